@@ -1,0 +1,369 @@
+"""Index expressions: integers (and truth values) computed from bounded variables.
+
+    index ::= Const(value)                 an integer, or True / False
+            | Var(name, lo, hi)            lo <= value <= hi; equal names with other bounds are other variables
+            | Apply(op, args)              op: a row of OPS
+
+Division is floor division and `%` its remainder, as in Python (docs/decisions/0001-floor-division.md).  Terms stay as they
+are written: simplification has one home, the e-graph.  `str()` gives Python text that evaluates to the same value.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from eqsat.ir import interval
+from eqsat.ir.errors import TraceError, UsageError
+from eqsat.ir.interval import Interval
+from eqsat.ir.node import Node, to_text
+
+Kind = Literal["int", "bool"]
+
+
+class Index(Node):
+    """An index expression.  Operators build larger ones; `==` builds a comparison whose truth value is identity."""
+
+    bounds: Interval
+    kind: Kind
+
+    def __add__(self, other: Index | int) -> Index:
+        return apply("add", self, other)
+
+    def __radd__(self, other: Index | int) -> Index:
+        return apply("add", other, self)
+
+    def __sub__(self, other: Index | int) -> Index:
+        return apply("sub", self, other)
+
+    def __rsub__(self, other: Index | int) -> Index:
+        return apply("sub", other, self)
+
+    def __mul__(self, other: Index | int) -> Index:
+        return apply("mul", self, other)
+
+    def __rmul__(self, other: Index | int) -> Index:
+        return apply("mul", other, self)
+
+    def __floordiv__(self, other: Index | int) -> Index:
+        return apply("floordiv", self, other)
+
+    def __rfloordiv__(self, other: Index | int) -> Index:
+        return apply("floordiv", other, self)
+
+    def __mod__(self, other: Index | int) -> Index:
+        return apply("mod", self, other)
+
+    def __rmod__(self, other: Index | int) -> Index:
+        return apply("mod", other, self)
+
+    def __neg__(self) -> Index:
+        return apply("neg", self)
+
+    def __abs__(self) -> Index:
+        return apply("abs", self)
+
+    def __invert__(self) -> Index:
+        return apply("not", self) if self.kind == "bool" else apply("sub", -1, self)
+
+    def __and__(self, other: Index | int) -> Index:
+        return _logical("and", "bitand", self, other)
+
+    def __rand__(self, other: Index | int) -> Index:
+        return _logical("and", "bitand", other, self)
+
+    def __or__(self, other: Index | int) -> Index:
+        return _logical("or", "bitor", self, other)
+
+    def __ror__(self, other: Index | int) -> Index:
+        return _logical("or", "bitor", other, self)
+
+    def __xor__(self, other: Index | int) -> Index:
+        return _logical("ne", "bitxor", self, other)
+
+    def __rxor__(self, other: Index | int) -> Index:
+        return _logical("ne", "bitxor", other, self)
+
+    def __lshift__(self, other: Index | int) -> Index:
+        return apply("shl", self, other)
+
+    def __rlshift__(self, other: Index | int) -> Index:
+        return apply("shl", other, self)
+
+    def __rshift__(self, other: Index | int) -> Index:
+        return apply("shr", self, other)
+
+    def __rrshift__(self, other: Index | int) -> Index:
+        return apply("shr", other, self)
+
+    def __lt__(self, other: Index | int) -> Index:
+        return apply("lt", self, other)
+
+    def __le__(self, other: Index | int) -> Index:
+        return apply("le", self, other)
+
+    def __gt__(self, other: Index | int) -> Index:
+        return apply("gt", self, other)
+
+    def __ge__(self, other: Index | int) -> Index:
+        return apply("ge", self, other)
+
+    def __eq__(self, other: object) -> Index:  # type: ignore[override]
+        return apply("eq", self, other) if isinstance(other, Index | int | np.integer) else NotImplemented
+
+    def __ne__(self, other: object) -> Index:  # type: ignore[override]
+        return apply("ne", self, other) if isinstance(other, Index | int | np.integer) else NotImplemented
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        raise TraceError(f"the truth value of `{self}` depends on its variables; use where(condition, a, b)")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Const(Index):
+    """An integer or a truth value."""
+
+    value: int
+    bounds: Interval = field(init=False)
+    kind: Kind = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bounds", (int(self.value), int(self.value)))
+        object.__setattr__(self, "kind", "bool" if isinstance(self.value, bool) else "int")
+
+    def identity(self) -> tuple[Any, ...]:
+        return self.value, self.kind
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Var(Index):
+    """A variable with inclusive bounds."""
+
+    name: str
+    lo: int
+    hi: int
+    bounds: Interval = field(init=False)
+    kind: Kind = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bounds", (self.lo, self.hi))
+        object.__setattr__(self, "kind", "int")
+
+    @property
+    def extent(self) -> int:
+        """How many values the variable can take."""
+        return self.hi - self.lo + 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Apply(Index):
+    """An operation of OPS on index expressions."""
+
+    op: str
+    args: tuple[Index, ...]
+    bounds: Interval = field(init=False)
+    kind: Kind = field(init=False)
+
+    def __post_init__(self) -> None:
+        row = OPS[self.op]
+        kind = row.kind if row.kind != "same" else self.args[-1].kind
+        object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "bounds", row.bounds(*(arg.bounds for arg in self.args)))
+
+    def __bool__(self) -> bool:
+        if self.op in ("eq", "ne"):
+            return (self.args[0] is self.args[1]) == (self.op == "eq")
+        return super().__bool__()
+
+
+@dataclass(frozen=True)
+class Op:
+    """A row of OPS: what an operation means, its bounds, and how it is written."""
+
+    name: str
+    arity: int
+    evaluate: Callable[..., Any]
+    bounds: Callable[..., Interval]
+    kind: Literal["int", "bool", "same"]
+    symbol: str
+    precedence: int = 20
+    commutative: bool = False
+
+
+def _select(c: Any, a: Any, b: Any) -> Any:
+    if isinstance(c, np.ndarray):
+        return np.where(c, a, b)
+    return a if c else b
+
+
+def _elementwise(scalar: Callable[..., Any], vector: Callable[..., Any]) -> Callable[..., Any]:
+    def evaluate(*values: Any) -> Any:
+        return vector(*values) if any(isinstance(v, np.ndarray) for v in values) else scalar(*values)
+
+    return evaluate
+
+
+def _row(
+    name: str,
+    arity: int,
+    evaluate: Callable[..., Any],
+    bounds: Callable[..., Interval],
+    kind: Literal["int", "bool", "same"],
+    symbol: str,
+    precedence: int = 20,
+    commutative: bool = False,
+) -> tuple[str, Op]:
+    return name, Op(name, arity, evaluate, bounds, kind, symbol, precedence, commutative)
+
+
+OPS: dict[str, Op] = dict(
+    [
+        _row("add", 2, operator.add, interval.add, "int", "+", 9, True),
+        _row("sub", 2, operator.sub, interval.sub, "int", "-", 9),
+        _row("neg", 1, operator.neg, interval.neg, "int", "-", 11),
+        _row("mul", 2, operator.mul, interval.mul, "int", "*", 10, True),
+        _row("floordiv", 2, operator.floordiv, interval.floordiv, "int", "//", 10),
+        _row("mod", 2, operator.mod, interval.mod, "int", "%", 10),
+        _row("min", 2, _elementwise(min, np.minimum), interval.minimum, "int", "min", 20, True),
+        _row("max", 2, _elementwise(max, np.maximum), interval.maximum, "int", "max", 20, True),
+        _row("abs", 1, abs, interval.absolute, "int", "abs"),
+        _row("where", 3, _select, interval.where, "same", "where"),
+        _row("lt", 2, operator.lt, interval.lt, "bool", "<", 4),
+        _row("le", 2, operator.le, interval.le, "bool", "<=", 4),
+        _row("gt", 2, operator.gt, lambda a, b: interval.lt(b, a), "bool", ">", 4),
+        _row("ge", 2, operator.ge, lambda a, b: interval.le(b, a), "bool", ">=", 4),
+        _row("eq", 2, operator.eq, interval.eq, "bool", "==", 4, True),
+        _row("ne", 2, operator.ne, interval.ne, "bool", "!=", 4, True),
+        _row("and", 2, _elementwise(lambda a, b: bool(a and b), np.logical_and), interval.logical_and, "bool", "and", 2, True),
+        _row("or", 2, _elementwise(lambda a, b: bool(a or b), np.logical_or), interval.logical_or, "bool", "or", 1, True),
+        _row("not", 1, _elementwise(operator.not_, np.logical_not), interval.logical_not, "bool", "not ", 3),
+        _row("bitand", 2, operator.and_, interval.bitand, "int", "&", 7, True),
+        _row("bitor", 2, operator.or_, interval.bitor, "int", "|", 5, True),
+        _row("bitxor", 2, operator.xor, interval.bitxor, "int", "^", 6, True),
+        _row("shl", 2, operator.lshift, interval.shl, "int", "<<", 8),
+        _row("shr", 2, operator.rshift, interval.shr, "int", ">>", 8),
+        _row("int", 1, _elementwise(int, lambda a: np.asarray(a).astype(np.int64)), lambda a: a, "int", "int"),
+        _row("bool", 1, _elementwise(bool, lambda a: np.asarray(a) != 0), interval.boolean, "bool", "bool"),
+    ]
+)
+
+
+def var(name: str, lo: int, hi: int) -> Var:
+    """A variable whose value lies in lo..hi, both inclusive.
+
+    Raises UsageError for a name that is no identifier, bounds that are no integers, or an empty range.
+    """
+    if not isinstance(name, str) or not name.isidentifier():
+        raise UsageError(f"var: found name {name!r}, expected an identifier")
+    for bound in (lo, hi):
+        if isinstance(bound, bool) or not isinstance(bound, int | np.integer):
+            raise UsageError(f"var {name}: found bound {bound!r}, expected an integer")
+    if lo > hi:
+        raise UsageError(f"var {name}: found the empty range {lo}..{hi}, expected lo <= hi")
+    return Var(name, int(lo), int(hi))
+
+
+def as_index(value: Index | int | np.integer[Any]) -> Index:
+    """An index expression as it is, an integer or truth value as Const."""
+    if isinstance(value, Index):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return Const(bool(value))
+    if isinstance(value, int | np.integer):
+        return Const(int(value))
+    raise UsageError(f"index expression: found {value!r} of type {type(value).__name__}, expected an integer or an index expression")
+
+
+def apply(op: str, *args: Any) -> Index:
+    """The term op(args); operands may be Python integers."""
+    return Apply(op, tuple(as_index(arg) for arg in args))
+
+
+def _logical(on_bools: str, on_ints: str, a: Index | int, b: Index | int) -> Index:
+    left, right = as_index(a), as_index(b)
+    return apply(on_bools if left.kind == right.kind == "bool" else on_ints, left, right)
+
+
+def where(condition: Index | bool, a: Index | int, b: Index | int) -> Index:
+    """a where the condition holds, else b."""
+    return apply("where", condition, a, b)
+
+
+def minimum(a: Index | int, b: Index | int) -> Index:
+    return apply("min", a, b)
+
+
+def maximum(a: Index | int, b: Index | int) -> Index:
+    return apply("max", a, b)
+
+
+def children(term: Index) -> tuple[Index, ...]:
+    return term.args if isinstance(term, Apply) else ()
+
+
+def walk(*roots: Index) -> Iterator[Index]:
+    """Every distinct subterm once, operands before the terms that use them."""
+    seen: set[Index] = set()
+    stack: list[tuple[Index, bool]] = [(root, False) for root in reversed(roots)]
+    while stack:
+        term, ready = stack.pop()
+        if term in seen:
+            continue
+        if ready or not isinstance(term, Apply):
+            seen.add(term)
+            yield term
+        else:
+            stack.append((term, True))
+            stack.extend((arg, False) for arg in reversed(term.args))
+
+
+def variables(*roots: Index) -> tuple[Var, ...]:
+    """The variables that occur, in order of first occurrence."""
+    return tuple(term for term in walk(*roots) if isinstance(term, Var))
+
+
+def substitute(term: Index, env: Mapping[Var, Index]) -> Index:
+    """`term` with every variable of `env` replaced; all at once."""
+    done: dict[Index, Index] = {}
+    for sub in walk(term):
+        if isinstance(sub, Apply):
+            args = tuple(done[arg] for arg in sub.args)
+            done[sub] = sub if all(a is b for a, b in zip(args, sub.args, strict=True)) else Apply(sub.op, args)
+        else:
+            done[sub] = env.get(sub, sub) if isinstance(sub, Var) else sub
+    return done[term]
+
+
+@to_text.register
+def text(term: Index) -> str:
+    """Python text of the term, with the fewest brackets that keep its structure."""
+    shown: dict[Index, tuple[str, int]] = {}
+
+    def operand(arg: Index, least: int) -> str:
+        written, precedence = shown[arg]
+        return written if precedence >= least else f"({written})"
+
+    for sub in walk(term):
+        if isinstance(sub, Const):
+            shown[sub] = (str(sub.value), 20 if sub.value >= 0 else 11)
+        elif isinstance(sub, Var):
+            shown[sub] = (sub.name, 20)
+        elif isinstance(sub, Apply):
+            row = OPS[sub.op]
+            if row.precedence == 20:
+                shown[sub] = (f"{row.symbol}({', '.join(shown[arg][0] for arg in sub.args)})", 20)
+            elif row.arity == 1:
+                shown[sub] = (f"{row.symbol}{operand(sub.args[0], row.precedence)}", row.precedence)
+            else:
+                left = row.precedence + (1 if row.precedence == 4 else 0)
+                a, b = operand(sub.args[0], left), operand(sub.args[1], row.precedence + 1)
+                shown[sub] = (f"{a} {row.symbol} {b}", row.precedence)
+    return shown[term][0]

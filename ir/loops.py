@@ -1,0 +1,170 @@
+"""Loop nests: how a kernel computes its tensor.
+
+    kernel ::= Kernel(name, buffers, body)            buffers: what it reads and the one that it writes, flat and C-ordered
+    stmt   ::= For(variable, kind, body)              kind: "parallel" (iterations independent) or "serial"
+             | Bind(variable, value)                  an index computed once and used below as a variable
+             | Let(name, value)                       an element computed once and used below as Temp
+             | Fold(name, op, dtype, variable, body, value)   name = fold of value over variable; body runs before value
+             | Store(buffer, index, value, combine)   buffer[index] = value, or combine(buffer[index], value)
+    expr   ::= Literal | Call                         as in ir.tensor, over these leaves
+             | Load(buffer, index, dtype)             buffer[index]
+             | Temp(name, dtype)                      a Let or a finished Fold
+
+Statement order is execution order.  A name is bound once in a kernel.  Buffer indices are flat element offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal as Choice
+
+from eqsat.ir.index import Index, Var
+from eqsat.ir.node import to_text
+from eqsat.ir.tensor import Scalar, operands, rebuild, scalars
+
+LoopKind = Choice["parallel", "serial"]
+Role = Choice["in", "out"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Load(Scalar):
+    """buffer[index]."""
+
+    buffer: str
+    index: Index
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Temp(Scalar):
+    """The value of a Let or of a finished Fold."""
+
+    name: str
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A flat array of `size` elements that a kernel reads ("in") or writes ("out")."""
+
+    name: str
+    dtype: str
+    size: int
+    role: Role
+
+
+@dataclass(frozen=True)
+class For:
+    variable: Var
+    kind: LoopKind
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True)
+class Bind:
+    variable: Var
+    value: Index
+
+
+@dataclass(frozen=True)
+class Let:
+    name: str
+    value: Scalar
+
+
+@dataclass(frozen=True)
+class Fold:
+    name: str
+    op: str
+    dtype: str
+    variable: Var
+    body: tuple[Stmt, ...]
+    value: Scalar
+
+
+@dataclass(frozen=True)
+class Store:
+    buffer: str
+    index: Index
+    value: Scalar
+    combine: str | None = None
+
+
+Stmt = For | Bind | Let | Fold | Store
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One loop nest; the last buffer is the one that it writes."""
+
+    name: str
+    buffers: tuple[Buffer, ...]
+    body: tuple[Stmt, ...]
+
+    @property
+    def output(self) -> Buffer:
+        return self.buffers[-1]
+
+    def __str__(self) -> str:
+        return to_text(self)
+
+
+def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """Every statement, outer ones first."""
+    for stmt in body:
+        yield stmt
+        if isinstance(stmt, For | Fold):
+            yield from statements(stmt.body)
+
+
+def value_of(stmt: Stmt) -> Scalar | None:
+    """The element expression that a statement evaluates."""
+    return stmt.value if isinstance(stmt, Let | Fold | Store) else None
+
+
+def map_indices(kernel: Kernel, change: Callable[[Index], Index]) -> Kernel:
+    """The kernel with every index term replaced by `change(term)`."""
+
+    done: dict[Scalar, Scalar] = {}
+
+    def scalar(root: Scalar) -> Scalar:
+        for term in scalars(root):
+            if isinstance(term, Load):
+                done[term] = Load(term.buffer, change(term.index), term.dtype)
+            else:
+                done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
+        return done[root]
+
+    def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        return tuple(statement(stmt) for stmt in body)
+
+    def statement(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, For):
+            return replace(stmt, body=block(stmt.body))
+        if isinstance(stmt, Bind):
+            return replace(stmt, value=change(stmt.value))
+        if isinstance(stmt, Let):
+            return replace(stmt, value=scalar(stmt.value))
+        if isinstance(stmt, Fold):
+            return replace(stmt, body=block(stmt.body), value=scalar(stmt.value))
+        return replace(stmt, index=change(stmt.index), value=scalar(stmt.value))
+
+    return replace(kernel, body=block(kernel.body))
+
+
+def loads(term: Scalar) -> Iterator[Load]:
+    """Every distinct load of an expression."""
+    return (here for here in scalars(term) if isinstance(here, Load))
+
+
+def index_terms(kernel: Kernel) -> tuple[Index, ...]:
+    """Every distinct index term of the kernel: store and load offsets and bound values."""
+    found: dict[Index, None] = {}
+    for stmt in statements(kernel.body):
+        if isinstance(stmt, Bind | Store):
+            found[stmt.value if isinstance(stmt, Bind) else stmt.index] = None
+        value = value_of(stmt)
+        if value is not None:
+            found.update((load.index, None) for load in loads(value))
+    return tuple(found)

@@ -1,0 +1,293 @@
+"""Tensor programs: what to compute, element by element.
+
+    program ::= Program(inputs, outputs)
+    tensor  ::= Input(name, shape, dtype)
+              | Constant(data)                                  an array known when the program is made
+              | Build(shape, scalar)                            build N (i -> scalar); reads i0 .. i(rank-1)
+              | Generic(iterators, maps, operands, block, combine)
+    scalar  ::= Literal(value, dtype)
+              | Read(tensor, indices)                           one index expression a dimension
+              | Call(op, scalars, dtype)                        op: a row of ops.SCALAR_OPS
+              | Reduce(op, variable, scalar)                    op: a row of ops.REDUCE_OPS; binds variable r0, r1, ...
+              | Arg(position, dtype)                            only in the block of a Generic
+
+Loop variables are positional: `axis(k, n)` is dimension k of the enclosing Build, `reduction(level, n)` a variable bound
+by Reduce.  A tensor is closed: nothing in it refers to the loops around a Read of it.  A Generic iterates over `iterators`
+in order; parallel ones are i0, i1, ... and give the shape, reduction ones r0, r1, ... and are folded by `combine`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal as Choice
+
+import numpy as np
+
+from eqsat.ir.dtypes import dtype_name
+from eqsat.ir.index import Index, Var, substitute, variables
+from eqsat.ir.node import Node
+
+Shape = tuple[int, ...]
+IteratorKind = Choice["parallel", "reduction"]
+
+
+def axis(position: int, extent: int) -> Var:
+    """The loop variable of dimension `position` of a Build."""
+    return Var(f"i{position}", 0, extent - 1)
+
+
+def reduction(level: int, extent: int) -> Var:
+    """A loop variable bound by Reduce; `level` distinguishes nested ones."""
+    return Var(f"r{level}", 0, extent - 1)
+
+
+def axes(shape: Shape) -> tuple[Var, ...]:
+    """The loop variables of a Build of this shape."""
+    return tuple(axis(k, n) for k, n in enumerate(shape))
+
+
+def level_of(variable: Var) -> int | None:
+    """The level of a reduction variable, None for any other."""
+    return int(variable.name[1:]) if variable.name[0] == "r" and variable.name[1:].isdigit() else None
+
+
+class Scalar(Node):
+    """The value of one element."""
+
+    dtype: str
+
+
+class Tensor(Node):
+    """A whole array; `shape` are its extents, `dtype` the NumPy name of its element type."""
+
+    shape: Shape
+    dtype: str
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Literal(Scalar):
+    """A constant element; the value is kept as a Python number."""
+
+    value: bool | int | float
+    dtype: str
+
+    def identity(self) -> tuple[Any, ...]:
+        return np.array(self.value, self.dtype).tobytes(), self.dtype
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Read(Scalar):
+    """tensor[indices]."""
+
+    tensor: Tensor
+    indices: tuple[Index, ...]
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.tensor.dtype)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Call(Scalar):
+    """op(args), computed in `dtype` (comparisons: in the promoted dtype of their operands)."""
+
+    op: str
+    args: tuple[Scalar, ...]
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reduce(Scalar):
+    """Fold of body over every value of variable; the body's dtype is kept."""
+
+    op: str
+    variable: Var
+    body: Scalar
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.body.dtype)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Arg(Scalar):
+    """The element of operand `position` in the block of a Generic."""
+
+    position: int
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Input(Tensor):
+    """An array passed at call time."""
+
+    name: str
+    shape: Shape
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Constant(Tensor):
+    """An array known when the program is made; compared by content."""
+
+    data: np.ndarray[Any, Any]
+    shape: Shape = field(init=False)
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        data = np.array(self.data, order="C")
+        data.setflags(write=False)
+        object.__setattr__(self, "data", data)
+        object.__setattr__(self, "shape", data.shape)
+        object.__setattr__(self, "dtype", dtype_name(data.dtype, "constant"))
+
+    def identity(self) -> tuple[Any, ...]:
+        return self.data.tobytes(), self.data.shape, self.dtype
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Build(Tensor):
+    """build shape (i0, i1, ... -> body)."""
+
+    shape: Shape
+    body: Scalar
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.body.dtype)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Generic(Tensor):
+    """A linalg.generic: block over operands read through indexing maps; the output map is the identity."""
+
+    iterators: tuple[tuple[IteratorKind, int], ...]
+    maps: tuple[tuple[Index, ...], ...]
+    operands: tuple[Tensor, ...]
+    block: Scalar
+    combine: str | None = None
+    shape: Shape = field(init=False)
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", tuple(n for kind, n in self.iterators if kind == "parallel"))
+        object.__setattr__(self, "dtype", self.block.dtype)
+
+    @property
+    def reductions(self) -> tuple[Var, ...]:
+        """The variables that are folded, outermost first."""
+        extents = [n for kind, n in self.iterators if kind == "reduction"]
+        return tuple(reduction(level, n) for level, n in enumerate(extents))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Program(Node):
+    """Inputs in call order and the tensors to compute."""
+
+    inputs: tuple[Input, ...]
+    outputs: tuple[Tensor, ...]
+
+
+def scalars(*roots: Scalar) -> Iterator[Scalar]:
+    """Every distinct scalar of one body, operands first; does not enter the tensors that are read."""
+    seen: set[Scalar] = set()
+    stack: list[tuple[Scalar, bool]] = [(root, False) for root in reversed(roots)]
+    while stack:
+        term, ready = stack.pop()
+        if term in seen:
+            continue
+        below = operands(term)
+        if ready or not below:
+            seen.add(term)
+            yield term
+        else:
+            stack.append((term, True))
+            stack.extend((arg, False) for arg in reversed(below))
+
+
+def operands(term: Scalar) -> tuple[Scalar, ...]:
+    """The scalars directly below a scalar."""
+    if isinstance(term, Call):
+        return term.args
+    return (term.body,) if isinstance(term, Reduce) else ()
+
+
+def sources(tensor: Tensor) -> tuple[Tensor, ...]:
+    """The tensors that a tensor reads directly, each once."""
+    if isinstance(tensor, Generic):
+        return tuple(dict.fromkeys(tensor.operands))
+    if isinstance(tensor, Build):
+        return tuple(dict.fromkeys(s.tensor for s in scalars(tensor.body) if isinstance(s, Read)))
+    return ()
+
+
+def tensors(*roots: Tensor) -> Iterator[Tensor]:
+    """Every distinct tensor, sources before the tensors that read them."""
+    seen: set[Tensor] = set()
+    stack: list[tuple[Tensor, bool]] = [(root, False) for root in reversed(roots)]
+    while stack:
+        term, ready = stack.pop()
+        if term in seen:
+            continue
+        below = sources(term)
+        if ready or not below:
+            seen.add(term)
+            yield term
+        else:
+            stack.append((term, True))
+            stack.extend((source, False) for source in reversed(below))
+
+
+def rebuild(term: Scalar, args: tuple[Scalar, ...]) -> Scalar:
+    """The same node over other operands."""
+    if isinstance(term, Call):
+        return Call(term.op, args, term.dtype)
+    return Reduce(term.op, term.variable, args[0]) if isinstance(term, Reduce) else term
+
+
+def instantiate(body: Scalar, env: Mapping[Var, Index]) -> Scalar:
+    """`body` with loop variables replaced by index terms.
+
+    Variables that the body binds are renamed to levels that no replacement uses, so nothing is captured.
+    """
+    depth = 1 + max((level for term in env.values() for v in variables(term) if (level := level_of(v)) is not None), default=-1)
+    renamed = dict(env)
+    for term in scalars(body):
+        if isinstance(term, Reduce):
+            level = level_of(term.variable)
+            assert level is not None
+            renamed[term.variable] = reduction(level + depth, term.variable.extent)
+    done: dict[Scalar, Scalar] = {}
+    for term in scalars(body):
+        if isinstance(term, Read):
+            done[term] = Read(term.tensor, tuple(substitute(index, renamed) for index in term.indices))
+        elif isinstance(term, Reduce):
+            bound = renamed[term.variable]
+            assert isinstance(bound, Var)
+            done[term] = Reduce(term.op, bound, done[term.body])
+        else:
+            done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
+    return done[body]
+
+
+def as_build(generic: Generic) -> Build:
+    """A Generic as build N (i -> fold block): the meaning of Generic."""
+    reads = tuple(Read(t, m) for t, m in zip(generic.operands, generic.maps, strict=True))
+    body = instantiate_block(generic.block, reads)
+    for variable in reversed(generic.reductions):
+        assert generic.combine is not None
+        body = Reduce(generic.combine, variable, body)
+    return Build(generic.shape, body)
+
+
+def instantiate_block(block: Scalar, args: tuple[Scalar, ...]) -> Scalar:
+    """The block of a Generic with its arguments replaced."""
+    done: dict[Scalar, Scalar] = {}
+    for term in scalars(block):
+        done[term] = args[term.position] if isinstance(term, Arg) else rebuild(term, tuple(done[a] for a in operands(term)))
+    return done[block]
