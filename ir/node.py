@@ -10,13 +10,13 @@ import dataclasses
 import functools
 import threading
 import weakref
-from typing import Any
+from typing import Any, ClassVar
 
 
 class Interned(type):
     """Metaclass of node classes: one table for all of them, which holds the nodes weakly."""
 
-    _table: weakref.WeakValueDictionary[tuple[Any, ...], Any] = weakref.WeakValueDictionary()
+    _table: ClassVar[weakref.WeakValueDictionary[tuple[Any, ...], Any]] = weakref.WeakValueDictionary()
     _lock = threading.RLock()
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
