@@ -1,15 +1,15 @@
 """The errors that users see, one tree.
 
-    EqsatError
-    |- UsageError            the call is wrong: a shape, a dtype, a name, a file (also a ValueError)
-    |  |- ShapeError         shapes do not fit the operation
-    |  |- DTypeError         a dtype that the operation does not take (also a TypeError)
-    |  |- BoundsError        an index that can leave its array
-    |  `- ParseError         text that is no index expression
-    |- UnsupportedError      the call is sound, eqsat cannot do it yet (also a NotImplementedError)
-    |  `- TraceError         Python control flow that depends on array values
-    |- UnsoundRuleError      two different constants became equal: a rule of the named phase is wrong
-    `- InternalError         a stage produced an illegal term: a bug in eqsat
+EqsatError
+|- UsageError            the call is wrong: a shape, a dtype, a name, a file (also a ValueError)
+|  |- ShapeError         shapes do not fit the operation
+|  |- DTypeError         a dtype that the operation does not take (also a TypeError)
+|  |- BoundsError        an index that can leave its array
+|  `- ParseError         text that is no index expression
+|- UnsupportedError      the call is sound, eqsat cannot do it yet (also a NotImplementedError)
+|  `- TraceError         Python control flow that depends on array values
+|- UnsoundRuleError      two different constants became equal: a rule of the named phase is wrong
+`- InternalError         a stage produced an illegal term: a bug in eqsat
 """
 
 from __future__ import annotations
