@@ -14,7 +14,7 @@ DTYPES = ("bool", "int32", "int64", "float32", "float64")
 def dtype_name(dtype: Any, where: str = "dtype") -> str:
     """The canonical name of a NumPy dtype; DTypeError names `where` when it is none of DTYPES."""
     try:
-        name = np.dtype(dtype).name
+        name: str = np.dtype(dtype).name
     except TypeError:
         name = repr(dtype)
     if name not in DTYPES:
