@@ -1,6 +1,6 @@
 """Tensor programs: what to compute, element by element.
 
-    program ::= Program(inputs, outputs)
+    program ::= Program(inputs, outputs, structure)               structure: how the results are nested (structure.py)
     tensor  ::= Input(name, shape, dtype)
               | Constant(data)                                  an array known when the program is made
               | Build(shape, scalar)                            build N (i -> scalar); reads i0 .. i(rank-1)
@@ -27,6 +27,7 @@ import numpy as np
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.ir.node import Node
+from eqsat.ir.structure import Container, Structure
 
 Shape = tuple[int, ...]
 IteratorKind = Choice["parallel", "reduction"]
@@ -187,10 +188,19 @@ class Generic(Tensor):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Program(Node):
-    """Inputs in call order and the tensors to compute."""
+    """Inputs in call order, the tensors to compute, and the containers that hold the results.
+
+    Without `structure` one output stands alone and several form a tuple.
+    """
 
     inputs: tuple[Input, ...]
     outputs: tuple[Tensor, ...]
+    structure: Structure = None  # type: ignore[assignment]  # None: the default is known only with the outputs
+
+    def __post_init__(self) -> None:
+        if self.structure is None:
+            several = Container("tuple", tuple(range(len(self.outputs))))
+            object.__setattr__(self, "structure", 0 if len(self.outputs) == 1 else several)
 
 
 def scalars(*roots: Scalar) -> Iterator[Scalar]:

@@ -1,0 +1,174 @@
+"""The checker of tensor programs: what makes a Program legal beyond its grammar.
+
+    program   input names differ; every Input that is read is one of them; the structure names outputs
+    build     no extent is zero; a body uses the axes of its Build and the variables of the Reduces around it
+    read      one index a dimension, each within the array whatever the loop variables are
+    call      operands share a dtype (apart from the condition of where, and astype), the result is NumPy's
+    generic   one map an operand, one index a dimension; the block computes with Arg, Literal and Call only
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from eqsat.ir.dtypes import dtype_name
+from eqsat.ir.errors import BoundsError, DTypeError, InternalError, UsageError
+from eqsat.ir.index import Index, Var, variables
+from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, result_dtype
+from eqsat.ir.structure import positions
+from eqsat.ir.tensor import (
+    Arg,
+    Build,
+    Call,
+    Constant,
+    Generic,
+    Input,
+    Literal,
+    Program,
+    Read,
+    Reduce,
+    Scalar,
+    Shape,
+    Tensor,
+    axes,
+    operands,
+    scalars,
+    tensors,
+)
+
+
+def check_program(program: Program) -> None:
+    """Nothing, if the program is legal.
+
+    Raises UsageError for input names that occur twice, BoundsError for an index that can leave its array, DTypeError for operands
+    that an operation does not take, InternalError for everything else.
+    """
+    for name, count in Counter(tensor.name for tensor in program.inputs).items():
+        if count > 1:
+            raise UsageError(f"program: found {count} inputs named {name}, expected different names")
+    for position in positions(program.structure):
+        if not 0 <= position < len(program.outputs):
+            raise InternalError(f"program: found the result {position}, expected one of {len(program.outputs)} outputs")
+    for tensor in tensors(*program.outputs):
+        if isinstance(tensor, Input) and tensor not in program.inputs:
+            raise InternalError(f"program: found a read of {tensor.name}, which is none of its inputs")
+        check_tensor(tensor)
+
+
+def check_tensor(tensor: Tensor) -> None:
+    """Checks one tensor by itself; the tensors that it reads are taken as legal."""
+    dtype_name(tensor.dtype, type(tensor).__name__)
+    if isinstance(tensor, Build):
+        _extents("build", tensor.shape)
+        _body(tensor)
+    elif isinstance(tensor, Generic):
+        _extents("generic", tuple(extent for _, extent in tensor.iterators))
+        _generic(tensor)
+    elif not isinstance(tensor, Input | Constant):
+        raise InternalError(f"tensor: found a {type(tensor).__name__}, expected one of the grammar")
+
+
+def _extents(where: str, extents: Shape) -> None:
+    if any(extent <= 0 for extent in extents):
+        raise InternalError(f"{where}: found the extents {list(extents)}, expected positive ones")
+
+
+def _body(build: Build) -> None:
+    """Every variable of the body is bound, by the Build or by one Reduce."""
+    free: dict[Scalar, frozenset[Var]] = {}
+    bound: dict[Scalar, frozenset[Var]] = {}
+    for term in scalars(build.body):
+        below = operands(term)
+        free[term] = frozenset[Var]().union(*(free[arg] for arg in below))
+        bound[term] = frozenset[Var]().union(*(bound[arg] for arg in below))
+        if isinstance(term, Read):
+            _indices("read", term.tensor, term.indices)
+            free[term] = frozenset(variables(*term.indices))
+        elif isinstance(term, Reduce):
+            if any(inner.name == term.variable.name for inner in bound[term]):
+                raise InternalError(f"reduce: found {term.variable.name} bound twice, one inside the other")
+            _extents("reduce", (term.variable.extent,))
+            free[term] -= {term.variable}
+            bound[term] |= {term.variable}
+        elif isinstance(term, Arg):
+            raise InternalError(f"build: found the argument {term.position} outside the block of a Generic")
+        _typed(term)
+    _bound("build", free[build.body], axes(build.shape))
+
+
+def _generic(generic: Generic) -> None:
+    if len(generic.maps) != len(generic.operands):
+        raise InternalError(f"generic: found {len(generic.maps)} maps, expected one for each of {len(generic.operands)} operands")
+    if (generic.combine is None) != (not generic.reductions):
+        raise InternalError(f"generic: found the fold {generic.combine} with {len(generic.reductions)} reduction iterators")
+    loops = (*axes(generic.shape), *generic.reductions)
+    for operand, indices in zip(generic.operands, generic.maps, strict=True):
+        _indices("generic", operand, indices)
+        _bound("generic", variables(*indices), loops)
+    for term in scalars(generic.block):
+        if isinstance(term, Arg):
+            _argument(term, generic)
+        elif not isinstance(term, Literal | Call):
+            raise InternalError(f"generic: found a {type(term).__name__} in the block, expected Arg, Literal or Call")
+        _typed(term)
+    if generic.combine is not None:
+        _foldable(generic.combine, generic.block.dtype)
+
+
+def _argument(arg: Arg, generic: Generic) -> None:
+    if not 0 <= arg.position < len(generic.operands):
+        raise InternalError(f"generic: found the argument {arg.position}, expected one of {len(generic.operands)} operands")
+    expected = generic.operands[arg.position].dtype
+    if arg.dtype != expected:
+        raise InternalError(f"generic: found the argument {arg.position} as {arg.dtype}, expected its operand's {expected}")
+
+
+def _indices(where: str, tensor: Tensor, indices: tuple[Index, ...]) -> None:
+    if len(indices) != len(tensor.shape):
+        raise InternalError(f"{where}: found {len(indices)} indices, expected {len(tensor.shape)} for the shape {list(tensor.shape)}")
+    for index, extent in zip(indices, tensor.shape, strict=True):
+        low, high = index.bounds
+        if low < 0 or high >= extent:
+            raise BoundsError(f"{where}: found the index {index} within {low}..{high}, expected 0..{extent - 1}")
+
+
+def _bound(where: str, used: Iterable[Var], loops: tuple[Var, ...]) -> None:
+    for variable in used:
+        if variable not in loops:
+            expected = ", ".join(f"{loop.name} in 0..{loop.hi}" for loop in loops) or "none"
+            found = f"{variable.name} in {variable.lo}..{variable.hi}"
+            raise InternalError(f"{where}: found the variable {found}, expected its loop variables: {expected}")
+
+
+def _typed(term: Scalar) -> None:
+    """The dtype of a scalar follows from its operands."""
+    dtype_name(term.dtype, type(term).__name__)
+    if isinstance(term, Reduce):
+        _foldable(term.op, term.dtype)
+    elif isinstance(term, Call):
+        _call(term)
+
+
+def _foldable(op: str, dtype: str) -> None:
+    if op not in REDUCE_OPS:
+        raise InternalError(f"reduce: found the fold {op}, expected one of {', '.join(REDUCE_OPS)}")
+    if op == "sum" and dtype == "bool":
+        raise DTypeError("sum: found a fold of bool, expected numbers")
+
+
+def _call(term: Call) -> None:
+    if term.op not in SCALAR_OPS:
+        raise InternalError(f"call: found the operation {term.op}, which has no row in SCALAR_OPS")
+    row = SCALAR_OPS[term.op]
+    dtypes = tuple(arg.dtype for arg in term.args)
+    if term.op == "astype" and len(dtypes) == 1:
+        return
+    result = result_dtype(term.op, *dtypes)
+    shared = dtypes[1:] if row.rule == "select" else dtypes
+    if len(set(shared)) > 1:
+        raise DTypeError(f"{term.op}: found operands of {', '.join(shared)}, expected one dtype; cast first")
+    if result != term.dtype:
+        raise InternalError(f"{term.op}: found the result {term.dtype} of {', '.join(dtypes)}, expected {result}")
+    if row.rule == "float" and shared[0] != term.dtype:
+        raise InternalError(f"{term.op}: found operands of {shared[0]}, expected {term.dtype}; cast first")

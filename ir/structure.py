@@ -1,0 +1,69 @@
+"""The nested containers that a traced function returns, apart from the arrays in them.
+
+    structure ::= int                              position in the outputs of a Program
+                | Container(kind, items, keys)     kind: "tuple", "list" or "dict"; keys: of a dict, in order
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from typing import Literal as Choice
+
+import numpy as np
+
+from eqsat.ir.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Container:
+    """A tuple, list or dict of results."""
+
+    kind: Choice["tuple", "list", "dict"]
+    items: tuple[Structure, ...]
+    keys: tuple[str, ...] = ()
+
+
+Structure = int | Container
+
+
+def positions(structure: Structure) -> tuple[int, ...]:
+    """The output positions that occur, left to right, with repetitions."""
+    if isinstance(structure, int):
+        return (structure,)
+    return tuple(position for item in structure.items for position in positions(item))
+
+
+def flatten_result(result: Any, place: Callable[[Any, str], int], where: str = "result") -> Structure:
+    """The structure of what a function returned; `place(leaf, where)` stores a leaf and gives its position.
+
+    Raises UsageError for dict keys that are no strings; other leaves are judged by `place`.
+    """
+    if type(result) is tuple or type(result) is list:
+        items = tuple(flatten_result(item, place, f"{where}[{k}]") for k, item in enumerate(result))
+        return Container("tuple" if type(result) is tuple else "list", items)
+    if type(result) is dict:
+        for key in result:
+            if type(key) is not str:
+                raise UsageError(f"{where}: found the dict key {key!r}, expected strings")
+        items = tuple(flatten_result(item, place, f"{where}[{key!r}]") for key, item in result.items())
+        return Container("dict", items, tuple(result))
+    return place(result, where)
+
+
+def rebuild_result(structure: Structure, arrays: Sequence[np.ndarray[Any, Any]]) -> Any:
+    """The containers again, filled with the arrays of a Program's outputs; an array that occurs twice is copied."""
+    used: set[int] = set()
+
+    def fill(part: Structure) -> Any:
+        if isinstance(part, int):
+            array = arrays[part].copy() if part in used else arrays[part]
+            used.add(part)
+            return array
+        filled = [fill(item) for item in part.items]
+        if part.kind == "dict":
+            return dict(zip(part.keys, filled, strict=True))
+        return tuple(filled) if part.kind == "tuple" else filled
+
+    return fill(structure)
