@@ -1,0 +1,242 @@
+"""The house that ARCHITECTURE.md draws: who may import whom, held by reading every import statement."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = {"eqsat": "eqsat", "eqsat.ir": "ir", "eqsat.lowering": "lowering", "eqsat.codegen": "codegen"}
+OPTIONAL = {"PIL", "jax", "sklearn"}
+LATE = {"egglog", "llvmlite"} | OPTIONAL
+ALLOWED = {
+    "eqsat.ir": {"eqsat.ir", "numpy"},
+    "eqsat.lowering": {"eqsat.ir", "eqsat.lowering"},
+    "eqsat.codegen": {"eqsat.ir", "eqsat.codegen", "llvmlite", "numpy"},
+    "eqsat": {*PACKAGES, "egglog", "numpy"} | OPTIONAL,
+}
+IMPORT_SECONDS = 0.4
+
+
+@dataclass(frozen=True)
+class Module:
+    """A Python file under the name by which it is imported."""
+
+    name: str
+    source: str
+    is_package: bool = False
+
+
+@dataclass(frozen=True)
+class Import:
+    """An import statement; `late`: inside a function."""
+
+    module: str
+    target: str
+    line: int
+    late: bool
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.line} imports {self.target}"
+
+
+def files(folder: str, suffix: str) -> Iterator[Path]:
+    """Every file of a folder of the repository; links are not followed, so that no file comes twice."""
+    for place, folders, names in os.walk(ROOT / folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(place, name) for name in sorted(names) if name.endswith(suffix))
+
+
+def project_modules() -> list[Module]:
+    found = []
+    for package, folder in PACKAGES.items():
+        for path in files(folder, ".py"):
+            parts = path.relative_to(ROOT / folder).with_suffix("").parts
+            is_package = parts[-1] == "__init__"
+            name = ".".join((package, *(parts[:-1] if is_package else parts)))
+            found.append(Module(name, path.read_text(), is_package))
+    return found
+
+
+def other_modules() -> list[Module]:
+    """Tests and notebooks, under their paths."""
+    tests = [Module(str(path.relative_to(ROOT)), path.read_text()) for folder in ("tests", "notebooks") for path in files(folder, ".py")]
+    return tests + [Module(str(path.relative_to(ROOT)), notebook_source(path.read_text())) for path in files("notebooks", ".ipynb")]
+
+
+def notebook_source(text: str) -> str:
+    """The Python of a notebook's code cells, without lines for IPython."""
+    cells = ["".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    return "\n".join("" if line.lstrip().startswith(("%", "!", "?")) else line for cell in cells for line in cell.splitlines())
+
+
+def imports(modules: list[Module]) -> list[Import]:
+    known = {module.name for module in modules}
+    return [found for module in modules for found in _imports(module, ast.parse(module.source), known, late=False)]
+
+
+def _imports(module: Module, node: ast.AST, known: set[str], late: bool) -> Iterator[Import]:
+    if isinstance(node, ast.Import):
+        yield from (Import(module.name, alias.name, node.lineno, late) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        origin = _origin(module, node)
+        for alias in node.names:
+            inner = f"{origin}.{alias.name}"
+            yield Import(module.name, inner if inner in known else origin, node.lineno, late)
+    inside = late or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    for child in ast.iter_child_nodes(node):
+        yield from _imports(module, child, known, inside)
+
+
+def _origin(module: Module, node: ast.ImportFrom) -> str:
+    """The absolute name of the module after `from`."""
+    if not node.level:
+        return node.module or ""
+    drop = node.level - (1 if module.is_package else 0)
+    base = module.name.split(".")[: -drop or None]
+    return ".".join([*base, *(node.module.split(".") if node.module else [])])
+
+
+def package_of(name: str) -> str:
+    """The package of PACKAGES that a module belongs to; for others the first part of its name."""
+    inside = [package for package in PACKAGES if name == package or name.startswith(f"{package}.")]
+    return max(inside, key=len) if inside else name.split(".")[0]
+
+
+def wrong_arrows(modules: list[Module]) -> list[str]:
+    """Imports that ALLOWED does not list."""
+    return [
+        str(found)
+        for found in imports(modules)
+        if package_of(found.target) not in ALLOWED[package_of(found.module)] | (sys.stdlib_module_names - {"ir", "lowering", "codegen"})
+    ]
+
+
+def bare_imports(modules: list[Module]) -> list[str]:
+    """`import ir` would load every class of eqsat.ir a second time."""
+    return [str(found) for found in imports(modules) if found.target.split(".")[0] in ("ir", "lowering", "codegen")]
+
+
+def late_imports(modules: list[Module]) -> list[str]:
+    """Imports inside functions of what is neither slow to load nor optional."""
+    return [str(found) for found in imports(modules) if found.late and found.target.split(".")[0] not in LATE]
+
+
+def scattered_egglog(modules: list[Module]) -> list[str]:
+    """Imports of egglog, where more than one module has one."""
+    found = [found for found in imports(modules) if found.target.split(".")[0] == "egglog"]
+    return [str(one) for one in found] if len({one.module for one in found}) > 1 else []
+
+
+def circles(modules: list[Module]) -> list[str]:
+    """A chain of modules that leads back to its start, if there is one."""
+    graph: dict[str, set[str]] = {module.name: set() for module in modules}
+    for found in imports(modules):
+        if found.target in graph:
+            graph[found.module].add(found.target)
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return [" <- ".join(error.args[1])]
+    return []
+
+
+Check = Callable[[list[Module]], list[str]]
+CHECKS: tuple[Check, ...] = (wrong_arrows, bare_imports, late_imports, scattered_egglog, circles)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_the_import_statements_of_the_packages_keep_the_rule(check: Check) -> None:
+    assert check(project_modules()) == []
+
+
+def test_tests_and_notebooks_import_the_packages_under_their_full_names() -> None:
+    assert bare_imports(other_modules()) == []
+
+
+def test_egglog_is_imported_by_one_module() -> None:
+    found = {found.module for found in imports(project_modules()) if found.target.split(".")[0] == "egglog"}
+    assert len(found) == 1
+
+
+def test_every_file_is_read_once() -> None:
+    names = [module.name for module in project_modules()]
+    assert len(names) == len(set(names))
+    assert {"eqsat", "eqsat.ir", "eqsat.ir.index", "eqsat.lowering", "eqsat.codegen", "eqsat.cli"} <= set(names)
+    assert not any(name.startswith("eqsat.ir.ir") for name in names)
+
+
+@pytest.mark.parametrize(
+    ("check", "name", "source"),
+    [
+        (wrong_arrows, "eqsat.ir.x", "import eqsat"),
+        (wrong_arrows, "eqsat.ir.x", "from eqsat.lowering import y"),
+        (wrong_arrows, "eqsat.ir.x", "from ..codegen import y"),
+        (wrong_arrows, "eqsat.ir.x", "import egglog"),
+        (wrong_arrows, "eqsat.lowering.x", "from eqsat.codegen.y import z"),
+        (wrong_arrows, "eqsat.lowering.x", "from eqsat import rules"),
+        (wrong_arrows, "eqsat.lowering.x", "import llvmlite.ir as ll"),
+        (wrong_arrows, "eqsat.codegen.x", "from eqsat.lowering import y"),
+        (wrong_arrows, "eqsat.codegen.x", "from eqsat.rules import y"),
+        (wrong_arrows, "eqsat.x", "import llvmlite.binding"),
+        (wrong_arrows, "eqsat.x", "import scipy"),
+        (wrong_arrows, "eqsat.x", "import ir"),
+        (bare_imports, "eqsat.x", "import ir"),
+        (bare_imports, "tests/test_x.py", "import lowering.split as s"),
+        (bare_imports, "notebooks/x.ipynb", "if True:\n    from codegen import y"),
+        (late_imports, "eqsat.x", "def f():\n    from eqsat import ir"),
+        (late_imports, "eqsat.x", "class A:\n    async def f(self):\n        import json"),
+        (late_imports, "eqsat.x", "def f():\n    import numpy as np"),
+        (scattered_egglog, "eqsat.x", "def f():\n    from egglog.bindings import EGraph"),
+        (circles, "eqsat.ir.index", "from eqsat.planted import y"),
+        (circles, "eqsat.x", "from eqsat import x"),
+        (circles, "eqsat.x", "from . import x"),
+    ],
+)
+def test_a_planted_offence_is_found(check: Check, name: str, source: str) -> None:
+    house = [
+        Module("eqsat", "", is_package=True),
+        Module("eqsat.ir", "", is_package=True),
+        Module("eqsat.planted", "import eqsat.ir.index"),
+        Module("eqsat.engine", "def f():\n    import egglog"),
+    ]
+    assert check(house) == []
+    found = check([*house, Module(name, source)])
+    assert len(found) >= 1
+    assert any(name in line for line in found)
+
+
+def test_an_import_is_resolved_to_the_module_that_it_names() -> None:
+    modules = [
+        Module("eqsat", "", is_package=True),
+        Module("eqsat.ir", "from . import index\nfrom .index import Var", is_package=True),
+        Module("eqsat.ir.index", "import numpy as np\nfrom eqsat.ir import node, index\nfrom .. import cost"),
+    ]
+    targets = [found.target for found in imports(modules)]
+    assert targets == ["eqsat.ir.index", "eqsat.ir.index", "numpy", "eqsat.ir", "eqsat.ir.index", "eqsat"]
+
+
+def test_the_code_of_a_notebook_is_read_without_ipython_lines() -> None:
+    cells = [{"cell_type": "markdown", "source": ["import ir"]}, {"cell_type": "code", "source": ["%time\n", "import ir\n", "!ls"]}]
+    source = notebook_source(json.dumps({"cells": cells}))
+    assert bare_imports([Module("n", source)]) == ["n:2 imports ir"]
+
+
+def test_importing_eqsat_is_quick_and_loads_neither_egglog_nor_llvmlite() -> None:
+    code = (
+        "import sys, time; start = time.perf_counter(); import eqsat; spent = time.perf_counter() - start;"
+        "print(spent, *({'egglog', 'llvmlite'} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-c", code]
+    runs = [subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split() for _ in range(3)]
+    assert [loaded for _, *loaded in runs] == [[], [], []]
+    assert min(float(spent) for spent, *_ in runs) <= IMPORT_SECONDS
