@@ -1,0 +1,247 @@
+"""From a loop nest to LLVM IR: statements and loops."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from eqsat.codegen import scalar
+from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Value, integer, truth
+from eqsat.codegen.fold import BLOCK, FLAGS, LONG_OUTER_FOLD, Accumulator, Carried, Numerics, accumulator
+from eqsat.codegen.index import Known, as_integer, emit_index
+from eqsat.ir.dtypes import is_float, itemsize
+from eqsat.ir.errors import InternalError
+from eqsat.ir.index import Index, Var
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp, loads, statements, value_of
+from eqsat.ir.ops import REDUCE_OPS
+from eqsat.ir.tensor import Call, Literal, Scalar, operands
+
+ZERO, ONE = integer(0), integer(1)
+FUNCTION = "nounwind willreturn mustprogress nofree nosync noinline"
+ATTRIBUTES = f'attributes #0 = {{ {FUNCTION} "prefer-vector-width"="512" }}'
+
+
+@dataclass
+class Scope:
+    """What a block can use: index terms and temporaries of the blocks around it, elements of its own."""
+
+    indices: ChainMap[Index, Value] = field(default_factory=ChainMap)
+    temps: ChainMap[str, Value] = field(default_factory=ChainMap)
+    elements: dict[Scalar, Value] = field(default_factory=dict)
+
+    def inner(self) -> Scope:
+        return Scope(self.indices.new_child(), self.temps.new_child())
+
+
+def emit_module(kernels: Sequence[Kernel], numerics: Numerics) -> str:
+    """The LLVM IR of kernels with distinct names.
+
+    Each becomes `void NAME(ptr buffer, ..., i64 begin, i64 end)` and `void NAME.arrays(ptr array, ..., i64 begin, i64 end)`,
+    which takes numpy.ndarray objects instead of their data.  Raises InternalError for a nest that breaks the rules of ir.loops.
+    """
+    if len({kernel.name for kernel in kernels}) != len(kernels):
+        raise InternalError(f"codegen: found the kernels {', '.join(k.name for k in kernels)}, expected distinct names")
+    declarations: dict[str, None] = {}
+    texts = []
+    for kernel in kernels:
+        emitter = KernelEmitter(kernel, numerics)
+        texts += [emitter.function(), array_entry(kernel)]
+        declarations.update(dict.fromkeys(sorted(emitter.b.declarations)))
+    return "\n\n".join([*texts, "\n".join(declarations), ATTRIBUTES]) + "\n"
+
+
+def symbol(name: str) -> str:
+    """The name of a function, quoted as LLVM wants it."""
+    return '@"' + "".join(c if c.isalnum() or c in "_.-$" else "".join(f"\\{byte:02X}" for byte in c.encode()) for c in name) + '"'
+
+
+def outer_loop(kernel: Kernel) -> For | None:
+    """The loop that is the whole kernel and may be split over threads."""
+    only = kernel.body[0] if len(kernel.body) == 1 else None
+    return only if isinstance(only, For) and only.kind == "parallel" else None
+
+
+def array_entry(kernel: Kernel) -> str:
+    """A function that reads the data pointers of ndarray objects, which follow the header of every Python object."""
+    head = object.__basicsize__
+    names = [f"a{k}" for k in range(len(kernel.buffers))]
+    lines = [f"  %p_{name} = getelementptr i8, ptr %{name}, i64 {head}\n  %d_{name} = load ptr, ptr %p_{name}" for name in names]
+    taken = ", ".join([*(f"ptr %{name}" for name in names), "i64 %begin", "i64 %end"])
+    passed = ", ".join([*(f"ptr %d_{name}" for name in names), "i64 %begin", "i64 %end"])
+    call = f"  call void {symbol(kernel.name)}({passed})\n  ret void"
+    return "\n".join([f"define void {symbol(kernel.name + '.arrays')}({taken}) nounwind {{", *lines, call, "}"])
+
+
+class KernelEmitter:
+    """Writes the function of one kernel."""
+
+    def __init__(self, kernel: Kernel, numerics: Numerics) -> None:
+        self.kernel = kernel
+        self.flags = FLAGS[numerics]
+        self.exact = numerics == "exact"
+        self.b = Builder()
+        self.buffers: dict[str, Buffer] = {buffer.name: buffer for buffer in kernel.buffers}
+        self.places = {buffer.name: f"%b{k}" for k, buffer in enumerate(kernel.buffers)}
+        values = [value for stmt in statements(kernel.body) if (value := value_of(stmt)) is not None]
+        self.loaded = {load.buffer for value in values for load in loads(value)}
+        self.stored = {stmt.buffer for stmt in statements(kernel.body) if isinstance(stmt, Store)}
+
+    def function(self) -> str:
+        split = outer_loop(self.kernel)
+        extent = max(split.variable.extent, 0) if split else 0
+        span = f"i64 noundef range(i64 0, {extent + 1})"
+        parameters = [self.parameter(buffer) for buffer in self.kernel.buffers] + [f"{span} %begin", f"{span} %end"]
+        if split:
+            self.split_loop(split)
+        else:
+            self.block(self.kernel.body, Scope())
+        return f"define void {symbol(self.kernel.name)}({', '.join(parameters)}) #0 {{\n{self.b.finish()}\n}}"
+
+    def parameter(self, buffer: Buffer) -> str:
+        size = itemsize(buffer.dtype)
+        access = "readonly " if buffer.name not in self.stored else "" if buffer.name in self.loaded else ""
+        reach = f"dereferenceable({buffer.size * size}) " if buffer.size else ""
+        return f"ptr noalias noundef captures(none) align {size} {access}{reach}{self.places[buffer.name]}"
+
+    def split_loop(self, loop: For) -> None:
+        """The outermost loop from `begin` to `end`, counted from its first iteration."""
+        b, low = self.b, integer(loop.variable.lo)
+        b.branch(b.compare("slt", Value("%begin", "i64"), Value("%end", "i64")), "some", "none")
+        b.start("some")
+        first, end = (b.binary("add", Value(name, "i64"), low, "nsw") for name in ("%begin", "%end"))
+        self.each(loop.variable, first, end, Scope(), loop.body)
+        b.jump("none")
+        b.start("none")
+
+    def block(self, body: tuple[Stmt, ...], scope: Scope) -> None:
+        for stmt in body:
+            self.statement(stmt, scope)
+
+    def statement(self, stmt: Stmt, scope: Scope) -> None:
+        if isinstance(stmt, For):
+            if stmt.variable.extent > 0:
+                self.each(stmt.variable, integer(stmt.variable.lo), integer(stmt.variable.hi + 1), scope, stmt.body)
+        elif isinstance(stmt, Bind):
+            scope.indices[stmt.variable] = as_integer(self.b, self.index(stmt.value, scope))
+        elif isinstance(stmt, Let):
+            scope.temps[stmt.name] = self.value(stmt.value, scope)
+        elif isinstance(stmt, Fold):
+            scope.temps[stmt.name] = self.fold(stmt, scope)
+        else:
+            self.store(stmt, scope)
+        if isinstance(stmt, For | Fold | Store) and self.stored & self.loaded:
+            scope.elements.clear()
+
+    def loop(self, first: Value, end: Value, initial: Carried, step: Callable[[Value, Carried], Carried]) -> Carried:
+        """for i from `first` while below `end` (which is above `first`), carrying values; returns the last ones."""
+        b = self.b
+        label, source = b.fresh("loop"), b.block
+        back, after = f"{label}.next", f"{label}.end"
+        b.jump(label)
+        b.start(label)
+        phis = [b.phi(value.type, value, source, "x", back) for value in (first, *initial)]
+        results = step(phis[0][0], tuple(value for value, _ in phis[1:]))
+        b.jump(back)
+        b.start(back)
+        following = b.binary("add", phis[0][0], ONE, "nsw")
+        for (_, line), value in zip(phis, (following, *results), strict=True):
+            b.complete(line, value)
+        b.branch(b.compare("slt", following, end), label, after)
+        b.start(after)
+        return results
+
+    def each(self, variable: Var, first: Value, end: Value, scope: Scope, body: tuple[Stmt, ...]) -> None:
+        def step(counter: Value, carried: Carried) -> Carried:
+            inner = scope.inner()
+            inner.indices[variable] = counter
+            self.block(body, inner)
+            return ()
+
+        self.loop(first, end, (), step)
+
+    def fold(self, stmt: Fold, scope: Scope) -> Value:
+        """A fold in one loop, or in blocks whose results are folded in float64 (see `fold`)."""
+        extent, low, end = stmt.variable.extent, stmt.variable.lo, integer(stmt.variable.hi + 1)
+        nested = any(isinstance(inner, For | Fold) for inner in stmt.body)
+        sums = stmt.op == "sum" and is_float(stmt.dtype)
+        total = accumulator(stmt.op, stmt.dtype, self.flags, wide=sums and (self.exact or (nested and extent >= LONG_OUTER_FOLD)))
+        if extent <= 0:
+            return total.result(self.b, total.initial)
+        if not sums or self.exact or nested or extent < 2 * BLOCK:
+            return self.fold_range(stmt, integer(low), end, scope, total)
+        b, wide, part = self.b, accumulator("sum", "float64", self.flags, wide=True), total
+
+        def step(counter: Value, carried: Carried) -> Carried:
+            first = b.binary("add", b.binary("mul", counter, integer(BLOCK), "nuw nsw"), integer(low), "nsw")
+            last = b.binary("add", first, integer(BLOCK), "nsw")
+            last = last if extent % BLOCK == 0 else b.intrinsic("smin", last, end)
+            value = self.fold_range(stmt, first, last, scope.inner(), part)
+            return wide.step(b, carried, scalar.convert(b, value, stmt.dtype, "float64"))
+
+        blocks = self.loop(ZERO, integer(-(-extent // BLOCK)), wide.initial, step)
+        return scalar.convert(b, wide.result(b, blocks), "float64", stmt.dtype)
+
+    def fold_range(self, stmt: Fold, first: Value, end: Value, scope: Scope, into: Accumulator) -> Value:
+        def step(counter: Value, carried: Carried) -> Carried:
+            inner = scope.inner()
+            inner.indices[stmt.variable] = counter
+            self.block(stmt.body, inner)
+            return into.step(self.b, carried, self.value(stmt.value, inner))
+
+        if stmt.value.dtype != stmt.dtype:
+            raise InternalError(f"codegen: found fold {stmt.name} of {stmt.value.dtype} in {stmt.dtype}, expected one dtype")
+        return into.result(self.b, self.loop(first, end, into.initial, step))
+
+    def store(self, stmt: Store, scope: Scope) -> None:
+        b, buffer = self.b, self.buffer(stmt.buffer, stmt.value.dtype)
+        value, place = self.value(stmt.value, scope), self.address(buffer, stmt.index, scope)
+        if stmt.combine is not None:
+            op = REDUCE_OPS[stmt.combine].step if stmt.combine in REDUCE_OPS else stmt.combine
+            value = scalar.CODE[op](b, (self.read(buffer, place), value), self.flags.fold)
+        b.store(b.cast("zext", value, "i8") if buffer.dtype == "bool" else value, place)
+
+    def buffer(self, name: str, dtype: str) -> Buffer:
+        found = self.buffers.get(name)
+        if found is None or found.dtype != dtype:
+            raise InternalError(f"codegen: found buffer {name} used as {dtype}, expected {found or 'a buffer of the kernel'}")
+        return found
+
+    def address(self, buffer: Buffer, index: Index, scope: Scope) -> Value:
+        flags = "inbounds nuw" if index.bounds[0] >= 0 else "inbounds"
+        offset = as_integer(self.b, self.index(index, scope))
+        return self.b.element(MEMORY_TYPES[buffer.dtype], self.places[buffer.name], offset, flags)
+
+    def read(self, buffer: Buffer, place: Value) -> Value:
+        """An element in a register; any byte but zero is true."""
+        value = self.b.load(MEMORY_TYPES[buffer.dtype], place)
+        return self.b.compare("ne", value, integer(0, "i8")) if buffer.dtype == "bool" else value
+
+    def index(self, term: Index, scope: Scope) -> Value:
+        known: Known = scope.indices
+        return emit_index(self.b, term, known)
+
+    def value(self, root: Scalar, scope: Scope) -> Value:
+        """The value of an element expression; every distinct term of the block is computed once."""
+        known, stack = scope.elements, [root]
+        while stack:
+            term = stack[-1]
+            missing = [] if term in known else [arg for arg in operands(term) if arg not in known]
+            stack.extend(reversed(missing))
+            if not missing:
+                stack.pop()
+                if term not in known:
+                    known[term] = self.element(term, scope)
+        return known[root]
+
+    def element(self, term: Scalar, scope: Scope) -> Value:
+        if isinstance(term, Call):
+            return scalar.call(self.b, term, tuple(scope.elements[arg] for arg in term.args), self.flags.arithmetic)
+        if isinstance(term, Literal):
+            return scalar.literal(term)
+        if isinstance(term, Load):
+            buffer = self.buffer(term.buffer, term.dtype)
+            return self.read(buffer, self.address(buffer, term.index, scope))
+        if isinstance(term, Temp) and term.name in scope.temps and scope.temps[term.name].type == LLVM_TYPES[term.dtype]:
+            return scope.temps[term.name]
+        raise InternalError(f"codegen: found {term}, expected a load, a bound temporary, a literal or a call")

@@ -1,0 +1,110 @@
+"""From LLVM IR to machine code: verify, optimize for the host, emit an object, link it into the process.
+
+The one place that imports llvmlite, at first use.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import threading
+from typing import Any
+
+from eqsat.ir.errors import InternalError
+
+_lock = threading.RLock()
+_libraries = itertools.count()
+
+
+@functools.cache
+def binding() -> Any:
+    """llvmlite.binding, ready for the host."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+class Host:
+    """The machine that runs this process: its name, its features, and the LLVM that compiles for it."""
+
+    def __init__(self) -> None:
+        llvm = binding()
+        self.cpu: str = llvm.get_host_cpu_name()
+        self.features: str = llvm.get_host_cpu_features().flatten()
+        self.version = ".".join(map(str, llvm.llvm_version_info))
+        target = llvm.Target.from_triple(llvm.get_process_triple())
+        self.machine = target.create_target_machine(cpu=self.cpu, features=self.features, opt=3, reloc="pic", codemodel="small")
+        self.jit = llvm.create_lljit_compiler(self.machine, use_jit_link=True)
+
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """What object code depends on besides the IR: cpu, features, LLVM version."""
+        return self.cpu, self.features, self.version
+
+
+@functools.cache
+def host() -> Host:
+    with _lock:
+        return Host()
+
+
+def optimize(text: str) -> Any:
+    """The module of `text` after verification and O3; InternalError with LLVM's reason if it is illegal."""
+    llvm, machine = binding(), host().machine
+    try:
+        module = llvm.parse_assembly(text, context=llvm.create_context())
+        module.verify()
+    except RuntimeError as error:
+        raise InternalError(f"codegen: LLVM rejects the module, expected legal IR: {' '.join(str(error).split())}") from error
+    module.triple = llvm.get_process_triple()
+    module.data_layout = str(machine.target_data)
+    tuning = llvm.create_pipeline_tuning_options(speed_level=3)
+    tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = tuning.loop_interleaving = True
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    return module
+
+
+class Library:
+    """Functions linked into the process; they stay as long as this object."""
+
+    def __init__(self, text: str, symbols: tuple[str, ...]) -> None:
+        with _lock:
+            self._code = host().machine.emit_object(optimize(text))
+            linker = binding().JITLibraryBuilder().add_object_img(self._code).add_current_process()
+            for symbol in symbols:
+                linker.export_symbol(symbol)
+            self._linked = linker.link(host().jit, f"eqsat{next(_libraries)}")
+
+    def address(self, symbol: str) -> int:
+        return int(self._linked[symbol])
+
+    @property
+    def object_code(self) -> bytes:
+        """The relocatable object, in the host's format."""
+        return bytes(self._code)
+
+
+@functools.lru_cache(maxsize=1024)
+def _library(text: str, symbols: tuple[str, ...], identity: tuple[str, str, str]) -> Library:
+    return Library(text, symbols)
+
+
+def library(text: str, symbols: tuple[str, ...]) -> Library:
+    """The linked code of a module; the same object for the same text on the same machine."""
+    with _lock:
+        return _library(text, symbols, host().identity)
+
+
+def optimized_text(text: str) -> str:
+    """The module after O3."""
+    with _lock:
+        return str(optimize(text))
+
+
+def assembly_text(text: str) -> str:
+    """The host's assembly of the module."""
+    with _lock:
+        return str(host().machine.emit_assembly(optimize(text)))

@@ -1,0 +1,215 @@
+"""Code for the element operations of ir.ops: NumPy 2's results, without traps and without undefined values.
+
+Every function takes the builder, its operands and the fast-math flags of the surrounding statement.  Operands of one call
+have one LLVM type, except the condition of `where`; bool is i1 in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eqsat.codegen import math
+from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, integer, is_real, real, truth
+from eqsat.ir.dtypes import is_float
+from eqsat.ir.errors import InternalError
+from eqsat.ir.ops import SCALAR_OPS
+from eqsat.ir.tensor import Call, Literal
+
+Code = Callable[[Builder, tuple[Value, ...], str], Value]
+
+
+def literal(term: Literal) -> Value:
+    """A constant element."""
+    if term.dtype == "bool":
+        return truth(bool(term.value))
+    type = LLVM_TYPES[term.dtype]
+    return real(float(term.value), type) if is_float(term.dtype) else integer(int(term.value), type)
+
+
+def call(b: Builder, term: Call, args: tuple[Value, ...], flags: str) -> Value:
+    """The value of a Call; InternalError if its operands have not the dtype that the operation computes in."""
+    check(term)
+    if term.op == "astype":
+        return convert(b, args[0], term.args[0].dtype, term.dtype)
+    return CODE[term.op](b, args, flags)
+
+
+def check(term: Call) -> None:
+    """Casts are explicit: the operands of a call have one common dtype, and it is the result's where the rule says so."""
+    row = SCALAR_OPS.get(term.op)
+    if row is None or len(term.args) != row.arity:
+        raise InternalError(f"codegen: found the call {term}, expected an operation of SCALAR_OPS with its operands")
+    if row.rule == "cast":
+        return
+    values = term.args[1:] if row.rule == "select" else term.args
+    found = {arg.dtype for arg in values}
+    expected = found if row.rule == "compare" else {"bool"} if row.rule == "logic" else {term.dtype}
+    if len(found) != 1 or found != expected or (row.rule == "select" and term.args[0].dtype != "bool"):
+        dtypes = ", ".join(arg.dtype for arg in term.args)
+        raise InternalError(f"codegen: found {term.op} of {dtypes} giving {term.dtype}, expected operands cast to one dtype")
+
+
+def convert(b: Builder, a: Value, source: str, target: str) -> Value:
+    """astype.  Floats outside the integer's range, and NaN, give its least value, as NumPy does on x86."""
+    type = LLVM_TYPES[target]
+    if source == target:
+        return a
+    if target == "bool":
+        return b.compare("une", a, real(0.0, a.type)) if is_float(source) else b.compare("ne", a, integer(0, a.type))
+    if is_float(source) and is_float(target):
+        return b.cast("fpext" if target == "float64" else "fptrunc", a, type)
+    if is_float(source):
+        return _truncate(b, a, type)
+    if is_float(target):
+        return b.cast("uitofp" if source == "bool" else "sitofp", a, type)
+    return b.cast("zext" if source == "bool" else "sext" if target == "int64" else "trunc", a, type)
+
+
+def _truncate(b: Builder, a: Value, type: str) -> Value:
+    """What lies at or below the least value truncates to it, so that one strict comparison does for every pair of types."""
+    least = -(2.0 ** (int(type[1:]) - 1))
+    inside = b.binary("and", b.compare("ogt", a, real(least, a.type)), b.compare("olt", a, real(-least, a.type)))
+    safe = b.select(inside, a, real(0.0, a.type))
+    return b.select(inside, b.cast("fptosi", safe, type), integer(int(least), type))
+
+
+def _arithmetic(on_reals: str, on_integers: str) -> Code:
+    def code(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+        a, c = args
+        return b.binary(on_reals, a, c, flags) if is_real(a.type) else b.binary(on_integers, a, c)
+
+    return code
+
+
+def _extremum(on_reals: str, on_integers: str, on_bools: str) -> Code:
+    """The second operand where either is NaN, which is NaN unless the first one is: then the first."""
+
+    def code(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+        a, c = args
+        if a.type == "i1":
+            return b.binary(on_bools, a, c)
+        if not is_real(a.type):
+            return b.intrinsic(on_integers, a, c)
+        return b.select(b.compare("uno", a, a), a, b.select(b.compare(on_reals, a, c), a, c))
+
+    return code
+
+
+def _comparison(on_reals: str, on_integers: str) -> Code:
+    def code(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+        a, c = args
+        if is_real(a.type):
+            return b.compare(on_reals, a, c)
+        return b.compare(on_integers.replace("s", "u", 1) if a.type == "i1" else on_integers, a, c)
+
+    return code
+
+
+def _unary(name: str) -> Code:
+    return lambda b, args, flags: b.intrinsic(name, args[0], flags=flags)
+
+
+def _absolute(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+    a = args[0]
+    if a.type == "i1":
+        return a
+    return b.intrinsic("fabs", a) if is_real(a.type) else b.intrinsic("abs", a, truth(False))
+
+
+def _safe_division(b: Builder, a: Value, d: Value) -> tuple[Value, Value, Value, Value]:
+    """Truncated quotient and remainder of integers, where the divisor is 0, and where it is 0 or -1 (there divided by 1)."""
+    zero = b.compare("eq", d, integer(0, d.type))
+    special = b.binary("or", zero, b.compare("eq", d, integer(-1, d.type)))
+    safe = b.select(special, integer(1, d.type), d)
+    return b.binary("sdiv", a, safe), b.binary("srem", a, safe), zero, special
+
+
+def _borrow(b: Builder, remainder: Value, d: Value) -> Value:
+    """Whether floor and truncation differ: the remainder is not zero and has not the sign of the divisor."""
+    zero = integer(0, d.type)
+    return b.binary("and", b.compare("ne", remainder, zero), b.compare("slt", b.binary("xor", remainder, d), zero))
+
+
+def _shift(d: Value) -> int | None:
+    """k if the divisor is the constant 2^k."""
+    value = int(d.text) if d.text.lstrip("-").isdigit() else 0
+    return value.bit_length() - 1 if value > 0 and value & (value - 1) == 0 else None
+
+
+def _floor_divide(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+    """Integers: x // 0 = 0 and least // -1 = least; floats as NumPy's npy_divmod."""
+    a, d = args
+    if is_real(a.type):
+        return _floor_divide_reals(b, a, d)
+    if (shift := _shift(d)) is not None:
+        return b.binary("ashr", a, integer(shift, a.type))
+    quotient, remainder, zero, special = _safe_division(b, a, d)
+    lower = b.binary("add", quotient, b.cast("sext", _borrow(b, remainder, d), a.type))
+    exceptional = b.select(zero, integer(0, a.type), b.negate(a))
+    return b.select(special, exceptional, lower)
+
+
+def _remainder(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+    """Integers: x % 0 = 0; floats as NumPy's npy_remainder."""
+    a, d = args
+    if is_real(a.type):
+        return _remainder_reals(b, a, d)[1]
+    if _shift(d) is not None:
+        return b.binary("and", a, integer(int(d.text) - 1, a.type))
+    _, remainder, _, special = _safe_division(b, a, d)
+    shifted = b.select(_borrow(b, remainder, d), b.binary("add", remainder, d), remainder)
+    return b.select(special, integer(0, a.type), shifted)
+
+
+def _remainder_reals(b: Builder, a: Value, d: Value) -> tuple[Value, Value, Value]:
+    """fmod, the remainder with the sign of the divisor, and whether the two differ; nan for a divisor of zero."""
+    zero = real(0.0, a.type)
+    truncated = b.binary("frem", a, d)
+    nonzero = b.compare("une", truncated, zero)
+    opposite = b.binary("xor", b.compare("olt", d, zero), b.compare("olt", truncated, zero))
+    differs = b.binary("and", b.binary("and", nonzero, opposite), b.compare("one", d, zero))
+    shifted = b.select(differs, b.binary("fadd", truncated, d), truncated)
+    return truncated, b.select(nonzero, shifted, b.intrinsic("copysign", zero, d)), differs
+
+
+def _floor_divide_reals(b: Builder, a: Value, d: Value) -> Value:
+    """((a - fmod(a, d)) / d, less one if the signs ask for it) to the nearest integer; a / d for a divisor of zero."""
+    zero, one = real(0.0, a.type), real(1.0, a.type)
+    truncated, _, differs = _remainder_reals(b, a, d)
+    ratio = b.binary("fdiv", a, d)
+    quotient = b.binary("fdiv", b.binary("fsub", a, truncated), d)
+    quotient = b.select(differs, b.binary("fsub", quotient, one), quotient)
+    floor = b.intrinsic("floor", quotient)
+    above = b.compare("ogt", b.binary("fsub", quotient, floor), real(0.5, a.type))
+    floor = b.select(above, b.binary("fadd", floor, one), floor)
+    floor = b.select(b.compare("une", quotient, zero), floor, b.intrinsic("copysign", zero, ratio))
+    return b.select(b.compare("oeq", d, zero), ratio, floor)
+
+
+# astype, which needs the dtype that it comes from, is `convert`.
+CODE: dict[str, Code] = {
+    "add": _arithmetic("fadd", "add"),
+    "subtract": _arithmetic("fsub", "sub"),
+    "multiply": _arithmetic("fmul", "mul"),
+    "divide": lambda b, args, flags: b.binary("fdiv", *args, flags),
+    "floor_divide": _floor_divide,
+    "remainder": _remainder,
+    "negative": lambda b, args, flags: b.negate(args[0], flags),
+    "absolute": _absolute,
+    "sqrt": _unary("sqrt"),
+    "exp": lambda b, args, flags: math.exp(b, args[0]),
+    "log": lambda b, args, flags: math.log(b, args[0]),
+    "tanh": lambda b, args, flags: math.tanh(b, args[0]),
+    "maximum": _extremum("ogt", "smax", "or"),
+    "minimum": _extremum("olt", "smin", "and"),
+    "less": _comparison("olt", "slt"),
+    "less_equal": _comparison("ole", "sle"),
+    "greater": _comparison("ogt", "sgt"),
+    "greater_equal": _comparison("oge", "sge"),
+    "equal": _comparison("oeq", "eq"),
+    "not_equal": _comparison("une", "ne"),
+    "logical_and": lambda b, args, flags: b.binary("and", *args),
+    "logical_or": lambda b, args, flags: b.binary("or", *args),
+    "logical_not": lambda b, args, flags: b.binary("xor", args[0], truth(True)),
+    "where": lambda b, args, flags: b.select(*args),
+}
