@@ -1,10 +1,10 @@
 """The checker of tensor programs: what makes a Program legal beyond its grammar.
 
-    program   input names differ; every Input that is read is one of them; the structure names outputs
-    build     no extent is zero; a body uses the axes of its Build and the variables of the Reduces around it
-    read      one index a dimension, each within the array whatever the loop variables are
-    call      operands share a dtype (apart from the condition of where, and astype), the result is NumPy's
-    generic   one map an operand, one index a dimension; the block computes with Arg, Literal and Call only
+program   input names differ; every Input that is read is one of them; the structure names outputs
+build     no extent is zero; a body uses the axes of its Build and the variables of the Reduces around it
+read      one index a dimension, each within the array whatever the loop variables are
+call      operands share a dtype (apart from the condition of where, and astype), the result is NumPy's
+generic   one map an operand, one index a dimension; the block computes with Arg, Literal and Call only
 """
 
 from __future__ import annotations

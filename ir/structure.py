@@ -1,15 +1,14 @@
 """The nested containers that a traced function returns, apart from the arrays in them.
 
-    structure ::= int                              position in the outputs of a Program
-                | Container(kind, items, keys)     kind: "tuple", "list" or "dict"; keys: of a dict, in order
+structure ::= int                              position in the outputs of a Program
+            | Container(kind, items, keys)     kind: "tuple", "list" or "dict"; keys: of a dict, in order
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
-from typing import Literal as Choice
+from typing import Any, Literal as Choice
 
 import numpy as np
 

@@ -1,0 +1,50 @@
+"""Arguments of compiled programs: checked and laid out in one place, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eqsat.ir.dtypes import dtype_name
+from eqsat.ir.errors import DTypeError, ShapeError, UsageError
+from eqsat.ir.tensor import Input, Program
+from eqsat.spec import Spec, describe
+
+Array = np.ndarray[Any, Any]
+
+
+def check_arguments(program: Program, arrays: Sequence[Any]) -> list[Array]:
+    """The arrays in C order, aligned and in the machine's byte order; those that are so already are not copied.
+
+    Raises UsageError for a wrong number of arrays or for what is no numpy.ndarray, DTypeError and ShapeError where an array is
+    not of its input's dtype and shape; each names the input.
+    """
+    if len(arrays) != len(program.inputs):
+        names = ", ".join(tensor.name for tensor in program.inputs) or "none"
+        raise UsageError(f"call: found {len(arrays)} arrays, expected {len(program.inputs)} ({names})")
+    return [_fitting(tensor, value) for tensor, value in zip(program.inputs, arrays, strict=True)]
+
+
+def _fitting(tensor: Input, value: Any) -> Array:
+    found = array_spec(tensor.name, value)
+    expected = describe(tensor.shape, tensor.dtype)
+    if found.dtype != tensor.dtype:
+        raise DTypeError(f"{tensor.name}: found {found}, expected {expected}; convert with .astype({tensor.dtype!r})")
+    if found.shape != tensor.shape:
+        raise ShapeError(f"{tensor.name}: found {found}, expected {expected}")
+    return np.require(value, requirements=("C", "A"))
+
+
+def array_spec(name: str, value: Any, function: str = "") -> Spec:
+    """Shape and dtype of an array argument of `function`; what is no plain array of a supported dtype is refused with a way out."""
+    where = f"{function}: {name}" if function else name
+    if type(value) is not np.ndarray and type(value) is not np.memmap:
+        convertible = isinstance(value, np.ndarray | np.generic | int | float | list | tuple)
+        hint = f"pass numpy.asarray({name})" if convertible else "pass an array"
+        raise UsageError(f"{where}: found a {type(value).__name__}, expected a numpy.ndarray; {hint}")
+    dtype = dtype_name(value.dtype, where)
+    if not value.dtype.isnative:
+        raise DTypeError(f"{where}: found {value.dtype.str}, another byte order than this machine's; convert with .astype({dtype!r})")
+    return Spec(value.shape, dtype)

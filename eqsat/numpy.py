@@ -1,0 +1,109 @@
+"""NumPy's names for traced arrays: `import eqsat.numpy as enp`.
+
+On traced arrays an operation records a step of the program; on plain numpy arrays it is numpy's function of the same name.
+"""
+
+from __future__ import annotations
+
+import sys as _sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as _np
+
+from eqsat.array import TracedArray as _TracedArray, apply as _apply
+from eqsat.operations.table import missing as _missing
+
+bool_ = _np.bool_
+int32 = _np.int32
+int64 = _np.int64
+float32 = _np.float32
+float64 = _np.float64
+newaxis = _np.newaxis
+pi = _np.pi
+
+
+def _function(name: str) -> Callable[..., Any]:
+    """The operation `name` on traced arrays, numpy's on others."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if any(isinstance(value, _TracedArray) for value in (*args, *kwargs.values())):
+            return _apply(name, *args, **kwargs)
+        return getattr(_np, name)(*args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"numpy.{name}, on traced arrays as well."
+    return function
+
+
+add = _function("add")
+subtract = _function("subtract")
+multiply = _function("multiply")
+divide = _function("divide")
+true_divide = _function("true_divide")
+floor_divide = _function("floor_divide")
+remainder = _function("remainder")
+mod = _function("mod")
+power = _function("power")
+negative = _function("negative")
+positive = _function("positive")
+absolute = _function("absolute")
+abs = _function("abs")
+sqrt = _function("sqrt")
+square = _function("square")
+exp = _function("exp")
+log = _function("log")
+tanh = _function("tanh")
+maximum = _function("maximum")
+minimum = _function("minimum")
+where = _function("where")
+less = _function("less")
+less_equal = _function("less_equal")
+greater = _function("greater")
+greater_equal = _function("greater_equal")
+equal = _function("equal")
+not_equal = _function("not_equal")
+logical_and = _function("logical_and")
+logical_or = _function("logical_or")
+logical_not = _function("logical_not")
+bitwise_and = _function("bitwise_and")
+bitwise_or = _function("bitwise_or")
+bitwise_xor = _function("bitwise_xor")
+invert = _function("invert")
+sum = _function("sum")
+max = _function("max")
+min = _function("min")
+amax = _function("amax")
+amin = _function("amin")
+mean = _function("mean")
+matmul = _function("matmul")
+reshape = _function("reshape")
+ravel = _function("ravel")
+transpose = _function("transpose")
+permute_dims = _function("permute_dims")
+matrix_transpose = _function("matrix_transpose")
+swapaxes = _function("swapaxes")
+moveaxis = _function("moveaxis")
+flip = _function("flip")
+broadcast_to = _function("broadcast_to")
+expand_dims = _function("expand_dims")
+squeeze = _function("squeeze")
+astype = _function("astype")
+copy = _function("copy")
+zeros_like = _function("zeros_like")
+ones_like = _function("ones_like")
+full_like = _function("full_like")
+
+
+def asarray(x: Any, /, dtype: Any = None) -> Any:
+    """A traced array as it is, or cast to `dtype`; anything else as numpy.asarray gives it."""
+    if isinstance(x, _TracedArray):
+        return x if dtype is None else x.astype(dtype)
+    return _np.asarray(x, dtype=dtype)
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(f"eqsat.numpy.{_missing(name)}")
+
+
+_TracedArray.namespace = _sys.modules[__name__]

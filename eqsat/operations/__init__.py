@@ -1,0 +1,1 @@
+"""What NumPy's names mean on tensors: every operation becomes one ir.tensor.Generic (mean: two)."""

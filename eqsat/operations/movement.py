@@ -1,0 +1,230 @@
+"""Movement operations and basic slicing: the elements of one tensor in another order, as an indexing map."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from eqsat.ir.errors import BoundsError, ShapeError, UnsupportedError, UsageError
+from eqsat.ir.index import Const, Index, Var
+from eqsat.ir.tensor import Shape, Tensor
+from eqsat.operations.generic import Map, broadcast_map, broadcast_shapes, integer, integers, normalize_axes, tensor_of, view
+
+
+def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Tensor:
+    """The elements in C order under another shape; one extent may be -1."""
+    source = tensor_of("reshape", a)
+    if order not in ("C", "A"):
+        raise UnsupportedError(f"reshape: found order {order!r}, supported is 'C'; transpose before and after")
+    target = _known_shape(source, integers("reshape", "extent", shape))
+    return view(source, target, lambda loops: reshape_map(source.shape, target, loops))
+
+
+def _known_shape(source: Tensor, shape: Shape) -> Shape:
+    rest = math.prod(n for n in shape if n != -1)
+    fits = shape.count(-1) <= 1 and all(n >= -1 for n in shape)
+    fits = fits and (rest > 0 and source.size % rest == 0 if -1 in shape else rest == source.size)
+    if not fits:
+        raise ShapeError(f"reshape: found {source.size} elements of shape {source.shape}, which do not fill the shape {shape}")
+    return tuple(source.size // rest if n == -1 else n for n in shape)
+
+
+def reshape_map(source: Shape, target: Shape, loops: tuple[Var, ...]) -> Map:
+    """Index of each source dimension where loops run over the target.
+
+    Dimensions of one take no part.  The others fall into the smallest groups with equal products on both sides; within a group
+    flat = sum loop * stride, and dimension k is flat // stride[k] % extent[k], where the first needs no %, the last no //.
+    """
+    index: list[Index] = [Const(0)] * len(source)
+    here = [k for k, n in enumerate(source) if n != 1]
+    there = [loop for loop in loops if loop.extent != 1]
+    while here:
+        taken, found = [here.pop(0)], [there.pop(0)]
+        while (a := math.prod(source[k] for k in taken)) != (b := math.prod(loop.extent for loop in found)):
+            if a < b:
+                taken.append(here.pop(0))
+            else:
+                found.append(there.pop(0))
+        for k, term in zip(taken, _split(_flat(found), tuple(source[k] for k in taken)), strict=True):
+            index[k] = term
+    return tuple(index)
+
+
+def _flat(loops: list[Var]) -> Index:
+    """Row-major position of a point."""
+    terms = [_scaled(loop, math.prod(inner.extent for inner in loops[k + 1 :])) for k, loop in enumerate(loops)]
+    flat = terms[0]
+    for term in terms[1:]:
+        flat = flat + term
+    return flat
+
+
+def _scaled(term: Index, factor: int) -> Index:
+    return term if factor == 1 else term * factor
+
+
+def _split(flat: Index, shape: Shape) -> Map:
+    """The indices of a flat position in a row-major array."""
+    terms = []
+    for k, extent in enumerate(shape):
+        stride = math.prod(shape[k + 1 :])
+        term = flat if stride == 1 else flat // stride
+        terms.append(term if k == 0 else term % extent)
+    return tuple(terms)
+
+
+def ravel(a: Any, order: str = "C") -> Tensor:
+    return reshape(a, -1 if a.size else 0, order=order)
+
+
+def transpose(a: Any, axes: Any = None) -> Tensor:
+    """Axes in another order, reversed by default."""
+    source = tensor_of("transpose", a)
+    rank = len(source.shape)
+    order = tuple(reversed(range(rank))) if axes is None else normalize_axes("transpose", axes, rank)
+    if len(order) != rank:
+        raise ShapeError(f"transpose: found {len(order)} axes {order}, expected {rank} for the shape {source.shape}")
+    return view(source, tuple(source.shape[k] for k in order), lambda loops: tuple(loops[order.index(k)] for k in range(rank)))
+
+
+def permute_dims(a: Any, axes: Any = None) -> Tensor:
+    return transpose(a, axes)
+
+
+def matrix_transpose(x: Any, /) -> Tensor:
+    if len(x.shape) < 2:
+        raise ShapeError(f"matrix_transpose: found the shape {x.shape}, expected two dimensions or more")
+    return swapaxes(x, -1, -2)
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
+    source = tensor_of("swapaxes", a)
+    rank = len(source.shape)
+    order = list(range(rank))
+    (first,), (second,) = normalize_axes("swapaxes", axis1, rank), normalize_axes("swapaxes", axis2, rank)
+    order[first], order[second] = second, first
+    return transpose(source, tuple(order))
+
+
+def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
+    """Axes at new places, the others in their order."""
+    tensor = tensor_of("moveaxis", a)
+    rank = len(tensor.shape)
+    start, end = normalize_axes("moveaxis", source, rank), normalize_axes("moveaxis", destination, rank)
+    if len(start) != len(end):
+        raise ShapeError(f"moveaxis: found {len(start)} source and {len(end)} destination axes, expected equally many")
+    order = [k for k in range(rank) if k not in start]
+    for place, k in sorted(zip(end, start, strict=True)):
+        order.insert(place, k)
+    return transpose(tensor, tuple(order))
+
+
+def flip(m: Any, axis: Any = None) -> Tensor:
+    """The elements of some axes in reverse, of all by default."""
+    source = tensor_of("flip", m)
+    rank = len(source.shape)
+    reversed_axes = range(rank) if axis is None else normalize_axes("flip", axis, rank)
+    shape = source.shape
+    return view(source, shape, lambda loops: tuple(Const(shape[k] - 1) - i if k in reversed_axes else i for k, i in enumerate(loops)))
+
+
+def broadcast_to(array: Any, shape: Any) -> Tensor:
+    source = tensor_of("broadcast_to", array)
+    target = integers("broadcast_to", "extent", shape)
+    if any(n < 0 for n in target) or broadcast_shapes("broadcast_to", source.shape, target) != target:
+        raise ShapeError(f"broadcast_to: found the shape {source.shape}, which does not broadcast to {target}")
+    return view(source, target, lambda loops: broadcast_map(source.shape, loops))
+
+
+def expand_dims(a: Any, axis: Any) -> Tensor:
+    """Dimensions of one at the given axes of the result."""
+    source = tensor_of("expand_dims", a)
+    added = integers("expand_dims", "axis", axis)
+    new = normalize_axes("expand_dims", added, len(source.shape) + len(added))
+    extents = iter(source.shape)
+    shape = tuple(1 if k in new else next(extents) for k in range(len(source.shape) + len(new)))
+    return view(source, shape, lambda loops: tuple(i for k, i in enumerate(loops) if k not in new))
+
+
+def squeeze(a: Any, axis: Any = None) -> Tensor:
+    """The tensor without some dimensions of one, all of them by default."""
+    source = tensor_of("squeeze", a)
+    rank = len(source.shape)
+    ones = tuple(k for k, n in enumerate(source.shape) if n == 1)
+    removed = ones if axis is None else normalize_axes("squeeze", axis, rank)
+    if any(k not in ones for k in removed):
+        raise ShapeError(f"squeeze: found the shape {source.shape}, expected dimensions of one at the axes {removed}")
+    kept = [k for k in range(rank) if k not in removed]
+    shape = tuple(source.shape[k] for k in kept)
+    return view(source, shape, lambda loops: tuple(loops[kept.index(k)] if k in kept else Const(0) for k in range(rank)))
+
+
+def getitem(a: Tensor, key: Any) -> Tensor:
+    """Basic slicing: integers, slices of any step, None and Ellipsis.
+
+    Raises BoundsError for an integer out of range, ShapeError for too many indices, UnsupportedError for masks and index arrays.
+    """
+    entries = _full_key(key if isinstance(key, tuple) else (key,), a.shape)
+    shape: list[int] = []
+    sources: list[tuple[int | None, int, int]] = []  # per dimension: position in `shape` (None: an integer), start, step
+    for entry in entries:
+        if entry is None:
+            shape.append(1)
+            continue
+        extent = a.shape[len(sources)]
+        if isinstance(entry, slice):
+            start, stop, step = _range(entry, extent)
+            sources.append((len(shape), start, step))
+            shape.append(len(range(start, stop, step)))
+        else:
+            sources.append((None, _position(entry, extent, len(sources)), 0))
+    return view(a, tuple(shape), lambda loops: tuple(Const(s) if k is None else _strided(loops[k], s, step) for k, s, step in sources))
+
+
+def _full_key(key: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
+    """The key with Ellipsis spelled out and every dimension named."""
+    for entry in key:
+        if not (entry is None or entry is Ellipsis or isinstance(entry, slice)):
+            _check_integer(entry)
+    dots = [position for position, entry in enumerate(key) if entry is Ellipsis]
+    used = sum(entry is not None and entry is not Ellipsis for entry in key)
+    if used > len(shape):
+        raise ShapeError(f"getitem: found {used} indices, expected at most {len(shape)} for the shape {shape}")
+    if len(dots) > 1:
+        raise UsageError("getitem: found several ellipses, expected at most one")
+    place = dots[0] if dots else len(key)
+    return (*key[:place], *[slice(None)] * (len(shape) - used), *key[place + 1 :])
+
+
+def _check_integer(entry: Any) -> None:
+    if isinstance(entry, bool | np.bool_ | np.ndarray | list | Tensor):
+        kind = "a list" if isinstance(entry, list) else f"an array of {entry.dtype}" if isinstance(entry, np.ndarray | Tensor) else "a bool"
+        raise UnsupportedError(f"getitem: found {kind} as the index, supported are integers, slices, None and ...; use where for masks")
+    integer("getitem", "the index", entry)
+
+
+def _range(entry: slice, extent: int) -> tuple[int, int, int]:
+    """Start, stop and step of a slice over a dimension."""
+    for bound in (entry.start, entry.stop, entry.step):
+        if bound is not None:
+            integer("getitem", "the slice bound", bound)
+    if entry.step == 0:
+        raise UsageError("getitem: found the slice step 0, expected another step")
+    return entry.indices(extent)
+
+
+def _position(entry: Any, extent: int, dimension: int) -> int:
+    position = integer("getitem", "the index", entry)
+    if not -extent <= position < extent:
+        raise BoundsError(f"getitem: found index {position} in dimension {dimension}, expected {-extent}..{extent - 1}")
+    return position % extent
+
+
+def _strided(loop: Var, start: int, step: int) -> Index:
+    """start + loop * step."""
+    moved = _scaled(loop, abs(step))
+    if step < 0:
+        return Const(start) - moved
+    return moved + start if start else moved

@@ -1,0 +1,157 @@
+"""The one table of operations: the NumPy name, and what it does with tensors.
+
+eqsat.numpy, NumPy's own functions and ufuncs on traced arrays, operators and methods all end in `find`; parameters carry NumPy's names.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from eqsat.ir.errors import UnsupportedError, UsageError
+from eqsat.ir.ops import SCALAR_OPS
+from eqsat.operations import elementwise, movement, reductions
+
+Implementation = Callable[..., Any]
+
+OPERATIONS: dict[str, Implementation] = {
+    **{op: elementwise.scalar_operation(op) for op in SCALAR_OPS if op not in ("where", "astype")},
+    "where": elementwise.where,
+    "astype": elementwise.astype,
+    "copy": elementwise.copy,
+    "square": elementwise.square,
+    "positive": elementwise.positive,
+    "power": elementwise.power,
+    "bitwise_and": elementwise.bitwise("bitwise_and", "logical_and"),
+    "bitwise_or": elementwise.bitwise("bitwise_or", "logical_or"),
+    "bitwise_xor": elementwise.bitwise("bitwise_xor", "not_equal"),
+    "invert": elementwise.bitwise("invert", "logical_not"),
+    "full_like": elementwise.full_like,
+    "zeros_like": elementwise.zeros_like,
+    "ones_like": elementwise.ones_like,
+    "sum": reductions.sum,
+    "max": reductions.max,
+    "min": reductions.min,
+    "mean": reductions.mean,
+    "matmul": reductions.matmul,
+    "reshape": movement.reshape,
+    "ravel": movement.ravel,
+    "transpose": movement.transpose,
+    "permute_dims": movement.permute_dims,
+    "matrix_transpose": movement.matrix_transpose,
+    "swapaxes": movement.swapaxes,
+    "moveaxis": movement.moveaxis,
+    "flip": movement.flip,
+    "broadcast_to": movement.broadcast_to,
+    "expand_dims": movement.expand_dims,
+    "squeeze": movement.squeeze,
+    "getitem": movement.getitem,
+    "shape": lambda a: a.shape,
+    "ndim": lambda a: len(a.shape),
+    "size": lambda a: a.size,
+}
+
+ALIASES = {"true_divide": "divide", "mod": "remainder", "abs": "absolute", "amax": "max", "amin": "min"}
+for _alias, _name in ALIASES.items():
+    OPERATIONS[_alias] = OPERATIONS[_name]
+
+# Keywords that NumPy takes and that change nothing when they have one of these values.
+NEUTRAL: dict[str, tuple[Any, ...]] = {
+    "out": (None, (None,)),
+    "where": (True,),
+    "order": ("K", "C", "A", None),
+    "casting": ("same_kind", "safe", "unsafe"),
+    "subok": (True, False),
+    "device": (None, "cpu"),
+    "shape": (None,),
+    "keepdims": (False,),
+    "dtype": (None,),
+    "copy": (True, None),
+}
+# What to write instead of a keyword, or of an operation, that is missing.
+INSTEAD_OF_KEYWORD = {
+    "out": "use the returned array",
+    "where": "use where(condition, result, other)",
+    "initial": "combine the result with + or maximum",
+    "dtype": "use astype",
+    "order": "arrays are in C order",
+}
+INSTEAD_OF = {
+    "dot": "matmul, or * for 0-d arrays",
+    "einsum": "transpose, multiply, sum and matmul",
+    "tensordot": "reshape and matmul",
+    "clip": "minimum(maximum(x, low), high)",
+    "var": "((x - x.mean()) ** 2).mean()",
+    "std": "sqrt(((x - x.mean()) ** 2).mean())",
+    "any": "max of a bool array",
+    "all": "min of a bool array",
+    "log2": "log(x) / log(2.0)",
+    "log10": "log(x) / log(10.0)",
+    "expm1": "exp(x) - 1",
+    "log1p": "log(1 + x)",
+    "exp2": "exp(x * log(2.0))",
+    "sin": "operations on constants, computed by numpy beforehand",
+    "cos": "operations on constants, computed by numpy beforehand",
+    "full": "full_like",
+    "zeros": "zeros_like",
+    "ones": "ones_like",
+    "atleast_2d": "x[None, :] or reshape",
+    "linalg.norm": "sqrt((x * x).sum())",
+    "norm": "sqrt((x * x).sum())",
+}
+
+
+def by_numpy_function() -> dict[Any, str]:
+    """The table's name of every NumPy function that has one."""
+    names: dict[Any, str] = {}
+    for name in OPERATIONS:
+        if hasattr(np, name):
+            names.setdefault(getattr(np, name), name)
+    return names
+
+
+def run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """The operation on tensors, NumPy scalars, numbers and array-likes: a tensor, or a plain value for shape, ndim and size.
+
+    Raises UnsupportedError for a keyword of NumPy that eqsat lacks and UsageError for a call that fits no signature.
+    """
+    implementation = OPERATIONS[name]
+    signature = inspect.signature(implementation)
+    taken = {key: value for key, value in kwargs.items() if key in signature.parameters or not _neutral(key, value)}
+    for key in taken:
+        if key not in signature.parameters:
+            _refuse_keyword(name, key, tuple(signature.parameters))
+    try:
+        bound = signature.bind(*args, **taken)
+    except TypeError as error:
+        raise UsageError(f"{name}: found a call that does not fit ({error}), expected {name}{_shown(signature)}") from None
+    return implementation(*bound.args, **bound.kwargs)
+
+
+def _neutral(key: str, value: Any) -> bool:
+    return any(value is neutral or (isinstance(neutral, str | tuple) and value == neutral) for neutral in NEUTRAL.get(key, ()))
+
+
+def _refuse_keyword(name: str, key: str, known: tuple[str, ...]) -> None:
+    if key in INSTEAD_OF_KEYWORD or key in NEUTRAL:
+        hint = INSTEAD_OF_KEYWORD.get(key, "leave it out")
+        raise UnsupportedError(f"{name}: found the keyword {key}=, supported are {', '.join(known)}; {hint}")
+    raise UsageError(f"{name}: found the unknown keyword {key}=, expected {', '.join(known)}")
+
+
+def _shown(signature: inspect.Signature) -> str:
+    plain = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()]
+    return str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))
+
+
+def missing(name: str) -> str:
+    """One line for an operation that is not in the table, with the nearest way that works."""
+    if name in INSTEAD_OF:
+        return f"{name}: not supported on traced arrays; use {INSTEAD_OF[name]}"
+    near = difflib.get_close_matches(name, [known for known in OPERATIONS if known != "getitem"], n=3)
+    hint = f"the nearest are {', '.join(near)}" if near else "eqsat.numpy lists what is"
+    return f"{name}: not supported on traced arrays; {hint}"
