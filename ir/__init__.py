@@ -1,3 +1,3 @@
 """What a program is: index expressions, tensor programs and loop nests as data, with text, checker and interpreter."""
 
-from eqsat.ir import text as text
+from eqsat.ir import loops_text as loops_text, text as text

@@ -1,0 +1,163 @@
+"""The checker of loop nests: what a stage hands on is legal, or the stage is named in an InternalError."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eqsat.ir.dtypes import DTYPES
+from eqsat.ir.errors import DTypeError, InternalError
+from eqsat.ir.index import Const, Index, Var, variables
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp, value_of
+from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, result_dtype
+from eqsat.ir.tensor import Call, Literal, Scalar, scalars
+
+
+def check_kernel(kernel: Kernel) -> None:
+    """Raise InternalError, naming the kernel and the statement, unless the loop nest is legal:
+
+    every variable and Temp is bound before its use and every name once; every load and store offset stays in its buffer
+    by its `bounds`; dtypes agree; operations exist; only the last buffer is written.
+    """
+    _Checker(kernel).block(kernel.body, (), {})
+
+
+class _Checker:
+    """State of one check: the buffers, and the names bound so far anywhere in the kernel."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.bound: set[str] = set()
+        self.buffers: dict[str, Buffer] = {}
+        for buffer in kernel.buffers:
+            if buffer.name in self.buffers:
+                self.fail(f"buffer {buffer.name}", "the name twice", "distinct buffer names")
+            if buffer.dtype not in DTYPES or buffer.size < 1:
+                self.fail(f"buffer {buffer.name}", f"{buffer.dtype}[{buffer.size}]", "a known dtype and at least one element")
+            self.buffers[buffer.name] = buffer
+        if [b.role for b in kernel.buffers] != ["in"] * (len(kernel.buffers) - 1) + ["out"]:
+            self.fail("buffers", "roles " + ", ".join(b.role for b in kernel.buffers), "inputs and then one output")
+
+    def fail(self, where: str, found: str, expected: str) -> None:
+        raise InternalError(f"kernel {self.kernel.name}, {where}: found {found}, expected {expected}")
+
+    def block(self, body: tuple[Stmt, ...], known: tuple[Var, ...], temps: dict[str, str]) -> tuple[tuple[Var, ...], dict[str, str]]:
+        """Check statements in order; the variables and Temps that are visible after them."""
+        temps = dict(temps)
+        for stmt in body:
+            if isinstance(stmt, For):
+                self.loop(stmt, known, temps)
+            elif isinstance(stmt, Bind):
+                self.bind(stmt, known)
+                known = (*known, stmt.variable)
+            elif isinstance(stmt, Let):
+                self.value(stmt, known, temps)
+                self.name(stmt.name)
+                temps[stmt.name] = stmt.value.dtype
+            elif isinstance(stmt, Fold):
+                self.fold(stmt, known, temps)
+                temps[stmt.name] = stmt.dtype
+            else:
+                self.store(stmt, known, temps)
+        return known, temps
+
+    def name(self, name: str) -> None:
+        if name in self.bound:
+            self.fail(f"name {name}", "a second binding", "one binding a name")
+        self.bound.add(name)
+
+    def loop(self, stmt: For, known: tuple[Var, ...], temps: dict[str, str]) -> None:
+        self.name(stmt.variable.name)
+        if stmt.kind not in ("parallel", "serial"):
+            self.fail(f"loop {stmt.variable}", f"kind {stmt.kind}", "parallel or serial")
+        self.block(stmt.body, (*known, stmt.variable), temps)
+
+    def bind(self, stmt: Bind, known: tuple[Var, ...]) -> None:
+        where = f"bind {stmt.variable}"
+        self.index(where, stmt.value, known)
+        self.name(stmt.variable.name)
+        self.within(where, stmt.value, stmt.variable.lo, stmt.variable.hi)
+
+    def fold(self, stmt: Fold, known: tuple[Var, ...], temps: dict[str, str]) -> None:
+        where = f"fold {stmt.name}"
+        self.reduction(where, stmt.op)
+        self.name(stmt.variable.name)
+        inner, inner_temps = self.block(stmt.body, (*known, stmt.variable), temps)
+        self.value(stmt, inner, inner_temps)
+        self.name(stmt.name)
+        self.same(where, stmt.value.dtype, stmt.dtype)
+
+    def store(self, stmt: Store, known: tuple[Var, ...], temps: dict[str, str]) -> None:
+        where = f"store to {stmt.buffer}"
+        if stmt.combine is not None:
+            self.reduction(where, stmt.combine)
+        buffer = self.access(where, stmt.buffer, stmt.index, known)
+        if buffer.role != "out":
+            self.fail(where, "an input", "the output buffer")
+        self.value(stmt, known, temps)
+        self.same(where, stmt.value.dtype, buffer.dtype)
+
+    def value(self, stmt: Let | Fold | Store, known: tuple[Var, ...], temps: dict[str, str]) -> None:
+        root = value_of(stmt)
+        assert root is not None
+        for term in scalars(root):
+            self.scalar(term, known, temps)
+
+    def scalar(self, term: Scalar, known: tuple[Var, ...], temps: dict[str, str]) -> None:
+        if isinstance(term, Load):
+            buffer = self.access(f"load from {term.buffer}", term.buffer, term.index, known)
+            self.same(f"load from {term.buffer}", term.dtype, buffer.dtype)
+        elif isinstance(term, Temp):
+            if term.name not in temps:
+                self.fail(f"temp {term.name}", "no binding before its use", "a Let or Fold above")
+            self.same(f"temp {term.name}", term.dtype, temps[term.name])
+        elif isinstance(term, Call):
+            self.call(term)
+        elif not isinstance(term, Literal):
+            self.fail("expression", type(term).__name__, "Literal, Call, Load or Temp")
+        elif term.dtype not in DTYPES:
+            self.fail("literal", term.dtype, "a known dtype")
+
+    def call(self, term: Call) -> None:
+        if term.op not in SCALAR_OPS:
+            self.fail("expression", f"the unknown operation {term.op}", "an operation of SCALAR_OPS")
+        try:
+            expected = result_dtype(term.op, *(arg.dtype for arg in term.args))
+        except DTypeError as error:
+            raise InternalError(f"kernel {self.kernel.name}, expression {error}") from error
+        if term.op == "astype":
+            return
+        shared = [arg.dtype for arg in term.args[SCALAR_OPS[term.op].rule == "select" :]]
+        for dtype in shared[1:]:
+            self.same(f"operand of {term.op}", dtype, shared[0])
+        self.same(f"operation {term.op}", term.dtype, expected)
+
+    def access(self, where: str, name: str, index: Index, known: tuple[Var, ...]) -> Buffer:
+        if name not in self.buffers:
+            self.fail(where, f"the unknown buffer {name}", f"one of {', '.join(self.buffers)}")
+        self.index(where, index, known)
+        self.within(where, index, 0, self.buffers[name].size - 1)
+        return self.buffers[name]
+
+    def index(self, where: str, index: Index, known: tuple[Var, ...]) -> None:
+        for variable in _unbound(index, known):
+            self.fail(where, f"the unbound variable {variable.name} in {variable.lo}..{variable.hi}", "a loop or Bind around it")
+
+    def within(self, where: str, index: Index, low: int, high: int) -> None:
+        lo, hi = index.bounds
+        if not low <= lo <= hi <= high:
+            self.fail(where, f"{index} in {lo}..{hi}", f"a value in {low}..{high}")
+
+    def reduction(self, where: str, op: str) -> None:
+        if op not in REDUCE_OPS:
+            self.fail(where, f"the unknown reduction {op}", f"one of {', '.join(REDUCE_OPS)}")
+
+    def same(self, where: str, found: str, expected: str) -> None:
+        if found != expected:
+            self.fail(where, f"dtype {found}", expected)
+
+
+def _unbound(index: Index, known: tuple[Var, ...]) -> Iterator[Var]:
+    """Variables of other bounds are other variables, so the node itself has to be known."""
+    if not isinstance(index, Const):
+        seen = set(known)
+        yield from (v for v in variables(index) if v not in seen)

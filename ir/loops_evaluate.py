@@ -1,0 +1,107 @@
+"""The reference interpreter of loop nests: what a kernel means, one NumPy scalar at a time.  Slow, and the specification."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eqsat.ir.dtypes import promote
+from eqsat.ir.errors import InternalError
+from eqsat.ir.evaluate import evaluate_index
+from eqsat.ir.index import Index, Var
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Stmt, Store, Temp
+from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, identity_of
+from eqsat.ir.tensor import Call, Literal, Scalar, scalars
+
+Array = np.ndarray[Any, Any]
+
+
+def run_kernel(kernel: Kernel, arrays: list[Array]) -> None:
+    """Run the kernel on flat arrays, one a buffer in the order of `kernel.buffers`; the last one is written in place.
+
+    Raises InternalError where arrays do not fit the buffers, and for a load or store outside its buffer.
+    """
+    if len(arrays) != len(kernel.buffers):
+        raise InternalError(f"kernel {kernel.name}: found {len(arrays)} arrays, expected {len(kernel.buffers)}")
+    for buffer, array in zip(kernel.buffers, arrays, strict=True):
+        if array.shape != (buffer.size,) or array.dtype.name != buffer.dtype:
+            found = f"{array.dtype.name}{list(array.shape)}"
+            raise InternalError(f"kernel {kernel.name}, buffer {buffer.name}: found {found}, expected {buffer.dtype}[{buffer.size}]")
+    with np.errstate(all="ignore"):
+        _Run(kernel, arrays).block(kernel.body)
+
+
+def apply_scalar(op: str, dtype: str, *args: Any) -> Any:
+    """One scalar operation on NumPy scalars or arrays, computed in `dtype` (comparisons: in the operands' promoted dtype)."""
+    row = SCALAR_OPS[op]
+    if row.rule == "cast":
+        return args[0].astype(dtype)
+    if row.rule == "select":
+        return row.meaning(args[0], args[1].astype(dtype), args[2].astype(dtype))[()]
+    inside = promote(*(arg.dtype.name for arg in args)) if row.rule in ("compare", "logic") else dtype
+    return row.meaning(*(arg.astype(inside) for arg in args))
+
+
+class _Run:
+    """One run: the values of variables and Temps."""
+
+    def __init__(self, kernel: Kernel, arrays: list[Array]) -> None:
+        self.kernel = kernel
+        self.arrays = {buffer.name: array for buffer, array in zip(kernel.buffers, arrays, strict=True)}
+        self.variables: dict[Var, int] = {}
+        self.temps: dict[str, Any] = {}
+
+    def block(self, body: tuple[Stmt, ...]) -> None:
+        for stmt in body:
+            if isinstance(stmt, For):
+                for value in range(stmt.variable.lo, stmt.variable.hi + 1):
+                    self.variables[stmt.variable] = value
+                    self.block(stmt.body)
+            elif isinstance(stmt, Bind):
+                self.variables[stmt.variable] = evaluate_index(stmt.value, self.variables)
+            elif isinstance(stmt, Let):
+                self.temps[stmt.name] = self.scalar(stmt.value)
+            elif isinstance(stmt, Fold):
+                self.temps[stmt.name] = self.fold(stmt)
+            else:
+                self.store(stmt)
+
+    def fold(self, stmt: Fold) -> Any:
+        step = REDUCE_OPS[stmt.op].step
+        total = identity_of(stmt.op, stmt.dtype)
+        for value in range(stmt.variable.lo, stmt.variable.hi + 1):
+            self.variables[stmt.variable] = value
+            self.block(stmt.body)
+            total = apply_scalar(step, stmt.dtype, total, self.scalar(stmt.value))
+        return total
+
+    def store(self, stmt: Store) -> None:
+        offset = self.offset(stmt.buffer, stmt.index)
+        value = self.scalar(stmt.value)
+        array = self.arrays[stmt.buffer]
+        if stmt.combine is not None:
+            value = apply_scalar(REDUCE_OPS[stmt.combine].step, array.dtype.name, array[offset], value)
+        array[offset] = value
+
+    def offset(self, buffer: str, index: Index) -> int:
+        """The value of a buffer index, inside the buffer."""
+        value = int(evaluate_index(index, self.variables))
+        size = self.arrays[buffer].size
+        if not 0 <= value < size:
+            raise InternalError(f"kernel {self.kernel.name}: found {buffer}[{index}] at element {value}, expected 0..{size - 1}")
+        return value
+
+    def scalar(self, root: Scalar) -> Any:
+        values: dict[Scalar, Any] = {}
+        for term in scalars(root):
+            if isinstance(term, Call):
+                values[term] = apply_scalar(term.op, term.dtype, *(values[arg] for arg in term.args))
+            elif isinstance(term, Load):
+                values[term] = self.arrays[term.buffer][self.offset(term.buffer, term.index)]
+            elif isinstance(term, Temp):
+                values[term] = self.temps[term.name]
+            else:
+                assert isinstance(term, Literal)
+                values[term] = np.dtype(term.dtype).type(term.value)
+        return values[root]

@@ -1,0 +1,6 @@
+"""From a Build to loop nests: several candidates of equal meaning, and index work hoisted in the one that was picked."""
+
+from eqsat.lowering.candidates import candidates
+from eqsat.lowering.hoist import hoist
+
+__all__ = ["candidates", "hoist"]

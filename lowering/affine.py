@@ -1,0 +1,116 @@
+"""Index terms as linear forms, for deciding about loops: strides, splits and merges.  It rewrites no index term by itself.
+
+    term = constant + sum of coefficient * atom          atom: a variable, or a term that is not linear
+
+Division sees through what bounds decide: with every c_k of Q divisible by d and q*d <= R < q*d + d everywhere,
+(Q + R) // d = Q/d + q   and   (Q + R) % d = R - q*d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from eqsat.ir import interval
+from eqsat.ir.index import Apply, Const, Index, Var, variables, walk
+from eqsat.ir.interval import Interval
+
+
+@dataclass(frozen=True)
+class Affine:
+    """constant + sum of coefficient * atom; no coefficient is zero."""
+
+    constant: int
+    terms: Mapping[Index, int]
+
+    def stride(self, variable: Var) -> int | None:
+        """What one step of the variable adds; None where it occurs inside an atom."""
+        if any(variable in set(variables(atom)) for atom in self.terms if not isinstance(atom, Var)):
+            return None
+        return self.terms.get(variable, 0)
+
+
+class Forms:
+    """Linear forms of index terms, each computed once."""
+
+    def __init__(self) -> None:
+        self._forms: dict[Index, Affine] = {}
+
+    def __call__(self, term: Index) -> Affine:
+        if term not in self._forms:
+            for sub in walk(term):
+                if sub not in self._forms:
+                    self._forms[sub] = self._form(sub)
+        return self._forms[term]
+
+    def _form(self, term: Index) -> Affine:
+        if isinstance(term, Const):
+            return Affine(int(term.value), {})
+        if not isinstance(term, Apply):
+            return Affine(0, {term: 1})
+        args = [self._forms[arg] for arg in term.args]
+        if term.op in ("add", "sub"):
+            return _combine(args[0], args[1], 1 if term.op == "add" else -1)
+        if term.op == "neg":
+            return _scaled(args[0], -1)
+        if term.op == "mul" and not (args[0].terms and args[1].terms):
+            return _scaled(args[0], args[1].constant) if args[0].terms else _scaled(args[1], args[0].constant)
+        if term.op in ("floordiv", "mod") and not args[1].terms and args[1].constant > 0:
+            found = _divided(term.op, args[0], args[1].constant)
+            if found is not None:
+                return found
+        return Affine(0, {term: 1})
+
+
+def _combine(a: Affine, b: Affine, factor: int) -> Affine:
+    terms = dict(a.terms)
+    for atom, coefficient in b.terms.items():
+        terms[atom] = terms.get(atom, 0) + factor * coefficient
+    return Affine(a.constant + factor * b.constant, {atom: c for atom, c in terms.items() if c})
+
+
+def _scaled(a: Affine, factor: int) -> Affine:
+    return Affine(a.constant * factor, {atom: c * factor for atom, c in a.terms.items() if factor})
+
+
+def _divided(op: str, a: Affine, divisor: int) -> Affine | None:
+    rest = remainder(a, divisor)
+    lo, hi = bounds(rest)
+    quotient = lo // divisor
+    if quotient != hi // divisor:
+        return None
+    if op == "mod":
+        return Affine(rest.constant - quotient * divisor, rest.terms)
+    return Affine(
+        (a.constant - rest.constant) // divisor + quotient,
+        {atom: c // divisor for atom, c in a.terms.items() if c % divisor == 0},
+    )
+
+
+def remainder(a: Affine, divisor: int) -> Affine:
+    """R: the part of a form that the divisor does not divide, and the constant's remainder."""
+    return Affine(a.constant % divisor, {atom: c for atom, c in a.terms.items() if c % divisor})
+
+
+def bounds(a: Affine, narrowed: Mapping[Index, Interval] | None = None) -> Interval:
+    """Bounds of a form, atoms taken as independent; `narrowed` replaces the bounds of some of them."""
+    total = (a.constant, a.constant)
+    for atom, coefficient in a.terms.items():
+        inside = narrowed.get(atom, atom.bounds) if narrowed else atom.bounds
+        total = interval.add(total, interval.mul((coefficient, coefficient), inside))
+    return total
+
+
+def rebuilt(a: Affine) -> Index:
+    """A form written as a sum, the constant last."""
+    total: Index | None = None
+    for atom, coefficient in a.terms.items():
+        if total is None:
+            total = atom if coefficient == 1 else atom * coefficient
+        elif coefficient < 0:
+            total = total - (atom if coefficient == -1 else atom * -coefficient)
+        else:
+            total = total + (atom if coefficient == 1 else atom * coefficient)
+    if total is None:
+        return Const(a.constant)
+    return total + a.constant if a.constant else total

@@ -1,0 +1,168 @@
+"""A Build with its loops made explicit: the form that the choices of `lowering` rewrite before statements are placed.
+
+    nest ::= Nest(loops, body, index)       for loops, outermost first: output[index] = body
+
+In a body every read is a Load at a flat offset, every Reduce binds a variable of its own, and no loop has one iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from eqsat.ir.index import Const, Index, Var, substitute, variables
+from eqsat.ir.loops import Load
+from eqsat.ir.tensor import Build, Read, Reduce, Scalar, Shape, Tensor, axes, operands, rebuild, scalars
+
+Names = Mapping[Tensor, str]
+Free = dict[Scalar, frozenset[Var]]
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Parallel loops around one element."""
+
+    loops: tuple[Var, ...]
+    body: Scalar
+    index: Index
+
+    @property
+    def loads(self) -> tuple[Load, ...]:
+        """Every distinct load of the body."""
+        return tuple(term for term in scalars(self.body) if isinstance(term, Load))
+
+    @property
+    def offsets(self) -> tuple[Index, ...]:
+        """The offset written and every offset read, each once."""
+        return tuple(dict.fromkeys((self.index, *(load.index for load in self.loads))))
+
+
+def nest_of(build: Build, names: Names) -> Nest:
+    """The nest of a Build as written: a loop an axis, in order."""
+    loops = axes(build.shape)
+    unit: dict[Var, Index] = {v: Const(0) for v in loops if v.extent == 1}
+    indices = tuple(unit.get(v, v) for v in loops)
+    body = _Naming(build.body, names).scope(build.body, unit)
+    return Nest(tuple(v for v in loops if v not in unit), body, flat(indices, build.shape))
+
+
+def flat(indices: tuple[Index, ...], shape: Shape) -> Index:
+    """The offset of an element in C order; dimensions of size one add nothing."""
+    total: Index | None = None
+    stride = 1
+    parts: list[Index] = []
+    for index, extent in zip(reversed(indices), reversed(shape), strict=True):
+        if extent > 1:
+            parts.append(index if stride == 1 else index * stride)
+        stride *= extent
+    for part in reversed(parts):
+        total = part if total is None else total + part
+    return Const(0) if total is None else total
+
+
+def free_variables(root: Scalar) -> Free:
+    """For every scalar below root the loop variables that it needs from around it."""
+    free: Free = {}
+    for term in scalars(root):
+        if isinstance(term, Load):
+            free[term] = frozenset(variables(term.index))
+        elif isinstance(term, Read):
+            free[term] = frozenset(variables(*term.indices))
+        else:
+            below = frozenset[Var]().union(*(free[arg] for arg in operands(term)))
+            free[term] = below - {term.variable} if isinstance(term, Reduce) else below
+    return free
+
+
+def scope_order(root: Scalar) -> Iterator[Scalar]:
+    """Every distinct scalar evaluated in the scope of root, operands first; the bodies of its reductions are other scopes."""
+    seen: set[Scalar] = set()
+    stack = [(root, False)]
+    while stack:
+        term, ready = stack.pop()
+        if term in seen:
+            continue
+        below = () if isinstance(term, Reduce) else operands(term)
+        if ready or not below:
+            seen.add(term)
+            yield term
+        else:
+            stack.append((term, True))
+            stack.extend((arg, False) for arg in reversed(below))
+
+
+class _Naming:
+    """Gives reductions variables of their own and reads their flat offsets.
+
+    A Reduce that occurs under several loops is copied only where a variable it needs differs, so sharing survives.
+    """
+
+    def __init__(self, root: Scalar, names: Names) -> None:
+        self.names = names
+        self.free = free_variables(root)
+        self.reduced: dict[tuple[Reduce, frozenset[tuple[Var, Index]]], Scalar] = {}
+        self.count = 0
+
+    def scope(self, root: Scalar, env: Mapping[Var, Index]) -> Scalar:
+        done: dict[Scalar, Scalar] = {}
+        for term in scope_order(root):
+            if isinstance(term, Read):
+                indices = tuple(substitute(index, env) for index in term.indices)
+                done[term] = Load(self.names[term.tensor], flat(indices, term.tensor.shape), term.dtype)
+            elif isinstance(term, Reduce):
+                done[term] = self.reduce(term, env)
+            else:
+                done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
+        return done[root]
+
+    def reduce(self, term: Reduce, env: Mapping[Var, Index]) -> Scalar:
+        needed = self.free[term]
+        key = term, frozenset((v, index) for v, index in env.items() if v in needed)
+        if key not in self.reduced:
+            self.reduced[key] = self.fresh(term, {v: index for v, index in env.items() if v in needed})
+        return self.reduced[key]
+
+    def fresh(self, term: Reduce, env: Mapping[Var, Index]) -> Scalar:
+        extent = term.variable.extent
+        if extent == 1:
+            return self.scope(term.body, {**env, term.variable: Const(term.variable.lo)})
+        variable = Var(f"r{self.count}", term.variable.lo, term.variable.hi)
+        self.count += 1
+        return Reduce(term.op, variable, self.scope(term.body, {**env, term.variable: variable}))
+
+
+def replace_variables(nest: Nest, change: Callable[[Index], Index], parts: Mapping[Var, tuple[Var, ...]]) -> Nest:
+    """The nest over other variables: `parts` gives the loops or folds in the place of each, `change` the new offsets."""
+    done: dict[Scalar, Scalar] = {}
+    for term in scalars(nest.body):
+        if isinstance(term, Load):
+            done[term] = Load(term.buffer, change(term.index), term.dtype)
+        elif isinstance(term, Reduce):
+            body = done[term.body]
+            for variable in reversed(parts.get(term.variable, (term.variable,))):
+                body = Reduce(term.op, variable, body)
+            done[term] = body
+        else:
+            done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
+    loops = tuple(part for v in nest.loops for part in parts.get(v, (v,)))
+    return Nest(loops, done[nest.body], change(nest.index))
+
+
+def chains(body: Scalar) -> tuple[tuple[Reduce, ...], ...]:
+    """Reductions of one operation that stand directly in each other and are used nowhere else, outermost first."""
+    terms = tuple(scalars(body))
+    uses: dict[Scalar, int] = {body: 1}
+    for term in terms:
+        for arg in operands(term):
+            uses[arg] = uses.get(arg, 0) + 1
+    inside: set[Scalar] = set()
+    found: list[tuple[Reduce, ...]] = []
+    for term in reversed(terms):
+        if not isinstance(term, Reduce) or term in inside:
+            continue
+        chain = [term]
+        while isinstance(below := chain[-1].body, Reduce) and below.op == term.op and uses[below] == 1:
+            chain.append(below)
+        inside.update(chain)
+        found.append(tuple(chain))
+    return tuple(found)

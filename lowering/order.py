@@ -1,0 +1,99 @@
+"""Orders of loops: which axis runs innermost, and ranges that are one range in memory."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from eqsat.ir.index import Index, Var, variables
+from eqsat.ir.tensor import Reduce, Scalar, operands, rebuild, scalars
+from eqsat.lowering.affine import Affine, Forms, rebuilt
+from eqsat.lowering.nest import Nest, chains, free_variables, replace_variables
+
+UNIT_AXES = 2
+
+
+def orders(nest: Nest) -> tuple[Nest, ...]:
+    """The orders of the parallel loops worth pricing, as written first.
+
+    Each of the axes with most unit-stride accesses goes innermost once; the axes that reductions need go outermost once,
+    so that no fold is repeated for an axis it does not depend on.
+    """
+    forms = Forms()
+    ranked = sorted(nest.loops, key=lambda v: -_unit_accesses(v, nest.offsets, forms))
+    units = [v for v in ranked if _unit_accesses(v, nest.offsets, forms)]
+    found = [nest.loops, *((*_without(nest.loops, unit), unit) for unit in units[:UNIT_AXES])]
+    folded = _needed_by_folds(nest)
+    found.append(tuple(v for v in nest.loops if v in folded) + tuple(v for v in nest.loops if v not in folded))
+    return tuple(Nest(loops, nest.body, nest.index) for loops in dict.fromkeys(found))
+
+
+def _without(row: tuple[Var, ...], variable: Var) -> tuple[Var, ...]:
+    return tuple(v for v in row if v is not variable)
+
+
+def _unit_accesses(variable: Var, offsets: tuple[Index, ...], forms: Forms) -> int:
+    return sum(forms(offset).stride(variable) in (1, -1) for offset in offsets)
+
+
+def _needed_by_folds(nest: Nest) -> frozenset[Var]:
+    free = free_variables(nest.body)
+    return frozenset[Var]().union(*(below for term, below in free.items() if isinstance(term, Reduce)))
+
+
+def unit_folds_innermost(nest: Nest) -> Nest:
+    """Nested folds of one operation reordered: the variable with most unit-stride loads innermost (they commute)."""
+    forms = Forms()
+    order: dict[Scalar, tuple[Var, ...]] = {}
+    ends: dict[Scalar, Scalar] = {}
+    for chain in chains(nest.body):
+        found = tuple(r.variable for r in chain)
+        best = max(reversed(found), key=lambda v: _unit_accesses(v, Nest((), chain[-1].body, nest.index).offsets, forms))
+        order[chain[0]] = (*_without(found, best), best)
+        ends[chain[0]] = chain[-1].body
+    done: dict[Scalar, Scalar] = {}
+    for term in scalars(nest.body):
+        if isinstance(term, Reduce) and term in order:
+            body = done[ends[term]]
+            for variable in reversed(order[term]):
+                body = Reduce(term.op, variable, body)
+            done[term] = body
+        else:
+            done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
+    return Nest(nest.loops, done[nest.body], nest.index)
+
+
+def merge(nest: Nest) -> Nest:
+    """Neighbouring loops, and neighbouring folds of one operation, made one wherever every access allows it.
+
+    Outer u and inner v become one range where every offset is linear in both and stride(u) = extent(v) * stride(v).
+    """
+    while pair := _mergeable(nest, forms := Forms()):
+        nest = _merged(nest, *pair, forms)
+    return nest
+
+
+def _mergeable(nest: Nest, forms: Forms) -> tuple[Var, Var] | None:
+    folds = [tuple(r.variable for r in chain) for chain in chains(nest.body)]
+    for row in (nest.loops, *folds):
+        for outer, inner in pairwise(row):
+            if all(_one_range(forms(offset), outer, inner) for offset in nest.offsets):
+                return outer, inner
+    return None
+
+
+def _one_range(form: Affine, outer: Var, inner: Var) -> bool:
+    step, stride = form.stride(outer), form.stride(inner)
+    return step is not None and stride is not None and step == inner.extent * stride
+
+
+def _merged(nest: Nest, outer: Var, inner: Var, forms: Forms) -> Nest:
+    whole = Var(f"{outer.name}{inner.name}", 0, outer.extent * inner.extent - 1)
+
+    def change(index: Index) -> Index:
+        if not {outer, inner} & set(variables(index)):
+            return index
+        form = forms(index)
+        terms = {(whole if atom is inner else atom): c for atom, c in form.terms.items() if atom is not outer}
+        return rebuilt(Affine(form.constant, terms))
+
+    return replace_variables(nest, change, {outer: (), inner: (whole,)})

@@ -1,0 +1,91 @@
+"""A reduction moved outwards: its result row is kept in the output while the folds run around the innermost axis.
+
+    for P: for k: for j: out[P, j] = combine(out[P, j], f(P, k, j))       instead of a fold over k inside j
+
+Worth offering where loads run through memory along j but jump along k: a matrix product, sums of columns.
+"""
+
+from __future__ import annotations
+
+from eqsat.ir.index import Index, Var, substitute
+from eqsat.ir.loops import Load, Stmt, Store
+from eqsat.ir.ops import identity_of
+from eqsat.ir.tensor import Literal, Reduce, Scalar, operands, rebuild, scalars
+from eqsat.lowering.affine import Forms
+from eqsat.lowering.nest import Nest, chains
+from eqsat.lowering.place import Placer, Scope
+
+
+def outward(nest: Nest, output: str, buffers: frozenset[str]) -> tuple[Stmt, ...] | None:
+    """The statements with the folds around the last loop; None where that is not possible or gains nothing.
+
+    Possible where the body is one chain of folds, or elementwise in its result and of the same dtype.
+    """
+    found = chains(nest.body)
+    if not nest.loops or len(found) != 1 or found[0][0].dtype != nest.body.dtype:
+        return None
+    chain = found[0]
+    if any(isinstance(term, Reduce) for term in scalars(chain[-1].body)) or not _gains(nest.loops[-1], chain):
+        return None
+    placer = Placer(buffers)
+    scope, opened = placer.top, []
+    for variable in nest.loops[:-1]:
+        scope = placer.open(variable, scope)
+        opened.append(scope)
+    _initialize(placer, scope, nest, output, chain[0])
+    _accumulate(placer, scope, nest, output, chain)
+    if nest.body is not chain[0]:
+        _finish(placer, scope, nest, output, chain[0])
+    for scope in reversed(opened):
+        placer.close(scope, "parallel")
+    return tuple(placer.top.body)
+
+
+def _gains(inner: Var, chain: tuple[Reduce, ...]) -> bool:
+    """Whether some load steps by one along the axis while a fold makes it jump."""
+    forms = Forms()
+    for term in scalars(chain[-1].body):
+        if not isinstance(term, Load) or forms(term.index).stride(inner) not in (1, -1):
+            continue
+        if any(forms(term.index).stride(fold.variable) not in (0, 1, -1) for fold in chain):
+            return True
+    return False
+
+
+def _initialize(placer: Placer, scope: Scope, nest: Nest, output: str, fold: Reduce) -> None:
+    inner = nest.loops[-1]
+    first = Var(f"{inner.name}_first", inner.lo, inner.hi)
+    row = placer.open(first, scope)
+    start = Literal(identity_of(fold.op, fold.dtype).item(), fold.dtype)
+    row.body.append(Store(output, substitute(nest.index, {inner: first}), start))
+    placer.close(row, "parallel")
+
+
+def _accumulate(placer: Placer, scope: Scope, nest: Nest, output: str, chain: tuple[Reduce, ...]) -> None:
+    opened = []
+    for fold in chain:
+        scope = placer.open(fold.variable, scope)
+        opened.append(scope)
+    row = placer.open(nest.loops[-1], scope)
+    row.body.append(Store(output, nest.index, placer.place(chain[-1].body, row), chain[0].op))
+    placer.close(row, "parallel")
+    for scope in reversed(opened):
+        placer.close(scope, "serial")
+
+
+def _finish(placer: Placer, scope: Scope, nest: Nest, output: str, fold: Reduce) -> None:
+    inner = nest.loops[-1]
+    last = Var(f"{inner.name}_last", inner.lo, inner.hi)
+    env: dict[Var, Index] = {inner: last}
+    index = substitute(nest.index, env)
+    done: dict[Scalar, Scalar] = {fold: Load(output, index, fold.dtype)}
+    for term in scalars(nest.body):
+        if term in done:
+            continue
+        if isinstance(term, Load):
+            done[term] = Load(term.buffer, substitute(term.index, env), term.dtype)
+        else:
+            done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
+    row = placer.open(last, scope)
+    row.body.append(Store(output, index, placer.place(done[nest.body], row)))
+    placer.close(row, "parallel")

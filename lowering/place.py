@@ -1,0 +1,109 @@
+"""Statements of a nest: every value is computed at the outermost loop that knows what it needs.
+
+The home of a term is the innermost loop or fold that binds one of its variables.  A reduction becomes a Fold at its home.
+A call that is used twice becomes a Let at its home; so does a call or load that is used further inside than its home.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from eqsat.ir.index import Var
+from eqsat.ir.loops import Fold, For, Let, Load, LoopKind, Stmt, Store, Temp
+from eqsat.ir.tensor import Call, Reduce, Scalar, operands, rebuild, scalars
+from eqsat.lowering.nest import Free, Nest, free_variables
+
+
+@dataclass(eq=False)
+class Scope:
+    """The body of a loop or fold while it is filled; `depth` 0 is the kernel itself."""
+
+    parent: Scope | None = None
+    variable: Var | None = None
+    body: list[Stmt] = field(default_factory=list)
+
+    @property
+    def depth(self) -> int:
+        return 0 if self.parent is None else self.parent.depth + 1
+
+
+class Placer:
+    """Places the statements of one kernel; Temps get names that are no buffer's."""
+
+    def __init__(self, buffers: frozenset[str]) -> None:
+        self.buffers = buffers
+        self.top = Scope()
+        self.scopes: dict[Var, Scope] = {}
+        self.placed: dict[Scalar, Scalar] = {}
+        self.count = 0
+
+    def open(self, variable: Var, parent: Scope) -> Scope:
+        """A loop whose statements follow; `close` puts it into its parent."""
+        scope = self.scopes[variable] = Scope(parent, variable)
+        return scope
+
+    def close(self, scope: Scope, kind: LoopKind) -> None:
+        assert scope.parent is not None
+        assert scope.variable is not None
+        scope.parent.body.append(For(scope.variable, kind, tuple(scope.body)))
+
+    def name(self) -> str:
+        while True:
+            name = f"t{self.count}"
+            self.count += 1
+            if name not in self.buffers:
+                return name
+
+    def place(self, root: Scalar, here: Scope) -> Scalar:
+        """Place what root needs and return the expression that gives its value in scope `here`."""
+        order = tuple(scalars(root))
+        free = free_variables(root)
+        for term in reversed(order):
+            if isinstance(term, Reduce) and term.variable not in self.scopes:
+                self.scopes[term.variable] = Scope(self.home(term, free), term.variable)
+        kept = self.kept(order, root, here, free)
+        for term in order:
+            if term not in self.placed:
+                self.placed[term] = self.statement(term, term in kept, self.home(term, free))
+        return self.placed[root]
+
+    def home(self, term: Scalar, free: Free) -> Scope:
+        return max((self.scopes[v] for v in free[term]), key=lambda scope: scope.depth, default=self.top)
+
+    def kept(self, order: tuple[Scalar, ...], root: Scalar, here: Scope, free: Free) -> set[Scalar]:
+        """The calls and loads that become a Let."""
+        uses: dict[Scalar, list[Scope]] = {root: [here]}
+        for term in order:
+            scope = self.scopes[term.variable] if isinstance(term, Reduce) else self.home(term, free)
+            for arg in operands(term):
+                uses.setdefault(arg, []).append(scope)
+        outside = {term for term in order if any(scope is not self.home(term, free) for scope in uses[term])}
+        return {t for t in order if isinstance(t, Call | Load) and (t in outside or (isinstance(t, Call) and len(uses[t]) > 1))}
+
+    def statement(self, term: Scalar, keep: bool, home: Scope) -> Scalar:
+        if isinstance(term, Reduce):
+            inner = self.scopes[term.variable]
+            name = self.name()
+            home.body.append(Fold(name, term.op, term.dtype, term.variable, tuple(inner.body), self.placed[term.body]))
+            return Temp(name, term.dtype)
+        value = rebuild(term, tuple(self.placed[arg] for arg in operands(term)))
+        if not keep:
+            return value
+        name = self.name()
+        home.body.append(Let(name, value))
+        return Temp(name, term.dtype)
+
+
+def nested(nest: Nest, output: str, buffers: frozenset[str]) -> tuple[Stmt, ...]:
+    """The loops of a nest in their order, all parallel, folds where their variables are known."""
+    placer = Placer(buffers)
+    scope = placer.top
+    opened: list[Scope] = []
+    for variable in nest.loops:
+        scope = placer.open(variable, scope)
+        opened.append(scope)
+    value = placer.place(nest.body, scope)
+    scope.body.append(Store(output, nest.index, value))
+    for scope in reversed(opened):
+        placer.close(scope, "parallel")
+    return tuple(placer.top.body)

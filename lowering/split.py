@@ -1,0 +1,62 @@
+"""Ranges split where index terms divide them, so that divisions by their parts come out exactly.
+
+    v = outer * g + inner, 0 <= inner < g        for loops and folds, where g divides the extent of v
+
+With c * g divisible by d, (c*v + rest) // d becomes (c*g/d) * outer + (c*inner + rest) // d.  A range is split only where
+what remains no longer crosses a multiple of d, so the division disappears when the offsets are simplified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import gcd
+
+from eqsat.ir.index import Apply, Const, Index, Var, substitute, walk
+from eqsat.lowering.affine import Affine, Forms, bounds, remainder
+from eqsat.lowering.nest import Nest, replace_variables
+
+Cut = dict[Var, int]
+
+
+def split(nest: Nest) -> Nest:
+    """The nest with ranges split again and again, until no split removes a division or remainder."""
+    while cut := _find(nest):
+        nest = _apply(nest, cut)
+    return nest
+
+
+def _find(nest: Nest) -> Cut:
+    """Inner extents of variables to split, for the first division that splitting removes; empty if there is none."""
+    forms = Forms()
+    for term in walk(*nest.offsets):
+        if isinstance(term, Apply) and term.op in ("floordiv", "mod") and term in forms(term).terms:
+            divisor = term.args[1]
+            if isinstance(divisor, Const) and divisor.value > 0:
+                for cut in _cuts(remainder(forms(term.args[0]), divisor.value), divisor.value):
+                    return cut
+    return {}
+
+
+def _cuts(rest: Affine, divisor: int) -> Iterator[Cut]:
+    """The ways to split the variables of a dividend, fewest variables first, after which it stays between two multiples."""
+    possible: Cut = {}
+    for atom, coefficient in rest.terms.items():
+        inner = divisor // gcd(coefficient, divisor)
+        if isinstance(atom, Var) and 1 < inner < atom.extent and atom.extent % inner == 0:
+            possible[atom] = inner
+    single = [{variable: inner} for variable, inner in possible.items()]
+    for cut in (*single, possible):
+        lo, hi = bounds(rest, {variable: (0, inner - 1) for variable, inner in cut.items()})
+        if cut and lo // divisor == hi // divisor:
+            yield cut
+
+
+def _apply(nest: Nest, cut: Cut) -> Nest:
+    parts: dict[Var, tuple[Var, ...]] = {}
+    env: dict[Var, Index] = {}
+    for variable, inner in cut.items():
+        outer_part = Var(f"{variable.name}o", 0, variable.extent // inner - 1)
+        inner_part = Var(f"{variable.name}i", 0, inner - 1)
+        parts[variable] = (outer_part, inner_part)
+        env[variable] = outer_part * inner + inner_part
+    return replace_variables(nest, lambda index: substitute(index, env), parts)

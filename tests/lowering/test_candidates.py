@@ -1,0 +1,277 @@
+"""Every candidate is legal and equal to the tensor interpreter; the ones that should be there are there."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from hypothesis import given, settings
+
+from eqsat.ir.evaluate import evaluate_index
+from eqsat.ir.index import Const, Index, Var, variables
+from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Store, index_terms, statements
+from eqsat.ir.loops_check import check_kernel
+from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, axis, reduction
+from eqsat.lowering import hoist
+from eqsat.lowering.candidates import MOST
+from tests.lowering.builds import builds, lowered, names_of, reference, run
+
+I0, I1, R0 = axis(0, 4), axis(1, 6), reduction(0, 5)
+
+
+def check_all(build: Build, tolerance: float = 0.0) -> None:
+    expected = reference(build)
+    for kernel in lowered(build):
+        for form in (kernel, hoist(kernel)):
+            check_kernel(form)
+            np.testing.assert_allclose(run(form, build), expected, rtol=tolerance, atol=tolerance, err_msg=str(form))
+
+
+def depths(kernel: Kernel) -> dict[str, int]:
+    """How many loops stand around every Fold and Let, by name; a fold counts as a loop."""
+    found: dict[str, int] = {}
+
+    def block(body: tuple[object, ...], depth: int) -> None:
+        for stmt in body:
+            if isinstance(stmt, For):
+                block(stmt.body, depth + 1)
+            elif isinstance(stmt, Fold | Let):
+                found[stmt.name] = depth
+                if isinstance(stmt, Fold):
+                    block(stmt.body, depth + 1)
+
+    block(kernel.body, 0)
+    return found
+
+
+def loops(kernel: Kernel) -> list[Var]:
+    return [stmt.variable for stmt in statements(kernel.body) if isinstance(stmt, For)]
+
+
+def _fold_extents(kernel: Kernel) -> tuple[int, ...]:
+    return tuple(stmt.variable.extent for stmt in statements(kernel.body) if isinstance(stmt, Fold))
+
+
+def softmax(shape: tuple[int, int], dimension: int) -> Build:
+    """Softmax along a dimension, fused into one Build."""
+    x = Input("x", shape, "float32")
+    i, j = axis(0, shape[0]), axis(1, shape[1])
+
+    def at(level: int) -> tuple[Var, Read]:
+        r = reduction(level, shape[dimension])
+        return r, Read(x, (i, r) if dimension else (r, j))
+
+    r0, first = at(0)
+    top = Reduce("max", r0, first)
+    r1, second = at(1)
+    total = Reduce("sum", r1, Call("exp", (Call("subtract", (second, top), "float32"),), "float32"))
+    return Build(shape, Call("divide", (Call("exp", (Call("subtract", (Read(x, (i, j)), top), "float32"),), "float32"), total), "float32"))
+
+
+def matmul() -> Build:
+    a, b = Input("a", (4, 5), "int64"), Input("b", (5, 6), "int64")
+    return Build((4, 6), Reduce("sum", R0, Call("multiply", (Read(a, (I0, R0)), Read(b, (R0, I1))), "int64")))
+
+
+def reshaped_transpose() -> Build:
+    """x (24, 5) read as (4, 3, 2, 5), axes 0 and 2 exchanged, written as (6, 20)."""
+    x = Input("x", (24, 5), "int64")
+    row, column = axis(0, 6), axis(1, 20)
+    a, b, c, d = row // 3, row % 3, column // 5, column % 5
+    return Build((6, 20), Read(x, (c * 6 + b * 2 + a, d)))
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(builds())
+def test_every_candidate_equals_the_interpreter(build: Build) -> None:
+    assert 1 <= len(lowered(build)) <= MOST
+    check_all(build)
+
+
+def test_offsets_are_sums_in_c_order() -> None:
+    x = Input("x", (4, 1, 6), "int64")
+    kernel = lowered(Build((4, 6), Read(x, (I0, I0 - I0, I1))))[0]
+    assert [str(term) for term in index_terms(kernel)] == ["i0 * 6 + i1"]
+
+
+def test_rank_zero_and_unit_axes_have_no_loop() -> None:
+    x = Input("x", (3,), "int64")
+    for build in (Build((), Read(x, (Const(2),))), Build((1, 1), Read(x, (axis(1, 1),)))):
+        assert all(not loops(kernel) for kernel in lowered(build))
+        check_all(build)
+
+
+def test_buffers_come_in_order_of_first_read_and_the_output_last() -> None:
+    x, y = Input("x", (4,), "int64"), Input("y", (4,), "int64")
+    build = Build((4,), Call("subtract", (Read(y, (I0,)), Call("add", (Read(x, (I0,)), Read(y, (I0,))), "int64")), "int64"))
+    assert [(b.name, b.role) for b in lowered(build)[0].buffers] == [("y", "in"), ("x", "in"), ("out", "out")]
+
+
+def test_temps_avoid_the_names_of_buffers() -> None:
+    t0 = Input("t0", (4, 5), "int64")
+    build = Build((4,), Reduce("sum", R0, Read(t0, (I0, R0))))
+    assert set(depths(lowered(build)[0])) == {"t1"}
+
+
+def test_softmax_folds_stand_in_the_row_loop() -> None:
+    build = softmax((4, 6), 1)
+    assert len(names_of(build)) == 2
+    kernel = lowered(build)[0]
+    folds = [stmt for stmt in statements(kernel.body) if isinstance(stmt, Fold)]
+    assert [fold.op for fold in folds] == ["max", "sum"]
+    assert [depths(kernel)[fold.name] for fold in folds] == [1, 1]
+    assert [v.name for v in loops(kernel)] == ["i0", "i1"]
+    check_all(build, 1e-6)
+
+
+def test_softmax_of_columns_has_a_candidate_that_folds_once_a_column() -> None:
+    build = softmax((4, 6), 0)
+    kernels = [kernel for kernel in lowered(build) if [v.name for v in loops(kernel)] == ["i1", "i0"]]
+    assert any(set(depths(kernel).values()) == {1} for kernel in kernels)
+    check_all(build, 1e-6)
+
+
+def test_a_shared_fold_is_computed_once() -> None:
+    x = Input("x", (4, 5), "int64")
+    total = Reduce("sum", R0, Read(x, (I0, R0)))
+    kernel = lowered(Build((4, 6), Call("multiply", (total, Call("add", (total, Literal(1, "int64")), "int64")), "int64")))[0]
+    assert sum(isinstance(stmt, Fold) for stmt in statements(kernel.body)) == 1
+    assert sum(isinstance(stmt, Let) for stmt in statements(kernel.body)) == 1
+    assert set(depths(kernel).values()) == {1}
+
+
+def test_a_load_that_an_inner_loop_does_not_change_is_hoisted() -> None:
+    x, y = Input("x", (4,), "int64"), Input("y", (6,), "int64")
+    kernel = lowered(Build((4, 6), Call("add", (Read(x, (I0,)), Read(y, (I1,))), "int64")))[0]
+    lets = {stmt.value: stmt.name for stmt in statements(kernel.body) if isinstance(stmt, Let)}
+    assert [str(value) for value in lets] == ["x[i0]"]
+    assert depths(kernel)[lets[Load("x", I0, "int64")]] == 1
+
+
+def test_reductions_of_one_variable_get_variables_of_their_own() -> None:
+    x = Input("x", (5,), "int64")
+    inner = Reduce("max", R0, Read(x, (R0,)))
+    build = Build((), Reduce("sum", R0, Call("add", (Read(x, (R0,)), inner), "int64")))
+    check_all(build)
+    assert depths(lowered(build)[0]) == {"t0": 0, "t1": 0}
+
+
+def test_a_reshaped_transpose_has_a_candidate_without_division() -> None:
+    build = reshaped_transpose()
+    check_all(build)
+    assert any(all(_linear(term) for term in index_terms(kernel)) for kernel in lowered(build))
+    assert not all(_linear(term) for term in index_terms(lowered(build)[0]))
+
+
+def _linear(term: Index) -> bool:
+    """Whether stepping any variable changes the value by the same amount everywhere, tried at every point."""
+    free = variables(term)
+    grids = np.meshgrid(*(np.arange(v.lo, v.hi + 1) for v in free), indexing="ij")
+    values = np.broadcast_to(evaluate_index(term, dict(zip(free, grids, strict=True))), tuple(v.extent for v in free))
+    steps = (np.diff(values, axis=k) for k in range(len(free)))
+    return all(step.size == 0 or (step == step.flat[0]).all() for step in steps)
+
+
+def test_a_chain_of_digits_splits_into_its_ranges() -> None:
+    x = Input("x", (2, 4, 3), "int64")
+    flat = axis(0, 24)
+    build = Build((24,), Read(x, (flat // 12, flat // 3 % 4, 2 - flat % 3)))
+    assert any([v.extent for v in loops(kernel)] == [2, 4, 3] for kernel in lowered(build))
+    check_all(build)
+
+
+def test_a_fold_range_is_split_too() -> None:
+    x = Input("x", (4, 3), "int64")
+    r = reduction(0, 12)
+    build = Build((), Reduce("sum", r, Read(x, (3 - r // 3, r % 3))))
+    assert (4, 3) in {_fold_extents(kernel) for kernel in lowered(build)}
+    check_all(build)
+
+
+def test_a_transposed_copy_has_both_orders() -> None:
+    x = Input("x", (6, 4), "int64")
+    build = Build((4, 6), Read(x, (I1, I0)))
+    assert {tuple(v.name for v in loops(kernel)) for kernel in lowered(build)} == {("i0", "i1"), ("i1", "i0")}
+    check_all(build)
+
+
+def test_matmul_has_the_candidate_with_the_fold_outside() -> None:
+    build = matmul()
+    moved = [kernel for kernel in lowered(build) if any(isinstance(s, Store) and s.combine == "sum" for s in statements(kernel.body))]
+    assert [[(stmt.variable.name, stmt.kind) for stmt in statements(kernel.body) if isinstance(stmt, For)] for kernel in moved] == [
+        [("i0", "parallel"), ("i1_first", "parallel"), ("r0", "serial"), ("i1", "parallel")]
+    ]
+    check_all(build)
+
+
+def test_an_epilogue_runs_in_place_after_an_outward_fold() -> None:
+    product = matmul().body
+    bias = Input("bias", (6,), "int64")
+    build = Build((4, 6), Call("maximum", (Call("add", (product, Read(bias, (I1,))), "int64"), Literal(0, "int64")), "int64"))
+    assert any("i1_last" in [v.name for v in loops(kernel)] for kernel in lowered(build))
+    check_all(build)
+
+
+def test_an_epilogue_of_another_dtype_keeps_the_fold_inside() -> None:
+    build = Build((4, 6), Call("astype", (matmul().body,), "float32"))
+    assert all(stmt.combine is None for kernel in lowered(build) for stmt in statements(kernel.body) if isinstance(stmt, Store))
+    check_all(build)
+
+
+def test_sums_of_columns_have_an_outward_candidate_with_one_long_row() -> None:
+    x = Input("x", (5, 4, 6), "int64")
+    build = Build((4, 6), Reduce("sum", R0, Read(x, (R0, I0, I1))))
+    assert any([v.extent for v in loops(kernel)] == [24, 5, 24] for kernel in lowered(build))
+    check_all(build)
+
+
+def test_row_sums_stay_inside() -> None:
+    build = Build((4,), Reduce("sum", R0, Read(Input("x", (4, 5), "int64"), (I0, R0))))
+    assert len(lowered(build)) == 1
+
+
+def test_elementwise_over_two_axes_has_a_candidate_of_one_loop() -> None:
+    x, y = Input("x", (4, 6), "int64"), Input("y", (4, 6), "int64")
+    build = Build((4, 6), Call("add", (Read(x, (I0, I1)), Read(y, (I0, I1))), "int64"))
+    merged = [kernel for kernel in lowered(build) if len(loops(kernel)) == 1]
+    assert [loops(kernel)[0].extent for kernel in merged] == [24]
+    assert [str(term) for term in index_terms(merged[0])] == ["i0i1"]
+    check_all(build)
+
+
+def test_a_broadcast_is_not_merged() -> None:
+    x, y = Input("x", (4, 6), "int64"), Input("y", (6,), "int64")
+    build = Build((4, 6), Call("add", (Read(x, (I0, I1)), Read(y, (I1,))), "int64"))
+    assert all(len(loops(kernel)) == 2 for kernel in lowered(build))
+
+
+def test_neighbouring_folds_are_merged() -> None:
+    x = Input("x", (4, 5, 7), "int64")
+    r1 = reduction(1, 7)
+    build = Build((4,), Reduce("sum", R0, Reduce("sum", r1, Read(x, (I0, R0, r1)))))
+    assert {_fold_extents(kernel) for kernel in lowered(build)} == {(5, 7), (35,)}
+    check_all(build)
+
+
+def test_the_fold_of_unit_stride_goes_innermost() -> None:
+    x = Input("x", (4, 7, 5), "int64")
+    r1 = reduction(1, 7)
+    build = Build((4,), Reduce("max", R0, Reduce("max", r1, Read(x, (I0, r1, 4 - R0)))))
+    assert {_fold_extents(kernel) for kernel in lowered(build)} == {(5, 7), (7, 5)}
+    check_all(build)
+
+
+def test_a_body_of_two_to_the_forty_paths_lowers_at_once() -> None:
+    term: Read | Call = Read(Input("x", (4, 6), "int64"), (I0, I1))
+    for _ in range(40):
+        term = Call("add", (term, term), "int64")
+    build = Build((4, 6), term)
+    start = time.perf_counter()
+    for kernel in lowered(build):
+        hoist(kernel)
+    assert time.perf_counter() - start < 0.5
+    check_all(build)
+
+
+def test_lowering_twice_gives_the_same_kernels() -> None:
+    assert lowered(matmul()) == lowered(matmul())
