@@ -50,8 +50,8 @@ def _parser() -> argparse.ArgumentParser:
     optimize.add_argument("function", metavar="MODULE:FUNCTION", help="a module's dotted name or the path of a .py file")
     optimize.add_argument("--input", metavar="A.npy", action="append", required=True, help="an argument; repeat for more, in order")
     optimize.add_argument("--out", metavar="Y.npy", type=Path, help="where to write the result")
-    optimize.add_argument("--dump", metavar="DIR", help="a folder for the program after every stage")
-    optimize.add_argument("--no-rules", metavar="TABLE", help="leave out a table of rules")
+    optimize.add_argument("--dump", metavar="DIR", type=Path, help="a folder for the program after every stage")
+    optimize.add_argument("--no-rules", metavar="TABLE", action="append", default=[], help="leave out a table of rules; repeat for more")
     return parser
 
 
@@ -59,8 +59,7 @@ def _optimize(arguments: argparse.Namespace) -> int:
     if arguments.out is not None and not arguments.out.parent.is_dir():
         raise UsageError(f"--out: found no folder {arguments.out.parent}, expected one that exists")
     arrays = tuple(load_array(path) for path in arguments.input)
-    chosen = None if arguments.no_rules is None else rules.without(arguments.no_rules)
-    options = eqsat.Options(rules=chosen, dump=arguments.dump)
+    options = eqsat.Options(rules=rules.without(*arguments.no_rules), dump=arguments.dump)
     found = _compared(arguments.function, load_function(arguments.function), arrays, options)
     outputs = list(leaves(found.value))
     if arguments.out is not None and len(outputs) != 1:

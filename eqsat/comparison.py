@@ -67,7 +67,7 @@ def compare(
         cost=(float(result.original_cost), float(result.cost)),
         kernels=(kernel_count(program), kernel_count(result.program)),
         matches=dict(result.report.matches),
-        stop_reason=str(result.report.stop_reason),
+        stop_reason=result.report.stop_reason.value,
         deviation=found,
         allowed=allowed,
         seconds=interleaved_medians(calls, budget),

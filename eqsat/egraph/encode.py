@@ -1,0 +1,206 @@
+"""Terms into the e-graph: `Encoder` turns terms of `ir` into rows of the load relations (schema.py).
+
+Classes are named by handles.  Sums are linear forms over atoms, {atom handle: coefficient} and a constant, so like terms,
+order and brackets are gone before egglog sees them.  Bounds of every term go in as facts.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import count
+
+from eqsat.egraph.engine import Row
+from eqsat.egraph.schema import CONSTRUCTORS
+from eqsat.ir import interval
+from eqsat.ir.errors import UnsupportedError
+from eqsat.ir.index import OPS, Apply, Const, Index, Var, walk
+from eqsat.ir.interval import Interval
+from eqsat.ir.tensor import level_of
+
+LIMIT = 1 << 62
+Key = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Linear:
+    """constant + sum of coefficient * class; classes ascending, coefficients not zero."""
+
+    constant: int
+    terms: tuple[tuple[int, int], ...] = ()
+
+    @staticmethod
+    def of(constant: int, terms: Iterable[tuple[int, int]]) -> Linear:
+        """Like terms added; `terms` are (class, coefficient)."""
+        total: defaultdict[int, int] = defaultdict(int)
+        for atom, coefficient in terms:
+            total[atom] += coefficient
+        return Linear(constant, tuple(sorted((a, k) for a, k in total.items() if k)))
+
+    def plus(self, other: Linear, factor: int = 1) -> Linear:
+        scaled = ((a, k * factor) for a, k in other.terms)
+        return Linear.of(self.constant + factor * other.constant, (*self.terms, *scaled))
+
+    def times(self, factor: int) -> Linear:
+        return Linear(0).plus(self, factor)
+
+    @property
+    def single(self) -> int | None:
+        """The class that this form is, if it is just one."""
+        return self.terms[0][0] if not self.constant and len(self.terms) == 1 and self.terms[0][1] == 1 else None
+
+
+@dataclass
+class Encoder:
+    """Collects rows for Engine.load; `bounds` are those of every class that it made."""
+
+    facts: defaultdict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    bounds: dict[int, Interval] = field(default_factory=dict)
+    factors: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    _made: dict[Key, int] = field(default_factory=dict)
+    _linear: dict[Index, Linear] = field(default_factory=dict)
+    _ids: count[int] = field(default_factory=lambda: count(1))
+
+    def new_handle(self) -> int:
+        return next(self._ids)
+
+    def take(self) -> dict[str, list[Row]]:
+        """The rows collected since the last call."""
+        facts, self.facts = dict(self.facts), defaultdict(list)
+        return facts
+
+    # nodes ---------------------------------------------------------------------------------------------------------
+    def node(self, name: str, *operands: int | str) -> int:
+        """The handle of a node of fixed arity."""
+        key = (name, *operands)
+        handle = self._made.get(key)
+        if handle is None:
+            handle = self._made[key] = self.new_handle()
+            self.facts[f"load_{CONSTRUCTORS[name].name}"].append((handle, *operands))
+        return handle
+
+    def number(self, value: int) -> int:
+        return self.bounded(self.node("Num", checked(value)), (value, value))
+
+    def bounded(self, handle: int, bounds: Interval) -> int:
+        """State bounds of a class; those that are known already are not stated again."""
+        known = self.bounds.get(handle, (-LIMIT, LIMIT))
+        lo, hi = max(bounds[0], known[0]), min(bounds[1], known[1])
+        if lo > known[0]:
+            self.facts["load_lo"].append((handle, lo))
+        if hi < known[1]:
+            self.facts["load_hi"].append((handle, hi))
+        self.bounds[handle] = (lo, hi)
+        return handle
+
+    def linear_bounds(self, form: Linear) -> Interval:
+        total = (form.constant, form.constant)
+        for atom, k in form.terms:
+            total = interval.add(total, interval.mul((k, k), self.bounds.get(atom, (-LIMIT, LIMIT))))
+        return total
+
+    def sum(self, form: Linear) -> int:
+        """The handle of a linear form."""
+        if not form.terms:
+            return self.number(form.constant)
+        if form.single is not None:
+            return form.single
+        key = ("Sum", form)
+        handle = self._made.get(key)
+        if handle is None:
+            # members gather under the handle, so every form needs one of its own
+            handle = self._made[key] = self.new_handle()
+            self.facts["load_term"] += [(handle, checked(k), atom) for atom, k in form.terms]
+            self.facts["load_Sum"].append((handle, checked(form.constant)))
+            self.bounded(handle, self.linear_bounds(form))
+        return handle
+
+    def same(self, a: int, b: int) -> None:
+        """State that two index classes are equal."""
+        self.facts["load_same"].append((a, b))
+
+    def product(self, atoms: tuple[int, ...]) -> int:
+        """The handle of a product of atoms; products among them are opened."""
+        flat = tuple(sorted(f for atom in atoms for f in self.factors.get(atom, (atom,))))
+        key = ("Prod", *flat)
+        handle = self._made.get(key)
+        if handle is None:
+            handle = self._made[key] = self.new_handle()
+            self.factors[handle] = flat
+            self.facts["load_factor"] += [(handle, f, flat.count(f)) for f in dict.fromkeys(flat)]
+            self.facts["load_Prod"].append((handle,))
+        return handle
+
+    # index terms ---------------------------------------------------------------------------------------------------
+    def index(self, root: Index, axes: bool = False) -> int:
+        """The handle of an index term; with `axes` the variables i0, r0, ... are loop axes of a tensor body."""
+        for term in walk(root):
+            if term not in self._linear:
+                self._linear[term] = self._form(term, axes)
+        return self.sum(self._linear[root])
+
+    def _form(self, term: Index, axes: bool) -> Linear:
+        if isinstance(term, Const):
+            return Linear(checked(int(term.value)))
+        if max(map(abs, term.bounds)) >= LIMIT:
+            raise UnsupportedError(f"simplify: `{term}` reaches {term.bounds}, beyond 62 bits")
+        if isinstance(term, Var):
+            return Linear(0, ((self.bounded(self._variable(term, axes), term.bounds), 1),))
+        assert isinstance(term, Apply)
+        forms = [self._linear[arg] for arg in term.args]
+        if term.op in ("add", "sub"):
+            return forms[0].plus(forms[1], 1 if term.op == "add" else -1)
+        if term.op == "neg":
+            return forms[0].times(-1)
+        if term.op == "mul":
+            form = self._times(forms[0], forms[1])
+            if len(form.terms) == 1 and form.terms[0][0] in self.factors and not form.constant:
+                atom, k = form.terms[0]
+                if k == 1:
+                    self.bounded(atom, term.bounds)
+            return form
+        return Linear(0, ((self.bounded(self._operation(term, forms), term.bounds), 1),))
+
+    def _variable(self, term: Var, axes: bool) -> int:
+        if axes and term.lo == 0 and term.name[0] in "ir" and term.name[1:].isdigit():
+            kind = "Axis" if level_of(term) is None else "RAxis"
+            return self.node(kind, int(term.name[1:]), term.extent)
+        return self.node("Var", term.name, term.lo, term.hi)
+
+    def _times(self, a: Linear, b: Linear) -> Linear:
+        for x, y in ((a, b), (b, a)):
+            if not x.terms:
+                return y.times(x.constant)
+        pulled, atoms = 1, []
+        for form in (a, b):
+            if len(form.terms) == 1 and not form.constant:
+                atoms.append(form.terms[0][0])
+                pulled *= form.terms[0][1]
+            else:
+                atoms.append(self.sum(form))
+        handle = self.product(tuple(atoms))
+        if handle not in self.bounds:
+            parts = [self.bounds.get(atom, (-LIMIT, LIMIT)) for atom in atoms]
+            self.bounded(handle, interval.mul(parts[0], parts[1]))
+        return Linear(0, ((handle, pulled),))
+
+    def _operation(self, term: Apply, forms: list[Linear]) -> int:
+        args = [self.sum(form) for form in forms]
+        if term.op in ("gt", "le"):
+            args.reverse()
+        if OPS[term.op].commutative:
+            args.sort()
+        if term.op in ("lt", "gt", "le", "ge"):
+            less = self.bounded(self.node("Lt", *args), interval.BOOL)
+            return less if term.op in ("lt", "gt") else self.node("Not", less)
+        if term.op == "ne":
+            return self.node("Not", self.bounded(self.node("Eq", *args), interval.BOOL))
+        return self.node(term.op.capitalize(), *args)
+
+
+def checked(value: int) -> int:
+    """`value` if egglog's 64-bit integers hold it with room to compute."""
+    if abs(value) >= LIMIT:
+        raise UnsupportedError(f"simplify: constant {value} is beyond 62 bits")
+    return value

@@ -1,0 +1,85 @@
+"""The process's one egglog e-graph: the only module that imports egglog.
+
+Work on it is a transaction: `with engine.session():` pushes before and pops after, so that what one call adds is gone
+before the next.  Calls from several threads take turns.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from eqsat.ir.errors import InternalError
+
+Row = tuple[int | str, ...]
+
+
+def _memory_folder() -> str | None:
+    """A folder in memory where the system has one: opening a file elsewhere takes five times as long."""
+    shared = "/dev/shm"
+    return shared if os.access(shared, os.W_OK) else None
+
+
+class Engine:
+    """An egglog e-graph with a fixed program (schema and rules)."""
+
+    def __init__(self, program: str) -> None:
+        import egglog.bindings
+
+        self._lock = threading.RLock()
+        self._folder = tempfile.TemporaryDirectory(prefix="eqsat-", dir=_memory_folder())
+        self._egglog = egglog.bindings.EGraph(fact_directory=self._folder.name)
+        self._error: type[Exception] = egglog.bindings.EggSmolError
+        self.run_text(program)
+
+    def run_text(self, text: str) -> list[Any]:
+        """Run egglog text; what egglog refuses is a bug of ours."""
+        try:
+            return self._egglog.run_program(*self._egglog.parse_program(text))
+        except self._error as error:
+            raise InternalError(f"egglog: {error}") from error
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        """Everything added inside is removed at the end."""
+        with self._lock:
+            self.run_text("(push)")
+            try:
+                yield
+            finally:
+                self.run_text("(pop)")
+
+    def load(self, facts: Mapping[str, Iterable[Row]]) -> None:
+        """Add rows to relations and turn them into nodes, facts and views (rulesets load, load-sums)."""
+        inputs = []
+        for relation, rows in facts.items():
+            lines = ["\t".join(map(str, row)) for row in rows]
+            if lines:
+                with open(f"{self._folder.name}/{relation}", "w") as file:
+                    file.write("\n".join(lines) + "\n")
+                inputs.append(f'(input {relation} "{relation}")')
+        if inputs:
+            self.run_text("".join(inputs) + "(run-schedule (run load) (run load-sums))")
+
+    def run(self, schedule: str) -> tuple[bool, dict[str, int]]:
+        """Run a schedule -> whether anything changed, and how often each named rule matched."""
+        report = self.run_text(f"(run-schedule {schedule})")[0].report
+        return bool(report.updated), dict(report.num_matches_per_rule)
+
+    def freeze(self) -> Mapping[str, Any]:
+        """The tables of the e-graph by constructor, relation or function name."""
+        return self._egglog.freeze().functions  # type: ignore[no-any-return]
+
+    def integer(self, value: Any) -> int:
+        return self._egglog.value_to_i64(value)
+
+    def text(self, value: Any) -> str:
+        return self._egglog.value_to_string(value)
+
+    def members(self, value: Any) -> list[Any]:
+        """The members of a multiset, repeated as often as they occur."""
+        return self._egglog.value_to_multiset(value)

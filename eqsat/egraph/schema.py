@@ -1,0 +1,152 @@
+"""What the e-graph holds: sorts and constructors of egglog, written down once.
+
+Index classes (sort Ix).  Sums and products are n-ary: `Sum c {T k a, ...}` is c + k*a + ..., `Prod {a, ...}` a product of
+atoms, over egglog MultiSets, so commutativity and associativity are in the representation.  Truth values are 0 and 1.  Rules may build the binary
+recipes `Add` and `Scale`; the row `flatten-sum` gives them their n-ary form.  Comparisons are Lt, Eq and Not.
+
+Tensor classes (sort Tx), their elements (Sx), lists of index classes (Ixs), operands of a Generic (Ops) and explicit
+substitutions: `Env js d` maps Axis k to the k-th of js and raises the level of reduction variables by d.
+
+Facts come in bulk, through files: every constructor C has a relation `load_C (handle ...)`, where handles are integers that
+name classes (constructor H).  Views are facts about n-ary nodes that Python finds and the rules match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from eqsat.ir.index import OPS
+
+CLASS_SORTS = ("Ix", "Sx", "Tx", "Ixs", "Ops", "Sub")
+
+
+@dataclass(frozen=True)
+class Constructor:
+    """An e-node kind: operands by sort; i64 and String operands are parameters."""
+
+    name: str
+    operands: tuple[str, ...]
+    sort: str
+
+
+def _title(op: str) -> str:
+    return op.capitalize()
+
+
+# index operations of fixed arity that are nodes of their own; add, sub, neg and mul become Sum and Prod,
+# le, gt, ge and ne become Lt, Eq and Not
+NODE_OPS = tuple(name for name in OPS if name not in ("add", "sub", "neg", "mul", "le", "gt", "ge", "ne"))
+OP_OF_NODE = {_title(name): name for name in NODE_OPS}
+
+INDEX_NODES = (
+    Constructor("Num", ("i64",), "Ix"),
+    Constructor("Var", ("String", "i64", "i64"), "Ix"),
+    Constructor("Axis", ("i64", "i64"), "Ix"),
+    Constructor("RAxis", ("i64", "i64"), "Ix"),
+    Constructor("Add", ("Ix", "Ix"), "Ix"),
+    Constructor("Scale", ("i64", "Ix"), "Ix"),
+    *(Constructor(_title(name), ("Ix",) * OPS[name].arity, "Ix") for name in NODE_OPS),
+)
+TENSOR_NODES = (
+    Constructor("Nil", (), "Ixs"),
+    Constructor("Cons", ("Ix", "Ixs"), "Ixs"),
+    Constructor("Literal", ("String", "String"), "Sx"),
+    Constructor("Read", ("Tx", "Ixs"), "Sx"),
+    Constructor("Call1", ("String", "String", "Sx"), "Sx"),
+    Constructor("Call2", ("String", "String", "Sx", "Sx"), "Sx"),
+    Constructor("Call3", ("String", "String", "Sx", "Sx", "Sx"), "Sx"),
+    Constructor("Reduce", ("String", "i64", "i64", "Sx"), "Sx"),
+    Constructor("Arg", ("i64", "String"), "Sx"),
+    Constructor("Leaf", ("i64",), "Tx"),
+    Constructor("Build", ("Ixs", "Sx"), "Tx"),
+    Constructor("NoOps", (), "Ops"),
+    Constructor("Operand", ("Tx", "Ixs", "Ops"), "Ops"),
+    Constructor("Generic", ("Ixs", "Ixs", "Ops", "Sx", "String"), "Tx"),
+)
+# made by rules only: substitutions that wait to be carried out, and folds over a list of extents
+PENDING_NODES = (
+    Constructor("Env", ("Ixs", "i64"), "Sub"),
+    Constructor("Comp", ("Ix", "Sub"), "Ix"),
+    Constructor("Pick", ("Ixs", "i64"), "Ix"),
+    Constructor("CompList", ("Ixs", "Sub"), "Ixs"),
+    Constructor("Subst", ("Sx", "Sub"), "Sx"),
+    Constructor("Block", ("Sx", "Ops"), "Sx"),
+    Constructor("Nth", ("Ops", "i64"), "Sx"),
+    Constructor("FoldOver", ("String", "i64", "Ixs", "Sx"), "Sx"),
+)
+CONSTRUCTORS = {node.name: node for node in (*INDEX_NODES, *TENSOR_NODES, *PENDING_NODES)}
+
+# views: relation name -> operand sorts; what each states is in rules/views.py
+VIEWS = {
+    "as-multiple": ("Ix", "i64", "Ix", "Ix"),
+    "as-common": ("Ix", "i64", "i64", "Ix", "Ix"),
+    "as-offset": ("Ix", "Ix", "i64"),
+    "as-inner": ("Ix", "i64", "Ix", "Ix"),
+    "as-pair": ("Ix", "i64", "Ix", "i64", "Ix", "Ix"),
+}
+# facts that are functions: name -> key sorts; all map to i64
+FACTS = {"lo": ("Ix",), "hi": ("Ix",), "residue": ("Ix", "i64"), "level": ("Ix",), "levels": ("Ixs",)}
+MERGE = {"lo": "(max old new)", "hi": "(min old new)", "residue": "(min old new)", "level": "(min old new)", "levels": "(min old new)"}
+
+
+def _column(sort: str) -> str:
+    return "i64" if sort in CLASS_SORTS else sort
+
+
+def _value(sort: str, name: str) -> str:
+    return f"(H{sort} {name})" if sort in CLASS_SORTS else name
+
+
+def _loader(node: Constructor) -> Iterator[str]:
+    names = [f"a{k}" for k in range(len(node.operands))]
+    fact = f"(load_{node.name} {' '.join(['h', *names])})"
+    built = " ".join(_value(sort, name) for sort, name in zip(node.operands, names, strict=True))
+    yield f"(relation load_{node.name} (i64 {' '.join(map(_column, node.operands))}))"
+    yield f'(rule ({fact}) ((union (H{node.sort} h) ({node.name} {built})) (delete {fact})) :ruleset load :name "load {node.name}")'
+
+
+def _fact_loader(name: str, sorts: tuple[str, ...], valued: bool) -> Iterator[str]:
+    names = [f"a{k}" for k in range(len(sorts))]
+    keys = " ".join(_value(sort, key) for sort, key in zip(sorts, names, strict=True))
+    columns = " ".join(map(_column, sorts))
+    fact = f"(load_{name} {' '.join(names)}{' v' if valued else ''})"
+    yield f"(relation load_{name} ({columns}{' i64' if valued else ''}))"
+    action = f"(set ({name} {keys}) v)" if valued else f"({name} {keys})"
+    yield f'(rule ({fact}) ({action} (delete {fact})) :ruleset load :name "load {name}")'
+
+
+def declarations() -> str:
+    """The egglog text that declares all of this; the rules of the tables follow it."""
+    lines = ["(ruleset load)", "(ruleset load-sums)", *(f"(sort {sort})" for sort in CLASS_SORTS), "(sort Term)"]
+    lines += [f"(constructor H{sort} (i64) {sort} :unextractable)" for sort in CLASS_SORTS]
+    lines += [f"(constructor {n.name} ({' '.join(n.operands)}) {n.sort})" for n in CONSTRUCTORS.values()]
+    lines += ["(relation alarm (Ix))"]
+    lines += ["(constructor T (i64 Ix) Term)", "(sort Terms (MultiSet Term))", "(constructor Sum (i64 Terms) Ix)"]
+    lines += ["(sort Factors (MultiSet Ix))", "(constructor Prod (Factors) Ix)"]
+    lines += [f"(function {name} ({' '.join(sorts)}) i64 :merge {MERGE[name]})" for name, sorts in FACTS.items()]
+    lines += [f"(relation {name} ({' '.join(sorts)}))" for name, sorts in VIEWS.items()]
+    for node in CONSTRUCTORS.values():
+        lines += _loader(node)
+    for name, sorts in FACTS.items():
+        lines += _fact_loader(name, sorts, valued=True)
+    for name, sorts in VIEWS.items():
+        lines += _fact_loader(name, sorts, valued=False)
+    return "\n".join([*lines, NARY_LOADERS])
+
+
+# an n-ary node is loaded member by member: members gather in a multiset, then become the node
+NARY_LOADERS = """
+(function gathered (i64) Terms :merge (multiset-sum old new))
+(function gathered-factors (i64) Factors :merge (multiset-sum old new))
+(relation load_term (i64 i64 i64))
+(relation load_Sum (i64 i64))
+(relation load_factor (i64 i64 i64))
+(relation load_Prod (i64))
+(relation load_same (i64 i64))
+(rule ((load_term h k a)) ((set (gathered h) (multiset-single (T k (HIx a)) 1)) (delete (load_term h k a))) :ruleset load :name "load term")
+(rule ((load_factor h a n)) ((set (gathered-factors h) (multiset-single (HIx a) n)) (delete (load_factor h a n))) :ruleset load :name "load factor")
+(rule ((load_same a b)) ((union (HIx a) (HIx b)) (delete (load_same a b))) :ruleset load :name "load same")
+(rule ((load_Sum h c) (= ms (gathered h))) ((union (HIx h) (Sum c ms)) (delete (load_Sum h c)) (delete (gathered h))) :ruleset load-sums :name "load Sum")
+(rule ((load_Prod h) (= ms (gathered-factors h))) ((union (HIx h) (Prod ms)) (delete (load_Prod h)) (delete (gathered-factors h))) :ruleset load-sums :name "load Prod")
+"""

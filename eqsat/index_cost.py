@@ -1,0 +1,64 @@
+"""What index operations cost, in processor cycles: the weights that choose between forms of an index term.
+
+A division by a constant that is no power of two is a multiply-high, a shift and corrections; by a power of two a shift or a
+mask; by a variable a hardware division.  The ratios are those that published simplifiers are scored with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eqsat.egraph.snapshot import ENode
+
+ADD = 1.0
+MULTIPLY = 2.0
+HARDWARE_DIVIDE = 20.0
+CONSTANT_DIVIDE = 10.0
+SHIFT = 2.0
+MASK = 1.0
+
+# operations of one instruction; Not is free, for it inverts a comparison or a branch
+NODE_CYCLES = {"Num": 0.0, "Var": 0.0, "Axis": 0.0, "RAxis": 0.0, "Not": 0.0, "Int": 0.0, "Bool": 0.0, "Shl": 2.0, "Shr": 2.0, "Abs": 1.0}
+
+
+def is_power_of_two(value: int) -> bool:
+    return value > 0 and value & (value - 1) == 0
+
+
+def scale_cycles(coefficient: int) -> float:
+    """Multiplying by a constant; a subtraction instead of an addition is free where there is something to add to."""
+    return 0.0 if coefficient == 1 else ADD if coefficient == -1 else MULTIPLY
+
+
+def sum_cycles(constant: int, coefficients: tuple[int, ...]) -> float:
+    """A sum of scaled terms: its products and its additions."""
+    work = sum(scale_cycles(k) for k in coefficients) + ADD * (len(coefficients) - 1 + (constant != 0))
+    if constant > 0 or any(k > 0 for k in coefficients):
+        work -= ADD * sum(k == -1 for k in coefficients)
+    return work
+
+
+def division_cycles(op: str, divisor: int | None) -> float:
+    """Floordiv or Mod by a constant, or by None for a variable."""
+    if divisor is None:
+        return HARDWARE_DIVIDE
+    if is_power_of_two(divisor):
+        return SHIFT if op == "Floordiv" else MASK
+    return CONSTANT_DIVIDE
+
+
+def node_cycles(node: ENode, constant_of: Callable[[int], int | None]) -> float | None:
+    """Own cost of an e-node; None for nodes that are no program (recipes and pending substitutions)."""
+    if node.op == "Sum":
+        return sum_cycles(node.args[0], tuple(k for _, k in node.args[1:]))
+    if node.op in ("Floordiv", "Mod"):
+        return division_cycles(node.op, constant_of(node.args[1]))
+    if node.op == "Prod":
+        return MULTIPLY * (len(node.args) - 1)
+    if node.op == "Add":
+        return ADD
+    if node.op == "Scale":
+        return scale_cycles(node.args[0])
+    if node.op in ("Comp", "Pick"):
+        return None
+    return NODE_CYCLES.get(node.op, 1.0)

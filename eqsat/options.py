@@ -1,0 +1,52 @@
+"""Everything that a caller may set, in one frozen value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from eqsat.ir.errors import UsageError
+from eqsat.rules import all_tables, without
+from eqsat.target import DEFAULT_TARGET, Target
+
+Numerics = Literal["exact", "default", "fast"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When saturation stops: e-nodes, iterations, and (off by default, for it makes results depend on the clock) seconds."""
+
+    nodes: int = 20_000
+    iterations: int = 40
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to optimize.
+
+    rules     names of the rule tables to use (`eqsat.rules.without("identities")`); None: all
+    limits    budget of saturation; a budget that is reached is an answer, with the best program so far
+    numerics  "exact" keeps every rounding; "default" may reassociate float sums and contract multiply-add; "fast" may also
+              assume that there are no NaN, infinities and signed zeros
+    target    the machine that costs are estimated for
+    dump      a folder for the text of every stage, numbered; None: nothing is written
+    """
+
+    rules: tuple[str, ...] | None = None
+    limits: Limits = field(default_factory=Limits)
+    numerics: Numerics = "default"
+    target: Target = DEFAULT_TARGET
+    dump: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.numerics not in ("exact", "default", "fast"):
+            raise UsageError(f"Options.numerics: found {self.numerics!r}, expected 'exact', 'default' or 'fast'")
+        if self.rules is not None:
+            without(*self.rules)
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the tables in use."""
+        return all_tables() if self.rules is None else tuple(name for name in all_tables() if name in self.rules)

@@ -1,0 +1,42 @@
+"""What happened during saturation, as a value."""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+class StopReason(enum.Enum):
+    """Why saturation ended; all are answers."""
+
+    SATURATED = "saturated"
+    NODE_LIMIT = "node limit"
+    ITERATION_LIMIT = "iteration limit"
+    TIME_LIMIT = "time limit"
+
+
+@dataclass
+class Report:
+    """Saturation in numbers.
+
+    stop_reason  the first limit that a phase met, else saturated
+    iterations   steps of all phases
+    nodes        e-nodes at the end; classes: e-classes
+    seconds      wall clock, for reading only: nothing is decided by it
+    matches      how often each named row matched
+    phases       (phase, iterations, nodes) in order
+    """
+
+    stop_reason: StopReason = StopReason.SATURATED
+    iterations: int = 0
+    nodes: int = 0
+    classes: int = 0
+    seconds: float = 0.0
+    matches: Counter[str] = field(default_factory=Counter)
+    phases: list[tuple[str, int, int]] = field(default_factory=list)
+
+    def stopped(self, reason: StopReason) -> None:
+        """Note why a phase ended; a limit is not hidden by a later phase that saturates."""
+        if self.stop_reason is StopReason.SATURATED:
+            self.stop_reason = reason

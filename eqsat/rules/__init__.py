@@ -1,0 +1,48 @@
+"""The rule tables: `all_tables()`, `without("identities")`, and the egglog program made of them."""
+
+from __future__ import annotations
+
+from eqsat.egraph.schema import declarations
+from eqsat.ir.errors import UsageError
+from eqsat.rules.bounds import bounds_program
+from eqsat.rules.compile import compile_pattern, compile_tensor_rule
+from eqsat.rules.index_rules import INDEX_TABLES
+from eqsat.rules.row import Pattern, Row, SumRow, Table, TensorRule
+from eqsat.rules.sums import SUMS
+from eqsat.rules.tensor_rules import TENSOR_TABLES
+
+TABLES: tuple[Table, ...] = (*INDEX_TABLES, SUMS, *TENSOR_TABLES)
+
+
+def all_tables() -> tuple[str, ...]:
+    """The names of all rule tables."""
+    return tuple(table.name for table in TABLES)
+
+
+def without(*names: str) -> tuple[str, ...]:
+    """The names of all tables but these; UsageError for a name that is no table."""
+    unknown = [name for name in names if name not in all_tables()]
+    if unknown:
+        raise UsageError(f"rule tables: found {unknown[0]!r}, expected one of {', '.join(all_tables())}")
+    return tuple(name for name in all_tables() if name not in names)
+
+
+def rows(tables: tuple[Table, ...] = TABLES) -> tuple[tuple[Table, Row], ...]:
+    """Every row with its table."""
+    return tuple((table, row) for table in tables for row in table.rows)
+
+
+def egglog_program(tables: tuple[Table, ...] = TABLES) -> str:
+    """Schema, analyses and one ruleset a table."""
+    lines = [declarations(), bounds_program()]
+    for table in tables:
+        lines.append(f"(ruleset {table.name})")
+        for row in table.rows:
+            if isinstance(row, Pattern):
+                lines.append(compile_pattern(row, table.name))
+            elif isinstance(row, TensorRule):
+                lines.append(compile_tensor_rule(row, table.name))
+    return "\n".join(lines)
+
+
+__all__ = ["TABLES", "Pattern", "Row", "SumRow", "Table", "TensorRule", "all_tables", "egglog_program", "rows", "without"]

@@ -1,0 +1,224 @@
+"""From a Pattern row to an egglog rule.
+
+Sums are n-ary in the e-graph, so a sum in a pattern is matched through a view, a fact that Python found about it:
+    n*q + r  under // n or % n            as-multiple S n q r
+    g*q + r  under // (g*k) or % (g*k)    as-common S d g q r
+    x + c                                 as-offset S x c
+    c*x + r                               as-inner S c x r
+    a*x + b*y  as a whole left side       as-pair S a x b y rest; the rest of the sum is added to the right side
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+from eqsat.ir.errors import InternalError
+from eqsat.ir.index import Apply, Const, Index, Var, variables
+from eqsat.rules.row import Pattern, TensorRule, is_literal
+
+
+def floor_div(a: str, d: str) -> str:
+    """floor(a / d) for d > 0 in egglog, whose own / and % truncate."""
+    return f"(/ (- {a} {floor_mod(a, d)}) {d})"
+
+
+def floor_mod(a: str, d: str) -> str:
+    return f"(% (+ (% {a} {d}) {d}) {d})"
+
+
+_LITERAL_OPS = {"add": "+", "sub": "-", "mul": "*"}
+_COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=", "ne": "!="}
+
+
+def all_literal(term: Index) -> bool:
+    """Whether the term is made of constants only."""
+    return all(is_literal(v) for v in variables(term))
+
+
+class _Rule:
+    """The egglog facts of one pattern, grown while its left side is walked."""
+
+    def __init__(self) -> None:
+        self.facts: list[str] = []
+        self.names: dict[Var, str] = {}
+        self.rest: str | None = None
+        self._ids = count()
+
+    def fresh(self, kind: str) -> str:
+        return f"{kind}_{next(self._ids)}"
+
+    # matching ------------------------------------------------------------------------------------------------------
+    def match(self, term: Index, at: str) -> None:
+        """State that the class `at` holds `term`."""
+        if isinstance(term, Var) and not is_literal(term):
+            if term in self.names:
+                self.facts.append(f"(= {at} {self.names[term]})")
+            self.names.setdefault(term, at)
+        elif all_literal(term):
+            value = self.fresh("v")
+            self.facts.append(f"(= {at} (Num {value}))")
+            self.match_literal(term, value)
+        elif isinstance(term, Apply) and term.op == "add":
+            self.match_sum(term, at)
+        elif isinstance(term, Apply) and term.op in ("floordiv", "mod") and all_literal(term.args[1]):
+            self.match_division(term, at)
+        elif isinstance(term, Apply):
+            below = [self.fresh("x") for _ in term.args]
+            self.facts.append(f"(= {at} ({term.op.capitalize()} {' '.join(below)}))")
+            for arg, name in zip(term.args, below, strict=True):
+                self.match(arg, name)
+
+    def match_division(self, term: Apply, at: str) -> None:
+        numerator, divisor = term.args
+        above, below, value = self.fresh("x"), self.fresh("x"), self.fresh("v")
+        self.facts += [f"(= {at} ({term.op.capitalize()} {above} {below}))", f"(= {below} (Num {value}))"]
+        if isinstance(divisor, Var):
+            self.match_literal(divisor, value)
+        if isinstance(numerator, Apply) and numerator.op == "add":
+            self.match_sum(numerator, above, divisor, value)
+        else:
+            self.match(numerator, above)
+        if not isinstance(divisor, Var):
+            self.match_literal(divisor, value)
+
+    def match_sum(self, term: Apply, at: str, divisor: Index | None = None, value: str = "") -> None:
+        left, right = term.args
+        x, y, k = self.fresh("x"), self.fresh("x"), self.fresh("v")
+        if all_literal(right):
+            self.facts.append(f"(as-offset {at} {x} {k})")
+            self.match(left, x)
+            self.match_literal(right, k)
+            return
+        factor, atom = _scaled(left)
+        if divisor is not None and factor is divisor:
+            self.facts.append(f"(as-multiple {at} {value} {x} {y})")
+        elif isinstance(divisor, Apply) and divisor.op == "mul" and factor is divisor.args[0]:
+            self.facts.append(f"(as-common {at} {value} {k} {x} {y})")
+            self.match_literal(factor, k)
+        elif isinstance(right, Apply) and right.op == "mul":
+            self.match_pair(factor, atom, right, at)
+            return
+        else:
+            self.facts.append(f"(as-inner {at} {k} {x} {y})")
+            self.match_literal(factor, k)
+        self.match(atom, x)
+        self.match(right, y)
+
+    def match_pair(self, factor: Index, atom: Index, right: Apply, at: str) -> None:
+        x, y, k, m, self.rest = self.fresh("x"), self.fresh("x"), self.fresh("v"), self.fresh("v"), self.fresh("x")
+        other_factor, other = _scaled(right)
+        self.facts.append(f"(as-pair {at} {k} {x} {m} {y} {self.rest})")
+        self.match_literal(factor, k)
+        self.match(atom, x)
+        self.match(other, y)
+        self.match_literal(other_factor, m)
+
+    def match_literal(self, term: Index, value: str) -> None:
+        """State that the i64 `value` equals the constant `term`, binding its one unknown if there is one."""
+        if isinstance(term, Var) and term not in self.names:
+            self.names[term] = value
+        elif isinstance(term, Apply) and term.op == "mul" and isinstance(term.args[1], Var) and term.args[1] not in self.names:
+            known = self.literal(term.args[0])
+            quotient = self.fresh("v")
+            self.facts += [f"(!= {known} 0)", f"(= 0 (% {value} {known}))", f"(= {quotient} (/ {value} {known}))"]
+            self.names[term.args[1]] = quotient
+        else:
+            self.facts.append(f"(= {value} {self.literal(term)})")
+
+    # writing -------------------------------------------------------------------------------------------------------
+    def literal(self, term: Index) -> str:
+        """i64 expression of a constant."""
+        if isinstance(term, Const):
+            return str(int(term.value))
+        if isinstance(term, Var):
+            return self.names[term]
+        assert isinstance(term, Apply)
+        a, b = (self.literal(arg) for arg in term.args)
+        if term.op == "floordiv":
+            return floor_div(a, b)
+        return floor_mod(a, b) if term.op == "mod" else f"({_LITERAL_OPS[term.op]} {a} {b})"
+
+    def bound(self, term: Index, side: str) -> str:
+        """i64 expression of the lower ("lo") or upper ("hi") bound of a term."""
+        if all_literal(term):
+            return self.literal(term)
+        if isinstance(term, Var):
+            value = self.fresh(side)
+            self.facts.append(f"(= {value} ({side} {self.names[term]}))")
+            return value
+        if isinstance(term, Apply) and term.op == "add":
+            return f"(+ {self.bound(term.args[0], side)} {self.bound(term.args[1], side)})"
+        if isinstance(term, Apply) and term.op == "mod" and side == "hi":
+            value = self.fresh("hi")
+            self.facts.append(f"(= {value} (residue {self.names[_variable(term.args[0])]} {self.literal(term.args[1])}))")
+            return value
+        if isinstance(term, Apply) and term.op == "floordiv" and side == "lo":
+            return floor_div(self.bound(term.args[0], side), self.literal(term.args[1]))
+        raise InternalError(f"rule guard: no bound of {term}")
+
+    def guard(self, condition: Index) -> None:
+        """State a comparison; between terms it must follow from their bounds."""
+        assert isinstance(condition, Apply)
+        a, b = condition.args
+        if condition.op in ("lt", "le"):
+            sides = ("hi", "lo")
+        elif condition.op in ("gt", "ge"):
+            sides = ("lo", "hi")
+        elif not all_literal(condition):
+            raise InternalError(f"rule guard: {condition} is not decided by bounds")
+        else:
+            sides = ("lo", "hi")
+        self.facts.append(f"({_COMPARE[condition.op]} {self.bound(a, sides[0])} {self.bound(b, sides[1])})")
+
+    def build(self, term: Index) -> str:
+        """Constructor text of a right side."""
+        if all_literal(term):
+            value = self.fresh("v")
+            self.facts.append(f"(= {value} {self.literal(term)})")
+            return f"(Num {value})"
+        if isinstance(term, Var):
+            return self.names[term]
+        assert isinstance(term, Apply)
+        if term.op == "mul":
+            factor, atom = _scaled(term)
+            value = self.fresh("v")
+            self.facts.append(f"(= {value} {self.literal(factor)})")
+            return f"(Scale {value} {self.build(atom)})"
+        if term.op == "sub":
+            a, b = term.args
+            return f"(Add {self.build(a)} (Scale -1 {self.build(b)}))"
+        return f"({term.op.capitalize()} {' '.join(self.build(arg) for arg in term.args)})"
+
+
+def _scaled(term: Index) -> tuple[Index, Index]:
+    """(factor, atom) of a term factor*atom or atom*factor."""
+    if isinstance(term, Apply) and term.op == "mul":
+        a, b = term.args
+        return (a, b) if all_literal(a) else (b, a)
+    return Const(1), term
+
+
+def _variable(term: Index) -> Var:
+    assert isinstance(term, Var)
+    return term
+
+
+def compile_pattern(row: Pattern, ruleset: str) -> str:
+    """The egglog rule of a Pattern row."""
+    rule = _Rule()
+    rule.match(row.lhs, "root")
+    for name, value in row.define:
+        fresh = rule.fresh("v")
+        rule.facts.append(f"(= {fresh} {rule.bound(value, 'lo')})")
+        rule.names[name] = fresh
+    for condition in row.when:
+        rule.guard(condition)
+    built = rule.build(row.rhs)
+    if rule.rest is not None:
+        built = f"(Add {built} {rule.rest})"
+    return f'(rule ({" ".join(rule.facts)}) ((union root {built})) :ruleset {ruleset} :name "{row.name}")'
+
+
+def compile_tensor_rule(row: TensorRule, ruleset: str) -> str:
+    """The egglog rule of a TensorRule row."""
+    return f'(rule ({row.body}) ({row.head}) :ruleset {ruleset} :name "{row.name}")'

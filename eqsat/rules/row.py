@@ -1,0 +1,85 @@
+"""Rules are rows.  From a row come its e-graph rule, its proof, its "it fires" test, its line in docs/rules.md and its count.
+
+Three kinds share name, equation and reason:
+  Pattern      an equality between index terms of fixed shape, with a guard; compiled to egglog (compile.py)
+  TensorRule   an equality between tensor terms, in egglog's own words (their sorts are those of egraph/schema.py)
+  SumRow       a Python function over n-ary nodes; it hands the e-graph views or equal nodes (rows in sums.py)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eqsat.ir.index import Index, Var
+
+TERM_RANGE = (-12, 12)
+LITERAL_RANGE = (-4, 4)
+
+
+def term(name: str) -> Var:
+    """A pattern variable that stands for any index term: a letter from p to z."""
+    assert name[0] > "n", name
+    return Var(name, *TERM_RANGE)
+
+
+def literal(name: str) -> Var:
+    """A pattern variable that stands for an integer constant: a letter from a to n."""
+    assert name[0] <= "n", name
+    return Var(name, *LITERAL_RANGE)
+
+
+def is_literal(variable: Var) -> bool:
+    return variable.name[0] <= "n"
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """lhs = rhs wherever every condition of `when` holds; `define` names constants read off bounds (a term means its lower one).
+
+    In a guard a comparison of terms is decided by the bounds of their e-classes.
+    """
+
+    name: str
+    lhs: Index
+    rhs: Index
+    when: tuple[Index, ...] = ()
+    why: str = ""
+    define: tuple[tuple[Var, Index], ...] = ()
+
+    @property
+    def equation(self) -> str:
+        guard = f"  when {' and '.join(map(str, self.when))}" if self.when else ""
+        return f"{self.lhs} = {self.rhs}{guard}"
+
+
+@dataclass(frozen=True)
+class TensorRule:
+    """`body` and `head` are egglog facts and actions; `equation` is what they state."""
+
+    name: str
+    equation: str
+    body: str
+    head: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class SumRow:
+    """A row whose code is a function in sums.py, looked up under the row's name."""
+
+    name: str
+    equation: str
+    why: str = ""
+
+
+Row = Pattern | TensorRule | SumRow
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows that are switched on and off together; `phase` says when they run: index, fusion or bounds."""
+
+    name: str
+    phase: str
+    why: str
+    rows: tuple[Row, ...]

@@ -1,0 +1,114 @@
+"""Saturation, step by step: phases are data, budgets are checked between steps, contradictions raise an alarm."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from eqsat.egraph.encode import Encoder
+from eqsat.egraph.engine import Engine
+from eqsat.egraph.snapshot import Snapshot, take_snapshot
+from eqsat.ir.errors import UnsoundRuleError
+from eqsat.options import Limits
+from eqsat.report import Report, StopReason
+from eqsat.rules import TABLES, Table, egglog_program
+from eqsat.rules.row import SumRow
+from eqsat.rules.sums import SumPass
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Tables that run together; `bounds` says how many analysis steps go before and after each of theirs, `steps` how many of theirs."""
+
+    name: str
+    bounds: int = 2
+    steps: int = 1
+
+
+PHASES = {"fusion": Phase("fusion", bounds=0, steps=4), "index": Phase("index")}
+
+
+@functools.cache
+def engine_for(tables: tuple[Table, ...] = TABLES) -> Engine:
+    """The engine whose program holds these tables; one for the process and the built-in tables."""
+    return Engine(egglog_program(tables))
+
+
+@dataclass
+class Session:
+    """One transaction on the e-graph: encode, run phases, read classes."""
+
+    engine: Engine
+    tables: tuple[Table, ...]
+    limits: Limits
+    report: Report
+    encoder: Encoder = field(default_factory=Encoder)
+    started: float = field(default_factory=time.perf_counter)
+    _seen: set[tuple[object, ...]] = field(default_factory=set)
+
+    def run(self, phase: Phase) -> Snapshot:
+        """Step a phase until nothing changes or a limit is met."""
+        tables = [table for table in self.tables if table.phase == phase.name]
+        enabled = frozenset(row.name for table in tables for row in table.rows if isinstance(row, SumRow))
+        rulesets = [f"(run {table.name})" for table in tables if any(not isinstance(row, SumRow) for row in table.rows)]
+        analysis = f"(repeat {phase.bounds} (run bounds)) " if phase.bounds else ""
+        schedule = f"(seq {analysis}(repeat {phase.steps} {' '.join(rulesets)}) {analysis})"
+        iterations = 0
+        while True:
+            self.load()
+            changed, matches = self.engine.run(schedule)
+            self.report.matches.update({name: n for name, n in matches.items() if name in self._row_names})
+            snapshot = take_snapshot(self.engine, self.encoder)
+            self._check(snapshot, matches)
+            iterations += 1
+            if enabled:
+                visit = SumPass(snapshot, self.encoder, enabled, self._seen)
+                visit.run()
+                self.report.matches.update(visit.counts)
+            reason = self._limit(snapshot, iterations)
+            if reason is None and not changed and not self.encoder.facts:
+                reason = StopReason.SATURATED
+            if reason is not None:
+                self.encoder.take()
+                self.report.stopped(reason)
+                self._note(phase, iterations, snapshot)
+                return snapshot
+
+    def load(self) -> None:
+        """Hand over what the encoder collected."""
+        self.engine.load(self.encoder.take())
+
+    @functools.cached_property
+    def _row_names(self) -> frozenset[str]:
+        return frozenset(row.name for table in self.tables for row in table.rows)
+
+    def _check(self, snapshot: Snapshot, matches: dict[str, int]) -> None:
+        if snapshot.alarm:
+            fired = tuple(sorted(name for name, n in matches.items() if n and name in self._row_names))
+            raise UnsoundRuleError(f"two different values became equal; rules of this step: {', '.join(fired)}", fired)
+
+    def _limit(self, snapshot: Snapshot, iterations: int) -> StopReason | None:
+        if snapshot.nodes > self.limits.nodes:
+            return StopReason.NODE_LIMIT
+        if iterations >= self.limits.iterations:
+            return StopReason.ITERATION_LIMIT
+        if self.limits.seconds is not None and time.perf_counter() - self.started > self.limits.seconds:
+            return StopReason.TIME_LIMIT
+        return None
+
+    def _note(self, phase: Phase, iterations: int, snapshot: Snapshot) -> None:
+        self.report.phases.append((phase.name, iterations, snapshot.nodes))
+        self.report.iterations += iterations
+        self.report.nodes, self.report.classes = snapshot.nodes, snapshot.size
+        self.report.seconds = time.perf_counter() - self.started
+
+
+@contextmanager
+def session(names: tuple[str, ...], limits: Limits, report: Report, tables: tuple[Table, ...] = TABLES) -> Iterator[Session]:
+    """A session that uses the tables of these names."""
+    engine = engine_for(tables)
+    with engine.session():
+        yield Session(engine, tuple(table for table in tables if table.name in names), limits, report)

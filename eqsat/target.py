@@ -1,0 +1,49 @@
+"""The machine that costs are estimated for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Target:
+    """Parameters of the cost model; a named default makes costs the same everywhere.
+
+    ghz            cycles per nanosecond
+    vector_bytes   width of a vector register
+    launch_ns      calling one kernel
+    cache_bytes    sizes of the cache levels; the last level is memory
+    byte_ns        nanoseconds a byte moved from each level, and from memory
+    gather_cycles  a load whose neighbours in the innermost loop are not neighbours in memory
+    store_cycles, load_cycles  a vector access that hits the first cache
+    """
+
+    name: str
+    ghz: float
+    vector_bytes: int
+    launch_ns: float
+    cache_bytes: tuple[int, ...]
+    byte_ns: tuple[float, ...]
+    gather_cycles: float
+    store_cycles: float
+    load_cycles: float
+
+    def move_ns(self, size_bytes: float) -> float:
+        """Streaming an array of this size once."""
+        for size, cost in zip(self.cache_bytes, self.byte_ns, strict=False):
+            if size_bytes <= size:
+                return size_bytes * cost
+        return size_bytes * self.byte_ns[-1]
+
+
+DEFAULT_TARGET = Target(
+    name="x86-64-v4 core",
+    ghz=3.0,
+    vector_bytes=64,
+    launch_ns=1500.0,
+    cache_bytes=(48 << 10, 1 << 20, 32 << 20),
+    byte_ns=(0.002, 0.004, 0.01, 0.03),
+    gather_cycles=1.5,
+    store_cycles=1.0,
+    load_cycles=0.5,
+)
