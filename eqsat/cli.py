@@ -102,7 +102,8 @@ def load_function(text: str) -> Callable[..., Any]:
     function = getattr(module, name, None)
     if not callable(function):
         raise UsageError(f"optimize: found {type(function).__name__} under {name} in {place}, expected a function")
-    return inspect.unwrap(function)
+    plain: Callable[..., Any] = inspect.unwrap(function)
+    return plain
 
 
 def _module_at(path: Path) -> ModuleType:

@@ -175,8 +175,8 @@ def run(budget: float = 1.0) -> int:
 
 
 def _compared(title: str, budget: float, function: Callable[..., Any], by_hand: Callable[..., Any], *arrays: Array) -> Comparison:
-    peers = {"NumPy as written": partial(function, np), "NumPy by hand": by_hand} | _jax_peer(function, arrays)
-    return compare(title, partial(function, enp), arrays, peers, budget=budget)
+    numpy: dict[str, Callable[..., Any]] = {"NumPy as written": partial(function, np), "NumPy by hand": by_hand}
+    return compare(title, partial(function, enp), arrays, numpy | _jax_peer(function, arrays), budget=budget)
 
 
 def _scikit_learn() -> Any:
