@@ -116,7 +116,7 @@ def test_every_stage_can_be_dumped(folder: Path) -> None:
         (["user.py:softmax", "--input", "a.npy", "--no-rules", "nonsense"], "nonsense"),
         (["user.py:add", "--input", "a.npy", "--input", "b.npy"], "(4, 3)"),
         (["user.py:add", "--input", "a.npy"], "argument"),
-        (["user.py:branches", "--input", "a.npy"], "truth value"),
+        (["user.py:branches", "--input", "a.npy"], "bool()"),
         (["user.py:fails", "--input", "a.npy"], "RuntimeError: of its own accord"),
         (["user.py:two", "--input", "a.npy"], "2 outputs"),
         (["user.py:softmax"], "--input"),
