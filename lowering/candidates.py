@@ -32,7 +32,7 @@ def _bodies(written: Nest, output: str, buffers: frozenset[str]) -> Iterator[tup
     cut = split(written)
     yield nested(written, output, buffers)
     yield nested(cut, output, buffers)
-    ordered = [merge(unit_folds_innermost(nest)) for nest in orders(cut)]
+    ordered = [merge(nest) for nest in orders(merge(unit_folds_innermost(cut)))]
     for nest in dict.fromkeys((*ordered, merge(written))):
         yield nested(nest, output, buffers)
         moved = outward(nest, output, buffers)

@@ -51,7 +51,12 @@ def run(kernel: Kernel, build: Build) -> Array:
 def builds(draw: st.DrawFn) -> Build:
     """Elementwise terms, transposes, reversals, reshapes with // and %, nested reductions and shared subterms."""
     shape = tuple(draw(st.lists(EXTENTS, max_size=3)))
-    return Build(shape, _Drawing(draw, int(np.prod(shape, dtype=int))).scalar(axes(shape), 3))
+    drawing = _Drawing(draw, int(np.prod(shape, dtype=int)))
+    root = draw(st.sampled_from(["any", "fold", "epilogue"]))
+    if root == "any":
+        return Build(shape, drawing.scalar(axes(shape), 3))
+    fold = drawing.reduce(axes(shape), 2)
+    return Build(shape, fold if root == "fold" else Call("subtract", (fold, drawing.scalar(axes(shape), 1)), DTYPE))
 
 
 class _Drawing:
