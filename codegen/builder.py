@@ -52,9 +52,13 @@ def is_real(type: str) -> bool:
 
 
 class Builder:
-    """Appends instructions to the blocks of one function; `declarations` collects the intrinsics it calls."""
+    """Appends instructions to the blocks of one function.
 
-    def __init__(self) -> None:
+    `declarations` collects the intrinsics it calls; `scales`: the host multiplies by a power of two in one instruction.
+    """
+
+    def __init__(self, scales: bool = False) -> None:
+        self.scales = scales
         self.lines: list[str] = ["entry:"]
         self.block = "entry"
         self.declarations: set[str] = set()
@@ -94,6 +98,12 @@ class Builder:
         symbol = f"@llvm.{name}.{ {'float': 'f32', 'double': 'f64'}.get(type, type) }"
         self.declarations.add(f"declare {type} {symbol}({', '.join(arg.type for arg in args)})")
         return self.emit(type, f"call {flags + ' ' if flags else ''}{type} {symbol}({', '.join(map(str, args))})")
+
+    def scale(self, a: Value, power: Value) -> Value:
+        """a * 2^power, rounded once; power is an i32."""
+        symbol = f"@llvm.ldexp.{'f32' if a.type == 'float' else 'f64'}.i32"
+        self.declarations.add(f"declare {a.type} {symbol}({a.type}, i32)")
+        return self.emit(a.type, f"call {a.type} {symbol}({a}, {power})")
 
     def load(self, type: str, pointer: Value) -> Value:
         return self.emit(type, f"load {type}, {pointer}")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from eqsat.codegen import scalar
-from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Value, integer, truth
+from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Value, integer
 from eqsat.codegen.fold import BLOCK, FLAGS, LONG_OUTER_FOLD, Accumulator, Carried, Numerics, accumulator
 from eqsat.codegen.index import Known, as_integer, emit_index
 from eqsat.ir.dtypes import is_float, itemsize
@@ -22,20 +21,20 @@ FUNCTION = "nounwind willreturn mustprogress nofree nosync noinline"
 ATTRIBUTES = f'attributes #0 = {{ {FUNCTION} "prefer-vector-width"="512" }}'
 
 
-@dataclass
 class Scope:
     """What a block can use: index terms and temporaries of the blocks around it, elements of its own."""
 
-    indices: ChainMap[Index, Value] = field(default_factory=ChainMap)
-    temps: ChainMap[str, Value] = field(default_factory=ChainMap)
-    elements: dict[Scalar, Value] = field(default_factory=dict)
+    def __init__(self, indices: ChainMap[Index, Value], temps: ChainMap[str, Value]) -> None:
+        self.indices = indices
+        self.temps = temps
+        self.elements: dict[Scalar, Value] = {}
 
     def inner(self) -> Scope:
         return Scope(self.indices.new_child(), self.temps.new_child())
 
 
-def emit_module(kernels: Sequence[Kernel], numerics: Numerics) -> str:
-    """The LLVM IR of kernels with distinct names.
+def emit_module(kernels: Sequence[Kernel], numerics: Numerics, scales: bool = False) -> str:
+    """The LLVM IR of kernels with distinct names; `scales`: see Builder.
 
     Each becomes `void NAME(ptr buffer, ..., i64 begin, i64 end)` and `void NAME.arrays(ptr array, ..., i64 begin, i64 end)`,
     which takes numpy.ndarray objects instead of their data.  Raises InternalError for a nest that breaks the rules of ir.loops.
@@ -45,7 +44,7 @@ def emit_module(kernels: Sequence[Kernel], numerics: Numerics) -> str:
     declarations: dict[str, None] = {}
     texts = []
     for kernel in kernels:
-        emitter = KernelEmitter(kernel, numerics)
+        emitter = KernelEmitter(kernel, numerics, scales)
         texts += [emitter.function(), array_entry(kernel)]
         declarations.update(dict.fromkeys(sorted(emitter.b.declarations)))
     return "\n\n".join([*texts, "\n".join(declarations), ATTRIBUTES]) + "\n"
@@ -76,11 +75,11 @@ def array_entry(kernel: Kernel) -> str:
 class KernelEmitter:
     """Writes the function of one kernel."""
 
-    def __init__(self, kernel: Kernel, numerics: Numerics) -> None:
+    def __init__(self, kernel: Kernel, numerics: Numerics, scales: bool) -> None:
         self.kernel = kernel
         self.flags = FLAGS[numerics]
         self.exact = numerics == "exact"
-        self.b = Builder()
+        self.b = Builder(scales)
         self.buffers: dict[str, Buffer] = {buffer.name: buffer for buffer in kernel.buffers}
         self.places = {buffer.name: f"%b{k}" for k, buffer in enumerate(kernel.buffers)}
         values = [value for stmt in statements(kernel.body) if (value := value_of(stmt)) is not None]
@@ -95,14 +94,14 @@ class KernelEmitter:
         if split:
             self.split_loop(split)
         else:
-            self.block(self.kernel.body, Scope())
+            self.block(self.kernel.body, Scope(ChainMap(), ChainMap()))
         return f"define void {symbol(self.kernel.name)}({', '.join(parameters)}) #0 {{\n{self.b.finish()}\n}}"
 
     def parameter(self, buffer: Buffer) -> str:
         size = itemsize(buffer.dtype)
-        access = "readonly " if buffer.name not in self.stored else "" if buffer.name in self.loaded else ""
+        access = "" if buffer.name in self.stored else "readonly "
         reach = f"dereferenceable({buffer.size * size}) " if buffer.size else ""
-        return f"ptr noalias noundef captures(none) align {size} {access}{reach}{self.places[buffer.name]}"
+        return f"ptr noalias noundef align {size} {access}{reach}{self.places[buffer.name]}"
 
     def split_loop(self, loop: For) -> None:
         """The outermost loop from `begin` to `end`, counted from its first iteration."""
@@ -110,7 +109,7 @@ class KernelEmitter:
         b.branch(b.compare("slt", Value("%begin", "i64"), Value("%end", "i64")), "some", "none")
         b.start("some")
         first, end = (b.binary("add", Value(name, "i64"), low, "nsw") for name in ("%begin", "%end"))
-        self.each(loop.variable, first, end, Scope(), loop.body)
+        self.each(loop.variable, first, end, Scope(ChainMap(), ChainMap()), loop.body)
         b.jump("none")
         b.start("none")
 

@@ -8,7 +8,6 @@ value is NaN, and beside it whether one was: the extremum is undefined only wher
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, integer, is_real, real, truth
@@ -22,8 +21,7 @@ BLOCK = 2048
 LONG_OUTER_FOLD = 512
 
 
-@dataclass(frozen=True)
-class Flags:
+class Flags(NamedTuple):
     """Fast-math flags of arithmetic and of accumulation; `ignore_nan`: folds to an extremum need not propagate NaN."""
 
     arithmetic: str

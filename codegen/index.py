@@ -58,7 +58,7 @@ def as_truth(b: Builder, value: Value) -> Value:
 
 def fits(*bounds: Interval) -> bool:
     """Whether all values of these intervals are 64-bit signed integers."""
-    return all(LEAST <= lo and hi <= GREATEST for lo, hi in bounds)
+    return all(lo >= LEAST and hi <= GREATEST for lo, hi in bounds)
 
 
 def overflow_flags(term: Apply) -> str:
@@ -74,16 +74,16 @@ def _integers(code: Code) -> Code:
 
 
 def _truths(op: str) -> Code:
-    return lambda b, term, args: b.binary(op, *(as_truth(b, arg) for arg in args))
+    return lambda b, term, args: b.binary(op, as_truth(b, args[0]), as_truth(b, args[1]))
 
 
 def _exact(op: str) -> Code:
     """An operation that cannot overflow where its bounds fit."""
-    return _integers(lambda b, term, args: b.binary(op, *args, overflow_flags(term)))
+    return _integers(lambda b, term, args: b.binary(op, args[0], args[1], overflow_flags(term)))
 
 
 def _plain(op: str) -> Code:
-    return _integers(lambda b, term, args: b.binary(op, *args))
+    return _integers(lambda b, term, args: b.binary(op, args[0], args[1]))
 
 
 def _compare(predicate: str) -> Code:
@@ -112,8 +112,8 @@ def _where(b: Builder, term: Apply, args: tuple[Value, ...]) -> Value:
 def _shift_left(b: Builder, term: Apply, args: tuple[Value, ...]) -> Value:
     """Multiplication by 2^count; zero bits for counts of 64 and more."""
     low, high = term.args[1].bounds
-    if 0 <= low and high <= 63:
-        return b.binary("shl", *args, overflow_flags(term))
+    if low >= 0 and high <= 63:
+        return b.binary("shl", args[0], args[1], overflow_flags(term))
     shifted = b.binary("shl", args[0], b.binary("and", args[1], integer(63)))
     return b.select(b.compare("ult", args[1], integer(64)), shifted, ZERO)
 
@@ -121,7 +121,7 @@ def _shift_left(b: Builder, term: Apply, args: tuple[Value, ...]) -> Value:
 def _shift_right(b: Builder, term: Apply, args: tuple[Value, ...]) -> Value:
     """Floor division by 2^count; counts above 63 leave the sign."""
     low, high = term.args[1].bounds
-    count = args[1] if 0 <= low and high <= 63 else b.intrinsic("umin", args[1], integer(63))
+    count = args[1] if low >= 0 and high <= 63 else b.intrinsic("umin", args[1], integer(63))
     return b.binary("ashr", args[0], count)
 
 

@@ -39,6 +39,11 @@ class Host:
         self.jit = llvm.create_lljit_compiler(self.machine, use_jit_link=True)
 
     @property
+    def scales(self) -> bool:
+        """Whether llvm.ldexp is one instruction (vscalef), also on vectors; elsewhere it is a call."""
+        return {"+avx512f", "+avx512vl"} <= set(self.features.split(","))
+
+    @property
     def identity(self) -> tuple[str, str, str]:
         """What object code depends on besides the IR: cpu, features, LLVM version."""
         return self.cpu, self.features, self.version

@@ -10,13 +10,12 @@ into a head of few bits, whose multiples are exact, and a tail.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from eqsat.codegen.builder import Builder, Value, bits_of, integer, real
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(NamedTuple):
     """Constants of a floating-point type; coefficients in ascending powers.
 
     ln2_head + ln2_tail = ln 2; exp: (e^r - 1 - r)/r^2 on |r| <= ln(2)/2; log: see `_log_mantissa`; tanh: (tanh(x)/x - 1)/z,
@@ -82,8 +81,8 @@ FORMATS = {
 def exp(b: Builder, x: Value) -> Value:
     """e^x for float32 or float64, correct also where the result is infinite, denormal or zero.
 
-    e^x = 2^n (1 + r + r^2 Q(r)) with n = round(x / ln 2).  The power of two is applied in two halves, so that only the
-    last multiplication can round.
+    e^x = 2^n (1 + r + r^2 Q(r)) with n = round(x / ln 2).  Where the host does not scale in one instruction the power of
+    two is applied in two halves, so that only the last multiplication can round.
     """
     form = FORMATS[x.type]
     bits = bits_of(x.type)
@@ -91,6 +90,8 @@ def exp(b: Builder, x: Value) -> Value:
     x = b.select(b.compare("ogt", x, high), high, x)
     x = b.select(b.compare("olt", x, low), low, x)
     power, mantissa = _exp_parts(b, x, form)
+    if b.scales:
+        return b.scale(mantissa, power if bits == "i32" else b.cast("trunc", power, "i32"))
     doubled = b.binary("add", power, integer(2 * form.bias, bits))
     first = b.binary("lshr", doubled, integer(1, bits))
     second = b.binary("sub", doubled, first)
@@ -112,10 +113,10 @@ def log(b: Builder, x: Value) -> Value:
     fraction = b.binary("and", shifted, integer((1 << form.mantissa) - 1, bits))
     mantissa = b.cast("bitcast", b.binary("add", fraction, integer(form.sqrt_half_bits, bits)), type)
     result = _log_mantissa(b, b.binary("fsub", mantissa, real(1.0, type)), exponent, form)
-    infinity = real(float("inf"), type)
-    result = b.select(b.compare("ult", x, infinity), result, infinity)
-    result = b.select(b.compare("oeq", x, real(0.0, type)), real(float("-inf"), type), result)
-    return b.select(b.compare("uge", x, real(0.0, type)), b.select(b.compare("uno", x, x), x, result), real(float("nan"), type))
+    result = b.select(b.compare("olt", x, real(float("inf"), type)), result, x)
+    zero = real(0.0, type)
+    special = b.select(b.compare("oeq", x, zero), real(float("-inf"), type), real(float("nan"), type))
+    return b.select(b.compare("ugt", x, zero), result, special)
 
 
 def tanh(b: Builder, x: Value) -> Value:
@@ -141,7 +142,8 @@ def _exp_parts(b: Builder, x: Value, form: Format) -> tuple[Value, Value]:
     bits = bits_of(x.type)
     magic = 1.5 * 2.0**form.mantissa
     sum = b.intrinsic("fmuladd", x, real(1.4426950408889634, x.type), real(magic, x.type))
-    power = b.binary("sub", b.cast("bitcast", sum, bits), integer((form.bias + form.mantissa) << form.mantissa | 1 << form.mantissa - 1, bits))
+    magic_bits = (form.bias + form.mantissa) << form.mantissa | 1 << form.mantissa - 1
+    power = b.binary("sub", b.cast("bitcast", sum, bits), integer(magic_bits, bits))
     n = b.binary("fsub", sum, real(magic, x.type))
     r = b.intrinsic("fmuladd", n, real(-form.ln2_head, x.type), x)
     r = b.intrinsic("fmuladd", n, real(-form.ln2_tail, x.type), r)

@@ -11,7 +11,7 @@ import numpy as np
 
 from eqsat.codegen.emit import emit_module, outer_loop
 from eqsat.codegen.fold import Numerics
-from eqsat.codegen.machine import Library, assembly_text, library, optimized_text
+from eqsat.codegen.machine import Library, assembly_text, host, library, optimized_text
 from eqsat.ir.errors import UsageError
 from eqsat.ir.loops import Kernel
 
@@ -69,7 +69,7 @@ class MachineCode:
     """Compiled kernels and the texts on their way; the later texts are made when asked for."""
 
     def __init__(self, kernels: Sequence[Kernel], numerics: Numerics) -> None:
-        self.llvm_ir = emit_module(kernels, numerics)
+        self.llvm_ir = emit_module(kernels, numerics, host().scales)
         self._library = library(self.llvm_ir, tuple(f"{kernel.name}.arrays" for kernel in kernels))
         self._routines = {kernel.name: Routine(kernel, self._library) for kernel in kernels}
 

@@ -38,7 +38,7 @@ def check(term: Call) -> None:
     """Casts are explicit: the operands of a call have one common dtype, and it is the result's where the rule says so."""
     row = SCALAR_OPS.get(term.op)
     if row is None or len(term.args) != row.arity:
-        raise InternalError(f"codegen: found the call {term}, expected an operation of SCALAR_OPS with its operands")
+        raise InternalError(f"codegen: found {term.op} of {len(term.args)} operands, expected a row of SCALAR_OPS")
     if row.rule == "cast":
         return
     values = term.args[1:] if row.rule == "select" else term.args
@@ -191,7 +191,7 @@ CODE: dict[str, Code] = {
     "add": _arithmetic("fadd", "add"),
     "subtract": _arithmetic("fsub", "sub"),
     "multiply": _arithmetic("fmul", "mul"),
-    "divide": lambda b, args, flags: b.binary("fdiv", *args, flags),
+    "divide": lambda b, args, flags: b.binary("fdiv", args[0], args[1], flags),
     "floor_divide": _floor_divide,
     "remainder": _remainder,
     "negative": lambda b, args, flags: b.negate(args[0], flags),
@@ -208,8 +208,8 @@ CODE: dict[str, Code] = {
     "greater_equal": _comparison("oge", "sge"),
     "equal": _comparison("oeq", "eq"),
     "not_equal": _comparison("une", "ne"),
-    "logical_and": lambda b, args, flags: b.binary("and", *args),
-    "logical_or": lambda b, args, flags: b.binary("or", *args),
+    "logical_and": lambda b, args, flags: b.binary("and", args[0], args[1]),
+    "logical_or": lambda b, args, flags: b.binary("or", args[0], args[1]),
     "logical_not": lambda b, args, flags: b.binary("xor", args[0], truth(True)),
-    "where": lambda b, args, flags: b.select(*args),
+    "where": lambda b, args, flags: b.select(args[0], args[1], args[2]),
 }

@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eqsat.codegen import compile_kernels
+from eqsat.codegen.fold import Numerics
+from eqsat.ir.errors import InternalError
+from eqsat.ir.index import Var, var
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, LoopKind, Stmt, Store, Temp
+from eqsat.ir.loops_evaluate import run_kernel
+from eqsat.ir.ops import REDUCE_OPS
+from eqsat.ir.tensor import Literal, Scalar
+from tests.codegen.nests import Array, astype, call, elementwise, rows, run
+
+DTYPES = ("bool", "int32", "int64", "float32", "float64")
+SIZES = (*range(20), 31, 32, 33, 63, 64, 65, 66, 67)
+
+
+def sample(dtype: str, size: int, seed: int = 3) -> Array:
+    return np.random.default_rng(seed).integers(-9, 9, size).astype(dtype)
+
+
+def square_plus_one(x: Scalar) -> Scalar:
+    return call("add", call("multiply", x, x), Literal(1, x.dtype)) if x.dtype != "bool" else call("logical_not", x)
+
+
+@pytest.mark.parametrize("kind", ["serial", "parallel"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_an_elementwise_loop_of_any_size_equals_numpy(dtype: str, kind: LoopKind) -> None:
+    kernels = [elementwise(square_plus_one, (dtype,), size, kind) for size in SIZES]
+    named = [Kernel(f"size{size}", k.buffers, k.body) for size, k in zip(SIZES, kernels, strict=True)]
+    code = compile_kernels(named)
+    for size in SIZES:
+        x, out = sample(dtype, size), np.zeros(size, dtype)
+        code.routine(f"size{size}")([x, out])
+        np.testing.assert_array_equal(out, ~x if dtype == "bool" else x * x + np.ones(1, dtype))
+
+
+@pytest.mark.parametrize("op", ["sum", "max", "min"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_fold_of_any_size_equals_numpy(dtype: str, op: str) -> None:
+    if (op, dtype) == ("sum", "bool"):
+        pytest.skip("NumPy sums booleans as integers; the cast is written out")
+    kernels = [Kernel(f"size{size}", k.buffers, k.body) for size in SIZES for k in [rows(op, (3, size), dtype)]]
+    code = compile_kernels(kernels)
+    for size in SIZES[1:]:
+        x, out = sample(dtype, 3 * size), np.zeros(3, dtype)
+        code.routine(f"size{size}")([x, out])
+        expected = REDUCE_OPS[op].meaning(x.reshape(3, size), axis=1)
+        np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("kernel", [elementwise(square_plus_one, ("float32",), 67), rows("sum", (67, 5), "float32")])
+def test_the_parts_of_a_split_loop_make_the_whole(kernel: Kernel) -> None:
+    routine = compile_kernels([kernel]).routine(kernel.name)
+    assert routine.parallel_extent == 67
+    x = sample("float32", kernel.buffers[0].size)
+    whole, parts = np.full(67, 7, np.float32), np.full(67, 7, np.float32)
+    routine([x, whole])
+    for begin, end in [(40, 67), (0, 1), (1, 1), (1, 40)]:
+        before = parts.copy()
+        routine([x, parts], begin, end)
+        np.testing.assert_array_equal(np.delete(parts, np.s_[begin:end]), np.delete(before, np.s_[begin:end]))
+    np.testing.assert_array_equal(parts, whole)
+
+
+def test_a_loop_that_does_not_start_at_zero_is_split_from_its_first_iteration() -> None:
+    i = var("i", -3, 6)
+    store = Store("out", i + 3, Load("data", i * i, "int64"))
+    kernel = Kernel("shifted", (Buffer("data", "int64", 37, "in"), Buffer("out", "int64", 10, "out")), (For(i, "parallel", (store,)),))
+    out = np.full(10, -1)
+    compile_kernels([kernel]).routine("shifted")([np.arange(37), out], 2, 5)
+    assert out.tolist() == [-1, -1, 1, 0, 1, -1, -1, -1, -1, -1]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("op", ["max", "min"])
+@pytest.mark.parametrize("size", [1, 5, 64, 200])
+def test_a_fold_to_an_extremum_propagates_nan_from_any_place(op: str, dtype: str, size: int) -> None:
+    x = np.tile(-np.arange(1.0, size + 1, dtype=dtype), (size + 1, 1))
+    x[np.arange(size), np.arange(size)] = np.nan
+    x[-1, 0] = -np.inf
+    for numerics in ("exact", "default"):
+        found = run(rows(op, x.shape, dtype), x, numerics=numerics)
+        np.testing.assert_array_equal(found, REDUCE_OPS[op].meaning(x, axis=1))
+
+
+@pytest.mark.parametrize("extremes", [(np.inf, 1.0), (-np.inf, 1.0), (np.inf, -np.inf), (np.nan, 1.0), (3e38, 3e38)])
+def test_a_long_sum_keeps_infinities_and_nan(extremes: tuple[float, float]) -> None:
+    x = np.zeros(10_000, np.float32)
+    x[[17, 9_000]] = extremes
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(run(rows("sum", (1, x.size), "float32"), x), [x.sum()])
+
+
+@pytest.mark.parametrize("numerics", ["exact", "default", "fast"])
+@pytest.mark.parametrize("shape", [(1, 1 << 22), (1, (1 << 22) - 1237)])
+@pytest.mark.parametrize("fill", ["tenth", "uniform"])
+def test_a_float32_sum_of_four_million_is_accurate(numerics: Numerics, shape: tuple[int, int], fill: str) -> None:
+    x = np.full(shape[1], 0.1, np.float32) if fill == "tenth" else np.random.default_rng(2).random(shape[1], np.float32)
+    found = run(rows("sum", shape, "float32"), x, numerics=numerics)[0]
+    assert abs(found / x.sum(dtype=np.float64) - 1) < 1e-6
+
+
+@pytest.mark.parametrize("outer", [40, 1000])
+def test_a_fold_of_folds_is_accurate(outer: int) -> None:
+    r, s = var("r", 0, outer - 1), var("s", 0, 299)
+    inner = Fold("part", "sum", "float32", s, (), Load("x", r * 300 + s, "float32"))
+    body = (Fold("all", "sum", "float32", r, (inner,), Temp("part", "float32")), Store("out", var("z", 0, 0), Temp("all", "float32")))
+    buffers = (Buffer("x", "float32", outer * 300, "in"), Buffer("out", "float32", 1, "out"))
+    kernel = Kernel("nested", buffers, (For(var("z", 0, 0), "parallel", body),))
+    x = np.full(outer * 300, 0.1, np.float32)
+    assert abs(run(kernel, x)[0] / x.sum(dtype=np.float64) - 1) < 1e-6
+
+
+def test_a_fold_over_nothing_is_its_identity() -> None:
+    for op, dtype, identity in [("sum", "float32", 0.0), ("max", "float64", -np.inf), ("min", "int32", 2**31 - 1), ("max", "bool", False)]:
+        assert run(rows(op, (2, 0), dtype), np.zeros(0, dtype)).tolist() == [identity] * 2
+
+
+@pytest.mark.parametrize(("combine", "expected"), [("sum", 5 + 0 + 1 + 2 + 3), ("max", 5), ("minimum", 0), (None, 3)])
+def test_a_combining_store_folds_into_memory(combine: str | None, expected: int) -> None:
+    i, r = var("i", 0, 9), var("r", 0, 3)
+    store = Store("out", i, Load("x", r * 10 + i, "float32"), combine)
+    kernel = Kernel(
+        "combine",
+        (Buffer("x", "float32", 40, "in"), Buffer("out", "float32", 10, "out")),
+        (For(r, "serial", (For(i, "parallel", (store,)),)),),
+    )
+    x = np.repeat(np.arange(4, dtype=np.float32), 10)
+    assert run(kernel, x, start=5).tolist() == [expected] * 10
+
+
+def test_a_load_after_a_store_sees_what_was_stored() -> None:
+    i, j = var("i", 0, 3), var("j", 0, 2)
+    here = Load("out", i, "int64")
+    grow: tuple[Stmt, ...] = (
+        Let("before", here),
+        Store("out", i, call("add", here, here)),
+        Store("out", i, call("add", here, Temp("before", "int64"))),
+        For(j, "serial", (Store("out", i, call("add", here, Literal(1, "int64"))),)),
+        Store("out", i, call("multiply", here, Literal(10, "int64"))),
+    )
+    kernel = Kernel("readback", (Buffer("out", "int64", 4, "out"),), (For(i, "serial", grow),))
+    expected = np.full(4, 5)
+    run_kernel(kernel, [expected])
+    assert run(kernel, start=5).tolist() == expected.tolist() == [180] * 4
+
+
+def test_statements_in_a_fold_run_before_its_value() -> None:
+    i, r, k = var("i", 0, 4), var("r", 0, 6), var("k", 0, 34)
+    body = (Bind(k, i * 7 + r), Let("e", call("exp", Load("x", k, "float64"))))
+    fold = Fold("s", "sum", "float64", r, body, call("multiply", Temp("e", "float64"), Temp("e", "float64")))
+    kernel = Kernel(
+        "inside",
+        (Buffer("x", "float64", 35, "in"), Buffer("out", "float64", 5, "out")),
+        (For(i, "parallel", (fold, Store("out", i, call("log", Temp("s", "float64"))))),),
+    )
+    x = np.random.default_rng(0).random(35)
+    np.testing.assert_allclose(run(kernel, x), np.log(np.exp(2 * x).reshape(5, 7).sum(1)), rtol=1e-15)
+
+
+def test_an_expression_with_more_paths_than_could_be_walked_compiles() -> None:
+    def doubled(x: Scalar) -> Scalar:
+        for _ in range(50):
+            x = call("multiply", call("add", x, x), Literal(0.5, "float64"))
+        return x
+
+    x = np.arange(5.0)
+    np.testing.assert_array_equal(run(elementwise(doubled, ("float64",), 5), x), x)
+
+
+def test_an_expression_deeper_than_the_stack_of_python_compiles() -> None:
+    def deep(x: Scalar) -> Scalar:
+        for _ in range(3000):
+            x = call("subtract", Literal(1, "int64"), x)
+        return x
+
+    np.testing.assert_array_equal(run(elementwise(deep, ("int64",), 5), np.arange(5)), np.arange(5))
+
+
+def test_default_numerics_keep_every_single_operation() -> None:
+    x = np.array([1e-8, -0.0, np.inf, np.nan, 1e30] * 20, np.float32)
+
+    def body(a: Scalar) -> Scalar:
+        one = Literal(1.0, "float32")
+        return call("subtract", call("subtract", call("add", a, one), one), call("multiply", a, Literal(0.0, "float32")))
+
+    with np.errstate(all="ignore"):
+        expected = ((x + 1) - 1) - x * 0
+    np.testing.assert_array_equal(run(elementwise(body, ("float32",), 100), x), expected)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        (Store("nowhere", var("i", 0, 3), Literal(1.0, "float32")),),
+        (Store("out", var("i", 0, 3), Literal(1.0, "float64")),),
+        (Store("out", var("i", 0, 3), Temp("nothing", "float32")),),
+        (Let("t", Literal(1, "int32")), Store("out", var("i", 0, 3), Temp("t", "float32"))),
+        (Fold("t", "product", "float32", var("r", 0, 3), (), Literal(1.0, "float32")),),
+        (Fold("t", "sum", "float32", var("r", 0, 3), (), Literal(1.0, "float64")),),
+        (Store("out", var("i", 0, 3), astype(Load("nowhere", var("i", 0, 3), "bool"), "float32")),),
+    ],
+)
+def test_an_illegal_statement_is_reported(body: tuple[Stmt, ...]) -> None:
+    kernel = Kernel("illegal", (Buffer("out", "float32", 4, "out"),), (For(Var("i", 0, 3), "serial", body),))
+    with pytest.raises(InternalError, match="codegen: found"):
+        compile_kernels([kernel])
