@@ -179,6 +179,4 @@ class TracedArray:
         name = _BY_FUNCTION.get(func)
         if name is None:
             raise UnsupportedError(missing(func.__name__))
-        if not any(isinstance(value, TracedArray) for value in (*args, *kwargs.values())):
-            raise UsageError(f"{name}: found a list or tuple of traced arrays, expected one array")
         return apply(name, *args, **kwargs)

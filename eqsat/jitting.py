@@ -13,6 +13,7 @@ from eqsat.arguments import array_spec
 from eqsat.array import TracedArray
 from eqsat.driver import optimize
 from eqsat.ir.errors import UsageError
+from eqsat.operations.table import plain_signature
 from eqsat.options import Options
 from eqsat.spec import Spec
 from eqsat.tracing import function_name, is_static, parameter_names, record
@@ -71,7 +72,7 @@ def _named(
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
-        raise UsageError(f"{function_name(function)}: found a call that does not fit {signature}: {error}") from None
+        raise UsageError(f"{function_name(function)}: found a call that does not fit {plain_signature(signature)}: {error}") from None
     bound.apply_defaults()
     names = parameter_names(function, len(bound.args), bound.kwargs)
     return list(zip(names, bound.args, strict=True)), bound.kwargs

@@ -16,6 +16,7 @@ from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import UsageError
 from eqsat.ir.structure import flatten_result
 from eqsat.ir.tensor import Build, Constant, Input, Program, Read, Tensor, axes
+from eqsat.operations.table import plain_signature
 from eqsat.spec import Spec
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -85,7 +86,7 @@ def parameter_names(function: Callable[..., Any], count: int, keywords: Collecti
     try:
         signature.bind(*[None] * count, **dict.fromkeys(keywords))
     except TypeError as error:
-        raise UsageError(f"{function_name(function)}: found a call that does not fit {signature}: {error}") from None
+        raise UsageError(f"{function_name(function)}: found a call that does not fit {plain_signature(signature)}: {error}") from None
     parameters = list(signature.parameters.values())
     names = [parameter.name for parameter in parameters if parameter.kind in POSITIONAL][:count]
     rest = next((parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.VAR_POSITIONAL), "x")

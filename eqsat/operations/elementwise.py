@@ -138,7 +138,7 @@ def power(x1: Any, x2: Any, /) -> Tensor:
 
 def _power(base: Scalar, exponent: Literal | Number) -> Scalar:
     dtype = common_dtype("multiply", (base, exponent))
-    if dtype == "bool":
+    if base.dtype == "bool" and (dtype == "bool" or isinstance(exponent, int)):
         raise DTypeError("power: found bool operands, for which NumPy computes in int8; use astype first")
     value = exponent.value if isinstance(exponent, Literal) else exponent
     x = cast(base, dtype)

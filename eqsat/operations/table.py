@@ -61,7 +61,7 @@ for _alias, _name in ALIASES.items():
 
 # Keywords that NumPy takes and that change nothing when they have one of these values.
 NEUTRAL: dict[str, tuple[Any, ...]] = {
-    "out": (None, (None,)),
+    "out": (None,),
     "where": (True,),
     "order": ("K", "C", "A", None),
     "casting": ("same_kind", "safe", "unsafe"),
@@ -128,12 +128,12 @@ def run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     try:
         bound = signature.bind(*args, **taken)
     except TypeError as error:
-        raise UsageError(f"{name}: found a call that does not fit ({error}), expected {name}{_shown(signature)}") from None
+        raise UsageError(f"{name}: found a call that does not fit ({error}), expected {name}{plain_signature(signature)}") from None
     return implementation(*bound.args, **bound.kwargs)
 
 
 def _neutral(key: str, value: Any) -> bool:
-    return any(value is neutral or (isinstance(neutral, str | tuple) and value == neutral) for neutral in NEUTRAL.get(key, ()))
+    return any(value is neutral or (isinstance(value, str) and value == neutral) for neutral in NEUTRAL.get(key, ()))
 
 
 def _refuse_keyword(name: str, key: str, known: tuple[str, ...]) -> None:
@@ -143,7 +143,8 @@ def _refuse_keyword(name: str, key: str, known: tuple[str, ...]) -> None:
     raise UsageError(f"{name}: found the unknown keyword {key}=, expected {', '.join(known)}")
 
 
-def _shown(signature: inspect.Signature) -> str:
+def plain_signature(signature: inspect.Signature) -> str:
+    """(a, axis=None): a signature without its annotations."""
     plain = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()]
     return str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))
 

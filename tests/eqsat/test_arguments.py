@@ -1,0 +1,64 @@
+"""Arguments of compiled programs: what is taken, what is laid out anew, what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eqsat.arguments import check_arguments
+from eqsat.ir.errors import DTypeError, EqsatError, ShapeError, UsageError
+from eqsat.ir.tensor import Input, Program
+
+X = Input("x", (3, 4), "float32")
+S = Input("s", (), "float64")
+PROGRAM = Program((X, S), (X, S))
+ARRAY = np.arange(12, dtype=np.float32).reshape(3, 4)
+SCALAR = np.array(2.0)
+
+
+def test_fitting_arrays_pass_without_a_copy() -> None:
+    x, s = check_arguments(PROGRAM, [ARRAY, SCALAR])
+    assert x is ARRAY
+    assert s is SCALAR
+
+
+@pytest.mark.parametrize(
+    "strided", [np.asfortranarray(ARRAY), ARRAY[::-1, ::-1], np.repeat(ARRAY, 2, axis=1)[:, ::2], np.broadcast_to(ARRAY[0], (3, 4))]
+)
+def test_other_layouts_are_copied_to_c_order(strided: np.ndarray[Any, Any]) -> None:
+    (x, _) = check_arguments(PROGRAM, [strided, SCALAR])
+    assert x.flags.c_contiguous
+    assert np.array_equal(x, strided)
+
+
+def test_unaligned_arrays_are_copied() -> None:
+    unaligned = np.frombuffer(b"\0" + ARRAY.tobytes(), np.float32, offset=1).reshape(3, 4)
+    assert not unaligned.flags.aligned
+    assert check_arguments(PROGRAM, [unaligned, SCALAR])[0].flags.aligned
+
+
+REFUSED: dict[str, tuple[list[Any], type[EqsatError], str]] = {
+    "a missing array": ([ARRAY], UsageError, "found 1 arrays, expected 2 (x, s)"),
+    "a list": ([ARRAY.tolist(), SCALAR], UsageError, "x: found a list, expected a numpy.ndarray; pass numpy.asarray(x)"),
+    "a NumPy scalar": ([ARRAY, np.float64(2)], UsageError, "s: found a float64, expected a numpy.ndarray; pass numpy.asarray(s)"),
+    "a number": ([ARRAY, 2.0], UsageError, "pass numpy.asarray(s)"),
+    "None": ([None, SCALAR], UsageError, "x: found a NoneType"),
+    "a masked array": ([np.ma.masked_array(ARRAY), SCALAR], UsageError, "x: found a MaskedArray"),
+    "another dtype": ([ARRAY.astype("float64"), SCALAR], DTypeError, "found float64[3, 4], expected float32[3, 4]; convert with .astype"),
+    "an unknown dtype": ([ARRAY.astype("uint8"), SCALAR], DTypeError, "x: found uint8"),
+    "another byte order": ([ARRAY.astype(ARRAY.dtype.newbyteorder()), SCALAR], DTypeError, "byte order"),
+    "another shape": ([ARRAY.T, SCALAR], ShapeError, "x: found float32[4, 3], expected float32[3, 4]"),
+    "another rank": ([ARRAY, SCALAR.reshape(1)], ShapeError, "s: found float64[1], expected float64[]"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_does_not_fit_is_refused_by_name(name: str) -> None:
+    arrays, error, words = REFUSED[name]
+    with pytest.raises(error) as caught:
+        check_arguments(PROGRAM, arrays)
+    assert type(caught.value) is error
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,130 @@
+"""Illegal programs, and what the checker says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eqsat.ir.check import check_program
+from eqsat.ir.errors import BoundsError, DTypeError, EqsatError, InternalError, UsageError
+from eqsat.ir.structure import Container
+from eqsat.ir.tensor import (
+    Arg,
+    Build,
+    Call,
+    Constant,
+    Generic,
+    Input,
+    Literal,
+    Program,
+    Read,
+    Reduce,
+    Scalar,
+    Tensor,
+    axis,
+    reduction,
+)
+
+X = Input("x", (3, 4), "float32")
+N = Input("n", (3,), "int32")
+I0, I1, R = axis(0, 3), axis(1, 4), reduction(0, 4)
+ONE = Literal(1.0, "float32")
+A0 = Arg(0, "float32")
+ELEMENT = Read(X, (I0, I1))
+
+
+def built(body: Scalar, shape: tuple[int, ...] = (3, 4)) -> Build:
+    return Build(shape, body)
+
+
+def generic(block: Scalar, combine: str | None = None, operand: Tensor = X) -> Generic:
+    return Generic((("parallel", 3), ("reduction", 4)), ((I0, R),), (operand,), block, combine)
+
+
+LEGAL = {
+    "a read of every element": built(ELEMENT),
+    "a row read through a fold": Build((3,), Reduce("sum", R, Read(X, (I0, R)))),
+    "two folds of one level, side by side": Build(
+        (3,), Call("add", (Reduce("sum", R, Read(X, (I0, R))), Reduce("max", R, Read(X, (2 - I0, R)))), "float32")
+    ),
+    "a fold in a generic": generic(Call("exp", (A0,), "float32"), "sum"),
+    "a constant": Constant(np.arange(3)),
+    "a comparison": built(Call("less", (ELEMENT, ONE), "bool")),
+    "a choice": built(Call("where", (Literal(True, "bool"), ELEMENT, ONE), "float32")),
+    "a cast": built(Call("astype", (ELEMENT,), "int64")),
+    "an empty constant": Constant(np.empty((0, 3))),
+}
+
+
+@pytest.mark.parametrize("name", LEGAL)
+def test_legal_programs_pass(name: str) -> None:
+    check_program(Program((X, N), (LEGAL[name],)))
+
+
+ILLEGAL: dict[str, tuple[Tensor, type[EqsatError], str]] = {
+    "an index past the end": (built(Read(X, (I0, I1 + 1))), BoundsError, "i1 + 1 within 1..4, expected 0..3"),
+    "a negative index": (built(Read(X, (I0 - 1, I1))), BoundsError, "-1..1"),
+    "an index of a map past the end": (
+        Generic((("parallel", 3),), ((I0 + 1, I0),), (X,), A0),
+        BoundsError,
+        "generic: found the index i0 + 1",
+    ),
+    "too few indices": (built(Read(X, (I0,))), InternalError, "found 1 indices, expected 2"),
+    "an unbound fold variable": (built(Read(X, (I0, R))), InternalError, "variable r0"),
+    "an axis of another extent": (built(Read(X, (axis(0, 2), I1))), InternalError, "variable i0 in 0..1"),
+    "a variable used after its fold": (
+        built(Call("add", (Reduce("sum", R, Read(X, (I0, R))), Read(X, (I0, R))), "float32")),
+        InternalError,
+        "variable r0",
+    ),
+    "a variable bound twice": (built(Reduce("sum", R, Reduce("sum", R, Read(X, (I0, R))))), InternalError, "bound twice"),
+    "operands of two dtypes": (built(Call("add", (ELEMENT, Read(N, (I0,))), "float32")), DTypeError, "float32, int32"),
+    "a result of the wrong dtype": (built(Call("less", (ELEMENT, ONE), "float32")), InternalError, "expected bool"),
+    "integers divided without a cast": (
+        Build((3,), Call("divide", (Read(N, (I0,)), Literal(2, "int32")), "float64")),
+        InternalError,
+        "cast first",
+    ),
+    "a condition that is no bool": (built(Call("where", (ELEMENT, ELEMENT, ONE), "float32")), DTypeError, "condition of dtype float32"),
+    "logic on numbers": (built(Call("logical_and", (ELEMENT, ONE), "bool")), DTypeError, "expected bool"),
+    "an unknown operation": (built(Call("sinh", (ELEMENT,), "float32")), InternalError, "sinh"),
+    "a missing operand": (built(Call("add", (ELEMENT,), "float32")), DTypeError, "found 1 operands"),
+    "an unknown fold": (generic(A0, "prod"), InternalError, "prod"),
+    "a sum of bools": (generic(Literal(True, "bool"), "sum"), DTypeError, "bool"),
+    "a reduction without a fold": (generic(A0), InternalError, "None with 1 reduction"),
+    "an argument outside a block": (built(A0), InternalError, "outside the block"),
+    "an argument without an operand": (generic(Arg(1, "float32"), "sum"), InternalError, "argument 1"),
+    "an argument of another dtype": (generic(Arg(0, "float64"), "sum"), InternalError, "as float64"),
+    "a read in a block": (generic(Read(N, (I0,)), "max"), InternalError, "Read in the block"),
+    "a map too few": (Generic((("parallel", 3),), (), (X,), A0), InternalError, "found 0 maps"),
+    "a build without elements": (Build((0, 4), ONE), InternalError, "[0, 4]"),
+    "an input of another program": (Input("y", (3,), "float32"), InternalError, "y"),
+    "a dtype that does not exist": (Build((3,), Literal(1, "uint8")), DTypeError, "uint8"),
+}
+
+
+@pytest.mark.parametrize("name", ILLEGAL)
+def test_illegal_programs_are_refused(name: str) -> None:
+    tensor, error, words = ILLEGAL[name]
+    with pytest.raises(error) as caught:
+        check_program(Program((X, N), (tensor,)))
+    assert type(caught.value) is error
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_input_names_must_differ() -> None:
+    with pytest.raises(UsageError, match="2 inputs named x"):
+        check_program(Program((X, Input("x", (3,), "float32")), (X,)))
+
+
+def test_the_result_must_name_outputs() -> None:
+    with pytest.raises(InternalError, match="result 1, expected one of 1"):
+        check_program(Program((X,), (X,), Container("tuple", (0, 1))))
+
+
+def test_a_body_of_a_thousand_nested_calls_is_checked() -> None:
+    body: Scalar = ELEMENT
+    for _ in range(2_000):
+        body = Call("negative", (body,), "float32")
+    check_program(Program((X,), (built(body),)))
