@@ -6,7 +6,6 @@ Text instead of llvmlite.ir: nothing to import, about ten times as fast, and eve
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -54,10 +53,12 @@ def is_real(type: str) -> bool:
 class Builder:
     """Appends instructions to the blocks of one function.
 
-    `declarations` collects the intrinsics it calls; `scales`: the host multiplies by a power of two in one instruction.
+    `declarations` collects the intrinsics it calls, `metadata` the notes on loops of the whole module; `scales`: the host
+    multiplies by a power of two in one instruction.
     """
 
-    def __init__(self, scales: bool = False) -> None:
+    def __init__(self, metadata: list[str] | None = None, scales: bool = False) -> None:
+        self.metadata = metadata if metadata is not None else []
         self.scales = scales
         self.lines: list[str] = ["entry:"]
         self.block = "entry"
@@ -123,8 +124,14 @@ class Builder:
     def jump(self, label: str) -> None:
         self.lines.append(f"  br label %{label}")
 
-    def branch(self, condition: Value, then: str, otherwise: str) -> None:
-        self.lines.append(f"  br {condition}, label %{then}, label %{otherwise}")
+    def branch(self, condition: Value, then: str, otherwise: str, note: str = "") -> None:
+        """`note`: metadata, ", !llvm.loop !n" on the back edge of a loop."""
+        self.lines.append(f"  br {condition}, label %{then}, label %{otherwise}{note}")
+
+    def keep_rolled(self) -> str:
+        """The note that forbids unrolling a loop."""
+        self.metadata.append(f'!{{!{len(self.metadata)}, !{{!"llvm.loop.unroll.disable"}}}}')
+        return f", !llvm.loop !{len(self.metadata) - 1}"
 
     def phi(self, type: str, first: Value, source: str, name: str, back: str) -> tuple[Value, int]:
         """A value that is `first` on entry from block `source` and %NAME when control returns from block BACK.
@@ -142,7 +149,3 @@ class Builder:
     def finish(self) -> str:
         """The body, ended by a return."""
         return "\n".join([*self.lines, "  ret void"])
-
-
-def attributes(names: Iterable[str]) -> str:
-    return " ".join(name for name in names if name)

@@ -13,7 +13,6 @@ from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp, loads, statements, value_of
-from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.tensor import Call, Literal, Scalar, operands
 
 ZERO, ONE = integer(0), integer(1)
@@ -42,12 +41,14 @@ def emit_module(kernels: Sequence[Kernel], numerics: Numerics, scales: bool = Fa
     if len({kernel.name for kernel in kernels}) != len(kernels):
         raise InternalError(f"codegen: found the kernels {', '.join(k.name for k in kernels)}, expected distinct names")
     declarations: dict[str, None] = {}
+    metadata: list[str] = []
     texts = []
     for kernel in kernels:
-        emitter = KernelEmitter(kernel, numerics, scales)
+        emitter = KernelEmitter(kernel, numerics, Builder(metadata, scales))
         texts += [emitter.function(), array_entry(kernel)]
         declarations.update(dict.fromkeys(sorted(emitter.b.declarations)))
-    return "\n\n".join([*texts, "\n".join(declarations), ATTRIBUTES]) + "\n"
+    notes = "\n".join(f"!{k} = distinct {node}" for k, node in enumerate(metadata))
+    return "\n\n".join([*texts, "\n".join(declarations), ATTRIBUTES, notes]) + "\n"
 
 
 def symbol(name: str) -> str:
@@ -75,11 +76,11 @@ def array_entry(kernel: Kernel) -> str:
 class KernelEmitter:
     """Writes the function of one kernel."""
 
-    def __init__(self, kernel: Kernel, numerics: Numerics, scales: bool) -> None:
+    def __init__(self, kernel: Kernel, numerics: Numerics, b: Builder) -> None:
         self.kernel = kernel
         self.flags = FLAGS[numerics]
         self.exact = numerics == "exact"
-        self.b = Builder(scales)
+        self.b = b
         self.buffers: dict[str, Buffer] = {buffer.name: buffer for buffer in kernel.buffers}
         self.places = {buffer.name: f"%b{k}" for k, buffer in enumerate(kernel.buffers)}
         values = [value for stmt in statements(kernel.body) if (value := value_of(stmt)) is not None]
@@ -132,7 +133,7 @@ class KernelEmitter:
         if isinstance(stmt, For | Fold | Store) and self.stored & self.loaded:
             scope.elements.clear()
 
-    def loop(self, first: Value, end: Value, initial: Carried, step: Callable[[Value, Carried], Carried]) -> Carried:
+    def loop(self, first: Value, end: Value, initial: Carried, step: Callable[[Value, Carried], Carried], rolled: bool = False) -> Carried:
         """for i from `first` while below `end` (which is above `first`), carrying values; returns the last ones."""
         b = self.b
         label, source = b.fresh("loop"), b.block
@@ -146,7 +147,7 @@ class KernelEmitter:
         following = b.binary("add", phis[0][0], ONE, "nsw")
         for (_, line), value in zip(phis, (following, *results), strict=True):
             b.complete(line, value)
-        b.branch(b.compare("slt", following, end), label, after)
+        b.branch(b.compare("slt", following, end), label, after, b.keep_rolled() if rolled else "")
         b.start(after)
         return results
 
@@ -178,7 +179,7 @@ class KernelEmitter:
             value = self.fold_range(stmt, first, last, scope.inner(), part)
             return wide.step(b, carried, scalar.convert(b, value, stmt.dtype, "float64"))
 
-        blocks = self.loop(ZERO, integer(-(-extent // BLOCK)), wide.initial, step)
+        blocks = self.loop(ZERO, integer(-(-extent // BLOCK)), wide.initial, step, rolled=True)
         return scalar.convert(b, wide.result(b, blocks), "float64", stmt.dtype)
 
     def fold_range(self, stmt: Fold, first: Value, end: Value, scope: Scope, into: Accumulator) -> Value:
@@ -196,8 +197,7 @@ class KernelEmitter:
         b, buffer = self.b, self.buffer(stmt.buffer, stmt.value.dtype)
         value, place = self.value(stmt.value, scope), self.address(buffer, stmt.index, scope)
         if stmt.combine is not None:
-            op = REDUCE_OPS[stmt.combine].step if stmt.combine in REDUCE_OPS else stmt.combine
-            value = scalar.CODE[op](b, (self.read(buffer, place), value), self.flags.fold)
+            value = scalar.combine(b, stmt.combine, self.read(buffer, place), value, self.flags.fold)
         b.store(b.cast("zext", value, "i8") if buffer.dtype == "bool" else value, place)
 
     def buffer(self, name: str, dtype: str) -> Buffer:

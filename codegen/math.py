@@ -141,10 +141,10 @@ def _exp_parts(b: Builder, x: Value, form: Format) -> tuple[Value, Value]:
     """
     bits = bits_of(x.type)
     magic = 1.5 * 2.0**form.mantissa
-    sum = b.intrinsic("fmuladd", x, real(1.4426950408889634, x.type), real(magic, x.type))
+    rounded = b.intrinsic("fmuladd", x, real(1.4426950408889634, x.type), real(magic, x.type))
     magic_bits = (form.bias + form.mantissa) << form.mantissa | 1 << form.mantissa - 1
-    power = b.binary("sub", b.cast("bitcast", sum, bits), integer(magic_bits, bits))
-    n = b.binary("fsub", sum, real(magic, x.type))
+    power = b.binary("sub", b.cast("bitcast", rounded, bits), integer(magic_bits, bits))
+    n = b.binary("fsub", rounded, real(magic, x.type))
     r = b.intrinsic("fmuladd", n, real(-form.ln2_head, x.type), x)
     r = b.intrinsic("fmuladd", n, real(-form.ln2_tail, x.type), r)
     tail = b.intrinsic("fmuladd", b.binary("fmul", r, r), _polynomial(b, r, form.exp), r)

@@ -12,7 +12,7 @@ from eqsat.codegen import math
 from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, integer, is_real, real, truth
 from eqsat.ir.dtypes import is_float
 from eqsat.ir.errors import InternalError
-from eqsat.ir.ops import SCALAR_OPS
+from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS
 from eqsat.ir.tensor import Call, Literal
 
 Code = Callable[[Builder, tuple[Value, ...], str], Value]
@@ -32,6 +32,15 @@ def call(b: Builder, term: Call, args: tuple[Value, ...], flags: str) -> Value:
     if term.op == "astype":
         return convert(b, args[0], term.args[0].dtype, term.dtype)
     return CODE[term.op](b, args, flags)
+
+
+def combine(b: Builder, op: str, a: Value, c: Value, flags: str) -> Value:
+    """a op c for a fold of REDUCE_OPS or an operation of SCALAR_OPS that gives the dtype of its two operands."""
+    step = REDUCE_OPS[op].step if op in REDUCE_OPS else op
+    row = SCALAR_OPS.get(step)
+    if row is None or row.arity != 2 or row.rule != "same" or (a.type == "i1" and not row.takes_bool):
+        raise InternalError(f"codegen: found a store that combines {a.type} by {op}, expected one of {', '.join(REDUCE_OPS)}")
+    return CODE[step](b, (a, c), flags)
 
 
 def check(term: Call) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Var, var
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, LoopKind, Stmt, Store, Temp
 from eqsat.ir.loops_evaluate import run_kernel
-from eqsat.ir.ops import REDUCE_OPS
+from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS
 from eqsat.ir.tensor import Literal, Scalar
 from tests.codegen.nests import Array, astype, call, elementwise, rows, run
 
@@ -114,6 +116,10 @@ def test_a_fold_of_folds_is_accurate(outer: int) -> None:
     assert abs(run(kernel, x)[0] / x.sum(dtype=np.float64) - 1) < 1e-6
 
 
+def test_the_blocks_of_a_long_sum_are_not_unrolled() -> None:
+    assert len(compile_kernels([rows("sum", (1, 1 << 14), "float32")]).assembly) < 5000
+
+
 def test_a_fold_over_nothing_is_its_identity() -> None:
     for op, dtype, identity in [("sum", "float32", 0.0), ("max", "float64", -np.inf), ("min", "int32", 2**31 - 1), ("max", "bool", False)]:
         assert run(rows(op, (2, 0), dtype), np.zeros(0, dtype)).tolist() == [identity] * 2
@@ -180,6 +186,37 @@ def test_an_expression_deeper_than_the_stack_of_python_compiles() -> None:
     np.testing.assert_array_equal(run(elementwise(deep, ("int64",), 5), np.arange(5)), np.arange(5))
 
 
+def random_element(rng: random.Random, depth: int, leaves: dict[str, list[Scalar]], dtype: str) -> Scalar:
+    """An expression of this dtype over all operations whose results are exact."""
+    if depth == 0 or rng.random() < 0.1:
+        return rng.choice(leaves[dtype])
+    names = [n for n, row in SCALAR_OPS.items() if n not in ("exp", "log", "tanh") and (dtype != "bool" or row.takes_bool)]
+    row = SCALAR_OPS[rng.choice(names)]
+    if row.rule == "cast":
+        return astype(random_element(rng, depth - 1, leaves, rng.choice(["bool", "int32", "float32"])), dtype)
+    inside = rng.choice(["int64", "float64", "bool"]) if row.rule == "compare" else "bool" if row.rule == "logic" else dtype
+    if row.rule == "float" and not dtype.startswith("float"):
+        inside = "float64"
+    kinds = ("bool", inside, inside) if row.rule == "select" else (inside,) * row.arity
+    return astype(call(row.name, *(random_element(rng, depth - 1, leaves, kind) for kind in kinds)), dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_random_expressions_equal_the_interpreter(dtype: str) -> None:
+    rng = random.Random(11)
+    for _ in range(8):
+        inputs = [sample(name, 40, seed=rng.randrange(99)) for name in DTYPES]
+
+        def body(*loads: Scalar) -> Scalar:
+            leaves = {load.dtype: [load, Literal(3 if load.dtype != "bool" else True, load.dtype)] for load in loads}
+            return random_element(rng, 5, leaves, dtype)
+
+        kernel = elementwise(body, DTYPES, 40)
+        expected = np.zeros(40, dtype)
+        run_kernel(kernel, [*inputs, expected])
+        np.testing.assert_array_equal(run(kernel, *inputs, numerics="exact"), expected, err_msg=str(kernel))
+
+
 def test_default_numerics_keep_every_single_operation() -> None:
     x = np.array([1e-8, -0.0, np.inf, np.nan, 1e30] * 20, np.float32)
 
@@ -197,6 +234,8 @@ def test_default_numerics_keep_every_single_operation() -> None:
     [
         (Store("nowhere", var("i", 0, 3), Literal(1.0, "float32")),),
         (Store("out", var("i", 0, 3), Literal(1.0, "float64")),),
+        (Store("out", var("i", 0, 3), Literal(1.0, "float32"), "less"),),
+        (Store("out", var("i", 0, 3), Literal(1.0, "float32"), "median"),),
         (Store("out", var("i", 0, 3), Temp("nothing", "float32")),),
         (Let("t", Literal(1, "int32")), Store("out", var("i", 0, 3), Temp("t", "float32"))),
         (Fold("t", "product", "float32", var("r", 0, 3), (), Literal(1.0, "float32")),),
