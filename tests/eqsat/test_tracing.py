@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -170,6 +171,22 @@ def test_every_reshape_between_factorizations_equals_numpy() -> None:
 )
 def test_a_reshape_splits_and_joins_only_what_changes(source: tuple[int, ...], target: tuple[int, ...], index: str) -> None:
     assert ", ".join(str(term) for term in reshaped(source, target).maps[0]) == index
+
+
+def test_axes_move_to_every_place_as_in_numpy() -> None:
+    array = np.arange(24).reshape(1, 2, 3, 4)
+    for destination in itertools.permutations(range(4), 3):
+        assert_same(lambda x, to=destination: np.moveaxis(x, (2, 0, -1), to), array)
+
+
+def test_only_stretched_dimensions_are_read_at_zero() -> None:
+    def maps(*shapes: tuple[int, ...]) -> list[list[str]]:
+        (tensor,) = trace(operator.add, *(spec(shape, "int64") for shape in shapes)).outputs
+        assert isinstance(tensor, Generic)
+        return [[str(term) for term in terms] for terms in tensor.maps]
+
+    assert maps((1, 4), (3, 4)) == [["0", "i1"], ["i0", "i1"]]
+    assert maps((1, 4), (4,)) == [["i0", "i1"], ["i1"]]
 
 
 def test_every_operation_is_one_generic() -> None:

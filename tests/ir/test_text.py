@@ -51,6 +51,7 @@ def test_brackets_keep_the_structure_and_no_more() -> None:
     assert str(Call("negative", (inner,), "float64")) == "-(2.0 - 3.0)"
     less = Call("less", (inner, a), "bool")
     assert str(Call("logical_not", (less,), "bool")) == "not 2.0 - 3.0 < 1.0"
+    assert str(Call("equal", (less, less), "bool")) == "(2.0 - 3.0 < 1.0) == (2.0 - 3.0 < 1.0)"
     assert str(Call("where", (less, a, Literal(-2, "int32")), "float64")) == "where(2.0 - 3.0 < 1.0, 1.0, -2i32)"
     assert str(Call("astype", (a,), "bool")) == "bool(1.0)"
 
