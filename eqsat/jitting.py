@@ -59,7 +59,7 @@ def _compiled(function: Function, options: Options | None) -> Function:
             split = len(positional)
             names = [parameter for parameter, _ in arguments]
             first, rest = zip(names[:split], described[:split], strict=True), zip(names[split:], described[split:], strict=True)
-            cache[key] = optimize(record(function, list(first), dict(rest)), options)
+            cache[key] = optimize(record(function, list(first), dict(rest)), options=options)
         return cache[key](*(value for (_, value), found in zip(arguments, described, strict=True) if isinstance(found, Spec)))
 
     return call
