@@ -3,10 +3,53 @@
 Write with NumPy's names, call `optimize()` or decorate with `@eqsat.jit`; explore what the e-graph found in the result.
 """
 
-from eqsat.ir.index import maximum, minimum, var, where
+from eqsat import testing
+from eqsat.costs import Cost, cost
+from eqsat.driver import optimize
+from eqsat.ir.errors import EqsatError
+from eqsat.ir.index import Index, maximum, minimum, var, where
+from eqsat.ir.tensor import Program
+from eqsat.jitting import jit
 from eqsat.options import Limits, Options
 from eqsat.parse import parse_index
+from eqsat.plan import Plan
+from eqsat.report import Report, StopReason
+from eqsat.result import IndexResult, Result
 from eqsat.simplifier import simplify, simplify_many
+from eqsat.spec import Spec, spec
+from eqsat.target import DEFAULT_TARGET, Target
+from eqsat.threads import num_threads, set_num_threads
+from eqsat.tracing import trace
 
 __version__ = "0.1.0"
-__all__ = ["Limits", "Options", "maximum", "minimum", "parse_index", "simplify", "simplify_many", "var", "where"]
+__all__ = [
+    "DEFAULT_TARGET",
+    "Cost",
+    "EqsatError",
+    "Index",
+    "IndexResult",
+    "Limits",
+    "Options",
+    "Plan",
+    "Program",
+    "Report",
+    "Result",
+    "Spec",
+    "StopReason",
+    "Target",
+    "cost",
+    "jit",
+    "maximum",
+    "minimum",
+    "num_threads",
+    "optimize",
+    "parse_index",
+    "set_num_threads",
+    "simplify",
+    "simplify_many",
+    "spec",
+    "testing",
+    "trace",
+    "var",
+    "where",
+]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eqsat.egraph.snapshot import ENode
+from eqsat.ir.index import Apply, Const, Index, walk
 
 ADD = 1.0
 MULTIPLY = 2.0
@@ -59,6 +60,27 @@ def node_cycles(node: ENode, constant_of: Callable[[int], int | None]) -> float 
         return ADD
     if node.op == "Scale":
         return scale_cycles(node.args[0])
-    if node.op in ("Comp", "Pick"):
+    if node.op in ("Comp", "Pick", "Up"):
         return None
+    if node.op.startswith("Raw"):
+        return _written_cycles(node.args[0], [constant_of(arg) for arg in node.args[1:]])
     return NODE_CYCLES.get(node.op, 1.0)
+
+
+def _written_cycles(op: str, constants: list[int | None]) -> float:
+    if op in ("floordiv", "mod"):
+        return division_cycles("Floordiv" if op == "floordiv" else "Mod", constants[1])
+    if op == "mul":
+        known = [k for k in constants if k is not None]
+        return scale_cycles(known[0]) if known else MULTIPLY
+    return NODE_CYCLES.get(op.capitalize(), ADD)
+
+
+def term_cycles(term: Apply) -> float:
+    """Own cost of an operation in a term."""
+    return _written_cycles(term.op, [arg.value if isinstance(arg, Const) else None for arg in term.args])
+
+
+def index_cycles(term: Index) -> float:
+    """Cycles of an index expression, equal subterms counted once."""
+    return sum(term_cycles(sub) for sub in walk(term) if isinstance(sub, Apply))

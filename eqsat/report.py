@@ -22,7 +22,7 @@ class Report:
 
     stop_reason  the first limit that a phase met, else saturated
     iterations   steps of all phases
-    nodes        e-nodes at the end; classes: e-classes
+    nodes        e-nodes of the largest e-graph; classes: its e-classes
     seconds      wall clock, for reading only: nothing is decided by it
     matches      how often each named row matched
     phases       (phase, iterations, nodes) in order

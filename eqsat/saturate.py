@@ -21,14 +21,26 @@ from eqsat.rules.sums import SumPass
 
 @dataclass(frozen=True)
 class Phase:
-    """Tables that run together; `bounds` says how many analysis steps go before and after each of theirs, `steps` how many of theirs."""
+    """Tables that run together, one step of each in turn.
+
+    around  the schedule around every step, for instance analyses
+    settle  tables that run until nothing changes after every step: those whose rows carry out what others asked for
+    """
 
     name: str
-    bounds: int = 2
-    steps: int = 1
+    around: str = ""
+    settle: frozenset[str] = frozenset()
+
+    def schedule(self, tables: tuple[str, ...]) -> str:
+        """One step in egglog's words."""
+        steps = [f"(saturate (run {name}))" if name in self.settle else f"(run {name})" for name in tables]
+        return f"(seq {' '.join([self.around, *steps, self.around])})"
 
 
-PHASES = {"fusion": Phase("fusion", bounds=0, steps=4), "index": Phase("index")}
+PHASES = {
+    "fusion": Phase("fusion", settle=frozenset({"substitution"})),
+    "index": Phase("index", around="(repeat 2 (run bounds))"),
+}
 
 
 @functools.cache
@@ -53,9 +65,7 @@ class Session:
         """Step a phase until nothing changes or a limit is met."""
         tables = [table for table in self.tables if table.phase == phase.name]
         enabled = frozenset(row.name for table in tables for row in table.rows if isinstance(row, SumRow))
-        rulesets = [f"(run {table.name})" for table in tables if any(not isinstance(row, SumRow) for row in table.rows)]
-        analysis = f"(repeat {phase.bounds} (run bounds)) " if phase.bounds else ""
-        schedule = f"(seq {analysis}(repeat {phase.steps} {' '.join(rulesets)}) {analysis})"
+        schedule = phase.schedule(tuple(table.name for table in tables if any(not isinstance(row, SumRow) for row in table.rows)))
         iterations = 0
         while True:
             self.load()
@@ -102,7 +112,8 @@ class Session:
     def _note(self, phase: Phase, iterations: int, snapshot: Snapshot) -> None:
         self.report.phases.append((phase.name, iterations, snapshot.nodes))
         self.report.iterations += iterations
-        self.report.nodes, self.report.classes = snapshot.nodes, snapshot.size
+        if snapshot.nodes >= self.report.nodes:
+            self.report.nodes, self.report.classes = snapshot.nodes, snapshot.size
         self.report.seconds = time.perf_counter() - self.started
 
 

@@ -28,12 +28,16 @@ class Target:
     store_cycles: float
     load_cycles: float
 
-    def move_ns(self, size_bytes: float) -> float:
-        """Streaming an array of this size once."""
+    def byte_ns_of(self, size_bytes: float) -> float:
+        """Moving one byte of an array of this size."""
         for size, cost in zip(self.cache_bytes, self.byte_ns, strict=False):
             if size_bytes <= size:
-                return size_bytes * cost
-        return size_bytes * self.byte_ns[-1]
+                return cost
+        return self.byte_ns[-1]
+
+    def move_ns(self, size_bytes: float) -> float:
+        """Streaming an array of this size once."""
+        return size_bytes * self.byte_ns_of(size_bytes)
 
 
 DEFAULT_TARGET = Target(

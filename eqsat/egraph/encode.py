@@ -17,7 +17,7 @@ from eqsat.ir import interval
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import OPS, Apply, Const, Index, Var, walk
 from eqsat.ir.interval import Interval
-from eqsat.ir.tensor import level_of
+from eqsat.ir.tensor import level_of, reduction
 
 LIMIT = 1 << 62
 Key = tuple[object, ...]
@@ -133,8 +133,28 @@ class Encoder:
         return handle
 
     # index terms ---------------------------------------------------------------------------------------------------
+    def written(self, root: Index, reductions: tuple[Var, ...] = ()) -> int:
+        """The handle of an index term of a tensor body as it is written; `reductions` are bound around it, innermost last."""
+        done: dict[Index, int] = {}
+        for term in walk(root):
+            if isinstance(term, Const):
+                done[term] = self.number(int(term.value))
+            elif isinstance(term, Apply):
+                done[term] = self.node(f"Raw{len(term.args)}", term.op, *(done[arg] for arg in term.args))
+            else:
+                assert isinstance(term, Var)
+                bound = reduction(len(reductions) - 1 - reductions.index(term), term.extent) if term in reductions else term
+                done[term] = self._axis(bound)
+        return done[root]
+
+    def _axis(self, variable: Var) -> int:
+        """A loop axis, or a reduction variable named by its de Bruijn index."""
+        level = level_of(variable)
+        kind = "Axis" if level is None else "RAxis"
+        return self.node(kind, int(variable.name[1:]) if level is None else level, variable.extent)
+
     def index(self, root: Index, axes: bool = False) -> int:
-        """The handle of an index term; with `axes` the variables i0, r0, ... are loop axes of a tensor body."""
+        """The handle of an index term in n-ary form; with `axes` it is one of a tensor body."""
         for term in walk(root):
             if term not in self._linear:
                 self._linear[term] = self._form(term, axes)
@@ -163,10 +183,7 @@ class Encoder:
         return Linear(0, ((self.bounded(self._operation(term, forms), term.bounds), 1),))
 
     def _variable(self, term: Var, axes: bool) -> int:
-        if axes and term.lo == 0 and term.name[0] in "ir" and term.name[1:].isdigit():
-            kind = "Axis" if level_of(term) is None else "RAxis"
-            return self.node(kind, int(term.name[1:]), term.extent)
-        return self.node("Var", term.name, term.lo, term.hi)
+        return self._axis(term) if axes else self.node("Var", term.name, term.lo, term.hi)
 
     def _times(self, a: Linear, b: Linear) -> Linear:
         for x, y in ((a, b), (b, a)):

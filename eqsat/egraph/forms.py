@@ -11,6 +11,7 @@ from eqsat.index_cost import node_cycles
 from eqsat.ir.index import Apply, Const, Index, Var, apply
 
 Forms = Mapping[int, ENode]
+RAW = ("Raw1", "Raw2", "Raw3")
 
 
 def index_children(node: ENode) -> tuple[int, ...]:
@@ -19,7 +20,7 @@ def index_children(node: ENode) -> tuple[int, ...]:
         return tuple(atom for atom, _ in node.args[1:])
     if node.op in ("Num", "Var", "Axis", "RAxis"):
         return ()
-    return (node.args[1],) if node.op == "Scale" else tuple(node.args)
+    return tuple(node.args[1:]) if node.op == "Scale" or node.op in RAW else tuple(node.args)
 
 
 def constants(snapshot: Snapshot) -> dict[int, int]:
@@ -27,12 +28,21 @@ def constants(snapshot: Snapshot) -> dict[int, int]:
     return {name: node.args[0] for name, nodes in snapshot.classes["Ix"].items() for node in nodes if node.op == "Num"}
 
 
-def cheapest_forms(snapshot: Snapshot) -> dict[int, ENode]:
-    """For every class that has a finite form its node of least tree cost; ties go to the node met first."""
+def cheapest_forms(snapshot: Snapshot, written: bool = False) -> dict[int, ENode]:
+    """For every class that has a finite form its node of least tree cost; ties go to the node met first.
+
+    With `written`, operations as they are written count too.
+    """
     known = constants(snapshot)
     chosen: dict[int, ENode] = {name: ENode("Num", (value,)) for name, value in known.items()}
     cost: dict[int, float] = dict.fromkeys(known, 0.0)
-    todo = [(name, node, own) for name, nodes in snapshot.classes["Ix"].items() if name not in known for node in nodes if (own := node_cycles(node, known.get)) is not None]
+    todo = [
+        (name, node, own)
+        for name, nodes in snapshot.classes["Ix"].items()
+        if name not in known
+        for node in nodes
+        if (own := node_cycles(node, known.get)) is not None and (written or node.op not in RAW)
+    ]
     changed = True
     while changed:
         changed = False
@@ -139,6 +149,8 @@ def _spell(node: ENode, done: dict[int, Index]) -> Index:
         for arg in node.args[1:]:
             result = apply("add" if node.op == "Add" else "mul", result, done[arg])
         return result
+    if node.op in RAW:
+        return Apply(node.args[0], tuple(done[arg] for arg in node.args[1:]))
     args = tuple(done[arg] for arg in node.args)
     if node.op == "Not":
         return _negated(args[0])

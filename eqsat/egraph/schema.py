@@ -2,10 +2,12 @@
 
 Index classes (sort Ix).  Sums and products are n-ary: `Sum c {T k a, ...}` is c + k*a + ..., `Prod {a, ...}` a product of
 atoms, over egglog MultiSets, so commutativity and associativity are in the representation.  Truth values are 0 and 1.  Rules may build the binary
-recipes `Add` and `Scale`; the row `flatten-sum` gives them their n-ary form.  Comparisons are Lt, Eq and Not.
+recipes `Add` and `Scale`; the row `flatten-sum` gives them their n-ary form.  `Raw` nodes are operations of ir.index as they are
+written, in the maps of tensor programs: substitution goes through them, index rules do not see them.  Comparisons are Lt, Eq and Not.
 
 Tensor classes (sort Tx), their elements (Sx), lists of index classes (Ixs), operands of a Generic (Ops) and explicit
-substitutions: `Env js d` maps Axis k to the k-th of js and raises the level of reduction variables by d.
+substitutions; `Element t` is t read at the loops around it, `Whole t` an operand read so: `Env js k` maps Axis i to the i-th of js, raised over k reductions (rules/tensor_rules.py).  `RAxis l n` is the variable of the
+l-th reduction around it, counted from the innermost.
 
 Facts come in bulk, through files: every constructor C has a relation `load_C (handle ...)`, where handles are integers that
 name classes (constructor H).  Views are facts about n-ary nodes that Python finds and the rules match.
@@ -46,6 +48,7 @@ INDEX_NODES = (
     Constructor("RAxis", ("i64", "i64"), "Ix"),
     Constructor("Add", ("Ix", "Ix"), "Ix"),
     Constructor("Scale", ("i64", "Ix"), "Ix"),
+    *(Constructor(f"Raw{n}", ("String", *("Ix",) * n), "Ix") for n in (1, 2, 3)),
     *(Constructor(_title(name), ("Ix",) * OPS[name].arity, "Ix") for name in NODE_OPS),
 )
 TENSOR_NODES = (
@@ -53,15 +56,17 @@ TENSOR_NODES = (
     Constructor("Cons", ("Ix", "Ixs"), "Ixs"),
     Constructor("Literal", ("String", "String"), "Sx"),
     Constructor("Read", ("Tx", "Ixs"), "Sx"),
+    Constructor("Element", ("Tx",), "Sx"),
     Constructor("Call1", ("String", "String", "Sx"), "Sx"),
     Constructor("Call2", ("String", "String", "Sx", "Sx"), "Sx"),
     Constructor("Call3", ("String", "String", "Sx", "Sx", "Sx"), "Sx"),
-    Constructor("Reduce", ("String", "i64", "i64", "Sx"), "Sx"),
+    Constructor("Reduce", ("String", "i64", "Sx"), "Sx"),
     Constructor("Arg", ("i64", "String"), "Sx"),
     Constructor("Leaf", ("i64",), "Tx"),
     Constructor("Build", ("Ixs", "Sx"), "Tx"),
     Constructor("NoOps", (), "Ops"),
     Constructor("Operand", ("Tx", "Ixs", "Ops"), "Ops"),
+    Constructor("Whole", ("Tx", "Ops"), "Ops"),
     Constructor("Generic", ("Ixs", "Ixs", "Ops", "Sx", "String"), "Tx"),
 )
 # made by rules only: substitutions that wait to be carried out, and folds over a list of extents
@@ -69,11 +74,13 @@ PENDING_NODES = (
     Constructor("Env", ("Ixs", "i64"), "Sub"),
     Constructor("Comp", ("Ix", "Sub"), "Ix"),
     Constructor("Pick", ("Ixs", "i64"), "Ix"),
+    Constructor("Up", ("Ix", "i64"), "Ix"),
+    Constructor("UpList", ("Ixs", "i64"), "Ixs"),
     Constructor("CompList", ("Ixs", "Sub"), "Ixs"),
     Constructor("Subst", ("Sx", "Sub"), "Sx"),
     Constructor("Block", ("Sx", "Ops"), "Sx"),
     Constructor("Nth", ("Ops", "i64"), "Sx"),
-    Constructor("FoldOver", ("String", "i64", "Ixs", "Sx"), "Sx"),
+    Constructor("FoldOver", ("String", "Ixs", "Sx"), "Sx"),
 )
 CONSTRUCTORS = {node.name: node for node in (*INDEX_NODES, *TENSOR_NODES, *PENDING_NODES)}
 
@@ -86,8 +93,8 @@ VIEWS = {
     "as-pair": ("Ix", "i64", "Ix", "i64", "Ix", "Ix"),
 }
 # facts that are functions: name -> key sorts; all map to i64
-FACTS = {"lo": ("Ix",), "hi": ("Ix",), "residue": ("Ix", "i64"), "level": ("Ix",), "levels": ("Ixs",)}
-MERGE = {"lo": "(max old new)", "hi": "(min old new)", "residue": "(min old new)", "level": "(min old new)", "levels": "(min old new)"}
+FACTS = {"lo": ("Ix",), "hi": ("Ix",), "residue": ("Ix", "i64")}
+MERGE = {"lo": "(max old new)", "hi": "(min old new)", "residue": "(min old new)"}
 
 
 def _column(sort: str) -> str:

@@ -110,4 +110,3 @@ class _Reader:
             node = ENode("Prod", tuple(sorted(known[member] for member in engine.members(row.inputs[0]))))
             classes.setdefault(known[row.output], []).append(node)
         snapshot.nodes += len(self.tables["Sum"].rows) + len(self.tables["Prod"].rows)
-

@@ -63,7 +63,9 @@ FACTORS = Table(
     "common factors of dividend and divisor, and nested remainders",
     (
         Pattern("cancel-common-factor", (g * q + r) // (g * k), q // k, (g > 1, k > 0, r >= 0, r < g), "divide both by g"),
-        Pattern("common-factor-of-mod", (g * q + r) % (g * k), (q % k) * g + r, (g > 1, k > 0, r >= 0, r < g), "take g out of the remainder"),
+        Pattern(
+            "common-factor-of-mod", (g * q + r) % (g * k), (q % k) * g + r, (g > 1, k > 0, r >= 0, r < g), "take g out of the remainder"
+        ),
         Pattern("mod-inside-mod", (c * (x % (n * k)) + r) % n, (c * x + r) % n, (n > 0, k > 0), "the outer remainder forgets the inner"),
         Pattern("mod-of-mod", (x % (n * k)) % n, x % n, (n > 0, k > 0), "mod-inside-mod alone"),
         Pattern("div-of-mod", (x % (n * k)) // n, (x // n) % k, (n > 0, k > 0), "the upper digit of a remainder"),

@@ -27,9 +27,15 @@ SUMS = Table(
     "index",
     "sums are n-ary: their canonical form, bounds, and the ways to write them that the identities need",
     (
-        SumRow("flatten-sum", "(p + q) + k*(q + c) = p + (1+k)*q + k*c", "associativity, commutativity, like terms and distribution of constants"),
+        SumRow(
+            "flatten-sum",
+            "(p + q) + k*(q + c) = p + (1+k)*q + k*c",
+            "associativity, commutativity, like terms and distribution of constants",
+        ),
         SumRow("bounds-of-sum", "lo and hi of c + k*p + ..  and of p*q", "interval arithmetic"),
-        SumRow("split-multiple", "S = d*q + r  under S // d and S % d", "terms with coefficients divisible by d, and the constant's quotient"),
+        SumRow(
+            "split-multiple", "S = d*q + r  under S // d and S % d", "terms with coefficients divisible by d, and the constant's quotient"
+        ),
         SumRow("split-common", "S = g*q + r  under S // d and S % d", "for every g = gcd(d, coefficient)"),
         SumRow("split-offset", "S = x + c", "with the largest remainder that x can have"),
         SumRow("split-inner", "S = k*(x % m) + r", "each remainder among the terms"),

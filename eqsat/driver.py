@@ -1,0 +1,120 @@
+"""The pipeline: a program in, the cheapest program, its loop nests and its machine code out.
+
+check -> encode -> fuse -> index algebra -> extract -> lower -> simplify loop indices -> pick -> emit
+"""
+
+from __future__ import annotations
+
+from typing import Any, overload
+
+from eqsat.costs import Cost, CostModel, cost, kernel_ns
+from eqsat.dump import Dump
+from eqsat.egraph.encode_tensor import TensorEncoder
+from eqsat.egraph.snapshot import Snapshot
+from eqsat.extract import Extractor, IndexReader, Selection
+from eqsat.ir.check import check_program
+from eqsat.ir.errors import UsageError
+from eqsat.ir.index import Index
+from eqsat.ir.tensor import Program, Tensor
+from eqsat.kernels import lower_program
+from eqsat.options import Options
+from eqsat.report import Report
+from eqsat.result import IndexResult, Result
+from eqsat.saturate import PHASES, Session, session
+from eqsat.simplifier import simplify_all
+from eqsat.tracing import trace
+
+
+@overload
+def optimize(target: Index, *, options: Options | None = None) -> IndexResult: ...
+@overload
+def optimize(target: Any, *specs: Any, options: Options | None = None) -> Result: ...
+def optimize(target: Any, *specs: Any, options: Options | None = None) -> Result | IndexResult:
+    """The cheapest equal form of a program, of a function, or of an index expression.
+
+    target  a Program from `trace`; a function, followed by the specs or arrays of its arguments; or an index expression
+    Raises UsageError for anything else, and what `trace` raises.
+    """
+    chosen = options or Options()
+    if isinstance(target, Index) and not specs:
+        return optimize_index(target, chosen)
+    if isinstance(target, Program) and not specs:
+        return optimize_program(target, chosen)
+    if callable(target) and not isinstance(target, Program | Index):
+        return optimize_program(trace(target, *specs), chosen)
+    raise UsageError(f"optimize: found a {type(target).__name__}, expected a Program, a function with specs, or an index expression")
+
+
+def optimize_program(program: Program, options: Options) -> Result:
+    """The cheapest equal program, lowered; machine code is made at the first call."""
+    check_program(program)
+    dump = Dump(options.dump)
+    dump.write("program", program)
+    report = Report()
+    outputs = cheapest_outputs(program, options, report)
+    extracted = Program(program.inputs, outputs, program.structure)
+    check_program(extracted)
+    dump.write("extracted", extracted)
+    nests = lower_program(extracted, options, report)
+    dump.write("loops", "\n\n".join(str(nest.kernel) for nest in nests))
+    model = CostModel(options.target)
+    kernels = tuple((nest.kernel.name, kernel_ns(model, nest.build)) for nest in nests)
+    return Result(program, extracted, nests, Cost(kernels), cost(program, options.target), report, options, dump)
+
+
+def cheapest_outputs(program: Program, options: Options, report: Report) -> tuple[Tensor, ...]:
+    """The outputs of the program as the e-graph's cheapest forms."""
+    with session(options.tables, options.limits, report) as work:
+        encoder = TensorEncoder(work.encoder)
+        roots = encoder.program(program)
+        snapshot = work.run(PHASES["fusion"])
+        _state_maps(work, snapshot, encoder, roots, options)
+        snapshot = work.run(PHASES["index"])
+        extractor, outputs = _extractor(snapshot, encoder, roots, CostModel(options.target), IndexReader(snapshot))
+        return extractor.spell(extractor.best(outputs), outputs)
+
+
+def _extractor(
+    snapshot: Snapshot, encoder: TensorEncoder, roots: tuple[int, ...], model: CostModel, reader: IndexReader
+) -> tuple[Extractor, tuple[int, ...]]:
+    order = dict.fromkeys(snapshot.name(handle, "Tx") for tensor, handle in encoder.handles.items() if tensor not in encoder.leaves)
+    extractor = Extractor(snapshot, encoder.leaves, tuple(order), model, reader)
+    return extractor, tuple(snapshot.name(root, "Tx") for root in roots)
+
+
+def _state_maps(work: Session, snapshot: Snapshot, encoder: TensorEncoder, roots: tuple[int, ...], options: Options) -> None:
+    """Hand the maps that candidates need to the index algebra (row state-map): those of the cheapest program with indices as
+    they stand, and of the one that would be cheapest if all of them simplified to nothing."""
+    reader = IndexReader(snapshot)
+    wanted: dict[int, None] = {}
+    for free in (True, False):
+        model = CostModel(options.target, free_indices=free)
+        extractor, outputs = _extractor(snapshot, encoder, roots, model, reader)
+        wanted.update(dict.fromkeys(_indices(extractor, extractor.select(outputs, ()), outputs)))
+    for name in wanted:
+        if not reader.is_stated(name):
+            work.encoder.same(name, work.encoder.index(reader.term(name), axes=True))
+            work.report.matches["state-map"] += 1
+
+
+def _indices(extractor: Extractor, selection: Selection, outputs: tuple[int, ...]) -> list[int]:
+    """The index classes that a selection reads through."""
+    found: dict[int, None] = {}
+    seen: set[tuple[str, int]] = set()
+    stack = [("Tx", name) for name in outputs]
+    while stack:
+        sort, name = stack.pop()
+        if (sort, name) in seen:
+            continue
+        seen.add((sort, name))
+        node = (selection.tensors if sort == "Tx" else selection.scalars)[name].node
+        if sort == "Sx" and node.op == "Read":
+            found.update(dict.fromkeys(extractor.reader.items(node.args[1])))
+        stack.extend(extractor.below(node))
+    return list(found)
+
+
+def optimize_index(term: Index, options: Options) -> IndexResult:
+    """A single index expression, with its report and costs."""
+    report = Report()
+    return IndexResult(term, simplify_all([term], options, report)[0], report)

@@ -1,0 +1,344 @@
+"""From classes to the cheapest tensor program: what to fuse, what to store, and which form of every element and index.
+
+Every element class gets the node with the least cost over the DAG below it (parts that several operands share count once);
+a tensor class is a kernel, its price the launch, the store and the parts of its body.  Reading a tensor either pays for its
+kernel or takes the fused form.  Tensors that several kernels would compute again are tried as stored ones: their kernel is
+paid once and their reads cost loads only.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+from eqsat.costs import CostModel, Parts, price_read, trips
+from eqsat.egraph.encode_tensor import literal_from
+from eqsat.egraph.forms import RAW, Forms, cheapest_forms, index_term
+from eqsat.egraph.snapshot import ENode, Snapshot
+from eqsat.ir.index import Index, Var, substitute, variables
+from eqsat.ir.tensor import Build, Call, Read, Reduce, Scalar, Tensor, axes, level_of, reduction
+
+MAX_STORED_TRIALS = 12
+
+
+class IndexReader:
+    """Index terms and lists of classes."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.forms: Forms = cheapest_forms(snapshot, written=True)
+        self._spelled: dict[int, Index] = {}
+
+    def term(self, name: int) -> Index:
+        """The cheapest known term of a class."""
+        return index_term(self.forms, name, self._spelled)
+
+    def is_stated(self, name: int) -> bool:
+        """Whether the index algebra knows this class: it holds more than terms as they are written."""
+        return any(node.op not in (*RAW, "Comp", "Pick", "Up") for node in self.snapshot.classes["Ix"][name])
+
+    def items(self, name: int) -> tuple[int, ...]:
+        """The classes of a list."""
+        result: list[int] = []
+        while True:
+            nodes = self.snapshot.classes["Ixs"][name]
+            cell = next((node for node in nodes if node.op == "Cons"), None)
+            if cell is None:
+                return tuple(result)
+            result.append(cell.args[0])
+            name = cell.args[1]
+
+    def terms(self, name: int) -> tuple[Index, ...]:
+        return tuple(self.term(item) for item in self.items(name))
+
+    def is_list(self, name: int) -> bool:
+        """Whether a list is spelled out to its end."""
+        seen = set()
+        while name not in seen:
+            seen.add(name)
+            nodes = self.snapshot.classes["Ixs"].get(name, [])
+            if any(node.op == "Nil" for node in nodes):
+                return True
+            cell = next((node for node in nodes if node.op == "Cons"), None)
+            if cell is None:
+                return False
+            name = cell.args[1]
+        return False
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The node chosen for a class, the parts of its cost, and the loop variables that its value depends on."""
+
+    total: float
+    node: ENode
+    parts: Mapping[Hashable, float]
+    loops: frozenset[Var] = frozenset()
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A program within the e-graph: its cost, the choices that spell it, and the choices under which each stored tensor was priced."""
+
+    total: float
+    tensors: Mapping[int, Choice]
+    scalars: Mapping[int, Choice]
+    stored: Mapping[int, Mapping[int, Choice]]
+
+
+class Extractor:
+    """Chooses a program from one snapshot."""
+
+    def __init__(self, snapshot: Snapshot, leaves: list[Tensor], order: tuple[int, ...], model: CostModel, reader: IndexReader) -> None:
+        self.snapshot, self.leaves, self.model, self.reader = snapshot, leaves, model, reader
+        self.order = order
+        self._reads: dict[ENode, tuple[Parts, frozenset[Var]]] = {}
+        self._users: defaultdict[tuple[str, int], list[tuple[str, int, ENode]]] = defaultdict(list)
+        for sort in ("Tx", "Sx"):
+            for name, nodes in snapshot.classes[sort].items():
+                for node in nodes:
+                    for child in _children(node):
+                        self._users[child].append((sort, name, node))
+
+    def best(self, outputs: tuple[int, ...]) -> Selection:
+        """The cheapest program found for these tensor classes: greedy, then tensors tried as stored ones."""
+        best = self.select(outputs, ())
+        candidates = [name for name in self.order if name not in outputs and self._fan_out(name) > 1]
+        for name in candidates[:MAX_STORED_TRIALS]:
+            stored = tuple(t for t in self.order if t in best.stored or t == name)
+            trial = self.select(outputs, stored)
+            if trial.total < best.total:
+                best = trial
+        return best
+
+    def _fan_out(self, name: int) -> int:
+        """How many different operations read a tensor in the program as it was written."""
+        readers = {user for sort, user, node in self._users[("Tx", name)] if sort == "Sx" and node.op in ("Read", "Element")}
+        return len(readers)
+
+    def select(self, outputs: tuple[int, ...], stored: tuple[int, ...]) -> Selection:
+        """Greedy choice of every class, with the kernels of `stored` paid once for all."""
+        state = _State(self)
+        state.relax_all()
+        kernels: dict[Hashable, float] = {}
+        fixed: dict[int, Choice] = {}
+        views: dict[int, Mapping[int, Choice]] = {}
+        for name in stored:
+            if name in state.tensors:
+                fixed[name], views[name] = state.tensors[name], dict(state.scalars)
+                kernels.update(fixed[name].parts)
+                state.make_free(name)
+        for name in outputs:
+            kernels.update(fixed[name].parts if name in fixed else state.tensors[name].parts)
+        return Selection(sum(kernels.values()), {**state.tensors, **fixed}, state.scalars, views)
+
+    def below(self, node: ENode) -> tuple[tuple[str, int], ...]:
+        """Tensor and element classes below a node."""
+        return _children(node)
+
+    # facts about classes ---------------------------------------------------------------------------------------------
+    def shape_of(self, build: ENode) -> tuple[int, ...]:
+        """The extents of a Build node."""
+        return tuple(self.reader.forms[item].args[0] for item in self.reader.items(build.args[0]))
+
+    def dtype_of(self, scalar: int) -> str:
+        """The dtype of an element class."""
+        return self._dtypes["Sx", scalar]
+
+    def tensor_type(self, name: int) -> tuple[tuple[int, ...], str]:
+        """Shape and dtype of a tensor class."""
+        for node in self.snapshot.classes["Tx"][name]:
+            if node.op == "Leaf":
+                return self.leaves[node.args[0]].shape, self._dtypes["Tx", name]
+        build = next(node for node in self.snapshot.classes["Tx"][name] if node.op == "Build")
+        return self.shape_of(build), self._dtypes["Tx", name]
+
+    @functools.cached_property
+    def _dtypes(self) -> dict[tuple[str, int], str]:
+        """The dtype of every element and tensor class: stated by some node, or that of what a node passes on."""
+        known: dict[tuple[str, int], str] = {}
+        work = [(sort, name, node) for sort in ("Tx", "Sx") for name, nodes in self.snapshot.classes[sort].items() for node in nodes]
+        while work:
+            sort, name, node = work.pop()
+            if (sort, name) in known:
+                continue
+            dtype = self._stated_dtype(node) or next((known[child] for child in _children(node) if child in known), None)
+            if dtype is not None:
+                known[sort, name] = dtype
+                work += self._users[sort, name]
+        return known
+
+    def _stated_dtype(self, node: ENode) -> str | None:
+        if node.op == "Leaf":
+            return self.leaves[node.args[0]].dtype
+        return str(node.args[1]) if node.op.startswith("Call") or node.op in ("Literal", "Arg") else None
+
+    def indices(self, node: ENode) -> tuple[Index, ...]:
+        """The index terms of a Read or Element node."""
+        return axes(self.tensor_type(node.args[0])[0]) if node.op == "Element" else self.reader.terms(node.args[1])
+
+    def read_parts(self, node: ENode) -> tuple[Parts, frozenset[Var]]:
+        """What a load costs, without the kernel that makes the tensor."""
+        if node not in self._reads:
+            shape, dtype = self.tensor_type(node.args[0])
+            priced = price_read(self.model, node, node.args[0], shape, dtype, self.indices(node))
+            self._reads[node] = dict(priced.parts), priced.loops
+        return self._reads[node]
+
+    def spell(self, selection: Selection, outputs: tuple[int, ...]) -> tuple[Tensor, ...]:
+        """The tensors of a selection."""
+        speller = _Speller(self, selection)
+        return tuple(speller.tensor(name, selection.scalars) for name in outputs)
+
+
+def _children(node: ENode) -> tuple[tuple[str, int], ...]:
+    """Tensor and element classes below a node."""
+    if node.op in ("Read", "Element"):
+        return (("Tx", node.args[0]),)
+    if node.op == "Build":
+        return (("Sx", node.args[1]),)
+    if node.op.startswith("Call"):
+        return tuple(("Sx", arg) for arg in node.args[2:])
+    return (("Sx", node.args[2]),) if node.op == "Reduce" else ()
+
+
+def _outside(loops: frozenset[Var]) -> frozenset[Var]:
+    """Free loop variables of a reduction from those of its body: the innermost index is bound, the others are one less."""
+    levels = ((v, level_of(v)) for v in loops)
+    return frozenset(v if level is None else reduction(level - 1, v.extent) for v, level in levels if level != 0)
+
+
+class _State:
+    """Costs of classes, lowered step by step until nothing gets cheaper."""
+
+    def __init__(self, extractor: Extractor) -> None:
+        self.x = extractor
+        self.tensors: dict[int, Choice] = {}
+        self.scalars: dict[int, Choice] = {}
+        self.free: set[int] = set()
+
+    def relax_all(self) -> None:
+        work = [(sort, name, node) for sort in ("Tx", "Sx") for name, nodes in self.x.snapshot.classes[sort].items() for node in nodes]
+        self.relax(work)
+
+    def make_free(self, name: int) -> None:
+        """From here on reads of this tensor do not pay for its kernel."""
+        self.free.add(name)
+        self.relax(list(self.x._users[("Tx", name)]))
+
+    def relax(self, work: list[tuple[str, int, ENode]]) -> None:
+        queue = dict.fromkeys(work)
+        while queue:
+            todo, queue = queue, {}
+            for sort, name, node in todo:
+                choice = self.price(sort, node)
+                table = self.tensors if sort == "Tx" else self.scalars
+                known = table.get(name)
+                if choice is not None and (known is None or choice.total < known.total * (1 - 1e-12)):
+                    table[name] = choice
+                    queue.update(dict.fromkeys(self.x._users[(sort, name)]))
+
+    def price(self, sort: str, node: ENode) -> Choice | None:
+        """The choice of this node, if everything below it has one."""
+        if sort == "Tx":
+            return self.price_tensor(node)
+        if node.op == "Literal":
+            return Choice(0.0, node, {})
+        if node.op in ("Read", "Element"):
+            return self.price_read(node)
+        if node.op.startswith("Call") or node.op == "Reduce":
+            return self.price_call(node)
+        return None
+
+    def price_tensor(self, node: ENode) -> Choice | None:
+        if node.op == "Leaf":
+            return Choice(0.0, node, {})
+        if node.op != "Build" or node.args[1] not in self.scalars:
+            return None
+        body = self.scalars[node.args[1]]
+        shape, dtype = self.x.shape_of(node), self.x.dtype_of(node.args[1])
+        own = self.x.model.store_ns(shape, dtype)
+        parts: Parts = {}
+        for key, ns in body.parts.items():
+            if isinstance(key, tuple) and key[0] == "kernel":
+                parts[key] = ns
+            else:
+                own += ns
+        parts["kernel", node] = own
+        return Choice(sum(parts.values()), node, parts)
+
+    def price_read(self, node: ENode) -> Choice | None:
+        name = node.args[0]
+        tensor = self.tensors.get(name)
+        if tensor is None or (node.op == "Read" and not self.x.reader.is_list(node.args[1])):
+            return None
+        parts, loops = self.x.read_parts(node)
+        if name not in self.free:
+            parts = {**parts, **tensor.parts}
+        return Choice(sum(parts.values()), node, parts, loops)
+
+    def price_call(self, node: ENode) -> Choice | None:
+        below = [self.scalars.get(child) for _, child in _children(node)]
+        if any(choice is None for choice in below):
+            return None
+        parts: Parts = {}
+        loops: frozenset[Var] = frozenset()
+        for choice in below:
+            assert choice is not None
+            parts.update(choice.parts)
+            loops |= choice.loops
+        if node in parts:
+            return None
+        if node.op == "Reduce":
+            inside = loops | {reduction(0, node.args[1])}
+            parts[node] = self.x.model.call_ns("add", self.x.dtype_of(node.args[2]), trips(inside))
+            loops = _outside(loops)
+        else:
+            parts[node] = self.x.model.call_ns(node.args[0], node.args[1], trips(loops))
+        return Choice(sum(parts.values()), node, parts, loops)
+
+
+class _Speller:
+    """Terms of `ir` from the choices of a selection."""
+
+    def __init__(self, extractor: Extractor, selection: Selection) -> None:
+        self.x, self.selection = extractor, selection
+        self._tensors: dict[int, Tensor] = {}
+        self._elements: dict[tuple[int, int, int], Scalar] = {}
+
+    def tensor(self, name: int, scalars: Mapping[int, Choice]) -> Tensor:
+        """A tensor class as the selection computes it; `scalars` are the choices of the kernel that asks."""
+        if name not in self._tensors:
+            node = self.selection.tensors[name].node
+            if node.op == "Leaf":
+                self._tensors[name] = self.x.leaves[node.args[0]]
+            else:
+                view = self.selection.stored.get(name, scalars)
+                self._tensors[name] = Build(self.x.shape_of(node), self.element(node.args[1], view))
+        return self._tensors[name]
+
+    def element(self, name: int, scalars: Mapping[int, Choice], depth: int = 0) -> Scalar:
+        """An element class under `depth` reductions."""
+        key = (id(scalars), name, depth)
+        if key not in self._elements:
+            self._elements[key] = self._spell(scalars[name].node, scalars, depth)
+        return self._elements[key]
+
+    def _spell(self, node: ENode, scalars: Mapping[int, Choice], depth: int) -> Scalar:
+        if node.op == "Literal":
+            return literal_from(*node.args)
+        if node.op in ("Read", "Element"):
+            tensor = self.tensor(node.args[0], scalars)
+            return Read(tensor, tuple(_named(index, depth) for index in self.x.indices(node)))
+        if node.op == "Reduce":
+            op, extent, body = node.args
+            return Reduce(op, reduction(depth, extent), self.element(body, scalars, depth + 1))
+        return Call(node.args[0], tuple(self.element(arg, scalars, depth) for arg in node.args[2:]), node.args[1])
+
+
+def _named(index: Index, depth: int) -> Index:
+    """An index term with reduction variables named by level, outermost first, instead of de Bruijn index."""
+    levels = {v: level for v in variables(index) if (level := level_of(v)) is not None}
+    return substitute(index, {v: reduction(depth - 1 - level, v.extent) for v, level in levels.items()})

@@ -1,0 +1,122 @@
+"""What a loop nest costs: nanoseconds of a kernel on a target, for choosing among candidate nests.
+
+Statements are counted by the trips of the loops around them.  A loop that holds no other is run in vectors if every access in
+it has stride zero or one; otherwise its strided accesses are gathers, and those of large arrays drag whole cache lines along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eqsat.costs import CostModel
+from eqsat.index_cost import term_cycles
+from eqsat.ir.affine import coefficient
+from eqsat.ir.dtypes import itemsize
+from eqsat.ir.index import Apply, Index, Var, variables, walk
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Stmt, Store, loads, value_of
+from eqsat.ir.tensor import Call, Scalar, scalars
+from eqsat.target import Target
+
+LOOP_CYCLES = 2.0
+VECTOR_LOOP_CYCLES = 12.0
+LINE_BYTES = 64
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where statements stand: the loops around them with the trips down to each, and the innermost of them."""
+
+    trips: dict[Var, int]
+    count: int = 1
+    inner: Var | None = None
+
+    def inside(self, variable: Var) -> _Place:
+        count = self.count * max(variable.extent, 1)
+        return _Place({**self.trips, variable: count}, count, variable)
+
+
+def nest_ns(kernel: Kernel, target: Target) -> float:
+    """Estimated time of one call of a kernel."""
+    return target.launch_ns + _Pricer(kernel, target).block(kernel.body, _Place({}))
+
+
+class _Pricer:
+    def __init__(self, kernel: Kernel, target: Target) -> None:
+        self.model = CostModel(target)
+        self.target = target
+        self.bytes = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in kernel.buffers}
+
+    def block(self, body: tuple[Stmt, ...], place: _Place) -> float:
+        lanes = self.lanes(body, place)
+        return sum(self.statement(stmt, place, lanes) for stmt in body)
+
+    def statement(self, stmt: Stmt, place: _Place, lanes: float) -> float:
+        if isinstance(stmt, For | Fold):
+            return self.loop(stmt, place)
+        if isinstance(stmt, Bind):
+            return self.index(stmt.value, place)
+        value = value_of(stmt)
+        assert value is not None
+        total = self.value(value, place, lanes)
+        if isinstance(stmt, Store):
+            again = 2.0 if stmt.combine else 1.0
+            total += again * self.access(stmt.buffer, stmt.index, value.dtype, place, self.target.store_cycles, lanes)
+        return total
+
+    def loop(self, stmt: For | Fold, place: _Place) -> float:
+        inside = place.inside(stmt.variable)
+        innermost = not any(isinstance(below, For | Fold) for below in stmt.body)
+        start = VECTOR_LOOP_CYCLES * place.count if innermost else LOOP_CYCLES * inside.count
+        total = self.model.cycles_ns(start) + self.block(stmt.body, inside)
+        if isinstance(stmt, Fold):
+            lanes = self.lanes(stmt.body, inside, stmt.value)
+            total += self.value(stmt.value, inside, lanes) + self.work("add", stmt.dtype, inside.count, lanes)
+        return total
+
+    def lanes(self, body: tuple[Stmt, ...], place: _Place, extra: Scalar | None = None) -> float:
+        """How many iterations of the innermost loop one instruction does, as a fraction of a full vector."""
+        if place.inner is None or any(isinstance(stmt, For | Fold) for stmt in body):
+            return 0.0
+        offsets = [stmt.index for stmt in body if isinstance(stmt, Store)]
+        values = [value for stmt in body if (value := value_of(stmt)) is not None]
+        for value in (*values, *([extra] if extra is not None else [])):
+            offsets += [load.index for load in loads(value)]
+        steps = [coefficient(offset, place.inner) for offset in offsets]
+        if any(step not in (0, 1) for step in steps):
+            return 0.25
+        return min(1.0, place.inner.extent / 16)
+
+    def value(self, root: Scalar, place: _Place, lanes: float) -> float:
+        total = 0.0
+        for term in scalars(root):
+            if isinstance(term, Call):
+                total += self.work(term.op, term.dtype, place.count, lanes)
+            elif isinstance(term, Load):
+                total += self.access(term.buffer, term.index, term.dtype, place, self.target.load_cycles, lanes)
+        return total
+
+    def work(self, op: str, dtype: str, count: int, lanes: float) -> float:
+        """`count` elementwise operations."""
+        full = self.model.lanes(dtype)
+        return self.model.call_ns(op, dtype, count) * full / max(1.0, full * lanes)
+
+    def access(self, buffer: str, offset: Index, dtype: str, place: _Place, cycles: float, lanes: float) -> float:
+        total = self.index(offset, place)
+        step = 0 if place.inner is None else coefficient(offset, place.inner)
+        if step == 0:
+            return total
+        width = itemsize(dtype)
+        if step == 1:
+            each = self.model.cycles_ns(cycles / max(1.0, self.model.lanes(dtype) * lanes))
+            return total + place.count * (each + self.target.byte_ns_of(self.bytes[buffer]) * width)
+        reach = LINE_BYTES if step is None else min(LINE_BYTES, abs(step) * width)
+        return total + place.count * (self.model.cycles_ns(self.target.gather_cycles) + self.target.byte_ns_of(self.bytes[buffer]) * reach)
+
+    def index(self, term: Index, place: _Place) -> float:
+        """Index operations, each counted at the deepest loop that it depends on; affine ones are address arithmetic."""
+        total = 0.0
+        for sub in walk(term):
+            if isinstance(sub, Apply) and sub.op not in ("add", "sub", "neg", "mul"):
+                deepest = max((place.trips.get(v, place.count) for v in variables(sub)), default=1)
+                total += self.model.cycles_ns(term_cycles(sub)) * deepest
+        return total

@@ -1,0 +1,120 @@
+"""What optimize() returns: the program before and after, its cost, what happened, and the compiled function."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+from eqsat.codegen import MachineCode
+from eqsat.costs import Cost
+from eqsat.dump import Dump
+from eqsat.index_cost import index_cycles
+from eqsat.ir.index import Index
+from eqsat.ir.loops import Kernel
+from eqsat.ir.tensor import Program
+from eqsat.kernels import Nest
+from eqsat.options import Options
+from eqsat.plan import Plan
+from eqsat.report import Report
+from eqsat.target import DEFAULT_TARGET
+
+
+@dataclass(frozen=True)
+class Result:
+    """An optimized program; calling it compiles at first use and computes numpy arrays.
+
+    original, program         before and after; every Build of `program` is one kernel
+    cost, original_cost       estimated nanoseconds on options.target
+    report                    stop reason, sizes, how often each named rule matched
+    loops                     the loop nests, in execution order
+    llvm_ir, assembly         made when asked for
+    """
+
+    original: Program
+    program: Program
+    nests: tuple[Nest, ...]
+    cost: Cost
+    original_cost: Cost
+    report: Report
+    options: Options
+    dump: Dump
+
+    @property
+    def loops(self) -> tuple[Kernel, ...]:
+        return tuple(nest.kernel for nest in self.nests)
+
+    @functools.cached_property
+    def _plan(self) -> Plan:
+        plan = Plan(self.program, self.nests, tuple(ns for _, ns in self.cost.kernels), self.options)
+        self.dump.write("module", plan.code.llvm_ir, "ll")
+        if self.dump.folder is not None:
+            self.dump.write("module", plan.code.assembly, "s")
+        return plan
+
+    def compile(self) -> Plan:
+        """The plan of kernels, compiled; the same one every time."""
+        return self._plan
+
+    prepare = compile
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Compute; arrays in the order of the program's inputs."""
+        return self._plan(*arrays)
+
+    @property
+    def machine_code(self) -> MachineCode:
+        return self._plan.code
+
+    @property
+    def llvm_ir(self) -> str:
+        """LLVM IR of all kernels, as emitted."""
+        return self._plan.code.llvm_ir
+
+    @property
+    def assembly(self) -> str:
+        """Assembly of all kernels for this machine."""
+        return self._plan.code.assembly
+
+    def explain(self) -> str:
+        """Which rules matched how often, and what the program cost before and after."""
+        return _explanation(self.original_cost, self.cost, self.report)
+
+    def __str__(self) -> str:
+        return f"{self.program}\n{self.explain()}"
+
+
+@dataclass(frozen=True)
+class IndexResult:
+    """An optimized index expression: `expr`, its cost before and after, and the report."""
+
+    original: Index
+    expr: Index
+    report: Report
+
+    @property
+    def cost(self) -> Cost:
+        return _index_cost(self.expr)
+
+    @property
+    def original_cost(self) -> Cost:
+        return _index_cost(self.original)
+
+    def explain(self) -> str:
+        """Which rules matched how often, and what the expression cost before and after."""
+        return f"{self.original}  ->  {self.expr}\n{_explanation(self.original_cost, self.cost, self.report)}"
+
+    __str__ = explain
+
+
+def _index_cost(term: Index) -> Cost:
+    return Cost(((str(term), index_cycles(term) / DEFAULT_TARGET.ghz),))
+
+
+def _explanation(before: Cost, after: Cost, report: Report) -> str:
+    lines = [
+        f"cost {before} -> {after}",
+        f"{report.stop_reason.value} after {report.iterations} iterations: {report.nodes} nodes in {report.classes} classes",
+    ]
+    lines += [f"  {count:6} {name}" for name, count in sorted(report.matches.items(), key=lambda item: (-item[1], item[0])) if count]
+    return "\n".join(lines)

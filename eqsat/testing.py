@@ -1,0 +1,115 @@
+"""Assertions for users' own tests: programs compared by cost and by meaning."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from eqsat.costs import Cost, cost
+from eqsat.ir.dtypes import is_float
+from eqsat.ir.errors import UsageError
+from eqsat.ir.evaluate import evaluate, evaluate_index
+from eqsat.ir.index import Index, Var, variables
+from eqsat.ir.tensor import Program
+from eqsat.report import Report
+from eqsat.result import IndexResult, Result
+from eqsat.tracing import trace
+
+POINTS = 4096
+
+
+def assert_cheaper(candidate: Any, reference: Any, factor: float = 1.0) -> None:
+    """Assert that `candidate` costs less than `factor` times `reference`.
+
+    Each is a Cost, a number of nanoseconds, a Result (its cost after optimization), a Program or an index expression (as written).
+    """
+    found, expected = float(_cost_of(candidate)), float(_cost_of(reference))
+    assert found < factor * expected, f"cost {found:,.1f} ns is not below {factor:g} * {expected:,.1f} ns"
+
+
+def _cost_of(value: Any) -> Cost | float:
+    if isinstance(value, Cost | int | float):
+        return value
+    if isinstance(value, Result | IndexResult):
+        return value.cost
+    if isinstance(value, Index):
+        return IndexResult(value, value, Report()).cost
+    if isinstance(value, Program):
+        return cost(value)
+    raise UsageError(f"assert_cheaper: found a {type(value).__name__}, expected a Cost, a Result, a Program or an index expression")
+
+
+def assert_equivalent(candidate: Any, reference: Any, *specs: Any, rtol: float | None = None, seed: int = 0) -> None:
+    """Assert that two programs give the same values on random inputs, or that two index expressions agree on all (or many) points.
+
+    Programs are Programs, Results, or functions followed by the specs of their arguments; inputs are drawn from `seed`.
+    rtol  allowed deviation relative to the largest value; None: 1e-5 for float32, 1e-12 for float64, 0 otherwise
+    """
+    if isinstance(candidate, Index | IndexResult):
+        _assert_equal_indices(_index_of(candidate), _index_of(reference), seed)
+        return
+    first, second = _runnable(candidate, specs), _runnable(reference, specs)
+    program = first[0]
+    arrays = random_arrays(program, seed)
+    for k, (found, expected) in enumerate(zip(first[1](arrays), second[1](arrays), strict=True)):
+        assert found.shape == expected.shape and found.dtype == expected.dtype, (
+            f"output {k}: found {found.dtype}{found.shape}, expected {expected.dtype}{expected.shape}"
+        )
+        assert_close(found, expected, rtol, f"output {k}")
+
+
+def assert_close(found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], rtol: float | None = None, what: str = "result") -> None:
+    """Assert that arrays agree up to rtol times the largest finite value; infinities and NaN must stand in the same places."""
+    if not is_float(str(found.dtype)):
+        assert np.array_equal(found, expected), f"{what}: values differ"
+        return
+    allowed = (1e-5 if found.dtype == np.float32 else 1e-12) if rtol is None else rtol
+    finite = np.isfinite(expected)
+    assert np.array_equal(np.where(finite, 0, found), np.where(finite, 0, expected), equal_nan=True), f"{what}: infinities or NaN differ"
+    scale = float(np.max(np.abs(expected[finite]), initial=1e-30))
+    worst = float(np.max(np.abs(found[finite] - expected[finite]), initial=0.0))
+    assert worst <= allowed * scale, f"{what}: largest deviation {worst:g} exceeds {allowed:g} of the scale {scale:g}"
+
+
+def random_arrays(program: Program, seed: int = 0) -> list[np.ndarray[Any, Any]]:
+    """Arrays for the inputs of a program: floats from -2 to 2, integers from -8 to 8, both truth values."""
+    rng = np.random.default_rng(seed)
+    return [_random(rng, tensor.shape, tensor.dtype) for tensor in program.inputs]
+
+
+def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+    if is_float(dtype):
+        return np.asarray(rng.uniform(-2, 2, shape), dtype)
+    return np.asarray(rng.integers(-8, 9, shape) if dtype != "bool" else rng.integers(0, 2, shape), dtype)
+
+
+def _runnable(value: Any, specs: Sequence[Any]) -> tuple[Program, Callable[[list[Any]], tuple[np.ndarray[Any, Any], ...]]]:
+    if isinstance(value, Result):
+        return value.original, value.compile().run
+    program = value if isinstance(value, Program) else trace(value, *specs)
+    return program, lambda arrays: evaluate(program, arrays)
+
+
+def _index_of(value: Any) -> Index:
+    return value.expr if isinstance(value, IndexResult) else value
+
+
+def _assert_equal_indices(a: Index, b: Index, seed: int) -> None:
+    names = variables(a, b)
+    for point in index_points(names, seed):
+        env = dict(zip(names, point, strict=True))
+        found, expected = evaluate_index(a, env), evaluate_index(b, env)
+        assert found == expected, f"at { ({v.name: x for v, x in env.items()}) }: found {found}, expected {expected}"
+
+
+def index_points(names: Sequence[Var], seed: int = 0) -> Iterable[tuple[int, ...]]:
+    """All points of the variables' ranges where they are few, else POINTS random ones with the ends favoured."""
+    if prod(v.extent for v in names) <= POINTS:
+        return itertools.product(*(range(v.lo, v.hi + 1) for v in names))
+    rng = random.Random(seed)
+    return (tuple(rng.choice((v.lo, v.hi, rng.randint(v.lo, v.hi))) for v in names) for _ in range(POINTS))
