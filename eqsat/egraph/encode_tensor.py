@@ -50,7 +50,7 @@ class TensorEncoder:
                 if is_identity(indices, operand, tensor.shape):
                     operands = node("Whole", self.handles[operand], operands)
                 else:
-                    operands = node("Operand", self.handles[operand], self.index_list(indices, tensor.reductions), operands)
+                    operands = node("Operand", self.handles[operand], self.written(operand, indices, tensor.reductions), operands)
             folded = self.extents(tuple(r.extent for r in tensor.reductions))
             return node(
                 "Generic", self.extents(tensor.shape), folded, operands, _Body(self, ()).scalar(tensor.block), tensor.combine or NO_FOLD
@@ -64,6 +64,12 @@ class TensorEncoder:
         for extent in reversed(shape):
             result = self.encoder.node("Cons", self.encoder.number(extent), result)
         return result
+
+    def written(self, tensor: Tensor, indices: tuple[Index, ...], reductions: tuple[Var, ...]) -> int:
+        """The indices of a read that the program states."""
+        listed = self.index_list(indices, reductions)
+        self.encoder.facts["load_written"].append((self.handles[tensor], listed))
+        return listed
 
     def index_list(self, indices: tuple[Index, ...], reductions: tuple[Var, ...]) -> int:
         """A list of index terms as they are written, under these reductions."""
@@ -95,7 +101,7 @@ class _Body:
             handle = self.tensors.handles[term.tensor]
             if is_identity(term.indices, term.tensor, self.shape):
                 return node("Element", handle)
-            return node("Read", handle, self.tensors.index_list(term.indices, reductions))
+            return node("Read", handle, self.tensors.written(term.tensor, term.indices, reductions))
         if isinstance(term, Call):
             return node(f"Call{len(term.args)}", term.op, term.dtype, *(self.scalar(arg, reductions) for arg in term.args))
         if isinstance(term, Reduce):

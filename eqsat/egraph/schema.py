@@ -84,13 +84,14 @@ PENDING_NODES = (
 )
 CONSTRUCTORS = {node.name: node for node in (*INDEX_NODES, *TENSOR_NODES, *PENDING_NODES)}
 
-# views: relation name -> operand sorts; what each states is in rules/views.py
+# views: relation name -> operand sorts; what each states is in rules/sums.py; `written`: a read that the program states
 VIEWS = {
     "as-multiple": ("Ix", "i64", "Ix", "Ix"),
     "as-common": ("Ix", "i64", "i64", "Ix", "Ix"),
     "as-offset": ("Ix", "Ix", "i64"),
     "as-inner": ("Ix", "i64", "Ix", "Ix"),
     "as-pair": ("Ix", "i64", "Ix", "i64", "Ix", "Ix"),
+    "written": ("Tx", "Ixs"),
 }
 # facts that are functions: name -> key sorts; all map to i64
 FACTS = {"lo": ("Ix",), "hi": ("Ix",), "residue": ("Ix", "i64")}

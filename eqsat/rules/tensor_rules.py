@@ -103,9 +103,9 @@ SUBSTITUTION = Table(
         TensorRule(
             "map-composition",
             "X[h(i)][s] = X[h(s(i))]",
-            "(= e (Subst f s)) (= f (Read x js))",
+            "(= e (Subst f s)) (= f (Read x js)) (written x js)",
             "(union e (Read x (CompList js s)))",
-            "indexing maps compose",
+            "indexing maps compose; only reads of the program as it was written, for the others follow from them step by step",
         ),
         TensorRule(
             "substitute-reduce",
