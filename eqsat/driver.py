@@ -5,6 +5,7 @@ check -> encode -> fuse -> index algebra -> extract -> lower -> simplify loop in
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, overload
 
 from eqsat.costs import Cost, CostModel, cost, kernel_ns
@@ -12,10 +13,11 @@ from eqsat.dump import Dump
 from eqsat.egraph.encode_tensor import TensorEncoder
 from eqsat.egraph.snapshot import Snapshot
 from eqsat.extract import Extractor, IndexReader, Selection
+from eqsat.ir.affine import is_affine
 from eqsat.ir.check import check_program
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Index
-from eqsat.ir.tensor import Program, Tensor
+from eqsat.ir.tensor import Program, Tensor, sources
 from eqsat.kernels import lower_program
 from eqsat.options import Options
 from eqsat.report import Report
@@ -23,6 +25,7 @@ from eqsat.result import IndexResult, Result
 from eqsat.saturate import PHASES, Session, session
 from eqsat.simplifier import simplify_all
 from eqsat.tracing import trace
+from eqsat.views import compose_views
 
 
 @overload
@@ -64,12 +67,15 @@ def optimize_program(program: Program, options: Options) -> Result:
 
 def cheapest_outputs(program: Program, options: Options, report: Report) -> tuple[Tensor, ...]:
     """The outputs of the program as the e-graph's cheapest forms."""
+    if "generic-build" in options.tables:
+        program, count = compose_views(program, lambda terms: simplify_all(terms, options, report))
+        report.matches["compose-views"] += count
     with session(options.tables, options.limits, report) as work:
         encoder = TensorEncoder(work.encoder)
         roots = encoder.program(program)
         snapshot = work.run(PHASES["fusion"])
-        _state_maps(work, snapshot, encoder, roots, options)
-        snapshot = work.run(PHASES["index"])
+        if _state_maps(work, snapshot, encoder, roots, options):
+            snapshot = work.run(PHASES["index"])
         extractor, outputs = _extractor(snapshot, encoder, roots, CostModel(options.target), IndexReader(snapshot))
         return extractor.spell(extractor.best(outputs), outputs)
 
@@ -77,24 +83,25 @@ def cheapest_outputs(program: Program, options: Options, report: Report) -> tupl
 def _extractor(
     snapshot: Snapshot, encoder: TensorEncoder, roots: tuple[int, ...], model: CostModel, reader: IndexReader
 ) -> tuple[Extractor, tuple[int, ...]]:
-    order = dict.fromkeys(snapshot.name(handle, "Tx") for tensor, handle in encoder.handles.items() if tensor not in encoder.leaves)
-    extractor = Extractor(snapshot, encoder.leaves, tuple(order), model, reader)
-    return extractor, tuple(snapshot.name(root, "Tx") for root in roots)
+    readers = Counter(source for tensor in encoder.handles for source in sources(tensor))
+    outputs = tuple(snapshot.name(root, "Tx") for root in roots)
+    shared = dict.fromkeys(
+        snapshot.name(handle, "Tx") for tensor, handle in encoder.handles.items() if readers[tensor] > 1 and tensor not in encoder.leaves
+    )
+    return Extractor(snapshot, encoder.leaves, tuple(shared), model, reader), outputs
 
 
-def _state_maps(work: Session, snapshot: Snapshot, encoder: TensorEncoder, roots: tuple[int, ...], options: Options) -> None:
-    """Hand the maps that candidates need to the index algebra (row state-map): those of the cheapest program with indices as
-    they stand, and of the one that would be cheapest if all of them simplified to nothing."""
+def _state_maps(work: Session, snapshot: Snapshot, encoder: TensorEncoder, roots: tuple[int, ...], options: Options) -> bool:
+    """Hand maps to the index algebra (row state-map): those of the program that would be cheapest if all of them simplified to
+    nothing.  Affine maps have nothing to simplify.  False if there are none."""
     reader = IndexReader(snapshot)
-    wanted: dict[int, None] = {}
-    for free in (True, False):
-        model = CostModel(options.target, free_indices=free)
-        extractor, outputs = _extractor(snapshot, encoder, roots, model, reader)
-        wanted.update(dict.fromkeys(_indices(extractor, extractor.select(outputs, ()), outputs)))
-    for name in wanted:
-        if not reader.is_stated(name):
-            work.encoder.same(name, work.encoder.index(reader.term(name), axes=True))
-            work.report.matches["state-map"] += 1
+    extractor, outputs = _extractor(snapshot, encoder, roots, CostModel(options.target, free_indices=True), reader)
+    wanted = _indices(extractor, extractor.select(outputs, ()), outputs)
+    stated = [name for name in wanted if not reader.is_stated(name) and not is_affine(reader.term(name))]
+    for name in stated:
+        work.encoder.same(name, work.encoder.index(reader.term(name), axes=True))
+    work.report.matches["state-map"] += len(stated)
+    return bool(stated)
 
 
 def _indices(extractor: Extractor, selection: Selection, outputs: tuple[int, ...]) -> list[int]:

@@ -9,6 +9,8 @@ paid once and their reads cost loads only.
 from __future__ import annotations
 
 import functools
+import heapq
+import itertools
 from collections import defaultdict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -30,6 +32,7 @@ class IndexReader:
         self.snapshot = snapshot
         self.forms: Forms = cheapest_forms(snapshot, written=True)
         self._spelled: dict[int, Index] = {}
+        self._lists: dict[int, bool] = {}
 
     def term(self, name: int) -> Index:
         """The cheapest known term of a class."""
@@ -55,17 +58,13 @@ class IndexReader:
 
     def is_list(self, name: int) -> bool:
         """Whether a list is spelled out to its end."""
-        seen = set()
-        while name not in seen:
-            seen.add(name)
-            nodes = self.snapshot.classes["Ixs"].get(name, [])
-            if any(node.op == "Nil" for node in nodes):
-                return True
-            cell = next((node for node in nodes if node.op == "Cons"), None)
-            if cell is None:
-                return False
-            name = cell.args[1]
-        return False
+        if name not in self._lists:
+            self._lists[name] = False  # a list that is its own tail has no end
+            for node in self.snapshot.classes["Ixs"].get(name, ()):
+                if node.op == "Nil" or (node.op == "Cons" and node.args[0] in self.forms and self.is_list(node.args[1])):
+                    self._lists[name] = True
+                    break
+        return self._lists[name]
 
 
 @dataclass(frozen=True)
@@ -89,11 +88,11 @@ class Selection:
 
 
 class Extractor:
-    """Chooses a program from one snapshot."""
+    """Chooses a program from one snapshot; `shared` are the tensors that several others read, sources first."""
 
-    def __init__(self, snapshot: Snapshot, leaves: list[Tensor], order: tuple[int, ...], model: CostModel, reader: IndexReader) -> None:
+    def __init__(self, snapshot: Snapshot, leaves: list[Tensor], shared: tuple[int, ...], model: CostModel, reader: IndexReader) -> None:
         self.snapshot, self.leaves, self.model, self.reader = snapshot, leaves, model, reader
-        self.order = order
+        self.shared = shared
         self._reads: dict[ENode, tuple[Parts, frozenset[Var]]] = {}
         self._users: defaultdict[tuple[str, int], list[tuple[str, int, ENode]]] = defaultdict(list)
         for sort in ("Tx", "Sx"):
@@ -105,23 +104,16 @@ class Extractor:
     def best(self, outputs: tuple[int, ...]) -> Selection:
         """The cheapest program found for these tensor classes: greedy, then tensors tried as stored ones."""
         best = self.select(outputs, ())
-        candidates = [name for name in self.order if name not in outputs and self._fan_out(name) > 1]
-        for name in candidates[:MAX_STORED_TRIALS]:
-            stored = tuple(t for t in self.order if t in best.stored or t == name)
+        for name in self.shared[:MAX_STORED_TRIALS]:
+            stored = tuple(t for t in self.shared if t in best.stored or t == name)
             trial = self.select(outputs, stored)
             if trial.total < best.total:
                 best = trial
         return best
 
-    def _fan_out(self, name: int) -> int:
-        """How many different operations read a tensor in the program as it was written."""
-        readers = {user for sort, user, node in self._users[("Tx", name)] if sort == "Sx" and node.op in ("Read", "Element")}
-        return len(readers)
-
     def select(self, outputs: tuple[int, ...], stored: tuple[int, ...]) -> Selection:
         """Greedy choice of every class, with the kernels of `stored` paid once for all."""
-        state = _State(self)
-        state.relax_all()
+        state = self._relaxed.copy()
         kernels: dict[Hashable, float] = {}
         fixed: dict[int, Choice] = {}
         views: dict[int, Mapping[int, Choice]] = {}
@@ -137,6 +129,12 @@ class Extractor:
     def below(self, node: ENode) -> tuple[tuple[str, int], ...]:
         """Tensor and element classes below a node."""
         return _children(node)
+
+    @functools.cached_property
+    def _relaxed(self) -> _State:
+        state = _State(self)
+        state.relax_all()
+        return state
 
     # facts about classes ---------------------------------------------------------------------------------------------
     def shape_of(self, build: ENode) -> tuple[int, ...]:
@@ -219,9 +217,35 @@ class _State:
         self.scalars: dict[int, Choice] = {}
         self.free: set[int] = set()
 
+    def copy(self) -> _State:
+        """The same costs, to be lowered further."""
+        other = _State(self.x)
+        other.tensors, other.scalars, other.free = dict(self.tensors), dict(self.scalars), set(self.free)
+        return other
+
     def relax_all(self) -> None:
-        work = [(sort, name, node) for sort in ("Tx", "Sx") for name, nodes in self.x.snapshot.classes[sort].items() for node in nodes]
-        self.relax(work)
+        """Price every class once, cheapest first: the parts of an operand are parts of what uses it, so costs only grow upwards."""
+        heap: list[tuple[float, int, str, int, Choice]] = []
+        order = itertools.count()
+
+        def offer(sort: str, name: int, node: ENode) -> None:
+            if name not in (self.tensors if sort == "Tx" else self.scalars):
+                choice = self.price(sort, node)
+                if choice is not None:
+                    heapq.heappush(heap, (choice.total, next(order), sort, name, choice))
+
+        for sort in ("Tx", "Sx"):
+            for name, nodes in self.x.snapshot.classes[sort].items():
+                for node in nodes:
+                    if not _children(node):
+                        offer(sort, name, node)
+        while heap:
+            _, _, sort, name, choice = heapq.heappop(heap)
+            table = self.tensors if sort == "Tx" else self.scalars
+            if name not in table:
+                table[name] = choice
+                for user in self.x._users[sort, name]:
+                    offer(*user)
 
     def make_free(self, name: int) -> None:
         """From here on reads of this tensor do not pay for its kernel."""

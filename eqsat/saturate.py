@@ -24,11 +24,13 @@ class Phase:
     """Tables that run together, one step of each in turn.
 
     around  the schedule around every step, for instance analyses
+    visits_sums  whether sum rows visit the n-ary nodes after every step
     settle  tables that run until nothing changes after every step: those whose rows carry out what others asked for
     """
 
     name: str
     around: str = ""
+    visits_sums: bool = True
     settle: frozenset[str] = frozenset()
 
     def schedule(self, tables: tuple[str, ...]) -> str:
@@ -38,7 +40,7 @@ class Phase:
 
 
 PHASES = {
-    "fusion": Phase("fusion", settle=frozenset({"substitution"})),
+    "fusion": Phase("fusion", visits_sums=False, settle=frozenset({"substitution"})),
     "index": Phase("index", around="(repeat 2 (run bounds))"),
 }
 
@@ -70,22 +72,36 @@ class Session:
         while True:
             self.load()
             changed, matches = self.engine.run(schedule)
-            self.report.matches.update({name: n for name, n in matches.items() if name in self._row_names})
-            snapshot = take_snapshot(self.engine, self.encoder)
-            self._check(snapshot, matches)
+            self.report.matches.update({name: n for name, n in matches.items() if n and name in self._row_names})
             iterations += 1
-            if enabled:
-                visit = SumPass(snapshot, self.encoder, enabled, self._seen)
-                visit.run()
-                self.report.matches.update(visit.counts)
-            reason = self._limit(snapshot, iterations)
-            if reason is None and not changed and not self.encoder.facts:
-                reason = StopReason.SATURATED
+            if phase.visits_sums:
+                snapshot = self.snapshot(matches)
+                self._visit(snapshot, enabled)
+                changed = changed or bool(self.encoder.facts)
+                nodes = snapshot.nodes
+            else:
+                nodes = self.engine.size()
+            reason = self._limit(nodes, iterations, changed)
             if reason is not None:
                 self.encoder.take()
+                if not phase.visits_sums:
+                    snapshot = self.snapshot(matches)
                 self.report.stopped(reason)
                 self._note(phase, iterations, snapshot)
                 return snapshot
+
+    def snapshot(self, matches: dict[str, int]) -> Snapshot:
+        """The classes as they are; UnsoundRuleError if two different values became equal."""
+        snapshot = take_snapshot(self.engine, self.encoder)
+        if snapshot.alarm:
+            fired = tuple(sorted(name for name, n in matches.items() if n and name in self._row_names))
+            raise UnsoundRuleError(f"two different values became equal; rules of this step: {', '.join(fired)}", fired)
+        return snapshot
+
+    def _visit(self, snapshot: Snapshot, enabled: frozenset[str]) -> None:
+        visit = SumPass(snapshot, self.encoder, enabled, self._seen)
+        visit.run()
+        self.report.matches.update(visit.counts)
 
     def load(self) -> None:
         """Hand over what the encoder collected."""
@@ -95,14 +111,11 @@ class Session:
     def _row_names(self) -> frozenset[str]:
         return frozenset(row.name for table in self.tables for row in table.rows)
 
-    def _check(self, snapshot: Snapshot, matches: dict[str, int]) -> None:
-        if snapshot.alarm:
-            fired = tuple(sorted(name for name, n in matches.items() if n and name in self._row_names))
-            raise UnsoundRuleError(f"two different values became equal; rules of this step: {', '.join(fired)}", fired)
-
-    def _limit(self, snapshot: Snapshot, iterations: int) -> StopReason | None:
-        if snapshot.nodes > self.limits.nodes:
+    def _limit(self, nodes: int, iterations: int, changed: bool) -> StopReason | None:
+        if nodes > self.limits.nodes:
             return StopReason.NODE_LIMIT
+        if not changed:
+            return StopReason.SATURATED
         if iterations >= self.limits.iterations:
             return StopReason.ITERATION_LIMIT
         if self.limits.seconds is not None and time.perf_counter() - self.started > self.limits.seconds:

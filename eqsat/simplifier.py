@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from eqsat.egraph.encode import Linear
 from eqsat.egraph.forms import cheapest_forms, index_term
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Const, Index, as_index
@@ -23,18 +24,25 @@ def simplify_many(expressions: Iterable[Index | int], options: Options | None = 
 
 
 def simplify_all(terms: list[Index], options: Options, report: Report) -> list[Index]:
-    """simplify_many, with the report; a term that the e-graph cannot hold comes back as it is."""
+    """simplify_many, with the report; a term that the e-graph cannot hold comes back as it is.
+
+    A sum of variables is its own n-ary normal form: only terms with other operations enter saturation.
+    """
     with session(options.tables, options.limits, report) as work:
-        roots: dict[Index, int] = {}
+        forms: dict[Index, Linear] = {}
         for term in dict.fromkeys(terms):
             try:
-                roots[term] = work.encoder.index(term)
+                forms[term] = work.encoder.linear(term)
             except UnsupportedError:
                 continue
-        snapshot = work.run(PHASES["index"])
-        forms = cheapest_forms(snapshot)
-        memo: dict[int, Index] = {}
-        spelled = {term: index_term(forms, snapshot.name(root), memo) for term, root in roots.items()}
+        open_terms = [term for term, form in forms.items() if not work.encoder.is_plain(form)]
+        spelled = {term: work.encoder.spell(form) for term, form in forms.items() if work.encoder.is_plain(form)}
+        if open_terms:
+            roots = {term: work.encoder.sum(forms[term]) for term in open_terms}
+            snapshot = work.run(PHASES["index"])
+            chosen = cheapest_forms(snapshot)
+            memo: dict[int, Index] = {}
+            spelled.update((term, index_term(chosen, snapshot.name(root), memo)) for term, root in roots.items())
     return [_as_kind(spelled[term], term) if term in spelled else term for term in terms]
 
 

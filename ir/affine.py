@@ -13,6 +13,15 @@ def coefficient(term: Index, variable: Var) -> int | None:
     return found[term]
 
 
+def is_affine(term: Index) -> bool:
+    """Whether a term is made of additions and of products with constants only."""
+    for sub in walk(term):
+        if isinstance(sub, Apply) and sub.op not in ("add", "sub", "neg"):
+            if sub.op != "mul" or not any(isinstance(arg, Const) for arg in sub.args):
+                return False
+    return True
+
+
 def _coefficient(term: Index, variable: Var, found: dict[Index, int | None]) -> int | None:
     if not isinstance(term, Apply):
         return int(term is variable)

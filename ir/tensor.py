@@ -260,6 +260,17 @@ def rebuild(term: Scalar, args: tuple[Scalar, ...]) -> Scalar:
     return Reduce(term.op, term.variable, args[0]) if isinstance(term, Reduce) else term
 
 
+def reread(body: Scalar, replaced: Mapping[Tensor, Tensor]) -> Scalar:
+    """`body` reading other tensors of the same shapes."""
+    done: dict[Scalar, Scalar] = {}
+    for term in scalars(body):
+        if isinstance(term, Read):
+            done[term] = Read(replaced[term.tensor], term.indices)
+        else:
+            done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
+    return done[body]
+
+
 def instantiate(body: Scalar, env: Mapping[Var, Index]) -> Scalar:
     """`body` with loop variables replaced by index terms.
 

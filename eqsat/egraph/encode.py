@@ -15,7 +15,7 @@ from eqsat.egraph.engine import Row
 from eqsat.egraph.schema import CONSTRUCTORS
 from eqsat.ir import interval
 from eqsat.ir.errors import UnsupportedError
-from eqsat.ir.index import OPS, Apply, Const, Index, Var, walk
+from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, walk
 from eqsat.ir.interval import Interval
 from eqsat.ir.tensor import level_of, reduction
 
@@ -58,6 +58,7 @@ class Encoder:
     facts: defaultdict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
     bounds: dict[int, Interval] = field(default_factory=dict)
     factors: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    _variables: dict[int, Var] = field(default_factory=dict)
     _made: dict[Key, int] = field(default_factory=dict)
     _linear: dict[Index, Linear] = field(default_factory=dict)
     _ids: count[int] = field(default_factory=lambda: count(1))
@@ -155,10 +156,22 @@ class Encoder:
 
     def index(self, root: Index, axes: bool = False) -> int:
         """The handle of an index term in n-ary form; with `axes` it is one of a tensor body."""
+        return self.sum(self.linear(root, axes))
+
+    def linear(self, root: Index, axes: bool = False) -> Linear:
+        """The n-ary form of an index term."""
         for term in walk(root):
             if term not in self._linear:
                 self._linear[term] = self._form(term, axes)
-        return self.sum(self._linear[root])
+        return self._linear[root]
+
+    def is_plain(self, form: Linear) -> bool:
+        """Whether a form is a sum of variables."""
+        return all(atom in self._variables for atom, _ in form.terms)
+
+    def spell(self, form: Linear) -> Index:
+        """The term of a sum of variables."""
+        return sum_term(form.constant, [(self._variables[atom], k) for atom, k in form.terms])
 
     def _form(self, term: Index, axes: bool) -> Linear:
         if isinstance(term, Const):
@@ -183,7 +196,9 @@ class Encoder:
         return Linear(0, ((self.bounded(self._operation(term, forms), term.bounds), 1),))
 
     def _variable(self, term: Var, axes: bool) -> int:
-        return self._axis(term) if axes else self.node("Var", term.name, term.lo, term.hi)
+        handle = self._axis(term) if axes else self.node("Var", term.name, term.lo, term.hi)
+        self._variables[handle] = term
+        return handle
 
     def _times(self, a: Linear, b: Linear) -> Linear:
         for x, y in ((a, b), (b, a)):
@@ -214,6 +229,25 @@ class Encoder:
         if term.op == "ne":
             return self.node("Not", self.bounded(self.node("Eq", *args), interval.BOOL))
         return self.node(term.op.capitalize(), *args)
+
+
+def sum_term(constant: int, parts: list[tuple[Index, int]]) -> Index:
+    """constant + sum of k*part as a term: positive parts first, so that the rest can be subtracted."""
+    result: Index | None = None
+    for part, k in sorted(parts, key=lambda item: item[1] < 0):
+        scaled = part if abs(k) == 1 else apply("mul", part, abs(k))
+        if result is None:
+            if k > 0:
+                result = scaled
+            elif constant > 0:
+                result, constant = apply("sub", constant, scaled), 0
+            else:
+                result = apply("neg", part) if k == -1 else apply("mul", part, k)
+        else:
+            result = apply("add" if k > 0 else "sub", result, scaled)
+    if result is None:
+        return Const(constant)
+    return result if not constant else apply("add" if constant > 0 else "sub", result, abs(constant))
 
 
 def checked(value: int) -> int:

@@ -66,7 +66,7 @@ class TensorEncoder:
         return result
 
     def written(self, tensor: Tensor, indices: tuple[Index, ...], reductions: tuple[Var, ...]) -> int:
-        """The indices of a read that the program states."""
+        """The indices of a read that the program states: substitution may go through it."""
         listed = self.index_list(indices, reductions)
         self.encoder.facts["load_written"].append((self.handles[tensor], listed))
         return listed

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from eqsat.egraph.schema import CLASS_SORTS
 from eqsat.ir.errors import InternalError
 
 Row = tuple[int | str, ...]
@@ -34,6 +35,7 @@ class Engine:
         self._folder = tempfile.TemporaryDirectory(prefix="eqsat-", dir=_memory_folder())
         self._egglog = egglog.bindings.EGraph(fact_directory=self._folder.name)
         self._error: type[Exception] = egglog.bindings.EggSmolError
+        self._handles = frozenset(f"H{sort}" for sort in CLASS_SORTS)
         self.run_text(program)
 
     def run_text(self, text: str) -> list[Any]:
@@ -69,6 +71,11 @@ class Engine:
         """Run a schedule -> whether anything changed, and how often each named rule matched."""
         report = self.run_text(f"(run-schedule {schedule})")[0].report
         return bool(report.updated), dict(report.num_matches_per_rule)
+
+    def size(self) -> int:
+        """How many rows all tables hold, names of classes left out."""
+        sizes = self.run_text("(print-size)")[0].sizes
+        return sum(rows for name, rows in sizes if name not in self._handles)
 
     def freeze(self) -> Mapping[str, Any]:
         """The tables of the e-graph by constructor, relation or function name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from eqsat.egraph.encode import Linear
+from eqsat.egraph.encode import Linear, sum_term
 from eqsat.egraph.schema import OP_OF_NODE
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.index_cost import node_cycles
@@ -96,25 +96,6 @@ def linear_of(forms: Forms, product: Callable[[tuple[int, ...]], int]) -> Callab
         return Linear.of(0, ((atom, factor),))
 
     return of_node
-
-
-def sum_term(constant: int, parts: list[tuple[Index, int]]) -> Index:
-    """constant + sum of k*part as a term: positive parts first, so that the rest can be subtracted."""
-    result: Index | None = None
-    for part, k in sorted(parts, key=lambda item: item[1] < 0):
-        scaled = part if abs(k) == 1 else apply("mul", part, abs(k))
-        if result is None:
-            if k > 0:
-                result = scaled
-            elif constant > 0:
-                result, constant = apply("sub", constant, scaled), 0
-            else:
-                result = apply("neg", part) if k == -1 else apply("mul", part, k)
-        else:
-            result = apply("add" if k > 0 else "sub", result, scaled)
-    if result is None:
-        return Const(constant)
-    return result if not constant else apply("add" if constant > 0 else "sub", result, abs(constant))
 
 
 def index_term(forms: Forms, name: int, memo: dict[int, Index] | None = None) -> Index:

@@ -152,9 +152,9 @@ NARY_LOADERS = """
 (relation load_factor (i64 i64 i64))
 (relation load_Prod (i64))
 (relation load_same (i64 i64))
+(rule ((load_same a b)) ((union (HIx a) (HIx b)) (delete (load_same a b))) :ruleset load :name "load same")
 (rule ((load_term h k a)) ((set (gathered h) (multiset-single (T k (HIx a)) 1)) (delete (load_term h k a))) :ruleset load :name "load term")
 (rule ((load_factor h a n)) ((set (gathered-factors h) (multiset-single (HIx a) n)) (delete (load_factor h a n))) :ruleset load :name "load factor")
-(rule ((load_same a b)) ((union (HIx a) (HIx b)) (delete (load_same a b))) :ruleset load :name "load same")
 (rule ((load_Sum h c) (= ms (gathered h))) ((union (HIx h) (Sum c ms)) (delete (load_Sum h c)) (delete (gathered h))) :ruleset load-sums :name "load Sum")
 (rule ((load_Prod h) (= ms (gathered-factors h))) ((union (HIx h) (Prod ms)) (delete (load_Prod h)) (delete (gathered-factors h))) :ruleset load-sums :name "load Prod")
 """

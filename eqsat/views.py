@@ -1,0 +1,85 @@
+"""Movements of movements: a tensor that only rearranges another is a view of the nearest tensor that computes something.
+
+Layout changes come in long chains, and their composed maps grow with every step; so they are composed from the source on and
+simplified step by step in the e-graph, all chains of a program side by side.  Movements that only movements read are gone then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from eqsat.ir.index import Index, substitute
+from eqsat.ir.tensor import Arg, Build, Generic, Program, Tensor, axes, reread, tensors
+
+Simplify = Callable[[list[Index]], list[Index]]
+
+
+@dataclass(frozen=True)
+class View:
+    """base[indices], read at the loops of the view."""
+
+    base: Tensor
+    indices: tuple[Index, ...]
+
+
+def movement(tensor: Tensor) -> View | None:
+    """The read that a tensor consists of, if it is nothing else."""
+    if isinstance(tensor, Generic) and isinstance(tensor.block, Arg) and not tensor.reductions:
+        position = tensor.block.position
+        return View(tensor.operands[position], tensor.maps[position])
+    return None
+
+
+def compose_views(program: Program, simplify: Simplify) -> tuple[Program, int]:
+    """The program with every movement of movements replaced by one, and how many there were."""
+    views: dict[Tensor, View] = {}
+    composed: dict[Tensor, View] = {}
+    for level in _levels(program):
+        below = {tensor: (view, views[view.base]) for tensor, view in level.items() if view.base in views}
+        made = {tensor: _compose(outer, inner) for tensor, (outer, inner) in below.items()}
+        simplified = _simplified(made.values(), simplify)
+        made = {tensor: View(view.base, tuple(simplified[index] for index in view.indices)) for tensor, view in made.items()}
+        composed.update(made)
+        views.update({**level, **made})
+    return _rewritten(program, composed), len(composed)
+
+
+def _levels(program: Program) -> Iterable[dict[Tensor, View]]:
+    """Movements by how many movements are below them."""
+    depth: dict[Tensor, int] = {}
+    levels: list[dict[Tensor, View]] = []
+    for tensor in tensors(*program.outputs):
+        view = movement(tensor)
+        if view is not None:
+            depth[tensor] = depth.get(view.base, -1) + 1
+            if depth[tensor] == len(levels):
+                levels.append({})
+            levels[depth[tensor]][tensor] = view
+    return levels
+
+
+def _compose(outer: View, inner: View) -> View:
+    env = dict(zip(axes(outer.base.shape), outer.indices, strict=True))
+    return View(inner.base, tuple(substitute(index, env) for index in inner.indices))
+
+
+def _simplified(views: Iterable[View], simplify: Simplify) -> dict[Index, Index]:
+    terms = list(dict.fromkeys(index for view in views for index in view.indices))
+    return dict(zip(terms, simplify(terms), strict=True)) if terms else {}
+
+
+def _rewritten(program: Program, composed: Mapping[Tensor, View]) -> Program:
+    done: dict[Tensor, Tensor] = {}
+    for tensor in tensors(*program.outputs):
+        if isinstance(tensor, Generic) and tensor in composed:
+            view = composed[tensor]
+            done[tensor] = Generic(tensor.iterators, (view.indices,), (done[view.base],), Arg(0, tensor.dtype))
+        elif isinstance(tensor, Generic):
+            operands = tuple(done[operand] for operand in tensor.operands)
+            done[tensor] = Generic(tensor.iterators, tensor.maps, operands, tensor.block, tensor.combine)
+        elif isinstance(tensor, Build):
+            done[tensor] = Build(tensor.shape, reread(tensor.body, done))
+        else:
+            done[tensor] = tensor
+    return Program(program.inputs, tuple(done[output] for output in program.outputs), program.structure)
