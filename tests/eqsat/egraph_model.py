@@ -1,0 +1,216 @@
+"""A model of an e-graph: one value for every class, against which every node of the class is checked.
+
+If each node gives the value of its class from the values of the classes below it, then every term that can be spelled from
+the class has that value: all forms are checked at once, without spelling any of them.
+
+A value is an array over a common list of dimensions, one for every variable and loop axis in the e-graph, with extent 1 where the
+class does not depend on it.  Classes that only hold pending substitutions or blocks with arguments have no value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from eqsat.egraph.encode_tensor import literal_from
+from eqsat.egraph.schema import OP_OF_NODE
+from eqsat.egraph.snapshot import ENode, Snapshot
+from eqsat.ir.index import OPS
+from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS
+
+Array = np.ndarray[Any, Any]
+Class = tuple[str, int]
+SORTS = ("Ix", "Ixs", "Sx", "Tx")
+LOOPS = ("Var", "Axis", "RAxis")
+
+
+class Model:
+    """Values of the classes of a snapshot; `leaves` are the arrays of its Leaf nodes."""
+
+    def __init__(self, snapshot: Snapshot, leaves: Sequence[Array] = ()) -> None:
+        self.snapshot, self.leaves = snapshot, leaves
+        self.dimension = {loop: position for position, loop in enumerate(_loops(snapshot, leaves))}
+        self.values: dict[Class, Any] = {}
+        self.checked = 0
+        self._solve()
+
+    def index(self, handle: int) -> Array:
+        """The value of the index class that a handle names."""
+        return self.values["Ix", self.snapshot.name(handle)]  # type: ignore[no-any-return]
+
+    def tensor(self, handle: int) -> Array:
+        """The value of the tensor class that a handle names."""
+        return self.values["Tx", self.snapshot.name(handle, "Tx")]  # type: ignore[no-any-return]
+
+    def violations(self) -> list[str]:
+        """Every node whose value is not that of its class, and every class whose values leave its bounds."""
+        found = []
+        for sort, name, node in self._nodes():
+            value = self._value(node)
+            if value is not None:
+                self.checked += 1
+                if not _equal(value, self.values[sort, name]):
+                    found.append(f"{sort} {name}: {node} is not {self.snapshot.classes[sort][name]}")
+        for name, (lo, hi) in self.snapshot.bounds.items():
+            value = self.values.get(("Ix", name))
+            if value is not None and not (lo <= value.min() and value.max() <= hi):
+                found.append(f"class {name} has bounds {lo}..{hi}, values {value.min()}..{value.max()}")
+        return found
+
+    def _nodes(self) -> Iterator[tuple[str, int, ENode]]:
+        for sort in SORTS:
+            for name, nodes in self.snapshot.classes[sort].items():
+                yield from ((sort, name, node) for node in nodes)
+
+    def _solve(self) -> None:
+        """Give every class the value of one of its nodes, until no class gets one."""
+        todo = list(self._nodes())
+        progress = True
+        while progress:
+            later = []
+            for sort, name, node in todo:
+                if (sort, name) not in self.values:
+                    value = self._value(node)
+                    if value is None:
+                        later.append((sort, name, node))
+                    else:
+                        self.values[sort, name] = value
+            progress, todo = len(later) < len(todo), later
+
+    def _value(self, node: ENode) -> Any:
+        """The value of a node from those of its operands, None if one has none."""
+        if node.op in ("Num", *LOOPS):
+            return self._leaf(node)
+        if node.op == "Sum":
+            parts = [(self.values.get(("Ix", atom)), k) for atom, k in node.args[1:]]
+            known = all(part is not None for part, _ in parts)
+            return sum((k * part for part, k in parts), self._constant(node.args[0])) if known else None
+        if node.op in ("Nil", "Cons"):
+            return self._list(node)
+        if node.op == "Leaf":
+            return self.leaves[node.args[0]]
+        if node.op == "Literal":
+            return self._constant(np.dtype(node.args[1]).type(literal_from(*node.args).value))
+        if node.op in ("Read", "Element", "Build", "Reduce") or node.op.startswith("Call"):
+            return self._element(node)
+        if node.op == "Scale":
+            below = self.values.get(("Ix", node.args[1]))
+            return None if below is None else node.args[0] * below
+        if node.op in ("Add", "Prod", *OP_OF_NODE) or node.op.startswith("Raw"):
+            return self._operation(node)
+        return None
+
+    def _constant(self, value: Any) -> Array:
+        return np.full((1,) * len(self.dimension), value)
+
+    def _leaf(self, node: ENode) -> Array:
+        if node.op == "Num":
+            return self._constant(node.args[0])
+        lo, hi = node.args[1:] if node.op == "Var" else (0, node.args[1] - 1)
+        return self._spread(np.arange(lo, hi + 1), [(node.op, *node.args)])
+
+    def _list(self, node: ENode) -> tuple[Array, ...] | None:
+        if node.op == "Nil":
+            return ()
+        head, tail = self.values.get(("Ix", node.args[0])), self.values.get(("Ixs", node.args[1]))
+        return None if head is None or tail is None else (head, *tail)
+
+    def _operation(self, node: ENode) -> Array | None:
+        raw = node.op.startswith("Raw")
+        args = [self.values.get(("Ix", arg)) for arg in (node.args[1:] if raw else node.args)]
+        if any(arg is None for arg in args):
+            return None
+        if node.op in ("Add", "Prod"):
+            return sum(args) if node.op == "Add" else prod(args)  # type: ignore[arg-type, return-value]
+        op = node.args[0] if raw else OP_OF_NODE[node.op]
+        if op in ("floordiv", "mod") and not np.all(args[1]):
+            return None
+        return OPS[op].evaluate(*args)  # type: ignore[no-any-return]
+
+    def _element(self, node: ENode) -> Array | None:
+        below = [self.values.get(child) for child in _children(node)]
+        if any(value is None for value in below):
+            return None
+        if node.op == "Element":
+            return self._spread(below[0], _axes(below[0].shape))  # type: ignore[union-attr, arg-type]
+        if node.op == "Read":
+            return self._read(below[0], below[1])  # type: ignore[arg-type]
+        if node.op == "Build":
+            return self._build(tuple(int(n.item()) for n in below[0]), below[1])  # type: ignore[union-attr, arg-type]
+        if node.op == "Reduce":
+            return self._fold(node.args[0], node.args[1], below[0])  # type: ignore[arg-type]
+        result = below[0].astype(node.args[1]) if node.args[0] == "astype" else SCALAR_OPS[node.args[0]].meaning(*below)  # type: ignore[union-attr]
+        return np.asarray(result)
+
+    def _read(self, tensor: Array, indices: tuple[Array, ...]) -> Array:
+        assert len(indices) == tensor.ndim
+        for index, extent in zip(indices, tensor.shape, strict=True):
+            assert index.min() >= 0, "a read below its tensor"
+            assert index.max() < extent, "a read beyond its tensor"
+        return tensor[indices] if indices else self._constant(tensor[()])
+
+    def _spread(self, array: Array, loops: Sequence[tuple[Any, ...]]) -> Array:
+        """An array whose axes run with these loops."""
+        positions = [self.dimension[loop] for loop in loops]
+        shape = [1] * len(self.dimension)
+        for position, extent in zip(positions, array.shape, strict=True):
+            shape[position] = extent
+        return array.transpose(np.argsort(positions)).reshape(shape)
+
+    def _build(self, shape: tuple[int, ...], body: Array) -> Array:
+        positions = [self.dimension[loop] for loop in _axes(shape)]
+        full = [1] * len(self.dimension)
+        for position, extent in zip(positions, shape, strict=True):
+            full[position] = extent
+        ordered = np.broadcast_to(body, full)
+        return ordered.reshape([shape[k] for k in np.argsort(positions)]).transpose(np.argsort(np.argsort(positions)))
+
+    def _fold(self, op: str, extent: int, body: Array) -> Array:
+        """Fold the innermost reduction variable; the others are then one level further in."""
+        folded = self.dimension["RAxis", 0, extent]
+        shape = list(body.shape)
+        shape[folded] = extent
+        result: Array = REDUCE_OPS[op].meaning(np.broadcast_to(body, shape), axis=folded, dtype=body.dtype, keepdims=True)
+        for kind, level, n in sorted((loop for loop in self.dimension if loop[0] == "RAxis"), key=lambda loop: int(loop[1])):
+            here = self.dimension[kind, level, n]
+            if result.shape[here] > 1:
+                below = self.dimension[kind, level - 1, n]
+                assert result.shape[below] == 1, "two reduction variables of one level"
+                result = result.swapaxes(here, below)
+        return result
+
+
+def _loops(snapshot: Snapshot, leaves: Sequence[Array]) -> list[tuple[Any, ...]]:
+    """Every variable and loop axis that a class can depend on."""
+    nodes = [node for sort in SORTS for group in snapshot.classes[sort].values() for node in group]
+    loops = {(node.op, *node.args) for node in nodes if node.op in LOOPS}
+    depth = 1 + max((loop[1] for loop in loops if loop[0] == "RAxis"), default=0)
+    extents = {loop[2] for loop in loops if loop[0] == "RAxis"} | {node.args[1] for node in nodes if node.op == "Reduce"}
+    constants = {node.args[0] for node in nodes if node.op == "Num"}
+    shapes = {n for leaf in leaves for n in leaf.shape} | {n for n in constants if n > 0} if leaves else set()
+    rank = 1 + max((leaf.ndim for leaf in leaves), default=0)
+    loops |= {("RAxis", level, n) for level in range(depth) for n in extents} | {("Axis", k, n) for k in range(rank) for n in shapes}
+    return sorted(loops)
+
+
+def _axes(shape: tuple[int, ...]) -> list[tuple[Any, ...]]:
+    return [("Axis", k, n) for k, n in enumerate(shape)]
+
+
+def _children(node: ENode) -> list[Class]:
+    if node.op == "Element":
+        return [("Tx", node.args[0])]
+    if node.op == "Read":
+        return [("Tx", node.args[0]), ("Ixs", node.args[1])]
+    if node.op == "Build":
+        return [("Ixs", node.args[0]), ("Sx", node.args[1])]
+    return [("Sx", arg) for arg in (node.args[2:] if node.op.startswith("Call") else node.args[2:3])]
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    return bool(np.all(a == b)) and (a.dtype == b.dtype or {a.dtype.kind, b.dtype.kind} == {"b", "i"})
