@@ -18,7 +18,7 @@ import numpy as np
 from eqsat.egraph.encode_tensor import literal_from
 from eqsat.egraph.schema import OP_OF_NODE
 from eqsat.egraph.snapshot import ENode, Snapshot
-from eqsat.ir.index import OPS
+from eqsat.ir.index import OPS, Var
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS
 
 Array = np.ndarray[Any, Any]
@@ -28,11 +28,12 @@ LOOPS = ("Var", "Axis", "RAxis")
 
 
 class Model:
-    """Values of the classes of a snapshot; `leaves` are the arrays of its Leaf nodes."""
+    """Values of the classes of a snapshot; `leaves` are the arrays of its Leaf nodes, `variables` have dimensions in any case."""
 
-    def __init__(self, snapshot: Snapshot, leaves: Sequence[Array] = ()) -> None:
+    def __init__(self, snapshot: Snapshot, leaves: Sequence[Array] = (), variables: Sequence[Var] = ()) -> None:
         self.snapshot, self.leaves = snapshot, leaves
-        self.dimension = {loop: position for position, loop in enumerate(_loops(snapshot, leaves))}
+        loops = {*_loops(snapshot, leaves), *(("Var", *v.identity()) for v in variables)}
+        self.dimension = {loop: position for position, loop in enumerate(sorted(loops))}
         self.values: dict[Class, Any] = {}
         self.checked = 0
         self._solve()
@@ -40,6 +41,10 @@ class Model:
     def index(self, handle: int) -> Array:
         """The value of the index class that a handle names."""
         return self.values["Ix", self.snapshot.name(handle)]  # type: ignore[no-any-return]
+
+    def grid(self, variable: Var) -> Array:
+        """All values of a variable, along its dimension."""
+        return self._leaf(ENode("Var", variable.identity()))
 
     def tensor(self, handle: int) -> Array:
         """The value of the tensor class that a handle names."""
@@ -183,7 +188,7 @@ class Model:
         return result
 
 
-def _loops(snapshot: Snapshot, leaves: Sequence[Array]) -> list[tuple[Any, ...]]:
+def _loops(snapshot: Snapshot, leaves: Sequence[Array]) -> set[tuple[Any, ...]]:
     """Every variable and loop axis that a class can depend on."""
     nodes = [node for sort in SORTS for group in snapshot.classes[sort].values() for node in group]
     loops = {(node.op, *node.args) for node in nodes if node.op in LOOPS}
@@ -192,8 +197,8 @@ def _loops(snapshot: Snapshot, leaves: Sequence[Array]) -> list[tuple[Any, ...]]
     constants = {node.args[0] for node in nodes if node.op == "Num"}
     shapes = {n for leaf in leaves for n in leaf.shape} | {n for n in constants if n > 0} if leaves else set()
     rank = 1 + max((leaf.ndim for leaf in leaves), default=0)
-    loops |= {("RAxis", level, n) for level in range(depth) for n in extents} | {("Axis", k, n) for k in range(rank) for n in shapes}
-    return sorted(loops)
+    bound = {("RAxis", level, n) for level in range(depth) for n in extents}
+    return loops | bound | {("Axis", k, n) for k in range(rank) for n in shapes}
 
 
 def _axes(shape: tuple[int, ...]) -> list[tuple[Any, ...]]:
