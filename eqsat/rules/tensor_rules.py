@@ -48,9 +48,12 @@ _CALLS = ("a", "a b", "a b c")
 
 
 def _under(node: str, args: str, operand: str, wrapped: str) -> tuple[str, str]:
-    """(fact, action): `operand` applied to a Call of `args` is the Call of `wrapped` operands."""
+    """(fact, action): `operand` applied to a Call of `args` is the Call of `wrapped` operands.
+
+    A class that it leaves as it is says nothing new: without the guard f = f[s] would unroll without end.
+    """
     return (
-        f"(= e ({operand.format('f')})) (= f ({node} op dtype {args}))",
+        f"(= e ({operand.format('f')})) (!= e f) (= f ({node} op dtype {args}))",
         f"(union e ({node} op dtype {' '.join('(' + wrapped.format(a) + ')' for a in args.split())}))",
     )
 
@@ -110,9 +113,9 @@ SUBSTITUTION = Table(
         TensorRule(
             "substitute-reduce",
             "(fold r. f)[s] = fold r. f[s]",
-            "(= e (Subst f s)) (= f (Reduce op n body)) (= s (Env js k))",
+            "(= e (Subst f s)) (!= e f) (= f (Reduce op n body)) (= s (Env js k))",
             "(union e (Reduce op n (Subst body (Env js (+ k 1)))))",
-            "what s brings in is raised over r, so nothing is captured",
+            "what s brings in is raised over r, so nothing is captured; what s leaves as it is would unroll without end",
         ),
         TensorRule("block-literal", "c[args] = c", "(= e (Block f s)) (= f (Literal v t))", "(union e f)"),
         TensorRule("block-argument", "arg k [args] = args k", "(= e (Block f s)) (= f (Arg k t))", "(union e (Nth s k))"),
