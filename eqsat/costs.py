@@ -1,8 +1,8 @@
 """The cost model: estimated nanoseconds of a tensor program on a target.
 
 Work is counted where it varies: an element or index operation costs its cycles times the product of the extents of the loop
-variables that it depends on, since lowering hoists it out of all other loops.  Reads are priced by their stride in the
-innermost loop (unit or zero, or gather), arrays by the bytes moved through the cache level that holds them, and every kernel
+variables that it depends on, since lowering hoists it out of all other loops.  Reads are priced by their stride (unit in some
+loop that lowering may put innermost, or gather), arrays by the bytes moved through the cache level that holds them, and every kernel
 by its launch.  Equal subterms of a kernel are counted once.
 """
 
@@ -51,6 +51,8 @@ ELEMENT_CYCLES = {
 }
 SIMPLE_CYCLES = 0.6
 AFFINE_CYCLES = 0.05
+# an innermost loop shorter than this is not worth vectors
+SHORT_LOOP = 8
 Parts = dict[Hashable, float]
 Variables = frozenset[Var]
 
@@ -116,8 +118,7 @@ class CostModel:
     def read_ns(self, tensor_shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...]) -> float:
         """Loading an element at these indices, as often as they vary."""
         loops = variables(*indices)
-        steps = [_stride(indices, tensor_shape, v) for v in _innermost(loops)]
-        unit = not steps or any(step in (0, 1) for step in steps)
+        unit = not loops or any(v.extent >= SHORT_LOOP and _stride(indices, tensor_shape, v) == 1 for v in loops)
         cycles = self.target.load_cycles / self.lanes(dtype) if unit else self.target.gather_cycles
         return self.cycles_ns(cycles) * trips(frozenset(loops))
 
@@ -135,12 +136,6 @@ def _index_cycles(term: Apply) -> float:
     if term.op in ("add", "sub", "neg") or (term.op == "mul" and any(isinstance(arg, Const) for arg in term.args)):
         return AFFINE_CYCLES
     return term_cycles(term)
-
-
-def _innermost(loops: tuple[Var, ...]) -> tuple[Var, ...]:
-    """The variables that lowering may put innermost: the last axis and any reduction."""
-    last = max((v for v in loops if v.name[0] == "i"), key=lambda v: int(v.name[1:]), default=None)
-    return tuple(v for v in loops if v is last or v.name[0] == "r")
 
 
 def _stride(indices: tuple[Index, ...], shape: tuple[int, ...], variable: Var) -> int | None:

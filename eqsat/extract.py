@@ -171,7 +171,7 @@ class Extractor:
     def _stated_dtype(self, node: ENode) -> str | None:
         if node.op == "Leaf":
             return self.leaves[node.args[0]].dtype
-        return str(node.args[1]) if node.op.startswith("Call") or node.op in ("Literal", "Arg") else None
+        return str(node.args[1]) if node.op.startswith("Call") or node.op == "Literal" else None
 
     def indices(self, node: ENode) -> tuple[Index, ...]:
         """The index terms of a Read or Element node."""

@@ -36,8 +36,13 @@ class _Place:
 
 
 def nest_ns(kernel: Kernel, target: Target) -> float:
-    """Estimated time of one call of a kernel."""
-    return target.launch_ns + _Pricer(kernel, target).block(kernel.body, _Place({}))
+    """Estimated time of one call of a kernel; a parallel outermost loop is shared by the threads, the last round unevenly."""
+    work = _Pricer(kernel, target).block(kernel.body, _Place({}))
+    outer = kernel.body[0] if len(kernel.body) == 1 else None
+    if isinstance(outer, For) and outer.kind == "parallel":
+        rounds = -(-outer.variable.extent // target.threads)
+        work *= rounds / outer.variable.extent
+    return target.launch_ns + work
 
 
 class _Pricer:

@@ -11,6 +11,7 @@ class Target:
 
     ghz            cycles per nanosecond
     vector_bytes   width of a vector register
+    threads        how many share the outermost loop of a kernel
     launch_ns      calling one kernel
     cache_bytes    sizes of the cache levels; the last level is memory
     byte_ns        nanoseconds a byte moved from each level, and from memory
@@ -21,6 +22,7 @@ class Target:
     name: str
     ghz: float
     vector_bytes: int
+    threads: int
     launch_ns: float
     cache_bytes: tuple[int, ...]
     byte_ns: tuple[float, ...]
@@ -44,6 +46,7 @@ DEFAULT_TARGET = Target(
     name="x86-64-v4 core",
     ghz=3.0,
     vector_bytes=64,
+    threads=2,
     launch_ns=1500.0,
     cache_bytes=(48 << 10, 1 << 20, 32 << 20),
     byte_ns=(0.002, 0.004, 0.01, 0.03),

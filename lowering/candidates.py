@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from eqsat.ir.loops import Buffer, Kernel, Stmt
 from eqsat.ir.tensor import Build, Tensor, sources
 from eqsat.lowering.nest import Nest, nest_of
-from eqsat.lowering.order import merge, orders, unit_folds_innermost
+from eqsat.lowering.order import merge, orders, unit_folds_innermost, widened
 from eqsat.lowering.outward import outward
 from eqsat.lowering.place import nested
 from eqsat.lowering.split import split
@@ -32,8 +32,9 @@ def _bodies(written: Nest, output: str, buffers: frozenset[str]) -> Iterator[tup
     cut = split(written)
     yield nested(written, output, buffers)
     yield nested(cut, output, buffers)
-    ordered = [merge(nest) for nest in orders(merge(unit_folds_innermost(cut)))]
-    for nest in dict.fromkeys((*ordered, merge(written))):
+    arranged = orders(merge(unit_folds_innermost(cut)))
+    wide = [widened(nest) for nest in orders(unit_folds_innermost(cut))]
+    for nest in dict.fromkeys((*(merge(nest) for nest in arranged), merge(written), *wide)):
         yield nested(nest, output, buffers)
         moved = outward(nest, output, buffers)
         if moved is not None:

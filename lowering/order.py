@@ -27,6 +27,14 @@ def orders(nest: Nest) -> tuple[Nest, ...]:
     return tuple(Nest(loops, nest.body, nest.index) for loops in dict.fromkeys(found))
 
 
+def widened(nest: Nest) -> Nest:
+    """The longest loop but the innermost outermost: work for every thread, and short loops inside stay in the cache."""
+    if len(nest.loops) < 3:
+        return nest
+    longest = max(nest.loops[:-1], key=lambda v: v.extent)
+    return Nest((longest, *_without(nest.loops, longest)), nest.body, nest.index)
+
+
 def _without(row: tuple[Var, ...], variable: Var) -> tuple[Var, ...]:
     return tuple(v for v in row if v is not variable)
 

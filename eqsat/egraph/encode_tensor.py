@@ -41,22 +41,26 @@ class TensorEncoder:
         return tuple(self.handles[output] for output in program.outputs)
 
     def _tensor(self, tensor: Tensor) -> int:
+        if isinstance(tensor, Generic):
+            return self._generic(tensor)
         node = self.encoder.node
         if isinstance(tensor, Build):
-            return node("Build", self.extents(tensor.shape), _Body(self, tensor.shape).scalar(tensor.body))
-        if isinstance(tensor, Generic):
-            operands = node("NoOps")
-            for operand, indices in zip(reversed(tensor.operands), reversed(tensor.maps), strict=True):
-                if is_identity(indices, operand, tensor.shape):
-                    operands = node("Whole", self.handles[operand], operands)
-                else:
-                    operands = node("Operand", self.handles[operand], self.written(operand, indices, tensor.reductions), operands)
-            folded = self.extents(tuple(r.extent for r in tensor.reductions))
-            return node(
-                "Generic", self.extents(tensor.shape), folded, operands, _Body(self, ()).scalar(tensor.block), tensor.combine or NO_FOLD
-            )
+            body = _Body(self, tensor.shape).scalar(tensor.body)
+            return node("Generic", self.extents(tensor.shape), NO_FOLD, node("Nil"), body, node("NoOps"))
         self.leaves.append(tensor)
         return node("Leaf", len(self.leaves) - 1)
+
+    def _generic(self, tensor: Generic) -> int:
+        node = self.encoder.node
+        operands = node("NoOps")
+        for operand, indices in zip(reversed(tensor.operands), reversed(tensor.maps), strict=True):
+            if is_identity(indices, operand, tensor.shape):
+                operands = node("Whole", self.handles[operand], operands)
+            else:
+                operands = node("Operand", self.handles[operand], self.index_list(indices, tensor.reductions), operands)
+        folded = self.extents(tuple(r.extent for r in tensor.reductions))
+        block = _Body(self, ()).scalar(tensor.block)
+        return node("Generic", self.extents(tensor.shape), tensor.combine or NO_FOLD, folded, block, operands)
 
     def extents(self, shape: tuple[int, ...]) -> int:
         """A list of constants."""
@@ -64,12 +68,6 @@ class TensorEncoder:
         for extent in reversed(shape):
             result = self.encoder.node("Cons", self.encoder.number(extent), result)
         return result
-
-    def written(self, tensor: Tensor, indices: tuple[Index, ...], reductions: tuple[Var, ...]) -> int:
-        """The indices of a read that the program states: substitution may go through it."""
-        listed = self.index_list(indices, reductions)
-        self.encoder.facts["load_written"].append((self.handles[tensor], listed))
-        return listed
 
     def index_list(self, indices: tuple[Index, ...], reductions: tuple[Var, ...]) -> int:
         """A list of index terms as they are written, under these reductions."""
@@ -80,7 +78,7 @@ class TensorEncoder:
 
 
 class _Body:
-    """Encodes the elements of one tensor of a given shape."""
+    """Encodes the function of one tensor of a given shape, as syntax."""
 
     def __init__(self, tensors: TensorEncoder, shape: Shape) -> None:
         self.tensors, self.shape = tensors, shape
@@ -96,18 +94,18 @@ class _Body:
     def _scalar(self, term: Scalar, reductions: tuple[Var, ...]) -> int:
         node = self.tensors.encoder.node
         if isinstance(term, Literal):
-            return node("Literal", literal_text(term), term.dtype)
+            return node("QLiteral", literal_text(term), term.dtype)
         if isinstance(term, Read):
             handle = self.tensors.handles[term.tensor]
             if is_identity(term.indices, term.tensor, self.shape):
-                return node("Element", handle)
-            return node("Read", handle, self.tensors.written(term.tensor, term.indices, reductions))
+                return node("QElement", handle)
+            return node("QRead", handle, self.tensors.index_list(term.indices, reductions))
         if isinstance(term, Call):
-            return node(f"Call{len(term.args)}", term.op, term.dtype, *(self.scalar(arg, reductions) for arg in term.args))
+            return node(f"QCall{len(term.args)}", term.op, term.dtype, *(self.scalar(arg, reductions) for arg in term.args))
         if isinstance(term, Reduce):
-            return node("Reduce", term.op, term.variable.extent, self.scalar(term.body, (*reductions, term.variable)))
+            return node("QReduce", term.op, term.variable.extent, self.scalar(term.body, (*reductions, term.variable)))
         if isinstance(term, Arg):
-            return node("Arg", term.position, term.dtype)
+            return node("QArg", term.position)
         raise InternalError(f"encode: no e-node for {type(term).__name__}")
 
 

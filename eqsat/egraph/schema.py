@@ -5,9 +5,11 @@ atoms, over egglog MultiSets, so commutativity and associativity are in the repr
 recipes `Add` and `Scale`; the row `flatten-sum` gives them their n-ary form.  `Raw` nodes are operations of ir.index as they are
 written, in the maps of tensor programs: substitution goes through them, index rules do not see them.  Comparisons are Lt, Eq and Not.
 
-Tensor classes (sort Tx), their elements (Sx), lists of index classes (Ixs), operands of a Generic (Ops) and explicit
-substitutions; `Element t` is t read at the loops around it, `Whole t` an operand read so: `Env js k` maps Axis i to the i-th of js, raised over k reductions (rules/tensor_rules.py).  `RAxis l n` is the variable of the
-l-th reduction around it, counted from the innermost.
+Tensor classes (sort Tx), their elements (Sx), lists of index classes (Ixs), operands of a Generic (Ops).  Function bodies are
+kept as syntax (Sy), apart from the classes of elements: applying a function walks what was written, not all that it equals.
+A substitution (Sub) is `Own k ops`, the loops of the tensor itself, or `Env js k ops`, where loop i is the i-th of js; both
+under k reductions and with the operands that a block's arguments stand for (rules/tensor_rules.py).  `Element t` is t at
+the loops around it, `Whole t` an operand read so; `RAxis l n` is the variable of the l-th reduction around it, innermost 0.
 
 Facts come in bulk, through files: every constructor C has a relation `load_C (handle ...)`, where handles are integers that
 name classes (constructor H).  Views are facts about n-ary nodes that Python finds and the rules match.
@@ -20,7 +22,7 @@ from dataclasses import dataclass
 
 from eqsat.ir.index import OPS
 
-CLASS_SORTS = ("Ix", "Sx", "Tx", "Ixs", "Ops", "Sub")
+CLASS_SORTS = ("Ix", "Sx", "Tx", "Ixs", "Ops", "Sub", "Sy")
 
 
 @dataclass(frozen=True)
@@ -61,37 +63,47 @@ TENSOR_NODES = (
     Constructor("Call2", ("String", "String", "Sx", "Sx"), "Sx"),
     Constructor("Call3", ("String", "String", "Sx", "Sx", "Sx"), "Sx"),
     Constructor("Reduce", ("String", "i64", "Sx"), "Sx"),
-    Constructor("Arg", ("i64", "String"), "Sx"),
     Constructor("Leaf", ("i64",), "Tx"),
     Constructor("Build", ("Ixs", "Sx"), "Tx"),
     Constructor("NoOps", (), "Ops"),
     Constructor("Operand", ("Tx", "Ixs", "Ops"), "Ops"),
     Constructor("Whole", ("Tx", "Ops"), "Ops"),
-    Constructor("Generic", ("Ixs", "Ixs", "Ops", "Sx", "String"), "Tx"),
+    Constructor("Generic", ("Ixs", "String", "Ixs", "Sy", "Ops"), "Tx"),
 )
-# made by rules only: substitutions that wait to be carried out, and folds over a list of extents
+# functions as they are written: never made equal to anything, only applied
+SYNTAX_NODES = (
+    Constructor("QLiteral", ("String", "String"), "Sy"),
+    Constructor("QRead", ("Tx", "Ixs"), "Sy"),
+    Constructor("QElement", ("Tx",), "Sy"),
+    Constructor("QArg", ("i64",), "Sy"),
+    Constructor("QCall1", ("String", "String", "Sy"), "Sy"),
+    Constructor("QCall2", ("String", "String", "Sy", "Sy"), "Sy"),
+    Constructor("QCall3", ("String", "String", "Sy", "Sy", "Sy"), "Sy"),
+    Constructor("QReduce", ("String", "i64", "Sy"), "Sy"),
+)
+# made by rules only: applications that wait to be carried out
 PENDING_NODES = (
-    Constructor("Env", ("Ixs", "i64"), "Sub"),
+    Constructor("Own", ("i64", "Ops"), "Sub"),
+    Constructor("Env", ("Ixs", "i64", "Ops"), "Sub"),
     Constructor("Comp", ("Ix", "Sub"), "Ix"),
     Constructor("Pick", ("Ixs", "i64"), "Ix"),
     Constructor("Up", ("Ix", "i64"), "Ix"),
     Constructor("UpList", ("Ixs", "i64"), "Ixs"),
     Constructor("CompList", ("Ixs", "Sub"), "Ixs"),
-    Constructor("Subst", ("Sx", "Sub"), "Sx"),
-    Constructor("Block", ("Sx", "Ops"), "Sx"),
-    Constructor("Nth", ("Ops", "i64"), "Sx"),
-    Constructor("FoldOver", ("String", "Ixs", "Sx"), "Sx"),
+    Constructor("At", ("Sy", "Sub"), "Sx"),
+    Constructor("Nth", ("Ops", "i64", "Sub"), "Sx"),
+    Constructor("Fold", ("String", "Ixs", "Sy", "Sub"), "Sx"),
 )
-CONSTRUCTORS = {node.name: node for node in (*INDEX_NODES, *TENSOR_NODES, *PENDING_NODES)}
+CONSTRUCTORS = {node.name: node for node in (*INDEX_NODES, *TENSOR_NODES, *SYNTAX_NODES, *PENDING_NODES)}
 
-# views: relation name -> operand sorts; what each states is in rules/sums.py; `written`: a read that the program states
+# views: relation name -> operand sorts; what each states is in rules/sums.py; `function-of t`: t = build (i -> fold of body over extents)
 VIEWS = {
     "as-multiple": ("Ix", "i64", "Ix", "Ix"),
     "as-common": ("Ix", "i64", "i64", "Ix", "Ix"),
     "as-offset": ("Ix", "Ix", "i64"),
     "as-inner": ("Ix", "i64", "Ix", "Ix"),
     "as-pair": ("Ix", "i64", "Ix", "i64", "Ix", "Ix"),
-    "written": ("Tx", "Ixs"),
+    "function-of": ("Tx", "String", "Ixs", "Sy", "Ops"),
 }
 # facts that are functions: name -> key sorts; all map to i64
 FACTS = {"lo": ("Ix",), "hi": ("Ix",), "residue": ("Ix", "i64")}
