@@ -20,19 +20,14 @@ from eqsat.ir.index import Apply, Const, Index, Var, variables, walk
 from eqsat.ir.tensor import (
     Build,
     Call,
-    Constant,
     Generic,
-    Input,
-    Literal,
     Program,
     Read,
     Reduce,
     Scalar,
-    Tensor,
     as_build,
-    axes,
+    level_of,
     operands,
-    reduction,
     scalars,
     tensors,
 )
@@ -51,10 +46,15 @@ ELEMENT_CYCLES = {
 }
 SIMPLE_CYCLES = 0.6
 AFFINE_CYCLES = 0.05
+# work inside a reduction may be repeated by loops around it that are not known where it is priced
+REPEATED = 1.25
 # an innermost loop shorter than this is not worth vectors
 SHORT_LOOP = 8
-Parts = dict[Hashable, float]
 Variables = frozenset[Var]
+# nanoseconds of a part, all its repetitions together, and the loop variables that it is repeated for
+Part = tuple[float, Variables]
+Parts = dict[Hashable, Part]
+NO_LOOPS: Variables = frozenset()
 
 
 @functools.total_ordering
@@ -112,13 +112,15 @@ class CostModel:
             return parts
         for sub in walk(term):
             if isinstance(sub, Apply):
-                parts[sub] = self.cycles_ns(_index_cycles(sub)) * trips(frozenset(variables(sub)))
+                loops = frozenset(variables(sub))
+                parts[sub] = self.cycles_ns(_index_cycles(sub)) * trips(loops), loops
         return parts
 
-    def read_ns(self, tensor_shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...]) -> float:
-        """Loading an element at these indices, as often as they vary."""
+    def read_ns(self, tensor_shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...], folded: Var | None) -> float:
+        """Loading an element at these indices, as often as they vary; `folded` is the variable of the reduction around it."""
         loops = variables(*indices)
-        unit = not loops or any(v.extent >= SHORT_LOOP and _stride(indices, tensor_shape, v) == 1 for v in loops)
+        vector = [v for v in loops if v.extent >= SHORT_LOOP and (v is folded or v.name[0] == "i")]
+        unit = not loops or any(_stride(indices, tensor_shape, v) == 1 for v in vector)
         cycles = self.target.load_cycles / self.lanes(dtype) if unit else self.target.gather_cycles
         return self.cycles_ns(cycles) * trips(frozenset(loops))
 
@@ -157,18 +159,33 @@ def trips(loops: Variables) -> int:
 class Priced:
     """An element with the parts of its cost and the loop variables that it depends on."""
 
-    parts: Mapping[Hashable, float]
+    parts: Mapping[Hashable, Part]
     loops: Variables
 
 
 def price_read(
-    model: CostModel, key: Hashable, tensor: Tensor | None, shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...]
+    model: CostModel, key: Hashable, tensor: Hashable, shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...], folded: Var | None
 ) -> Priced:
-    """A load; `key` names it, `tensor` (or the key of its class) what has to be moved."""
-    parts: Parts = {("load", key): model.read_ns(shape, dtype, indices), ("move", tensor): model.move_ns(shape, dtype)}
+    """A load; `key` names it, `tensor` what has to be moved for it."""
+    loops = frozenset(variables(*indices))
+    parts: Parts = {("load", key): (model.read_ns(shape, dtype, indices, folded), loops), ("move", tensor): (model.move_ns(shape, dtype), NO_LOOPS)}
     for index in indices:
         parts.update(model.index_parts(index))
-    return Priced(parts, frozenset(variables(*indices)))
+    return Priced(parts, loops)
+
+
+def price_fold(model: CostModel, key: Hashable, body: Priced, variable: Var, dtype: str) -> Priced:
+    """A reduction: what depends on its variable is done in its loop, for every iteration of the loops around it."""
+    inside = body.loops | {variable}
+    own = model.call_ns("add", dtype, trips(inside))
+    parts: Parts = {}
+    for name, (ns, loops) in body.parts.items():
+        if variable in loops:
+            own += ns * (trips(inside) / trips(loops))
+        else:
+            parts[name] = ns, loops
+    parts[key] = own, inside - {variable}
+    return Priced(parts, inside - {variable})
 
 
 def price_body(model: CostModel, body: Scalar) -> Priced:
@@ -176,28 +193,35 @@ def price_body(model: CostModel, body: Scalar) -> Priced:
     done: dict[Scalar, Priced] = {}
     for term in scalars(body):
         if isinstance(term, Read):
-            done[term] = price_read(model, term, term.tensor, term.tensor.shape, term.dtype, term.indices)
-            continue
-        below = [done[arg] for arg in operands(term)]
-        parts: Parts = {}
-        for priced in below:
-            parts.update(priced.parts)
-        done[term] = _price_node(model, term, parts, frozenset().union(*(priced.loops for priced in below)))
+            folded = max((v for v in variables(*term.indices) if level_of(v) is not None), key=lambda v: v.name, default=None)
+            done[term] = price_read(model, term, term.tensor, term.tensor.shape, term.dtype, term.indices, folded)
+        elif isinstance(term, Reduce):
+            done[term] = price_fold(model, term, done[term.body], term.variable, term.dtype)
+        else:
+            done[term] = price_call(model, term, [done[arg] for arg in operands(term)], term.op if isinstance(term, Call) else "", term.dtype)
     return done[body]
 
 
-def _price_node(model: CostModel, term: Scalar, parts: Parts, loops: Variables) -> Priced:
-    if isinstance(term, Reduce):
-        parts[term] = model.call_ns("add", term.dtype, trips(loops | {term.variable}))
-        return Priced(parts, loops - {term.variable})
-    if isinstance(term, Call):
-        parts[term] = model.call_ns(term.op, term.dtype, trips(loops))
+def price_call(model: CostModel, key: Hashable, below: list[Priced], op: str, dtype: str) -> Priced:
+    """An elementwise operation on priced operands; "" is no operation."""
+    parts: Parts = {}
+    for priced in below:
+        parts.update(priced.parts)
+    loops = NO_LOOPS.union(*(priced.loops for priced in below))
+    if op:
+        again = REPEATED if any(level_of(v) is not None for v in loops) else 1.0
+        parts[key] = again * model.call_ns(op, dtype, trips(loops)), loops
     return Priced(parts, loops)
+
+
+def total_ns(parts: Mapping[Hashable, Part]) -> float:
+    """The sum of all parts."""
+    return sum(ns for ns, _ in parts.values())
 
 
 def kernel_ns(model: CostModel, build: Build) -> float:
     """One kernel: launch, loads, operations, store."""
-    return model.store_ns(build.shape, build.dtype) + sum(price_body(model, build.body).parts.values())
+    return model.store_ns(build.shape, build.dtype) + total_ns(price_body(model, build.body).parts)
 
 
 def cost(program: Program, target: Target = DEFAULT_TARGET) -> Cost:

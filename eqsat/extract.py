@@ -15,11 +15,11 @@ from collections import defaultdict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
-from eqsat.costs import CostModel, Parts, price_read, trips
+from eqsat.costs import NO_LOOPS, CostModel, Part, Parts, Priced, Variables, price_call, price_fold, price_read, total_ns
 from eqsat.egraph.encode_tensor import literal_from
 from eqsat.egraph.forms import RAW, Forms, cheapest_forms, index_term
 from eqsat.egraph.snapshot import ENode, Snapshot
-from eqsat.ir.index import Index, Var, substitute, variables
+from eqsat.ir.index import Index, substitute, variables
 from eqsat.ir.tensor import Build, Call, Read, Reduce, Scalar, Tensor, axes, level_of, reduction
 
 MAX_STORED_TRIALS = 12
@@ -73,8 +73,8 @@ class Choice:
 
     total: float
     node: ENode
-    parts: Mapping[Hashable, float]
-    loops: frozenset[Var] = frozenset()
+    parts: Mapping[Hashable, Part]
+    loops: Variables = NO_LOOPS
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Extractor:
     def __init__(self, snapshot: Snapshot, leaves: list[Tensor], shared: tuple[int, ...], model: CostModel, reader: IndexReader) -> None:
         self.snapshot, self.leaves, self.model, self.reader = snapshot, leaves, model, reader
         self.shared = shared
-        self._reads: dict[ENode, tuple[Parts, frozenset[Var]]] = {}
+        self._reads: dict[ENode, tuple[Parts, Variables]] = {}
         self._users: defaultdict[tuple[str, int], list[tuple[str, int, ENode]]] = defaultdict(list)
         for sort in ("Tx", "Sx"):
             for name, nodes in snapshot.classes[sort].items():
@@ -114,7 +114,7 @@ class Extractor:
     def select(self, outputs: tuple[int, ...], stored: tuple[int, ...]) -> Selection:
         """Greedy choice of every class, with the kernels of `stored` paid once for all."""
         state = self._relaxed.copy()
-        kernels: dict[Hashable, float] = {}
+        kernels: Parts = {}
         fixed: dict[int, Choice] = {}
         views: dict[int, Mapping[int, Choice]] = {}
         for name in stored:
@@ -124,7 +124,7 @@ class Extractor:
                 state.make_free(name)
         for name in outputs:
             kernels.update(fixed[name].parts if name in fixed else state.tensors[name].parts)
-        return Selection(sum(kernels.values()), {**state.tensors, **fixed}, state.scalars, views)
+        return Selection(total_ns(kernels), {**state.tensors, **fixed}, state.scalars, views)
 
     def below(self, node: ENode) -> tuple[tuple[str, int], ...]:
         """Tensor and element classes below a node."""
@@ -177,11 +177,13 @@ class Extractor:
         """The index terms of a Read or Element node."""
         return axes(self.tensor_type(node.args[0])[0]) if node.op == "Element" else self.reader.terms(node.args[1])
 
-    def read_parts(self, node: ENode) -> tuple[Parts, frozenset[Var]]:
+    def read_parts(self, node: ENode) -> tuple[Parts, Variables]:
         """What a load costs, without the kernel that makes the tensor."""
         if node not in self._reads:
             shape, dtype = self.tensor_type(node.args[0])
-            priced = price_read(self.model, node, node.args[0], shape, dtype, self.indices(node))
+            indices = self.indices(node)
+            folded = min((v for v in variables(*indices) if level_of(v) is not None), key=lambda v: v.name, default=None)
+            priced = price_read(self.model, node, node.args[0], shape, dtype, indices, folded)
             self._reads[node] = dict(priced.parts), priced.loops
         return self._reads[node]
 
@@ -202,10 +204,17 @@ def _children(node: ENode) -> tuple[tuple[str, int], ...]:
     return (("Sx", node.args[2]),) if node.op == "Reduce" else ()
 
 
-def _outside(loops: frozenset[Var]) -> frozenset[Var]:
-    """Free loop variables of a reduction from those of its body: the innermost index is bound, the others are one less."""
+def _outside(fold: Priced) -> Priced:
+    """Leaving a reduction: indices of the reduction variables around it are one less."""
+    if not any(level_of(v) is not None for v in fold.loops):
+        return fold
+    parts = {key: (ns, _lowered(loops)) for key, (ns, loops) in fold.parts.items()}
+    return Priced(parts, _lowered(fold.loops))
+
+
+def _lowered(loops: Variables) -> Variables:
     levels = ((v, level_of(v)) for v in loops)
-    return frozenset(v if level is None else reduction(level - 1, v.extent) for v, level in levels if level != 0)
+    return frozenset(v if level is None else reduction(level - 1, v.extent) for v, level in levels)
 
 
 class _State:
@@ -285,13 +294,13 @@ class _State:
         shape, dtype = self.x.shape_of(node), self.x.dtype_of(node.args[1])
         own = self.x.model.store_ns(shape, dtype)
         parts: Parts = {}
-        for key, ns in body.parts.items():
+        for key, part in body.parts.items():
             if isinstance(key, tuple) and key[0] == "kernel":
-                parts[key] = ns
+                parts[key] = part
             else:
-                own += ns
-        parts["kernel", node] = own
-        return Choice(sum(parts.values()), node, parts)
+                own += part[0]
+        parts["kernel", node] = own, NO_LOOPS
+        return Choice(total_ns(parts), node, parts)
 
     def price_read(self, node: ENode) -> Choice | None:
         name = node.args[0]
@@ -301,27 +310,19 @@ class _State:
         parts, loops = self.x.read_parts(node)
         if name not in self.free:
             parts = {**parts, **tensor.parts}
-        return Choice(sum(parts.values()), node, parts, loops)
+        return Choice(total_ns(parts), node, parts, loops)
 
     def price_call(self, node: ENode) -> Choice | None:
         below = [self.scalars.get(child) for _, child in _children(node)]
-        if any(choice is None for choice in below):
-            return None
-        parts: Parts = {}
-        loops: frozenset[Var] = frozenset()
-        for choice in below:
-            assert choice is not None
-            parts.update(choice.parts)
-            loops |= choice.loops
-        if node in parts:
+        priced = [Priced(choice.parts, choice.loops) for choice in below if choice is not None]
+        if len(priced) < len(below) or any(node in operand.parts for operand in priced):
             return None
         if node.op == "Reduce":
-            inside = loops | {reduction(0, node.args[1])}
-            parts[node] = self.x.model.call_ns("add", self.x.dtype_of(node.args[2]), trips(inside))
-            loops = _outside(loops)
+            fold = price_fold(self.x.model, node, priced[0], reduction(0, node.args[1]), self.x.dtype_of(node.args[2]))
+            result = _outside(fold)
         else:
-            parts[node] = self.x.model.call_ns(node.args[0], node.args[1], trips(loops))
-        return Choice(sum(parts.values()), node, parts, loops)
+            result = price_call(self.x.model, node, priced, node.args[0], node.args[1])
+        return Choice(total_ns(result.parts), node, result.parts, result.loops)
 
 
 class _Speller:
