@@ -168,7 +168,10 @@ def price_read(
 ) -> Priced:
     """A load; `key` names it, `tensor` what has to be moved for it."""
     loops = frozenset(variables(*indices))
-    parts: Parts = {("load", key): (model.read_ns(shape, dtype, indices, folded), loops), ("move", tensor): (model.move_ns(shape, dtype), NO_LOOPS)}
+    parts: Parts = {
+        ("load", key): (model.read_ns(shape, dtype, indices, folded), loops),
+        ("move", tensor): (model.move_ns(shape, dtype), NO_LOOPS),
+    }
     for index in indices:
         parts.update(model.index_parts(index))
     return Priced(parts, loops)
@@ -198,7 +201,8 @@ def price_body(model: CostModel, body: Scalar) -> Priced:
         elif isinstance(term, Reduce):
             done[term] = price_fold(model, term, done[term.body], term.variable, term.dtype)
         else:
-            done[term] = price_call(model, term, [done[arg] for arg in operands(term)], term.op if isinstance(term, Call) else "", term.dtype)
+            op = term.op if isinstance(term, Call) else ""
+            done[term] = price_call(model, term, [done[arg] for arg in operands(term)], op, term.dtype)
     return done[body]
 
 
@@ -227,7 +231,7 @@ def kernel_ns(model: CostModel, build: Build) -> float:
 def cost(program: Program, target: Target = DEFAULT_TARGET) -> Cost:
     """Cost of a program as written: every generic and build is a kernel of its own."""
     model = CostModel(target)
-    kernels = []
+    kernels: list[tuple[str, float]] = []
     for tensor in tensors(*program.outputs):
         if isinstance(tensor, Build | Generic):
             build = as_build(tensor) if isinstance(tensor, Generic) else tensor

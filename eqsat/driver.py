@@ -23,7 +23,7 @@ from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.result import IndexResult, Result
 from eqsat.saturate import PHASES, Session, session
-from eqsat.simplifier import simplify_all
+from eqsat.simplifier import Simplifier, simplify_all
 from eqsat.tracing import trace
 from eqsat.views import compose_views
 
@@ -68,7 +68,8 @@ def optimize_program(program: Program, options: Options) -> Result:
 def cheapest_outputs(program: Program, options: Options, report: Report) -> tuple[Tensor, ...]:
     """The outputs of the program as the e-graph's cheapest forms."""
     if "generic-build" in options.tables:
-        program, count = compose_views(program, lambda terms: simplify_all(terms, options, report))
+        with Simplifier(options, report) as simplifier:
+            program, count = compose_views(program, simplifier.simplify)
         report.matches["compose-views"] += count
     with session(options.tables, options.limits, report) as work:
         encoder = TensorEncoder(work.encoder)

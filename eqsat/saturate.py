@@ -62,6 +62,7 @@ class Session:
     encoder: Encoder = field(default_factory=Encoder)
     started: float = field(default_factory=time.perf_counter)
     _seen: set[tuple[object, ...]] = field(default_factory=set)
+    _fired: tuple[tuple[str, ...], ...] = ()
 
     def run(self, phase: Phase) -> Snapshot:
         """Step a phase until nothing changes or a limit is met."""
@@ -72,10 +73,12 @@ class Session:
         while True:
             self.load()
             changed, matches = self.engine.run(schedule)
-            self.report.matches.update({name: n for name, n in matches.items() if n and name in self._row_names})
+            fired = {name: n for name, n in matches.items() if n and name in self._row_names}
+            self.report.matches.update(fired)
+            self._fired = (*self._fired[-1:], tuple(sorted(fired)))
             iterations += 1
             if phase.visits_sums:
-                snapshot = self.snapshot(matches)
+                snapshot = self.snapshot()
                 self._visit(snapshot, enabled)
                 changed = changed or bool(self.encoder.facts)
                 nodes = snapshot.nodes
@@ -85,17 +88,18 @@ class Session:
             if reason is not None:
                 self.encoder.take()
                 if not phase.visits_sums:
-                    snapshot = self.snapshot(matches)
+                    snapshot = self.snapshot()
                 self.report.stopped(reason)
                 self._note(phase, iterations, snapshot)
                 return snapshot
 
-    def snapshot(self, matches: dict[str, int]) -> Snapshot:
+    def snapshot(self) -> Snapshot:
         """The classes as they are; UnsoundRuleError if two different values became equal."""
         snapshot = take_snapshot(self.engine, self.encoder)
         if snapshot.alarm:
-            fired = tuple(sorted(name for name, n in matches.items() if n and name in self._row_names))
-            raise UnsoundRuleError(f"two different values became equal; rules of this step: {', '.join(fired)}", fired)
+            # bounds may need a step to show what the step before made equal
+            fired = tuple(dict.fromkeys(name for step in reversed(self._fired) for name in step))
+            raise UnsoundRuleError(f"two different values became equal; rules of the last two steps: {', '.join(fired)}", fired)
         return snapshot
 
     def _visit(self, snapshot: Snapshot, enabled: frozenset[str]) -> None:
@@ -131,8 +135,10 @@ class Session:
 
 
 @contextmanager
-def session(names: tuple[str, ...], limits: Limits, report: Report, tables: tuple[Table, ...] = TABLES) -> Iterator[Session]:
-    """A session that uses the tables of these names."""
+def session(
+    names: tuple[str, ...], limits: Limits, report: Report, tables: tuple[Table, ...] = TABLES, encoder: Encoder | None = None
+) -> Iterator[Session]:
+    """A session that uses the tables of these names; what `encoder` has collected already is loaded at the first step."""
     engine = engine_for(tables)
     with engine.session():
-        yield Session(engine, tuple(table for table in tables if table.name in names), limits, report)
+        yield Session(engine, tuple(table for table in tables if table.name in names), limits, report, encoder or Encoder())

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import ExitStack, suppress
 
-from eqsat.egraph.encode import Linear
+from eqsat.egraph.encode import Encoder, Linear
 from eqsat.egraph.forms import cheapest_forms, index_term
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Const, Index, as_index
 from eqsat.options import Options
 from eqsat.report import Report
-from eqsat.saturate import PHASES, session
+from eqsat.saturate import PHASES, Session, session
 
 
 def simplify(expression: Index | int, options: Options | None = None) -> Index:
@@ -24,26 +25,50 @@ def simplify_many(expressions: Iterable[Index | int], options: Options | None = 
 
 
 def simplify_all(terms: list[Index], options: Options, report: Report) -> list[Index]:
-    """simplify_many, with the report; a term that the e-graph cannot hold comes back as it is.
+    """simplify_many, with the report; a term that the e-graph cannot hold comes back as it is."""
+    with Simplifier(options, report) as simplifier:
+        return simplifier.simplify(terms)
+
+
+class Simplifier:
+    """Simplifies lists of terms, one after the other, in one transaction on the e-graph, which begins when it is needed.
 
     A sum of variables is its own n-ary normal form: only terms with other operations enter saturation.
     """
-    with session(options.tables, options.limits, report) as work:
+
+    def __init__(self, options: Options, report: Report) -> None:
+        self.options, self.report = options, report
+        self._encoder = Encoder()
+        self._open = ExitStack()
+        self._session: Session | None = None
+
+    def __enter__(self) -> Simplifier:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._open.close()
+
+    def simplify(self, terms: list[Index]) -> list[Index]:
+        """The simplified terms in order."""
+        encoder = self._encoder
         forms: dict[Index, Linear] = {}
         for term in dict.fromkeys(terms):
-            try:
-                forms[term] = work.encoder.linear(term)
-            except UnsupportedError:
-                continue
-        open_terms = [term for term, form in forms.items() if not work.encoder.is_plain(form)]
-        spelled = {term: work.encoder.spell(form) for term, form in forms.items() if work.encoder.is_plain(form)}
-        if open_terms:
-            roots = {term: work.encoder.sum(forms[term]) for term in open_terms}
-            snapshot = work.run(PHASES["index"])
+            with suppress(UnsupportedError):
+                forms[term] = encoder.linear(term)
+        spelled = {term: encoder.spell(form) for term, form in forms.items() if encoder.is_plain(form)}
+        roots = {term: encoder.sum(form) for term, form in forms.items() if term not in spelled}
+        if roots:
+            snapshot = self._work().run(PHASES["index"])
             chosen = cheapest_forms(snapshot)
             memo: dict[int, Index] = {}
             spelled.update((term, index_term(chosen, snapshot.name(root), memo)) for term, root in roots.items())
-    return [_as_kind(spelled[term], term) if term in spelled else term for term in terms]
+        return [_as_kind(spelled[term], term) if term in spelled else term for term in terms]
+
+    def _work(self) -> Session:
+        if self._session is None:
+            opened = session(self.options.tables, self.options.limits, self.report, encoder=self._encoder)
+            self._session = self._open.enter_context(opened)
+        return self._session
 
 
 def _as_kind(result: Index, original: Index) -> Index:

@@ -57,9 +57,8 @@ def assert_equivalent(candidate: Any, reference: Any, *specs: Any, rtol: float |
     program = first[0]
     arrays = random_arrays(program, seed)
     for k, (found, expected) in enumerate(zip(first[1](arrays), second[1](arrays), strict=True)):
-        assert found.shape == expected.shape and found.dtype == expected.dtype, (
-            f"output {k}: found {found.dtype}{found.shape}, expected {expected.dtype}{expected.shape}"
-        )
+        kinds = [f"{array.dtype}{list(array.shape)}" for array in (found, expected)]
+        assert kinds[0] == kinds[1], f"output {k}: found {kinds[0]}, expected {kinds[1]}"
         assert_close(found, expected, rtol, f"output {k}")
 
 

@@ -6,6 +6,7 @@ import functools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 from eqsat.ir.errors import UsageError
 
@@ -40,7 +41,7 @@ def run_split(run: Callable[[int, int], None], extent: int) -> None:
         return
     ends = [extent * (k + 1) // pieces for k in range(pieces)]
     pool = _pool(os.getpid(), pieces - 1)
-    waiting = [pool.submit(run, begin, end) for begin, end in zip(ends, ends[1:], strict=False)]
+    waiting = [pool.submit(run, begin, end) for begin, end in pairwise(ends)]
     run(0, ends[0])
     for future in waiting:
         future.result()

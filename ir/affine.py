@@ -15,11 +15,11 @@ def coefficient(term: Index, variable: Var) -> int | None:
 
 def is_affine(term: Index) -> bool:
     """Whether a term is made of additions and of products with constants only."""
-    for sub in walk(term):
-        if isinstance(sub, Apply) and sub.op not in ("add", "sub", "neg"):
-            if sub.op != "mul" or not any(isinstance(arg, Const) for arg in sub.args):
-                return False
-    return True
+    return all(
+        sub.op in ("add", "sub", "neg") or (sub.op == "mul" and any(isinstance(arg, Const) for arg in sub.args))
+        for sub in walk(term)
+        if isinstance(sub, Apply)
+    )
 
 
 def _coefficient(term: Index, variable: Var, found: dict[Index, int | None]) -> int | None:

@@ -79,7 +79,7 @@ class Engine:
 
     def freeze(self) -> Mapping[str, Any]:
         """The tables of the e-graph by constructor, relation or function name."""
-        return self._egglog.freeze().functions  # type: ignore[no-any-return]
+        return self._egglog.freeze().functions
 
     def integer(self, value: Any) -> int:
         return self._egglog.value_to_i64(value)

@@ -1,9 +1,10 @@
 """What the e-graph holds: sorts and constructors of egglog, written down once.
 
 Index classes (sort Ix).  Sums and products are n-ary: `Sum c {T k a, ...}` is c + k*a + ..., `Prod {a, ...}` a product of
-atoms, over egglog MultiSets, so commutativity and associativity are in the representation.  Truth values are 0 and 1.  Rules may build the binary
-recipes `Add` and `Scale`; the row `flatten-sum` gives them their n-ary form.  `Raw` nodes are operations of ir.index as they are
-written, in the maps of tensor programs: substitution goes through them, index rules do not see them.  Comparisons are Lt, Eq and Not.
+atoms, over egglog MultiSets, so commutativity and associativity are in the representation.  Truth values are 0 and 1.
+Rules may build the binary recipes `Add` and `Scale`; the row `flatten-sum` gives them their n-ary form.  `Raw` nodes are
+operations of ir.index as they are written, in the maps of tensor programs: substitution goes through them, index rules do
+not see them.  Comparisons are Lt, Eq and Not.
 
 Tensor classes (sort Tx), their elements (Sx), lists of index classes (Ixs), operands of a Generic (Ops).  Function bodies are
 kept as syntax (Sy), apart from the classes of elements: applying a function walks what was written, not all that it equals.
@@ -164,9 +165,19 @@ NARY_LOADERS = """
 (relation load_factor (i64 i64 i64))
 (relation load_Prod (i64))
 (relation load_same (i64 i64))
-(rule ((load_same a b)) ((union (HIx a) (HIx b)) (delete (load_same a b))) :ruleset load :name "load same")
-(rule ((load_term h k a)) ((set (gathered h) (multiset-single (T k (HIx a)) 1)) (delete (load_term h k a))) :ruleset load :name "load term")
-(rule ((load_factor h a n)) ((set (gathered-factors h) (multiset-single (HIx a) n)) (delete (load_factor h a n))) :ruleset load :name "load factor")
-(rule ((load_Sum h c) (= ms (gathered h))) ((union (HIx h) (Sum c ms)) (delete (load_Sum h c)) (delete (gathered h))) :ruleset load-sums :name "load Sum")
-(rule ((load_Prod h) (= ms (gathered-factors h))) ((union (HIx h) (Prod ms)) (delete (load_Prod h)) (delete (gathered-factors h))) :ruleset load-sums :name "load Prod")
+(rule ((load_same a b))
+      ((union (HIx a) (HIx b)) (delete (load_same a b)))
+      :ruleset load :name "load same")
+(rule ((load_term h k a))
+      ((set (gathered h) (multiset-single (T k (HIx a)) 1)) (delete (load_term h k a)))
+      :ruleset load :name "load term")
+(rule ((load_factor h a n))
+      ((set (gathered-factors h) (multiset-single (HIx a) n)) (delete (load_factor h a n)))
+      :ruleset load :name "load factor")
+(rule ((load_Sum h c) (= ms (gathered h)))
+      ((union (HIx h) (Sum c ms)) (delete (load_Sum h c)) (delete (gathered h)))
+      :ruleset load-sums :name "load Sum")
+(rule ((load_Prod h) (= ms (gathered-factors h)))
+      ((union (HIx h) (Prod ms)) (delete (load_Prod h)) (delete (gathered-factors h)))
+      :ruleset load-sums :name "load Prod")
 """

@@ -122,7 +122,7 @@ class SumPass:
     def bound(self, name: int, forms: list[Linear]) -> None:
         for form in forms:
             lo, hi = self.encoder.linear_bounds(form)
-            if form.single is None and -LIMIT < lo and hi < LIMIT:
+            if form.single is None and lo > -LIMIT and hi < LIMIT:
                 self.encoder.bounded(name, (lo, hi))
         for node in self.classes[name]:
             if node.op == "Prod" and len(node.args) == 2 and all(arg in self.encoder.bounds for arg in node.args):
