@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
-import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
 
 import eqsat.numpy as enp
+from eqsat.ir.check import check_program
+from eqsat.ir.evaluate import evaluate
+from eqsat.ir.structure import positions
 from eqsat.ir.tensor import Build, Constant, Generic, Input, tensors
 from eqsat.spec import spec
 from eqsat.tracing import trace
+from tests.eqsat.programs import RandomProgram, factorizations, programs
 from tests.eqsat.tracing_cases import assert_same, sample, traced
 
 Step = Callable[[Any], Any]
@@ -136,13 +138,6 @@ def test_names_of_eqsat_numpy_on_plain_arrays_are_numpys() -> None:
     assert (enp.pi, enp.newaxis, enp.float32) == (np.pi, np.newaxis, np.float32)
 
 
-@functools.cache
-def factorizations(size: int) -> tuple[tuple[int, ...], ...]:
-    """Every way to write `size` as an ordered product of factors of two or more."""
-    found = [(n, *rest) for n in range(2, size + 1) if size % n == 0 for rest in factorizations(size // n)]
-    return tuple(found) or ((),)
-
-
 def reshaped(source: tuple[int, ...], target: tuple[int, ...]) -> Generic:
     (tensor,) = trace(lambda x: x.reshape(target), spec(source, "int64")).outputs
     assert isinstance(tensor, Generic)
@@ -256,60 +251,10 @@ def test_a_traced_array_has_numpys_attributes() -> None:
     assert seen == [((2, 3, 4), np.dtype("float64"), 3, 24, 2, (4, 3, 2), "TracedArray(shape=(2, 3, 4), dtype=float64)", False)]
 
 
-def movement(shape: tuple[int, ...]) -> st.SearchStrategy[tuple[Step, str]]:
-    """A movement operation that fits the shape."""
-    rank, size = len(shape), math.prod(shape)
-    options: list[st.SearchStrategy[tuple[Step, str]]] = [
-        st.permutations(range(rank)).map(lambda p: ((lambda x: x.transpose(tuple(p))), f"transpose {p}")),
-        st.sampled_from(factorizations(size) if size > 1 else ((1, 1),)).map(lambda s: ((lambda x: x.reshape(s)), f"reshape {s}")),
-        st.integers(0, rank).map(lambda k: ((lambda x: enp.expand_dims(x, k)), f"expand {k}")),
-    ]
-    if rank:
-        options.append(st.integers(-rank, rank - 1).map(lambda k: ((lambda x: np.flip(x, k)), f"flip {k}")))
-        parts = [st.slices(n) if n > 1 else st.just(slice(None)) for n in shape]
-        options.append(st.tuples(*parts).map(lambda key: ((lambda x: x[key]), f"slice {key}")))
-    return st.one_of(options)
-
-
-def arithmetic(shape: tuple[int, ...]) -> st.SearchStrategy[tuple[Step, str]]:
-    axes = st.sampled_from([None, *range(len(shape))])
-    return st.one_of(
-        st.sampled_from([-1, 2, 0.5, True]).map(lambda c: ((lambda x: x + c), f"+ {c}")),
-        st.sampled_from([-1, 3, 0.5]).map(lambda c: ((lambda x: c * x), f"{c} *")),
-        st.just(((lambda x: np.tanh(x * 0.1)), "tanh")),
-        st.just(((lambda x: enp.where(x > 0, x, 0)), "relu")),
-        st.just(((lambda x: x - x.mean(axis=-1, keepdims=True)) if shape else (lambda x: x - 1), "centre")),
-        st.just(((lambda x: np.maximum(x, x[::-1])) if shape else np.abs, "maximum")),
-        axes.map(lambda k: ((lambda x: x.sum(axis=k)), f"sum {k}")),
-        axes.map(lambda k: ((lambda x: np.max(x, axis=k, keepdims=True)), f"max {k}")),
-        st.just(((lambda x: x @ np.ones((x.shape[-1], 3), np.float32)) if shape else (lambda x: x / 2), "matmul")),
-    )
-
-
-@st.composite
-def programs(draw: st.DrawFn) -> tuple[list[tuple[Step, str]], Any]:
-    """Up to six operations that fit each other, and an array to start from."""
-    shape = draw(st.sampled_from([(4, 6), (2, 3, 4), (12,), (1, 5), ()]))
-    array = sample(shape, draw(st.sampled_from(["float32", "float64", "int32", "int64"])), draw(st.integers(0, 3)))
-    steps: list[tuple[Step, str]] = []
-    value = array
-    for _ in range(draw(st.integers(1, 6))):
-        step = draw(st.one_of(movement(value.shape), arithmetic(value.shape)))
-        value = np.asarray(step[0](value))
-        steps.append(step)
-        if value.size == 0 or value.ndim > 6:
-            break
-    return steps, array
-
-
-def run(steps: Sequence[tuple[Step, str]], x: Any) -> Any:
-    for step, _ in steps:
-        x = step(x)
-    return x
-
-
 @settings(max_examples=150, deadline=None)
 @given(programs())
-def test_random_programs_equal_numpy(program: tuple[list[tuple[Step, str]], Any]) -> None:
-    steps, array = program
-    assert_same(lambda x: run(steps, x), array)
+def test_random_programs_equal_numpy(program: RandomProgram) -> None:
+    traced_program = trace(program, *program.arrays)
+    check_program(traced_program)
+    outputs = evaluate(traced_program, program.arrays)
+    program.check([outputs[k] for k in positions(traced_program.structure)], "as traced")

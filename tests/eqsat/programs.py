@@ -1,0 +1,296 @@
+"""Random programs with NumPy's names, for the tests of whole programs.
+
+A program is a list of steps, each the Python source of one call on the values before it, so that what fails prints as code.
+Steps are drawn beside the arrays that they give: the value of every step decides what may follow.
+
+Float results carry a scale, the largest magnitude that went into them: 1e-5 of it is what float32 may lose.  A value that every order of
+operations computes without rounding is `exact`; only such values decide something (comparisons, floors, integers, divisors).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+import eqsat.numpy as enp
+from eqsat.ir.dtypes import DTYPES, is_float
+from eqsat.testing import assert_close
+from tests.eqsat.tracing_cases import Array, sample
+
+SHAPES = [(4, 6), (2, 3, 4), (12,), (3, 1), (1, 5), (2, 1, 3), (1,), ()]
+LARGEST_SIZE = 48
+LARGEST_RANK = 5
+MOST_STEPS = 6
+# at this size a float32 holds quarters of quarters exactly, and their sums too
+EXACT_LIMIT = 2.0**12
+EXACT_PARTS = 2.0**6
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a step gives: its array, whether it is free of rounding, and the magnitude that rounding is relative to."""
+
+    array: Array
+    exact: bool
+    scale: float
+
+    @property
+    def dtype(self) -> str:
+        name: str = self.array.dtype.name
+        return name
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        shape: tuple[int, ...] = self.array.shape
+        return shape
+
+
+@dataclass(frozen=True)
+class RandomProgram:
+    """Called with arrays, numpy's or traced ones, it gives the values of `outputs`."""
+
+    arrays: tuple[Array, ...]
+    steps: tuple[str, ...]
+    outputs: tuple[int, ...]
+    values: tuple[Value, ...]
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        values = list(arrays)
+        for step in self.steps:
+            values.append(evaluated(step, values))
+        return tuple(values[k] for k in self.outputs)
+
+    def check(self, found: Sequence[Array], what: str) -> None:
+        """Assert that the arrays are NumPy's: dtypes, shapes, and values to 1e-5 (float32) or 1e-12 (float64) of their scale."""
+        for position, (array, k) in enumerate(zip(found, self.outputs, strict=True)):
+            expected = self.values[k]
+            name = f"{what}, output {position} (v{k})"
+            assert (array.dtype, array.shape) == (expected.array.dtype, expected.shape), f"{name}: {array.dtype}{array.shape}"
+            tolerance = 1e-5 if expected.dtype == "float32" else 1e-12
+            assert_close(array, expected.array, tolerance * max(1.0, expected.scale / magnitude(expected.array)), name)
+
+    def __repr__(self) -> str:
+        inputs = [f"v{k} = {a.dtype}{list(a.shape)}" for k, a in enumerate(self.arrays)]
+        steps = [f"v{k} = {step}" for k, step in enumerate(self.steps, start=len(self.arrays))]
+        return "\n".join([*inputs, *steps, f"return {', '.join(f'v{k}' for k in self.outputs)}"])
+
+
+def evaluated(step: str, values: Sequence[Any]) -> Any:
+    """The value of one step."""
+    names = {f"v{k}": value for k, value in enumerate(values)}
+    with np.errstate(all="ignore"):
+        return eval(step, {"enp": enp, "np": np}, names)
+
+
+def magnitude(array: Array) -> float:
+    """The largest finite magnitude; never zero."""
+    finite = np.abs(array[np.isfinite(array)].astype(np.float64)) if is_float(array.dtype.name) else np.abs(array.astype(np.float64))
+    return float(np.max(finite, initial=1e-30))
+
+
+def _is_coarse(array: Array) -> bool:
+    """Whether few bits hold every element, so that sums and products of some of them do not round."""
+    if not is_float(array.dtype.name):
+        return True
+    wide = array.astype(np.float64) * EXACT_PARTS
+    return bool(np.all(np.isfinite(wide)) and np.all(wide == np.round(wide)) and np.all(np.abs(array) < EXACT_LIMIT))
+
+
+def quarters(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
+    """Small signed values without zeros; floats are multiples of a quarter."""
+    array = np.asarray(sample(shape, dtype, seed))
+    return np.asarray(np.round(array * 4) / 4, dtype) if is_float(dtype) else array
+
+
+class Drawing:
+    """A program being drawn."""
+
+    def __init__(self, draw: st.DrawFn) -> None:
+        self.draw = draw
+        self.values: list[Value] = []
+        self.steps: list[str] = []
+
+    def pick(self, options: Sequence[Any]) -> Any:
+        return self.draw(st.sampled_from(options))
+
+    def add(self, array: Array) -> None:
+        self.values.append(Value(array, _is_coarse(array), magnitude(array)))
+
+    def step(self, source: str, *read: int, gain: float = 1.0) -> bool:
+        """Append a step that reads these values, unless its result is too large or too much rounding goes into it."""
+        array = np.asarray(evaluated(source, [value.array for value in self.values]))
+        before = [self.values[k] for k in read]
+        exact = all(value.exact for value in before) and _is_coarse(array)
+        scale = magnitude(array)
+        if is_float(array.dtype.name) and not all(value.exact for value in before):
+            scale = max(scale, gain * math.prod(max(1.0, value.scale) for value in before))
+        if array.ndim > LARGEST_RANK or array.size > LARGEST_SIZE or array.dtype.name not in DTYPES or scale > 1e6 * magnitude(array):
+            return False
+        self.steps.append(source)
+        self.values.append(Value(array, exact, scale))
+        return True
+
+    def choose(self, fits: Callable[[Value], bool] = lambda value: True) -> int | None:
+        """A value that fits, the latest preferred, as chains are what fusion is about."""
+        found = [k for k, value in enumerate(self.values) if fits(value) and value.array.size]
+        return self.pick([found[-1], found[-1], *found]) if found else None
+
+
+def movement(drawing: Drawing) -> bool:
+    """Elements in another order, taken from or repeated."""
+    k = drawing.choose()
+    if k is None:
+        return False
+    shape, rank, x = drawing.values[k].shape, len(drawing.values[k].shape), f"v{k}"
+    axis = drawing.pick(range(-rank, rank)) if rank else 0
+    sources = [
+        f"enp.reshape({x}, {drawing.pick(factorizations(math.prod(shape)))})",
+        f"enp.expand_dims({x}, {drawing.pick(range(rank + 1))})",
+        f"enp.ravel({x})",
+        f"enp.squeeze({x})",
+        f"enp.flip({x})",
+        f"enp.broadcast_to({x}, {(drawing.pick([1, 2, 3]), *(drawing.pick([1, 3]) if n == 1 else n for n in shape))})",
+        f"enp.transpose({x}, {tuple(drawing.draw(st.permutations(range(rank))))})",
+    ]
+    if rank:
+        slices = ", ".join(_slice(drawing, n) for n in shape)
+        sources += [f"enp.flip({x}, {axis})", f"{x}[{slices}]", f"{x}[{slices}]", f"{x}[{drawing.pick(range(-shape[0], shape[0]))}]"]
+    if rank > 1:
+        other = drawing.pick(range(-rank, rank))
+        sources += [
+            f"enp.permute_dims({x}, {tuple(reversed(range(rank)))})",
+            f"enp.matrix_transpose({x})",
+            f"enp.swapaxes({x}, {axis}, {other})",
+            f"enp.moveaxis({x}, {axis}, {other})",
+        ]
+    return drawing.step(drawing.pick(sources), k)
+
+
+def _slice(drawing: Drawing, extent: int) -> str:
+    """Text of a slice of a dimension, hardly ever an empty one."""
+    if extent == 1:
+        return drawing.pick([":", "::-1"])  # type: ignore[no-any-return]
+    lo = drawing.pick(range(extent))
+    step = drawing.pick([1, 1, 2, 3, -1, -2])
+    length = drawing.pick(range(1, extent)) if drawing.pick(range(20)) else 0
+    if step > 0:
+        return f"{lo}:{min(lo + length, extent)}:{step}"
+    return f"{lo}:{lo - length if lo >= length else ''}:{step}"
+
+
+@functools.cache
+def factorizations(size: int) -> tuple[tuple[int, ...], ...]:
+    """Every way to write `size` as an ordered product of factors of two or more; (1, 1) for one."""
+    found = [(n, *rest) for n in range(2, size + 1) if size % n == 0 for rest in (factorizations(size // n) if n < size else ((),))]
+    return tuple(found) or ((1, 1),)
+
+
+def unary(drawing: Drawing) -> bool:
+    """An elementwise operation on one value."""
+    k = drawing.choose()
+    if k is None:
+        return False
+    value, x = drawing.values[k], f"v{k}"
+    sources = [f"enp.abs({x})", f"enp.absolute({x})", f"enp.copy({x})", f"enp.zeros_like({x})", f"enp.ones_like({x})"]
+    sources += [f"enp.full_like({x}, 2)", f"enp.asarray({x})"]
+    sources += [f"enp.astype({x}, {dtype!r})" for dtype in DTYPES if is_float(dtype) or value.exact]
+    if value.dtype == "bool":
+        sources += [f"enp.invert({x})", f"~{x}"]
+    else:
+        sources += [f"-{x}", f"enp.negative({x})", f"enp.positive({x})", f"enp.square({x})", f"{x}**3", f"enp.power({x}, 2)"]
+        sources += [f"enp.tanh({x} * 0.25)", f"enp.exp(enp.minimum({x}, 0.5))", f"enp.log(enp.abs({x}) + 1)"]
+        sources += [f"enp.sqrt({x} * {x} + 1)", f"1 / ({x} * {x} + 2)"]
+        sources += [f"enp.{name}({x})" for name in ("exp", "log", "sqrt", "tanh") if value.exact and magnitude(value.array) < 50]
+        sources += [f"enp.add({x}, 0.5)", f"{x} - 2", f"3 * {x}", f"enp.maximum({x}, 0)"]
+    if value.exact:
+        sources += [f"enp.logical_not({x})", f"{x} > 0"]
+    source = drawing.pick(sources)
+    degree = max((power for part, power in {"**3": 3, "square": 2, "power": 2, f"{x} * {x}": 2}.items() if part in source), default=1)
+    return drawing.step(source, *[k] * degree, gain=2)
+
+
+def binary(drawing: Drawing) -> bool:
+    """An elementwise operation on two values that broadcast."""
+    k = drawing.choose()
+    if k is None:
+        return False
+    first = drawing.values[k]
+    j = drawing.choose(lambda value: _broadcast(value.shape, first.shape))
+    assert j is not None
+    if drawing.pick([False, True]):
+        k, j = j, k
+    a, b, x, y = drawing.values[k], drawing.values[j], f"v{k}", f"v{j}"
+    names = ["add", "multiply", "maximum", "minimum"]
+    bools = [value.dtype == "bool" for value in (a, b)]
+    names += [] if all(bools) else ["subtract"]
+    names += ["bitwise_and", "bitwise_or", "bitwise_xor"] if all(bools) else []
+    if a.exact and b.exact:
+        names += ["less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or"]
+        if not any(bools) and np.all(b.array != 0):
+            names += ["divide", "true_divide", "floor_divide", "remainder", "mod"]
+    sources = [f"enp.{name}({x}, {y})" for name in names]
+    sources += [f"{x} {symbol} {y}" for symbol in ("+", "*", *(() if all(bools) else ("-",)))]
+    if a.exact:
+        sources += [f"enp.where({x}, {y}, 0)", f"enp.where({x} > 0, {y}, {x})"]
+    return drawing.step(drawing.pick(sources), k, j, gain=2)
+
+
+def reduction(drawing: Drawing) -> bool:
+    """A fold over one, several or all axes, now and then kept as dimensions of one."""
+    k = drawing.choose()
+    if k is None:
+        return False
+    rank = len(drawing.values[k].shape)
+    subsets = [tuple(sorted(drawing.draw(st.sets(st.sampled_from(range(rank)))))) if rank else (), None, *range(-rank, rank)]
+    name = drawing.pick(["sum", "sum", "max", "min", "mean", "amax", "amin"])
+    keep = drawing.pick(["", "", ", keepdims=True"])
+    return drawing.step(f"enp.{name}(v{k}, axis={drawing.pick(subsets)}{keep})", k, gain=drawing.values[k].array.size)
+
+
+def product(drawing: Drawing) -> bool:
+    """A matrix product of two values, or of one with an array that the program holds."""
+    k = drawing.choose(lambda value: bool(value.shape) and value.dtype != "bool")
+    if k is None:
+        return False
+    shape, x = drawing.values[k].shape, f"v{k}"
+    j = drawing.choose(lambda value: len(value.shape) > 0 and value.dtype != "bool" and _multiplies(shape, value.shape))
+    if j is not None:
+        return drawing.step(drawing.pick([f"enp.matmul({x}, v{j})", f"{x} @ v{j}"]), k, j, gain=shape[-1])
+    inner, outer = shape[-1], shape[-2] if len(shape) > 1 else shape[-1]
+    constant = f"np.arange({inner * 2}, dtype='float32').reshape({inner}, 2)"
+    squared = [f"enp.matmul({x}, enp.matrix_transpose({x}))"] if len(shape) > 1 else [f"{x} @ {x}"]
+    picked = drawing.pick([f"{x} @ {constant}", f"enp.matmul(np.ones({outer}, 'int32'), {x})", *squared])
+    return drawing.step(picked, k, k, gain=2.0 * inner * inner)
+
+
+def _multiplies(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    return b[-2:][0] == a[-1] and _broadcast(a[:-2], b[:-2])
+
+
+def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    return all(m == n or 1 in (m, n) for m, n in zip(reversed(a), reversed(b), strict=False))
+
+
+KINDS = (movement, movement, unary, binary, reduction, product)
+
+
+@st.composite
+def programs(draw: st.DrawFn, most_steps: int = MOST_STEPS) -> RandomProgram:
+    """One to three inputs, up to `most_steps` operations that fit each other, and one to three of the values as results."""
+    drawing = Drawing(draw)
+    for _ in range(draw(st.integers(1, 3))):
+        shape, dtype = draw(st.sampled_from(SHAPES)), draw(st.sampled_from(DTYPES))
+        drawing.add(quarters(shape, dtype, draw(st.integers(0, 3))))
+    inputs = len(drawing.values)
+    for _ in range(draw(st.integers(2, most_steps))):
+        drawing.pick(KINDS)(drawing)
+    last = len(drawing.values) - 1
+    others = draw(st.lists(st.integers(0, last), max_size=2))
+    arrays = tuple(value.array for value in drawing.values[:inputs])
+    return RandomProgram(arrays, tuple(drawing.steps), tuple(dict.fromkeys([last, *others])), tuple(drawing.values))

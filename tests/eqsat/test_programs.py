@@ -1,0 +1,121 @@
+"""Whole programs, drawn at random: every stage gives what NumPy gives."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat.ir.check import check_program
+from eqsat.ir.dtypes import DTYPES
+from eqsat.ir.evaluate import evaluate
+from eqsat.ir.loops_evaluate import run_kernel
+from eqsat.ir.structure import positions
+from eqsat.ir.tensor import Constant, Program, Tensor
+from tests.eqsat import programs as generator
+from tests.eqsat.programs import RandomProgram, Value, programs
+from tests.eqsat.tracing_cases import Array
+
+# extraction over a shared graph is a heuristic: a tenth of a percent above the cost of the program as written is let pass
+COST_SLACK = 1.001
+PROGRAMS = 500
+STABLE = settings(max_examples=2 * PROGRAMS, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+WILD = settings(max_examples=20_000, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def run_loops(result: eqsat.Result, arrays: Sequence[Array]) -> list[Array]:
+    """The outputs of the optimized program, its loop nests run by their interpreter."""
+    flat: dict[Tensor, Array] = {tensor: array.ravel() for tensor, array in zip(result.program.inputs, arrays, strict=True)}
+    for nest in result.nests:
+        for tensor in nest.tensors[:-1]:
+            if isinstance(tensor, Constant):
+                flat[tensor] = tensor.data.ravel()
+        made = nest.tensors[-1]
+        flat[made] = np.full(made.size, 77).astype(made.dtype)
+        run_kernel(nest.kernel, [flat[tensor] for tensor in nest.tensors])
+    return [(flat[t] if t in flat else constant(t)).reshape(t.shape) for t in result.program.outputs]
+
+
+def constant(tensor: Tensor) -> Array:
+    assert isinstance(tensor, Constant)
+    return tensor.data
+
+
+def traced(program: RandomProgram) -> Program:
+    found = eqsat.trace(program, *program.arrays)
+    check_program(found)
+    return found
+
+
+def returned(program: Program, results: Sequence[Array]) -> list[Array]:
+    """The results as the function returned them: equal tensors are computed once."""
+    return [results[position] for position in positions(program.structure)]
+
+
+def check_stages(program: RandomProgram) -> None:
+    original = traced(program)
+    program.check(returned(original, evaluate(original, program.arrays)), "as traced")
+    result = eqsat.optimize(original)
+    program.check(returned(result.program, evaluate(result.program, program.arrays)), "optimized")
+    program.check(returned(result.program, run_loops(result, program.arrays)), "loop nests")
+    program.check(result(*program.arrays), "compiled")
+
+
+@pytest.mark.slow
+def test_random_programs_equal_numpy_at_every_stage() -> None:
+    passed: set[str] = set()
+
+    @STABLE
+    @given(programs())
+    def check(program: RandomProgram) -> None:
+        if len(passed) < PROGRAMS and str(program) not in passed:
+            check_stages(program)
+            passed.add(str(program))
+
+    check()
+    assert len(passed) == PROGRAMS
+
+
+@pytest.mark.fuzz
+@WILD
+@given(programs(most_steps=12))
+def test_any_longer_program_equals_numpy_at_every_stage(program: RandomProgram) -> None:
+    check_stages(program)
+
+
+def test_the_generator_knows_every_function_of_eqsat_numpy() -> None:
+    text = inspect.getsource(generator)
+    functions = [name for name, value in vars(enp).items() if not name.startswith("_") and inspect.isfunction(value)]
+    assert len(functions) > 50
+    assert [name for name in functions if not re.search(rf"\b{name}\b", text)] == []
+
+
+def test_random_programs_are_of_many_kinds() -> None:
+    seen: list[RandomProgram] = []
+
+    @settings(STABLE, max_examples=200)
+    @given(programs())
+    def draw(program: RandomProgram) -> None:
+        seen.append(program)
+
+    draw()
+    assert {array.dtype.name for program in seen for array in program.arrays} == set(DTYPES)
+    assert {len(program.arrays) for program in seen} == {1, 2, 3}
+    assert {len(program.outputs) for program in seen} == {1, 2, 3}
+    assert sum(len(program.steps) > 3 for program in seen) > 60
+    assert sum(any(value.array.size == 1 for value in program.values) for program in seen) > 20
+
+
+def test_a_wrong_result_of_a_program_is_seen() -> None:
+    value = Value(np.ones(3, np.float32), exact=False, scale=8.0)
+    program = RandomProgram((value.array,), (), (0,), (value,))
+    program.check([value.array + np.float32(7e-5)], "close")
+    for wrong in (value.array + np.float32(9e-5), value.array.astype(np.float64), np.ones((3, 1), np.float32)):
+        with pytest.raises(AssertionError):
+            program.check([wrong], "wrong")
