@@ -17,7 +17,7 @@ from eqsat.ir.affine import is_affine
 from eqsat.ir.check import check_program
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Index
-from eqsat.ir.tensor import Program, Tensor, sources
+from eqsat.ir.tensor import Build, Program, Tensor, as_builds, as_generic, sources, tensors
 from eqsat.kernels import lower_program
 from eqsat.options import Options
 from eqsat.report import Report
@@ -66,19 +66,37 @@ def optimize_program(program: Program, options: Options) -> Result:
 
 
 def cheapest_outputs(program: Program, options: Options, report: Report) -> tuple[Tensor, ...]:
-    """The outputs of the program as the e-graph's cheapest forms."""
-    if "generic-build" in options.tables:
-        with Simplifier(options, report) as simplifier:
-            program, count = compose_views(program, simplifier.simplify)
+    """The outputs of the program as the e-graph's cheapest forms; as they are written where nothing cheaper was found."""
+    written = as_builds(program)
+    if not {"generic-build", "substitution"} <= set(options.tables):
+        return written.outputs
+    with Simplifier(options, report) as simplifier:
+        composed, count = compose_views(program, simplifier.simplify)
         report.matches["compose-views"] += count
     with session(options.tables, options.limits, report) as work:
         encoder = TensorEncoder(work.encoder)
-        roots = encoder.program(program)
+        roots = encoder.program(composed)
         snapshot = work.run(PHASES["fusion"])
         if _state_maps(work, snapshot, encoder, roots, options):
             snapshot = work.run(PHASES["index"])
         extractor, outputs = _extractor(snapshot, encoder, roots, CostModel(options.target), IndexReader(snapshot))
-        return extractor.spell(extractor.best(outputs), outputs)
+        best = extractor.best(outputs)
+        if best is None or best.total > float(cost(program, options.target)):
+            return written.outputs
+        chosen = extractor.spell(best, outputs)
+        _state_generics(work, encoder, roots, chosen)
+        return chosen
+
+
+def _state_generics(work: Session, encoder: TensorEncoder, roots: tuple[int, ...], outputs: tuple[Tensor, ...]) -> None:
+    """Every chosen build that is one generic becomes equal to it (row build-is-generic)."""
+    known = dict(zip(outputs, roots, strict=True))
+    for tensor in tensors(*outputs):
+        generic = as_generic(tensor) if isinstance(tensor, Build) else None
+        if generic is not None:
+            encoder.equate(tensor, generic, known.get(tensor))
+            work.report.matches["build-is-generic"] += 1
+    work.load()
 
 
 def _extractor(
@@ -97,7 +115,8 @@ def _state_maps(work: Session, snapshot: Snapshot, encoder: TensorEncoder, roots
     nothing.  Affine maps have nothing to simplify.  False if there are none."""
     reader = IndexReader(snapshot)
     extractor, outputs = _extractor(snapshot, encoder, roots, CostModel(options.target, free_indices=True), reader)
-    wanted = _indices(extractor, extractor.select(outputs, ()), outputs)
+    selection = extractor.select(outputs, ())
+    wanted = _indices(extractor, selection, outputs) if selection is not None else []
     stated = [name for name in wanted if not reader.is_stated(name) and not is_affine(reader.term(name))]
     for name in stated:
         work.encoder.same(name, work.encoder.index(reader.term(name), axes=True))

@@ -101,18 +101,25 @@ class Extractor:
                     for child in _children(node):
                         self._users[child].append((sort, name, node))
 
-    def best(self, outputs: tuple[int, ...]) -> Selection:
-        """The cheapest program found for these tensor classes: greedy, then tensors tried as stored ones."""
+    def best(self, outputs: tuple[int, ...]) -> Selection | None:
+        """The cheapest program found for these tensor classes: greedy, then tensors tried as stored ones.
+
+        None where saturation ended before every output had a form.
+        """
         best = self.select(outputs, ())
+        if best is None:
+            return None
         for name in self.shared[:MAX_STORED_TRIALS]:
             stored = tuple(t for t in self.shared if t in best.stored or t == name)
             trial = self.select(outputs, stored)
-            if trial.total < best.total:
+            if trial is not None and trial.total < best.total:
                 best = trial
         return best
 
-    def select(self, outputs: tuple[int, ...], stored: tuple[int, ...]) -> Selection:
+    def select(self, outputs: tuple[int, ...], stored: tuple[int, ...]) -> Selection | None:
         """Greedy choice of every class, with the kernels of `stored` paid once for all."""
+        if any(name not in self._relaxed.tensors for name in outputs):
+            return None
         state = self._relaxed.copy()
         kernels: Parts = {}
         fixed: dict[int, Choice] = {}
@@ -345,12 +352,22 @@ class _Speller:
                 self._tensors[name] = Build(self.x.shape_of(node), self.element(node.args[1], view))
         return self._tensors[name]
 
-    def element(self, name: int, scalars: Mapping[int, Choice], depth: int = 0) -> Scalar:
+    def element(self, root: int, scalars: Mapping[int, Choice], depth: int = 0) -> Scalar:
         """An element class under `depth` reductions."""
-        key = (id(scalars), name, depth)
-        if key not in self._elements:
-            self._elements[key] = self._spell(scalars[name].node, scalars, depth)
-        return self._elements[key]
+        view = id(scalars)
+        stack = [(root, depth)]
+        while stack:
+            name, level = stack[-1]
+            node = scalars[name].node
+            inside = level + (node.op == "Reduce")
+            missing = [(child, inside) for sort, child in _children(node) if sort == "Sx" and (view, child, inside) not in self._elements]
+            if missing:
+                stack.extend(missing)
+            else:
+                stack.pop()
+                if (view, name, level) not in self._elements:
+                    self._elements[view, name, level] = self._spell(node, scalars, level)
+        return self._elements[view, root, depth]
 
     def _spell(self, node: ENode, scalars: Mapping[int, Choice], depth: int) -> Scalar:
         if node.op == "Literal":
@@ -360,8 +377,8 @@ class _Speller:
             return Read(tensor, tuple(_named(index, depth) for index in self.x.indices(node)))
         if node.op == "Reduce":
             op, extent, body = node.args
-            return Reduce(op, reduction(depth, extent), self.element(body, scalars, depth + 1))
-        return Call(node.args[0], tuple(self.element(arg, scalars, depth) for arg in node.args[2:]), node.args[1])
+            return Reduce(op, reduction(depth, extent), self._elements[id(scalars), body, depth + 1])
+        return Call(node.args[0], tuple(self._elements[id(scalars), arg, depth] for arg in node.args[2:]), node.args[1])
 
 
 def _named(index: Index, depth: int) -> Index:

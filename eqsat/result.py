@@ -12,7 +12,7 @@ from eqsat.dump import Dump
 from eqsat.index_cost import index_cycles
 from eqsat.ir.index import Index
 from eqsat.ir.loops import Kernel
-from eqsat.ir.tensor import Program
+from eqsat.ir.tensor import Build, Generic, Program, as_generic
 from eqsat.kernels import Nest
 from eqsat.options import Options
 from eqsat.plan import Plan
@@ -39,6 +39,11 @@ class Result:
     report: Report
     options: Options
     dump: Dump
+
+    @property
+    def generics(self) -> tuple[Generic | Build, ...]:
+        """The kernels as generic operations with composed blocks; a build that folds inside its function stays a build."""
+        return tuple(as_generic(nest.build) or nest.build for nest in self.nests)
 
     @property
     def loops(self) -> tuple[Kernel, ...]:

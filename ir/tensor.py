@@ -312,3 +312,36 @@ def instantiate_block(block: Scalar, args: tuple[Scalar, ...]) -> Scalar:
     for term in scalars(block):
         done[term] = args[term.position] if isinstance(term, Arg) else rebuild(term, tuple(done[a] for a in operands(term)))
     return done[block]
+
+
+def as_generic(build: Build) -> Generic | None:
+    """The way back: one Generic whose block is the whole function; None where a fold is not at the root of the function.
+
+    Operands are the distinct reads in order of first use, each with its indexing map.
+    """
+    folds: list[Reduce] = []
+    body = build.body
+    while isinstance(body, Reduce) and (not folds or body.op == folds[0].op):
+        folds.append(body)
+        body = body.body
+    terms = tuple(scalars(body))
+    if any(isinstance(term, Reduce) for term in terms):
+        return None
+    env = {fold.variable: reduction(level, fold.variable.extent) for level, fold in enumerate(folds)}
+    reads = [term for term in terms if isinstance(term, Read)]
+    done: dict[Scalar, Scalar] = {}
+    for term in terms:
+        done[term] = Arg(reads.index(term), term.dtype) if isinstance(term, Read) else rebuild(term, tuple(done[a] for a in operands(term)))
+    iterators: list[tuple[IteratorKind, int]] = [("parallel", n) for n in build.shape]
+    iterators += [("reduction", fold.variable.extent) for fold in folds]
+    maps = tuple(tuple(substitute(index, env) for index in read.indices) for read in reads)
+    return Generic(tuple(iterators), maps, tuple(read.tensor for read in reads), done[body], folds[0].op if folds else None)
+
+
+def as_builds(program: Program) -> Program:
+    """The program with every Generic written as the build that it means."""
+    done: dict[Tensor, Tensor] = {}
+    for tensor in tensors(*program.outputs):
+        build = as_build(tensor) if isinstance(tensor, Generic) else tensor
+        done[tensor] = Build(build.shape, reread(build.body, done)) if isinstance(build, Build) else build
+    return Program(program.inputs, tuple(done[output] for output in program.outputs), program.structure)

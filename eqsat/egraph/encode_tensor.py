@@ -20,6 +20,7 @@ from eqsat.ir.tensor import (
     Shape,
     Tensor,
     axes,
+    operands as scalar_operands,
     tensors,
 )
 
@@ -39,6 +40,15 @@ class TensorEncoder:
         for tensor in tensors(*program.outputs):
             self.handles[tensor] = self._tensor(tensor)
         return tuple(self.handles[output] for output in program.outputs)
+
+    def equate(self, tensor: Tensor, generic: Generic, handle: int | None) -> None:
+        """State that a generic is the tensor, whose class has this handle if it is one of the program."""
+        for operand in generic.operands:
+            if operand not in self.handles:
+                self.handles[operand] = self._tensor(operand)
+        self.handles[tensor] = self._generic(generic)
+        if handle is not None:
+            self.encoder.facts["load_same_tensor"].append((handle, self.handles[tensor]))
 
     def _tensor(self, tensor: Tensor) -> int:
         if isinstance(tensor, Generic):
@@ -84,14 +94,21 @@ class _Body:
         self.tensors, self.shape = tensors, shape
         self._done: dict[tuple[Scalar, tuple[Var, ...]], int] = {}
 
-    def scalar(self, term: Scalar, reductions: tuple[Var, ...] = ()) -> int:
-        """The handle of an element under these reductions."""
-        key = (term, reductions)
-        if key not in self._done:
-            self._done[key] = self._scalar(term, reductions)
-        return self._done[key]
+    def scalar(self, root: Scalar) -> int:
+        """The handle of an element."""
+        stack: list[tuple[Scalar, tuple[Var, ...]]] = [(root, ())]
+        while stack:
+            term, reductions = stack[-1]
+            inside = (*reductions, term.variable) if isinstance(term, Reduce) else reductions
+            missing = [(below, inside) for below in scalar_operands(term) if (below, inside) not in self._done]
+            if missing:
+                stack.extend(missing)
+            else:
+                stack.pop()
+                self._done[term, reductions] = self._scalar(term, reductions, [self._done[b, inside] for b in scalar_operands(term)])
+        return self._done[root, ()]
 
-    def _scalar(self, term: Scalar, reductions: tuple[Var, ...]) -> int:
+    def _scalar(self, term: Scalar, reductions: tuple[Var, ...], below: list[int]) -> int:
         node = self.tensors.encoder.node
         if isinstance(term, Literal):
             return node("QLiteral", literal_text(term), term.dtype)
@@ -101,9 +118,9 @@ class _Body:
                 return node("QElement", handle)
             return node("QRead", handle, self.tensors.index_list(term.indices, reductions))
         if isinstance(term, Call):
-            return node(f"QCall{len(term.args)}", term.op, term.dtype, *(self.scalar(arg, reductions) for arg in term.args))
+            return node(f"QCall{len(term.args)}", term.op, term.dtype, *below)
         if isinstance(term, Reduce):
-            return node("QReduce", term.op, term.variable.extent, self.scalar(term.body, (*reductions, term.variable)))
+            return node("QReduce", term.op, term.variable.extent, *below)
         if isinstance(term, Arg):
             return node("QArg", term.position)
         raise InternalError(f"encode: no e-node for {type(term).__name__}")

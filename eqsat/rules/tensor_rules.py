@@ -108,7 +108,7 @@ ELEMENTS: tuple[Row, ...] = (
         "(union e (Nth ops k s))",
     ),
     TensorRule(
-        "first-operand", "(X[h], rest) 0 = X[h]", "(= e (Nth ops 0 s)) (= ops (Operand x js rest))", "(union e (Read x (CompList js s)))"
+        "first-operand", "(X[h], rest) 0 = X[h]", "(= e (Nth ops 0 s)) (= ops (Operand x js rest))", "(union e (At (QRead x js) s))"
     ),
     TensorRule(
         "next-operand",
