@@ -137,8 +137,11 @@ class SumPass:
                     self.encoder.facts["load_as-pair"].append((name, k, atom, m, other, self.encoder.sum(rest)))
 
     def moduli(self, name: int) -> list[int]:
-        """The constants n for which the class holds a remainder x % n; none for a leaf, which is its own remainder."""
-        if self.forms[name].op in LEAVES:
+        """The constants n for which the class holds a remainder x % n; none for a leaf, which is its own remainder.
+
+        A product that this pass made is not in the e-graph yet, and holds none.
+        """
+        if name not in self.forms or self.forms[name].op in LEAVES:
             return []
         divisors = (self.forms.get(node.args[1]) for node in self.classes.get(name, ()) if node.op == "Mod")
         return list(dict.fromkeys(d.args[0] for d in divisors if d is not None and d.op == "Num"))
@@ -174,7 +177,7 @@ class SumPass:
 
     def split_inner(self, name: int, d: int, form: Linear) -> None:
         for atom, k in form.terms:
-            if self.forms[atom].op == "Mod" and self.first("split-inner", name, form, atom):
+            if atom in self.forms and self.forms[atom].op == "Mod" and self.first("split-inner", name, form, atom):
                 rest = Linear(form.constant, tuple(t for t in form.terms if t[0] != atom))
                 self.encoder.facts["load_as-inner"].append((name, k, atom, self.encoder.sum(rest)))
 
