@@ -27,8 +27,8 @@ def is_power_of_two(value: int) -> bool:
 
 
 def scale_cycles(coefficient: int) -> float:
-    """Multiplying by a constant; a subtraction instead of an addition is free where there is something to add to."""
-    return 0.0 if coefficient == 1 else ADD if coefficient == -1 else MULTIPLY
+    """Multiplying by a constant: twice x is x + x; a subtraction instead of an addition is free where there is something to add to."""
+    return 0.0 if coefficient == 1 else ADD if coefficient in (-1, 2) else MULTIPLY
 
 
 def sum_cycles(constant: int, coefficients: tuple[int, ...]) -> float:

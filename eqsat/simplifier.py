@@ -7,6 +7,7 @@ from contextlib import ExitStack, suppress
 
 from eqsat.egraph.encode import Encoder, Linear
 from eqsat.egraph.forms import cheapest_forms, index_term
+from eqsat.index_cost import index_cycles
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Const, Index, as_index
 from eqsat.options import Options
@@ -62,13 +63,18 @@ class Simplifier:
             chosen = cheapest_forms(snapshot)
             memo: dict[int, Index] = {}
             spelled.update((term, index_term(chosen, snapshot.name(root), memo)) for term, root in roots.items())
-        return [_as_kind(spelled[term], term) if term in spelled else term for term in terms]
+        return [_cheaper(_as_kind(spelled[term], term), term) if term in spelled else term for term in terms]
 
     def _work(self) -> Session:
         if self._session is None:
-            opened = session(self.options.tables, self.options.limits, self.report, encoder=self._encoder)
+            opened = session(self.options.tables, self.options.limits, self.report, encoder=self._encoder, sorts=("Ix",))
             self._session = self._open.enter_context(opened)
         return self._session
+
+
+def _cheaper(result: Index, original: Index) -> Index:
+    """Forms are chosen class by class, so what they share is paid twice; where that costs more, the term stays as it was."""
+    return original if index_cycles(result) > index_cycles(original) else result
 
 
 def _as_kind(result: Index, original: Index) -> Index:

@@ -1,0 +1,237 @@
+"""Index expressions by themselves: what simplifies, that it is equal and never dearer, and what limits do."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+import eqsat
+from eqsat.index_cost import index_cycles
+from eqsat.ir.errors import UsageError
+from eqsat.ir.index import OPS, Apply, Const, Index, variables, walk
+from eqsat.rules import without
+from eqsat.testing import assert_equivalent
+from tests.eqsat.index_terms import VARIABLES, numbers, terms, values
+
+STABLE = settings(max_examples=1000, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+FEWER = settings(STABLE, max_examples=60)
+WILD = settings(max_examples=50_000, deadline=None, suppress_health_check=list(HealthCheck))
+X, Y, Z = VARIABLES
+
+
+def operations(term: Index) -> list[str]:
+    return [sub.op for sub in walk(term) if isinstance(sub, Apply)]
+
+
+def divisions(term: Index) -> list[str]:
+    return [op for op in operations(term) if op in ("floordiv", "mod")]
+
+
+def check(term: Index) -> None:
+    """The simplified term is equal everywhere, of the same kind, no dearer, and its bounds hold all values."""
+    result = eqsat.simplify(term)
+    found, expected = values(result), values(term)
+    assert np.array_equal(found, expected), f"{term}  ->  {result}"
+    assert result.kind == term.kind, f"{term}  ->  {result}"
+    assert index_cycles(result) <= index_cycles(term), f"{term}  ->  {result}"
+    lo, hi = result.bounds
+    assert lo <= expected.min(), f"{result} in {lo}..{hi}"
+    assert hi >= expected.max(), f"{result} in {lo}..{hi}"
+    assert set(variables(result)) <= set(variables(term))
+
+
+# what the references work out --------------------------------------------------------------------------------------
+def test_quotient_and_remainder_give_back_the_number_and_the_report_names_the_identity() -> None:
+    r = eqsat.var("r", 0, 31)
+    result = eqsat.optimize((r // 8) * 8 + r % 8)
+    assert result.expr is r
+    assert result.report.matches["div-mod-identity"] >= 1
+    assert "div-mod-identity" in result.explain()
+    assert (result.original_cost > 0, result.cost == 0) == (True, True)
+    assert result.report.stop_reason is eqsat.StopReason.SATURATED
+
+
+@pytest.mark.parametrize("bounds", [(0, 31), (-40, 7), (-9, -2)])
+def test_quotient_and_remainder_give_back_numbers_of_any_sign(bounds: tuple[int, int]) -> None:
+    r = eqsat.var("r", *bounds)
+    assert eqsat.simplify((r // 8) * 8 + r % 8) is r
+    assert eqsat.simplify(3 * (r % 7) + (r // 7) * 21 + 5 - 3 * r) is eqsat.simplify(Const(5))
+
+
+def test_without_the_identities_the_division_stays() -> None:
+    r = eqsat.var("r", 0, 31)
+    options = eqsat.Options(rules=without("identities"))
+    result = eqsat.optimize((r // 8) * 8 + r % 8, options=options)
+    assert divisions(result.expr) == ["floordiv", "mod"]
+    assert result.report.matches["div-mod-identity"] == 0
+    assert eqsat.simplify(result.expr, options) is result.expr
+
+
+def test_the_worked_example_collapses_to_the_flat_index() -> None:
+    flat = eqsat.var("R0", 0, 31)
+    row, column = flat // 8, flat % 8
+    assert eqsat.simplify(row * 8 + column) is flat
+
+
+def test_the_worked_example_tiled_by_four_collapses_to_the_linear_form() -> None:
+    r1, r2 = eqsat.var("R1", 0, 7), eqsat.var("R2", 0, 3)
+    flat = r1 * 4 + r2
+    row, column, address = eqsat.simplify_many([flat // 8, flat % 8, flat // 8 * 8 + flat % 8])
+    assert str(row) == "R1 // 2"
+    assert divisions(column) == ["mod"]
+    assert_equivalent(column, r1 % 2 * 4 + r2)
+    assert address is flat
+
+
+def test_the_worked_example_tiled_twice_collapses_to_the_linear_form() -> None:
+    r3, r4, r2 = eqsat.var("R3", 0, 3), eqsat.var("R4", 0, 1), eqsat.var("R2", 0, 3)
+    flat = r3 * 8 + r4 * 4 + r2
+    row, column, address = eqsat.simplify_many([flat // 8, flat % 8, flat // 8 * 8 + flat % 8])
+    assert row is r3
+    assert column is r4 * 4 + r2
+    assert address is flat
+    written = (r3 * 2 * 4 + r4 * 4 + r2) // 8 * 8 + (r3 * 2 * 4 + r4 * 4 + r2) % 8
+    assert eqsat.simplify(written) is flat
+
+
+COLLAPSES = {
+    "(a * 4 + b) // 4": "a",
+    "(a * 4 + b) % 4": "b",
+    "(a * 7 + b) % 7": "b",
+    "(a % 35) % 7": "a % 7",
+    "a // 3 // 5": "a // 15",
+    "(a // 7) % 5 + (a // 35) * 5": "a // 7",
+    "(a % 35) // 7": "a // 7 % 5",
+    "(6 * a + 4 * b) // 8": "(a * 3 + b * 2) // 4",
+    "(a + 64) // 64": "a // 64 + 1",
+    "min(b, 9)": "b",
+    "max(a, b - 3)": "a",
+    "where(b < 4, a, 0)": "a",
+    "b % 4": "b",
+    "a * 3 - a - 2 * a": "0",
+    "(a * 2 + 1) % 2": "1",
+    "not not (a < 5)": "a < 5",
+}
+
+
+@pytest.mark.parametrize("text", COLLAPSES)
+def test_what_identities_and_bounds_decide_is_gone(text: str) -> None:
+    bounds = {"a": (0, 1000), "b": (0, 3)}
+    term, expected = eqsat.parse_index(text, bounds), eqsat.parse_index(COLLAPSES[text], bounds)
+    result = eqsat.simplify(term)
+    assert_equivalent(result, expected)
+    assert index_cycles(result) <= index_cycles(expected), str(result)
+
+
+# anything ----------------------------------------------------------------------------------------------------------
+@pytest.mark.slow
+@STABLE
+@given(terms())
+def test_a_simplified_term_is_equal_everywhere_and_never_dearer(term: Index) -> None:
+    check(term)
+
+
+@pytest.mark.fuzz
+@WILD
+@given(terms(depth=5))
+def test_any_larger_simplified_term_is_equal_everywhere_and_never_dearer(term: Index) -> None:
+    check(term)
+
+
+@FEWER
+@given(terms())
+def test_the_text_of_a_result_parses_to_the_same_values(term: Index) -> None:
+    result = eqsat.simplify(term)
+    again = eqsat.parse_index(str(result), {v.name: v.bounds for v in VARIABLES})
+    assert np.array_equal(values(again), values(result))
+
+
+@FEWER
+@given(st.lists(terms(depth=2), min_size=2, max_size=5))
+def test_many_terms_simplify_as_one_by_one(drawn: list[Index]) -> None:
+    for term, together in zip(drawn, eqsat.simplify_many(drawn), strict=True):
+        assert np.array_equal(values(together), values(term))
+        assert index_cycles(together) <= index_cycles(term)
+
+
+@FEWER
+@given(numbers(depth=3))
+def test_few_nodes_give_an_answer_that_is_no_dearer(term: Index) -> None:
+    result = eqsat.optimize(term, options=eqsat.Options(limits=eqsat.Limits(nodes=5, iterations=3)))
+    assert np.array_equal(values(result.expr), values(term))
+    assert index_cycles(result.expr) <= index_cycles(term)
+
+
+def test_every_operation_is_drawn() -> None:
+    drawn: set[str] = set()
+
+    @settings(STABLE, max_examples=300)
+    @given(terms())
+    def draw(term: Index) -> None:
+        drawn.update(operations(term))
+
+    draw()
+    assert drawn == set(OPS)
+
+
+# several at once, limits, bad input --------------------------------------------------------------------------------
+def test_results_stand_in_the_order_of_their_terms_and_repeat_with_them() -> None:
+    term = X // 2 * 2 + X % 2
+    assert [str(found) for found in eqsat.simplify_many([term, Y * 1, term, 3, X - X])] == ["x", "y", "x", "3", "0"]
+    assert eqsat.simplify_many([]) == []
+    assert str(eqsat.simplify(7)) == "7"
+
+
+def test_a_term_beyond_62_bits_comes_back_and_spoils_no_other() -> None:
+    huge = eqsat.var("huge", 0, 2**70)
+    term = (huge // 8) * 8 + huge % 8
+    factor = (X + 2**80) % 8
+    results = eqsat.simplify_many([X // 4 * 4 + X % 4, term, factor, Y % 8])
+    assert results[0] is X
+    assert results[1] is term
+    assert results[2] is factor
+    assert results[3] is Y
+
+
+def mixed_sum(count: int) -> Index:
+    """A sum of quotients and remainders that needs many nodes."""
+    rng = random.Random(1)
+    names = [eqsat.var(f"v{k}", 0, rng.randint(5, 900)) for k in range(6)]
+    flat: Index = Const(0)
+    for _ in range(count):
+        a, b = rng.choice(names), rng.choice(names)
+        flat = flat + (a * rng.randint(1, 40) + b) // rng.randint(2, 60) * rng.randint(1, 9) + (b + rng.randint(0, 9)) % rng.randint(2, 30)
+    return flat
+
+
+def test_a_limit_of_nodes_is_an_answer_with_its_reason() -> None:
+    term = mixed_sum(8)
+    result = eqsat.optimize(term, options=eqsat.Options(limits=eqsat.Limits(nodes=40)))
+    assert result.report.stop_reason is eqsat.StopReason.NODE_LIMIT
+    assert result.cost <= result.original_cost
+    assert_equivalent(result, term)
+
+
+def test_a_limit_of_iterations_is_an_answer_with_its_reason() -> None:
+    result = eqsat.optimize((X // 2 // 3 // 5) * 30 + X % 30, options=eqsat.Options(limits=eqsat.Limits(iterations=1)))
+    assert result.report.stop_reason is eqsat.StopReason.ITERATION_LIMIT
+    assert result.report.iterations == 1
+    assert result.cost <= result.original_cost
+
+
+def test_more_budget_is_no_worse() -> None:
+    term = mixed_sum(4)
+    costs = [
+        float(eqsat.optimize(term, options=eqsat.Options(limits=eqsat.Limits(nodes=nodes, iterations=12))).cost)
+        for nodes in (20, 400, 4000)
+    ]
+    assert costs == sorted(costs, reverse=True)
+
+
+@pytest.mark.parametrize("value", ["x", 1.5, None, [1]])
+def test_what_is_no_index_expression_is_refused(value: object) -> None:
+    with pytest.raises(UsageError, match="expected an integer or an index expression"):
+        eqsat.simplify(value)  # type: ignore[arg-type]
