@@ -131,7 +131,7 @@ def bitor(a: Interval, b: Interval) -> Interval:
     lo, hi = bitand((~a[1], ~a[0]), (~b[1], ~b[0]))
     hull = ~hi, ~lo
     if a[0] >= 0 and b[0] >= 0:
-        return max(a[0], b[0]), min(hull[1], _span(a, b)) if hull[1] >= 0 else _span(a, b)
+        return max(a[0], b[0], hull[0]), min(hull[1], _span(a, b))
     return hull
 
 

@@ -27,6 +27,10 @@ SORTS = ("Ix", "Ixs", "Sx", "Tx")
 LOOPS = ("Var", "Axis", "RAxis")
 
 
+class IllFormedError(Exception):
+    """A node that no program can hold: a read out of bounds, or an element that depends on loops that are not around it."""
+
+
 class Model:
     """Values of the classes of a snapshot; `leaves` are the arrays of its Leaf nodes, `variables` have dimensions in any case."""
 
@@ -36,6 +40,7 @@ class Model:
         self.dimension = {loop: position for position, loop in enumerate(sorted(loops))}
         self.values: dict[Class, Any] = {}
         self.checked = 0
+        self.broken: list[str] = []
         self._solve()
 
     def index(self, handle: int) -> Array:
@@ -51,14 +56,15 @@ class Model:
         return self.values["Tx", self.snapshot.name(handle, "Tx")]  # type: ignore[no-any-return]
 
     def violations(self) -> list[str]:
-        """Every node whose value is not that of its class, and every class whose values leave its bounds."""
+        """Every node that is ill-formed or whose value is not that of its class, and every class whose values leave its bounds."""
         found = []
         for sort, name, node in self._nodes():
-            value = self._value(node)
+            value = self._checked_value(node)
             if value is not None:
                 self.checked += 1
                 if not _equal(value, self.values[sort, name]):
                     found.append(f"{sort} {name}: {node} is not {self.snapshot.classes[sort][name]}")
+        found += self.broken
         for name, (lo, hi) in self.snapshot.bounds.items():
             value = self.values.get(("Ix", name))
             if value is not None and not (lo <= value.min() and value.max() <= hi):
@@ -75,15 +81,23 @@ class Model:
         todo = list(self._nodes())
         progress = True
         while progress:
-            later = []
+            before, later = len(self.values), []
             for sort, name, node in todo:
                 if (sort, name) not in self.values:
-                    value = self._value(node)
+                    value = self._checked_value(node)
                     if value is None:
                         later.append((sort, name, node))
                     else:
                         self.values[sort, name] = value
-            progress, todo = len(later) < len(todo), later
+            progress, todo = len(self.values) > before, later
+        self.broken.clear()
+
+    def _checked_value(self, node: ENode) -> Any:
+        try:
+            return self._value(node)
+        except IllFormedError as error:
+            self.broken.append(f"{node}: {error}")
+            return None
 
     def _value(self, node: ENode) -> Any:
         """The value of a node from those of its operands, None if one has none."""
@@ -153,8 +167,8 @@ class Model:
     def _read(self, tensor: Array, indices: tuple[Array, ...]) -> Array:
         assert len(indices) == tensor.ndim
         for index, extent in zip(indices, tensor.shape, strict=True):
-            assert index.min() >= 0, "a read below its tensor"
-            assert index.max() < extent, "a read beyond its tensor"
+            if index.min() < 0 or index.max() >= extent:
+                raise IllFormedError(f"reads {index.min()}..{index.max()} of {extent}")
         return tensor[indices] if indices else self._constant(tensor[()])
 
     def _spread(self, array: Array, loops: Sequence[tuple[Any, ...]]) -> Array:
@@ -170,6 +184,8 @@ class Model:
         full = [1] * len(self.dimension)
         for position, extent in zip(positions, shape, strict=True):
             full[position] = extent
+        if any(n > 1 for position, n in enumerate(body.shape) if position not in positions):
+            raise IllFormedError("depends on a loop that is not around it")
         ordered = np.broadcast_to(body, full)
         return ordered.reshape([shape[k] for k in np.argsort(positions)]).transpose(np.argsort(np.argsort(positions)))
 
@@ -183,7 +199,8 @@ class Model:
             here = self.dimension[kind, level, n]
             if result.shape[here] > 1:
                 below = self.dimension[kind, level - 1, n]
-                assert result.shape[below] == 1, "two reduction variables of one level"
+                if result.shape[below] > 1:
+                    raise IllFormedError("two reduction variables of one level")
                 result = result.swapaxes(here, below)
         return result
 
