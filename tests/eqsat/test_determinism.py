@@ -1,0 +1,49 @@
+"""The same input gives the same program, cost, counts, loop nests and code, in this process and in every other."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.eqsat.digest import PROGRAMS, TERMS, lines
+
+
+def printed(seed: str) -> str:
+    """What tests/eqsat/digest.py prints in a process with this hash seed."""
+    environment = {**os.environ, "PYTHONHASHSEED": seed}
+    command = [sys.executable, "-m", "tests.eqsat.digest"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def assert_same_text(first: str, second: str) -> None:
+    different = list(difflib.unified_diff(first.splitlines(), second.splitlines(), lineterm="", n=1))
+    assert not different, "\n".join(different[:20])
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return printed("0")
+
+
+def test_the_text_holds_every_stage(text: str) -> None:
+    for function, _ in PROGRAMS:
+        assert f"== {function.__name__}\n" in text
+    assert text.count("define ") >= len(PROGRAMS)
+    assert text.count("kernel kernel_0") == len(PROGRAMS)
+    assert len(text.split("== index terms\n")[1].splitlines()) == 2 * TERMS
+
+
+@pytest.mark.slow
+def test_a_process_with_another_hash_seed_gives_the_same_text(text: str) -> None:
+    assert_same_text(text, printed("4242"))
+
+
+def test_what_ran_before_changes_nothing(text: str) -> None:
+    for _ in range(2):
+        assert_same_text(text, "\n".join(lines()))
