@@ -54,7 +54,8 @@ def optimize_program(program: Program, options: Options) -> Result:
     dump = Dump(options.dump)
     dump.write("program", program)
     report = Report()
-    outputs = cheapest_outputs(program, options, report)
+    before = cost(program, options.target)
+    outputs = cheapest_outputs(program, before, options, report)
     extracted = Program(program.inputs, outputs, program.structure)
     check_program(extracted)
     dump.write("extracted", extracted)
@@ -62,10 +63,10 @@ def optimize_program(program: Program, options: Options) -> Result:
     dump.write("loops", "\n\n".join(str(nest.kernel) for nest in nests))
     model = CostModel(options.target)
     kernels = tuple((nest.kernel.name, kernel_ns(model, nest.build)) for nest in nests)
-    return Result(program, extracted, nests, Cost(kernels), cost(program, options.target), report, options, dump)
+    return Result(program, extracted, nests, Cost(kernels), before, report, options, dump)
 
 
-def cheapest_outputs(program: Program, options: Options, report: Report) -> tuple[Tensor, ...]:
+def cheapest_outputs(program: Program, before: Cost, options: Options, report: Report) -> tuple[Tensor, ...]:
     """The outputs of the program as the e-graph's cheapest forms; as they are written where nothing cheaper was found."""
     written = as_builds(program)
     if not {"generic-build", "substitution"} <= set(options.tables):
@@ -81,7 +82,7 @@ def cheapest_outputs(program: Program, options: Options, report: Report) -> tupl
             snapshot = work.run(PHASES["index"])
         extractor, outputs = _extractor(snapshot, encoder, roots, CostModel(options.target), IndexReader(snapshot))
         best = extractor.best(outputs)
-        if best is None or best.total > float(cost(program, options.target)):
+        if best is None or best.total > before.total:
             return written.outputs
         chosen = extractor.spell(best, outputs)
         _state_generics(work, encoder, roots, chosen)

@@ -51,7 +51,7 @@ class _Parser:
         if isinstance(node, ast.UnaryOp):
             return self.unary(node)
         if isinstance(node, ast.BoolOp):
-            return self.joined("and" if isinstance(node.op, ast.And) else "or", [self.index(value) for value in node.values])
+            return self.joined("and" if isinstance(node.op, ast.And) else "or", [_truth(self.index(value)) for value in node.values])
         if isinstance(node, ast.Compare):
             sides = [self.index(side) for side in (node.left, *node.comparators)]
             pairs = zip(node.ops, sides, sides[1:], strict=False)
@@ -79,7 +79,7 @@ class _Parser:
         if isinstance(node.op, ast.USub):
             return Const(-operand.value) if isinstance(operand, Const) else -operand
         if isinstance(node.op, ast.Not):
-            return apply("not", operand)
+            return apply("not", _truth(operand))
         return ~operand if isinstance(node.op, ast.Invert) else operand
 
     def joined(self, op: str, terms: list[Index]) -> Index:
@@ -107,3 +107,8 @@ class _Parser:
 
     def error(self, node: ast.expr, expected: str) -> ParseError:
         return ParseError(f"parse_index: found {ast.get_source_segment(self.text.strip(), node)!r}, expected {expected}")
+
+
+def _truth(term: Index) -> Index:
+    """Operands of and, or and not are truth values: what an integer stands for there is whether it is not zero."""
+    return term if term.kind == "bool" else apply("bool", term)

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from eqsat.ir.index import Index, substitute
-from eqsat.ir.tensor import Arg, Build, Generic, Program, Tensor, axes, reread, tensors
+from eqsat.ir.index import Apply, Index, substitute, walk
+from eqsat.ir.tensor import Arg, Build, Generic, Program, Tensor, axes, reread, sources, tensors
 
+# a composed map with more divisions than this is simplified before the next movement is put on it
+LARGE_MAP = 16
 Simplify = Callable[[list[Index]], list[Index]]
 
 
@@ -35,11 +37,13 @@ def compose_views(program: Program, simplify: Simplify) -> tuple[Program, int]:
     """The program with every movement of movements replaced by one, and how many there were."""
     views: dict[Tensor, View] = {}
     composed: dict[Tensor, View] = {}
+    ends = _ends(program)
     for level in _levels(program):
         below = {tensor: (view, views[view.base]) for tensor, view in level.items() if view.base in views}
         made = {tensor: _compose(outer, inner) for tensor, (outer, inner) in below.items()}
-        simplified = _simplified(made.values(), simplify)
-        made = {tensor: View(view.base, tuple(simplified[index] for index in view.indices)) for tensor, view in made.items()}
+        large = {tensor: view for tensor, view in made.items() if tensor in ends or _size(view) > LARGE_MAP}
+        simplified = _simplified(large.values(), simplify)
+        made.update((tensor, View(view.base, tuple(simplified[index] for index in view.indices))) for tensor, view in large.items())
         composed.update(made)
         views.update({**level, **made})
     return _rewritten(program, composed), len(composed)
@@ -57,6 +61,20 @@ def _levels(program: Program) -> Iterable[dict[Tensor, View]]:
                 levels.append({})
             levels[depth[tensor]][tensor] = view
     return levels
+
+
+def _ends(program: Program) -> frozenset[Tensor]:
+    """Tensors that something else than a movement reads, or that are outputs."""
+    found = set(program.outputs)
+    for tensor in tensors(*program.outputs):
+        if movement(tensor) is None:
+            found.update(sources(tensor))
+    return frozenset(found)
+
+
+def _size(view: View) -> int:
+    """How many divisions a map contains."""
+    return sum(isinstance(term, Apply) and term.op in ("floordiv", "mod") for term in walk(*view.indices))
 
 
 def _compose(outer: View, inner: View) -> View:

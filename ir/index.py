@@ -171,12 +171,14 @@ class Apply(Index):
     args: tuple[Index, ...]
     bounds: Interval = field(init=False)
     kind: Kind = field(init=False)
+    free: tuple[Var, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         row = OPS[self.op]
         kind = row.kind if row.kind != "same" else self.args[-1].kind
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "bounds", row.bounds(*(arg.bounds for arg in self.args)))
+        object.__setattr__(self, "free", variables(*self.args))
 
     def __bool__(self) -> bool:
         if self.op in ("eq", "ne"):
@@ -327,7 +329,13 @@ def walk(*roots: Index) -> Iterator[Index]:
 
 def variables(*roots: Index) -> tuple[Var, ...]:
     """The variables that occur, in order of first occurrence."""
-    return tuple(term for term in walk(*roots) if isinstance(term, Var))
+    found: dict[Var, None] = {}
+    for root in roots:
+        if isinstance(root, Apply):
+            found.update(dict.fromkeys(root.free))
+        elif isinstance(root, Var):
+            found[root] = None
+    return tuple(found)
 
 
 def substitute(term: Index, env: Mapping[Var, Index]) -> Index:

@@ -1,7 +1,8 @@
 """The process's one egglog e-graph: the only module that imports egglog.
 
-Work on it is a transaction: `with engine.session():` pushes before and pops after, so that what one call adds is gone
-before the next.  Calls from several threads take turns.
+Work on it is a transaction: what is added in `with engine.session():` is gone before the next.  Emptying the tables takes a
+twentieth of egglog's push and pop, which copy all tables and rules; they are used after errors, and now and then to give
+memory back.  Calls from several threads take turns.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from eqsat.egraph.schema import CLASS_SORTS
 from eqsat.ir.errors import InternalError
 
 Row = tuple[int | str, ...]
+SESSIONS_PER_POP = 256
 
 
 def _memory_folder() -> str | None:
@@ -37,6 +39,8 @@ class Engine:
         self._error: type[Exception] = egglog.bindings.EggSmolError
         self._handles = frozenset(f"H{sort}" for sort in CLASS_SORTS)
         self.run_text(program)
+        self.run_text("(push)")
+        self._sessions = 0
 
     def run_text(self, text: str) -> list[Any]:
         """Run egglog text; what egglog refuses is a bug of ours."""
@@ -49,11 +53,19 @@ class Engine:
     def session(self) -> Iterator[None]:
         """Everything added inside is removed at the end."""
         with self._lock:
-            self.run_text("(push)")
             try:
                 yield
-            finally:
-                self.run_text("(pop)")
+            except BaseException:
+                self._restart()
+                raise
+            self._sessions += 1
+            if self._sessions % SESSIONS_PER_POP:
+                self.run_text("(run clear 1)")
+            else:
+                self._restart()
+
+    def _restart(self) -> None:
+        self.run_text("(pop) (push)")
 
     def load(self, facts: Mapping[str, Iterable[Row]]) -> None:
         """Add rows to relations and turn them into nodes, facts and views (rulesets load, load-sums)."""

@@ -102,7 +102,7 @@ VIEWS = {
     "as-multiple": ("Ix", "i64", "Ix", "Ix"),
     "as-common": ("Ix", "i64", "i64", "Ix", "Ix"),
     "as-offset": ("Ix", "Ix", "i64"),
-    "as-inner": ("Ix", "i64", "Ix", "Ix"),
+    "as-inner": ("Ix", "i64", "Ix", "i64", "Ix"),
     "as-pair": ("Ix", "i64", "Ix", "i64", "Ix", "Ix"),
     "function-of": ("Tx", "String", "Ixs", "Sy", "Ops"),
 }
@@ -153,7 +153,21 @@ def declarations() -> str:
         lines += _fact_loader(name, sorts, valued=True)
     for name, sorts in VIEWS.items():
         lines += _fact_loader(name, sorts, valued=False)
-    return "\n".join([*lines, NARY_LOADERS])
+    return "\n".join([*lines, NARY_LOADERS, *_clearing()])
+
+
+def _clearing() -> Iterator[str]:
+    """Rules that empty every table that a session fills (ruleset clear)."""
+    rows = {node.name: len(node.operands) for node in CONSTRUCTORS.values()}
+    rows |= {f"H{sort}": 1 for sort in CLASS_SORTS} | {"T": 2, "Sum": 2, "Prod": 1}
+    yield "(ruleset clear)"
+    for name, arity in rows.items():
+        row = f"({' '.join([name, *(f'a{k}' for k in range(arity))])})"
+        yield f'(rule ((= e {row})) ((delete {row})) :ruleset clear :name "clear {name}")'
+    for name, sorts in (FACTS | VIEWS | {"alarm": ("Ix",)}).items():
+        row = f"({' '.join([name, *(f'a{k}' for k in range(len(sorts)))])})"
+        fact = f"(= v {row})" if name in FACTS else row
+        yield f'(rule ({fact}) ((delete {row})) :ruleset clear :name "clear {name}")'
 
 
 # an n-ary node is loaded member by member: members gather in a multiset, then become the node

@@ -43,14 +43,15 @@ class Snapshot:
         return sum(map(len, self.classes.values()))
 
 
-def take_snapshot(engine: Engine, encoder: Encoder) -> Snapshot:
-    """Read the e-graph; new handles are left as facts in the encoder."""
+def take_snapshot(engine: Engine, encoder: Encoder, sorts: tuple[str, ...] = CLASS_SORTS) -> Snapshot:
+    """Read the classes of these sorts; new handles are left as facts in the encoder."""
     tables = engine.freeze()
     reader = _Reader(engine, encoder, tables)
     snapshot = Snapshot(names={sort: {} for sort in CLASS_SORTS}, alarm=bool(tables["alarm"].rows))
-    for sort in CLASS_SORTS:
-        reader.name_classes(sort, snapshot)
-    for node in CONSTRUCTORS.values():
+    nodes = [node for node in CONSTRUCTORS.values() if node.sort in sorts]
+    for sort in sorts:
+        reader.name_classes(sort, [node.name for node in nodes if node.sort == sort], snapshot)
+    for node in nodes:
         reader.read(node.name, node.operands, node.sort, snapshot)
     reader.read_nary(snapshot)
     lows = {reader.classes["Ix"][row.inputs[0]]: engine.integer(row.output) for row in tables["lo"].rows}
@@ -67,7 +68,7 @@ class _Reader:
         self.classes: dict[str, dict[Any, int]] = {sort: {} for sort in CLASS_SORTS}
         self.unnamed: dict[str, set[int]] = {sort: set() for sort in CLASS_SORTS}
 
-    def name_classes(self, sort: str, snapshot: Snapshot) -> None:
+    def name_classes(self, sort: str, constructors: list[str], snapshot: Snapshot) -> None:
         """Smallest handle of every class; nodes without one get a new handle in a fixed order."""
         known, handles = self.classes[sort], {}
         for row in self.tables[f"H{sort}"].rows:
@@ -75,13 +76,12 @@ class _Reader:
             handles[handle] = value
             known[value] = min(handle, known.get(value, handle))
         snapshot.names[sort] = {handle: known[value] for handle, value in handles.items()}
-        for node in CONSTRUCTORS.values():
-            if node.sort == sort:
-                for row in self.tables[node.name].rows:
-                    if row.output not in known:
-                        handle = known[row.output] = self.encoder.new_handle()
-                        snapshot.names[sort][handle] = handle
-                        self.unnamed[sort].add(handle)
+        for name in constructors:
+            for row in self.tables[name].rows:
+                if row.output not in known:
+                    handle = known[row.output] = self.encoder.new_handle()
+                    snapshot.names[sort][handle] = handle
+                    self.unnamed[sort].add(handle)
 
     def operand(self, sort: str, value: Any) -> Any:
         if sort == "i64":
@@ -90,7 +90,8 @@ class _Reader:
 
     def read(self, name: str, sorts: tuple[str, ...], sort: str, snapshot: Snapshot) -> None:
         known, classes, unnamed = self.classes[sort], snapshot.classes[sort], self.unnamed[sort]
-        for row in self.tables[name].rows:
+        rows = self.tables[name].rows
+        for row in rows:
             args = tuple(self.operand(s, v) for s, v in zip(sorts, row.inputs, strict=True))
             here = known[row.output]
             if here in unnamed:

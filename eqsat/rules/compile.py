@@ -4,7 +4,7 @@ Sums are n-ary in the e-graph, so a sum in a pattern is matched through a view, 
     n*q + r  under // n or % n            as-multiple S n q r
     g*q + r  under // (g*k) or % (g*k)    as-common S d g q r
     x + c                                 as-offset S x c
-    c*x + r                               as-inner S c x r
+    c*(x % m) + r                         as-inner S c x m r
     a*x + b*y  as a whole left side       as-pair S a x b y rest; the rest of the sum is added to the right side
 """
 
@@ -99,8 +99,12 @@ class _Rule:
             self.match_pair(factor, atom, right, at)
             return
         else:
-            self.facts.append(f"(as-inner {at} {k} {x} {y})")
+            assert isinstance(atom, Apply) and atom.op == "mod"
+            atom, modulus = atom.args
+            m = self.fresh("v")
+            self.facts.append(f"(as-inner {at} {k} {x} {m} {y})")
             self.match_literal(factor, k)
+            self.match_literal(modulus, m)
         self.match(atom, x)
         self.match(right, y)
 

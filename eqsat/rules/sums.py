@@ -5,7 +5,7 @@ under all forms that it read.  Views state nothing but a way to write a sum:
     as-multiple S d q r   S = d*q + r, no coefficient of r divisible by d, 0 <= constant of r < d
     as-common S d g q r   S = g*q + r, g divides d, no coefficient of r divisible by g, 0 <= constant of r < g
     as-offset S x c       S = x + c
-    as-inner S k x r      S = k*x + r, x a remainder
+    as-inner S k x m r    S = k*(x % m) + r, for the cheapest form x % m of a term
     as-pair S a x b y r   S = a*x + b*y + r, x a remainder and b = a * (its divisor)
 """
 
@@ -177,9 +177,11 @@ class SumPass:
 
     def split_inner(self, name: int, d: int, form: Linear) -> None:
         for atom, k in form.terms:
-            if atom in self.forms and self.forms[atom].op == "Mod" and self.first("split-inner", name, form, atom):
+            node = self.forms[atom]
+            modulus = self.forms[node.args[1]] if node.op == "Mod" else None
+            if modulus is not None and modulus.op == "Num" and modulus.args[0] % d == 0 and self.first("split-inner", name, form, node):
                 rest = Linear(form.constant, tuple(t for t in form.terms if t[0] != atom))
-                self.encoder.facts["load_as-inner"].append((name, k, atom, self.encoder.sum(rest)))
+                self.encoder.facts["load_as-inner"].append((name, k, node.args[0], modulus.args[0], self.encoder.sum(rest)))
 
     def residue(self, form: Linear, d: int) -> int:
         """The largest value of (sum of terms) % d: a multiple of gcd(d, coefficients), or within one bucket its end."""
