@@ -53,17 +53,23 @@ class _Engines(threading.local):
     """The engines of this thread: egglog's e-graphs cannot leave the thread that made them."""
 
     def __init__(self) -> None:
-        self.made: dict[tuple[Table, ...], Engine] = {}
+        self.made: dict[tuple[tuple[Table, ...], tuple[str, ...]], Engine] = {}
 
 
 _ENGINES = _Engines()
 
 
-def engine_for(tables: tuple[Table, ...] = TABLES) -> Engine:
-    """The engine whose program holds these tables; one for the thread and the built-in tables, made in about 0.3 seconds."""
-    engine = _ENGINES.made.get(tables)
+def engine_for(tables: tuple[Table, ...] = TABLES, sorts: tuple[str, ...] = CLASS_SORTS) -> Engine:
+    """The engine whose program holds these tables for classes of these sorts.
+
+    For the built-in tables a thread has one for index terms alone and one for tensor programs with their index terms, since
+    every table of egglog costs time at every step.
+    """
+    if "Tx" not in sorts:
+        tables = tuple(table for table in tables if table.phase == "index")
+    engine = _ENGINES.made.get((tables, sorts))
     if engine is None:
-        engine = _ENGINES.made[tables] = Engine(egglog_program(tables))
+        engine = _ENGINES.made[tables, sorts] = Engine(egglog_program(tables, sorts), sorts)
     return engine
 
 
@@ -164,6 +170,6 @@ def session(
 
     Snapshots read classes of `sorts`.
     """
-    engine = engine_for(tables)
+    engine = engine_for(tables, sorts)
     with engine.session():
         yield Session(engine, tuple(table for table in tables if table.name in names), limits, report, encoder or Encoder(), sorts)

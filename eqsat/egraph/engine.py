@@ -28,16 +28,16 @@ def _memory_folder() -> str | None:
 
 
 class Engine:
-    """An egglog e-graph with a fixed program (schema and rules)."""
+    """An egglog e-graph with a fixed program: schema and rules for classes of some sorts."""
 
-    def __init__(self, program: str) -> None:
+    def __init__(self, program: str, sorts: tuple[str, ...] = CLASS_SORTS) -> None:
         import egglog.bindings
 
         self._lock = threading.RLock()
         self._folder = tempfile.TemporaryDirectory(prefix="eqsat-", dir=_memory_folder())
         self._egglog = egglog.bindings.EGraph(fact_directory=self._folder.name)
         self._error: type[Exception] = egglog.bindings.EggSmolError
-        self._handles = frozenset(f"H{sort}" for sort in CLASS_SORTS)
+        self._handles = frozenset(f"H{sort}" for sort in sorts)
         self.run_text(program)
         self.run_text("(push)")
         self._sessions = 0

@@ -18,7 +18,7 @@ name classes (constructor H).  Views are facts about n-ary nodes that Python fin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from eqsat.ir.index import OPS
@@ -137,35 +137,49 @@ def _fact_loader(name: str, sorts: tuple[str, ...], valued: bool) -> Iterator[st
     yield f'(rule ({fact}) ({action} (delete {fact})) :ruleset load :name "load {name}")'
 
 
-def declarations() -> str:
-    """The egglog text that declares all of this; the rules of the tables follow it."""
-    lines = ["(ruleset load)", "(ruleset load-sums)", *(f"(sort {sort})" for sort in CLASS_SORTS), "(sort Term)"]
-    lines += [f"(constructor H{sort} (i64) {sort} :unextractable)" for sort in CLASS_SORTS]
-    lines += [f"(constructor {n.name} ({' '.join(n.operands)}) {n.sort})" for n in CONSTRUCTORS.values()]
+TENSOR_VIEWS = ("function-of",)
+
+
+def nodes_of(sorts: tuple[str, ...]) -> tuple[Constructor, ...]:
+    """The constructors whose operands and results are all of these sorts."""
+    known = {*sorts, "i64", "String"}
+    return tuple(node for node in CONSTRUCTORS.values() if known.issuperset((node.sort, *node.operands)))
+
+
+def declarations(sorts: tuple[str, ...] = CLASS_SORTS) -> str:
+    """The egglog text that declares all of this for some sorts; the rules of the tables follow it."""
+    nodes = nodes_of(sorts)
+    views = {name: operands for name, operands in VIEWS.items() if "Tx" in sorts or name not in TENSOR_VIEWS}
+    lines = ["(ruleset load)", "(ruleset load-sums)", *(f"(sort {sort})" for sort in sorts), "(sort Term)"]
+    lines += [f"(constructor H{sort} (i64) {sort} :unextractable)" for sort in sorts]
+    lines += [f"(constructor {n.name} ({' '.join(n.operands)}) {n.sort})" for n in nodes]
     lines += ["(relation alarm (Ix))"]
     lines += ["(constructor T (i64 Ix) Term)", "(sort Terms (MultiSet Term))", "(constructor Sum (i64 Terms) Ix)"]
     lines += ["(sort Factors (MultiSet Ix))", "(constructor Prod (Factors) Ix)"]
-    lines += [f"(function {name} ({' '.join(sorts)}) i64 :merge {MERGE[name]})" for name, sorts in FACTS.items()]
-    lines += [f"(relation {name} ({' '.join(sorts)}))" for name, sorts in VIEWS.items()]
-    for node in CONSTRUCTORS.values():
+    lines += [f"(function {name} ({' '.join(keys)}) i64 :merge {MERGE[name]})" for name, keys in FACTS.items()]
+    lines += [f"(relation {name} ({' '.join(operands)}))" for name, operands in views.items()]
+    for node in nodes:
         lines += _loader(node)
-    for name, sorts in FACTS.items():
-        lines += _fact_loader(name, sorts, valued=True)
-    for name, sorts in VIEWS.items():
-        lines += _fact_loader(name, sorts, valued=False)
-    return "\n".join([*lines, NARY_LOADERS, *_clearing()])
+    for name, keys in FACTS.items():
+        lines += _fact_loader(name, keys, valued=True)
+    for name, operands in views.items():
+        lines += _fact_loader(name, operands, valued=False)
+    lines.append(NARY_LOADERS)
+    if "Tx" in sorts:
+        lines.append(SAME_TENSOR_LOADER)
+    return "\n".join([*lines, *_clearing(sorts, views)])
 
 
-def _clearing() -> Iterator[str]:
+def _clearing(sorts: tuple[str, ...], views: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     """Rules that empty every table that a session fills (ruleset clear)."""
-    rows = {node.name: len(node.operands) for node in CONSTRUCTORS.values()}
-    rows |= {f"H{sort}": 1 for sort in CLASS_SORTS} | {"T": 2, "Sum": 2, "Prod": 1}
+    rows = {node.name: len(node.operands) for node in nodes_of(sorts)}
+    rows |= {f"H{sort}": 1 for sort in sorts} | {"T": 2, "Sum": 2, "Prod": 1}
     yield "(ruleset clear)"
     for name, arity in rows.items():
         row = f"({' '.join([name, *(f'a{k}' for k in range(arity))])})"
         yield f'(rule ((= e {row})) ((delete {row})) :ruleset clear :name "clear {name}")'
-    for name, sorts in (FACTS | VIEWS | {"alarm": ("Ix",)}).items():
-        row = f"({' '.join([name, *(f'a{k}' for k in range(len(sorts)))])})"
+    for name, operands in {**FACTS, **views, "alarm": ("Ix",)}.items():
+        row = f"({' '.join([name, *(f'a{k}' for k in range(len(operands)))])})"
         fact = f"(= v {row})" if name in FACTS else row
         yield f'(rule ({fact}) ((delete {row})) :ruleset clear :name "clear {name}")'
 
@@ -182,10 +196,6 @@ NARY_LOADERS = """
 (rule ((load_same a b))
       ((union (HIx a) (HIx b)) (delete (load_same a b)))
       :ruleset load :name "load same")
-(relation load_same_tensor (i64 i64))
-(rule ((load_same_tensor a b))
-      ((union (HTx a) (HTx b)) (delete (load_same_tensor a b)))
-      :ruleset load :name "load same tensor")
 (rule ((load_term h k a))
       ((set (gathered h) (multiset-single (T k (HIx a)) 1)) (delete (load_term h k a)))
       :ruleset load :name "load term")
@@ -198,4 +208,11 @@ NARY_LOADERS = """
 (rule ((load_Prod h) (= ms (gathered-factors h)))
       ((union (HIx h) (Prod ms)) (delete (load_Prod h)) (delete (gathered-factors h)))
       :ruleset load-sums :name "load Prod")
+"""
+
+SAME_TENSOR_LOADER = """
+(relation load_same_tensor (i64 i64))
+(rule ((load_same_tensor a b))
+      ((union (HTx a) (HTx b)) (delete (load_same_tensor a b)))
+      :ruleset load :name "load same tensor")
 """

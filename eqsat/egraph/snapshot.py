@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.engine import Engine
-from eqsat.egraph.schema import CLASS_SORTS, CONSTRUCTORS
+from eqsat.egraph.schema import CLASS_SORTS, nodes_of
 from eqsat.ir.interval import Interval
 
 
@@ -48,7 +48,7 @@ def take_snapshot(engine: Engine, encoder: Encoder, sorts: tuple[str, ...] = CLA
     tables = engine.freeze()
     reader = _Reader(engine, encoder, tables)
     snapshot = Snapshot(names={sort: {} for sort in CLASS_SORTS}, alarm=bool(tables["alarm"].rows))
-    nodes = [node for node in CONSTRUCTORS.values() if node.sort in sorts]
+    nodes = nodes_of(sorts)
     for sort in sorts:
         reader.name_classes(sort, [node.name for node in nodes if node.sort == sort], snapshot)
     for node in nodes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eqsat.egraph.schema import declarations
+from eqsat.egraph.schema import CLASS_SORTS, declarations
 from eqsat.ir.errors import UsageError
 from eqsat.rules.bounds import bounds_program
 from eqsat.rules.compile import compile_pattern, compile_tensor_rule
@@ -32,9 +32,9 @@ def rows(tables: tuple[Table, ...] = TABLES) -> tuple[tuple[Table, Row], ...]:
     return tuple((table, row) for table in tables for row in table.rows)
 
 
-def egglog_program(tables: tuple[Table, ...] = TABLES) -> str:
-    """Schema, analyses and one ruleset a table."""
-    lines = [declarations(), bounds_program()]
+def egglog_program(tables: tuple[Table, ...] = TABLES, sorts: tuple[str, ...] = CLASS_SORTS) -> str:
+    """Schema, analyses and one ruleset a table, for classes of these sorts."""
+    lines = [declarations(sorts), bounds_program()]
     for table in tables:
         lines.append(f"(ruleset {table.name})")
         for row in table.rows:

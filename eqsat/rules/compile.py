@@ -99,7 +99,7 @@ class _Rule:
             self.match_pair(factor, atom, right, at)
             return
         else:
-            assert isinstance(atom, Apply) and atom.op == "mod"
+            assert isinstance(atom, Apply)
             atom, modulus = atom.args
             m = self.fresh("v")
             self.facts.append(f"(as-inner {at} {k} {x} {m} {y})")
