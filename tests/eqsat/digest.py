@@ -76,19 +76,20 @@ def index_terms() -> list[Index]:
     return terms
 
 
-def counts(report: Report) -> str:
+def counts(report: Report, matches: bool) -> str:
     """What a report counts; seconds left out."""
-    matches = sorted((name, count) for name, count in report.matches.items() if count)
-    return f"{report.stop_reason.value} {report.iterations} {report.nodes} {report.classes} {report.phases} {matches}"
+    found = sorted((name, count) for name, count in report.matches.items() if count) if matches else ""
+    return f"{report.stop_reason.value} {report.iterations} {report.nodes} {report.classes} {report.phases} {found}"
 
 
-def lines() -> Iterator[str]:
+def lines(matches: bool = True) -> Iterator[str]:
+    """The text; `matches` False leaves out how often rows matched."""
     for function, specs in PROGRAMS:
         result = eqsat.optimize(function, *specs)
         yield f"== {function.__name__}"
         yield str(result.program)
         yield f"{float(result.cost)!r} {float(result.original_cost)!r}"
-        yield counts(result.report)
+        yield counts(result.report, matches)
         yield from map(str, result.loops)
         yield result.llvm_ir
     yield "== index terms"
@@ -96,7 +97,7 @@ def lines() -> Iterator[str]:
     yield from map(str, eqsat.simplify_many(terms))
     for term in terms:
         found = eqsat.optimize(term)
-        yield f"{found.expr}  {counts(found.report)}"
+        yield f"{found.expr}  {counts(found.report, matches)}"
 
 
 if __name__ == "__main__":

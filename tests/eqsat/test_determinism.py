@@ -44,6 +44,8 @@ def test_a_process_with_another_hash_seed_gives_the_same_text(text: str) -> None
     assert_same_text(text, printed("4242"))
 
 
-def test_what_ran_before_changes_nothing(text: str) -> None:
-    for _ in range(2):
-        assert_same_text(text, "\n".join(lines()))
+def test_what_ran_before_changes_no_result() -> None:
+    """How often rows matched may differ: egglog's numbers for classes grow, and with them the order of its tables."""
+    first, second, third = ("\n".join(lines(matches=False)) for _ in range(3))
+    assert_same_text(first, second)
+    assert_same_text(first, third)
