@@ -136,7 +136,7 @@ FALSE = {
 
 def test_a_false_fact_of_every_kind_is_found() -> None:
     work, model, _ = saturated([X, Y])
-    handle = {"x": work.encoder.index(X), "y": work.encoder.index(Y)}
+    handle: dict[str, int | str] = {"x": work.encoder.index(X), "y": work.encoder.index(Y)}
     work.loaded = [(relation, tuple(handle.get(str(value), value) for value in row)) for relation, row in FALSE.items()]
     assert FALSE.keys() == FACTS.keys()
     assert false_facts(work, model) == work.loaded
