@@ -121,7 +121,7 @@ def test_a_sum_row_is_counted_under_its_name(row: SumRow) -> None:
     assert work.report.matches[row.name] > 0
 
 
-FALSE = {
+FALSE: dict[str, tuple[Any, ...]] = {
     "load_as-multiple": ("x", 2, "y", "y"),
     "load_as-common": ("x", 4, 2, "y", "y"),
     "load_as-offset": ("x", "y", 1),
@@ -136,8 +136,8 @@ FALSE = {
 
 def test_a_false_fact_of_every_kind_is_found() -> None:
     work, model, _ = saturated([X, Y])
-    handle: dict[str, int | str] = {"x": work.encoder.index(X), "y": work.encoder.index(Y)}
-    work.loaded = [(relation, tuple(handle.get(str(value), value) for value in row)) for relation, row in FALSE.items()]
+    handle: dict[Any, Any] = {"x": work.encoder.index(X), "y": work.encoder.index(Y)}
+    work.loaded = [(relation, tuple(handle.get(value, value) for value in row)) for relation, row in FALSE.items()]
     assert FALSE.keys() == FACTS.keys()
     assert false_facts(work, model) == work.loaded
 
