@@ -24,8 +24,8 @@ class Verdict:
     """What the prover found out about a row.
 
     proved          both sides agree, as values and in having one, wherever the guard holds, and it holds somewhere
-    counterexample  a value for every variable, the smallest by the sum of absolute values; None if proved or never tried
-    points          how many points satisfy the guard
+    counterexample  a value for every variable, the smallest by the sum of absolute values; None if there is none
+    points          how many points satisfy the guard and give a side a value
     """
 
     proved: bool
