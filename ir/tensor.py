@@ -72,10 +72,13 @@ class Tensor(Node):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Literal(Scalar):
-    """A constant element; the value is kept as a Python number."""
+    """A constant element; the value is kept as a Python number of the dtype's kind, so that 1 and 1.0 in a float are one text."""
 
     value: bool | int | float
     dtype: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", np.array(self.value, self.dtype).item())
 
     def identity(self) -> tuple[Any, ...]:
         return np.array(self.value, self.dtype).tobytes(), self.dtype

@@ -78,3 +78,10 @@ def test_a_deeply_shared_body_has_a_short_text() -> None:
 )
 def test_the_structure_of_the_result_is_written_as_in_python(structure: Container | int, text: str) -> None:
     assert str(Program((X,), (X,), structure)).splitlines()[-1] == f"  return {text}"
+
+
+def test_a_literal_has_one_text_whichever_number_it_was_made_from() -> None:
+    first, again = Literal(4321, "float32"), Literal(4321.0, "float32")
+    assert first is again
+    assert str(again) == "4321.0f32"
+    assert str(Literal(1, "bool")) == str(Literal(True, "bool"))
