@@ -66,7 +66,7 @@ class Cost:
     total: float = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "total", sum(ns for _, ns in self.kernels))
+        object.__setattr__(self, "total", float(sum(ns for _, ns in self.kernels)))
 
     def __float__(self) -> float:
         return self.total

@@ -19,7 +19,7 @@ from eqsat.costs import NO_LOOPS, CostModel, Part, Parts, Priced, Variables, pri
 from eqsat.egraph.encode_tensor import literal_from
 from eqsat.egraph.forms import RAW, Forms, cheapest_forms, index_term
 from eqsat.egraph.snapshot import ENode, Snapshot
-from eqsat.ir.index import Index, substitute, variables
+from eqsat.ir.index import Const, Index, substitute, variables
 from eqsat.ir.tensor import Build, Call, Read, Reduce, Scalar, Tensor, axes, level_of, reduction
 
 MAX_STORED_TRIALS = 12
@@ -182,8 +182,13 @@ class Extractor:
         return str(node.args[1]) if node.op.startswith("Call") or node.op == "Literal" else None
 
     def indices(self, node: ENode) -> tuple[Index, ...]:
-        """The index terms of a Read or Element node."""
-        return axes(self.tensor_type(node.args[0])[0]) if node.op == "Element" else self.reader.terms(node.args[1])
+        """The index terms of a Read or Element node.
+
+        A loop of one step is its index zero: classes that agree there may be read under other loops, where it does not occur.
+        """
+        terms = axes(self.tensor_type(node.args[0])[0]) if node.op == "Element" else self.reader.terms(node.args[1])
+        single = {v: Const(0) for v in variables(*terms) if v.extent == 1}
+        return tuple(substitute(term, single) for term in terms) if single else terms
 
     def read_parts(self, node: ENode) -> tuple[Parts, Variables]:
         """What a load costs, without the kernel that makes the tensor."""

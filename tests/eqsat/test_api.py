@@ -76,6 +76,7 @@ def test_costs_are_ordered_by_their_nanoseconds() -> None:
     assert small.breakdown() == (("a", 1.0), ("b", 2.0))
     assert len({small, eqsat.Cost((("c", 3.0),))}) == 1
     assert str(eqsat.Cost((("a", 1234.5),))) == "1,234 ns"
+    assert float(eqsat.Cost()) == 0
 
 
 def test_the_cost_of_a_result_is_that_of_its_kernels() -> None:
