@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from eqsat.egraph.engine import Row
-from eqsat.egraph.schema import CONSTRUCTORS
 from eqsat.ir import interval
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, walk
@@ -53,11 +52,13 @@ class Linear:
 
 @dataclass
 class Encoder:
-    """Collects rows for Engine.load; `bounds` are those of every class that it made."""
+    """Collects rows for Engine.load; `bounds` are those of every class that it made, `names` the texts that Name operands number."""
 
     facts: defaultdict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
     bounds: dict[int, Interval] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
     factors: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    _numbers: dict[str, int] = field(default_factory=dict)
     _variables: dict[int, Var] = field(default_factory=dict)
     _made: dict[Key, int] = field(default_factory=dict)
     _linear: dict[Index, Linear] = field(default_factory=dict)
@@ -78,8 +79,15 @@ class Encoder:
         handle = self._made.get(key)
         if handle is None:
             handle = self._made[key] = self.new_handle()
-            self.facts[f"load_{CONSTRUCTORS[name].name}"].append((handle, *operands))
+            self.facts[name].append((handle, *(self.name(v) if isinstance(v, str) else v for v in operands)))
         return handle
+
+    def name(self, text: str) -> int:
+        """The number that stands for a text in the e-graph."""
+        if text not in self._numbers:
+            self._numbers[text] = len(self.names)
+            self.names.append(text)
+        return self._numbers[text]
 
     def number(self, value: int) -> int:
         return self.bounded(self.node("Num", checked(value)), (value, value))
@@ -89,9 +97,9 @@ class Encoder:
         known = self.bounds.get(handle, (-LIMIT, LIMIT))
         lo, hi = max(bounds[0], known[0]), min(bounds[1], known[1])
         if lo > known[0]:
-            self.facts["load_lo"].append((handle, lo))
+            self.facts["lo"].append((handle, lo))
         if hi < known[1]:
-            self.facts["load_hi"].append((handle, hi))
+            self.facts["hi"].append((handle, hi))
         self.bounds[handle] = (lo, hi)
         return handle
 
@@ -112,14 +120,14 @@ class Encoder:
         if handle is None:
             # members gather under the handle, so every form needs one of its own
             handle = self._made[key] = self.new_handle()
-            self.facts["load_term"] += [(handle, checked(k), atom) for atom, k in form.terms]
-            self.facts["load_Sum"].append((handle, checked(form.constant)))
+            self.facts["term"] += [(handle, checked(k), atom) for atom, k in form.terms]
+            self.facts["Sum"].append((handle, checked(form.constant)))
             self.bounded(handle, self.linear_bounds(form))
         return handle
 
     def same(self, a: int, b: int) -> None:
         """State that two index classes are equal."""
-        self.facts["load_same"].append((a, b))
+        self.facts["same"].append((a, b))
 
     def product(self, atoms: tuple[int, ...]) -> int:
         """The handle of a product of atoms; products among them are opened."""
@@ -129,8 +137,8 @@ class Encoder:
         if handle is None:
             handle = self._made[key] = self.new_handle()
             self.factors[handle] = flat
-            self.facts["load_factor"] += [(handle, f, flat.count(f)) for f in dict.fromkeys(flat)]
-            self.facts["load_Prod"].append((handle,))
+            self.facts["factor"] += [(handle, f, flat.count(f)) for f in dict.fromkeys(flat)]
+            self.facts["Prod"].append((handle,))
         return handle
 
     # index terms ---------------------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ class TensorEncoder:
                 self.handles[operand] = self._tensor(operand)
         self.handles[tensor] = self._generic(generic)
         if handle is not None:
-            self.encoder.facts["load_same_tensor"].append((handle, self.handles[tensor]))
+            self.encoder.facts["same tensor"].append((handle, self.handles[tensor]))
 
     def _tensor(self, tensor: Tensor) -> int:
         if isinstance(tensor, Generic):
@@ -56,7 +56,7 @@ class TensorEncoder:
         node = self.encoder.node
         if isinstance(tensor, Build):
             body = _Body(self, tensor.shape).scalar(tensor.body)
-            return node("Generic", self.extents(tensor.shape), NO_FOLD, node("Nil"), body, node("NoOps"))
+            return self._ranked("Generic", self.extents(tensor.shape), NO_FOLD, node("Nil"), body, node("NoOps"))
         self.leaves.append(tensor)
         return node("Leaf", len(self.leaves) - 1)
 
@@ -70,7 +70,14 @@ class TensorEncoder:
                 operands = node("Operand", self.handles[operand], self.index_list(indices, tensor.reductions), operands)
         folded = self.extents(tuple(r.extent for r in tensor.reductions))
         block = _Body(self, ()).scalar(tensor.block)
-        return node("Generic", self.extents(tensor.shape), tensor.combine or NO_FOLD, folded, block, operands)
+        return self._ranked("Generic", self.extents(tensor.shape), tensor.combine or NO_FOLD, folded, block, operands)
+
+    def _ranked(self, name: str, *operands: int | str) -> int:
+        """A tensor node with its place in the order of the program: its function reads tensors of lower rank only."""
+        rank = len(self.handles)
+        handle = self.encoder.node(name, rank, *operands)
+        self.encoder.facts["rank"].append((handle, rank))
+        return handle
 
     def extents(self, shape: tuple[int, ...]) -> int:
         """A list of constants."""

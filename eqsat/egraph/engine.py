@@ -14,10 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from eqsat.egraph.schema import CLASS_SORTS
+from eqsat.egraph.schema import CLASS_SORTS, WIDTH, loadable
 from eqsat.ir.errors import InternalError
 
-Row = tuple[int | str, ...]
+Row = tuple[int, ...]
+_PADDING = (0,) * (WIDTH - 1)
 SESSIONS_PER_POP = 256
 
 
@@ -37,6 +38,7 @@ class Engine:
         self._folder = tempfile.TemporaryDirectory(prefix="eqsat-", dir=_memory_folder())
         self._egglog = egglog.bindings.EGraph(fact_directory=self._folder.name)
         self._error: type[Exception] = egglog.bindings.EggSmolError
+        self._kinds = {name: kind for kind, name in enumerate(loadable(sorts))}
         self._handles = frozenset(f"H{sort}" for sort in sorts)
         self.run_text(program)
         self.run_text("(push)")
@@ -68,16 +70,12 @@ class Engine:
         self.run_text("(pop) (push)")
 
     def load(self, facts: Mapping[str, Iterable[Row]]) -> None:
-        """Add rows to relations and turn them into nodes, facts and views (rulesets load, load-sums)."""
-        inputs = []
-        for relation, rows in facts.items():
-            lines = ["\t".join(map(str, row)) for row in rows]
-            if lines:
-                with open(f"{self._folder.name}/{relation}", "w") as file:
-                    file.write("\n".join(lines) + "\n")
-                inputs.append(f'(input {relation} "{relation}")')
-        if inputs:
-            self.run_text("".join(inputs) + "(run-schedule (run load) (run load-sums))")
+        """Carry out rows of each kind of schema.loadable (rulesets load, load-sums)."""
+        lines = ["\t".join(map(str, (self._kinds[kind], *row, *_PADDING[len(row) :]))) for kind, rows in facts.items() for row in rows]
+        if lines:
+            with open(f"{self._folder.name}/row", "w") as file:
+                file.write("\n".join(lines) + "\n")
+            self.run_text('(input row "row")(run-schedule (run load) (run load-sums))')
 
     def run(self, schedule: str) -> tuple[bool, dict[str, int]]:
         """Run a schedule -> whether anything changed, and how often each named rule matched."""
@@ -95,9 +93,6 @@ class Engine:
 
     def integer(self, value: Any) -> int:
         return self._egglog.value_to_i64(value)
-
-    def text(self, value: Any) -> str:
-        return self._egglog.value_to_string(value)
 
     def members(self, value: Any) -> list[Any]:
         """The members of a multiset, repeated as often as they occur."""

@@ -86,7 +86,7 @@ class _Reader:
     def operand(self, sort: str, value: Any) -> Any:
         if sort == "i64":
             return self.engine.integer(value)
-        return self.engine.text(value) if sort == "String" else self.classes[sort][value]
+        return self.encoder.names[self.engine.integer(value)] if sort == "Name" else self.classes[sort][value]
 
     def read(self, name: str, sorts: tuple[str, ...], sort: str, snapshot: Snapshot) -> None:
         known, classes, unnamed = self.classes[sort], snapshot.classes[sort], self.unnamed[sort]
@@ -96,7 +96,7 @@ class _Reader:
             here = known[row.output]
             if here in unnamed:
                 unnamed.discard(here)
-                self.encoder.facts[f"load_{name}"].append((here, *args))
+                self.encoder.facts[name].append((here, *(self.encoder.name(arg) if isinstance(arg, str) else arg for arg in args)))
             classes.setdefault(here, []).append(ENode(name, args))
             snapshot.nodes += 1
 

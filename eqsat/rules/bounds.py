@@ -32,6 +32,7 @@ BOUNDS = (
     BoundsRow("Floordiv", "xy", "(> ly 0)", (f"(min {' '.join(_LOW_DIV)})",), (f"(max {' '.join(_HIGH_DIV)})",)),
     BoundsRow("Mod", "xy", "(> ly 0)", ("0",), ("(- hy 1)",)),
     BoundsRow("Mod", "xy", "(> ly 0) (>= lx 0)", (), ("hx",)),
+    BoundsRow("Mod", "xy", "(>= lx 0) (< hx ly)", ("lx",), ("hx",)),
     BoundsRow(
         "Mod",
         "xy",

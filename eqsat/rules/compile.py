@@ -10,8 +10,10 @@ Sums are n-ary in the e-graph, so a sum in a pattern is matched through a view, 
 
 from __future__ import annotations
 
+import re
 from itertools import count
 
+from eqsat.egraph.schema import PENDING_NODES
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Apply, Const, Index, Var, variables
 from eqsat.rules.row import Pattern, TensorRule, is_literal
@@ -26,6 +28,7 @@ def floor_mod(a: str, d: str) -> str:
     return f"(% (+ (% {a} {d}) {d}) {d})"
 
 
+PENDING = frozenset(node.name for node in PENDING_NODES)
 _LITERAL_OPS = {"add": "+", "sub": "-", "mul": "*"}
 _COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=", "ne": "!="}
 
@@ -224,5 +227,14 @@ def compile_pattern(row: Pattern, ruleset: str) -> str:
 
 
 def compile_tensor_rule(row: TensorRule, ruleset: str) -> str:
-    """The egglog rule of a TensorRule row."""
-    return f'(rule ({row.body}) ({row.head}) :ruleset {ruleset} :name "{row.name}")'
+    """The egglog rule of a TensorRule row.
+
+    A pending application that a rule carries out (its first fact) is removed: it has done its work, and every row less is one
+    less to match again when classes merge.
+    """
+    pending = _PENDING.match(row.body)
+    done = f" (delete {pending['term']})" if pending and pending["node"] in PENDING else ""
+    return f'(rule ({row.body}) ({row.head}{done}) :ruleset {ruleset} :name "{row.name}")'
+
+
+_PENDING = re.compile(r"\(= e (?P<term>\((?P<node>\w+)[^()]*\))\)")

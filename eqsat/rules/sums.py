@@ -20,6 +20,7 @@ from eqsat.egraph.encode import LIMIT, Encoder, Linear
 from eqsat.egraph.forms import cheapest_forms, linear_of
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.ir import interval
+from eqsat.ir.interval import Interval
 from eqsat.rules.row import SumRow, Table
 
 SUMS = Table(
@@ -123,10 +124,15 @@ class SumPass:
         for form in forms:
             lo, hi = self.encoder.linear_bounds(form)
             if form.single is None and lo > -LIMIT and hi < LIMIT:
-                self.encoder.bounded(name, (lo, hi))
+                self.tighten(name, (lo, hi))
         for node in self.classes[name]:
             if node.op == "Prod" and len(node.args) == 2 and all(arg in self.encoder.bounds for arg in node.args):
-                self.encoder.bounded(name, interval.mul(*(self.encoder.bounds[arg] for arg in node.args)))
+                self.tighten(name, interval.mul(*(self.encoder.bounds[arg] for arg in node.args)))
+
+    def tighten(self, name: int, bounds: Interval) -> None:
+        known = self.encoder.bounds.get(name)
+        self.encoder.bounded(name, bounds)
+        self.counts["bounds-of-sum"] += self.encoder.bounds[name] != known
 
     def pairs(self, name: int, form: Linear) -> None:
         remainders = [(atom, k, n) for atom, k in form.terms for n in self.moduli(atom)]
@@ -134,7 +140,7 @@ class SumPass:
             for other, m in form.terms:
                 if m == k * n and other != atom and self.first("split-pair", name, form, atom, other):
                     rest = Linear(form.constant, tuple(t for t in form.terms if t[0] not in (atom, other)))
-                    self.encoder.facts["load_as-pair"].append((name, k, atom, m, other, self.encoder.sum(rest)))
+                    self.encoder.facts["as-pair"].append((name, k, atom, m, other, self.encoder.sum(rest)))
 
     def moduli(self, name: int) -> list[int]:
         """The constants n for which the class holds a remainder x % n; none for a leaf, which is its own remainder.
@@ -158,7 +164,7 @@ class SumPass:
         quotient = Linear(form.constant // d, tuple((a, k // d) for a, k in form.terms if k % d == 0))
         if (quotient.terms or quotient.constant) and self.first("split-multiple", name, d, form):
             rest = Linear(form.constant % d, tuple((a, k) for a, k in form.terms if k % d))
-            self.encoder.facts["load_as-multiple"].append((name, d, self.encoder.sum(quotient), self.encoder.sum(rest)))
+            self.encoder.facts["as-multiple"].append((name, d, self.encoder.sum(quotient), self.encoder.sum(rest)))
 
     def split_common(self, name: int, d: int, form: Linear) -> None:
         factors = dict.fromkeys((gcd(d, *(k for _, k in form.terms)), *(gcd(d, k) for _, k in form.terms)))
@@ -166,14 +172,14 @@ class SumPass:
             if 1 < g < d and self.first("split-common", name, d, g, form):
                 quotient = Linear(form.constant // g, tuple((a, k // g) for a, k in form.terms if k % g == 0))
                 rest = Linear(form.constant % g, tuple((a, k) for a, k in form.terms if k % g))
-                self.encoder.facts["load_as-common"].append((name, d, g, self.encoder.sum(quotient), self.encoder.sum(rest)))
+                self.encoder.facts["as-common"].append((name, d, g, self.encoder.sum(quotient), self.encoder.sum(rest)))
 
     def split_offset(self, name: int, d: int, form: Linear) -> None:
         if form.constant and self.first("split-offset", name, d, form):
             bare = Linear(0, form.terms)
             handle = self.encoder.sum(bare)
-            self.encoder.facts["load_as-offset"].append((name, handle, form.constant))
-            self.encoder.facts["load_residue"].append((handle, d, self.residue(bare, d)))
+            self.encoder.facts["as-offset"].append((name, handle, form.constant))
+            self.encoder.facts["residue"].append((handle, d, self.residue(bare, d)))
 
     def split_inner(self, name: int, d: int, form: Linear) -> None:
         for atom, k in form.terms:
@@ -181,7 +187,7 @@ class SumPass:
             modulus = self.forms[node.args[1]] if node.op == "Mod" else None
             if modulus is not None and modulus.op == "Num" and modulus.args[0] % d == 0 and self.first("split-inner", name, form, node):
                 rest = Linear(form.constant, tuple(t for t in form.terms if t[0] != atom))
-                self.encoder.facts["load_as-inner"].append((name, k, node.args[0], modulus.args[0], self.encoder.sum(rest)))
+                self.encoder.facts["as-inner"].append((name, k, node.args[0], modulus.args[0], self.encoder.sum(rest)))
 
     def residue(self, form: Linear, d: int) -> int:
         """The largest value of (sum of terms) % d: a multiple of gcd(d, coefficients), or within one bucket its end."""

@@ -19,8 +19,8 @@ GENERIC_BUILD = Table(
         TensorRule(
             "generic-is-build",
             "generic(maps, ins(X..) {block}) = build N (i -> fold block(X[map(i)]..))",
-            "(= t (Generic shape combine extents block ops))",
-            "(union t (Build shape (Fold combine extents block (Own 0 ops)))) (function-of t combine extents block ops)",
+            "(= t (Generic place shape combine extents block ops))",
+            "(union t (Build shape (Fold combine extents block (Own 0 ops)))) (function-of t place combine extents block ops)",
             "equation (3) of the source",
         ),
         SumRow(
@@ -31,9 +31,9 @@ GENERIC_BUILD = Table(
         TensorRule(
             "read-of-build",
             "(build N f)[h(i)] = f(h(i))",
-            "(= e (Read t js)) (function-of t combine extents body ops)",
+            "(= e (Read t js)) (= place (rank t)) (function-of t place combine extents body ops)",
             "(union e (Fold combine extents body (Env js 0 ops)))",
-            "beta reduction; the array in between need not exist",
+            "beta reduction; of equal tensors the first one's function, which reads none of them",
         ),
         TensorRule(
             "element-of-build",

@@ -104,7 +104,7 @@ def test_a_remainder_that_equals_remainders_of_its_own_sums_saturates() -> None:
 
 INSTANCES = {
     "flatten-sum": [(4 * X + Y + 3) // 4 + 1],
-    "bounds-of-sum": [(4 * (X // 4) + Z) // 3],
+    "bounds-of-sum": [(X % 5 + 5 * (X // 5) + Y) // 3],
     "split-multiple": [(8 * X + Y) // 4],
     "split-common": [(4 * X + Z % 2) // 12],
     "split-offset": [(2 * X + 9) // 4],

@@ -247,7 +247,7 @@ def optimized(shape: Shape) -> Result:
 def test_every_form_of_small_programs_equals_the_reference_interpreter(shape: Shape) -> None:
     model, roots, _ = saturated(shape)
     assert not model.violations()
-    assert model.checked > 400
+    assert model.checked > 300  # applications that were carried out are gone
     for (name, tensor), root in zip(programs(shape).items(), roots, strict=True):
         value, expected = model.tensor(root), evaluate_tensor(tensor, inputs(shape))
         assert value.dtype == expected.dtype, name
