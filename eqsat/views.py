@@ -41,11 +41,10 @@ def compose_views(program: Program, simplify: Simplify) -> tuple[Program, int]:
     for level in _levels(program):
         below = {tensor: (view, views[view.base]) for tensor, view in level.items() if view.base in views}
         made = {tensor: _compose(outer, inner) for tensor, (outer, inner) in below.items()}
-        large = {tensor: view for tensor, view in made.items() if tensor in ends or _size(view) > LARGE_MAP}
-        simplified = _simplified(large.values(), simplify)
-        made.update((tensor, View(view.base, tuple(simplified[index] for index in view.indices))) for tensor, view in large.items())
+        made.update(_simplified({tensor: view for tensor, view in made.items() if _size(view) > LARGE_MAP}, simplify))
         composed.update(made)
         views.update({**level, **made})
+    composed.update(_simplified({tensor: view for tensor, view in composed.items() if tensor in ends}, simplify))
     return _rewritten(program, composed), len(composed)
 
 
@@ -82,9 +81,10 @@ def _compose(outer: View, inner: View) -> View:
     return View(inner.base, tuple(substitute(index, env) for index in inner.indices))
 
 
-def _simplified(views: Iterable[View], simplify: Simplify) -> dict[Index, Index]:
-    terms = list(dict.fromkeys(index for view in views for index in view.indices))
-    return dict(zip(terms, simplify(terms), strict=True)) if terms else {}
+def _simplified(views: Mapping[Tensor, View], simplify: Simplify) -> dict[Tensor, View]:
+    terms = list(dict.fromkeys(index for view in views.values() for index in view.indices))
+    known = dict(zip(terms, simplify(terms), strict=True)) if terms else {}
+    return {tensor: View(view.base, tuple(known[index] for index in view.indices)) for tensor, view in views.items()}
 
 
 def _rewritten(program: Program, composed: Mapping[Tensor, View]) -> Program:

@@ -26,15 +26,21 @@ class Interned(type):
             return Interned._table.setdefault(key, node)
 
 
+@functools.cache
+def _parameters(node_class: Any) -> tuple[str, ...]:
+    """The fields that a constructor takes."""
+    return tuple(field.name for field in dataclasses.fields(node_class) if field.init)
+
+
 class Node(metaclass=Interned):
     """A term; its fields never change."""
 
     def identity(self) -> tuple[Any, ...]:
         """What makes two nodes of one class the same node."""
-        return tuple(getattr(self, field.name) for field in dataclasses.fields(self) if field.init)  # type: ignore[arg-type]
+        return tuple(getattr(self, name) for name in _parameters(type(self)))  # type: ignore[arg-type]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, field.name) for field in dataclasses.fields(self) if field.init)  # type: ignore[arg-type]
+        return type(self), tuple(getattr(self, name) for name in _parameters(type(self)))  # type: ignore[arg-type]
 
     def __copy__(self) -> Node:
         return self
