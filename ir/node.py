@@ -37,10 +37,10 @@ class Node(metaclass=Interned):
 
     def identity(self) -> tuple[Any, ...]:
         """What makes two nodes of one class the same node."""
-        return tuple(getattr(self, name) for name in _parameters(type(self)))  # type: ignore[arg-type]
+        return tuple(getattr(self, name) for name in _parameters(type(self)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, name) for name in _parameters(type(self)))  # type: ignore[arg-type]
+        return type(self), tuple(getattr(self, name) for name in _parameters(type(self)))
 
     def __copy__(self) -> Node:
         return self

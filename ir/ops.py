@@ -1,6 +1,6 @@
 """Scalar operations on elements: one row says what an operation means and which dtypes it takes and gives.
 
-The NumPy function is the meaning (the reference interpreter calls it).  Cost weights live in eqsat/cost.py and code in
+The NumPy function is the meaning (the reference interpreter calls it).  Cost weights live in eqsat/costs.py and code in
 codegen/, both under the same name; a test holds the three tables together.
 """
 

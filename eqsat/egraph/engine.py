@@ -1,4 +1,4 @@
-"""The process's one egglog e-graph: the only module that imports egglog.
+"""A thread's egglog e-graphs: the only module that imports egglog.
 
 Work on it is a transaction: what is added in `with engine.session():` is gone before the next.  Emptying the tables takes a
 twentieth of egglog's push and pop, which copy all tables and rules; they are used after errors, and now and then to give
