@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 
 from eqsat.ir.errors import UsageError
 
+# a thread that another process slows down then holds back one piece, not its whole share
+PIECES_PER_THREAD = 4
 _count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -34,14 +36,20 @@ def _pool(process: int, workers: int) -> ThreadPoolExecutor:
 
 
 def run_split(run: Callable[[int, int], None], extent: int) -> None:
-    """run(begin, end) over 0..extent in about equal pieces, one a thread, this thread included."""
-    pieces = min(_count, extent)
-    if pieces <= 1:
+    """run(begin, end) over 0..extent in about equal pieces, which the threads, this one included, claim one after the other."""
+    workers = min(_count, extent)
+    if workers <= 1:
         run(0, extent)
         return
-    ends = [extent * (k + 1) // pieces for k in range(pieces)]
-    pool = _pool(os.getpid(), pieces - 1)
-    waiting = [pool.submit(run, begin, end) for begin, end in pairwise(ends)]
-    run(0, ends[0])
-    for future in waiting:
-        future.result()
+    pieces = min(PIECES_PER_THREAD * workers, extent)
+    claims = itertools.count()
+
+    def work() -> None:
+        while (piece := next(claims)) < pieces:
+            run(extent * piece // pieces, extent * (piece + 1) // pieces)
+
+    pool = _pool(os.getpid(), workers - 1)
+    helpers = [pool.submit(work) for _ in range(workers - 1)]
+    work()
+    for helper in helpers:
+        helper.result()
