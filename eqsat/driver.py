@@ -78,9 +78,11 @@ def cheapest_outputs(program: Program, before: Cost, options: Options, report: R
         encoder = TensorEncoder(work.encoder)
         roots = encoder.program(composed)
         snapshot = work.run(PHASES["fusion"])
-        if _state_maps(work, snapshot, encoder, roots, options):
+        reader = IndexReader(snapshot)
+        if not reader.all_affine and _state_maps(work, snapshot, encoder, roots, reader, options):
             snapshot = work.run(PHASES["index"])
-        extractor, outputs = _extractor(snapshot, encoder, roots, CostModel(options.target), IndexReader(snapshot))
+            reader = IndexReader(snapshot)
+        extractor, outputs = _extractor(snapshot, encoder, roots, CostModel(options.target), reader)
         best = extractor.best(outputs)
         if best is None or best.total > before.total:
             return written.outputs
@@ -111,10 +113,11 @@ def _extractor(
     return Extractor(snapshot, encoder.leaves, tuple(shared), model, reader), outputs
 
 
-def _state_maps(work: Session, snapshot: Snapshot, encoder: TensorEncoder, roots: tuple[int, ...], options: Options) -> bool:
+def _state_maps(
+    work: Session, snapshot: Snapshot, encoder: TensorEncoder, roots: tuple[int, ...], reader: IndexReader, options: Options
+) -> bool:
     """Hand maps to the index algebra (row state-map): those of the program that would be cheapest if all of them simplified to
     nothing.  Affine maps have nothing to simplify.  False if there are none."""
-    reader = IndexReader(snapshot)
     extractor, outputs = _extractor(snapshot, encoder, roots, CostModel(options.target, free_indices=True), reader)
     selection = extractor.select(outputs, ())
     wanted = _indices(extractor, selection, outputs) if selection is not None else []

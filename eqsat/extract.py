@@ -23,6 +23,7 @@ from eqsat.ir.index import Const, Index, substitute, variables
 from eqsat.ir.tensor import Build, Call, Read, Reduce, Scalar, Tensor, axes, level_of, reduction
 
 MAX_STORED_TRIALS = 12
+AFFINE_OPS = ("add", "sub", "neg", "mul")
 
 
 class IndexReader:
@@ -41,6 +42,12 @@ class IndexReader:
     def is_stated(self, name: int) -> bool:
         """Whether the index algebra knows this class: it holds more than terms as they are written."""
         return any(node.op not in (*RAW, "Comp", "Pick", "Up") for node in self.snapshot.classes["Ix"][name])
+
+    @functools.cached_property
+    def all_affine(self) -> bool:
+        """Whether no map, as written, holds an operation that index rules could simplify."""
+        written = (node for nodes in self.snapshot.classes["Ix"].values() for node in nodes if node.op in RAW)
+        return all(node.args[0] in AFFINE_OPS for node in written)
 
     def items(self, name: int) -> tuple[int, ...]:
         """The classes of a list."""

@@ -37,20 +37,20 @@ def cheapest_forms(snapshot: Snapshot, written: bool = False) -> dict[int, ENode
     chosen: dict[int, ENode] = {name: ENode("Num", (value,)) for name, value in known.items()}
     cost: dict[int, float] = dict.fromkeys(known, 0.0)
     todo = [
-        (name, node, own)
+        (name, node, own, index_children(node))
         for name, nodes in snapshot.classes["Ix"].items()
         if name not in known
         for node in nodes
         if (own := node_cycles(node, known.get)) is not None and (written or node.op not in RAW)
     ]
+    unknown = float("inf")
     changed = True
     while changed:
         changed = False
-        for name, node, own in todo:
-            total = own
-            for child in index_children(node):
-                total += cost.get(child, float("inf"))
-            if total < cost.get(name, float("inf")):
+        for name, node, total, children in todo:
+            for child in children:
+                total += cost.get(child, unknown)
+            if total < cost.get(name, unknown):
                 cost[name], chosen[name], changed = total, node, True
     return chosen
 
