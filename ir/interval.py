@@ -95,19 +95,21 @@ def ne(a: Interval, b: Interval) -> Interval:
 
 
 def logical_not(a: Interval) -> Interval:
-    return 1 - a[1], 1 - a[0]
+    lo, hi = boolean(a)
+    return 1 - hi, 1 - lo
 
 
 def logical_and(a: Interval, b: Interval) -> Interval:
-    return min(a[0], b[0]), min(a[1], b[1])
+    return minimum(boolean(a), boolean(b))
 
 
 def logical_or(a: Interval, b: Interval) -> Interval:
-    return max(a[0], b[0]), max(a[1], b[1])
+    return maximum(boolean(a), boolean(b))
 
 
 def boolean(a: Interval) -> Interval:
-    return ne(a, (0, 0))
+    """Whether a value is not zero."""
+    return int(a[0] > 0 or a[1] < 0), int(a != (0, 0))
 
 
 def _span(a: Interval, b: Interval) -> int:

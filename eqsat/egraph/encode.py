@@ -227,6 +227,10 @@ class Encoder:
 
     def _operation(self, term: Apply, forms: list[Linear]) -> int:
         args = [self.sum(form) for form in forms]
+        truths = len(args) if term.op in ("and", "or", "not") else 1 if term.op == "where" else 0
+        for k, arg in enumerate(term.args[:truths]):
+            if arg.kind == "int":
+                args[k] = self.bounded(self.node("Bool", args[k]), interval.boolean(arg.bounds))
         if term.op in ("gt", "le"):
             args.reverse()
         if OPS[term.op].commutative:

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import eqsat
 from eqsat.index_cost import index_cycles
 from eqsat.ir.errors import UsageError
-from eqsat.ir.index import OPS, Apply, Const, Index, variables, walk
+from eqsat.ir.evaluate import evaluate_index
+from eqsat.ir.index import OPS, Apply, Const, Index, apply, variables, walk, where
 from eqsat.rules import without
 from eqsat.testing import assert_equivalent
 from tests.eqsat.index_terms import VARIABLES, numbers, terms, values
@@ -235,3 +236,12 @@ def test_more_budget_is_no_worse() -> None:
 def test_what_is_no_index_expression_is_refused(value: object) -> None:
     with pytest.raises(UsageError, match="expected an integer or an index expression"):
         eqsat.simplify(value)  # type: ignore[arg-type]
+
+
+def test_integers_under_logical_operations_count_as_truth_values() -> None:
+    x, y = eqsat.var("x", 2, 5), eqsat.var("y", -3, 3)
+    logical = [apply("not", apply("not", y)), apply("and", x, y), apply("or", x, y), where(y, x, 7), apply("not", x)]
+    for term, found in zip(logical, eqsat.simplify_many(logical), strict=True):
+        assert_equivalent(found, term)
+        values = {int(evaluate_index(term, {x: a, y: b})) for a in range(2, 6) for b in range(-3, 4)}
+        assert (min(values), max(values)) == term.bounds
