@@ -2,6 +2,7 @@
 
 Statements are counted by the trips of the loops around them.  A loop that holds no other is run in vectors if every access in
 it has stride zero or one; otherwise its strided accesses are gathers, and those of large arrays drag whole cache lines along.
+A short innermost loop is unrolled, and the loop around it runs in vectors; accesses that fill its stride are interleaved.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from eqsat.target import Target
 LOOP_CYCLES = 2.0
 VECTOR_LOOP_CYCLES = 12.0
 LINE_BYTES = 64
+# LLVM unrolls innermost loops of up to this many iterations before it vectorizes
+UNROLLED = 4
+INTERLEAVED = 1.5
 
 
 @dataclass(frozen=True)
@@ -29,10 +33,26 @@ class _Place:
     trips: dict[Var, int]
     count: int = 1
     inner: Var | None = None
+    unrolled: Var | None = None
 
-    def inside(self, variable: Var) -> _Place:
+    def inside(self, variable: Var, innermost: bool) -> _Place:
         count = self.count * max(variable.extent, 1)
-        return _Place({**self.trips, variable: count}, count, variable)
+        trips = {**self.trips, variable: count}
+        if self.unrolls(variable, innermost):
+            return _Place(trips, count, self.inner, variable)
+        return _Place(trips, count, variable)
+
+    def unrolls(self, variable: Var, innermost: bool) -> bool:
+        return innermost and self.inner is not None and 1 < variable.extent <= UNROLLED
+
+    def step(self, offset: Index) -> tuple[int | None, float]:
+        """Stride of an access in the loop that runs in vectors, interleaved ones as one, and what one access costs more."""
+        if self.inner is None:
+            return 0, 1.0
+        step = coefficient(offset, self.inner)
+        if self.unrolled is not None and step == self.unrolled.extent and coefficient(offset, self.unrolled) == 1:
+            return 1, INTERLEAVED
+        return step, 1.0
 
 
 def nest_ns(kernel: Kernel, target: Target) -> float:
@@ -69,9 +89,11 @@ class _Pricer:
         return total
 
     def loop(self, stmt: For | Fold, place: _Place) -> float:
-        inside = place.inside(stmt.variable)
         innermost = not any(isinstance(below, For | Fold) for below in stmt.body)
+        inside = place.inside(stmt.variable, innermost)
         start = VECTOR_LOOP_CYCLES * place.count if innermost else LOOP_CYCLES * inside.count
+        if place.unrolls(stmt.variable, innermost):
+            start = 0.0
         total = self.model.cycles_ns(start) + self.block(stmt.body, inside)
         if isinstance(stmt, Fold):
             lanes = self.lanes(stmt.body, inside, stmt.value)
@@ -86,8 +108,7 @@ class _Pricer:
         values = [value for stmt in body if (value := value_of(stmt)) is not None]
         for value in (*values, *([extra] if extra is not None else [])):
             offsets += [load.index for load in loads(value)]
-        steps = [coefficient(offset, place.inner) for offset in offsets]
-        if any(step not in (0, 1) for step in steps):
+        if any(place.step(offset)[0] not in (0, 1) for offset in offsets):
             return 0.25
         return min(1.0, place.inner.extent / 16)
 
@@ -107,12 +128,12 @@ class _Pricer:
 
     def access(self, buffer: str, offset: Index, dtype: str, place: _Place, cycles: float, lanes: float) -> float:
         total = self.index(offset, place)
-        step = 0 if place.inner is None else coefficient(offset, place.inner)
+        step, more = place.step(offset)
         if step == 0:
             return total
         width = itemsize(dtype)
         if step == 1:
-            each = self.model.cycles_ns(cycles / max(1.0, self.model.lanes(dtype) * lanes))
+            each = more * self.model.cycles_ns(cycles / max(1.0, self.model.lanes(dtype) * lanes))
             return total + place.count * (each + self.target.byte_ns_of(self.bytes[buffer]) * width)
         reach = LINE_BYTES if step is None else min(LINE_BYTES, abs(step) * width)
         return total + place.count * (self.model.cycles_ns(self.target.gather_cycles) + self.target.byte_ns_of(self.bytes[buffer]) * reach)

@@ -45,8 +45,12 @@ class Plan:
         for output in program.outputs:
             self._slots.setdefault(output, len(self._slots))
         self._constants = {slot: t.data for t, slot in self._slots.items() if isinstance(t, Constant)}
-        self._made = [(slot, t.shape, np.dtype(t.dtype)) for t, slot in self._slots.items() if not isinstance(t, Input | Constant)]
         self._outputs = tuple(self._slots[output] for output in program.outputs)
+        made = [(slot, t.shape, np.dtype(t.dtype)) for t, slot in self._slots.items() if not isinstance(t, Input | Constant)]
+        self._fresh = [buffer for buffer in made if buffer[0] in self._outputs]
+        self._intermediate = [buffer for buffer in made if buffer[0] not in self._outputs]
+        # arrays between kernels, kept from call to call: new memory pages cost more than the arithmetic on them
+        self._idle: list[list[Array]] = []
         written: dict[int, int] = {}
         kernels = []
         for position, (nest, ns) in enumerate(zip(nests, estimates, strict=True)):
@@ -70,11 +74,22 @@ class Plan:
         values += [_EMPTY] * (len(self._slots) - len(values))
         for slot, data in self._constants.items():
             values[slot] = data
-        for slot, shape, dtype in self._made:
+        for slot, shape, dtype in self._fresh:
             values[slot] = np.empty(shape, dtype)
+        workspace = self._workspace()
+        for (slot, _, _), array in zip(self._intermediate, workspace, strict=True):
+            values[slot] = array
         for kernel in self.kernels:
             _run(kernel, [values[slot] for slot in kernel.buffers])
+        self._idle.append(workspace)
         return tuple(values[slot].copy() if slot in self._shared else values[slot] for slot in self._outputs)
+
+    def _workspace(self) -> list[Array]:
+        """Arrays between kernels for one call; calls at the same time have their own."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return [np.empty(shape, dtype) for _, shape, dtype in self._intermediate]
 
     @property
     def _shared(self) -> frozenset[int]:
