@@ -7,6 +7,9 @@ Worth offering where loads run through memory along j but jump along k: a matrix
 
 from __future__ import annotations
 
+from math import prod
+
+from eqsat.ir.dtypes import is_float
 from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.loops import Load, Stmt, Store
 from eqsat.ir.ops import identity_of
@@ -14,6 +17,9 @@ from eqsat.ir.tensor import Literal, Reduce, Scalar, operands, rebuild, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.nest import Nest, chains
 from eqsat.lowering.place import Placer, Scope
+
+# adding up one by one in the result's dtype loses accuracy with length; longer sums stay folds, which carry more digits
+LONGEST_SUM = 16_384
 
 
 def outward(nest: Nest, output: str, buffers: frozenset[str]) -> tuple[Stmt, ...] | None:
@@ -25,6 +31,8 @@ def outward(nest: Nest, output: str, buffers: frozenset[str]) -> tuple[Stmt, ...
     if not nest.loops or len(found) != 1 or found[0][0].dtype != nest.body.dtype:
         return None
     chain = found[0]
+    if chain[0].op == "sum" and is_float(chain[0].dtype) and prod(fold.variable.extent for fold in chain) > LONGEST_SUM:
+        return None
     if any(isinstance(term, Reduce) for term in scalars(chain[-1].body)) or not _gains(nest.loops[-1], chain):
         return None
     placer = Placer(buffers)

@@ -396,3 +396,11 @@ def test_text_means_what_it_means_in_python(text: str) -> None:
         expected = eval(text, {"x": x, "y": y, "where": lambda c, a, b: a if c else b})
         for found in (term, eqsat.parse_index(str(term), bounds)):
             assert evaluate_index(found, {v: {"x": x, "y": y}[v.name] for v in variables(found)}) == expected
+
+
+def test_long_sums_over_leading_axes_are_no_less_accurate_than_numpys() -> None:
+    image = np.random.default_rng(3).uniform(0, 255, (400, 600, 3)).astype("float32")
+    exact = image.astype("float64").sum(axis=(0, 1))
+    found = eqsat.jit(lambda x: x.sum(axis=(0, 1)))(image)
+    deviation = np.max(np.abs(found - exact) / exact)
+    assert deviation <= max(np.max(np.abs(image.sum(axis=(0, 1)) - exact) / exact), 1e-6)
