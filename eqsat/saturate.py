@@ -45,7 +45,7 @@ class Phase:
 
 PHASES = {
     "fusion": Phase("fusion", repeat=4, visits_sums=False, settle=frozenset({"substitution"})),
-    "index": Phase("index", around="(repeat 2 (run bounds))"),
+    "index": Phase("index", repeat=2, around="(run bounds)"),
 }
 
 
