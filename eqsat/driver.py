@@ -12,7 +12,7 @@ from eqsat.costs import Cost, CostModel, cost, kernel_ns
 from eqsat.dump import Dump
 from eqsat.egraph.encode_tensor import TensorEncoder
 from eqsat.egraph.snapshot import Snapshot
-from eqsat.extract import Extractor, IndexReader, Selection
+from eqsat.extract import Extractor, IndexReader, Selection, children_of
 from eqsat.ir.affine import is_affine
 from eqsat.ir.check import check_program
 from eqsat.ir.errors import UsageError
@@ -141,7 +141,7 @@ def _indices(extractor: Extractor, selection: Selection, outputs: tuple[int, ...
         node = (selection.tensors if sort == "Tx" else selection.scalars)[name].node
         if sort == "Sx" and node.op == "Read":
             found.update(dict.fromkeys(extractor.reader.items(node.args[1])))
-        stack.extend(extractor.below(node))
+        stack.extend(children_of(node))
     return list(found)
 
 

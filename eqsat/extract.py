@@ -105,7 +105,7 @@ class Extractor:
         for sort in ("Tx", "Sx"):
             for name, nodes in snapshot.classes[sort].items():
                 for node in nodes:
-                    for child in _children(node):
+                    for child in children_of(node):
                         self._users[child].append((sort, name, node))
 
     def best(self, outputs: tuple[int, ...]) -> Selection | None:
@@ -140,10 +140,6 @@ class Extractor:
             kernels.update(fixed[name].parts if name in fixed else state.tensors[name].parts)
         return Selection(total_ns(kernels), {**state.tensors, **fixed}, state.scalars, views)
 
-    def below(self, node: ENode) -> tuple[tuple[str, int], ...]:
-        """Tensor and element classes below a node."""
-        return _children(node)
-
     @functools.cached_property
     def _relaxed(self) -> _State:
         state = _State(self)
@@ -176,7 +172,7 @@ class Extractor:
             sort, name, node = work.pop()
             if (sort, name) in known:
                 continue
-            dtype = self._stated_dtype(node) or next((known[child] for child in _children(node) if child in known), None)
+            dtype = self._stated_dtype(node) or next((known[child] for child in children_of(node) if child in known), None)
             if dtype is not None:
                 known[sort, name] = dtype
                 work += self._users[sort, name]
@@ -213,7 +209,7 @@ class Extractor:
         return tuple(speller.tensor(name, selection.scalars) for name in outputs)
 
 
-def _children(node: ENode) -> tuple[tuple[str, int], ...]:
+def children_of(node: ENode) -> tuple[tuple[str, int], ...]:
     """Tensor and element classes below a node."""
     if node.op in ("Read", "Element"):
         return (("Tx", node.args[0]),)
@@ -266,7 +262,7 @@ class _State:
         for sort in ("Tx", "Sx"):
             for name, nodes in self.x.snapshot.classes[sort].items():
                 for node in nodes:
-                    if not _children(node):
+                    if not children_of(node):
                         offer(sort, name, node)
         while heap:
             _, _, sort, name, choice = heapq.heappop(heap)
@@ -333,7 +329,7 @@ class _State:
         return Choice(total_ns(parts), node, parts, loops)
 
     def price_call(self, node: ENode) -> Choice | None:
-        below = [self.scalars.get(child) for _, child in _children(node)]
+        below = [self.scalars.get(child) for _, child in children_of(node)]
         priced = [Priced(choice.parts, choice.loops) for choice in below if choice is not None]
         if len(priced) < len(below) or any(node in operand.parts for operand in priced):
             return None
@@ -372,7 +368,7 @@ class _Speller:
             name, level = stack[-1]
             node = scalars[name].node
             inside = level + (node.op == "Reduce")
-            missing = [(child, inside) for sort, child in _children(node) if sort == "Sx" and (view, child, inside) not in self._elements]
+            missing = [(child, inside) for sort, child in children_of(node) if sort == "Sx" and (view, child, inside) not in self._elements]
             if missing:
                 stack.extend(missing)
             else:

@@ -47,6 +47,8 @@ class Plan:
         self._constants = {slot: t.data for t, slot in self._slots.items() if isinstance(t, Constant)}
         self._outputs = tuple(self._slots[output] for output in program.outputs)
         made = [(slot, t.shape, np.dtype(t.dtype)) for t, slot in self._slots.items() if not isinstance(t, Input | Constant)]
+        # outputs that are inputs or constants are copied, so that no result aliases an argument
+        self._shared = frozenset(self._constants) | frozenset(range(len(program.inputs)))
         self._fresh = [buffer for buffer in made if buffer[0] in self._outputs]
         self._intermediate = [buffer for buffer in made if buffer[0] not in self._outputs]
         # arrays between kernels, kept from call to call: new memory pages cost more than the arithmetic on them
@@ -90,11 +92,6 @@ class Plan:
             return self._idle.pop()
         except IndexError:
             return [np.empty(shape, dtype) for _, shape, dtype in self._intermediate]
-
-    @property
-    def _shared(self) -> frozenset[int]:
-        """Outputs that are inputs or constants: they are copied, so that no result aliases an argument."""
-        return frozenset(self._constants) | frozenset(range(len(self.program.inputs)))
 
 
 _EMPTY: Array = np.empty(0)

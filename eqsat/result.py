@@ -6,7 +6,6 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
-from eqsat.codegen import MachineCode
 from eqsat.costs import Cost
 from eqsat.dump import Dump
 from eqsat.index_cost import index_cycles
@@ -66,10 +65,6 @@ class Result:
     def __call__(self, *arrays: Any) -> Any:
         """Compute; arrays in the order of the program's inputs."""
         return self._plan(*arrays)
-
-    @property
-    def machine_code(self) -> MachineCode:
-        return self._plan.code
 
     @property
     def llvm_ir(self) -> str:

@@ -25,7 +25,7 @@ from typing import Any, Literal as Choice
 import numpy as np
 
 from eqsat.ir.dtypes import dtype_name
-from eqsat.ir.index import Index, Var, substitute, variables
+from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.node import Node
 from eqsat.ir.structure import Container, Structure
 
@@ -269,31 +269,6 @@ def reread(body: Scalar, replaced: Mapping[Tensor, Tensor]) -> Scalar:
     for term in scalars(body):
         if isinstance(term, Read):
             done[term] = Read(replaced[term.tensor], term.indices)
-        else:
-            done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
-    return done[body]
-
-
-def instantiate(body: Scalar, env: Mapping[Var, Index]) -> Scalar:
-    """`body` with loop variables replaced by index terms.
-
-    Variables that the body binds are renamed to levels that no replacement uses, so nothing is captured.
-    """
-    depth = 1 + max((level for term in env.values() for v in variables(term) if (level := level_of(v)) is not None), default=-1)
-    renamed = dict(env)
-    for term in scalars(body):
-        if isinstance(term, Reduce):
-            level = level_of(term.variable)
-            assert level is not None
-            renamed[term.variable] = reduction(level + depth, term.variable.extent)
-    done: dict[Scalar, Scalar] = {}
-    for term in scalars(body):
-        if isinstance(term, Read):
-            done[term] = Read(term.tensor, tuple(substitute(index, renamed) for index in term.indices))
-        elif isinstance(term, Reduce):
-            bound = renamed[term.variable]
-            assert isinstance(bound, Var)
-            done[term] = Reduce(term.op, bound, done[term.body])
         else:
             done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
     return done[body]
