@@ -4,8 +4,10 @@ Write with NumPy's names, call `optimize()` or decorate with `@eqsat.jit`; explo
 """
 
 from eqsat import testing
+from eqsat.certificate import Certificate
 from eqsat.costs import Cost, cost
 from eqsat.driver import optimize
+from eqsat.equality import prove_equal
 from eqsat.ir.errors import EqsatError
 from eqsat.ir.index import Index, maximum, minimum, var, where
 from eqsat.ir.tensor import Program
@@ -13,6 +15,7 @@ from eqsat.jitting import jit
 from eqsat.options import Limits, Options
 from eqsat.parse import parse_index
 from eqsat.plan import Plan
+from eqsat.proof import Proof
 from eqsat.report import Report, StopReason
 from eqsat.result import IndexResult, Result
 from eqsat.simplifier import simplify, simplify_many
@@ -24,6 +27,7 @@ from eqsat.tracing import trace
 __version__ = "0.1.0"
 __all__ = [
     "DEFAULT_TARGET",
+    "Certificate",
     "Cost",
     "EqsatError",
     "Index",
@@ -32,6 +36,7 @@ __all__ = [
     "Options",
     "Plan",
     "Program",
+    "Proof",
     "Report",
     "Result",
     "Spec",
@@ -44,6 +49,7 @@ __all__ = [
     "num_threads",
     "optimize",
     "parse_index",
+    "prove_equal",
     "set_num_threads",
     "simplify",
     "simplify_many",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, overload
 
+from eqsat.certificate import Certificate
 from eqsat.costs import Cost, CostModel, cost, kernel_ns
 from eqsat.dump import Dump
 from eqsat.egraph.encode_tensor import TensorEncoder
@@ -25,6 +26,7 @@ from eqsat.result import IndexResult, Result
 from eqsat.saturate import PHASES, Session, session
 from eqsat.simplifier import Simplifier, simplify_all
 from eqsat.tracing import trace
+from eqsat.values import compare_values
 from eqsat.views import compose_views
 
 
@@ -63,7 +65,9 @@ def optimize_program(program: Program, options: Options) -> Result:
     dump.write("loops", "\n\n".join(str(nest.kernel) for nest in nests))
     model = CostModel(options.target)
     kernels = tuple((nest.kernel.name, kernel_ns(model, nest.build)) for nest in nests)
-    return Result(program, extracted, nests, Cost(kernels), before, report, options, dump)
+    values = compare_values(program, extracted, options) if options.certify else ()
+    certificate = Certificate(tuple(report.proofs), values) if options.certify else None
+    return Result(program, extracted, nests, Cost(kernels), before, report, options, dump, certificate)
 
 
 def cheapest_outputs(program: Program, before: Cost, options: Options, report: Report) -> tuple[Tensor, ...]:
@@ -148,4 +152,5 @@ def _indices(extractor: Extractor, selection: Selection, outputs: tuple[int, ...
 def optimize_index(term: Index, options: Options) -> IndexResult:
     """A single index expression, with its report and costs."""
     report = Report()
-    return IndexResult(term, simplify_all([term], options, report)[0], report)
+    found = simplify_all([term], options, report)[0]
+    return IndexResult(term, found, report, report.proofs[-1] if options.certify else None)

@@ -31,6 +31,8 @@ class Options:
     numerics  "exact" keeps every rounding; "default" may reassociate float sums and contract multiply-add; "fast" may also
               assume that there are no NaN, infinities and signed zeros
     target    the machine that costs are estimated for
+    certify   prove every simplified index term equal to what it was, and compare the values of a program before and after with the
+              reference interpreter; the result carries the certificate, and a difference raises UnsoundRuleError
     dump      a folder for the text of every stage, numbered; None: nothing is written
     """
 
@@ -38,6 +40,7 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     numerics: Numerics = "default"
     target: Target = DEFAULT_TARGET
+    certify: bool = False
     dump: Path | None = None
 
     def __post_init__(self) -> None:

@@ -6,6 +6,8 @@ import enum
 from collections import Counter
 from dataclasses import dataclass, field
 
+from eqsat.proof import Proof
+
 
 class StopReason(enum.Enum):
     """Why saturation ended; all are answers."""
@@ -26,6 +28,7 @@ class Report:
     seconds      wall clock, for reading only: nothing is decided by it
     matches      how often each named row matched
     phases       (phase, iterations, nodes) in order
+    proofs       what Options(certify=True) found out about every index term that was simplified, in order
     """
 
     stop_reason: StopReason = StopReason.SATURATED
@@ -35,6 +38,7 @@ class Report:
     seconds: float = 0.0
     matches: Counter[str] = field(default_factory=Counter)
     phases: list[tuple[str, int, int]] = field(default_factory=list)
+    proofs: list[Proof] = field(default_factory=list)
 
     def stopped(self, reason: StopReason) -> None:
         """Note why a phase ended; a limit is not hidden by a later phase that saturates."""

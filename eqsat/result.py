@@ -6,6 +6,7 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
+from eqsat.certificate import Certificate
 from eqsat.costs import Cost
 from eqsat.dump import Dump
 from eqsat.index_cost import index_cycles
@@ -15,6 +16,7 @@ from eqsat.ir.tensor import Build, Generic, Program, as_generic
 from eqsat.kernels import Nest
 from eqsat.options import Options
 from eqsat.plan import Plan
+from eqsat.proof import Proof
 from eqsat.report import Report
 from eqsat.target import DEFAULT_TARGET
 
@@ -28,6 +30,7 @@ class Result:
     report                    stop reason, sizes, how often each named rule matched
     loops                     the loop nests, in execution order
     llvm_ir, assembly         made when asked for
+    certificate               with Options(certify=True): what was proved and compared
     """
 
     original: Program
@@ -38,6 +41,7 @@ class Result:
     report: Report
     options: Options
     dump: Dump
+    certificate: Certificate | None = None
 
     @property
     def generics(self) -> tuple[Generic | Build, ...]:
@@ -86,11 +90,15 @@ class Result:
 
 @dataclass(frozen=True)
 class IndexResult:
-    """An optimized index expression: `expr`, its cost before and after, and the report."""
+    """An optimized index expression: `expr`, its cost before and after, and the report.
+
+    certificate  with Options(certify=True): the proof that `expr` equals `original` wherever that has a value
+    """
 
     original: Index
     expr: Index
     report: Report
+    certificate: Proof | None = None
 
     @property
     def cost(self) -> Cost:

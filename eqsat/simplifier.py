@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 
+from eqsat.certificate import certify_terms
 from eqsat.egraph.encode import Encoder, Linear
 from eqsat.egraph.forms import cheapest_forms, index_term
 from eqsat.index_cost import index_cycles
@@ -63,7 +64,10 @@ class Simplifier:
             chosen = cheapest_forms(snapshot)
             memo: dict[int, Index] = {}
             spelled.update((term, index_term(chosen, snapshot.name(root), memo)) for term, root in roots.items())
-        return [_cheaper(_as_kind(spelled[term], term), term) if term in spelled else term for term in terms]
+        results = [_cheaper(_as_kind(spelled[term], term), term) if term in spelled else term for term in terms]
+        if self.options.certify:
+            certify_terms(terms, results, self.report)
+        return results
 
     def _work(self) -> Session:
         if self._session is None:

@@ -6,7 +6,8 @@ Every stage of eqsat is tested against this module, so it follows the definition
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from eqsat.ir.tensor import (
     as_build,
     axes,
     operands,
+    scalars,
     tensors,
 )
 
@@ -67,6 +69,44 @@ def evaluate(program: Program, arrays: Sequence[Array]) -> tuple[Array, ...]:
 def evaluate_tensor(tensor: Tensor, inputs: Mapping[Input, Array]) -> Array:
     """The value of one tensor where every input that it needs has its array."""
     return _evaluate_all((tensor,), inputs)[tensor]
+
+
+class Elements:
+    """A Build whose elements are computed when they are read, each once: `elements[indices]`, one integer array an axis.
+
+    values  what the tensors are read from that it reads: arrays, other Elements, or anything that is indexed so
+    work    told how many values a computation has, before each; it may raise to end it
+    """
+
+    def __init__(self, build: Build, values: Mapping[Tensor, Any], work: Callable[[int], None]) -> None:
+        self._build, self._values, self._work = build, values, work
+        self._known = np.zeros(prod(build.shape), bool)
+        self._data = np.empty(prod(build.shape), build.dtype)
+        self._folded = prod(term.variable.extent for term in scalars(build.body) if isinstance(term, Reduce))
+
+    def __getitem__(self, indices: tuple[Any, ...]) -> Any:
+        shape = self._build.shape
+        flat = np.asarray(np.ravel_multi_index(np.broadcast_arrays(*indices), shape) if indices else 0)
+        wanted = np.unique(flat)
+        missing = wanted[~self._known[wanted]]
+        if missing.size:
+            self._work(missing.size * self._folded)
+            env = dict(zip(axes(shape), np.unravel_index(missing, shape), strict=True)) if shape else {}
+            with np.errstate(all="ignore"):
+                self._data[missing] = np.broadcast_to(_scalar(self._build.body, env, 1, self._values), missing.shape)
+            self._known[missing] = True
+        return self._data[flat]
+
+
+def elements(program: Program, inputs: Mapping[Input, Any], work: Callable[[int], None]) -> tuple[Any, ...]:
+    """The outputs of a program as tensors to be read at some elements: arrays and Elements."""
+    values: dict[Tensor, Any] = {}
+    for tensor in tensors(*program.outputs):
+        if isinstance(tensor, Build | Generic):
+            values[tensor] = Elements(tensor if isinstance(tensor, Build) else as_build(tensor), values, work)
+        else:
+            values[tensor] = inputs[tensor] if isinstance(tensor, Input) else tensor.data  # type: ignore[attr-defined]
+    return tuple(values[output] for output in program.outputs)
 
 
 def _evaluate_all(roots: tuple[Tensor, ...], inputs: Mapping[Input, Array]) -> dict[Tensor, Array]:

@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = {"eqsat": "eqsat", "eqsat.ir": "ir", "eqsat.lowering": "lowering", "eqsat.codegen": "codegen"}
-OPTIONAL = {"PIL", "jax", "sklearn"}
+OPTIONAL = {"PIL", "islpy", "jax", "sklearn"}
 LATE = {"egglog", "llvmlite"} | OPTIONAL
 ALLOWED = {
     "eqsat.ir": {"eqsat.ir", "numpy"},

@@ -1,0 +1,94 @@
+"""The values of a program before and after optimization, compared by the reference interpreter at some or all elements."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from eqsat.certificate import Compared
+from eqsat.ir.dtypes import is_float
+from eqsat.ir.errors import UnsoundRuleError
+from eqsat.ir.evaluate import elements
+from eqsat.ir.tensor import Input, Program, Tensor, tensors
+from eqsat.options import Options
+
+ELEMENTS = (4096, 64, 4)
+MOST_WORK = 4_000_000
+MOST_SIZE = 2**26
+# rounding may decide a comparison of floats, so where there are floats a few values may differ
+ROUNDING = 1e-2
+Array = np.ndarray[Any, Any]
+
+
+class _TooMuchWork(Exception):
+    """More values than MOST_WORK would have to be computed."""
+
+
+class _Data:
+    """Random values of an input, computed from the position: floats from -2 to 2, integers from -8 to 8, both truth values."""
+
+    def __init__(self, tensor: Input, seed: int) -> None:
+        self.shape, self.dtype, self.seed = tensor.shape, tensor.dtype, seed
+
+    def __getitem__(self, indices: tuple[Any, ...]) -> Any:
+        flat = np.ravel_multi_index(np.broadcast_arrays(*indices), self.shape) if indices else np.int64(0)
+        mixed = (np.asarray(flat, np.uint64) + np.uint64(self.seed)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = ((mixed ^ (mixed >> np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9)) >> np.uint64(40)
+        if is_float(self.dtype):
+            return (mixed.astype(np.float64) / 2**22 - 2).astype(self.dtype)[()]
+        return (mixed % np.uint64(2) if self.dtype == "bool" else mixed.astype(np.int64) % 17 - 8).astype(self.dtype)[()]
+
+
+def compare_values(before: Program, after: Program, options: Options) -> tuple[Compared, ...]:
+    """One comparison for each output.  Raises UnsoundRuleError where the values differ by more than rounding explains."""
+    compared = tuple(_compare(before, after, k, options) for k in range(len(before.outputs)))
+    rounds = any(is_float(tensor.dtype) for tensor in tensors(*before.outputs))
+    for k, one in enumerate(compared):
+        if one.deviation > (ROUNDING if rounds else 0.0):
+            raise UnsoundRuleError(f"output {k} differs from that of the program as written: {one}")
+    return compared
+
+
+def _compare(before: Program, after: Program, position: int, options: Options) -> Compared:
+    size = prod(before.outputs[position].shape)
+    if size:
+        for count in ELEMENTS:
+            try:
+                found, expected = (_sample(program, position, count) for program in (after, before))
+            except _TooMuchWork:
+                continue
+            return Compared(expected.size, size, _deviation(found, expected, options.numerics == "fast"))
+    return Compared(0, size)
+
+
+def _sample(program: Program, position: int, count: int) -> Array:
+    """Elements of an output: all of them, or `count`, the first and the last among them, the same ones every time."""
+    if any(prod(tensor.shape) > MOST_SIZE for tensor in tensors(*program.outputs) if not isinstance(tensor, Input)):
+        raise _TooMuchWork
+    output: Tensor = program.outputs[position]
+    size = prod(output.shape)
+    some = np.random.default_rng(position).integers(0, size, count - 2)
+    flat = np.arange(size) if size <= count else np.unique([0, size - 1, *some])
+    spent = 0
+
+    def work(values: int) -> None:
+        nonlocal spent
+        spent += values
+        if spent > MOST_WORK:
+            raise _TooMuchWork
+
+    inputs = {tensor: _Data(tensor, seed) for seed, tensor in enumerate(program.inputs)}
+    indices = tuple(np.unravel_index(flat, output.shape)) if output.shape else ()
+    return np.atleast_1d(elements(program, inputs, work)[position][indices])
+
+
+def _deviation(found: Array, expected: Array, finite_only: bool) -> float:
+    if not is_float(expected.dtype.name):
+        return float(np.mean(found != expected))
+    finite = np.isfinite(found) & np.isfinite(expected)
+    same = finite | (found == expected) | (np.isnan(found) & np.isnan(expected))
+    scale = float(np.max(np.abs(expected[finite]), initial=1e-30))
+    largest = float(np.max(np.abs(found[finite] - expected[finite]), initial=0.0)) / scale
+    return max(largest, 0.0 if finite_only else float(np.mean(~same)))
