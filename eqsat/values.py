@@ -14,8 +14,8 @@ from eqsat.ir.evaluate import elements
 from eqsat.ir.tensor import Input, Program, Tensor, tensors
 from eqsat.options import Options
 
-ELEMENTS = (4096, 64, 4)
-MOST_WORK = 4_000_000
+ELEMENTS = (4096, 64, 4, 1)
+MOST_WORK = 2**25
 MOST_SIZE = 2**26
 # rounding may decide a comparison of floats, so where there are floats a few values may differ
 ROUNDING = 1e-2
@@ -69,8 +69,8 @@ def _sample(program: Program, position: int, count: int) -> Array:
         raise _TooMuchWork
     output: Tensor = program.outputs[position]
     size = prod(output.shape)
-    some = np.random.default_rng(position).integers(0, size, count - 2)
-    flat = np.arange(size) if size <= count else np.unique([0, size - 1, *some])
+    some = np.random.default_rng(position).integers(0, size, count)
+    flat = np.arange(size) if size <= count else np.unique([0, size - 1, *some][:count])
     spent = 0
 
     def work(values: int) -> None:

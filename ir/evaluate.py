@@ -36,6 +36,8 @@ from eqsat.ir.tensor import (
 
 Array = np.ndarray[Any, Any]
 Env = Mapping[Var, Any]
+# values that Elements computes side by side
+AT_ONCE = 2**20
 
 
 def evaluate_index(term: Index, env: Env) -> Any:
@@ -91,11 +93,17 @@ class Elements:
         missing = wanted[~self._known[wanted]]
         if missing.size:
             self._work(missing.size * self._folded)
-            env = dict(zip(axes(shape), np.unravel_index(missing, shape), strict=True)) if shape else {}
-            with np.errstate(all="ignore"):
-                self._data[missing] = np.broadcast_to(_scalar(self._build.body, env, 1, self._values), missing.shape)
-            self._known[missing] = True
+            for part in np.array_split(missing, missing.size * self._folded // AT_ONCE + 1):
+                self._compute(part)
         return self._data[flat]
+
+    def _compute(self, flat: Array) -> None:
+        if flat.size:
+            shape = self._build.shape
+            env = dict(zip(axes(shape), np.unravel_index(flat, shape), strict=True)) if shape else {}
+            with np.errstate(all="ignore"):
+                self._data[flat] = np.broadcast_to(_scalar(self._build.body, env, 1, self._values), flat.shape)
+            self._known[flat] = True
 
 
 def elements(program: Program, inputs: Mapping[Input, Any], work: Callable[[int], None]) -> tuple[Any, ...]:
