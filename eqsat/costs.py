@@ -163,18 +163,27 @@ class Priced:
     loops: Variables
 
 
-def price_read(
-    model: CostModel, key: Hashable, tensor: Hashable, shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...], folded: Var | None
-) -> Priced:
-    """A load; `key` names it, `tensor` what has to be moved for it."""
-    loops = frozenset(variables(*indices))
-    parts: Parts = {
-        ("load", key): (model.read_ns(shape, dtype, indices, folded), loops),
-        ("move", tensor): (model.move_ns(shape, dtype), NO_LOOPS),
-    }
+@dataclass(frozen=True)
+class Access:
+    """A load of any array of one shape and dtype at some indices."""
+
+    load: Part
+    move: Part
+    indices: Parts
+
+
+def price_access(model: CostModel, shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...], folded: Var | None) -> Access:
+    """What a load costs; `folded` is the variable of the reduction around it."""
+    parts: Parts = {}
     for index in indices:
         parts.update(model.index_parts(index))
-    return Priced(parts, loops)
+    load = model.read_ns(shape, dtype, indices, folded), frozenset(variables(*indices))
+    return Access(load, (model.move_ns(shape, dtype), NO_LOOPS), parts)
+
+
+def price_read(key: Hashable, tensor: Hashable, access: Access) -> Priced:
+    """A load; `key` names it, `tensor` what has to be moved for it."""
+    return Priced({("load", key): access.load, ("move", tensor): access.move, **access.indices}, access.load[1])
 
 
 def price_fold(model: CostModel, key: Hashable, body: Priced, variable: Var, dtype: str) -> Priced:
@@ -197,7 +206,7 @@ def price_body(model: CostModel, body: Scalar) -> Priced:
     for term in scalars(body):
         if isinstance(term, Read):
             folded = max((v for v in variables(*term.indices) if level_of(v) is not None), key=lambda v: v.name, default=None)
-            done[term] = price_read(model, term, term.tensor, term.tensor.shape, term.dtype, term.indices, folded)
+            done[term] = price_read(term, term.tensor, price_access(model, term.tensor.shape, term.dtype, term.indices, folded))
         elif isinstance(term, Reduce):
             done[term] = price_fold(model, term, done[term.body], term.variable, term.dtype)
         else:

@@ -56,10 +56,12 @@ def optimize_program(program: Program, options: Options) -> Result:
     dump = Dump(options.dump)
     dump.write("program", program)
     report = Report()
-    before = cost(program, options.target)
-    outputs = cheapest_outputs(program, before, options, report)
+    written = as_builds(program)
+    before = cost(written, options.target)
+    outputs = cheapest_outputs(program, written.outputs, before, options, report)
     extracted = Program(program.inputs, outputs, program.structure)
-    check_program(extracted)
+    if options.check:
+        check_program(extracted)
     dump.write("extracted", extracted)
     nests = lower_program(extracted, options, report)
     dump.write("loops", "\n\n".join(str(nest.kernel) for nest in nests))
@@ -70,11 +72,10 @@ def optimize_program(program: Program, options: Options) -> Result:
     return Result(program, extracted, nests, Cost(kernels), before, report, options, dump, certificate)
 
 
-def cheapest_outputs(program: Program, before: Cost, options: Options, report: Report) -> tuple[Tensor, ...]:
-    """The outputs of the program as the e-graph's cheapest forms; as they are written where nothing cheaper was found."""
-    written = as_builds(program)
+def cheapest_outputs(program: Program, written: tuple[Tensor, ...], before: Cost, options: Options, report: Report) -> tuple[Tensor, ...]:
+    """The outputs of the program as the e-graph's cheapest forms; as they are `written` where nothing cheaper was found."""
     if not {"generic-build", "substitution"} <= set(options.tables):
-        return written.outputs
+        return written
     with Simplifier(options, report) as simplifier:
         composed, count = compose_views(program, simplifier.simplify)
         report.matches["compose-views"] += count
@@ -89,7 +90,7 @@ def cheapest_outputs(program: Program, before: Cost, options: Options, report: R
         extractor, outputs = _extractor(snapshot, encoder, roots, CostModel(options.target), reader)
         best = extractor.best(outputs)
         if best is None or best.total > before.total:
-            return written.outputs
+            return written
         chosen = extractor.spell(best, outputs)
         _state_generics(work, encoder, roots, chosen)
         return chosen
@@ -98,6 +99,7 @@ def cheapest_outputs(program: Program, before: Cost, options: Options, report: R
 def _state_generics(work: Session, encoder: TensorEncoder, roots: tuple[int, ...], outputs: tuple[Tensor, ...]) -> None:
     """Every chosen build that is one generic becomes equal to it (row build-is-generic)."""
     known = dict(zip(outputs, roots, strict=True))
+    work.encoder.take()  # names of classes that the last snapshot met: nothing reads them any more
     for tensor in tensors(*outputs):
         generic = as_generic(tensor) if isinstance(tensor, Build) else None
         if generic is not None:

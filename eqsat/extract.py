@@ -15,12 +15,25 @@ from collections import defaultdict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
-from eqsat.costs import NO_LOOPS, CostModel, Part, Parts, Priced, Variables, price_call, price_fold, price_read, total_ns
+from eqsat.costs import (
+    NO_LOOPS,
+    Access,
+    CostModel,
+    Part,
+    Parts,
+    Priced,
+    Variables,
+    price_access,
+    price_call,
+    price_fold,
+    price_read,
+    total_ns,
+)
 from eqsat.egraph.encode_tensor import literal_from
 from eqsat.egraph.forms import RAW, Forms, cheapest_forms, index_term
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.ir.index import Const, Index, substitute, variables
-from eqsat.ir.tensor import Build, Call, Read, Reduce, Scalar, Tensor, axes, level_of, reduction
+from eqsat.ir.tensor import Build, Call, Read, Reduce, Scalar, Shape, Tensor, axes, level_of, reduction
 
 MAX_STORED_TRIALS = 12
 AFFINE_OPS = ("add", "sub", "neg", "mul")
@@ -34,6 +47,7 @@ class IndexReader:
         self.forms: Forms = cheapest_forms(snapshot, written=True)
         self._spelled: dict[int, Index] = {}
         self._lists: dict[int, bool] = {}
+        self._items: dict[int, tuple[int, ...]] = {}
 
     def term(self, name: int) -> Index:
         """The cheapest known term of a class."""
@@ -51,14 +65,10 @@ class IndexReader:
 
     def items(self, name: int) -> tuple[int, ...]:
         """The classes of a list."""
-        result: list[int] = []
-        while True:
-            nodes = self.snapshot.classes["Ixs"][name]
-            cell = next((node for node in nodes if node.op == "Cons"), None)
-            if cell is None:
-                return tuple(result)
-            result.append(cell.args[0])
-            name = cell.args[1]
+        if name not in self._items:
+            cell = next((node for node in self.snapshot.classes["Ixs"][name] if node.op == "Cons"), None)
+            self._items[name] = () if cell is None else (cell.args[0], *self.items(cell.args[1]))
+        return self._items[name]
 
     def terms(self, name: int) -> tuple[Index, ...]:
         return tuple(self.term(item) for item in self.items(name))
@@ -101,6 +111,8 @@ class Extractor:
         self.snapshot, self.leaves, self.model, self.reader = snapshot, leaves, model, reader
         self.shared = shared
         self._reads: dict[ENode, tuple[Parts, Variables]] = {}
+        self._accesses: dict[tuple[tuple[int, ...], Shape, str], Access] = {}
+        self._types: dict[int, tuple[Shape, str]] = {}
         self._users: defaultdict[tuple[str, int], list[tuple[str, int, ENode]]] = defaultdict(list)
         for sort in ("Tx", "Sx"):
             for name, nodes in snapshot.classes[sort].items():
@@ -147,7 +159,7 @@ class Extractor:
         return state
 
     # facts about classes ---------------------------------------------------------------------------------------------
-    def shape_of(self, build: ENode) -> tuple[int, ...]:
+    def shape_of(self, build: ENode) -> Shape:
         """The extents of a Build node."""
         return tuple(self.reader.forms[item].args[0] for item in self.reader.items(build.args[0]))
 
@@ -155,13 +167,19 @@ class Extractor:
         """The dtype of an element class."""
         return self._dtypes["Sx", scalar]
 
-    def tensor_type(self, name: int) -> tuple[tuple[int, ...], str]:
+    def tensor_type(self, name: int) -> tuple[Shape, str]:
         """Shape and dtype of a tensor class."""
+        if name not in self._types:
+            self._types[name] = self._shape(name), self._dtypes["Tx", name]
+        return self._types[name]
+
+    def _shape(self, name: int) -> Shape:
         for node in self.snapshot.classes["Tx"][name]:
             if node.op == "Leaf":
-                return self.leaves[node.args[0]].shape, self._dtypes["Tx", name]
+                leaf: Tensor = self.leaves[node.args[0]]
+                return leaf.shape
         build = next(node for node in self.snapshot.classes["Tx"][name] if node.op == "Build")
-        return self.shape_of(build), self._dtypes["Tx", name]
+        return self.shape_of(build)
 
     @functools.cached_property
     def _dtypes(self) -> dict[tuple[str, int], str]:
@@ -196,12 +214,18 @@ class Extractor:
     def read_parts(self, node: ENode) -> tuple[Parts, Variables]:
         """What a load costs, without the kernel that makes the tensor."""
         if node not in self._reads:
-            shape, dtype = self.tensor_type(node.args[0])
-            indices = self.indices(node)
-            folded = min((v for v in variables(*indices) if level_of(v) is not None), key=lambda v: v.name, default=None)
-            priced = price_read(self.model, node, node.args[0], shape, dtype, indices, folded)
+            priced = price_read(node, node.args[0], self._access(node))
             self._reads[node] = dict(priced.parts), priced.loops
         return self._reads[node]
+
+    def _access(self, node: ENode) -> Access:
+        shape, dtype = self.tensor_type(node.args[0])
+        key = (node.args[1:], shape, dtype)
+        if key not in self._accesses:
+            indices = self.indices(node)
+            folded = min((v for v in variables(*indices) if level_of(v) is not None), key=lambda v: v.name, default=None)
+            self._accesses[key] = price_access(self.model, shape, dtype, indices, folded)
+        return self._accesses[key]
 
     def spell(self, selection: Selection, outputs: tuple[int, ...]) -> tuple[Tensor, ...]:
         """The tensors of a selection."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -22,6 +23,11 @@ class Limits:
     seconds: float | None = None
 
 
+def _checks_by_default() -> bool:
+    """The environment's word on Options.check."""
+    return os.environ.get("EQSAT_CHECK", "0") not in ("", "0")
+
+
 @dataclass(frozen=True)
 class Options:
     """How to optimize.
@@ -34,6 +40,8 @@ class Options:
     certify   prove every simplified index term equal to what it was, and compare the values of a program before and after with the
               reference interpreter; the result carries the certificate, and a difference raises UnsoundRuleError
     dump      a folder for the text of every stage, numbered; None: nothing is written
+    check     check that the program which was extracted is legal; a defect of eqsat shows there first.  On where the environment
+              sets EQSAT_CHECK to anything but 0, as the tests do.  What is handed in, and kernels, are checked in any case.
     """
 
     rules: tuple[str, ...] | None = None
@@ -42,6 +50,7 @@ class Options:
     target: Target = DEFAULT_TARGET
     certify: bool = False
     dump: Path | None = None
+    check: bool = field(default_factory=_checks_by_default)
 
     def __post_init__(self) -> None:
         if self.numerics not in ("exact", "default", "fast"):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from eqsat.ir.index import Apply, Const, Index, Var, walk
+from eqsat.ir.index import Apply, Const, Index, Var, variables, walk
 
 
 def coefficient(term: Index, variable: Var) -> int | None:
     """k where term = k*variable + rest and rest does not contain the variable; None where it is not of that form."""
+    if not any(v is variable for v in variables(term)):
+        return 0
     found: dict[Index, int | None] = {}
     for sub in walk(term):
         found[sub] = _coefficient(sub, variable, found)

@@ -134,8 +134,9 @@ def _indices(where: str, tensor: Tensor, indices: tuple[Index, ...]) -> None:
 
 
 def _bound(where: str, used: Iterable[Var], loops: tuple[Var, ...]) -> None:
+    known = frozenset(loops)
     for variable in used:
-        if variable not in loops:
+        if variable not in known:
             expected = ", ".join(f"{loop.name} in 0..{loop.hi}" for loop in loops) or "none"
             found = f"{variable.name} in {variable.lo}..{variable.hi}"
             raise InternalError(f"{where}: found the variable {found}, expected its loop variables: {expected}")

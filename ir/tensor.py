@@ -214,13 +214,13 @@ def scalars(*roots: Scalar) -> Iterator[Scalar]:
         term, ready = stack.pop()
         if term in seen:
             continue
-        below = operands(term)
-        if ready or not below:
+        below = () if ready else operands(term)
+        if below:
+            stack.append((term, True))
+            stack.extend([(arg, False) for arg in reversed(below)])
+        else:
             seen.add(term)
             yield term
-        else:
-            stack.append((term, True))
-            stack.extend((arg, False) for arg in reversed(below))
 
 
 def operands(term: Scalar) -> tuple[Scalar, ...]:
@@ -247,17 +247,19 @@ def tensors(*roots: Tensor) -> Iterator[Tensor]:
         term, ready = stack.pop()
         if term in seen:
             continue
-        below = sources(term)
-        if ready or not below:
+        below = () if ready else sources(term)
+        if below:
+            stack.append((term, True))
+            stack.extend([(source, False) for source in reversed(below)])
+        else:
             seen.add(term)
             yield term
-        else:
-            stack.append((term, True))
-            stack.extend((source, False) for source in reversed(below))
 
 
 def rebuild(term: Scalar, args: tuple[Scalar, ...]) -> Scalar:
     """The same node over other operands."""
+    if args == operands(term):
+        return term
     if isinstance(term, Call):
         return Call(term.op, args, term.dtype)
     return Reduce(term.op, term.variable, args[0]) if isinstance(term, Reduce) else term

@@ -7,6 +7,7 @@ In a body every read is a Load at a flat offset, every Reduce binds a variable o
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -26,12 +27,12 @@ class Nest:
     body: Scalar
     index: Index
 
-    @property
+    @functools.cached_property
     def loads(self) -> tuple[Load, ...]:
         """Every distinct load of the body."""
         return tuple(term for term in scalars(self.body) if isinstance(term, Load))
 
-    @property
+    @functools.cached_property
     def offsets(self) -> tuple[Index, ...]:
         """The offset written and every offset read, each once."""
         return tuple(dict.fromkeys((self.index, *(load.index for load in self.loads))))

@@ -21,10 +21,10 @@ class Scope:
     parent: Scope | None = None
     variable: Var | None = None
     body: list[Stmt] = field(default_factory=list)
+    depth: int = field(init=False)
 
-    @property
-    def depth(self) -> int:
-        return 0 if self.parent is None else self.parent.depth + 1
+    def __post_init__(self) -> None:
+        self.depth = 0 if self.parent is None else self.parent.depth + 1
 
 
 class Placer:

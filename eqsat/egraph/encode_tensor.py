@@ -8,7 +8,6 @@ from eqsat.egraph.encode import Encoder
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Index, Var
 from eqsat.ir.tensor import (
-    Arg,
     Build,
     Call,
     Generic,
@@ -19,12 +18,11 @@ from eqsat.ir.tensor import (
     Scalar,
     Shape,
     Tensor,
+    as_build,
     axes,
     operands as scalar_operands,
     tensors,
 )
-
-NO_FOLD = "none"
 
 
 class TensorEncoder:
@@ -46,36 +44,21 @@ class TensorEncoder:
         for operand in generic.operands:
             if operand not in self.handles:
                 self.handles[operand] = self._tensor(operand)
-        self.handles[tensor] = self._generic(generic)
+        self.handles[tensor] = self._generic(as_build(generic))
         if handle is not None:
             self.encoder.facts["same tensor"].append((handle, self.handles[tensor]))
 
     def _tensor(self, tensor: Tensor) -> int:
-        if isinstance(tensor, Generic):
-            return self._generic(tensor)
         node = self.encoder.node
-        if isinstance(tensor, Build):
-            body = _Body(self, tensor.shape).scalar(tensor.body)
-            return self._ranked("Generic", self.extents(tensor.shape), NO_FOLD, node("Nil"), body, node("NoOps"))
+        if isinstance(tensor, Build | Generic):
+            return self._generic(as_build(tensor) if isinstance(tensor, Generic) else tensor)
         self.leaves.append(tensor)
         return node("Leaf", len(self.leaves) - 1)
 
-    def _generic(self, tensor: Generic) -> int:
-        node = self.encoder.node
-        operands = node("NoOps")
-        for operand, indices in zip(reversed(tensor.operands), reversed(tensor.maps), strict=True):
-            if is_identity(indices, operand, tensor.shape):
-                operands = node("Whole", self.handles[operand], operands)
-            else:
-                operands = node("Operand", self.handles[operand], self.index_list(indices, tensor.reductions), operands)
-        folded = self.extents(tuple(r.extent for r in tensor.reductions))
-        block = _Body(self, ()).scalar(tensor.block)
-        return self._ranked("Generic", self.extents(tensor.shape), tensor.combine or NO_FOLD, folded, block, operands)
-
-    def _ranked(self, name: str, *operands: int | str) -> int:
-        """A tensor node with its place in the order of the program: its function reads tensors of lower rank only."""
+    def _generic(self, build: Build) -> int:
+        """A tensor with its place in the order of the program: its function reads tensors of lower rank only."""
         rank = len(self.handles)
-        handle = self.encoder.node(name, rank, *operands)
+        handle = self.encoder.node("Generic", rank, self.extents(build.shape), *_Body(self, build.shape).scalar(build.body))
         self.encoder.facts["rank"].append((handle, rank))
         return handle
 
@@ -95,14 +78,14 @@ class TensorEncoder:
 
 
 class _Body:
-    """Encodes the function of one tensor of a given shape, as syntax."""
+    """Encodes the function of one tensor of a given shape: as syntax and as an element, node by node."""
 
     def __init__(self, tensors: TensorEncoder, shape: Shape) -> None:
         self.tensors, self.shape = tensors, shape
-        self._done: dict[tuple[Scalar, tuple[Var, ...]], int] = {}
+        self._done: dict[tuple[Scalar, tuple[Var, ...]], tuple[int, int]] = {}
 
-    def scalar(self, root: Scalar) -> int:
-        """The handle of an element."""
+    def scalar(self, root: Scalar) -> tuple[int, int]:
+        """The handles of the function and of the element."""
         stack: list[tuple[Scalar, tuple[Var, ...]]] = [(root, ())]
         while stack:
             term, reductions = stack[-1]
@@ -115,21 +98,24 @@ class _Body:
                 self._done[term, reductions] = self._scalar(term, reductions, [self._done[b, inside] for b in scalar_operands(term)])
         return self._done[root, ()]
 
-    def _scalar(self, term: Scalar, reductions: tuple[Var, ...], below: list[int]) -> int:
+    def _scalar(self, term: Scalar, reductions: tuple[Var, ...], below: list[tuple[int, int]]) -> tuple[int, int]:
+        name, parameters = self._node(term, reductions)
         node = self.tensors.encoder.node
+        return node(f"Q{name}", *parameters, *(f for f, _ in below)), node(name, *parameters, *(e for _, e in below))
+
+    def _node(self, term: Scalar, reductions: tuple[Var, ...]) -> tuple[str, tuple[int | str, ...]]:
+        """The kind of a node and its operands but for elements."""
         if isinstance(term, Literal):
-            return node("QLiteral", literal_text(term), term.dtype)
+            return "Literal", (literal_text(term), term.dtype)
         if isinstance(term, Read):
             handle = self.tensors.handles[term.tensor]
             if is_identity(term.indices, term.tensor, self.shape):
-                return node("QElement", handle)
-            return node("QRead", handle, self.tensors.index_list(term.indices, reductions))
+                return "Element", (handle,)
+            return "Read", (handle, self.tensors.index_list(term.indices, reductions))
         if isinstance(term, Call):
-            return node(f"QCall{len(term.args)}", term.op, term.dtype, *below)
+            return f"Call{len(term.args)}", (term.op, term.dtype)
         if isinstance(term, Reduce):
-            return node("QReduce", term.op, term.variable.extent, *below)
-        if isinstance(term, Arg):
-            return node("QArg", term.position)
+            return "Reduce", (term.op, term.variable.extent)
         raise InternalError(f"encode: no e-node for {type(term).__name__}")
 
 

@@ -6,11 +6,11 @@ Rules may build the binary recipes `Add` and `Scale`; the row `flatten-sum` give
 operations of ir.index as they are written, in the maps of tensor programs: substitution goes through them, index rules do
 not see them.  Comparisons are Lt, Eq and Not.
 
-Tensor classes (sort Tx), their elements (Sx), lists of index classes (Ixs), operands of a Generic (Ops).  Function bodies are
-kept as syntax (Sy), apart from the classes of elements: applying a function walks what was written, not all that it equals.
-A substitution (Sub) is `Own k ops`, the loops of the tensor itself, or `Env js k ops`, where loop i is the i-th of js; both
-under k reductions and with the operands that a block's arguments stand for (rules/tensor_rules.py).  `Element t` is t at
-the loops around it, `Whole t` an operand read so; `RAxis l n` is the variable of the l-th reduction around it, innermost 0.
+Tensor classes (sort Tx), their elements (Sx), lists of index classes (Ixs).  `Generic p s f e` is the p-th tensor of the
+program, of shape s, whose function is kept twice: as an element e, and as it was written, f, syntax (Sy) that is never made
+equal to anything, so that applying it walks what was written, not all that it equals.  `At f js` is f where loop i is the
+i-th of js (rules/tensor_rules.py).  `Element t` is t at the loops around it; `RAxis l n` is the variable of the l-th
+reduction around it, innermost 0.
 
 Everything comes in bulk, as rows of integers in one file: each says what it states (`loadable`) and about which handles;
 handles are integers that name classes (constructor H).  Views are facts about n-ary nodes that Python finds and the rules
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from eqsat.ir.index import OPS
 
-CLASS_SORTS = ("Ix", "Sx", "Tx", "Ixs", "Ops", "Sub", "Sy")
+CLASS_SORTS = ("Ix", "Sx", "Tx", "Ixs", "Sy")
 
 
 @dataclass(frozen=True)
@@ -67,17 +67,13 @@ TENSOR_NODES = (
     Constructor("Reduce", ("Name", "i64", "Sx"), "Sx"),
     Constructor("Leaf", ("i64",), "Tx"),
     Constructor("Build", ("Ixs", "Sx"), "Tx"),
-    Constructor("NoOps", (), "Ops"),
-    Constructor("Operand", ("Tx", "Ixs", "Ops"), "Ops"),
-    Constructor("Whole", ("Tx", "Ops"), "Ops"),
-    Constructor("Generic", ("i64", "Ixs", "Name", "Ixs", "Sy", "Ops"), "Tx"),
+    Constructor("Generic", ("i64", "Ixs", "Sy", "Sx"), "Tx"),
 )
 # functions as they are written: never made equal to anything, only applied
 SYNTAX_NODES = (
     Constructor("QLiteral", ("Name", "Name"), "Sy"),
     Constructor("QRead", ("Tx", "Ixs"), "Sy"),
     Constructor("QElement", ("Tx",), "Sy"),
-    Constructor("QArg", ("i64",), "Sy"),
     Constructor("QCall1", ("Name", "Name", "Sy"), "Sy"),
     Constructor("QCall2", ("Name", "Name", "Sy", "Sy"), "Sy"),
     Constructor("QCall3", ("Name", "Name", "Sy", "Sy", "Sy"), "Sy"),
@@ -85,28 +81,22 @@ SYNTAX_NODES = (
 )
 # made by rules only: applications that wait to be carried out
 PENDING_NODES = (
-    Constructor("Own", ("i64", "Ops"), "Sub"),
-    Constructor("Env", ("Ixs", "i64", "Ops"), "Sub"),
-    Constructor("Comp", ("Ix", "Sub"), "Ix"),
+    Constructor("At", ("Sy", "Ixs"), "Sx"),
+    Constructor("CompList", ("Ixs", "Ixs"), "Ixs"),
+    Constructor("Comp", ("Ix", "Ixs"), "Ix"),
     Constructor("Pick", ("Ixs", "i64"), "Ix"),
-    Constructor("Up", ("Ix", "i64"), "Ix"),
-    Constructor("UpList", ("Ixs", "i64"), "Ixs"),
-    Constructor("CompList", ("Ixs", "Sub"), "Ixs"),
-    Constructor("At", ("Sy", "Sub"), "Sx"),
-    Constructor("Nth", ("Ops", "i64", "Sub"), "Sx"),
-    Constructor("Fold", ("Name", "Ixs", "Sy", "Sub"), "Sx"),
+    Constructor("UpList", ("Ixs",), "Ixs"),
+    Constructor("Up", ("Ix",), "Ix"),
 )
 CONSTRUCTORS = {node.name: node for node in (*INDEX_NODES, *TENSOR_NODES, *SYNTAX_NODES, *PENDING_NODES)}
 
-# views: relation name -> operand sorts; what each states is in rules/sums.py; `function-of t`: t = build (i -> fold of body over extents),
-# stated by the tensor of that rank
+# views: relation name -> operand sorts; what each states is in rules/sums.py
 VIEWS = {
     "as-multiple": ("Ix", "i64", "Ix", "Ix"),
     "as-common": ("Ix", "i64", "i64", "Ix", "Ix"),
     "as-offset": ("Ix", "Ix", "i64"),
     "as-inner": ("Ix", "i64", "Ix", "i64", "Ix"),
     "as-pair": ("Ix", "i64", "Ix", "i64", "Ix", "Ix"),
-    "function-of": ("Tx", "i64", "Name", "Ixs", "Sy", "Ops"),
 }
 # facts that are functions: name -> key sorts; all map to i64
 FACTS = {"lo": ("Ix",), "hi": ("Ix",), "residue": ("Ix", "i64"), "rank": ("Tx",)}

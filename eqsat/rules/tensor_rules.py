@@ -1,10 +1,10 @@
 """Tensor algebra: generic = build, reads of builds, and explicit substitution (source: "Ideas for optimizing generic operations").
 
-A tensor's function is kept as it was written (`function-of`, sort Sy).  `At f s` is the element f under the substitution s, `Fold`
-the fold of it over extents, `CompList js s` and `Comp j s` are indices under s, and `Up j k` is an index raised over k more
-reductions.  Reduction variables are de Bruijn indices, so that renaming never makes a second class of the same element.
-Index terms are substituted as they are written (Raw nodes): that is associative, so however a chain is fused, its map is one
-class.  The maps that candidates need then enter the index algebra (row `state-map`).
+A tensor's function is kept as it was written (sort Sy).  `At f js` is the element f where loop i is the i-th of js, `CompList
+ks js` and `Comp k js` are indices there, and `Up j` is an index inside one more reduction.  Reduction variables are de Bruijn
+indices, so that renaming never makes a second class of the same element.  Index terms are substituted as they are written
+(Raw nodes): that is associative, so however a chain is fused, its map is one class.  The maps that candidates need then enter
+the index algebra (row `state-map`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ GENERIC_BUILD = Table(
         TensorRule(
             "generic-is-build",
             "generic(maps, ins(X..) {block}) = build N (i -> fold block(X[map(i)]..))",
-            "(= t (Generic place shape combine extents block ops))",
-            "(union t (Build shape (Fold combine extents block (Own 0 ops)))) (function-of t place combine extents block ops)",
+            "(= t (Generic place shape f body))",
+            "(union t (Build shape body))",
             "equation (3) of the source",
         ),
         SumRow(
@@ -31,8 +31,8 @@ GENERIC_BUILD = Table(
         TensorRule(
             "read-of-build",
             "(build N f)[h(i)] = f(h(i))",
-            "(= e (Read t js)) (= place (rank t)) (function-of t place combine extents body ops)",
-            "(union e (Fold combine extents body (Env js 0 ops)))",
+            "(= e (Read t js)) (= place (rank t)) (= t (Generic place shape f body))",
+            "(union e (At f js))",
             "beta reduction; of equal tensors the first one's function, which reads none of them",
         ),
         TensorRule(
@@ -52,9 +52,9 @@ def _through_calls() -> tuple[Row, ...]:
     """A function of elements is applied by applying its operands."""
     rows: list[Row] = []
     for count, names in enumerate(_OPERANDS, start=1):
-        applied = " ".join(f"(At {a} s)" for a in names.split())
-        equation = f"f({names.replace(' ', ', ')})[s] = f({', '.join(f'{a}[s]' for a in names.split())})"
-        body = f"(= e (At f s)) (= f (QCall{count} op dtype {names}))"
+        applied = " ".join(f"(At {a} js)" for a in names.split())
+        equation = f"f({names.replace(' ', ', ')})[js] = f({', '.join(f'{a}[js]' for a in names.split())})"
+        body = f"(= e (At f js)) (= f (QCall{count} op dtype {names}))"
         rows.append(TensorRule(f"substitute-call-{count}", equation, body, f"(union e (Call{count} op dtype {applied}))"))
     return tuple(rows)
 
@@ -63,114 +63,53 @@ def _through_index_terms(name: str, node: str, by: str, mark: str) -> tuple[Row,
     """An operation on index terms goes through the operations that they are written with."""
     rows: list[Row] = []
     for count, names in enumerate(_OPERANDS, start=1):
-        below = " ".join(f"({node} {a} {by})" for a in names.split())
+        below = " ".join(f"({node} {a}{by})" for a in names.split())
         equation = f"op({names.replace(' ', ', ')}){mark} = op({', '.join(a + mark for a in names.split())})"
-        body = f"(= e ({node} j {by})) (= j (Raw{count} op {names}))"
+        body = f"(= e ({node} k{by})) (= k (Raw{count} op {names}))"
         rows.append(TensorRule(f"{name}-{count}", equation, body, f"(union e (Raw{count} op {below}))"))
     return tuple(rows)
 
 
 ELEMENTS: tuple[Row, ...] = (
-    TensorRule("substitute-literal", "c[s] = c", "(= e (At f s)) (= f (QLiteral v t))", "(union e (Literal v t))"),
+    TensorRule("substitute-literal", "c[js] = c", "(= e (At f js)) (= f (QLiteral v t))", "(union e (Literal v t))"),
     *_through_calls(),
     TensorRule(
         "map-composition",
-        "X[h(i)][s] = X[h(s(i))]",
-        "(= e (At f s)) (= f (QRead x js))",
-        "(union e (Read x (CompList js s)))",
+        "X[h(i)][js] = X[h(js)]",
+        "(= e (At f js)) (= f (QRead x ks))",
+        "(union e (Read x (CompList ks js)))",
         "indexing maps compose",
     ),
-    TensorRule("keep-element", "X[i] = X[i]", "(= e (At f s)) (= f (QElement x)) (= s (Own k ops))", "(union e (Element x))"),
-    TensorRule(
-        "substitute-element",
-        "X[i][s] = X[s(i)]",
-        "(= e (At f s)) (= f (QElement x)) (= s (Env js k ops))",
-        "(union e (Read x (UpList js k)))",
-    ),
-    TensorRule(
-        "keep-reduce",
-        "(fold r. f) = fold r. f",
-        "(= e (At f s)) (= f (QReduce op n body)) (= s (Own k ops))",
-        "(union e (Reduce op n (At body (Own (+ k 1) ops))))",
-    ),
+    TensorRule("substitute-element", "X[i][js] = X[js]", "(= e (At f js)) (= f (QElement x))", "(union e (Read x js))"),
     TensorRule(
         "substitute-reduce",
-        "(fold r. f)[s] = fold r. f[s]",
-        "(= e (At f s)) (= f (QReduce op n body)) (= s (Env js k ops))",
-        "(union e (Reduce op n (At body (Env js (+ k 1) ops))))",
-        "what s brings in is raised over r, so nothing is captured",
-    ),
-    TensorRule("substitute-argument", "(x_k)[s] = operand k", "(= e (At f s)) (= f (QArg k)) (= s (Own d ops))", "(union e (Nth ops k s))"),
-    TensorRule(
-        "substitute-read-argument",
-        "(x_k)[s] = operand k [s]",
-        "(= e (At f s)) (= f (QArg k)) (= s (Env js d ops))",
-        "(union e (Nth ops k s))",
-    ),
-    TensorRule(
-        "first-operand", "(X[h], rest) 0 = X[h]", "(= e (Nth ops 0 s)) (= ops (Operand x js rest))", "(union e (At (QRead x js) s))"
-    ),
-    TensorRule(
-        "next-operand",
-        "(X[h], rest) k = rest (k-1)",
-        "(= e (Nth ops k s)) (> k 0) (= ops (Operand x js rest))",
-        "(union e (Nth rest (- k 1) s))",
-    ),
-    TensorRule("first-whole-operand", "(X, rest) 0 = X[i]", "(= e (Nth ops 0 s)) (= ops (Whole x rest))", "(union e (At (QElement x) s))"),
-    TensorRule(
-        "next-after-whole-operand",
-        "(X, rest) k = rest (k-1)",
-        "(= e (Nth ops k s)) (> k 0) (= ops (Whole x rest))",
-        "(union e (Nth rest (- k 1) s))",
-    ),
-    TensorRule("fold-over-none", "fold () f = f", "(= e (Fold op ns f s)) (= ns (Nil))", "(union e (At f s))"),
-    TensorRule(
-        "fold-over-extent",
-        "fold (n, ns) f = fold r < n. fold ns f",
-        "(= e (Fold op ns f s)) (= ns (Cons n rest)) (= n (Num v)) (= s (Own k ops))",
-        "(union e (Reduce op v (Fold op rest f (Own (+ k 1) ops))))",
-    ),
-    TensorRule(
-        "fold-read-over-extent",
-        "(fold (n, ns) f)[s] = fold r < n. (fold ns f)[s]",
-        "(= e (Fold op ns f s)) (= ns (Cons n rest)) (= n (Num v)) (= s (Env js k ops))",
-        "(union e (Reduce op v (Fold op rest f (Env js (+ k 1) ops))))",
+        "(fold r. f)[js] = fold r. f[js^1]",
+        "(= e (At f js)) (= f (QReduce op n body))",
+        "(union e (Reduce op n (At body (UpList js))))",
+        "js is raised over r, so nothing is captured",
     ),
 )
 
 INDICES: tuple[Row, ...] = (
-    TensorRule("keep-list", "js = js", "(= e (CompList js s)) (= s (Own k ops))", "(union e js)"),
-    TensorRule("compose-empty", "()[s] = ()", "(= e (CompList js s)) (= js (Nil))", "(union e js)"),
+    TensorRule("compose-empty", "()[js] = ()", "(= e (CompList ks js)) (= ks (Nil))", "(union e ks)"),
     TensorRule(
         "compose-list",
-        "(j, js)[s] = (j[s], js[s])",
-        "(= e (CompList ks s)) (= ks (Cons j js)) (= s (Env ls k ops))",
-        "(union e (Cons (Comp j s) (CompList js s)))",
+        "(k, ks)[js] = (k[js], ks[js])",
+        "(= e (CompList ls js)) (= ls (Cons k ks))",
+        "(union e (Cons (Comp k js) (CompList ks js)))",
     ),
-    TensorRule(
-        "compose-axis",
-        "axis i [js] = i-th of js",
-        "(= e (Comp j s)) (= j (Axis i n)) (= s (Env js k ops))",
-        "(union e (Up (Pick js i) k))",
-    ),
-    TensorRule("compose-reduction", "r[s] = r", "(= e (Comp j s)) (= j (RAxis l n))", "(union e j)"),
-    TensorRule("compose-constant", "c[s] = c", "(= e (Comp j s)) (= j (Num v))", "(union e j)"),
-    *_through_index_terms("compose-index", "Comp", "s", "[s]"),
-    TensorRule("pick-first", "(j, js) 0 = j", "(= e (Pick js 0)) (= js (Cons j rest))", "(union e j)"),
-    TensorRule("pick-next", "(j, js) k = js (k-1)", "(= e (Pick js k)) (> k 0) (= js (Cons j rest))", "(union e (Pick rest (- k 1)))"),
-    TensorRule("raise-list-by-zero", "js^0 = js", "(= e (UpList js 0))", "(union e js)"),
-    TensorRule("raise-empty", "()^k = ()", "(= e (UpList js k)) (= js (Nil))", "(union e js)"),
-    TensorRule(
-        "raise-list",
-        "(j, js)^k = (j^k, js^k)",
-        "(= e (UpList ks k)) (!= k 0) (= ks (Cons j js))",
-        "(union e (Cons (Up j k) (UpList js k)))",
-    ),
-    TensorRule("raise-by-zero", "j^0 = j", "(= e (Up j 0))", "(union e j)"),
-    TensorRule("raise-axis", "axis^k = axis", "(= e (Up j k)) (= j (Axis i n))", "(union e j)"),
-    TensorRule("raise-reduction", "r_l^k = r_(l+k)", "(= e (Up j k)) (!= k 0) (= j (RAxis l n))", "(union e (RAxis (+ l k) n))"),
-    TensorRule("raise-constant", "c^k = c", "(= e (Up j k)) (= j (Num v))", "(union e j)"),
-    *_through_index_terms("raise-index", "Up", "k", "^k"),
+    TensorRule("compose-axis", "axis i [js] = i-th of js", "(= e (Comp k js)) (= k (Axis i n))", "(union e (Pick js i))"),
+    TensorRule("compose-reduction", "r[js] = r", "(= e (Comp k js)) (= k (RAxis l n))", "(union e k)"),
+    TensorRule("compose-constant", "c[js] = c", "(= e (Comp k js)) (= k (Num v))", "(union e k)"),
+    *_through_index_terms("compose-index", "Comp", " js", "[js]"),
+    TensorRule("pick-first", "(j, js) 0 = j", "(= e (Pick ks 0)) (= ks (Cons j js))", "(union e j)"),
+    TensorRule("pick-next", "(j, js) i = js (i-1)", "(= e (Pick ks i)) (> i 0) (= ks (Cons j js))", "(union e (Pick js (- i 1)))"),
+    TensorRule("raise-empty", "()^1 = ()", "(= e (UpList js)) (= js (Nil))", "(union e js)"),
+    TensorRule("raise-list", "(j, js)^1 = (j^1, js^1)", "(= e (UpList ks)) (= ks (Cons j js))", "(union e (Cons (Up j) (UpList js)))"),
+    TensorRule("raise-axis", "axis^1 = axis", "(= e (Up k)) (= k (Axis i n))", "(union e k)"),
+    TensorRule("raise-reduction", "r_l^1 = r_(l+1)", "(= e (Up k)) (= k (RAxis l n))", "(union e (RAxis (+ l 1) n))"),
+    TensorRule("raise-constant", "c^1 = c", "(= e (Up k)) (= k (Num v))", "(union e k)"),
+    *_through_index_terms("raise-index", "Up", "", "^1"),
 )
 
 SUBSTITUTION = Table(
