@@ -33,7 +33,7 @@ SHRINKS = 60
 
 @dataclass(frozen=True)
 class Finding:
-    """Something wrong with one expression: "unsound", "dearer", "error" or "hang"."""
+    """Something wrong with one expression: "unsound", "kind" (a number became a truth value or back), "dearer", "error" or "hang"."""
 
     kind: str
     term: Index
@@ -56,11 +56,11 @@ class Tally:
         self.counts.update(finding.kind for finding in findings)
 
 
-def examine(terms: list[Index]) -> tuple[Counter[str], list[Finding]]:
+def examine(terms: list[Index], options: eqsat.Options | None = None) -> tuple[Counter[str], list[Finding]]:
     """Simplify the terms in one run and compare each result with its term, at all points or at those of a search."""
     counts: Counter[str] = Counter(expressions=len(terms))
     findings = []
-    for term, result in zip(terms, eqsat.simplify_many(terms), strict=True):
+    for term, result in zip(terms, eqsat.simplify_many(terms, options), strict=True):
         pair = Pair(term, result, extends=True)
         complete = pair.size <= CHUNK and pair.fits
         difference = pair.exhaustive() if complete else pair.search()
@@ -69,7 +69,7 @@ def examine(terms: list[Index]) -> tuple[Counter[str], list[Finding]]:
             detail = f"-> {result} at {named(difference.point)}: {difference.left} became {difference.right}"
             findings.append(Finding("unsound", term, detail))
         elif result.kind != term.kind:
-            findings.append(Finding("unsound", term, f"-> {result}: a {term.kind} became a {result.kind}"))
+            findings.append(Finding("kind", term, f"-> {result}: a {term.kind} became a {result.kind}"))
         elif index_cycles(result) > index_cycles(term):
             findings.append(Finding("dearer", term, f"-> {result}"))
     return counts, findings
@@ -173,7 +173,7 @@ def main() -> int:
     finally:
         worker.close()
     seconds = time.perf_counter() - start
-    names = ("expressions", "changed", "at_all_points", "unsound", "dearer", "error", "hang")
+    names = ("expressions", "changed", "at_all_points", "unsound", "kind", "dearer", "error", "hang")
     print(", ".join(f"{name.replace('_', ' ')} {tally.counts[name]}" for name in names), f"in {seconds:.0f} s; seed {options.seed}")
     return 1 if tally.counts["unsound"] else 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from eqsat.ir.index import Apply, Const, Index, Var, apply, as_index, substitute, var, variables, walk
+from eqsat.ir.index import Apply, Const, Index, Var, apply, as_index, children, substitute, var, variables, walk
 from eqsat.rules import Pattern, rows
 from eqsat.rules.row import is_literal
 
@@ -19,6 +19,7 @@ DIVISORS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 35, 64, -1, -2, -3, -4, -12)
 MASKS = (0, 1, 3, 7, 8, 12, 15, -1, -4, -8, 5)
 LARGEST = 2**50
 LARGEST_AMOUNT = 12
+NUMBERS = ("linear", "linear", "divide", "divide", "divide", "digits", "two", "bits", "one", "shift", "where", "int", "shaped")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 PATTERNS = tuple(row for _, row in rows() if isinstance(row, Pattern))
 
@@ -40,17 +41,17 @@ class Drawing:
                 return drawn
 
     def leaf(self) -> Index:
-        return self.rng.choice(self.scope) if self.rng.random() < 0.75 else Const(self.rng.choice(CONSTANTS))
+        variable: Index = self.rng.choice(self.scope)
+        return variable if self.rng.random() < 0.75 else Const(self.rng.choice(CONSTANTS))
 
     def number(self, depth: int) -> Index:
         if depth == 0:
             return self.leaf()
         rng, below = self.rng, depth - 1
-        kind = rng.choice(
-            ("linear", "linear", "divide", "divide", "divide", "digits", "two", "bits", "one", "shift", "where", "int", "shaped")
-        )
+        kind = rng.choice(NUMBERS)
         if kind == "linear":
-            return self.number(below) * rng.choice(CONSTANTS) + self.number(below)
+            scaled = self.number(below) * Const(rng.choice(CONSTANTS))
+            return scaled + self.number(below)
         if kind == "divide":
             return apply(rng.choice(("floordiv", "mod")), self.number(below), self.divisor())
         if kind == "digits":
@@ -84,7 +85,8 @@ class Drawing:
         """Mostly a constant of either sign; sometimes a term, which may be zero."""
         if self.rng.random() < 0.75:
             return Const(self.rng.choice(DIVISORS))
-        return self.rng.choice((Const(0), self.leaf(), self.rng.choice(self.scope), self.number(1)))
+        others: tuple[Index, ...] = (Const(0), self.leaf(), self.rng.choice(self.scope), self.number(1))
+        return self.rng.choice(others)
 
     def amount(self) -> Index:
         """How far to shift; sometimes negative."""
@@ -126,8 +128,13 @@ def smaller(term: Index) -> list[Index]:
             for other in others:
                 if other.kind == arg.kind:
                     found[Apply(term.op, (*term.args[:position], other, *term.args[position + 1 :]))] = None
-    return sorted(found, key=_size)[:400]
+    sizes = {other: _size(other) for other in found}
+    return sorted((other for other in found if sizes[other] < _size(term)), key=sizes.__getitem__)[:400]
 
 
 def _size(term: Index) -> int:
-    return sum(1 for _ in walk(term))
+    """How many operations and leaves the term is written with."""
+    sizes: dict[Index, int] = {}
+    for sub in walk(term):
+        sizes[sub] = 1 + sum(sizes[arg] for arg in children(sub))
+    return sizes[term]
