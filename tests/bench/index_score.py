@@ -50,7 +50,7 @@ def tree_size(term: Index) -> int:
 @cache
 def grid(names: tuple[Var, ...]) -> dict[Var, Any]:
     """All points of the variables' ranges where they are few, else some thousand random ones: one array for each variable."""
-    columns = np.array(list(index_points(names)), np.int64).reshape(-1, len(names)).T
+    columns = np.array(list(index_points(names)), np.int64).T if names else ()
     return dict(zip(names, columns, strict=True))
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import multiprocessing
 import resource
 import time
+import traceback
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 
 import eqsat
-from eqsat.ir.errors import EqsatError
 from eqsat.ir.index import Index, variables
 
 Question = tuple[str, dict[str, tuple[int, int]]]
@@ -76,8 +76,9 @@ def _serve(pipe: Connection, memory: int) -> None:
         start = time.perf_counter()
         try:
             answer: list[str] | str = [str(term) for term in eqsat.simplify_many(terms)]
-        except EqsatError as error:
-            answer = f"{type(error).__name__}: {error}"
+        except Exception as error:  # a crash is a failure of these terms, not the end of the run
+            at = traceback.extract_tb(error.__traceback__)[-1]
+            answer = f"{type(error).__name__}: {error} ({at.filename.rpartition('/')[2]}:{at.lineno})"
         pipe.send((answer, time.perf_counter() - start))
 
 

@@ -8,12 +8,25 @@ from math import prod
 
 from eqsat.ir.index import Index, var
 from tests.bench.index_score import counterexample, tree_size
-from tests.bench.movement import Kind, Move, Shape, flatten, loops, random_move, random_shape, read_through, regroup, shapes, unflatten
+from tests.bench.movement import (
+    Kind,
+    Move,
+    Shape,
+    factorize,
+    flatten,
+    loops,
+    random_move,
+    random_shape,
+    read_through,
+    regroup,
+    shapes,
+    unflatten,
+)
 
 DEPTH = 8
 KINDS: tuple[Kind, ...] = ("reshape", "reshape", "permute", "permute", "expand", "shrink", "flip", "pad")
 INVERTIBLE: tuple[Kind, ...] = ("reshape", "reshape", "permute", "permute", "expand", "flip", "pad")
-LARGEST_TREE = 1500
+LARGEST_TREE = 600
 
 
 @dataclass(frozen=True)
@@ -31,7 +44,7 @@ def inverse(move: Move, before: Shape, rng: random.Random) -> list[Move]:
     """Movements that undo one; a reshape or permutation sometimes in two steps."""
     detour = rng.random() < 0.3
     if move.kind == "reshape":
-        between = regroup(rng, [n for n in move.arg if n > 1] or [1], rng.randint(1, 4))
+        between = regroup(rng, [factor for n in move.arg for factor in factorize(n)] or [1], rng.randint(1, 4))
         return [Move("reshape", between), Move("reshape", before)] if detour else [Move("reshape", before)]
     if move.kind == "permute":
         back = tuple(move.arg.index(axis) for axis in range(len(before)))
