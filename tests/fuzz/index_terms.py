@@ -2,7 +2,8 @@
 
     python -m tests.fuzz.index_terms --count 20000 --seed 1
 
-Prints counts and, for what is wrong, the smallest expression found that still is (of each kind as many as --show says).  Exit status 1 if anything is unsound.
+Prints counts and, for what is wrong, the smallest expression found that still is (of each kind as many as --show says).  Exit status 1
+if anything is unsound.
 """
 
 from __future__ import annotations
