@@ -58,7 +58,7 @@ def optimize_program(program: Program, options: Options) -> Result:
     report = Report()
     written = as_builds(program)
     before = cost(written, options.target)
-    outputs = cheapest_outputs(program, written.outputs, before, options, report)
+    outputs = cheapest_outputs(written, before, options, report)
     extracted = Program(program.inputs, outputs, program.structure)
     if options.check:
         check_program(extracted)
@@ -72,10 +72,10 @@ def optimize_program(program: Program, options: Options) -> Result:
     return Result(program, extracted, nests, Cost(kernels), before, report, options, dump, certificate)
 
 
-def cheapest_outputs(program: Program, written: tuple[Tensor, ...], before: Cost, options: Options, report: Report) -> tuple[Tensor, ...]:
-    """The outputs of the program as the e-graph's cheapest forms; as they are `written` where nothing cheaper was found."""
+def cheapest_outputs(program: Program, before: Cost, options: Options, report: Report) -> tuple[Tensor, ...]:
+    """The outputs of a program of builds as the e-graph's cheapest forms; as they are written where nothing cheaper was found."""
     if not {"generic-build", "substitution"} <= set(options.tables):
-        return written
+        return program.outputs
     with Simplifier(options, report) as simplifier:
         composed, count = compose_views(program, simplifier.simplify)
         report.matches["compose-views"] += count
@@ -90,7 +90,7 @@ def cheapest_outputs(program: Program, written: tuple[Tensor, ...], before: Cost
         extractor, outputs = _extractor(snapshot, encoder, roots, CostModel(options.target), reader)
         best = extractor.best(outputs)
         if best is None or best.total > before.total:
-            return written
+            return program.outputs
         chosen = extractor.spell(best, outputs)
         _state_generics(work, encoder, roots, chosen)
         return chosen

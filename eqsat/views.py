@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from eqsat.ir.index import Apply, Index, substitute, walk
-from eqsat.ir.tensor import Arg, Build, Generic, Program, Tensor, axes, reread, sources, tensors
+from eqsat.ir.tensor import Build, Program, Read, Tensor, as_builds, axes, sources, tensors
 
 # a composed map with more divisions than this is simplified before the next movement is put on it
 LARGE_MAP = 16
@@ -27,14 +27,13 @@ class View:
 
 def movement(tensor: Tensor) -> View | None:
     """The read that a tensor consists of, if it is nothing else."""
-    if isinstance(tensor, Generic) and isinstance(tensor.block, Arg) and not tensor.reductions:
-        position = tensor.block.position
-        return View(tensor.operands[position], tensor.maps[position])
+    if isinstance(tensor, Build) and isinstance(tensor.body, Read):
+        return View(tensor.body.tensor, tensor.body.indices)
     return None
 
 
 def compose_views(program: Program, simplify: Simplify) -> tuple[Program, int]:
-    """The program with every movement of movements replaced by one, and how many there were."""
+    """The program, of builds, with every movement of movements replaced by one, and how many there were."""
     views: dict[Tensor, View] = {}
     composed: dict[Tensor, View] = {}
     ends = _ends(program)
@@ -45,7 +44,8 @@ def compose_views(program: Program, simplify: Simplify) -> tuple[Program, int]:
         composed.update(made)
         views.update({**level, **made})
     composed.update(_simplified({tensor: view for tensor, view in composed.items() if tensor in ends}, simplify))
-    return _rewritten(program, composed), len(composed)
+    changed = {tensor: Build(tensor.shape, Read(view.base, view.indices)) for tensor, view in composed.items()}
+    return as_builds(program, changed), len(composed)
 
 
 def _levels(program: Program) -> Iterable[dict[Tensor, View]]:
@@ -85,19 +85,3 @@ def _simplified(views: Mapping[Tensor, View], simplify: Simplify) -> dict[Tensor
     terms = list(dict.fromkeys(index for view in views.values() for index in view.indices))
     known = dict(zip(terms, simplify(terms), strict=True)) if terms else {}
     return {tensor: View(view.base, tuple(known[index] for index in view.indices)) for tensor, view in views.items()}
-
-
-def _rewritten(program: Program, composed: Mapping[Tensor, View]) -> Program:
-    done: dict[Tensor, Tensor] = {}
-    for tensor in tensors(*program.outputs):
-        if isinstance(tensor, Generic) and tensor in composed:
-            view = composed[tensor]
-            done[tensor] = Generic(tensor.iterators, (view.indices,), (done[view.base],), Arg(0, tensor.dtype))
-        elif isinstance(tensor, Generic):
-            operands = tuple(done[operand] for operand in tensor.operands)
-            done[tensor] = Generic(tensor.iterators, tensor.maps, operands, tensor.block, tensor.combine)
-        elif isinstance(tensor, Build):
-            done[tensor] = Build(tensor.shape, reread(tensor.body, done))
-        else:
-            done[tensor] = tensor
-    return Program(program.inputs, tuple(done[output] for output in program.outputs), program.structure)

@@ -318,10 +318,13 @@ def as_generic(build: Build) -> Generic | None:
     return Generic(tuple(iterators), maps, tuple(read.tensor for read in reads), done[body], folds[0].op if folds else None)
 
 
-def as_builds(program: Program) -> Program:
-    """The program with every Generic written as the build that it means."""
+def as_builds(program: Program, changed: Mapping[Tensor, Build] | None = None) -> Program:
+    """The program with every Generic written as the build that it means; `changed` are equal tensors to put in the place of some."""
     done: dict[Tensor, Tensor] = {}
     for tensor in tensors(*program.outputs):
-        build = as_build(tensor) if isinstance(tensor, Generic) else tensor
-        done[tensor] = Build(build.shape, reread(build.body, done)) if isinstance(build, Build) else build
+        build = (changed or {}).get(tensor, tensor)
+        build = as_build(build) if isinstance(build, Generic) else build
+        if isinstance(build, Build) and any(done[source] is not source for source in sources(build)):
+            build = Build(build.shape, reread(build.body, done))
+        done[tensor] = build
     return Program(program.inputs, tuple(done[output] for output in program.outputs), program.structure)

@@ -6,11 +6,12 @@ A call that is used twice becomes a Let at its home; so does a call or load that
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from eqsat.ir.index import Var
 from eqsat.ir.loops import Fold, For, Let, Load, LoopKind, Stmt, Store, Temp
-from eqsat.ir.tensor import Call, Reduce, Scalar, operands, rebuild, scalars
+from eqsat.ir.tensor import Call, Reduce, Scalar, operands, rebuild
 from eqsat.lowering.nest import Free, Nest, free_variables
 
 
@@ -56,29 +57,30 @@ class Placer:
 
     def place(self, root: Scalar, here: Scope) -> Scalar:
         """Place what root needs and return the expression that gives its value in scope `here`."""
-        order = tuple(scalars(root))
         free = free_variables(root)
+        order = tuple(free)
         for term in reversed(order):
             if isinstance(term, Reduce) and term.variable not in self.scopes:
                 self.scopes[term.variable] = Scope(self.home(term, free), term.variable)
-        kept = self.kept(order, root, here, free)
+        homes = {term: self.home(term, free) for term in order}
+        kept = self.kept(root, here, homes)
         for term in order:
             if term not in self.placed:
-                self.placed[term] = self.statement(term, term in kept, self.home(term, free))
+                self.placed[term] = self.statement(term, term in kept, homes[term])
         return self.placed[root]
 
     def home(self, term: Scalar, free: Free) -> Scope:
         return max((self.scopes[v] for v in free[term]), key=lambda scope: scope.depth, default=self.top)
 
-    def kept(self, order: tuple[Scalar, ...], root: Scalar, here: Scope, free: Free) -> set[Scalar]:
+    def kept(self, root: Scalar, here: Scope, homes: Mapping[Scalar, Scope]) -> set[Scalar]:
         """The calls and loads that become a Let."""
         uses: dict[Scalar, list[Scope]] = {root: [here]}
-        for term in order:
-            scope = self.scopes[term.variable] if isinstance(term, Reduce) else self.home(term, free)
+        for term, home in homes.items():
+            scope = self.scopes[term.variable] if isinstance(term, Reduce) else home
             for arg in operands(term):
                 uses.setdefault(arg, []).append(scope)
-        outside = {term for term in order if any(scope is not self.home(term, free) for scope in uses[term])}
-        return {t for t in order if isinstance(t, Call | Load) and (t in outside or (isinstance(t, Call) and len(uses[t]) > 1))}
+        outside = {term for term, home in homes.items() if any(scope is not home for scope in uses[term])}
+        return {t for t in homes if isinstance(t, Call | Load) and (t in outside or (isinstance(t, Call) and len(uses[t]) > 1))}
 
     def statement(self, term: Scalar, keep: bool, home: Scope) -> Scalar:
         if isinstance(term, Reduce):

@@ -115,8 +115,15 @@ INDICES: tuple[Row, ...] = (
 SUBSTITUTION = Table(
     "substitution",
     "fusion",
-    "carrying a substitution through elements, reductions and indexing maps",
-    (*ELEMENTS, *INDICES),
+    "carrying a substitution through elements and reductions",
+    ELEMENTS,
+)
+
+COMPOSITION = Table(
+    "composition",
+    "fusion",
+    "carrying a substitution through indexing maps, a step at a time while the next reads are applied",
+    INDICES,
 )
 
 MAPS = Table(
@@ -133,4 +140,4 @@ MAPS = Table(
     ),
 )
 
-TENSOR_TABLES = (GENERIC_BUILD, SUBSTITUTION, MAPS)
+TENSOR_TABLES = (GENERIC_BUILD, SUBSTITUTION, COMPOSITION, MAPS)

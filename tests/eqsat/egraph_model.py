@@ -4,7 +4,7 @@ If each node gives the value of its class from the values of the classes below i
 the class has that value: all forms are checked at once, without spelling any of them.
 
 A value is an array over a common list of dimensions, one for every variable and loop axis in the e-graph, with extent 1 where the
-class does not depend on it.  Classes that only hold pending substitutions or blocks with arguments have no value.
+class does not depend on it.  Classes that only hold pending substitutions have no value.
 """
 
 from __future__ import annotations
