@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import html
+import itertools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from eqsat import integer_sets
-from eqsat.ir.index import Index, Var
+from eqsat.ir.index import Apply, Const, Index, Var, walk
 from eqsat.points import SAMPLES, Difference, Pair, conditions
 
 Method = Literal["identical", "bounds", "exhaustive", "e-graph", "integer sets", "counterexample", "unknown"]
@@ -17,6 +18,9 @@ Method = Literal["identical", "bounds", "exhaustive", "e-graph", "integer sets",
 FEW_POINTS = 2**16
 MANY_POINTS = 4_000_000
 SLOW_POINTS = 2**12
+MOST_PRODUCTS = 64
+# products of subterms with their coefficients
+Polynomial = dict[tuple[Index, ...], int]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,8 +71,8 @@ class Proof:
 def prove(pair: Pair, by_rules: Callable[[Pair], bool] | None = None) -> Proof:
     """Whether two sides are equal: where they have a value, and in having one (with `pair.extends`: where the left one has a value).
 
-    Methods in order: the same term; bounds that leave one value; every point of a small box; search for a difference; `by_rules` where
-    given; integer sets; every point of a larger box.
+    Methods in order: the same term; bounds that leave one value to the sides or zero to their difference; every point of a small box;
+    search for a difference; `by_rules` where given; integer sets; every point of a larger box.
     """
     if pair.left is pair.right:
         return Proof(pair.left, pair.right, "identical")
@@ -93,9 +97,45 @@ def prove(pair: Pair, by_rules: Callable[[Pair], bool] | None = None) -> Proof:
 
 
 def by_bounds(pair: Pair) -> bool:
-    """Whether bounds leave both sides the same one value."""
+    """Whether bounds leave both sides the same one value, or their difference none but zero."""
+    if not same_domain(pair):
+        return False
     lo, hi = pair.left.bounds
-    return lo == hi and pair.right.bounds == (lo, hi) and same_domain(pair)
+    if lo == hi and pair.right.bounds == (lo, hi):
+        return True
+    polynomials: dict[Index, Polynomial | None] = {}
+    left, right = (_polynomial(side, polynomials) for side in (pair.left, pair.right))
+    return left is not None and left == right
+
+
+def _polynomial(term: Index, known: dict[Index, Polynomial | None]) -> Polynomial | None:
+    """A term as a sum of products of its subterms that are no +, - or *; None where that is long."""
+    for sub in walk(term):
+        if sub in known:
+            continue
+        below = [known[arg] for arg in sub.args] if isinstance(sub, Apply) and sub.op in ("add", "sub", "neg", "mul", "int") else []
+        if isinstance(sub, Const):
+            known[sub] = {(): int(sub.value)} if sub.value else {}
+        elif isinstance(sub, Apply) and below:
+            parts = [part for part in below if part is not None]
+            made = _combined(sub.op, parts) if len(parts) == len(below) else None
+            known[sub] = made if made is not None and len(made) <= MOST_PRODUCTS else None
+        else:
+            known[sub] = {(sub,): 1}
+    return known[term]
+
+
+def _combined(op: str, parts: list[Polynomial]) -> Polynomial:
+    total: Counter[tuple[Index, ...]] = Counter()
+    if op == "mul":
+        for (a, j), (b, k) in itertools.product(parts[0].items(), parts[1].items()):
+            total[tuple(sorted(a + b, key=id))] += j * k
+    else:
+        signs = (-1,) if op == "neg" else (1, -1) if op == "sub" else (1, 1)
+        for part, sign in zip(parts, signs, strict=False):
+            for product, k in part.items():
+                total[product] += sign * k
+    return {product: k for product, k in total.items() if k}
 
 
 def same_domain(pair: Pair) -> bool:
