@@ -24,10 +24,17 @@ class Value(NamedTuple):
         return f"{self.type} {self.text}"
 
 
+def element_type(type: str) -> str:
+    """The type of the lanes of a vector type "<4 x i32>"; other types as they are."""
+    return type.split()[-1].rstrip(">")
+
+
 def integer(value: int, type: str = "i64") -> Value:
-    """A constant of an integer type, wrapped into its range."""
-    bits = int(type[1:])
-    return Value(str((value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)), type) if bits > 1 else truth(bool(value))
+    """A constant of an integer type, wrapped into its range; of a vector of integers, the same in all lanes."""
+    scalar = element_type(type)
+    half = 1 << int(scalar[1:]) - 1
+    text = str((value + half) % (2 * half) - half) if scalar != "i1" else truth(bool(value)).text
+    return Value(text if type == scalar else f"splat ({scalar} {text})", type)
 
 
 def truth(value: bool) -> Value:
@@ -80,10 +87,14 @@ class Builder:
         return self.emit(a.type, f"{op} {flags + ' ' if flags else ''}{a}, {b.text}")
 
     def compare(self, predicate: str, a: Value, b: Value) -> Value:
-        return self.emit("i1", f"{'fcmp' if is_real(a.type) else 'icmp'} {predicate} {a}, {b.text}")
+        type = a.type.replace(element_type(a.type), "i1")
+        return self.emit(type, f"{'fcmp' if is_real(a.type) else 'icmp'} {predicate} {a}, {b.text}")
 
     def select(self, condition: Value, a: Value, b: Value) -> Value:
         return self.emit(a.type, f"select {condition}, {a}, {b}")
+
+    def insert(self, vector: Value, element: Value, lane: int) -> Value:
+        return self.emit(vector.type, f"insertelement {vector}, {element}, i64 {lane}")
 
     def cast(self, op: str, a: Value, type: str) -> Value:
         return self.emit(type, f"{op} {a} to {type}")
@@ -95,8 +106,9 @@ class Builder:
 
     def intrinsic(self, name: str, *args: Value, flags: str = "") -> Value:
         """llvm.NAME on operands of one type (an i1 operand is a flag of the intrinsic)."""
-        type = args[0].type
-        symbol = f"@llvm.{name}.{ {'float': 'f32', 'double': 'f64'}.get(type, type) }"
+        type, scalar = args[0].type, element_type(args[0].type)
+        lanes = "" if type == scalar else f"v{type.split()[0][1:]}"
+        symbol = f"@llvm.{name}.{lanes}{ {'float': 'f32', 'double': 'f64'}.get(scalar, scalar) }"
         self.declarations.add(f"declare {type} {symbol}({', '.join(arg.type for arg in args)})")
         return self.emit(type, f"call {flags + ' ' if flags else ''}{type} {symbol}({', '.join(map(str, args))})")
 

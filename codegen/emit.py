@@ -8,14 +8,16 @@ from collections.abc import Callable, Sequence
 from eqsat.codegen import scalar
 from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Value, integer
 from eqsat.codegen.fold import BLOCK, FLAGS, LONG_OUTER_FOLD, Accumulator, Carried, Numerics, accumulator
-from eqsat.codegen.index import Known, as_integer, emit_index
+from eqsat.codegen.index import emit_index, llvm_type, resized
 from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp, loads, statements, value_of
 from eqsat.ir.tensor import Call, Literal, Scalar, operands
+from eqsat.ir.typed import Typed
+from eqsat.ir.typed_kernel import TypedKernel
 
-ZERO, ONE = integer(0), integer(1)
+ZERO = integer(0)
 FUNCTION = "nounwind willreturn mustprogress nofree nosync noinline"
 ATTRIBUTES = f'attributes #0 = {{ {FUNCTION} "prefer-vector-width"="512" }}'
 
@@ -23,7 +25,7 @@ ATTRIBUTES = f'attributes #0 = {{ {FUNCTION} "prefer-vector-width"="512" }}'
 class Scope:
     """What a block can use: index terms and temporaries of the blocks around it, elements of its own."""
 
-    def __init__(self, indices: ChainMap[Index, Value], temps: ChainMap[str, Value]) -> None:
+    def __init__(self, indices: ChainMap[Typed, Value], temps: ChainMap[str, Value]) -> None:
         self.indices = indices
         self.temps = temps
         self.elements: dict[Scalar, Value] = {}
@@ -32,20 +34,21 @@ class Scope:
         return Scope(self.indices.new_child(), self.temps.new_child())
 
 
-def emit_module(kernels: Sequence[Kernel], numerics: Numerics, scales: bool = False) -> str:
+def emit_module(typed_kernels: Sequence[TypedKernel], numerics: Numerics, scales: bool = False) -> str:
     """The LLVM IR of kernels with distinct names; `scales`: see Builder.
 
     Each becomes `void NAME(ptr buffer, ..., i64 begin, i64 end)` and `void NAME.arrays(ptr array, ..., i64 begin, i64 end)`,
     which takes numpy.ndarray objects instead of their data.  Raises InternalError for a nest that breaks the rules of ir.loops.
     """
+    kernels = [typed.kernel for typed in typed_kernels]
     if len({kernel.name for kernel in kernels}) != len(kernels):
         raise InternalError(f"codegen: found the kernels {', '.join(k.name for k in kernels)}, expected distinct names")
     declarations: dict[str, None] = {}
     metadata: list[str] = []
     texts = []
-    for kernel in kernels:
-        emitter = KernelEmitter(kernel, numerics, Builder(metadata, scales))
-        texts += [emitter.function(), array_entry(kernel)]
+    for typed in typed_kernels:
+        emitter = KernelEmitter(typed, numerics, Builder(metadata, scales))
+        texts += [emitter.function(), array_entry(typed.kernel)]
         declarations.update(dict.fromkeys(sorted(emitter.b.declarations)))
     notes = "\n".join(f"!{k} = distinct {node}" for k, node in enumerate(metadata))
     return "\n\n".join([*texts, "\n".join(declarations), ATTRIBUTES, notes]) + "\n"
@@ -76,8 +79,9 @@ def array_entry(kernel: Kernel) -> str:
 class KernelEmitter:
     """Writes the function of one kernel."""
 
-    def __init__(self, kernel: Kernel, numerics: Numerics, b: Builder) -> None:
-        self.kernel = kernel
+    def __init__(self, typed: TypedKernel, numerics: Numerics, b: Builder) -> None:
+        self.kernel = kernel = typed.kernel
+        self.typed = typed.typed
         self.flags = FLAGS[numerics]
         self.exact = numerics == "exact"
         self.b = b
@@ -106,10 +110,12 @@ class KernelEmitter:
 
     def split_loop(self, loop: For) -> None:
         """The outermost loop from `begin` to `end`, counted from its first iteration."""
-        b, low = self.b, integer(loop.variable.lo)
+        b, low, bounds = self.b, loop.variable.lo, (loop.variable.lo, loop.variable.hi + 1)
+        type = llvm_type(self.typed[loop.variable])
         b.branch(b.compare("slt", Value("%begin", "i64"), Value("%end", "i64")), "some", "none")
         b.start("some")
-        first, end = (b.binary("add", Value(name, "i64"), low, "nsw") for name in ("%begin", "%end"))
+        counts = (b.binary("add", Value(name, "i64"), integer(low), "nsw") for name in ("%begin", "%end"))
+        first, end = (resized(b, count, type, bounds) for count in counts)
         self.each(loop.variable, first, end, Scope(ChainMap(), ChainMap()), loop.body)
         b.jump("none")
         b.start("none")
@@ -121,9 +127,10 @@ class KernelEmitter:
     def statement(self, stmt: Stmt, scope: Scope) -> None:
         if isinstance(stmt, For):
             if stmt.variable.extent > 0:
-                self.each(stmt.variable, integer(stmt.variable.lo), integer(stmt.variable.hi + 1), scope, stmt.body)
+                first, end = self.range(stmt.variable)
+                self.each(stmt.variable, first, end, scope, stmt.body)
         elif isinstance(stmt, Bind):
-            scope.indices[stmt.variable] = as_integer(self.b, self.index(stmt.value, scope))
+            self.index(stmt.variable, scope)
         elif isinstance(stmt, Let):
             scope.temps[stmt.name] = self.value(stmt.value, scope)
         elif isinstance(stmt, Fold):
@@ -144,7 +151,7 @@ class KernelEmitter:
         results = step(phis[0][0], tuple(value for value, _ in phis[1:]))
         b.jump(back)
         b.start(back)
-        following = b.binary("add", phis[0][0], ONE, "nsw")
+        following = b.binary("add", phis[0][0], integer(1, first.type), "nsw")
         for (_, line), value in zip(phis, (following, *results), strict=True):
             b.complete(line, value)
         b.branch(b.compare("slt", following, end), label, after, b.keep_rolled() if rolled else "")
@@ -154,7 +161,7 @@ class KernelEmitter:
     def each(self, variable: Var, first: Value, end: Value, scope: Scope, body: tuple[Stmt, ...]) -> None:
         def step(counter: Value, carried: Carried) -> Carried:
             inner = scope.inner()
-            inner.indices[variable] = counter
+            inner.indices[self.typed[variable]] = counter
             self.block(body, inner)
             return ()
 
@@ -162,20 +169,20 @@ class KernelEmitter:
 
     def fold(self, stmt: Fold, scope: Scope) -> Value:
         """A fold in one loop, or in blocks whose results are folded in float64 (see `fold`)."""
-        extent, low, end = stmt.variable.extent, stmt.variable.lo, integer(stmt.variable.hi + 1)
+        extent, low, (first, end) = stmt.variable.extent, stmt.variable.lo, self.range(stmt.variable)
         nested = any(isinstance(inner, For | Fold) for inner in stmt.body)
         sums = stmt.op == "sum" and is_float(stmt.dtype)
         total = accumulator(stmt.op, stmt.dtype, self.flags, wide=sums and (self.exact or (nested and extent >= LONG_OUTER_FOLD)))
         if extent <= 0:
             return total.result(self.b, total.initial)
         if not sums or self.exact or nested or extent < 2 * BLOCK:
-            return self.fold_range(stmt, integer(low), end, scope, total)
+            return self.fold_range(stmt, first, end, scope, total)
         b, wide, part = self.b, accumulator("sum", "float64", self.flags, wide=True), total
 
         def step(counter: Value, carried: Carried) -> Carried:
             first = b.binary("add", b.binary("mul", counter, integer(BLOCK), "nuw nsw"), integer(low), "nsw")
             last = b.binary("add", first, integer(BLOCK), "nsw")
-            last = last if extent % BLOCK == 0 else b.intrinsic("smin", last, end)
+            last = last if extent % BLOCK == 0 else b.intrinsic("smin", last, integer(stmt.variable.hi + 1))
             value = self.fold_range(stmt, first, last, scope.inner(), part)
             return wide.step(b, carried, scalar.convert(b, value, stmt.dtype, "float64"))
 
@@ -183,9 +190,12 @@ class KernelEmitter:
         return scalar.convert(b, wide.result(b, blocks), "float64", stmt.dtype)
 
     def fold_range(self, stmt: Fold, first: Value, end: Value, scope: Scope, into: Accumulator) -> Value:
+        """The fold from `first` to `end`, counted in their type: that of blocks is i64, which LLVM needs to see how long they are."""
+        place = self.typed[stmt.variable]
+
         def step(counter: Value, carried: Carried) -> Carried:
             inner = scope.inner()
-            inner.indices[stmt.variable] = counter
+            inner.indices[place] = resized(self.b, counter, llvm_type(place), place.bounds)
             self.block(stmt.body, inner)
             return into.step(self.b, carried, self.value(stmt.value, inner))
 
@@ -208,7 +218,7 @@ class KernelEmitter:
 
     def address(self, buffer: Buffer, index: Index, scope: Scope) -> Value:
         flags = "inbounds nuw" if index.bounds[0] >= 0 else "inbounds"
-        offset = as_integer(self.b, self.index(index, scope))
+        offset = resized(self.b, self.index(index, scope), "i64", index.bounds)
         return self.b.element(MEMORY_TYPES[buffer.dtype], self.places[buffer.name], offset, flags)
 
     def read(self, buffer: Buffer, place: Value) -> Value:
@@ -217,8 +227,12 @@ class KernelEmitter:
         return self.b.compare("ne", value, integer(0, "i8")) if buffer.dtype == "bool" else value
 
     def index(self, term: Index, scope: Scope) -> Value:
-        known: Known = scope.indices
-        return emit_index(self.b, term, known)
+        return emit_index(self.b, self.typed[term], scope.indices)
+
+    def range(self, variable: Var) -> tuple[Value, Value]:
+        """Where a loop begins and ends, in the type of its counter."""
+        type = llvm_type(self.typed[variable])
+        return integer(variable.lo, type), integer(variable.hi + 1, type)
 
     def value(self, root: Scalar, scope: Scope) -> Value:
         """The value of an element expression; every distinct term of the block is computed once."""

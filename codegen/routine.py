@@ -14,6 +14,7 @@ from eqsat.codegen.fold import Numerics
 from eqsat.codegen.machine import Library, assembly_text, host, library, optimized_text
 from eqsat.ir.errors import UsageError
 from eqsat.ir.loops import Kernel
+from eqsat.ir.typed_kernel import TypedKernel
 
 
 @functools.cache
@@ -68,8 +69,9 @@ class Routine:
 class MachineCode:
     """Compiled kernels and the texts on their way; the later texts are made when asked for."""
 
-    def __init__(self, kernels: Sequence[Kernel], numerics: Numerics) -> None:
-        self.llvm_ir = emit_module(kernels, numerics, host().scales)
+    def __init__(self, typed: Sequence[TypedKernel], numerics: Numerics) -> None:
+        self.llvm_ir = emit_module(typed, numerics, host().scales)
+        kernels = [one.kernel for one in typed]
         self._library = library(self.llvm_ir, tuple(f"{kernel.name}.arrays" for kernel in kernels))
         self._routines = {kernel.name: Routine(kernel, self._library) for kernel in kernels}
 
@@ -95,7 +97,7 @@ class MachineCode:
         return self._library.object_code
 
 
-def compile_kernels(kernels: Sequence[Kernel], numerics: Numerics = "default") -> MachineCode:
+def compile_kernels(kernels: Sequence[TypedKernel], numerics: Numerics = "default") -> MachineCode:
     """Machine code for kernels with distinct names.
 
     numerics: "exact" evaluates as written (float32 sums are carried in float64); "default" allows fused multiply-add and

@@ -13,6 +13,7 @@ from eqsat.codegen import MachineCode, Routine, compile_kernels
 from eqsat.ir.structure import rebuild_result
 from eqsat.ir.tensor import Constant, Input, Program, Tensor
 from eqsat.kernels import Nest
+from eqsat.lowering import type_indices
 from eqsat.options import Options
 from eqsat.threads import num_threads, run_split
 
@@ -37,7 +38,7 @@ class Plan:
 
     def __init__(self, program: Program, nests: tuple[Nest, ...], estimates: tuple[float, ...], options: Options) -> None:
         self.program = program
-        self.code: MachineCode = compile_kernels([nest.kernel for nest in nests], options.numerics)
+        self.code: MachineCode = compile_kernels([type_indices(nest.kernel) for nest in nests], options.numerics)
         self._slots: dict[Tensor, int] = {tensor: k for k, tensor in enumerate(program.inputs)}
         for nest in nests:
             for tensor in nest.tensors:

@@ -2,5 +2,6 @@
 
 from eqsat.lowering.candidates import candidates
 from eqsat.lowering.hoist import hoist
+from eqsat.lowering.index_dtypes import type_indices
 
-__all__ = ["candidates", "hoist"]
+__all__ = ["candidates", "hoist", "type_indices"]

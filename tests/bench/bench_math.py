@@ -11,12 +11,11 @@ from functools import partial
 
 import numpy as np
 
-from eqsat.codegen import compile_kernels
 from eqsat.codegen.fold import Numerics
 from eqsat.ir.loops import Kernel
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS
 from eqsat.ir.tensor import Scalar
-from tests.codegen.nests import Array, call, elementwise, rows
+from tests.codegen.nests import Array, call, compiled, elementwise, rows
 
 SIZE = 1 << 14
 ROWS = 16
@@ -29,7 +28,7 @@ def best(run: Callable[[], object]) -> float:
 
 def report(name: str, kernel: Kernel, x: Array, reference: Callable[[], object], numerics: Numerics = "default") -> None:
     out = np.zeros(kernel.output.size, kernel.output.dtype)
-    routine = compile_kernels([kernel], numerics).routine(kernel.name)
+    routine = compiled([kernel], numerics).routine(kernel.name)
     ours, numpys = best(lambda: routine([x, out])), best(reference)
     print(f"{name:20s} {numerics:8s} {ours:7.3f} ns   numpy {numpys:7.3f} ns   {numpys / ours:5.2f} x")
 
@@ -65,7 +64,7 @@ def exponential_sum_times() -> None:
 def call_times() -> None:
     """What a call costs that does nothing."""
     kernel = elementwise(lambda a: call("negative", a), ("float32",), 4)
-    routine, x, out = compile_kernels([kernel]).routine(kernel.name), np.ones(4, np.float32), np.ones(4, np.float32)
+    routine, x, out = compiled([kernel]).routine(kernel.name), np.ones(4, np.float32), np.ones(4, np.float32)
     checked = min(timeit.repeat(lambda: routine([x, out], 0, 0), number=10_000, repeat=7)) * 1e5
     entry = min(timeit.repeat(lambda: routine.entry(x, out, 0, 0), number=10_000, repeat=7)) * 1e5
     print(f"call of two arrays   {checked:.0f} ns checked, {entry:.0f} ns through .entry")

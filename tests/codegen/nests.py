@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from eqsat.codegen import compile_kernels
+from eqsat.codegen import MachineCode, compile_kernels
 from eqsat.codegen.fold import Numerics
 from eqsat.ir.index import Var, var
 from eqsat.ir.loops import Buffer, Fold, For, Kernel, Load, LoopKind, Store, Temp
 from eqsat.ir.ops import result_dtype
 from eqsat.ir.tensor import Call, Scalar
+from eqsat.lowering import type_indices
 
 Array = np.ndarray[Any, Any]
 
@@ -41,8 +42,13 @@ def rows(op: str, shape: tuple[int, int], dtype: str, body: Callable[[Scalar], S
     return Kernel("rows", buffers, (For(i, "parallel", (fold, Store("out", i, Temp("total", dtype)))),))
 
 
+def compiled(kernels: Sequence[Kernel], numerics: Numerics = "default") -> MachineCode:
+    """Machine code of kernels, their index terms typed."""
+    return compile_kernels([type_indices(kernel) for kernel in kernels], numerics)
+
+
 def run(kernel: Kernel, *arrays: Array, numerics: Numerics = "default", start: Any = 0) -> Array:
     """The output of the kernel on these inputs; its buffer holds `start` before."""
     out = np.full(kernel.output.size, start, kernel.output.dtype)
-    compile_kernels([kernel], numerics).routine(kernel.name)([*arrays, out])
+    compiled([kernel], numerics).routine(kernel.name)([*arrays, out])
     return out

@@ -5,7 +5,6 @@ import random
 import numpy as np
 import pytest
 
-from eqsat.codegen import compile_kernels
 from eqsat.codegen.fold import Numerics
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Var, var
@@ -13,7 +12,7 @@ from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, LoopKind,
 from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS
 from eqsat.ir.tensor import Literal, Scalar
-from tests.codegen.nests import Array, astype, call, elementwise, rows, run
+from tests.codegen.nests import Array, astype, call, compiled, elementwise, rows, run
 
 DTYPES = ("bool", "int32", "int64", "float32", "float64")
 SIZES = (*range(20), 31, 32, 33, 63, 64, 65, 66, 67)
@@ -32,7 +31,7 @@ def square_plus_one(x: Scalar) -> Scalar:
 def test_an_elementwise_loop_of_any_size_equals_numpy(dtype: str, kind: LoopKind) -> None:
     kernels = [elementwise(square_plus_one, (dtype,), size, kind) for size in SIZES]
     named = [Kernel(f"size{size}", k.buffers, k.body) for size, k in zip(SIZES, kernels, strict=True)]
-    code = compile_kernels(named)
+    code = compiled(named)
     for size in SIZES:
         x, out = sample(dtype, size), np.zeros(size, dtype)
         code.routine(f"size{size}")([x, out])
@@ -45,7 +44,7 @@ def test_a_fold_of_any_size_equals_numpy(dtype: str, op: str) -> None:
     if (op, dtype) == ("sum", "bool"):
         pytest.skip("NumPy sums booleans as integers; the cast is written out")
     kernels = [Kernel(f"size{size}", k.buffers, k.body) for size in SIZES for k in [rows(op, (3, size), dtype)]]
-    code = compile_kernels(kernels)
+    code = compiled(kernels)
     for size in SIZES[1:]:
         x, out = sample(dtype, 3 * size), np.zeros(3, dtype)
         code.routine(f"size{size}")([x, out])
@@ -55,7 +54,7 @@ def test_a_fold_of_any_size_equals_numpy(dtype: str, op: str) -> None:
 
 @pytest.mark.parametrize("kernel", [elementwise(square_plus_one, ("float32",), 67), rows("sum", (67, 5), "float32")])
 def test_the_parts_of_a_split_loop_make_the_whole(kernel: Kernel) -> None:
-    routine = compile_kernels([kernel]).routine(kernel.name)
+    routine = compiled([kernel]).routine(kernel.name)
     assert routine.parallel_extent == 67
     x = sample("float32", kernel.buffers[0].size)
     whole, parts = np.full(67, 7, np.float32), np.full(67, 7, np.float32)
@@ -72,7 +71,7 @@ def test_a_loop_that_does_not_start_at_zero_is_split_from_its_first_iteration() 
     store = Store("out", i + 3, Load("data", i * i, "int64"))
     kernel = Kernel("shifted", (Buffer("data", "int64", 37, "in"), Buffer("out", "int64", 10, "out")), (For(i, "parallel", (store,)),))
     out = np.full(10, -1)
-    compile_kernels([kernel]).routine("shifted")([np.arange(37), out], 2, 5)
+    compiled([kernel]).routine("shifted")([np.arange(37), out], 2, 5)
     assert out.tolist() == [-1, -1, 1, 0, 1, -1, -1, -1, -1, -1]
 
 
@@ -117,7 +116,7 @@ def test_a_fold_of_folds_is_accurate(outer: int) -> None:
 
 
 def test_the_blocks_of_a_long_sum_are_not_unrolled() -> None:
-    assert len(compile_kernels([rows("sum", (1, 1 << 14), "float32")]).assembly) < 5000
+    assert len(compiled([rows("sum", (1, 1 << 14), "float32")]).assembly) < 5000
 
 
 def test_a_fold_over_nothing_is_its_identity() -> None:
@@ -246,4 +245,4 @@ def test_default_numerics_keep_every_single_operation() -> None:
 def test_an_illegal_statement_is_reported(body: tuple[Stmt, ...]) -> None:
     kernel = Kernel("illegal", (Buffer("out", "float32", 4, "out"),), (For(Var("i", 0, 3), "serial", body),))
     with pytest.raises(InternalError, match="codegen: found"):
-        compile_kernels([kernel])
+        compiled([kernel])

@@ -8,14 +8,13 @@ import threading
 import numpy as np
 import pytest
 
-from eqsat.codegen import compile_kernels
 from eqsat.codegen.fold import Numerics
 from eqsat.codegen.machine import host, library, optimize
 from eqsat.ir.errors import InternalError, UsageError
 from eqsat.ir.index import var
 from eqsat.ir.loops import Buffer, For, Kernel, Load, Store
 from eqsat.ir.tensor import Literal, Scalar
-from tests.codegen.nests import Array, call, elementwise, rows
+from tests.codegen.nests import Array, call, compiled, elementwise, rows
 
 
 def vectors(kernel: Kernel, numerics: Numerics = "default") -> int:
@@ -23,7 +22,7 @@ def vectors(kernel: Kernel, numerics: Numerics = "default") -> int:
     register = "zmm" if "+avx512f" in host().features else "ymm" if "+avx2" in host().features else ""
     if not register:
         pytest.skip("the host has no AVX2")
-    assembly = compile_kernels([kernel], numerics).assembly
+    assembly = compiled([kernel], numerics).assembly
     assert not re.search(r"\tcall", assembly)
     return len(re.findall(register, assembly))
 
@@ -61,15 +60,15 @@ def test_casts_and_selections_of_bytes_vectorize() -> None:
 
 
 def test_equal_kernels_share_their_code_and_numerics_do_not() -> None:
-    first, second = (compile_kernels([elementwise(polynomial, ("float32",), 100)]) for _ in range(2))
-    other = compile_kernels([elementwise(polynomial, ("float32",), 100)], "exact")
+    first, second = (compiled([elementwise(polynomial, ("float32",), 100)]) for _ in range(2))
+    other = compiled([elementwise(polynomial, ("float32",), 100)], "exact")
     assert first.object_code is second.object_code
     assert other.llvm_ir != first.llvm_ir
     assert library(first.llvm_ir, ("elementwise.arrays",)).address("elementwise.arrays") != 0
 
 
 def test_the_texts_of_every_step_can_be_read() -> None:
-    code = compile_kernels([rows("sum", (3, 100), "float32")])
+    code = compiled([rows("sum", (3, 100), "float32")])
     assert 'define void @"rows"(ptr noalias' in code.llvm_ir
     assert "fadd reassoc contract float" in code.llvm_ir
     assert "llvm.vector.reduce.fadd" in code.optimized_ir
@@ -86,15 +85,15 @@ def test_kernel_names_may_hold_any_character_but_not_repeat() -> None:
     kernel = elementwise(polynomial, ("float32",), 4)
     odd = Kernel('über "all" %1', kernel.buffers, kernel.body)
     out = np.zeros(4, np.float32)
-    compile_kernels([odd]).routine(odd.name)([np.ones(4, np.float32), out])
+    compiled([odd]).routine(odd.name)([np.ones(4, np.float32), out])
     assert out.tolist() == [2, 2, 2, 2]
     with pytest.raises(InternalError, match="distinct names"):
-        compile_kernels([kernel, kernel])
+        compiled([kernel, kernel])
 
 
 def test_a_kernel_that_is_no_single_parallel_loop_has_no_extent_to_split() -> None:
     kernel = elementwise(polynomial, ("float32",), 4, "serial")
-    routine = compile_kernels([kernel]).routine("elementwise")
+    routine = compiled([kernel]).routine("elementwise")
     assert routine.parallel_extent is None
     with pytest.raises(UsageError, match=r"range 0\.\.2"):
         routine([np.ones(4, np.float32), np.ones(4, np.float32)], 0, 2)
@@ -110,13 +109,13 @@ def test_a_kernel_that_is_no_single_parallel_loop_has_no_extent_to_split() -> No
     ],
 )
 def test_an_array_that_does_not_fit_its_buffer_is_refused(x: Array, message: str) -> None:
-    routine = compile_kernels([elementwise(polynomial, ("float32",), 4)]).routine("elementwise")
+    routine = compiled([elementwise(polynomial, ("float32",), 4)]).routine("elementwise")
     with pytest.raises(UsageError, match=message):
         routine([x, np.ones(4, np.float32)])
 
 
 def test_inputs_may_be_read_only_and_outputs_may_not() -> None:
-    routine = compile_kernels([elementwise(polynomial, ("float32",), 4)]).routine("elementwise")
+    routine = compiled([elementwise(polynomial, ("float32",), 4)]).routine("elementwise")
     frozen = np.ones(4, np.float32)
     frozen.flags.writeable = False
     out = np.zeros(4, np.float32)
@@ -127,7 +126,7 @@ def test_inputs_may_be_read_only_and_outputs_may_not() -> None:
 
 
 def test_wrong_ranges_counts_and_names_are_refused() -> None:
-    code = compile_kernels([elementwise(polynomial, ("float32",), 4)])
+    code = compiled([elementwise(polynomial, ("float32",), 4)])
     arrays = [np.ones(4, np.float32), np.ones(4, np.float32)]
     for begin, end in [(-1, 2), (3, 2), (0, 5)]:
         with pytest.raises(UsageError, match=r"expected one within 0\.\.4"):
@@ -143,7 +142,7 @@ def test_threads_may_compile_and_run_at_once() -> None:
 
     def work(k: int) -> None:
         kernel = elementwise(lambda x: call("add", x, Literal(float(k % 4), "float32")), ("float32",), 50)
-        compile_kernels([kernel]).routine("elementwise")([np.ones(50, np.float32), outs[k]])
+        compiled([kernel]).routine("elementwise")([np.ones(50, np.float32), outs[k]])
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
     for thread in threads:
@@ -159,7 +158,7 @@ def test_a_library_call_of_the_c_runtime_is_linked() -> None:
     store = Store("out", i, call("remainder", Load("x", i, "float64"), Literal(2.0, "float64")))
     kernel = Kernel("modulus", (Buffer("x", "float64", 3, "in"), Buffer("out", "float64", 3, "out")), (For(i, "serial", (store,)),))
     out = np.zeros(3)
-    compile_kernels([kernel]).routine("modulus")([x, out])
+    compiled([kernel]).routine("modulus")([x, out])
     np.testing.assert_array_equal(out, x % 2.0)
 
 

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from eqsat.codegen import Routine, compile_kernels
+from eqsat.codegen import Routine
 from eqsat.codegen.emit import emit_module
 from eqsat.codegen.fold import Numerics
 from eqsat.codegen.machine import library
-from tests.codegen.nests import Array, call, elementwise
+from eqsat.lowering import type_indices
+from tests.codegen.nests import Array, call, compiled, elementwise
 
 SIZE = 1 << 18
 FUNCTIONS = ("exp", "log", "tanh")
@@ -17,13 +18,13 @@ MODES: tuple[Numerics, ...] = ("exact", "default", "fast")
 
 
 def routine(name: str, dtype: str, numerics: Numerics = "default") -> Routine:
-    return compile_kernels([elementwise(lambda x: call(name, x), (dtype,), SIZE)], numerics).routine("elementwise")
+    return compiled([elementwise(lambda x: call(name, x), (dtype,), SIZE)], numerics).routine("elementwise")
 
 
 def portable(name: str, dtype: str) -> Routine:
     """The code for hosts that do not scale by powers of two in one instruction."""
     kernel = elementwise(lambda x: call(name, x), (dtype,), SIZE)
-    text = emit_module([kernel], "default", scales=False)
+    text = emit_module([type_indices(kernel)], "default", scales=False)
     assert "ldexp" not in text
     return Routine(kernel, library(text, ("elementwise.arrays",)))
 
