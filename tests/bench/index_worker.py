@@ -34,14 +34,17 @@ class Worker:
         """The simplified terms, or one line that says why there are none; and the seconds that simplifying took."""
         pipe = self._started()
         ranges: list[dict[str, tuple[int, int]]] = [{v.name: v.bounds for v in variables(term)} for term in terms]
-        pipe.send([(str(term), known) for term, known in zip(terms, ranges, strict=True)])
         try:
+            pipe.send([(str(term), known) for term, known in zip(terms, ranges, strict=True)])
             if not pipe.poll(self.seconds):
                 raise TimeoutError(f"no answer in {self.seconds:g} s")
             answer, seconds = pipe.recv()
-        except (EOFError, TimeoutError) as error:
+        except TimeoutError as error:
             self.close()
-            return (str(error) or "the process ended: out of memory"), 0.0
+            return str(error), 0.0
+        except (EOFError, ConnectionError):
+            self.close()
+            return "the process ended: out of memory", 0.0
         if isinstance(answer, str):
             return answer, seconds
         return [eqsat.parse_index(text, known) for text, known in zip(answer, ranges, strict=True)], seconds
