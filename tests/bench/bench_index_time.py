@@ -57,9 +57,12 @@ def read_corpus(path: Path) -> list[Index]:
 def corpus_times(path: Path) -> None:
     """One call a term, and one call for all of them."""
     terms = list(dict.fromkeys(read_corpus(path)))
+    if not terms:
+        print(f"{path.name}: no expressions to simplify")
+        return
     single = [milliseconds(lambda term=term: eqsat.simplify(term)) for term in terms]  # type: ignore[misc]
     batches = [milliseconds(lambda: eqsat.simplify_many(terms)) / len(terms) for _ in range(3)]
-    p90 = statistics.quantiles(single, n=10)[-1]
+    p90 = statistics.quantiles(single, n=10)[-1] if len(single) > 1 else single[0]
     print(
         f"{path.name}: {len(terms)} terms, single {statistics.median(single):.2f} ms (p90 {p90:.2f}), in a batch {min(batches):.2f} ms each"
     )

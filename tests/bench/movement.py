@@ -16,6 +16,7 @@ from eqsat.ir.index import Const, Index, apply, as_index, var
 
 Shape = tuple[int, ...]
 Kind = Literal["reshape", "permute", "expand", "shrink", "flip", "pad", "stride"]
+SIZES = (3, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16, 20, 24, 28, 32, 48, 56, 64)
 PRIMES = (2, 2, 2, 3, 3, 5, 7)
 
 
@@ -100,6 +101,16 @@ def unflatten(flat: Index, shape: Shape) -> list[Index]:
 def loops(shape: Shape, name: str = "i") -> list[Index]:
     """A loop variable for each axis; an axis of one element has none."""
     return [var(f"{name}{axis}", 0, n - 1) if n > 1 else Const(0) for axis, n in enumerate(shape)]
+
+
+def tiled_loop(name: str, extent: int, rng: random.Random) -> Index:
+    """A loop of so many steps: plain, or unrolled with one lane written out, or tiled into two."""
+    factors = [f for f in (2, 3, 4, 5, 7, 8) if extent % f == 0 and f < extent]
+    if not factors or rng.random() < 0.4:
+        return var(name, 0, extent - 1)
+    factor = rng.choice(factors)
+    outer = var(f"{name}o", 0, extent // factor - 1)
+    return plus(outer * factor, rng.randrange(factor) if rng.random() < 0.4 else var(f"{name}i", 0, factor - 1))
 
 
 def shapes(start: Shape, chain: Sequence[Move]) -> list[Shape]:
