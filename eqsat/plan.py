@@ -12,6 +12,7 @@ from eqsat.arguments import check_arguments
 from eqsat.codegen import MachineCode, Routine, compile_kernels
 from eqsat.ir.structure import rebuild_result
 from eqsat.ir.tensor import Constant, Input, Program, Tensor
+from eqsat.ir.typed_check import check_typed
 from eqsat.kernels import Nest
 from eqsat.lowering import type_indices
 from eqsat.options import Options
@@ -38,7 +39,11 @@ class Plan:
 
     def __init__(self, program: Program, nests: tuple[Nest, ...], estimates: tuple[float, ...], options: Options) -> None:
         self.program = program
-        self.code: MachineCode = compile_kernels([type_indices(nest.kernel) for nest in nests], options.numerics)
+        self.typed = tuple(type_indices(nest.kernel) for nest in nests)
+        if options.check:
+            for kernel in self.typed:
+                check_typed(*kernel.typed.values())
+        self.code: MachineCode = compile_kernels(self.typed, options.numerics)
         self._slots: dict[Tensor, int] = {tensor: k for k, tensor in enumerate(program.inputs)}
         for nest in nests:
             for tensor in nest.tensors:

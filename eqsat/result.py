@@ -55,8 +55,9 @@ class Result:
     @functools.cached_property
     def _plan(self) -> Plan:
         plan = Plan(self.program, self.nests, tuple(ns for _, ns in self.cost.kernels), self.options)
-        self.dump.write("module", plan.code.llvm_ir, "ll")
         if self.dump.folder is not None:
+            self.dump.write("typed", "\n\n".join(map(str, plan.typed)))
+            self.dump.write("module", plan.code.llvm_ir, "ll")
             self.dump.write("module", plan.code.assembly, "s")
         return plan
 

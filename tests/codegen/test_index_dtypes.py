@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import Phase, given, settings, strategies as st
 
 from eqsat.codegen import compile_kernels
 from eqsat.ir.evaluate import evaluate_index
@@ -24,15 +24,27 @@ def typed(*roots: Index | Typed) -> tuple[Typed, ...]:
     return lower_index_dtypes(Sink(tuple(root if isinstance(root, Typed) else abstract(root) for root in roots))).operands
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.data())
-def test_random_terms_at_the_edges_equal_python(data: st.DataObject) -> None:
+def check_random_terms(data: st.DataObject) -> None:
+    """Eight terms at six points."""
     names = tuple(data.draw(variables_at_edges(name)) for name in "xyz")
     terms = [data.draw(terms_at_edges(names)) for _ in range(8)]
     function = TypedFunction(typed(*terms), names)
     for _ in range(6):
         env = data.draw(points(*names))
         assert function(*(env[v] for v in names)) == [int(evaluate_index(term, env)) for term in terms]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_random_terms_at_the_edges_equal_python(data: st.DataObject) -> None:
+    check_random_terms(data)
+
+
+@pytest.mark.fuzz
+@settings(max_examples=1000, deadline=None, phases=[Phase.generate])
+@given(st.data())
+def test_many_random_terms_at_the_edges_equal_python(data: st.DataObject) -> None:
+    check_random_terms(data)
 
 
 EDGES = [

@@ -324,6 +324,8 @@ def test_a_dump_holds_every_stage_in_order(tmp_path: Path) -> None:
     assert texts["program.txt"] == f"{result.original}\n"
     assert texts["extracted.txt"] == f"{result.program}\n"
     assert all(str(kernel) in texts["loops.txt"] for kernel in result.loops)
+    assert all(str(kernel) in texts["typed.txt"] for kernel in result.loops)
+    assert ":i32" in texts["typed.txt"]
     assert texts["module.ll"].rstrip() == result.llvm_ir.rstrip()
     assert "ret" in texts["module.s"]
 
