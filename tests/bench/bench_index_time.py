@@ -84,6 +84,17 @@ def node_times(terms: Sequence[Index]) -> None:
             print(f"e-graphs of {low:3} to {high:3} nodes: {each:6.1f} us a node, {whole / 1e3:.2f} ms a term ({len(inside)} terms)")
 
 
+def timed(terms: Sequence[Index]) -> tuple[list[float], list[int]]:
+    """Milliseconds, and the cost that is left, for each term."""
+    times, left = [], []
+    for term in terms:
+        start = time.perf_counter()
+        found = attempted(lambda term=term: eqsat.simplify(term))  # type: ignore[misc]
+        times.append((time.perf_counter() - start) * 1e3)
+        left.append(score(term if found is None else found))
+    return times, left
+
+
 def long_sum(rng: random.Random, terms: int) -> Index:
     """A sum of scaled variables, quotients and remainders: neighbours belong together."""
     total: Index = var("x0", 0, rng.randint(5, 99)) * rng.randint(2, 30)
@@ -97,10 +108,8 @@ def sum_times(rng: random.Random) -> None:
     """Sums of 2 to 64 terms; longer ones are left out once a sum takes more than a second."""
     for terms in (2, 4, 8, 16, 32, 64):
         made = [long_sum(rng, terms) for _ in range(6)]
-        left: list[int] = []
-        times = [milliseconds(lambda term=term: left.append(score(eqsat.simplify(term)))) for term in made]  # type: ignore[misc]
-        costs = f"cost {statistics.median(map(score, made)):.0f} -> {statistics.median(left):.0f}"
-        print(f"sum of {terms:2} terms: {statistics.median(times):7.2f} ms; {costs}")
+        times, left = timed(made)
+        print(f"sum of {terms:2} terms: {statistics.median(times):7.2f} ms; cost {sum(map(score, made))} -> {sum(left)}")
         if statistics.median(times) > 1000:
             print("    longer sums are left out")
             return
@@ -117,8 +126,8 @@ def there_and_back(rng: random.Random) -> Index:
 
 def reshape_times(rng: random.Random) -> None:
     made = [there_and_back(rng) for _ in range(12)]
-    times = [milliseconds(lambda term=term: eqsat.simplify(term)) for term in made]  # type: ignore[misc]
-    linear = sum(score(eqsat.simplify(term)) <= 15 for term in made)
+    times, left = timed(made)
+    linear = sum(cost <= 15 for cost in left)
     print(f"reshape of 6 axes there and back: {statistics.median(times):.2f} ms, largest {max(times):.2f}; linear {linear} of {len(made)}")
 
 
