@@ -19,24 +19,30 @@ SHIFT = 2.0
 MASK = 1.0
 
 # operations of one instruction; Not is free, for it inverts a comparison or a branch
-NODE_CYCLES = {"Num": 0.0, "Var": 0.0, "Axis": 0.0, "RAxis": 0.0, "Not": 0.0, "Int": 0.0, "Bool": 0.0, "Shl": 2.0, "Shr": 2.0, "Abs": 1.0}
+NODE_CYCLES = {"Num": 0.0, "Var": 0.0, "Axis": 0.0, "RAxis": 0.0, "Given": 0.0, "Not": 0.0, "Int": 0.0, "Bool": 0.0, "Shl": 2.0, "Shr": 2.0, "Abs": 1.0}
 
 
 def is_power_of_two(value: int) -> bool:
     return value > 0 and value & (value - 1) == 0
 
 
-def scale_cycles(coefficient: int) -> float:
-    """Multiplying by a constant: twice x is x + x; a subtraction instead of an addition is free where there is something to add to."""
-    return 0.0 if coefficient == 1 else ADD if coefficient in (-1, 2) else MULTIPLY
-
-
 def sum_cycles(constant: int, coefficients: tuple[int, ...]) -> float:
-    """A sum of scaled terms: its products and its additions."""
-    work = sum(scale_cycles(k) for k in coefficients) + ADD * (len(coefficients) - 1 + (constant != 0))
-    if constant > 0 or any(k > 0 for k in coefficients):
-        work -= ADD * sum(k == -1 for k in coefficients)
-    return work
+    """A sum of scaled terms: its additions, a product for every magnitude, a negation where there is nothing to subtract from."""
+    magnitudes = {abs(k) for k in coefficients}
+    work = MULTIPLY * len(magnitudes - {1}) + ADD * (len(coefficients) - 1 + (constant != 0))
+    return work + ADD * (constant <= 0 and magnitudes == {1} and all(k < 0 for k in coefficients))
+
+
+def sign_saving(op: str, node: ENode) -> float:
+    """How much less than its sum and one more operation a comparison of this sum costs: each side is written without negation."""
+    if node.op != "Sum":
+        return 0.0
+    constant, coefficients = node.args[0], tuple(k for _, k in node.args[1:])
+    left, right = (tuple(abs(k) for k in coefficients if (k > 0) == positive) for positive in (True, False))
+    sides = sum_cycles(0, left) * bool(left) + sum_cycles(0, right) * bool(right)
+    if left and right and constant not in ((0, -1) if op == "Nonneg" else (0,)):
+        sides += ADD
+    return sum_cycles(constant, coefficients) - sides
 
 
 def division_cycles(op: str, divisor: int | None) -> float:
@@ -54,12 +60,12 @@ def node_cycles(node: ENode, constant_of: Callable[[int], int | None]) -> float 
         return sum_cycles(node.args[0], tuple(k for _, k in node.args[1:]))
     if node.op in ("Floordiv", "Mod"):
         return division_cycles(node.op, constant_of(node.args[1]))
-    if node.op == "Prod":
+    if node.op in ("Prod", "Mul"):
         return MULTIPLY * (len(node.args) - 1)
     if node.op == "Add":
         return ADD
     if node.op == "Scale":
-        return scale_cycles(node.args[0])
+        return sum_cycles(0, (node.args[0],))
     if node.op in ("Comp", "Pick", "Up"):
         return None
     if node.op.startswith("Raw"):
@@ -72,7 +78,7 @@ def _written_cycles(op: str, constants: list[int | None]) -> float:
         return division_cycles("Floordiv" if op == "floordiv" else "Mod", constants[1])
     if op == "mul":
         known = [k for k in constants if k is not None]
-        return scale_cycles(known[0]) if known else MULTIPLY
+        return sum_cycles(0, (known[0],)) if known else MULTIPLY
     return NODE_CYCLES.get(op.capitalize(), ADD)
 
 

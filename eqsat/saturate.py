@@ -5,47 +5,51 @@ from __future__ import annotations
 import functools
 import threading
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.engine import Engine
+from eqsat.egraph.forms import Forms
 from eqsat.egraph.schema import CLASS_SORTS
 from eqsat.egraph.snapshot import Snapshot, take_snapshot
 from eqsat.ir.errors import UnsoundRuleError
 from eqsat.options import Limits
 from eqsat.report import Report, StopReason
-from eqsat.rules import TABLES, Table, egglog_program
+from eqsat.rules import TABLES, Table, egglog_program, needs
+from eqsat.rules.bounds import BOUNDS_RULESETS
 from eqsat.rules.row import SumRow
-from eqsat.rules.sums import SumPass
+from eqsat.rules.visit import Visit
 
 
 @dataclass(frozen=True)
 class Phase:
     """Tables that run together, one step of each in turn.
 
-    around  the schedule around every step, for instance analyses
+    bounds  whether the analysis of bounds follows every step
     repeat  steps between two looks at the budget
     visits_sums  whether sum rows visit the n-ary nodes after every step
     settle  tables that run until nothing changes after every step: those whose rows carry out what others asked for
     """
 
     name: str
-    around: str = ""
+    bounds: bool = False
     repeat: int = 1
     visits_sums: bool = True
     settle: frozenset[str] = frozenset()
 
-    def schedule(self, tables: tuple[str, ...]) -> str:
+    def schedule(self, tables: Iterable[str], bounds: Iterable[str]) -> str:
         """One step in egglog's words."""
+        after = " ".join(f"(run {name})" for name in bounds) if self.bounds else ""
         steps = [f"(saturate (run {name}))" if name in self.settle else f"(run {name})" for name in tables]
-        return f"(repeat {self.repeat} (seq {' '.join([self.around, *steps, self.around])}))"
+        return f"(repeat {self.repeat} (seq {' '.join(steps)} {after}))"
 
 
 PHASES = {
     "fusion": Phase("fusion", repeat=4, visits_sums=False, settle=frozenset({"substitution"})),
-    "index": Phase("index", repeat=2, around="(run bounds)"),
+    "index": Phase("index", repeat=2, bounds=True),
 }
 
 
@@ -86,24 +90,33 @@ class Session:
     started: float = field(default_factory=time.perf_counter)
     _seen: set[tuple[object, ...]] = field(default_factory=set)
     _fired: tuple[tuple[str, ...], ...] = ()
+    _present: set[str] = field(default_factory=set)
 
-    def run(self, phase: Phase) -> Snapshot:
-        """Step a phase until nothing changes or a limit is met."""
+    def run(self, phase: Phase, done: Callable[[Snapshot, Forms], bool] | None = None) -> Snapshot:
+        """Step a phase until nothing changes, a limit is met, or the caller is content with the cheapest forms of a snapshot."""
         tables = [table for table in self.tables if table.phase == phase.name]
-        enabled = frozenset(row.name for table in tables for row in table.rows if isinstance(row, SumRow))
-        schedule = phase.schedule(tuple(table.name for table in tables if any(not isinstance(row, SumRow) for row in table.rows)))
+        enabled = [row for table in tables for row in table.rows if isinstance(row, SumRow)]
         iterations = 0
         while True:
             self.load()
-            changed, matches = self.engine.run(schedule)
-            fired = {name: n for name, n in matches.items() if n and name in self._row_names}
+            changed, matches = self.engine.run(phase.schedule(self._applicable(tables), self._analyses()))
+            fired: Counter[str] = Counter()
+            for name, count in matches.items():
+                row = name.partition("~")[0]
+                if count and row in self._row_names:
+                    fired[row] += count
             self.report.matches.update(fired)
             self._fired = (*self._fired[-1:], tuple(sorted(fired)))
             iterations += 1
             if phase.visits_sums:
                 snapshot = self.snapshot()
-                self._visit(snapshot, enabled)
-                changed = changed or bool(self.encoder.facts)
+                visit = Visit(snapshot, self.encoder, self._seen)
+                if done is not None and done(snapshot, visit.forms):
+                    changed = False
+                else:
+                    visit.run(enabled)
+                    self.report.matches.update(visit.counts)
+                    changed = changed or bool(self.encoder.facts)
                 nodes = snapshot.nodes
             else:
                 nodes = self.engine.size()
@@ -119,20 +132,25 @@ class Session:
     def snapshot(self) -> Snapshot:
         """The classes as they are; UnsoundRuleError if two different values became equal."""
         snapshot = take_snapshot(self.engine, self.encoder, self.sorts)
+        self._present |= snapshot.ops
         if snapshot.alarm:
             # bounds may need a step to show what the step before made equal
             fired = tuple(dict.fromkeys(name for step in reversed(self._fired) for name in step))
             raise UnsoundRuleError(f"two different values became equal; rules of the last two steps: {', '.join(fired)}", fired)
         return snapshot
 
-    def _visit(self, snapshot: Snapshot, enabled: frozenset[str]) -> None:
-        visit = SumPass(snapshot, self.encoder, enabled, self._seen)
-        visit.run()
-        self.report.matches.update(visit.counts)
+    def _applicable(self, tables: list[Table]) -> list[str]:
+        """Tables with a rule whose nodes and views are all there; the others have nothing to match."""
+        return [t.name for t in tables if any(needed <= self._present for needed in needs(t))]
+
+    def _analyses(self) -> list[str]:
+        return [name for name, ops in BOUNDS_RULESETS.items() if not ops or ops & self._present]
 
     def load(self) -> None:
         """Hand over what the encoder collected."""
-        self.engine.load(self.encoder.take())
+        facts = self.encoder.take()
+        self._present.update(facts)
+        self.engine.load(facts)
 
     @functools.cached_property
     def _row_names(self) -> frozenset[str]:

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 
 from eqsat.certificate import certify_terms
-from eqsat.egraph.encode import Encoder, Linear
-from eqsat.egraph.forms import cheapest_forms, index_term
+from eqsat.egraph.encode import Encoder
+from eqsat.egraph.forms import Forms, cheapest_forms, index_term
+from eqsat.egraph.linear import Linear
 from eqsat.index_cost import index_cycles
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Const, Index, as_index
@@ -60,7 +61,7 @@ class Simplifier:
         spelled = {term: encoder.spell(form) for term, form in forms.items() if encoder.is_plain(form)}
         roots = {term: encoder.sum(form) for term, form in forms.items() if term not in spelled}
         if roots:
-            snapshot = self._work().run(PHASES["index"])
+            snapshot = self._work().run(PHASES["index"], lambda found, forms: all(_is_plain(forms, found.name(root)) for root in roots.values()))
             chosen = cheapest_forms(snapshot)
             memo: dict[int, Index] = {}
             spelled.update((term, index_term(chosen, snapshot.name(root), memo)) for term, root in roots.items())
@@ -74,6 +75,14 @@ class Simplifier:
             opened = session(self.options.tables, self.options.limits, self.report, encoder=self._encoder, sorts=("Ix",))
             self._session = self._open.enter_context(opened)
         return self._session
+
+
+def _is_plain(forms: Forms, name: int) -> bool:
+    """Whether the cheapest form of a class is a sum of variables: there is no cheaper one then."""
+    node = forms.get(name)
+    if node is None or node.op not in ("Num", "Var", "Sum"):
+        return False
+    return node.op != "Sum" or all(forms[atom].op == "Var" for atom, _ in node.args[1:])
 
 
 def _cheaper(result: Index, original: Index) -> Index:

@@ -9,6 +9,11 @@ Interval = tuple[int, int]
 BOOL: Interval = (0, 1)
 
 
+def within(a: Interval, b: Interval) -> bool:
+    """Whether every value of a is one of b."""
+    return b[0] <= a[0] and a[1] <= b[1]
+
+
 def _hull(values: list[int]) -> Interval:
     return min(values), max(values)
 
@@ -138,9 +143,12 @@ def bitor(a: Interval, b: Interval) -> Interval:
 
 
 def bitxor(a: Interval, b: Interval) -> Interval:
-    """Not exact: bounded by the bits in use."""
+    """Not exact: bounded by the bits in use; with -1 it is the complement."""
     if a[0] == a[1] and b[0] == b[1]:
         return a[0] ^ b[0], a[0] ^ b[0]
+    for x, y in ((a, b), (b, a)):
+        if y == (-1, -1):
+            return ~x[1], ~x[0]
     if a[0] >= 0 and b[0] >= 0:
         return 0, _span(a, b)
     bits = max(value.bit_length() for value in (*a, *b))

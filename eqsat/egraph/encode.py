@@ -7,47 +7,23 @@ order and brackets are gone before egglog sees them.  Bounds of every term go in
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import count
 
 from eqsat.egraph.engine import Row
+from eqsat.egraph.schema import SHORT_SUM
+from eqsat.egraph.linear import Linear, sum_term
 from eqsat.ir import interval
 from eqsat.ir.errors import UnsupportedError
-from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, walk
+from eqsat.ir.index import OPS, Apply, Const, Index, Var, walk
 from eqsat.ir.interval import Interval
 from eqsat.ir.tensor import level_of, reduction
 
 LIMIT = 1 << 62
+EVERYTHING = (-LIMIT, LIMIT)
 Key = tuple[object, ...]
-
-
-@dataclass(frozen=True)
-class Linear:
-    """constant + sum of coefficient * class; classes ascending, coefficients not zero."""
-
-    constant: int
-    terms: tuple[tuple[int, int], ...] = ()
-
-    @staticmethod
-    def of(constant: int, terms: Iterable[tuple[int, int]]) -> Linear:
-        """Like terms added; `terms` are (class, coefficient)."""
-        total: defaultdict[int, int] = defaultdict(int)
-        for atom, coefficient in terms:
-            total[atom] += coefficient
-        return Linear(constant, tuple(sorted((a, k) for a, k in total.items() if k)))
-
-    def plus(self, other: Linear, factor: int = 1) -> Linear:
-        scaled = ((a, k * factor) for a, k in other.terms)
-        return Linear.of(self.constant + factor * other.constant, (*self.terms, *scaled))
-
-    def times(self, factor: int) -> Linear:
-        return Linear(0).plus(self, factor)
-
-    @property
-    def single(self) -> int | None:
-        """The class that this form is, if it is just one."""
-        return self.terms[0][0] if not self.constant and len(self.terms) == 1 and self.terms[0][1] == 1 else None
+# a comparison of a and b as a sign: whether they are swapped, and what a strict one subtracts; a < b is b - a - 1 >= 0
+COMPARISONS = {"lt": (False, 1), "le": (False, 0), "gt": (True, 1), "ge": (True, 0)}
 
 
 @dataclass
@@ -94,19 +70,17 @@ class Encoder:
 
     def bounded(self, handle: int, bounds: Interval) -> int:
         """State bounds of a class; those that are known already are not stated again."""
-        known = self.bounds.get(handle, (-LIMIT, LIMIT))
+        known = self.bounds.get(handle, EVERYTHING)
         lo, hi = max(bounds[0], known[0]), min(bounds[1], known[1])
-        if lo > known[0]:
-            self.facts["lo"].append((handle, lo))
-        if hi < known[1]:
-            self.facts["hi"].append((handle, hi))
-        self.bounds[handle] = (lo, hi)
+        if (lo, hi) != known:
+            self.facts["bounds"].append((handle, lo, hi))
+            self.bounds[handle] = (lo, hi)
         return handle
 
     def linear_bounds(self, form: Linear) -> Interval:
         total = (form.constant, form.constant)
         for atom, k in form.terms:
-            total = interval.add(total, interval.mul((k, k), self.bounds.get(atom, (-LIMIT, LIMIT))))
+            total = interval.add(total, interval.mul((k, k), self.bounds.get(atom, EVERYTHING)))
         return total
 
     def sum(self, form: Linear) -> int:
@@ -120,8 +94,12 @@ class Encoder:
         if handle is None:
             # members gather under the handle, so every form needs one of its own
             handle = self._made[key] = self.new_handle()
-            self.facts["term"] += [(handle, checked(k), atom) for atom, k in form.terms]
-            self.facts["Sum"].append((handle, checked(form.constant)))
+            if len(form.terms) <= SHORT_SUM:
+                flat = (value for atom, k in form.terms for value in (checked(k), atom))
+                self.facts[f"Sum{len(form.terms)}"].append((handle, checked(form.constant), *flat))
+            else:
+                self.facts["term"] += [(handle, checked(k), atom) for atom, k in form.terms]
+                self.facts["Sum"].append((handle, checked(form.constant)))
             self.bounded(handle, self.linear_bounds(form))
         return handle
 
@@ -201,7 +179,7 @@ class Encoder:
                 if k == 1:
                     self.bounded(atom, term.bounds)
             return form
-        return Linear(0, ((self.bounded(self._operation(term, forms), term.bounds), 1),))
+        return self._operation(term, forms)
 
     def _variable(self, term: Var, axes: bool) -> int:
         handle = self._axis(term) if axes else self.node("Var", term.name, term.lo, term.hi)
@@ -221,45 +199,49 @@ class Encoder:
                 atoms.append(self.sum(form))
         handle = self.product(tuple(atoms))
         if handle not in self.bounds:
-            parts = [self.bounds.get(atom, (-LIMIT, LIMIT)) for atom in atoms]
+            parts = [self.bounds.get(atom, EVERYTHING) for atom in atoms]
             self.bounded(handle, interval.mul(parts[0], parts[1]))
         return Linear(0, ((handle, pulled),))
 
-    def _operation(self, term: Apply, forms: list[Linear]) -> int:
+    def _operation(self, term: Apply, forms: list[Linear]) -> Linear:
+        """The form of an operation that is no sum or product."""
+        op = term.op
+        if op in COMPARISONS:
+            swap, strict = COMPARISONS[op]
+            a, b = reversed(forms) if swap else forms
+            return self._truth("Nonneg", b.plus(a, -1).plus(Linear(1), -strict))
+        if op in ("eq", "ne"):
+            equal = self._truth("Zero", forms[0].plus(forms[1], -1).unsigned)
+            return equal if op == "eq" else self.negation(equal)
+        if op == "int":
+            return forms[0]
+        if op in ("bool", "not", "and", "or"):
+            forms = [self._condition(form, arg) for form, arg in zip(forms, term.args, strict=True)]
+            if op in ("bool", "not"):
+                return forms[0] if op == "bool" else self.negation(forms[0])
+            op = "min" if op == "and" else "max"
+        elif op == "where":
+            forms[0] = self._condition(forms[0], term.args[0])
         args = [self.sum(form) for form in forms]
-        truths = len(args) if term.op in ("and", "or", "not") else 1 if term.op == "where" else 0
-        for k, arg in enumerate(term.args[:truths]):
-            if arg.kind == "int":
-                args[k] = self.bounded(self.node("Bool", args[k]), interval.boolean(arg.bounds))
-        if term.op in ("gt", "le"):
-            args.reverse()
-        if OPS[term.op].commutative:
+        if OPS[op].commutative:
             args.sort()
-        if term.op in ("lt", "gt", "le", "ge"):
-            less = self.bounded(self.node("Lt", *args), interval.BOOL)
-            return less if term.op in ("lt", "gt") else self.node("Not", less)
-        if term.op == "ne":
-            return self.node("Not", self.bounded(self.node("Eq", *args), interval.BOOL))
-        return self.node(term.op.capitalize(), *args)
+        return Linear(0, ((self.bounded(self.node(op.capitalize(), *args), term.bounds), 1),))
 
+    def _truth(self, name: str, form: Linear) -> Linear:
+        lo, hi = self.linear_bounds(form)
+        if max(abs(lo), abs(hi)) >= LIMIT:
+            raise UnsupportedError(f"simplify: a comparison reaches {lo}..{hi}, beyond 62 bits")
+        return Linear(0, ((self.bounded(self.node(name, self.sum(form)), interval.BOOL), 1),))
 
-def sum_term(constant: int, parts: list[tuple[Index, int]]) -> Index:
-    """constant + sum of k*part as a term: positive parts first, so that the rest can be subtracted."""
-    result: Index | None = None
-    for part, k in sorted(parts, key=lambda item: item[1] < 0):
-        scaled = part if abs(k) == 1 else apply("mul", part, abs(k))
-        if result is None:
-            if k > 0:
-                result = scaled
-            elif constant > 0:
-                result, constant = apply("sub", constant, scaled), 0
-            else:
-                result = apply("neg", part) if k == -1 else apply("mul", part, k)
-        else:
-            result = apply("add" if k > 0 else "sub", result, scaled)
-    if result is None:
-        return Const(constant)
-    return result if not constant else apply("add" if constant > 0 else "sub", result, abs(constant))
+    def negation(self, form: Linear) -> Linear:
+        """The form of `not p`."""
+        return Linear(0, ((self.bounded(self.node("Not", self.sum(form)), interval.BOOL), 1),))
+
+    def _condition(self, form: Linear, term: Index) -> Linear:
+        """A truth value: of an integer, whether it is not zero."""
+        if term.kind == "bool" or interval.within(term.bounds, interval.BOOL):
+            return form
+        return self.negation(self._truth("Zero", form.unsigned))
 
 
 def checked(value: int) -> int:

@@ -75,7 +75,8 @@ class Engine:
         if lines:
             with open(f"{self._folder.name}/row", "w") as file:
                 file.write("\n".join(lines) + "\n")
-            self.run_text('(input row "row")(run-schedule (run load) (run load-sums))')
+            gathered = "(run load-sums)" if "Sum" in facts or "Prod" in facts else ""
+            self.run_text(f'(input row "row")(run-schedule (run load) {gathered})')
 
     def run(self, schedule: str) -> tuple[bool, dict[str, int]]:
         """Run a schedule -> whether anything changed, and how often each named rule matched."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from eqsat.egraph.encode import Linear, sum_term
+from eqsat.egraph.linear import Linear, sign_term, sum_term, zero_term
 from eqsat.egraph.schema import OP_OF_NODE
 from eqsat.egraph.snapshot import ENode, Snapshot
-from eqsat.index_cost import node_cycles
+from eqsat.index_cost import node_cycles, sign_saving
 from eqsat.ir.index import Apply, Const, Index, Var, apply
 
 Forms = Mapping[int, ENode]
+SIGNS = ("Nonneg", "Zero")
+RECIPES = ("Add", "Scale", "Mul")
+SUM_OPS = ("Num", "Sum", "Add", "Scale", "Prod", "Mul")
 RAW = ("Raw1", "Raw2", "Raw3")
 
 
@@ -20,6 +23,8 @@ def index_children(node: ENode) -> tuple[int, ...]:
         return tuple(atom for atom, _ in node.args[1:])
     if node.op in ("Num", "Var", "Axis", "RAxis"):
         return ()
+    if node.op == "Given":
+        return (node.args[0],)
     return tuple(node.args[1:]) if node.op == "Scale" or node.op in RAW else tuple(node.args)
 
 
@@ -43,6 +48,7 @@ def cheapest_forms(snapshot: Snapshot, written: bool = False) -> dict[int, ENode
         for node in nodes
         if (own := node_cycles(node, known.get)) is not None and (written or node.op not in RAW)
     ]
+    todo.sort(key=lambda item: item[1].op in RECIPES)
     unknown = float("inf")
     changed = True
     while changed:
@@ -50,39 +56,46 @@ def cheapest_forms(snapshot: Snapshot, written: bool = False) -> dict[int, ENode
         for name, node, total, children in todo:
             for child in children:
                 total += cost.get(child, unknown)
+            if node.op in SIGNS and total < unknown:
+                total -= sign_saving(node.op, chosen[children[0]])
             if total < cost.get(name, unknown):
                 cost[name], chosen[name], changed = total, node, True
     return chosen
 
 
-def linear_of(forms: Forms, product: Callable[[tuple[int, ...]], int]) -> Callable[[ENode], Linear]:
-    """A function from nodes to linear forms whose atoms are no sums: sums are opened through the forms of their members."""
-    known: dict[int, Linear] = {}
+class Opener:
+    """Linear forms whose atoms are no sums: sums are opened through the forms of their members."""
 
-    def of_class(name: int) -> Linear:
-        if name not in known:
-            node = forms[name]
-            known[name] = of_node(node) if node.op in ("Num", "Sum", "Add", "Scale", "Prod") else Linear(0, ((name, 1),))
-        return known[name]
+    def __init__(self, forms: Forms, product: Callable[[tuple[int, ...]], int]) -> None:
+        self.forms, self._product = forms, product
+        self._known: dict[int, Linear] = {}
 
-    def of_node(node: ENode) -> Linear:
+    def of_class(self, name: int) -> Linear:
+        """The form of a class through its cheapest node."""
+        if name not in self._known:
+            node = self.forms.get(name)
+            self._known[name] = self.of_node(node) if node is not None and node.op in SUM_OPS else Linear(0, ((name, 1),))
+        return self._known[name]
+
+    def of_node(self, node: ENode) -> Linear:
+        """The form of a node of SUM_OPS."""
         if node.op == "Num":
             return Linear(node.args[0])
         if node.op == "Scale":
-            return of_class(node.args[1]).times(node.args[0])
+            return self.of_class(node.args[1]).times(node.args[0])
         if node.op == "Add":
-            return of_class(node.args[0]).plus(of_class(node.args[1]))
-        if node.op == "Prod":
-            return of_product(node)
+            return self.of_class(node.args[0]).plus(self.of_class(node.args[1]))
+        if node.op in ("Prod", "Mul"):
+            return self._of_product(node)
         total = Linear(node.args[0])
         for atom, k in node.args[1:]:
-            total = total.plus(of_class(atom), k)
+            total = total.plus(self.of_class(atom), k)
         return total
 
-    def of_product(node: ENode) -> Linear:
+    def _of_product(self, node: ENode) -> Linear:
         factor, atoms = 1, []
         for member in node.args:
-            form = of_class(member) if forms[member].op != "Prod" else Linear(0, ((member, 1),))
+            form = self.of_class(member) if self.forms[member].op not in ("Prod", "Mul") else Linear(0, ((member, 1),))
             if not form.terms:
                 factor *= form.constant
             elif len(form.terms) == 1 and not form.constant:
@@ -92,10 +105,8 @@ def linear_of(forms: Forms, product: Callable[[tuple[int, ...]], int]) -> Callab
                 atoms.append(member)
         if not atoms:
             return Linear(factor)
-        atom = atoms[0] if len(atoms) == 1 else product(tuple(atoms))
+        atom = atoms[0] if len(atoms) == 1 else self._product(tuple(atoms))
         return Linear.of(0, ((atom, factor),))
-
-    return of_node
 
 
 def index_term(forms: Forms, name: int, memo: dict[int, Index] | None = None) -> Index:
@@ -108,13 +119,13 @@ def index_term(forms: Forms, name: int, memo: dict[int, Index] | None = None) ->
         if here in done or not missing:
             stack.pop()
             if here not in done:
-                done[here] = _spell(forms[here], done)
+                done[here] = _spell(forms[here], done, forms)
         else:
             stack.extend(missing)
     return done[name]
 
 
-def _spell(node: ENode, done: dict[int, Index]) -> Index:
+def _spell(node: ENode, done: dict[int, Index], forms: Forms) -> Index:
     if node.op == "Num":
         return Const(node.args[0])
     if node.op == "Var":
@@ -125,7 +136,11 @@ def _spell(node: ENode, done: dict[int, Index]) -> Index:
         return sum_term(node.args[0], [(done[atom], k) for atom, k in node.args[1:]])
     if node.op == "Scale":
         return sum_term(0, [(done[node.args[1]], node.args[0])])
-    if node.op in ("Add", "Prod"):
+    if node.op in SIGNS:
+        return _sign(node, done, forms)
+    if node.op == "Given":
+        return done[node.args[0]]
+    if node.op in ("Add", "Prod", "Mul"):
         result = done[node.args[0]]
         for arg in node.args[1:]:
             result = apply("add" if node.op == "Add" else "mul", result, done[arg])
@@ -134,14 +149,38 @@ def _spell(node: ENode, done: dict[int, Index]) -> Index:
         return Apply(node.args[0], tuple(done[arg] for arg in node.args[1:]))
     args = tuple(done[arg] for arg in node.args)
     if node.op == "Not":
-        return _negated(args[0])
+        return negated(args[0])
+    if node.op in ("Min", "Max") and any(arg.kind == "bool" for arg in args) and all(map(_is_truth, args)):
+        return apply("and" if node.op == "Min" else "or", *map(_truth, args))
+    if node.op == "Where":
+        return Apply("where", (_truth(args[0]), *args[1:]))
     return Apply(OP_OF_NODE[node.op], args)
+
+
+def _sign(node: ENode, done: dict[int, Index], forms: Forms) -> Index:
+    """A comparison, what is subtracted on the other side."""
+    below = forms[node.args[0]]
+    constant, parts = (below.args[0], [(done[atom], k) for atom, k in below.args[1:]]) if below.op == "Sum" else (0, [(done[node.args[0]], 1)])
+    if below.op == "Scale":
+        parts = [(done[below.args[1]], below.args[0])]
+    return (sign_term if node.op == "Nonneg" else zero_term)(constant, parts)
+
+
+def _is_truth(term: Index) -> bool:
+    return term.kind == "bool" or (isinstance(term, Const) and term.value in (0, 1))
+
+
+def _truth(term: Index) -> Index:
+    """A term whose value is 0 or 1 as a truth value."""
+    if isinstance(term, Const):
+        return Const(bool(term.value))
+    return term
 
 
 _INVERSE = {"lt": "ge", "eq": "ne", "le": "gt", "gt": "le", "ge": "lt", "ne": "eq"}
 
 
-def _negated(term: Index) -> Index:
+def negated(term: Index) -> Index:
     """not term, as the opposite comparison where there is one."""
     if isinstance(term, Apply) and term.op in _INVERSE:
         return Apply(_INVERSE[term.op], term.args)

@@ -1,10 +1,12 @@
 """What the e-graph holds: sorts and constructors of egglog, written down once.
 
 Index classes (sort Ix).  Sums and products are n-ary: `Sum c {T k a, ...}` is c + k*a + ..., `Prod {a, ...}` a product of
-atoms, over egglog MultiSets, so commutativity and associativity are in the representation.  Truth values are 0 and 1.
-Rules may build the binary recipes `Add` and `Scale`; the row `flatten-sum` gives them their n-ary form.  `Raw` nodes are
-operations of ir.index as they are written, in the maps of tensor programs: substitution goes through them, index rules do
-not see them.  Comparisons are Lt, Eq and Not.
+atoms, over egglog MultiSets, so commutativity and associativity are in the representation.  Rules may build the binary
+recipes `Add`, `Scale` and `Mul`; rows give them their n-ary form.  `Raw` nodes are operations of ir.index as they are written,
+in the maps of tensor programs: substitution goes through them, index rules do not see them.
+
+Truth values are 0 and 1.  A comparison is a sum and a sign: `Nonneg s` is s >= 0, `Zero s` is s == 0; what is compared cancels
+in the sum.  Conjunction is Min, disjunction is Max.  `Given x k` is x, with the bounds that it has under the k-th assumption.
 
 Tensor classes (sort Tx), their elements (Sx), lists of index classes (Ixs).  `Generic p s f e` is the p-th tensor of the
 program, of shape s, whose function is kept twice: as an element e, and as it was written, f, syntax (Sy) that is never made
@@ -40,9 +42,8 @@ def _title(op: str) -> str:
     return op.capitalize()
 
 
-# index operations of fixed arity that are nodes of their own; add, sub, neg and mul become Sum and Prod,
-# le, gt, ge and ne become Lt, Eq and Not
-NODE_OPS = tuple(name for name in OPS if name not in ("add", "sub", "neg", "mul", "le", "gt", "ge", "ne"))
+# index operations of fixed arity that are nodes of their own
+NODE_OPS = ("floordiv", "mod", "min", "max", "abs", "where", "not", "bitand", "bitor", "bitxor", "shl", "shr")
 OP_OF_NODE = {_title(name): name for name in NODE_OPS}
 
 INDEX_NODES = (
@@ -52,9 +53,15 @@ INDEX_NODES = (
     Constructor("RAxis", ("i64", "i64"), "Ix"),
     Constructor("Add", ("Ix", "Ix"), "Ix"),
     Constructor("Scale", ("i64", "Ix"), "Ix"),
+    Constructor("Mul", ("Ix", "Ix"), "Ix"),
+    Constructor("Nonneg", ("Ix",), "Ix"),
+    Constructor("Zero", ("Ix",), "Ix"),
+    Constructor("Given", ("Ix", "i64"), "Ix"),
     *(Constructor(f"Raw{n}", ("Name", *("Ix",) * n), "Ix") for n in (1, 2, 3)),
     *(Constructor(_title(name), ("Ix",) * OPS[name].arity, "Ix") for name in NODE_OPS),
 )
+# a class that holds one of these carries no other structure
+LEAVES = ("Num", "Var", "Axis", "RAxis")
 TENSOR_NODES = (
     Constructor("Nil", (), "Ixs"),
     Constructor("Cons", ("Ix", "Ixs"), "Ixs"),
@@ -96,6 +103,18 @@ VIEWS = {
     "as-common": ("Ix", "i64", "i64", "Ix", "Ix"),
     "as-offset": ("Ix", "Ix", "i64"),
     "as-inner": ("Ix", "i64", "Ix", "i64", "Ix"),
+    "as-quotient": ("Ix", "i64", "Ix", "i64", "Ix"),
+    "as-scaled": ("Ix", "i64", "Ix", "Ix"),
+    "as-step": ("Ix", "i64", "Ix", "i64"),
+    "as-multiple-of": ("Ix", "Ix", "Ix", "Ix"),
+    "as-common-of": ("Ix", "Ix", "Ix", "Ix", "Ix", "Ix"),
+    "as-product": ("Ix", "Ix", "Ix"),
+    "quotient": ("Ix", "Ix", "i64"),
+    "remainder": ("Ix", "Ix", "i64"),
+    "quotient-of": ("Ix", "Ix", "Ix"),
+    "remainder-of": ("Ix", "Ix", "Ix"),
+    "difference": ("Ix", "Ix", "Ix"),
+    "total": ("Ix", "Ix", "Ix"),
     "as-pair": ("Ix", "i64", "Ix", "i64", "Ix", "Ix"),
 }
 # facts that are functions: name -> key sorts; all map to i64
@@ -104,13 +123,16 @@ MERGE = {"lo": "(max old new)", "hi": "(min old new)", "residue": "(min old new)
 
 
 # the columns of relation `row`, through which everything is loaded: what it is, a handle or key, operands
-WIDTH = 8
+WIDTH = 10
+# sums of at most this many terms are one row
+SHORT_SUM = 3
 
 
 def loadable(sorts: tuple[str, ...]) -> tuple[str, ...]:
     """What rows can state, by number: constructors, facts, views, members of sums and products, equalities."""
     named = [node.name for node in nodes_of(sorts)] + [*over(FACTS, sorts), *over(VIEWS, sorts)]
-    return (*named, "term", "Sum", "factor", "Prod", "same", "same tensor")
+    short = (f"Sum{n}" for n in range(1, SHORT_SUM + 1))
+    return (*named, "bounds", *short, "term", "Sum", "factor", "Prod", "same", "same tensor")
 
 
 def over(relations: Mapping[str, tuple[str, ...]], sorts: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -127,10 +149,10 @@ def _value(sort: str, name: str) -> str:
 
 
 def _loader(kind: int, name: str, names: list[str], actions: str, ruleset: str = "load", where: str = "") -> str:
-    """The rule that carries out rows of one kind and removes them."""
+    """The rule that carries out rows of one kind."""
     columns = [*names, *(f"z{k}" for k in range(WIDTH - 1 - len(names)))]
     row = f"(row {kind} {' '.join(columns)})"
-    return f'(rule ({row} {where}) ({actions} (delete {row})) :ruleset {ruleset} :name "load {name}")'
+    return f'(rule ({row} {where}) ({actions}) :ruleset {ruleset} :name "load {name}")'
 
 
 def _loaders(sorts: tuple[str, ...]) -> Iterator[str]:
@@ -138,12 +160,18 @@ def _loaders(sorts: tuple[str, ...]) -> Iterator[str]:
     for node in nodes_of(sorts):
         names = [f"a{k}" for k in range(len(node.operands))]
         built = " ".join(_value(sort, name) for sort, name in zip(node.operands, names, strict=True))
-        yield _loader(kinds[node.name], node.name, ["h", *names], f"(union (H{node.sort} h) ({node.name} {built}))")
+        leaf = f"(leaf (H{node.sort} h))" if node.name in LEAVES else ""
+        yield _loader(kinds[node.name], node.name, ["h", *names], f"(union (H{node.sort} h) ({node.name} {built})) {leaf}")
     for name, keys in over(FACTS | VIEWS, sorts).items():
         names = [f"a{k}" for k in range(len(keys))]
         stated = f"({name} {' '.join(_value(sort, key) for sort, key in zip(keys, names, strict=True))})"
         yield _loader(kinds[name], name, [*names, "v"], f"(set {stated} v)") if name in FACTS else _loader(kinds[name], name, names, stated)
-    # an n-ary node is loaded member by member: members gather in a multiset, then become the node
+    yield _loader(kinds["bounds"], "bounds", ["h", "l", "u"], "(set (lo (HIx h)) l) (set (hi (HIx h)) u)")
+    for n in range(1, SHORT_SUM + 1):
+        names = [f"{letter}{k}" for k in range(n) for letter in "ka"]
+        members = " ".join(f"(T k{k} (HIx a{k}))" for k in range(n))
+        yield _loader(kinds[f"Sum{n}"], f"Sum{n}", ["h", "c", *names], f"(union (HIx h) (Sum c (multiset-of {members})))")
+    # a longer n-ary node is loaded member by member: members gather in a multiset, then become the node
     yield _loader(kinds["term"], "term", ["h", "k", "a"], "(set (gathered h) (multiset-single (T k (HIx a)) 1))")
     yield _loader(kinds["factor"], "factor", ["h", "a", "n"], "(set (gathered-factors h) (multiset-single (HIx a) n))")
     yield _loader(kinds["Sum"], "Sum", ["h", "c"], "(union (HIx h) (Sum c ms)) (delete (gathered h))", "load-sums", "(= ms (gathered h))")
@@ -166,7 +194,7 @@ def declarations(sorts: tuple[str, ...] = CLASS_SORTS) -> str:
     lines = ["(ruleset load)", "(ruleset load-sums)", *(f"(sort {sort})" for sort in sorts), "(sort Term)"]
     lines += [f"(constructor H{sort} (i64) {sort} :unextractable)" for sort in sorts]
     lines += [f"(constructor {n.name} ({' '.join(map(_egglog_sort, n.operands))}) {n.sort})" for n in nodes_of(sorts)]
-    lines += ["(relation alarm (Ix))"]
+    lines += ["(relation alarm (Ix))", "(relation leaf (Ix))"]
     lines += ["(constructor T (i64 Ix) Term)", "(sort Terms (MultiSet Term))", "(constructor Sum (i64 Terms) Ix)"]
     lines += ["(sort Factors (MultiSet Ix))", "(constructor Prod (Factors) Ix)"]
     lines += [f"(function {name} ({' '.join(keys)}) i64 :merge {MERGE[name]})" for name, keys in over(FACTS, sorts).items()]
@@ -182,10 +210,12 @@ def _clearing(sorts: tuple[str, ...]) -> Iterator[str]:
     rows = {node.name: len(node.operands) for node in nodes_of(sorts)}
     rows |= {f"H{sort}": 1 for sort in sorts} | {"T": 2, "Sum": 2, "Prod": 1}
     yield "(ruleset clear)"
+    columns = " ".join(f"a{k}" for k in range(WIDTH))
+    yield f'(rule ((row {columns})) ((delete (row {columns}))) :ruleset clear :name "clear row")'
     for name, arity in rows.items():
         row = f"({' '.join([name, *(f'a{k}' for k in range(arity))])})"
         yield f'(rule ((= e {row})) ((delete {row})) :ruleset clear :name "clear {name}")'
-    for name, operands in {**over(FACTS | VIEWS, sorts), "alarm": ("Ix",)}.items():
+    for name, operands in {**over(FACTS | VIEWS, sorts), "alarm": ("Ix",), "leaf": ("Ix",)}.items():
         row = f"({' '.join([name, *(f'a{k}' for k in range(len(operands)))])})"
         fact = f"(= v {row})" if name in FACTS else row
         yield f'(rule ({fact}) ((delete {row})) :ruleset clear :name "clear {name}")'

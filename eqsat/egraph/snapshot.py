@@ -25,11 +25,12 @@ class ENode(NamedTuple):
 
 @dataclass
 class Snapshot:
-    """Classes by sort, bounds of index classes, and how many nodes there are."""
+    """Classes by sort, bounds of index classes, which kinds of nodes there are, and how many."""
 
     classes: dict[str, dict[int, list[ENode]]] = field(default_factory=lambda: {sort: {} for sort in CLASS_SORTS})
     bounds: dict[int, Interval] = field(default_factory=dict)
     names: dict[str, dict[int, int]] = field(default_factory=dict)
+    ops: frozenset[str] = frozenset()
     nodes: int = 0
     alarm: bool = False
 
@@ -48,7 +49,8 @@ def take_snapshot(engine: Engine, encoder: Encoder, sorts: tuple[str, ...] = CLA
     tables = engine.freeze()
     reader = _Reader(engine, encoder, tables)
     snapshot = Snapshot(names={sort: {} for sort in CLASS_SORTS}, alarm=bool(tables["alarm"].rows))
-    nodes = nodes_of(sorts)
+    nodes = tuple(node for node in nodes_of(sorts) if tables[node.name].rows)
+    snapshot.ops = frozenset(node.name for node in nodes)
     for sort in sorts:
         reader.name_classes(sort, [node.name for node in nodes if node.sort == sort], snapshot)
     for node in nodes:

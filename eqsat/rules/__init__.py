@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+
 from eqsat.egraph.schema import CLASS_SORTS, declarations
 from eqsat.ir.errors import UsageError
 from eqsat.rules.bounds import bounds_program
-from eqsat.rules.compile import compile_pattern, compile_tensor_rule
-from eqsat.rules.index_rules import INDEX_TABLES
+from eqsat.rules.compile import compile_pattern, compile_tensor_rule, requirements
+from eqsat.rules.index_rules import DIVISION_TABLES
+from eqsat.rules.logic_rules import LOGIC_TABLES
+from eqsat.rules.orders import ORDERS
 from eqsat.rules.row import Pattern, Row, SumRow, Table, TensorRule
 from eqsat.rules.sums import SUMS
 from eqsat.rules.tensor_rules import TENSOR_TABLES
 
-TABLES: tuple[Table, ...] = (*INDEX_TABLES, SUMS, *TENSOR_TABLES)
+TABLES: tuple[Table, ...] = (*DIVISION_TABLES, *LOGIC_TABLES, SUMS, ORDERS, *TENSOR_TABLES)
 
 
 def all_tables() -> tuple[str, ...]:
@@ -32,6 +36,18 @@ def rows(tables: tuple[Table, ...] = TABLES) -> tuple[tuple[Table, Row], ...]:
     return tuple((table, row) for table in tables for row in table.rows)
 
 
+@functools.cache
+def needs(table: Table) -> tuple[frozenset[str], ...]:
+    """For each egglog rule of a table the nodes and views without which it has nothing to match."""
+    found: dict[frozenset[str], None] = {}
+    for row in table.rows:
+        if isinstance(row, Pattern):
+            found.update(dict.fromkeys(requirements(row)))
+        elif isinstance(row, TensorRule):
+            found[frozenset()] = None
+    return tuple(found)
+
+
 def egglog_program(tables: tuple[Table, ...] = TABLES, sorts: tuple[str, ...] = CLASS_SORTS) -> str:
     """Schema, analyses and one ruleset a table, for classes of these sorts."""
     lines = [declarations(sorts), bounds_program()]
@@ -45,4 +61,4 @@ def egglog_program(tables: tuple[Table, ...] = TABLES, sorts: tuple[str, ...] = 
     return "\n".join(lines)
 
 
-__all__ = ["TABLES", "Pattern", "Row", "SumRow", "Table", "TensorRule", "all_tables", "egglog_program", "rows", "without"]
+__all__ = ["TABLES", "Pattern", "Row", "SumRow", "Table", "TensorRule", "all_tables", "egglog_program", "needs", "rows", "without"]

@@ -13,7 +13,7 @@ from eqsat.rules.compile import floor_div, floor_mod
 
 @dataclass(frozen=True)
 class BoundsRow:
-    """Where `given` holds: lo >= each of `lower`, hi <= each of `upper`; operands are x, y, z."""
+    """Where `given` holds: lo >= each of `lower`, hi <= each of `upper`; operands are x, y, z, a number n."""
 
     node: str
     operands: str
@@ -43,35 +43,64 @@ BOUNDS = (
     BoundsRow("Min", "xy", "", ("(min lx ly)",), ("(min hx hy)",)),
     BoundsRow("Max", "xy", "", ("(max lx ly)",), ("(max hx hy)",)),
     BoundsRow("Where", "xyz", "", ("(min ly lz)",), ("(max hy hz)",)),
-    BoundsRow("Lt", "xy", "", ("0",), ("1",)),
-    BoundsRow("Lt", "xy", "(< hx ly)", ("1",), ()),
-    BoundsRow("Lt", "xy", "(>= lx hy)", (), ("0",)),
-    BoundsRow("Eq", "xy", "", ("0",), ("1",)),
-    BoundsRow("Eq", "xy", "(= lx hx) (= ly hy) (= lx ly)", ("1",), ()),
-    BoundsRow("Eq", "xy", "(< hx ly)", (), ("0",)),
-    BoundsRow("Eq", "xy", "(< hy lx)", (), ("0",)),
+    BoundsRow("Nonneg", "x", "", ("0",), ("1",)),
+    BoundsRow("Nonneg", "x", "(>= lx 0)", ("1",), ()),
+    BoundsRow("Nonneg", "x", "(< hx 0)", (), ("0",)),
+    BoundsRow("Zero", "x", "", ("0",), ("1",)),
+    BoundsRow("Zero", "x", "(= lx 0) (= hx 0)", ("1",), ()),
+    BoundsRow("Zero", "x", "(> lx 0)", (), ("0",)),
+    BoundsRow("Zero", "x", "(< hx 0)", (), ("0",)),
     BoundsRow("Not", "x", "", ("(- 1 hx)",), ("(- 1 lx)",)),
-    BoundsRow("And", "xy", "", ("(min lx ly)",), ("(min hx hy)",)),
-    BoundsRow("Or", "xy", "", ("(max lx ly)",), ("(max hx hy)",)),
-    BoundsRow("Int", "x", "", ("lx",), ("hx",)),
+    BoundsRow("Scale", "nx", "(>= n 0)", ("(* n lx)",), ("(* n hx)",)),
+    BoundsRow("Scale", "nx", "(< n 0)", ("(* n hx)",), ("(* n lx)",)),
+    BoundsRow("Add", "xy", "", ("(+ lx ly)",), ("(+ hx hy)",)),
+    BoundsRow("Abs", "x", "", ("0",), ("(max (- 0 lx) hx)",)),
+    BoundsRow("Bitand", "xy", "(>= lx 0)", ("0",), ("hx",)),
+    BoundsRow("Bitand", "xy", "(>= ly 0)", ("0",), ("hy",)),
 )
 
 # leaves, and the alarm: a class whose interval is empty holds two different values
 LEAVES = """
-(rule ((= t (Num v))) ((set (lo t) v) (set (hi t) v)) :ruleset bounds :name "bounds of Num")
-(rule ((= t (Axis k n))) ((set (lo t) 0) (set (hi t) (- n 1))) :ruleset bounds :name "bounds of Axis")
-(rule ((= t (RAxis k n))) ((set (lo t) 0) (set (hi t) (- n 1))) :ruleset bounds :name "bounds of RAxis")
+(rule ((= t (Num v))) ((set (lo t) v) (set (hi t) v) (leaf t)) :ruleset bounds :name "bounds of Num")
+(rule ((= t (Axis k n))) ((set (lo t) 0) (set (hi t) (- n 1)) (leaf t)) :ruleset bounds :name "bounds of Axis")
+(rule ((= t (RAxis k n))) ((set (lo t) 0) (set (hi t) (- n 1)) (leaf t)) :ruleset bounds :name "bounds of RAxis")
 (rule ((= l (lo t)) (= h (hi t)) (> l h)) ((alarm t)) :ruleset bounds :name "alarm")
 """
 
 
+ARITHMETIC = ("Floordiv", "Mod", "Scale", "Add")
+
+
+def ruleset_of(node: str) -> str:
+    """Bounds of sums and divisions, which every term needs, apart from those of choices and truth values."""
+    return "bounds" if node in ARITHMETIC else "bounds-of-choices"
+
+
+# ruleset -> the nodes one of which must be there for it to have anything to do; none: always
+BOUNDS_RULESETS: dict[str, frozenset[str]] = {
+    "bounds": frozenset(),
+    "bounds-of-choices": frozenset(row.node for row in BOUNDS if row.node not in ARITHMETIC),
+}
+
+
 def _rule(number: int, row: BoundsRow) -> str:
     node = f"(= t ({row.node} {' '.join(row.operands)}))"
-    values = " ".join(f"(= l{v} (lo {v})) (= h{v} (hi {v}))" for v in row.operands)
-    actions = " ".join([*(f"(set (lo t) {e})" for e in row.lower), *(f"(set (hi t) {e})" for e in row.upper)])
-    return f'(rule ({node} {values} {row.given}) ({actions}) :ruleset bounds :name "bounds {number} of {row.node}")'
+    values = " ".join(f"(= l{v} (lo {v})) (= h{v} (hi {v}))" for v in row.operands if v != "n")
+    # computed in the query: there an overflow is no match, in an action it would end the run
+    results = [("lo", e) for e in row.lower] + [("hi", e) for e in row.upper]
+    computed = " ".join(f"(= b{k} {e})" for k, (_, e) in enumerate(results))
+    actions = " ".join(f"(set ({side} t) b{k})" for k, (side, _) in enumerate(results))
+    return f'(rule ({node} {values} {row.given} {computed}) ({actions}) :ruleset {ruleset_of(row.node)} :name "bounds {number} of {row.node}")'
+
+
+def _bare(node: str, operands: str) -> str:
+    """A class that is a constant or a variable carries no structure: x = x % 8 would make x % 8 % 16 and so on without end."""
+    term = f"({node} {' '.join(operands)})"
+    return f'(rule ((= t {term}) (leaf t)) ((delete {term})) :ruleset {ruleset_of(node)} :name "bare {node}")'
 
 
 def bounds_program() -> str:
     """The egglog rules of the analysis."""
-    return "(ruleset bounds)" + LEAVES + "\n".join(_rule(number, row) for number, row in enumerate(BOUNDS))
+    rules = [_rule(number, row) for number, row in enumerate(BOUNDS)]
+    bare = [_bare(node, operands) for node, operands in dict.fromkeys((row.node, row.operands) for row in BOUNDS)]
+    return "\n".join(["(ruleset bounds) (ruleset bounds-of-choices)", LEAVES, *rules, *bare])

@@ -5,17 +5,27 @@ Sums are n-ary in the e-graph, so a sum in a pattern is matched through a view, 
     g*q + r  under // (g*k) or % (g*k)    as-common S d g q r
     x + c                                 as-offset S x c
     c*(x % m) + r                         as-inner S c x m r
+    c*(x // m) + r                        as-quotient S c x m r
+    g*q + r    elsewhere                  as-scaled S g q r
+    k*x + c    with constants k and c     as-step S k x c
+    z*q + r  under // z or % z            as-multiple-of S z q r
+    z*q + r  under // (z*w) or % (z*w)    as-common-of S d z q w r, d = z*w
+    z*w  elsewhere                        as-product S z w
     a*x + b*y  as a whole left side       as-pair S a x b y rest; the rest of the sum is added to the right side
+    x // n, x % n  inside another node    quotient C x n, remainder C x n: the cheapest form of a class, for a class that holds
+                                          x // n only among others may contain itself; by a term: quotient-of, remainder-of
+In a guard x - y and x + y are bounded through the facts `difference` and `total`.  x >= 0 and x == 0 are the nodes Nonneg and
+Zero.  A commutative operation is matched in both orders.
 """
 
 from __future__ import annotations
 
 import re
-from itertools import count
+from itertools import count, product
 
-from eqsat.egraph.schema import PENDING_NODES
+from eqsat.egraph.schema import CONSTRUCTORS, PENDING_NODES, VIEWS
 from eqsat.ir.errors import InternalError
-from eqsat.ir.index import Apply, Const, Index, Var, variables
+from eqsat.ir.index import OPS, Apply, Const, Index, Var, variables
 from eqsat.rules.row import Pattern, TensorRule, is_literal
 
 
@@ -29,7 +39,11 @@ def floor_mod(a: str, d: str) -> str:
 
 
 PENDING = frozenset(node.name for node in PENDING_NODES)
-_LITERAL_OPS = {"add": "+", "sub": "-", "mul": "*"}
+_LITERAL_OPS = {"add": "+", "sub": "-", "mul": "*", "bitand": "&", "bitor": "|", "bitxor": "^", "shl": "<<", "shr": ">>"}
+_MENTIONED = re.compile(r"\(([A-Z][\w]*|[a-z]+-[\w-]+|quotient|remainder|difference|total) ")
+_MATCHED = frozenset((*CONSTRUCTORS, *VIEWS)) - {"Num"}
+_FORMS = {"floordiv": "quotient", "mod": "remainder"}
+_NODES = {"and": "Min", "or": "Max", "ge": "Nonneg", "eq": "Zero"}
 _COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=", "ne": "!="}
 
 
@@ -45,6 +59,7 @@ class _Rule:
         self.facts: list[str] = []
         self.names: dict[Var, str] = {}
         self.rest: str | None = None
+        self.inside = False
         self._ids = count()
 
     def fresh(self, kind: str) -> str:
@@ -63,18 +78,55 @@ class _Rule:
             self.match_literal(term, value)
         elif isinstance(term, Apply) and term.op == "add":
             self.match_sum(term, at)
-        elif isinstance(term, Apply) and term.op in ("floordiv", "mod") and all_literal(term.args[1]):
-            self.match_division(term, at)
-        elif isinstance(term, Apply):
+        elif isinstance(term, Apply) and term.op == "mul":
             below = [self.fresh("x") for _ in term.args]
-            self.facts.append(f"(= {at} ({term.op.capitalize()} {' '.join(below)}))")
+            self.facts.append(f"(as-product {at} {' '.join(below)})")
             for arg, name in zip(term.args, below, strict=True):
                 self.match(arg, name)
+        elif isinstance(term, Apply) and term.op in ("floordiv", "mod"):
+            if all_literal(term.args[1]):
+                self.match_division(term, at)
+            else:
+                self.match_symbolic_division(term, at)
+        elif isinstance(term, Apply):
+            self.inside = True
+            args = operands(term)
+            below = [self.fresh("x") for _ in args]
+            self.facts.append(f"(= {at} ({node_name(term)} {' '.join(below)}))")
+            for arg, name in zip(args, below, strict=True):
+                self.match(arg, name)
+
+    def match_symbolic_division(self, term: Apply, at: str) -> None:
+        """A division by a term z, or by a product z*w of terms."""
+        numerator, divisor = term.args
+        above, below = self.fresh("x"), self.fresh("x")
+        self.facts.append(f"({_FORMS[term.op]}-of {at} {above} {below})" if self.inside else f"(= {at} ({term.op.capitalize()} {above} {below}))")
+        self.inside = True
+        if not (isinstance(numerator, Apply) and numerator.op == "add"):
+            self.match(numerator, above)
+            self.match(divisor, below)
+            return
+        q, r = self.fresh("x"), self.fresh("x")
+        (_, quotient), rest = _factors(numerator.args[0]), numerator.args[1]
+        if isinstance(divisor, Apply) and divisor.op == "mul":
+            z, w = self.fresh("x"), self.fresh("x")
+            self.facts.append(f"(as-common-of {above} {below} {z} {q} {w} {r})")
+            self.match(divisor.args[0], z)
+            self.match(divisor.args[1], w)
+        else:
+            self.facts.append(f"(as-multiple-of {above} {below} {q} {r})")
+            self.match(divisor, below)
+        self.match(quotient, q)
+        self.match(rest, r)
 
     def match_division(self, term: Apply, at: str) -> None:
         numerator, divisor = term.args
         above, below, value = self.fresh("x"), self.fresh("x"), self.fresh("v")
-        self.facts += [f"(= {at} ({term.op.capitalize()} {above} {below}))", f"(= {below} (Num {value}))"]
+        if self.inside:
+            self.facts.append(f"({_FORMS[term.op]} {at} {above} {value})")
+        else:
+            self.facts += [f"(= {at} ({term.op.capitalize()} {above} {below}))", f"(= {below} (Num {value}))"]
+        self.inside = True
         if isinstance(divisor, Var):
             self.match_literal(divisor, value)
         if isinstance(numerator, Apply) and numerator.op == "add":
@@ -87,6 +139,14 @@ class _Rule:
     def match_sum(self, term: Apply, at: str, divisor: Index | None = None, value: str = "") -> None:
         left, right = term.args
         x, y, k = self.fresh("x"), self.fresh("x"), self.fresh("v")
+        if all_literal(right) and isinstance(left, Apply) and left.op == "mul":
+            c = self.fresh("v")
+            factor, atom = _scaled(left)
+            self.facts.append(f"(as-step {at} {k} {x} {c})")
+            self.match_literal(factor, k)
+            self.match_literal(right, c)
+            self.match(atom, x)
+            return
         if all_literal(right):
             self.facts.append(f"(as-offset {at} {x} {k})")
             self.match(left, x)
@@ -101,11 +161,15 @@ class _Rule:
         elif isinstance(right, Apply) and right.op == "mul":
             self.match_pair(factor, atom, right, at)
             return
+        elif isinstance(atom, Var):
+            self.facts.append(f"(as-scaled {at} {k} {x} {y})")
+            self.match_literal(factor, k)
         else:
             assert isinstance(atom, Apply)
+            view = "as-inner" if atom.op == "mod" else "as-quotient"
             atom, modulus = atom.args
             m = self.fresh("v")
-            self.facts.append(f"(as-inner {at} {k} {x} {m} {y})")
+            self.facts.append(f"({view} {at} {k} {x} {m} {y})")
             self.match_literal(factor, k)
             self.match_literal(modulus, m)
         self.match(atom, x)
@@ -117,6 +181,7 @@ class _Rule:
         self.facts.append(f"(as-pair {at} {k} {x} {m} {y} {self.rest})")
         self.match_literal(factor, k)
         self.match(atom, x)
+        self.inside = False
         self.match(other, y)
         self.match_literal(other_factor, m)
 
@@ -153,20 +218,32 @@ class _Rule:
             value = self.fresh(side)
             self.facts.append(f"(= {value} ({side} {self.names[term]}))")
             return value
+        if isinstance(term, Apply) and term.op in ("add", "sub") and all(isinstance(arg, Var) and not is_literal(arg) for arg in term.args):
+            a, b = (self.names[_variable(arg)] for arg in term.args)
+            whole, value = self.fresh("x"), self.fresh(side)
+            self.facts += [f"({'total' if term.op == 'add' else 'difference'} {a} {b} {whole})", f"(= {value} ({side} {whole}))"]
+            return value
         if isinstance(term, Apply) and term.op == "add":
             return f"(+ {self.bound(term.args[0], side)} {self.bound(term.args[1], side)})"
+        if isinstance(term, Apply) and term.op == "mul" and all_literal(term.args[0]):
+            return f"(* {self.literal(term.args[0])} {self.bound(term.args[1], side)})"
         if isinstance(term, Apply) and term.op == "mod" and side == "hi":
             value = self.fresh("hi")
             self.facts.append(f"(= {value} (residue {self.names[_variable(term.args[0])]} {self.literal(term.args[1])}))")
             return value
         if isinstance(term, Apply) and term.op == "floordiv" and side == "lo":
-            return floor_div(self.bound(term.args[0], side), self.literal(term.args[1]))
+            below = self.literal(term.args[1]) if all_literal(term.args[1]) else self.bound(term.args[1], "hi")
+            return floor_div(self.bound(term.args[0], side), below)
         raise InternalError(f"rule guard: no bound of {term}")
 
     def guard(self, condition: Index) -> None:
         """State a comparison; between terms it must follow from their bounds."""
         assert isinstance(condition, Apply)
         a, b = condition.args
+        if condition.op == "ne" and not all_literal(condition):
+            # of a divisor: where it is zero there is nothing to preserve, unless it is nothing else
+            self.facts.append(f"(> (max {self.bound(a, 'hi')} (- 0 {self.bound(a, 'lo')})) 0)")
+            return
         if condition.op in ("lt", "le"):
             sides = ("hi", "lo")
         elif condition.op in ("gt", "ge"):
@@ -186,7 +263,7 @@ class _Rule:
         if isinstance(term, Var):
             return self.names[term]
         assert isinstance(term, Apply)
-        if term.op == "mul":
+        if term.op == "mul" and any(map(all_literal, term.args)):
             factor, atom = _scaled(term)
             value = self.fresh("v")
             self.facts.append(f"(= {value} {self.literal(factor)})")
@@ -194,7 +271,27 @@ class _Rule:
         if term.op == "sub":
             a, b = term.args
             return f"(Add {self.build(a)} (Scale -1 {self.build(b)}))"
-        return f"({term.op.capitalize()} {' '.join(self.build(arg) for arg in term.args)})"
+        return f"({node_name(term)} {' '.join(self.build(arg) for arg in operands(term))})"
+
+
+def node_name(term: Apply) -> str:
+    """The constructor of an operation."""
+    return _NODES.get(term.op, term.op.capitalize())
+
+
+def operands(term: Apply) -> tuple[Index, ...]:
+    """What the node of an operation holds: a comparison, which is one with zero, its left side."""
+    if term.op in ("ge", "eq"):
+        if not (isinstance(term.args[1], Const) and term.args[1].value == 0):
+            raise InternalError(f"rule: found {term}, expected a comparison with 0")
+        return term.args[:1]
+    return term.args
+
+
+def _factors(term: Index) -> tuple[Index, Index]:
+    """(z, q) of a product z*q of terms."""
+    assert isinstance(term, Apply) and term.op == "mul"
+    return term.args[0], term.args[1]
 
 
 def _scaled(term: Index) -> tuple[Index, Index]:
@@ -211,19 +308,43 @@ def _variable(term: Index) -> Var:
 
 
 def compile_pattern(row: Pattern, ruleset: str) -> str:
-    """The egglog rule of a Pattern row."""
+    """The egglog rules of a Pattern row, one for every order of its commutative operands; a rule is named like its row up to a tilde."""
+    return "\n".join(_compile(row, lhs, ruleset, f"{row.name}~{k}" if k else row.name) for k, lhs in enumerate(orders(row.lhs)))
+
+
+def orders(term: Index) -> list[Index]:
+    """The term with the operands of min, max, and, or and bit operations in every order that is another pattern."""
+    if not isinstance(term, Apply):
+        return [term]
+    found: list[Index] = [Apply(term.op, args) for args in product(*map(orders, term.args))]
+    if OPS[term.op].commutative and term.op not in ("add", "mul", "eq", "ne"):
+        found += [Apply(term.op, (b, a)) for a, b in [other.args for other in found if isinstance(other, Apply)]]
+    return found
+
+
+def _compile(row: Pattern, lhs: Index, ruleset: str, name: str) -> str:
+    rule, built = _body(row, lhs)
+    return f'(rule ({" ".join(rule.facts)}) ((union root {built})) :ruleset {ruleset} :name "{name}")'
+
+
+def _body(row: Pattern, lhs: Index) -> tuple[_Rule, str]:
+    """The facts of a rule, and the node that it makes equal to its root."""
     rule = _Rule()
-    rule.match(row.lhs, "root")
-    for name, value in row.define:
+    rule.match(lhs, "root")
+    for constant, value in row.define:
         fresh = rule.fresh("v")
         rule.facts.append(f"(= {fresh} {rule.bound(value, 'lo')})")
-        rule.names[name] = fresh
+        rule.names[constant] = fresh
     for condition in row.when:
         rule.guard(condition)
     built = rule.build(row.rhs)
-    if rule.rest is not None:
-        built = f"(Add {built} {rule.rest})"
-    return f'(rule ({" ".join(rule.facts)}) ((union root {built})) :ruleset {ruleset} :name "{row.name}")'
+    return rule, built if rule.rest is None else f"(Add {built} {rule.rest})"
+
+
+def requirements(row: Pattern) -> tuple[frozenset[str], ...]:
+    """The nodes and views that each rule of a row matches: without one of them it has nothing to do."""
+    bodies = (_body(row, lhs)[0] for lhs in orders(row.lhs))
+    return tuple(frozenset(name for fact in rule.facts for name in _MENTIONED.findall(fact) if name in _MATCHED) for rule in bodies)
 
 
 def compile_tensor_rule(row: TensorRule, ruleset: str) -> str:

@@ -1,4 +1,4 @@
-"""Index algebra.  Letters a to n stand for integer constants, p to z for any terms; // and % are floor division.
+"""Division and remainder.  Letters a to n stand for integer constants, p to z for any terms; // and % are floor division.
 
 Sources: Morok's and tinygrad's index arithmetic and TVM's canonical simplifier, restated for floor semantics, where several
 guards of the sources fall away; every row is proved exhaustively over signed ranges in tests/eqsat/test_rules.py.
@@ -6,12 +6,11 @@ guards of the sources fall away; every row is proved exhaustively over signed ra
 
 from __future__ import annotations
 
-from eqsat.ir.index import Const, apply, maximum, minimum, where
+from eqsat.ir.index import Const
 from eqsat.rules.row import Pattern, Table, literal, term
 
-p, q, r, x, y, z = (term(name) for name in "pqrxyz")
-a, c, d, g, k, n = (literal(name) for name in "acdgkn")
-TRUE, FALSE = Const(True), Const(False)
+q, r, w, x, y, z = (term(name) for name in "qrwxyz")
+a, b, c, d, g, k, l, m, n = (literal(name) for name in "abcdgklmn")  # noqa: E741
 
 IDENTITIES = Table(
     "identities",
@@ -39,8 +38,21 @@ IDENTITIES = Table(
             (a > 0, n > 0),
             "two adjacent digits of x in a mixed-radix system are one digit",
         ),
+        Pattern(
+            "merge-upper-digits",
+            ((x // d) % a) * c + ((x // (d * a)) % n) * (c * a),
+            ((x // d) % (a * n)) * c,
+            (d > 0, a > 0, n > 0),
+            "merge-digits for x // d, whose quotient by a is x // (d*a)",
+        ),
+        Pattern("mod-from-div", x * c + (x // n) * (c * n * -1), (x % n) * c, (n > 0,), "the identity, solved for the remainder"),
+        Pattern("div-from-mod", x * c + (x % n) * (c * -1), (x // n) * (c * n), (n > 0,), "the identity, solved for the quotient"),
+        Pattern("quotient-in-quotient", (x // a + r) // d, (x + r * a) // (a * d), (a > 0, d > 0), "one division for two"),
         Pattern("nested-division", (x // a + c) // d, (x + a * c) // (a * d), (a > 0, d > 0), "floor of a floor; no sign condition"),
+        Pattern("offset-into-quotient", (x // a + c) % n, ((x + a * c) // a) % n, (a > 0, n > 0), "an offset of a quotient is one of its dividend"),
         Pattern("division-of-division", (x // a) // d, x // (a * d), (a > 0, d > 0), "nested-division with c = 0"),
+        Pattern("negative-divisor", x // y, (x * -1) // (y * -1), (y < 0,), "both signs turn"),
+        Pattern("negative-modulus", x % y, ((x * -1) % (y * -1)) * -1, (y < 0,), "the remainder has the sign of the divisor"),
     ),
 )
 
@@ -49,11 +61,36 @@ RANGES = Table(
     "index",
     "what bounds decide",
     (
+        Pattern("constant-from-bounds", x, k, (k <= x, x <= k), "a class with one value is that value: all constant folding", ((k, x),)),
         Pattern("mod-in-range", x % y, x, (x >= 0, x < y), "nothing wraps"),
         Pattern("mod-in-bucket", x % n, x - k * n, (n > 0, k * n <= x, x < k * n + n), "all values share one quotient k", ((k, x // n),)),
+        Pattern(
+            "mod-in-bucket-of-term",
+            x % y,
+            x - y * k,
+            (k >= 0, y > 0, k * y <= x, x < k * y + y),
+            "all values share one quotient k, whatever the divisor",
+            ((k, x // y),),
+        ),
         Pattern("mod-of-multiple", (n * q + r) % n, r % n, (n > 0,), "multiples of n vanish"),
         Pattern("div-of-multiple", (n * q + r) // n, q + r // n, (n > 0,), "multiples of n leave; a large offset is split in the same way"),
         Pattern("drop-small-offset", (x + c) // d, x // d, (d > 0, c >= 0, x % d + c < d), "adding c crosses no multiple of d"),
+        Pattern(
+            "div-of-two-values",
+            (k * x + c) // n,
+            (x - l) * ((k * (l + 1) + c) // n - (k * l + c) // n) + (k * l + c) // n,
+            (n > 0, l <= x, x <= l + 1),
+            "a function of a variable with two values is linear",
+            ((l, x),),
+        ),
+        Pattern(
+            "mod-of-two-values",
+            (k * x + c) % n,
+            (x - l) * ((k * (l + 1) + c) % n - (k * l + c) % n) + (k * l + c) % n,
+            (n > 0, l <= x, x <= l + 1),
+            "a function of a variable with two values is linear",
+            ((l, x),),
+        ),
     ),
 )
 
@@ -62,10 +99,23 @@ FACTORS = Table(
     "index",
     "common factors of dividend and divisor, and nested remainders",
     (
-        Pattern("cancel-common-factor", (g * q + r) // (g * k), q // k, (g > 1, k > 0, r >= 0, r < g), "divide both by g"),
         Pattern(
-            "common-factor-of-mod", (g * q + r) % (g * k), (q % k) * g + r, (g > 1, k > 0, r >= 0, r < g), "take g out of the remainder"
+            "cancel-common-factor",
+            (g * q + r) // (g * k),
+            (q + m) // k,
+            (g > 1, k > 0, g * m <= r, r < g * m + g),
+            "divide both by g: all values of r // g are one m",
+            ((m, r // g),),
         ),
+        Pattern(
+            "common-factor-of-mod",
+            (g * q + r) % (g * k),
+            ((q + m) % k) * g + r - g * m,
+            (g > 1, k > 0, g * m <= r, r < g * m + g),
+            "take g out of the remainder",
+            ((m, r // g),),
+        ),
+        Pattern("divide-in-steps", (g * q + r) // (g * k), (q + r // g) // k, (g > 1, k > 1), "first by g, then by k"),
         Pattern("mod-inside-mod", (c * (x % (n * k)) + r) % n, (c * x + r) % n, (n > 0, k > 0), "the outer remainder forgets the inner"),
         Pattern("mod-of-mod", (x % (n * k)) % n, x % n, (n > 0, k > 0), "mod-inside-mod alone"),
         Pattern("div-of-mod", (x % (n * k)) // n, (x // n) % k, (n > 0, k > 0), "the upper digit of a remainder"),
@@ -73,21 +123,37 @@ FACTORS = Table(
     ),
 )
 
-CHOICES = Table(
-    "choices",
+SYMBOLIC = Table(
+    "symbolic",
     "index",
-    "constants, min, max, where and truth values that bounds or equal branches decide",
+    "divisors that are terms",
     (
-        Pattern("constant-from-bounds", x, k, (k <= x, x <= k), "a class with one value is that value: all constant folding", ((k, x),)),
-        Pattern("min-is-left", minimum(x, y), x, (x <= y,), "decided by bounds"),
-        Pattern("min-is-right", minimum(x, y), y, (y <= x,), "decided by bounds"),
-        Pattern("max-is-left", maximum(x, y), x, (x >= y,), "decided by bounds"),
-        Pattern("max-is-right", maximum(x, y), y, (y >= x,), "decided by bounds"),
-        Pattern("where-true", where(TRUE, x, y), x, (), "the condition holds"),
-        Pattern("where-false", where(FALSE, x, y), y, (), "the condition fails"),
-        Pattern("where-same", apply("where", p, x, x), x, (), "both branches agree"),
-        Pattern("double-negation", apply("not", apply("not", p)), p, (p >= 0, p <= 1), "not of not, for truth values"),
+        Pattern("exact-symbolic-quotient", (z * q + r) // (z * w), q // w, (z != 0, w != 0, r >= 0, r <= 0), "cancel z"),
+        Pattern("exact-symbolic-remainder", (z * q + r) % (z * w), (q % w) * z, (z != 0, w != 0, r >= 0, r <= 0), "take z out"),
+        Pattern("mod-of-symbolic-multiple", (z * q + r) % z, r % z, (z != 0,), "multiples of z vanish"),
+        Pattern("div-of-symbolic-multiple", (z * q + r) // z, q + r // z, (z != 0,), "multiples of z leave"),
+        Pattern("zero-over-term", Const(0) // z, Const(0), (z != 0,), "zero has no multiples but itself"),
+        Pattern("zero-modulo-term", Const(0) % z, Const(0), (z != 0,), "zero has no multiples but itself"),
+        Pattern("symbolic-division-of-division", (x // z) // w, x // (z * w), (z != 0, w > 0), "floor of a floor"),
+        Pattern("symbolic-mod-of-mod", (x % (z * w)) % z, x % z, (z != 0, w != 0), "the outer remainder forgets the inner"),
+        Pattern("symbolic-div-of-mod", (x % (z * w)) // z, (x // z) % w, (z != 0, w > 0), "the upper digit of a remainder"),
+        Pattern("div-below-divisor", x // y, Const(0), (x >= 0, y - x > 0), "the quotient of what is less than its divisor"),
+        Pattern("mod-below-divisor", x % y, x, (x >= 0, y - x > 0), "nothing wraps"),
+        Pattern(
+            "cancel-symbolic-factor",
+            (z * q + r) // (z * w),
+            q // w,
+            (z > 0, w != 0, r >= 0, z - r > 0),
+            "divide both by z",
+        ),
+        Pattern(
+            "symbolic-factor-of-mod",
+            (z * q + r) % (z * w),
+            (q % w) * z + r,
+            (z > 0, w > 0, r >= 0, z - r > 0),
+            "take z out of the remainder",
+        ),
     ),
 )
 
-INDEX_TABLES = (IDENTITIES, RANGES, FACTORS, CHOICES)
+DIVISION_TABLES = (IDENTITIES, RANGES, FACTORS, SYMBOLIC)

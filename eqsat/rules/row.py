@@ -8,7 +8,9 @@ Three kinds share name, equation and reason:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from eqsat.ir.index import Index, Var
 
@@ -65,11 +67,12 @@ class TensorRule:
 
 @dataclass(frozen=True)
 class SumRow:
-    """A row whose code is a function in sums.py, looked up under the row's name."""
+    """A row whose code is a function over the n-ary nodes of a snapshot; None if another stage carries it out."""
 
     name: str
     equation: str
     why: str = ""
+    visit: Callable[[Any], None] | None = None
 
 
 Row = Pattern | TensorRule | SumRow

@@ -1,27 +1,446 @@
-"""Sum rows: equalities and views of n-ary nodes, found in Python between egglog runs.
+"""Sum rows: the canonical form and bounds of n-ary nodes, and the ways to write a sum that division and remainder need.
 
-Every row reads members through the cheapest well-founded form of each class, adds all its alternatives, and is remembered
-under all forms that it read.  Views state nothing but a way to write a sum:
-    as-multiple S d q r   S = d*q + r, no coefficient of r divisible by d, 0 <= constant of r < d
-    as-common S d g q r   S = g*q + r, g divides d, no coefficient of r divisible by g, 0 <= constant of r < g
-    as-offset S x c       S = x + c
-    as-inner S k x m r    S = k*(x % m) + r, for the cheapest form x % m of a term
-    as-pair S a x b y r   S = a*x + b*y + r, x a remainder and b = a * (its divisor)
+Views state nothing but a way to write a sum:
+    as-multiple S d q r      S = d*q + r
+    as-common S d g q r      S = g*q + r, g divides d
+    as-offset S x c          S = x + c
+    as-step S k x c          S = k*x + c, x one atom
+    as-inner S k x m r       S = k*(x % m) + r, for the cheapest form x % m of a term
+    as-pair S a x b y r      S = a*x + b*y + r
+    as-multiple-of S z q r   S = z*q + r
+    as-common-of S d z q w r S = z*q + r, d = z*w
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from itertools import combinations, permutations
 from math import gcd
 
-from eqsat.egraph.encode import LIMIT, Encoder, Linear
-from eqsat.egraph.forms import cheapest_forms, linear_of
-from eqsat.egraph.snapshot import ENode, Snapshot
+from eqsat.egraph.encode import LIMIT
+from eqsat.egraph.linear import Linear
+from eqsat.egraph.snapshot import ENode
 from eqsat.ir import interval
 from eqsat.ir.interval import Interval
 from eqsat.rules.row import SumRow, Table
+from eqsat.rules.visit import Visit
+
+LEAVES = ("Num", "Var", "Axis", "RAxis", "Given")
+MAX_DISTRIBUTED = 4
+MAX_FACTORS = 8
+RELATIONS = {"Floordiv": "quotient", "Mod": "remainder"}
+
+
+# canonical form and bounds ---------------------------------------------------------------------------------------
+def flatten(v: Visit) -> None:
+    for name, forms in v.sums.items():
+        nodes = v.classes[name]
+        present = {Linear.of(n.args[0], n.args[1:]) for n in nodes if n.op == "Sum"}
+        products = {tuple(sorted(n.args)) for n in nodes if n.op == "Prod"}
+        for form in forms:
+            as_product = form.single is not None and v.encoder.factors.get(form.single) in products
+            if form not in present and form.single != name and not as_product and v.first("flatten-sum", name, form):
+                v.encoder.same(name, v.sum(form))
+
+
+def bound(v: Visit) -> None:
+    for name, forms in v.sums.items():
+        for form in forms:
+            lo, hi = v.bounds_of(form)
+            if form.single is None and lo > -LIMIT and hi < LIMIT:
+                _tighten(v, name, (lo, hi))
+    for name, node in v.nodes("Prod", "Mul"):
+        total: Interval = (1, 1)
+        for arg in node.args:
+            total = interval.mul(total, v.bounds(arg))
+        if max(map(abs, total)) < LIMIT:
+            _tighten(v, name, total)
+
+
+def _tighten(v: Visit, name: int, bounds: Interval) -> None:
+    known = v.encoder.bounds.get(name)
+    v.encoder.bounded(name, bounds)
+    v.counts["bounds-of-sum"] += v.encoder.bounds[name] != known
+
+
+def distribute(v: Visit) -> None:
+    """x*(p + q) = x*p + x*q, where the product stands in a sum or is divided."""
+    read = {atom for _, node in v.nodes("Sum") for atom, _ in node.args[1:]} | {node.args[0] for _, node in v.nodes("Floordiv", "Mod", "Nonneg", "Zero")}
+    for name, node in v.nodes("Prod"):
+        forms = [v.form(arg) for arg in node.args]
+        wide = [k for k, form in enumerate(forms) if len(form.terms) + (form.constant != 0) > 1]
+        if name in read and len(wide) == 1 and len(forms[wide[0]].terms) <= MAX_DISTRIBUTED:
+            others = tuple(arg for k, arg in enumerate(node.args) if k != wide[0])
+            if v.first("distribute", name, node):
+                form = forms[wide[0]]
+                total = _product(v, others).times(form.constant)
+                for atom, k in form.terms:
+                    total = total.plus(_product(v, (*others, atom)), k)
+                v.encoder.same(name, v.sum(total))
+
+
+def _product(v: Visit, atoms: Iterable[int]) -> Linear:
+    flat = tuple(sorted(f for atom in atoms for f in v.encoder.factors.get(atom, (atom,))))
+    return Linear(0, ((flat[0] if len(flat) == 1 else v.encoder.product(flat), 1),)) if flat else Linear(1)
+
+
+def factor_common(v: Visit) -> None:
+    """x*p + x*q = x*(p + q)."""
+    for name, forms in v.sums.items():
+        for form in forms:
+            shared = _shared_factors(v, form)
+            if shared and len(form.terms) > 1 and not form.constant and v.first("factor-common", name, form):
+                rest = Linear(0)
+                for atom, k in form.terms:
+                    rest = rest.plus(_divided(v, atom, shared), k)
+                v.encoder.same(name, v.encoder.product((*shared, v.sum(rest))))
+
+
+def _shared_factors(v: Visit, form: Linear) -> tuple[int, ...]:
+    """Atoms that are factors of every term."""
+    groups = [list(v.encoder.factors.get(atom, (atom,))) for atom, _ in form.terms]
+    shared: list[int] = []
+    for factor in groups[0] if groups else ():
+        if all(factor in group for group in groups):
+            shared.append(factor)
+            for group in groups[1:]:
+                group.remove(factor)
+    return tuple(shared)
+
+
+def _divided(v: Visit, atom: int, factors: tuple[int, ...]) -> Linear:
+    """The product `atom` without these factors of it."""
+    left = list(v.encoder.factors.get(atom, (atom,)))
+    for factor in factors:
+        left.remove(factor)
+    return _product(v, left)
+
+
+def flatten_product(v: Visit) -> None:
+    """(x*p) * q = x * (p*q), for every way in which a factor is a product."""
+    for name, node in v.nodes("Prod"):
+        for k, arg in enumerate(node.args):
+            for inner in v.classes.get(arg, ()):
+                if inner.op == "Prod" and arg not in inner.args and len(node.args) + len(inner.args) <= MAX_FACTORS:
+                    factors = tuple(sorted((*node.args[:k], *node.args[k + 1 :], *inner.args)))
+                    if v.first("flatten-product", name, factors):
+                        v.encoder.same(name, v.encoder.product(factors))
+
+
+# pairs -----------------------------------------------------------------------------------------------------------
+def pairs(v: Visit) -> None:
+    for name, forms in v.sums.items():
+        for form in forms:
+            if len(form.terms) > 1:
+                _remainder_pairs(v, name, form)
+                _quotient_pairs(v, name, form)
+
+
+def _remainder_pairs(v: Visit, name: int, form: Linear) -> None:
+    """c*(x % n) + c*n*y + r."""
+    for atom, k in form.terms:
+        for n in moduli(v, atom):
+            for other, m in form.terms:
+                if m == k * n and other != atom and v.first("split-pair", name, form, atom, other):
+                    rest = Linear(form.constant, tuple(t for t in form.terms if t[0] not in (atom, other)))
+                    v.state("as-pair", name, k, atom, m, other, v.sum(rest))
+
+
+def _quotient_pairs(v: Visit, name: int, form: Linear) -> None:
+    """c*x - c*n*(x // n) + r, and c*x - c*(x % n) + r, where taking c*x out leaves no more terms than there were."""
+    for atom, m in form.terms:
+        node = v.node(atom)
+        n = v.constant(node.args[1]) if node.op in ("Floordiv", "Mod") else None
+        if n is None or n < 2 or (node.op == "Floordiv" and m % n):
+            continue
+        c, below = -m // (n if node.op == "Floordiv" else 1), v.form(node.args[0])
+        rest = form.plus(Linear(0, ((atom, 1),)), -m).plus(below, -c)
+        if len(rest.terms) < len(form.terms) and v.first("split-pair", name, form, atom):
+            v.state("as-pair", name, c, node.args[0], m, atom, v.sum(rest))
+
+
+def moduli(v: Visit, name: int) -> list[int]:
+    """The constants n for which the class holds a remainder x % n; none for a leaf, which is its own remainder.
+
+    A product that this visit made is not in the e-graph yet, and holds none.
+    """
+    if name not in v.forms or v.node(name).op in LEAVES:
+        return []
+    divisors = (v.constant(node.args[1]) for node in v.classes.get(name, ()) if node.op == "Mod")
+    return list(dict.fromkeys(d for d in divisors if d is not None))
+
+
+# division by a constant ------------------------------------------------------------------------------------------
+def read_forms(v: Visit) -> None:
+    """Classes whose cheapest form is a quotient or a remainder, if it will stay: one of two values becomes linear."""
+    for name, node in v.forms.items():
+        if node.op in RELATIONS and not _of_two_values(v, name, node) and v.first("read-forms", name, node):
+            divisor = v.constant(node.args[1])
+            if divisor is not None:
+                v.state(RELATIONS[node.op], name, node.args[0], divisor)
+            else:
+                v.state(f"{RELATIONS[node.op]}-of", name, *node.args)
+
+
+def _of_two_values(v: Visit, name: int, node: ENode) -> bool:
+    lo, hi = v.bounds(name)
+    terms = v.form(node.args[0]).terms
+    if hi == lo or not terms:
+        return True
+    low, high = v.bounds(terms[0][0])
+    return len(terms) == 1 and high - low <= 1
+
+
+def split_multiple(v: Visit) -> None:
+    for op, name, d in v.divisions():
+        for form in v.alternatives(name):
+            for rest in _rests(v, op, form, d):
+                quotient = form.plus(rest, -1)
+                if (quotient.terms or quotient.constant) and v.first("split-multiple", name, d, form, rest):
+                    exact = Linear(quotient.constant // d, tuple((a, k // d) for a, k in quotient.terms))
+                    v.state("as-multiple", name, d, v.sum(exact), v.sum(rest))
+
+
+def _rests(v: Visit, op: str, form: Linear, d: int) -> Iterator[Linear]:
+    """What is left of a sum without multiples of d: terms that are multiples gone; and, where all its values share a quotient or it
+    is cheaper, every coefficient reduced, to its least or to its absolutely least remainder."""
+    plain = Linear(form.constant % d, tuple((a, k) for a, k in form.terms if k % d))
+    yield plain
+    if all(0 < k < d for _, k in plain.terms) and all(2 * k < d for _, k in plain.terms):
+        return
+    least = [(a, k % d) for a, k in plain.terms]
+    found = [least, [(a, k - d if 2 * k > d else k) for a, k in least], [(a, k - d if 2 * k >= d else k) for a, k in least]]
+    for terms in found:
+        rest = Linear(plain.constant, tuple(terms))
+        lo, hi = v.bounds_of(rest)
+        fits = lo // d == hi // d
+        cheaper = _weight(terms) < _weight(plain.terms)
+        if rest != plain and (fits or cheaper):
+            yield rest
+
+
+def _weight(terms: Iterable[tuple[int, int]]) -> int:
+    return sum(k != 1 for _, k in terms)
+
+
+def split_common(v: Visit) -> None:
+    for op, name, d in v.divisions():
+        for form in v.alternatives(name):
+            for g in dict.fromkeys((gcd(d, *(k for _, k in form.terms)), *(gcd(d, k) for _, k in form.terms))):
+                if 1 < g < d and v.first("split-common", name, d, g, form, op):
+                    quotient, rest = by_factor(form, g)
+                    lo, hi = v.bounds_of(rest)
+                    if op == "Floordiv" or lo // g == hi // g:
+                        v.state("as-common", name, d, g, v.sum(quotient), v.sum(rest))
+
+
+def by_factor(form: Linear, g: int) -> tuple[Linear, Linear]:
+    """(q, r) with form = g*q + r: terms that g divides, and the others."""
+    quotient = Linear(form.constant // g, tuple((a, k // g) for a, k in form.terms if k % g == 0))
+    return quotient, Linear(form.constant % g, tuple((a, k) for a, k in form.terms if k % g))
+
+
+def split_offset(v: Visit) -> None:
+    for op, name, d in v.divisions():
+        for form in v.alternatives(name):
+            if form.constant and form.terms and v.first("split-offset", name, d, form):
+                bare = Linear(0, form.terms)
+                handle = v.sum(bare)
+                v.state("as-offset", name, handle, form.constant)
+                if op == "Floordiv":
+                    v.state("residue", handle, d, _residue(v, bare, d))
+
+
+def _residue(v: Visit, form: Linear, d: int) -> int:
+    """The largest value of (sum of terms) % d: a multiple of gcd(d, coefficients), or within one bucket its end."""
+    g = gcd(d, *(k for _, k in form.terms))
+    lo, hi = v.bounds_of(form)
+    return min(d - g, hi % d) if lo // d == hi // d else d - g
+
+
+def split_step(v: Visit) -> None:
+    for name in dict.fromkeys((*(name for _, name, _ in v.divisions()), *(name for _, name in v.signs()))):
+        for form in v.alternatives(name):
+            if len(form.terms) == 1:
+                atom, k = form.terms[0]
+                lo, hi = v.bounds(atom)
+                if hi - lo == 1 and (form.constant or k != 1) and v.first("split-step", name, form):
+                    v.state("as-step", name, k, atom, form.constant)
+
+
+def split_inner(v: Visit) -> None:
+    for op, name, d in v.divisions():
+        if op != "Mod":
+            continue
+        for form in v.alternatives(name):
+            if any(k % d == 0 for _, k in form.terms):
+                continue  # multiples leave first: with them x = d*(x // d) + x % d would grow without end
+            for atom, k in form.terms:
+                node = v.node(atom)
+                modulus = v.constant(node.args[1]) if node.op == "Mod" else None
+                if modulus and modulus % d == 0 and len(form.terms) > 1 and v.first("split-inner", name, form, node):
+                    rest = Linear(form.constant, tuple(t for t in form.terms if t[0] != atom))
+                    v.state("as-inner", name, k, node.args[0], modulus, v.sum(rest))
+
+
+def floor_difference(v: Visit) -> None:
+    """k*((x + c) // n) - k*(x // n) = k*((x % n + c) // n); with n = 2 also their sum, for c = 1."""
+    for name, forms in v.sums.items():
+        for form in forms:
+            quotients = [(a, k, v.node(a)) for a, k in form.terms if v.node(a).op in ("Floordiv", "Mod")]
+            for (a, k, first), (b, m, second) in permutations(quotients, 2):
+                n = v.constant(first.args[1])
+                if n is None or n < 2 or n != v.constant(second.args[1]):
+                    continue
+                offset = v.form(first.args[0]).plus(v.form(second.args[0]), -1)
+                joined = _joined(v, first, second, offset, n, k, m)
+                if joined is not None and not offset.terms and v.first("floor-difference", name, form, a, b):
+                    rest = Linear(form.constant, tuple(t for t in form.terms if t[0] not in (a, b)))
+                    v.encoder.same(name, v.sum(rest.plus(joined, k)))
+
+
+def _joined(v: Visit, first: ENode, second: ENode, offset: Linear, n: int, k: int, m: int) -> Linear | None:
+    """The sum of two quotients or remainders over k, if it is less than they are."""
+    c, x, node = offset.constant, second.args[0], v.encoder.node
+    if first.op == second.op == "Floordiv" and k == -m and 0 < c:
+        below = v.sum(Linear(c, ((v.encoder.bounded(node("Mod", x, first.args[1]), (0, n - 1)), 1),)))
+        return Linear(0, ((v.encoder.bounded(node("Floordiv", below, first.args[1]), (c // n, (n - 1 + c) // n)), 1),))
+    if n != 2 or c % 2 != (first.op == second.op):
+        return None
+    if first.op == second.op and k == m:
+        both = v.form(x).plus(Linear(c // 2))
+        return both if first.op == "Floordiv" else Linear(1)
+    if (first.op, second.op) == ("Floordiv", "Mod") and k == m and c == 0:
+        up = v.sum(v.form(x).plus(Linear(1)))
+        lo, hi = v.bounds(up)
+        return Linear(0, ((v.encoder.bounded(node("Floordiv", up, first.args[1]), (lo // 2, hi // 2)), 1),))
+    return None
+
+
+# division by a term ----------------------------------------------------------------------------------------------
+def split_symbolic(v: Visit) -> None:
+    for _, node in v.nodes("Floordiv", "Mod"):
+        name, divisor = node.args
+        if v.constant(divisor) is not None:
+            continue
+        whole = v.form(divisor)
+        if v.first("split-symbolic", name, divisor):
+            v.difference(divisor, name)
+            _state_products(v, divisor, whole)
+        for form in v.alternatives(name):
+            for common in _symbolic_factors(v, whole, form):
+                if v.first("split-symbolic", name, divisor, form, common):
+                    _state_symbolic(v, name, divisor, form, whole, common)
+
+
+def _state_products(v: Visit, divisor: int, whole: Linear) -> None:
+    """Every way to write a divisor as a product of two."""
+    if len(whole.terms) != 1 or whole.constant:
+        return
+    atom, k = whole.terms[0]
+    factors = v.encoder.factors.get(atom, (atom,))
+    if len(factors) == 1 and k == 1:
+        return
+    for size in range(len(factors) + 1):
+        for taken in dict.fromkeys(combinations(factors, size)):
+            for g in dict.fromkeys((1, k)):
+                z, w = _product(v, taken).times(g), _divided(v, atom, taken).times(k // g)
+                if z != Linear(1) and w != Linear(1):
+                    v.state("as-product", divisor, v.sum(z), v.sum(w))
+
+
+def symbolic_identity(v: Visit) -> None:
+    """x % z + z*(x // z) = x, and x - z*(x // z) = x % z, for divisors that are terms."""
+    for name, forms in v.sums.items():
+        for form in forms:
+            for term in form.terms if len(form.terms) > 1 else ():
+                for quotient, extra, c in _symbolic_quotients(v, *term):
+                    below, divisor = v.node(quotient).args
+                    mod = v.encoder.node("Mod", below, divisor)
+                    rest = Linear(form.constant, tuple(t for t in form.terms if t is not term))
+                    remainder, whole = _times(v, mod, extra).times(c), _spread(v, v.form(below), extra).times(c)
+                    if remainder.terms[0] in rest.terms and v.first("symbolic-identity", name, form, term):
+                        v.encoder.same(name, v.sum(rest.plus(remainder, -1).plus(whole)))
+                    left = rest.plus(whole)
+                    if len(left.terms) < len(rest.terms) and v.first("symbolic-identity", name, form, term, "mod"):
+                        v.encoder.same(name, v.sum(left.plus(remainder, -1)))
+
+
+def _symbolic_quotients(v: Visit, atom: int, k: int) -> Iterator[tuple[int, tuple[int, ...], int]]:
+    """(x // z, extra, c) for the ways to read a term as c * z*(x // z) * extra."""
+    factors = v.encoder.factors.get(atom, (atom,))
+    for quotient in dict.fromkeys(factors):
+        node = v.node(quotient)
+        if node.op != "Floordiv" or v.constant(node.args[1]) is not None:
+            continue
+        whole = v.form(node.args[1])
+        single = len(whole.terms) == 1 and not whole.constant
+        atoms = v.encoder.factors.get(whole.terms[0][0], (whole.terms[0][0],)) if single else (node.args[1],)
+        size = whole.terms[0][1] if single else 1
+        left = list(factors)
+        left.remove(quotient)
+        if k % size == 0 and all(left.count(f) >= atoms.count(f) for f in atoms):
+            for f in atoms:
+                left.remove(f)
+            yield quotient, tuple(left), k // size
+
+
+def _times(v: Visit, atom: int, extra: tuple[int, ...]) -> Linear:
+    return _product(v, (atom, *extra))
+
+
+def _spread(v: Visit, form: Linear, extra: tuple[int, ...]) -> Linear:
+    """form * extra, term by term."""
+    if not extra:
+        return form
+    total = _product(v, extra).times(form.constant)
+    for atom, k in form.terms:
+        total = total.plus(_times(v, atom, extra), k)
+    return total
+
+
+def _symbolic_factors(v: Visit, whole: Linear, form: Linear) -> dict[tuple[int, tuple[int, ...]], None]:
+    """(coefficient, atoms) of monomials that may be taken out of a divisor: all of it, and what it shares with terms."""
+    if len(whole.terms) != 1 or whole.constant:
+        atoms = (v.sum(whole),)
+        return {(1, atoms): None}
+    atom, k = whole.terms[0]
+    factors = v.encoder.factors.get(atom, (atom,))
+    found = {(k, factors): None}
+    terms = [(t, list(v.encoder.factors.get(t, (t,)))) for t, _ in form.terms]
+    shared = tuple(f for f in dict.fromkeys(factors) if all(f in parts for _, parts in terms))
+    g = gcd(k, form.constant, *(c for _, c in form.terms))
+    found[g, shared if not form.constant else ()] = None
+    for coefficient in (k, g, 1):
+        for (_, parts), (_, c) in zip(terms, form.terms, strict=True):
+            common = tuple(f for f in dict.fromkeys(factors) if f in parts)
+            found[gcd(coefficient, c), common] = None
+    found.pop((1, ()), None)
+    return found
+
+
+def _state_symbolic(v: Visit, name: int, divisor: int, form: Linear, whole: Linear, common: tuple[int, tuple[int, ...]]) -> None:
+    g, atoms = common
+    quotient, rest = Linear(0), Linear(form.constant)
+    if not atoms:
+        quotient, rest = Linear(form.constant // g), Linear(form.constant % g)
+    for atom, k in form.terms:
+        parts = v.encoder.factors.get(atom, (atom,))
+        if k % g == 0 and all(parts.count(f) >= atoms.count(f) for f in atoms):
+            quotient = quotient.plus(_divided(v, atom, atoms), k // g)
+        else:
+            rest = rest.plus(Linear(0, ((atom, k),)))
+    if not quotient.terms and not quotient.constant:
+        return
+    taken = v.sum(_product(v, atoms).times(g))
+    q, r = v.sum(quotient), v.sum(rest)
+    if taken == divisor or Linear(0, ((taken, 1),)) == whole:
+        v.state("as-multiple-of", name, divisor, q, r)
+    elif len(whole.terms) == 1:
+        left = _divided(v, whole.terms[0][0], atoms).times(whole.terms[0][1] // g)
+        v.difference(taken, r)
+        v.state("as-common-of", name, divisor, taken, q, v.sum(left), r)
+
 
 SUMS = Table(
     "sums",
@@ -32,171 +451,21 @@ SUMS = Table(
             "flatten-sum",
             "(p + q) + k*(q + c) = p + (1+k)*q + k*c",
             "associativity, commutativity, like terms and distribution of constants",
+            flatten,
         ),
-        SumRow("bounds-of-sum", "lo and hi of c + k*p + ..  and of p*q", "interval arithmetic"),
-        SumRow(
-            "split-multiple", "S = d*q + r  under S // d and S % d", "terms with coefficients divisible by d, and the constant's quotient"
-        ),
-        SumRow("split-common", "S = g*q + r  under S // d and S % d", "for every g = gcd(d, coefficient)"),
-        SumRow("split-offset", "S = x + c", "with the largest remainder that x can have"),
-        SumRow("split-inner", "S = k*(x % m) + r", "each remainder among the terms"),
-        SumRow("split-pair", "S = c*(x % n) + c*n*y + r", "pairs that a div/mod identity may join"),
+        SumRow("bounds-of-sum", "lo and hi of c + k*p + ..  and of p*q", "interval arithmetic, and what min, max, // and % are", bound),
+        SumRow("distribute", "x*(p + q) = x*p + x*q", "where a sum or a division reads the product", distribute),
+        SumRow("factor-common", "x*p + x*q = x*(p + q)", "a factor that all terms share", factor_common),
+        SumRow("flatten-product", "(x*p)*q = x*(p*q)", "associativity, for every way in which a factor is a product", flatten_product),
+        SumRow("floor-difference", "(x + c) // n - x // n = (x % n + c) // n", "also the sum of two halves", floor_difference),
+        SumRow("symbolic-identity", "x % z + z*(x // z) = x", "solved for x and for the remainder", symbolic_identity),
+        SumRow("read-forms", "C = x // n, C = x % n", "the cheapest form of a class, for quotients of quotients", read_forms),
+        SumRow("split-multiple", "S = d*q + r  under S // d and S % d", "multiples of d, and coefficients reduced modulo d", split_multiple),
+        SumRow("split-common", "S = g*q + r  under S // d and S % d", "for every g = gcd(d, coefficient)", split_common),
+        SumRow("split-offset", "S = x + c", "with the largest remainder that x can have", split_offset),
+        SumRow("split-step", "S = k*x + c", "for x of two values", split_step),
+        SumRow("split-inner", "S = k*(x % m) + r", "each remainder among the terms", split_inner),
+        SumRow("split-pair", "S = c*(x % n) + c*n*y + r", "pairs that a div/mod identity may join", pairs),
+        SumRow("split-symbolic", "S = z*q + r  under S // (z*w) and S % (z*w)", "for divisors that are products of terms", split_symbolic),
     ),
 )
-
-MAX_ALTERNATIVES = 3
-LEAVES = ("Num", "Var", "Axis", "RAxis")
-SUM_OPS = ("Sum", "Add", "Scale", "Prod")
-
-
-@dataclass
-class SumPass:
-    """One visit of all n-ary nodes; `seen` is kept between visits of one session."""
-
-    snapshot: Snapshot
-    encoder: Encoder
-    enabled: frozenset[str]
-    seen: set[tuple[object, ...]]
-    counts: Counter[str] = field(default_factory=Counter)
-
-    def __post_init__(self) -> None:
-        self.forms = cheapest_forms(self.snapshot)
-        self.linear = linear_of(self.forms, self.encoder.product)
-        self.classes = self.snapshot.classes["Ix"]
-        for name, bounds in self.snapshot.bounds.items():
-            self.encoder.bounds[name] = bounds
-
-    def run(self) -> None:
-        """All enabled rows; what they found is left in the encoder."""
-        sums = {name: forms for name in self.classes if (forms := self.alternatives(name))}
-        if "flatten-sum" in self.enabled:
-            for name, forms in sums.items():
-                self.flatten(name, forms)
-        if "bounds-of-sum" in self.enabled:
-            for name, forms in sums.items():
-                self.bound(name, forms)
-        for name, forms in sums.items():
-            for form in forms:
-                self.pairs(name, form)
-        for op, numerator, divisor in self.divisions():
-            if self.forms[numerator].op in SUM_OPS:
-                for form in sums[numerator][:MAX_ALTERNATIVES]:
-                    self.split(op, numerator, divisor, form)
-
-    def alternatives(self, name: int) -> list[Linear]:
-        """The linear forms of a class that is no constant; the one of its cheapest node first, sums as they stand last."""
-        node = self.forms.get(name)
-        if node is None or node.op == "Num":
-            return []
-        nodes = [n for n in (node, *self.classes[name]) if n.op in SUM_OPS and all(c in self.forms for c in _members(n))]
-        opened = [self.linear(n) for n in nodes]
-        standing = [Linear.of(n.args[0], n.args[1:]) for n in nodes if n.op == "Sum"]
-        return list(dict.fromkeys((*opened, *standing)))
-
-    def divisions(self) -> Iterator[tuple[str, int, int]]:
-        """(op, class of the dividend, constant divisor) of every division by a positive constant."""
-        found: dict[tuple[str, int, int], None] = {}
-        for nodes in self.classes.values():
-            for node in nodes:
-                if node.op in ("Floordiv", "Mod"):
-                    divisor = self.forms.get(node.args[1])
-                    if divisor is not None and divisor.op == "Num" and divisor.args[0] > 0:
-                        found[node.op, node.args[0], divisor.args[0]] = None
-        yield from found
-
-    def first(self, row: str, *key: object) -> bool:
-        """Whether this row meets this key for the first time; counts it."""
-        if row not in self.enabled or (row, *key) in self.seen:
-            return False
-        self.seen.add((row, *key))
-        self.counts[row] += 1
-        return True
-
-    # rows ----------------------------------------------------------------------------------------------------------
-    def flatten(self, name: int, forms: list[Linear]) -> None:
-        present = {Linear.of(n.args[0], n.args[1:]) for n in self.classes[name] if n.op == "Sum"}
-        for form in forms:
-            opened_product = form.single in self.encoder.factors
-            if form not in present and form.single != name and not opened_product and self.first("flatten-sum", name, form):
-                self.encoder.same(name, self.encoder.sum(form))
-
-    def bound(self, name: int, forms: list[Linear]) -> None:
-        for form in forms:
-            lo, hi = self.encoder.linear_bounds(form)
-            if form.single is None and lo > -LIMIT and hi < LIMIT:
-                self.tighten(name, (lo, hi))
-        for node in self.classes[name]:
-            if node.op == "Prod" and len(node.args) == 2 and all(arg in self.encoder.bounds for arg in node.args):
-                self.tighten(name, interval.mul(*(self.encoder.bounds[arg] for arg in node.args)))
-
-    def tighten(self, name: int, bounds: Interval) -> None:
-        known = self.encoder.bounds.get(name)
-        self.encoder.bounded(name, bounds)
-        self.counts["bounds-of-sum"] += self.encoder.bounds[name] != known
-
-    def pairs(self, name: int, form: Linear) -> None:
-        remainders = [(atom, k, n) for atom, k in form.terms for n in self.moduli(atom)]
-        for atom, k, n in remainders:
-            for other, m in form.terms:
-                if m == k * n and other != atom and self.first("split-pair", name, form, atom, other):
-                    rest = Linear(form.constant, tuple(t for t in form.terms if t[0] not in (atom, other)))
-                    self.encoder.facts["as-pair"].append((name, k, atom, m, other, self.encoder.sum(rest)))
-
-    def moduli(self, name: int) -> list[int]:
-        """The constants n for which the class holds a remainder x % n; none for a leaf, which is its own remainder.
-
-        A product that this pass made is not in the e-graph yet, and holds none.
-        """
-        if name not in self.forms or self.forms[name].op in LEAVES:
-            return []
-        divisors = (self.forms.get(node.args[1]) for node in self.classes.get(name, ()) if node.op == "Mod")
-        return list(dict.fromkeys(d.args[0] for d in divisors if d is not None and d.op == "Num"))
-
-    def split(self, op: str, name: int, d: int, form: Linear) -> None:
-        self.split_multiple(name, d, form)
-        self.split_common(name, d, form)
-        if op == "Floordiv":
-            self.split_offset(name, d, form)
-        else:
-            self.split_inner(name, d, form)
-
-    def split_multiple(self, name: int, d: int, form: Linear) -> None:
-        quotient = Linear(form.constant // d, tuple((a, k // d) for a, k in form.terms if k % d == 0))
-        if (quotient.terms or quotient.constant) and self.first("split-multiple", name, d, form):
-            rest = Linear(form.constant % d, tuple((a, k) for a, k in form.terms if k % d))
-            self.encoder.facts["as-multiple"].append((name, d, self.encoder.sum(quotient), self.encoder.sum(rest)))
-
-    def split_common(self, name: int, d: int, form: Linear) -> None:
-        factors = dict.fromkeys((gcd(d, *(k for _, k in form.terms)), *(gcd(d, k) for _, k in form.terms)))
-        for g in factors:
-            if 1 < g < d and self.first("split-common", name, d, g, form):
-                quotient = Linear(form.constant // g, tuple((a, k // g) for a, k in form.terms if k % g == 0))
-                rest = Linear(form.constant % g, tuple((a, k) for a, k in form.terms if k % g))
-                self.encoder.facts["as-common"].append((name, d, g, self.encoder.sum(quotient), self.encoder.sum(rest)))
-
-    def split_offset(self, name: int, d: int, form: Linear) -> None:
-        if form.constant and self.first("split-offset", name, d, form):
-            bare = Linear(0, form.terms)
-            handle = self.encoder.sum(bare)
-            self.encoder.facts["as-offset"].append((name, handle, form.constant))
-            self.encoder.facts["residue"].append((handle, d, self.residue(bare, d)))
-
-    def split_inner(self, name: int, d: int, form: Linear) -> None:
-        for atom, k in form.terms:
-            node = self.forms[atom]
-            modulus = self.forms[node.args[1]] if node.op == "Mod" else None
-            if modulus is not None and modulus.op == "Num" and modulus.args[0] % d == 0 and self.first("split-inner", name, form, node):
-                rest = Linear(form.constant, tuple(t for t in form.terms if t[0] != atom))
-                self.encoder.facts["as-inner"].append((name, k, node.args[0], modulus.args[0], self.encoder.sum(rest)))
-
-    def residue(self, form: Linear, d: int) -> int:
-        """The largest value of (sum of terms) % d: a multiple of gcd(d, coefficients), or within one bucket its end."""
-        g = gcd(d, *(k for _, k in form.terms))
-        lo, hi = self.encoder.linear_bounds(form)
-        return min(d - g, hi % d) if lo // d == hi // d else d - g
-
-
-def _members(node: ENode) -> tuple[int, ...]:
-    if node.op == "Sum":
-        return tuple(atom for atom, _ in node.args[1:])
-    return (node.args[1],) if node.op == "Scale" else tuple(node.args)

@@ -1,0 +1,100 @@
+"""Sums of scaled parts: the n-ary form of additions, and how such a form is written as a term."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from eqsat.ir.index import Const, Index, apply
+
+Parts = Sequence[tuple[Index, int]]
+
+
+@dataclass(frozen=True)
+class Linear:
+    """constant + sum of coefficient * class; classes ascending, coefficients not zero."""
+
+    constant: int
+    terms: tuple[tuple[int, int], ...] = ()
+
+    @staticmethod
+    def of(constant: int, terms: Iterable[tuple[int, int]]) -> Linear:
+        """Like terms added; `terms` are (class, coefficient)."""
+        total: defaultdict[int, int] = defaultdict(int)
+        for atom, coefficient in terms:
+            total[atom] += coefficient
+        return Linear(constant, tuple(sorted((a, k) for a, k in total.items() if k)))
+
+    def plus(self, other: Linear, factor: int = 1) -> Linear:
+        scaled = ((a, k * factor) for a, k in other.terms)
+        return Linear.of(self.constant + factor * other.constant, (*self.terms, *scaled))
+
+    def times(self, factor: int) -> Linear:
+        return Linear(0).plus(self, factor)
+
+    @property
+    def unsigned(self) -> Linear:
+        """This form or its negative: one for both."""
+        return self.times(-1) if self.terms and self.terms[0][1] < 0 else self
+
+    @property
+    def single(self) -> int | None:
+        """The class that this form is, if it is just one."""
+        return self.terms[0][0] if not self.constant and len(self.terms) == 1 and self.terms[0][1] == 1 else None
+
+
+def sum_term(constant: int, parts: Parts) -> Index:
+    """constant + sum of k*part: parts of one magnitude share a product; positive parts first, so that the rest can be subtracted."""
+    result: Index | None = None
+    for part, k in sorted(_merged(parts), key=lambda item: (item[1] < 0, item[1] if item[1] < 0 else 0)):
+        scaled = part if abs(k) == 1 else apply("mul", part, abs(k))
+        if result is not None:
+            result = apply("add" if k > 0 else "sub", result, scaled)
+        elif k > 0:
+            result = scaled
+        elif constant > 0:
+            result, constant = apply("sub", constant, scaled), 0
+        else:
+            result = apply("neg", part) if k == -1 else apply("mul", part, k)
+    if result is None:
+        return Const(constant)
+    return result if not constant else apply("add" if constant > 0 else "sub", result, abs(constant))
+
+
+def _merged(parts: Parts) -> list[tuple[Index, int]]:
+    """k*a + k*b as k*(a + b), where k is not 1 or -1."""
+    groups: dict[int, list[tuple[Index, int]]] = {}
+    for part, k in parts:
+        groups.setdefault(abs(k), []).append((part, k))
+    merged: list[tuple[Index, int]] = []
+    for size, group in groups.items():
+        if size == 1 or len(group) == 1:
+            merged += group
+        else:
+            sign = 1 if any(k > 0 for _, k in group) else -1
+            merged.append((sum_term(0, [(part, sign * k // size) for part, k in group]), sign * size))
+    return merged
+
+
+def sign_term(constant: int, parts: Parts) -> Index:
+    """constant + sum of k*part >= 0 as a comparison without negative parts."""
+    left = [(part, k) for part, k in parts if k > 0]
+    right = [(part, -k) for part, k in parts if k < 0]
+    if not right:
+        return apply("ge", sum_term(0, left), -constant)
+    if not left or constant == -1:
+        return apply("lt", sum_term(0, right), constant + 1 if not left else sum_term(0, left))
+    if constant < 0:
+        return apply("le", sum_term(-constant, right), sum_term(0, left))
+    return apply("ge", sum_term(constant, left), sum_term(0, right))
+
+
+def zero_term(constant: int, parts: Parts) -> Index:
+    """constant + sum of k*part == 0 as a comparison without negative parts."""
+    left = [(part, k) for part, k in parts if k > 0]
+    right = [(part, -k) for part, k in parts if k < 0]
+    if not left or not right:
+        sides = left or right
+        return apply("eq", sum_term(0, sides), constant if not left else -constant)
+    return apply("eq", sum_term(max(constant, 0), left), sum_term(max(-constant, 0), right))

@@ -1,0 +1,326 @@
+"""Sum rows for min, max, where and comparisons: n-ary canonical forms, differences of operands, and what sums have in common.
+
+    difference x y d      d = x - y, for operands of min and max, and of what and/or join
+    total x y e           e = x + y
+    as-scaled S g q r     S = g*q + r, for comparisons of S with zero
+    as-quotient S k x m r S = k*(x // m) + r, for comparisons of S with zero
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import gcd
+
+from eqsat.egraph.forms import SIGNS
+from eqsat.egraph.linear import Linear
+from eqsat.egraph.snapshot import ENode
+from eqsat.rules.row import SumRow, Table
+from eqsat.rules.sums import by_factor
+from eqsat.rules.visit import Visit
+
+MAX_MEMBERS = 6
+OPPOSITE = {"Min": "Max", "Max": "Min"}
+
+
+# min and max -----------------------------------------------------------------------------------------------------
+def flatten_order(v: Visit) -> None:
+    """min(min(x, y), z): every two members are joined, the others kept."""
+    for op in ("Min", "Max"):
+        for name, node in v.nodes(op):
+            if any(arg not in v.forms for arg in node.args):
+                continue
+            members = _members(v, op, node)
+            if 2 < len(members) <= MAX_MEMBERS and v.first("flatten-order", name, members):
+                for pair in combinations(members, 2):
+                    rest = tuple(m for m in members if m not in pair)
+                    v.encoder.same(name, _chain(v, op, (_chain(v, op, pair), *rest)))
+            elif len(members) == 1 and v.first("flatten-order", name, members):
+                v.encoder.same(name, members[0])
+
+
+def _members(v: Visit, op: str, root: ENode) -> tuple[int, ...]:
+    """The classes that nested nodes of one kind join, each once."""
+    found: dict[int, None] = {}
+    stack = list(root.args)
+    while stack:
+        name = stack.pop()
+        node = v.node(name)
+        if node.op == op:
+            stack.extend(node.args)
+        else:
+            found[name] = None
+    return tuple(sorted(found))
+
+
+def _chain(v: Visit, op: str, members: tuple[int, ...]) -> int:
+    """The class of min or max of these."""
+    result, *rest = members
+    for member in rest:
+        bounds = [v.bounds(result), v.bounds(member)]
+        choose = min if op == "Min" else max
+        node = v.encoder.node(op, *sorted((result, member)))
+        result = v.encoder.bounded(node, (choose(b[0] for b in bounds), choose(b[1] for b in bounds)))
+    return result
+
+
+def compare_members(v: Visit) -> None:
+    """Differences of what min and max join; of two comparisons, of their sums."""
+    for _, node in v.nodes("Min", "Max"):
+        x, y = node.args
+        if v.first("compare-members", x, y):
+            v.difference(x, y)
+        for p, q in ((a, b) for a in _signed(v, x) for b in _signed(v, y)):
+            if v.first("compare-members", "signs", p, q):
+                v.difference(p, q)
+                total = v.sum(v.form(p).plus(v.form(q)))
+                v.state("total", p, q, total)
+                v.state("total", q, p, total)
+
+
+def _signed(v: Visit, name: int) -> list[int]:
+    """The sums whose sign a class is."""
+    nodes = v.classes.get(name, ())
+    found = [node.args[0] for node in nodes if node.op in SIGNS]
+    below = [inner for node in nodes if node.op == "Not" for inner in v.classes.get(node.args[0], ()) if inner.op == "Zero"]
+    return [*found, *(node.args[0] for node in below)]
+
+
+def shift_order(v: Visit) -> None:
+    """min(x + r, y + r) = min(x, y) + r and min(k*x, k*y) = k*min(x, y), max for a negative k."""
+    for op in ("Min", "Max"):
+        for name, node in v.nodes(op):
+            if all(map(v.is_truth, node.args)):
+                continue
+            first, second = (v.form(arg) for arg in node.args)
+            common = _common(first, second)
+            first, second = first.plus(common, -1), second.plus(common, -1)
+            factor = gcd(first.constant, second.constant, *(k for _, k in (*first.terms, *second.terms))) or 1
+            signs = [k < 0 for _, k in (*first.terms, *second.terms)]
+            if 2 * sum(signs) > len(signs):
+                factor = -factor
+            if (common != Linear(0) or factor != 1) and v.first("shift-order", name, node):
+                kind = op if factor > 0 else OPPOSITE[op]
+                inner = _chain(v, kind, tuple(v.sum(_exactly(form, factor)) for form in (first, second)))
+                v.encoder.same(name, v.sum(common.plus(Linear(0, ((inner, factor),)))))
+
+
+def _common(first: Linear, second: Linear) -> Linear:
+    """The terms that two sums share; their constants too, as far as both have one."""
+    terms = tuple(t for t in first.terms if t in second.terms)
+    a, b = first.constant, second.constant
+    return Linear(a if a == b or (len(first.terms) > len(terms) and abs(a) <= abs(b)) else b if len(second.terms) > len(terms) else a, terms)
+
+
+def _exactly(form: Linear, factor: int) -> Linear:
+    return Linear(form.constant // factor, tuple((a, k // factor) for a, k in form.terms))
+
+
+def sum_into_order(v: Visit) -> None:
+    """k*min(x, y) + r = min(k*x + r, k*y + r) where r cancels something."""
+    for name, forms in v.sums.items():
+        for form in forms:
+            for atom, k in form.terms:
+                node = v.node(atom)
+                if node.op not in ("Min", "Max", "Where") or len(form.terms) + (form.constant != 0) < 2:
+                    continue
+                rest = form.plus(Linear(0, ((atom, 1),)), -k)
+                branches = [v.form(arg).times(k).plus(rest) for arg in node.args[-2:]]
+                longer = sum(_length(v.form(arg)) + _length(rest) for arg in node.args[-2:])
+                if sum(map(_length, branches)) < longer and v.first("sum-into-order", name, form, atom):
+                    below = tuple(v.sum(b) for b in branches)
+                    kind = node.op if k > 0 else OPPOSITE.get(node.op, "Where")
+                    v.encoder.same(name, _chain(v, kind, below) if kind in OPPOSITE else _where(v, node.args[0], *below))
+
+
+def _length(form: Linear) -> int:
+    return len(form.terms) + (form.constant != 0)
+
+
+def min_plus_max(v: Visit) -> None:
+    """min(x, y) + max(x, y) = x + y."""
+    for name, forms in v.sums.items():
+        for form in forms:
+            for (atom, k), (other, m) in combinations(form.terms, 2):
+                if k == m and v.node(other).op == OPPOSITE.get(v.node(atom).op):
+                    args = v.node(atom).args
+                    if sorted(args) == sorted(v.node(other).args) and v.first("min-plus-max", name, form, atom):
+                        joined = v.form(args[0]).plus(v.form(args[1]))
+                        rest = Linear(form.constant, tuple(t for t in form.terms if t[0] not in (atom, other)))
+                        v.encoder.same(name, v.sum(rest.plus(joined, k)))
+
+
+# where -----------------------------------------------------------------------------------------------------------
+def _where(v: Visit, condition: int, x: int, y: int) -> int:
+    (a, b), (c, d) = v.bounds(x), v.bounds(y)
+    return v.encoder.bounded(v.encoder.node("Where", condition, x, y), (min(a, c), max(b, d)))
+
+
+def _condition(v: Visit, node: ENode) -> tuple[int, int, int]:
+    """Condition and branches, without negation."""
+    condition, x, y = node.args
+    below = v.node(condition)
+    return (below.args[0], y, x) if below.op == "Not" else (condition, x, y)
+
+
+def merge_wheres(v: Visit) -> None:
+    """k*where(p, x, y) + m*where(p, z, t) = where(p, k*x + m*z, k*y + m*t)."""
+    for name, forms in v.sums.items():
+        for form in forms:
+            choices = [(atom, k, _condition(v, v.node(atom))) for atom, k in form.terms if v.node(atom).op == "Where"]
+            for (atom, k, (p, x, y)), (other, m, (q, z, t)) in combinations(choices, 2):
+                if _opposite(v, p, q):
+                    q, z, t = p, t, z
+                if p == q and v.first("merge-wheres", name, form, atom, other):
+                    merged = _where(v, p, *(v.sum(v.form(a).times(k).plus(v.form(b), m)) for a, b in ((x, z), (y, t))))
+                    rest = Linear(form.constant, tuple(u for u in form.terms if u[0] not in (atom, other)))
+                    v.encoder.same(name, v.sum(rest.plus(Linear(0, ((merged, 1),)))))
+
+
+def _opposite(v: Visit, p: int, q: int) -> bool:
+    """Whether one condition is the negation of the other."""
+    a, b = v.node(p), v.node(q)
+    if a.op == b.op == "Nonneg":
+        return v.form(a.args[0]).plus(v.form(b.args[0])) == Linear(-1)
+    return False
+
+
+def shift_where(v: Visit) -> None:
+    """where(p, x + r, y + r) = where(p, x, y) + r and where(p, k*x, k*y) = k*where(p, x, y)."""
+    for name, node in v.nodes("Where"):
+        if all(map(v.is_truth, node.args[1:])):
+            continue
+        first, second = (v.form(arg) for arg in node.args[1:])
+        common = _common(first, second)
+        first, second = first.plus(common, -1), second.plus(common, -1)
+        factor = gcd(first.constant, second.constant, *(k for _, k in (*first.terms, *second.terms))) or 1
+        if first.plus(second).terms == () and first.constant + second.constant < 0:
+            factor = -factor
+        if (common != Linear(0) or factor != 1) and v.first("shift-where", name, node):
+            inner = _where(v, node.args[0], *(v.sum(_exactly(form, factor)) for form in (first, second)))
+            v.encoder.same(name, v.sum(common.plus(Linear(0, ((inner, factor),)))))
+
+
+def where_is_order(v: Visit) -> None:
+    """where(x >= y, x, y) = max(x, y)."""
+    for name, node in v.nodes("Where"):
+        condition, x, y = node.args
+        for sign in (n for n in v.classes.get(condition, ()) if n.op == "Nonneg"):
+            compared, difference = v.form(sign.args[0]), v.form(x).plus(v.form(y), -1)
+            for op, direction in (("Max", 1), ("Min", -1)):
+                off = compared.plus(difference, -direction)
+                if not off.terms and off.constant in (0, -1) and v.first("where-is-order", name, node, op):
+                    v.encoder.same(name, _chain(v, op, (x, y)))
+
+
+# comparisons -----------------------------------------------------------------------------------------------------
+def split_scaled(v: Visit) -> None:
+    """Sums under a comparison by common factors of their coefficients."""
+    for op, name in v.signs():
+        for form in v.alternatives(name):
+            sizes = [abs(k) for _, k in form.terms]
+            whole = gcd(*sizes)
+            for g in dict.fromkeys((whole, *sizes) if op == "Nonneg" else (whole,)):
+                if g > 1 and v.first("split-scaled", op, name, g, form):
+                    quotient, rest = by_factor(form, g)
+                    lo, hi = v.bounds_of(rest)
+                    if lo // g == hi // g and (quotient.terms or quotient.constant):
+                        v.state("as-scaled", name, g, v.sum(quotient), v.sum(rest))
+
+
+def split_quotient(v: Visit) -> None:
+    """Sums under a comparison or a division by each quotient among their terms; under a comparison by each remainder too."""
+    compared = {name for _, name in v.signs()}
+    divided = {name for op, name, _ in v.divisions() if op == "Floordiv"}
+    for name in dict.fromkeys((*compared, *divided)):
+        for form in v.alternatives(name):
+            for atom, k in form.terms:
+                node = v.node(atom)
+                divisor = v.constant(node.args[1]) if node.op in ("Floordiv", "Mod") else None
+                if not divisor or abs(k) != 1 or form.single is not None or (name in divided and (k != 1 or node.op == "Mod")):
+                    continue
+                rest = Linear(form.constant, tuple(t for t in form.terms if t[0] != atom))
+                if v.first("split-quotient", name, form, atom):
+                    if node.op == "Floordiv":
+                        v.state("as-quotient", name, k, node.args[0], divisor, v.sum(rest))
+                    elif not rest.terms:
+                        v.state("as-step", name, k, atom, rest.constant)
+                    if not rest.terms and k == 1:
+                        v.state("as-offset", name, atom, rest.constant)
+
+
+def simplex(v: Visit) -> None:
+    """c - k*x - m*y >= 0 with x, y >= 0 and c less than every coefficient: all terms are zero."""
+    for name, node in v.nodes("Nonneg"):
+        for form in v.alternatives(node.args[0]):
+            if form.terms and any(k != -1 for _, k in form.terms) and 0 <= form.constant < min(-k for _, k in form.terms):
+                if all(v.bounds(atom)[0] >= 0 for atom, _ in form.terms) and v.first("simplex", name, form):
+                    v.encoder.same(name, v.truth("Nonneg", v.sum(Linear(0, tuple((a, -1) for a, _ in form.terms)))))
+
+
+def compare_choice(v: Visit) -> None:
+    """min(x, y) + r >= 0 is x + r >= 0 and y + r >= 0; of max either; of where the one that is chosen."""
+    for name, node in v.nodes("Nonneg"):
+        for form in v.alternatives(node.args[0]):
+            for atom, k in form.terms:
+                below = v.node(atom)
+                if below.op not in ("Min", "Max", "Where") or not v.first("compare-choice", name, form, atom):
+                    continue
+                rest = form.plus(Linear(0, ((atom, 1),)), -k)
+                sums = [v.form(arg).times(k).plus(rest) for arg in below.args[-2:]]
+                decided = [lo >= 0 or hi < 0 for lo, hi in map(v.bounds_of, sums)]
+                if below.op == "Where" and not any(decided):
+                    continue
+                x, y = (v.truth("Nonneg", v.sum(form)) for form in sums)
+                if below.op == "Where":
+                    v.encoder.same(name, _where(v, below.args[0], x, y))
+                else:
+                    v.encoder.same(name, v.truth(below.op if k > 0 else OPPOSITE[below.op], *sorted((x, y))))
+
+
+def unsigned_zero(v: Visit) -> None:
+    """-x == 0 is x == 0."""
+    for name, node in v.nodes("Zero"):
+        for form in v.alternatives(node.args[0]):
+            if form.unsigned != form and v.first("unsigned-zero", name, form):
+                v.encoder.same(name, v.truth("Zero", v.sum(form.unsigned)))
+
+
+def product_of_truths(v: Visit) -> None:
+    """p*q = p and q."""
+    for name, node in v.nodes("Prod", "Mul"):
+        if len(node.args) > 1 and all(map(v.is_truth, node.args)) and v.first("product-of-truths", name, node):
+            v.encoder.same(name, _chain(v, "Min", tuple(dict.fromkeys(node.args))))
+
+
+def negation_of_truth(v: Visit) -> None:
+    """1 - p = not p for a truth value p."""
+    for name, forms in v.sums.items():
+        for form in forms:
+            if form.constant == 1 and len(form.terms) == 1 and form.terms[0][1] == -1:
+                atom = form.terms[0][0]
+                if v.node(atom).op in ("Nonneg", "Zero", "Not") and v.first("negation-of-truth", name, form):
+                    v.encoder.same(name, v.truth("Not", atom))
+
+
+ORDERS = Table(
+    "orders",
+    "index",
+    "min, max, where and comparisons of sums",
+    (
+        SumRow("flatten-order", "min(min(x, y), z) = min(x, min(y, z))", "associativity, for every two members", flatten_order),
+        SumRow("compare-members", "d = x - y  under min(x, y)", "bounds of the difference decide", compare_members),
+        SumRow("shift-order", "min(k*x + r, k*y + r) = k*min(x, y) + r", "what both have in common; max for k < 0", shift_order),
+        SumRow("sum-into-order", "k*min(x, y) + r = min(k*x + r, k*y + r)", "where r cancels something", sum_into_order),
+        SumRow("min-plus-max", "min(x, y) + max(x, y) = x + y", "one of them is x, the other y", min_plus_max),
+        SumRow("merge-wheres", "k*where(p, x, y) + m*where(p, z, t) = where(p, k*x + m*z, k*y + m*t)", "one condition", merge_wheres),
+        SumRow("shift-where", "where(p, k*x + r, k*y + r) = k*where(p, x, y) + r", "what both branches have in common", shift_where),
+        SumRow("where-is-order", "where(x >= y, x, y) = max(x, y)", "and min for the other branch", where_is_order),
+        SumRow("split-scaled", "S = g*q + r  under S >= 0", "for common factors g of coefficients", split_scaled),
+        SumRow("split-quotient", "S = k*(x // m) + r  under S >= 0", "each quotient among the terms", split_quotient),
+        SumRow("simplex", "c - k*x - m*y >= 0 = -x - y >= 0  when 0 <= c < k, m and x, y >= 0", "nothing but zero fits", simplex),
+        SumRow("compare-choice", "min(x, y) + r >= 0 = x + r >= 0 and y + r >= 0", "also of max and where", compare_choice),
+        SumRow("unsigned-zero", "-x == 0 = x == 0", "one form for both signs", unsigned_zero),
+        SumRow("product-of-truths", "p*q = p and q", "for truth values", product_of_truths),
+        SumRow("negation-of-truth", "1 - p = not p", "for truth values", negation_of_truth),
+    ),
+)

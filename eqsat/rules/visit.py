@@ -1,0 +1,193 @@
+"""What sum rows see: the classes of one snapshot, their cheapest forms and linear forms, and an encoder for what they find.
+
+Every row reads members through the cheapest well-founded form of each class, adds all its alternatives, and is remembered
+under all forms that it read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from eqsat.egraph.encode import EVERYTHING, LIMIT, Encoder
+from eqsat.egraph.forms import SIGNS, SUM_OPS, Opener, cheapest_forms
+from eqsat.egraph.linear import Linear
+from eqsat.egraph.snapshot import ENode, Snapshot
+from eqsat.ir.errors import UnsupportedError
+from eqsat.ir.interval import Interval
+from eqsat.rules.row import SumRow
+
+MAX_ALTERNATIVES = 3
+UNKNOWN = ENode("Unknown", ())
+Division = tuple[str, int, int]
+
+
+@dataclass
+class Visit:
+    """One look at all classes; `seen` is kept between visits of one session."""
+
+    snapshot: Snapshot
+    encoder: Encoder
+    seen: set[tuple[object, ...]]
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.forms = cheapest_forms(self.snapshot)
+        self.open = Opener(self.forms, self.encoder.product)
+        self.classes = self.snapshot.classes["Ix"]
+        self.encoder.bounds.update(self.snapshot.bounds)
+        self.by_op: dict[str, list[tuple[int, ENode]]] = {}
+        for name, nodes in self.classes.items():
+            if name in self.forms and self.forms[name].op != "Num":
+                for node in nodes:
+                    self.by_op.setdefault(node.op, []).append((name, node))
+        self.sums = {name: self._alternatives(name) for name in self._with("Sum", "Add", "Scale", "Prod", "Mul")}
+
+    def run(self, rows: Iterable[SumRow]) -> None:
+        """All rows; what they found is left in the encoder."""
+        for row in rows:
+            if row.visit is not None:
+                row.visit(self)
+
+    def _with(self, *ops: str) -> dict[int, None]:
+        return dict.fromkeys(name for op in ops for name, _ in self.by_op.get(op, ()))
+
+    def _alternatives(self, name: int) -> list[Linear]:
+        """The linear forms of a class; the one of its cheapest node first, sums as they stand last."""
+        nodes = [n for n in (self.forms[name], *self.classes[name]) if n.op in SUM_OPS and all(c in self.forms for c in members(n))]
+        opened = [self.open.of_node(n) for n in nodes]
+        standing = [Linear.of(n.args[0], n.args[1:]) for n in nodes if n.op == "Sum"]
+        return list(dict.fromkeys((*opened, *standing)))
+
+    # what there is -------------------------------------------------------------------------------------------------
+    def nodes(self, *ops: str) -> Iterator[tuple[int, ENode]]:
+        """(class, node) of the nodes of these kinds whose class is no constant."""
+        for op in ops:
+            yield from self.by_op.get(op, ())
+
+    def form(self, name: int) -> Linear:
+        """The cheapest linear form of a class."""
+        return self.open.of_class(name)
+
+    def node(self, name: int) -> ENode:
+        """The cheapest node of a class; of one that this visit made, a leaf."""
+        return self.forms.get(name, UNKNOWN)
+
+    def constant(self, name: int) -> int | None:
+        """The constant that a class is."""
+        node = self.forms.get(name)
+        return node.args[0] if node is not None and node.op == "Num" else None
+
+    def bounds(self, name: int) -> Interval:
+        return self.encoder.bounds.get(name, EVERYTHING)
+
+    def is_truth(self, name: int) -> bool:
+        """Whether a class is 0 or 1."""
+        lo, hi = self.bounds(name)
+        return lo >= 0 and hi <= 1
+
+    def divisions(self) -> dict[Division, None]:
+        """(op, class of the dividend, constant divisor) of every division by a positive constant."""
+        found: dict[Division, None] = {}
+        for _, node in self.nodes("Floordiv", "Mod"):
+            divisor = self.constant(node.args[1])
+            if divisor is not None and divisor > 0:
+                found[node.op, node.args[0], divisor] = None
+        return found
+
+    def signs(self) -> dict[tuple[str, int], None]:
+        """(kind, class of the sum) of every comparison."""
+        return dict.fromkeys((node.op, node.args[0]) for _, node in self.nodes(*SIGNS))
+
+    def alternatives(self, name: int) -> list[Linear]:
+        """The first linear forms of a class."""
+        return self.sums[name][:MAX_ALTERNATIVES] if name in self.sums else [Linear(0, ((name, 1),))]
+
+    # what rows say -------------------------------------------------------------------------------------------------
+    def first(self, row: str, *key: object) -> bool:
+        """Whether this row meets this key for the first time; counts it."""
+        if (row, *key) in self.seen:
+            return False
+        self.seen.add((row, *key))
+        self.counts[row] += 1
+        return True
+
+    def state(self, relation: str, *operands: int) -> None:
+        """State a fact, if its numbers can be stated."""
+        if all(abs(operand) < LIMIT for operand in operands):
+            self.encoder.facts[relation].append(operands)
+
+    def sum(self, form: Linear) -> int:
+        """The class of a linear form, with the bounds that it has as a whole; an empty class if 62 bits cannot hold it."""
+        try:
+            handle = self.encoder.sum(form)
+        except UnsupportedError:
+            return self.encoder.new_handle()
+        if len(form.terms) > 1:
+            self.encoder.bounded(handle, self.bounds_of(form))
+        return handle
+
+    def truth(self, node: str, *operands: int) -> int:
+        """The class of a comparison or of an operation on truth values."""
+        return self.encoder.bounded(self.encoder.node(node, *operands), (0, 1))
+
+    def difference(self, x: int, y: int) -> None:
+        """State x - y and y - x."""
+        form = self.form(x).plus(self.form(y), -1)
+        self.state("difference", x, y, self.sum(form))
+        self.state("difference", y, x, self.sum(form.times(-1)))
+
+    # bounds --------------------------------------------------------------------------------------------------------
+    def bounds_of(self, form: Linear) -> Interval:
+        """Bounds of a sum: those of its terms, sharpened by what its atoms are known to be."""
+        lo, hi = self.encoder.linear_bounds(form)
+        if len(form.terms) > 1 and any(True for atom, _ in form.terms for _ in self.facts(atom)):
+            lo = max(lo, self._least(form))
+            hi = min(hi, -self._least(form.times(-1)))
+        return lo, hi
+
+    def _least(self, form: Linear) -> int:
+        """A lower bound: form - t*fact has one for each fact >= 0 and t > 0."""
+        best = -LIMIT
+        for atom, k in form.terms:
+            for fact in self.facts(atom):
+                f = dict(fact.terms).get(atom, 0)
+                if f * k > 0 and k % f == 0:
+                    best = max(best, self.encoder.linear_bounds(form.plus(fact, -(k // f)))[0])
+        return best
+
+    def facts(self, atom: int) -> tuple[Linear, ...]:
+        """Sums that are not negative, for what this atom is: of min, max, quotient and remainder of a term."""
+        node = self.forms.get(atom)
+        if node is None or node.op not in ("Min", "Max", "Floordiv", "Mod"):
+            return ()
+        key = ("facts", atom, node)
+        if key not in self._facts:
+            self._facts[key] = tuple(self._facts_of(Linear(0, ((atom, 1),)), node))
+        return self._facts[key]
+
+    _facts: dict[tuple[object, ...], tuple[Linear, ...]] = field(default_factory=dict)
+
+    def _facts_of(self, this: Linear, node: ENode) -> Iterator[Linear]:
+        x, y = (self.form(arg) for arg in node.args)
+        if node.op in ("Min", "Max"):
+            sign = 1 if node.op == "Min" else -1
+            yield x.plus(this, -1).times(sign)
+            yield y.plus(this, -1).times(sign)
+        elif self.bounds(node.args[1])[0] > 0:
+            if node.op == "Mod":
+                yield y.plus(this, -1).plus(Linear(-1))
+            elif not y.terms:
+                rest = x.plus(this, -y.constant)
+                yield rest
+                yield Linear(y.constant - 1).plus(rest, -1)
+
+
+def members(node: ENode) -> tuple[int, ...]:
+    """The classes that a sum or product is made of."""
+    if node.op == "Num":
+        return ()
+    if node.op == "Sum":
+        return tuple(atom for atom, _ in node.args[1:])
+    return (node.args[1],) if node.op == "Scale" else tuple(node.args)
