@@ -84,12 +84,12 @@ def node_times(terms: Sequence[Index]) -> None:
             print(f"e-graphs of {low:3} to {high:3} nodes: {each:6.1f} us a node, {whole / 1e3:.2f} ms a term ({len(inside)} terms)")
 
 
-def timed(terms: Sequence[Index]) -> tuple[list[float], list[int]]:
+def timed(terms: Sequence[Index], options: Options | None = None) -> tuple[list[float], list[int]]:
     """Milliseconds, and the cost that is left, for each term."""
     times, left = [], []
     for term in terms:
         start = time.perf_counter()
-        found = attempted(lambda term=term: eqsat.simplify(term))  # type: ignore[misc]
+        found = attempted(lambda term=term: eqsat.simplify(term, options))  # type: ignore[misc]
         times.append((time.perf_counter() - start) * 1e3)
         left.append(score(term if found is None else found))
     return times, left
@@ -139,8 +139,7 @@ def budget_costs(count: int, seed: int) -> None:
     for nodes in BUDGETS:
         options = Options(limits=Limits(nodes=nodes))
         start = time.perf_counter()
-        found = [attempted(lambda term=term, options=options: eqsat.simplify(term, options)) or term for term in terms]  # type: ignore[misc]
-        left = [score(term) for term in found]
+        left = timed(terms, options)[1]
         each = (time.perf_counter() - start) / len(terms) * 1e3
         above = sum(after > score(term) for after, term in zip(left, terms, strict=True))
         print(f"    {nodes:3} nodes: cost {sum(left)}, above the input's {above}, {each:.2f} ms each")
