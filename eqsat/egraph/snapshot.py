@@ -80,7 +80,7 @@ class _Reader:
         snapshot.names[sort] = {handle: known[value] for handle, value in handles.items()}
         for name in constructors:
             for row in self.tables[name].rows:
-                if row.output not in known:
+                if row.output not in known and not row.subsumed:
                     handle = known[row.output] = self.encoder.new_handle()
                     snapshot.names[sort][handle] = handle
                     self.unnamed[sort].add(handle)
@@ -92,8 +92,9 @@ class _Reader:
 
     def read(self, name: str, sorts: tuple[str, ...], sort: str, snapshot: Snapshot) -> None:
         known, classes, unnamed = self.classes[sort], snapshot.classes[sort], self.unnamed[sort]
-        rows = self.tables[name].rows
-        for row in rows:
+        for row in self.tables[name].rows:
+            if row.subsumed:
+                continue
             args = tuple(self.operand(s, v) for s, v in zip(sorts, row.inputs, strict=True))
             here = known[row.output]
             if here in unnamed:

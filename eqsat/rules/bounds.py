@@ -96,7 +96,7 @@ def _rule(number: int, row: BoundsRow) -> str:
 def _bare(node: str, operands: str) -> str:
     """A class that is a constant or a variable carries no structure: x = x % 8 would make x % 8 % 16 and so on without end."""
     term = f"({node} {' '.join(operands)})"
-    return f'(rule ((= t {term}) (leaf t)) ((delete {term})) :ruleset {ruleset_of(node)} :name "bare {node}")'
+    return f'(rule ((= t {term}) (leaf t)) ((subsume {term})) :ruleset {ruleset_of(node)} :name "bare {node}")'
 
 
 def bounds_program() -> str:

@@ -19,6 +19,7 @@ from eqsat.rules.sums import by_factor
 from eqsat.rules.visit import Visit
 
 MAX_MEMBERS = 6
+CHOICES = ("Min", "Max", "Where")
 OPPOSITE = {"Min": "Max", "Max": "Min"}
 
 
@@ -63,6 +64,26 @@ def _chain(v: Visit, op: str, members: tuple[int, ...]) -> int:
     return result
 
 
+def absorb(v: Visit) -> None:
+    """min(x, max(x, y)) = x and min(max(x, y), max(x, z)) = max(x, min(y, z)), for any number of operands; and dually."""
+    for op, other in OPPOSITE.items():
+        for name, node in v.nodes(op):
+            if any(arg not in v.forms for arg in node.args):
+                continue
+            members = _members(v, op, node)
+            inner = {m: _members(v, other, v.forms[m]) for m in members if v.forms[m].op == other}
+            absorbed = [m for m, below in inner.items() if any(k in below for k in members)]
+            if absorbed and v.first("absorb", name, members):
+                v.encoder.same(name, _chain(v, op, tuple(m for m in members if m not in absorbed)))
+            for a, b in combinations(inner, 2):
+                shared = tuple(m for m in inner[a] if m in inner[b])
+                if shared and v.first("absorb", name, members, a, b):
+                    rests = [tuple(m for m in inner[k] if m not in shared) for k in (a, b)]
+                    joined = _chain(v, op, tuple(sorted(_chain(v, other, rest) for rest in rests))) if all(rests) else None
+                    factored = _chain(v, other, (*shared, joined) if joined is not None else shared)
+                    v.encoder.same(name, _chain(v, op, (factored, *(m for m in members if m not in (a, b)))))
+
+
 def compare_members(v: Visit) -> None:
     """Differences of what min and max join; of two comparisons, of their sums."""
     for _, node in v.nodes("Min", "Max"):
@@ -105,10 +126,10 @@ def shift_order(v: Visit) -> None:
 
 
 def _common(first: Linear, second: Linear) -> Linear:
-    """The terms that two sums share; their constants too, as far as both have one."""
+    """The terms that two sums share, and the constant of the one whose first other term comes first."""
     terms = tuple(t for t in first.terms if t in second.terms)
-    a, b = first.constant, second.constant
-    return Linear(a if a == b or (len(first.terms) > len(terms) and abs(a) <= abs(b)) else b if len(second.terms) > len(terms) else a, terms)
+    rests = [(tuple(t for t in form.terms if t not in terms), form.constant) for form in (first, second)]
+    return Linear(min((rest for rest in rests if rest[0]), default=((), first.constant))[1], terms)
 
 
 def _exactly(form: Linear, factor: int) -> Linear:
@@ -117,13 +138,15 @@ def _exactly(form: Linear, factor: int) -> Linear:
 
 def sum_into_order(v: Visit) -> None:
     """k*min(x, y) + r = min(k*x + r, k*y + r) where r cancels something."""
-    for name, forms in v.sums.items():
-        for form in forms:
+    for name in v.sums:
+        for form in v.alternatives(name):
             for atom, k in form.terms:
                 node = v.node(atom)
                 if node.op not in ("Min", "Max", "Where") or len(form.terms) + (form.constant != 0) < 2:
                     continue
                 rest = form.plus(Linear(0, ((atom, 1),)), -k)
+                if any(v.node(other).op in CHOICES for other, _ in rest.terms):
+                    continue
                 branches = [v.form(arg).times(k).plus(rest) for arg in node.args[-2:]]
                 longer = sum(_length(v.form(arg)) + _length(rest) for arg in node.args[-2:])
                 if sum(map(_length, branches)) < longer and v.first("sum-into-order", name, form, atom):
@@ -138,8 +161,8 @@ def _length(form: Linear) -> int:
 
 def min_plus_max(v: Visit) -> None:
     """min(x, y) + max(x, y) = x + y."""
-    for name, forms in v.sums.items():
-        for form in forms:
+    for name in v.sums:
+        for form in v.alternatives(name):
             for (atom, k), (other, m) in combinations(form.terms, 2):
                 if k == m and v.node(other).op == OPPOSITE.get(v.node(atom).op):
                     args = v.node(atom).args
@@ -164,8 +187,8 @@ def _condition(v: Visit, node: ENode) -> tuple[int, int, int]:
 
 def merge_wheres(v: Visit) -> None:
     """k*where(p, x, y) + m*where(p, z, t) = where(p, k*x + m*z, k*y + m*t)."""
-    for name, forms in v.sums.items():
-        for form in forms:
+    for name in v.sums:
+        for form in v.alternatives(name):
             choices = [(atom, k, _condition(v, v.node(atom))) for atom, k in form.terms if v.node(atom).op == "Where"]
             for (atom, k, (p, x, y)), (other, m, (q, z, t)) in combinations(choices, 2):
                 if _opposite(v, p, q):
@@ -294,8 +317,8 @@ def product_of_truths(v: Visit) -> None:
 
 def negation_of_truth(v: Visit) -> None:
     """1 - p = not p for a truth value p."""
-    for name, forms in v.sums.items():
-        for form in forms:
+    for name in v.sums:
+        for form in v.alternatives(name):
             if form.constant == 1 and len(form.terms) == 1 and form.terms[0][1] == -1:
                 atom = form.terms[0][0]
                 if v.node(atom).op in ("Nonneg", "Zero", "Not") and v.first("negation-of-truth", name, form):
@@ -308,6 +331,7 @@ ORDERS = Table(
     "min, max, where and comparisons of sums",
     (
         SumRow("flatten-order", "min(min(x, y), z) = min(x, min(y, z))", "associativity, for every two members", flatten_order),
+        SumRow("absorb", "min(x, max(x, y)) = x; min(max(x, y), max(x, z)) = max(x, min(y, z))", "absorption and distribution", absorb),
         SumRow("compare-members", "d = x - y  under min(x, y)", "bounds of the difference decide", compare_members),
         SumRow("shift-order", "min(k*x + r, k*y + r) = k*min(x, y) + r", "what both have in common; max for k < 0", shift_order),
         SumRow("sum-into-order", "k*min(x, y) + r = min(k*x + r, k*y + r)", "where r cancels something", sum_into_order),

@@ -86,8 +86,8 @@ def _product(v: Visit, atoms: Iterable[int]) -> Linear:
 
 def factor_common(v: Visit) -> None:
     """x*p + x*q = x*(p + q)."""
-    for name, forms in v.sums.items():
-        for form in forms:
+    for name in v.sums:
+        for form in v.alternatives(name):
             shared = _shared_factors(v, form)
             if shared and len(form.terms) > 1 and not form.constant and v.first("factor-common", name, form):
                 rest = Linear(0)
@@ -129,34 +129,37 @@ def flatten_product(v: Visit) -> None:
 
 # pairs -----------------------------------------------------------------------------------------------------------
 def pairs(v: Visit) -> None:
-    for name, forms in v.sums.items():
-        for form in forms:
-            if len(form.terms) > 1:
-                _remainder_pairs(v, name, form)
-                _quotient_pairs(v, name, form)
+    """Pairs that stand apart are joined side by side, each in what the ones before it leave; others each in the whole sum."""
+    for name in v.sums:
+        for form in v.alternatives(name):
+            here, left = name, form
+            for x, a, y, b in _pairs(v, form):
+                taken = v.form(x).times(a).plus(Linear(0, ((y, b),)))
+                apart = left.plus(taken, -1)
+                if len(apart.terms) != len(left.terms) - len(taken.terms):
+                    apart, at = form.plus(taken, -1), name
+                else:
+                    at, left = here, apart
+                rest = v.sum(apart)
+                if v.first("split-pair", at, x, a, y, b, rest):
+                    v.state("as-pair", at, a, x, b, y, rest)
+                here = rest if left is apart else here
 
 
-def _remainder_pairs(v: Visit, name: int, form: Linear) -> None:
-    """c*(x % n) + c*n*y + r."""
-    for atom, k in form.terms:
+def _pairs(v: Visit, form: Linear) -> Iterator[tuple[int, int, int, int]]:
+    """(x, a, y, b) for terms a*x + b*y of a sum: a remainder with a multiple of it, c*(x % n) + c*n*y; and a term with its quotient
+    or remainder, c*x - c*n*(x // n) and c*x - c*(x % n), where taking them out leaves no more terms than there were."""
+    for atom, k in form.terms if len(form.terms) > 1 else ():
         for n in moduli(v, atom):
-            for other, m in form.terms:
-                if m == k * n and other != atom and v.first("split-pair", name, form, atom, other):
-                    rest = Linear(form.constant, tuple(t for t in form.terms if t[0] not in (atom, other)))
-                    v.state("as-pair", name, k, atom, m, other, v.sum(rest))
-
-
-def _quotient_pairs(v: Visit, name: int, form: Linear) -> None:
-    """c*x - c*n*(x // n) + r, and c*x - c*(x % n) + r, where taking c*x out leaves no more terms than there were."""
-    for atom, m in form.terms:
+            yield from ((atom, k, other, m) for other, m in form.terms if m == k * n and other != atom)
+    for atom, m in form.terms if len(form.terms) > 1 else ():
         node = v.node(atom)
         n = v.constant(node.args[1]) if node.op in ("Floordiv", "Mod") else None
-        if n is None or n < 2 or (node.op == "Floordiv" and m % n):
-            continue
-        c, below = -m // (n if node.op == "Floordiv" else 1), v.form(node.args[0])
-        rest = form.plus(Linear(0, ((atom, 1),)), -m).plus(below, -c)
-        if len(rest.terms) < len(form.terms) and v.first("split-pair", name, form, atom):
-            v.state("as-pair", name, c, node.args[0], m, atom, v.sum(rest))
+        if n is not None and n > 1 and (node.op == "Mod" or m % n == 0):
+            c = -m // (n if node.op == "Floordiv" else 1)
+            rest = form.plus(Linear(0, ((atom, 1),)), -m).plus(v.form(node.args[0]), -c)
+            if len(rest.terms) < len(form.terms):
+                yield node.args[0], c, atom, m
 
 
 def moduli(v: Visit, name: int) -> list[int]:
@@ -278,15 +281,15 @@ def split_inner(v: Visit) -> None:
             for atom, k in form.terms:
                 node = v.node(atom)
                 modulus = v.constant(node.args[1]) if node.op == "Mod" else None
-                if modulus and modulus % d == 0 and len(form.terms) > 1 and v.first("split-inner", name, form, node):
+                if modulus and modulus % d == 0 and form.single is None and v.first("split-inner", name, form, node):
                     rest = Linear(form.constant, tuple(t for t in form.terms if t[0] != atom))
                     v.state("as-inner", name, k, node.args[0], modulus, v.sum(rest))
 
 
 def floor_difference(v: Visit) -> None:
     """k*((x + c) // n) - k*(x // n) = k*((x % n + c) // n); with n = 2 also their sum, for c = 1."""
-    for name, forms in v.sums.items():
-        for form in forms:
+    for name in v.sums:
+        for form in v.alternatives(name):
             quotients = [(a, k, v.node(a)) for a, k in form.terms if v.node(a).op in ("Floordiv", "Mod")]
             for (a, k, first), (b, m, second) in permutations(quotients, 2):
                 n = v.constant(first.args[1])
@@ -351,8 +354,8 @@ def _state_products(v: Visit, divisor: int, whole: Linear) -> None:
 
 def symbolic_identity(v: Visit) -> None:
     """x % z + z*(x // z) = x, and x - z*(x // z) = x % z, for divisors that are terms."""
-    for name, forms in v.sums.items():
-        for form in forms:
+    for name in v.sums:
+        for form in v.alternatives(name):
             for term in form.terms if len(form.terms) > 1 else ():
                 for quotient, extra, c in _symbolic_quotients(v, *term):
                     below, divisor = v.node(quotient).args
