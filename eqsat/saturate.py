@@ -18,8 +18,8 @@ from eqsat.egraph.snapshot import Snapshot, take_snapshot
 from eqsat.ir.errors import UnsoundRuleError
 from eqsat.options import Limits
 from eqsat.report import Report, StopReason
-from eqsat.rules import TABLES, Table, egglog_program, needs
-from eqsat.rules.bounds import BOUNDS_RULESETS
+from eqsat.rules import TABLES, Table, egglog_program
+from eqsat.rules.bounds import BOUNDS_TABLE
 from eqsat.rules.row import SumRow
 from eqsat.rules.visit import Visit
 
@@ -29,7 +29,7 @@ class Phase:
     """Tables that run together, one step of each in turn.
 
     bounds  whether the analysis of bounds follows every step
-    repeat  steps between two looks at the budget
+    repeat  steps between two looks at the budget, fewer if nothing changes
     visits_sums  whether sum rows visit the n-ary nodes after every step
     settle  tables that run until nothing changes after every step: those whose rows carry out what others asked for
     """
@@ -40,11 +40,14 @@ class Phase:
     visits_sums: bool = True
     settle: frozenset[str] = frozenset()
 
-    def schedule(self, tables: Iterable[str], bounds: Iterable[str]) -> str:
-        """One step in egglog's words."""
-        after = " ".join(f"(run {name})" for name in bounds) if self.bounds else ""
-        steps = [f"(saturate (run {name}))" if name in self.settle else f"(run {name})" for name in tables]
-        return f"(repeat {self.repeat} (seq {' '.join(steps)} {after}))"
+    def schedule(self, engine: Engine, tables: Iterable[str], present: set[str]) -> str:
+        """One step in egglog's words: rules of which all that they match is there."""
+        once = engine.combined([name for table in tables if table not in self.settle for name in engine.applicable(table, present)])
+        settled = [name for table in tables if table in self.settle for name in engine.applicable(table, present)]
+        steps = [f"(run {once})", *(f"(saturate (run {name}))" for name in settled)]
+        if self.bounds:
+            steps.append(f"(run {engine.combined(engine.applicable(BOUNDS_TABLE, present))})")
+        return f"(seq {' '.join(steps)})"
 
 
 PHASES = {
@@ -57,7 +60,8 @@ class _Engines(threading.local):
     """The engines of this thread: egglog's e-graphs cannot leave the thread that made them."""
 
     def __init__(self) -> None:
-        self.made: dict[tuple[tuple[Table, ...], tuple[str, ...]], Engine] = {}
+        # by the identity of tables, which the entries keep alive: hashing all their rows would take longer than a simple session
+        self.made: dict[tuple[object, ...], tuple[Engine, tuple[Table, ...]]] = {}
 
 
 _ENGINES = _Engines()
@@ -71,10 +75,11 @@ def engine_for(tables: tuple[Table, ...] = TABLES, sorts: tuple[str, ...] = CLAS
     """
     if "Tx" not in sorts:
         tables = tuple(table for table in tables if table.phase == "index")
-    engine = _ENGINES.made.get((tables, sorts))
-    if engine is None:
-        engine = _ENGINES.made[tables, sorts] = Engine(egglog_program(tables, sorts), sorts)
-    return engine
+    key = (sorts, *map(id, tables))
+    if key not in _ENGINES.made:
+        program, rulesets = egglog_program(tables, sorts)
+        _ENGINES.made[key] = Engine(program, sorts, rulesets), tables
+    return _ENGINES.made[key][0]
 
 
 @dataclass
@@ -99,16 +104,10 @@ class Session:
         iterations = 0
         while True:
             self.load()
-            changed, matches = self.engine.run(phase.schedule(self._applicable(tables), self._analyses()))
-            fired: Counter[str] = Counter()
-            for name, count in matches.items():
-                row = name.partition("~")[0]
-                if count and row in self._row_names:
-                    fired[row] += count
-            self.report.matches.update(fired)
-            self._fired = (*self._fired[-1:], tuple(sorted(fired)))
+            changed = self._step(phase, tables)
             iterations += 1
             if phase.visits_sums:
+                known = len(self._present)
                 snapshot = self.snapshot()
                 visit = Visit(snapshot, self.encoder, self._seen)
                 if done is not None and done(snapshot, visit.forms):
@@ -116,7 +115,7 @@ class Session:
                 else:
                     visit.run(enabled)
                     self.report.matches.update(visit.counts)
-                    changed = changed or bool(self.encoder.facts)
+                    changed = changed or bool(self.encoder.facts) or len(self._present) > known
                 nodes = snapshot.nodes
             else:
                 nodes = self.engine.size()
@@ -129,6 +128,21 @@ class Session:
                 self._note(phase, iterations, snapshot)
                 return snapshot
 
+    def _step(self, phase: Phase, tables: list[Table]) -> bool:
+        """Run the rules until nothing changes, at most `repeat` times -> whether the last time changed something."""
+        schedule = phase.schedule(self.engine, [table.name for table in tables], self._present)
+        fired: Counter[str] = Counter()
+        for _ in range(phase.repeat):
+            changed, matches = self.engine.run(schedule)
+            for name, count in matches.items():
+                if count and (row := name.partition("~")[0]) in self._row_names:
+                    fired[row] += count
+            if not changed:
+                break
+        self.report.matches.update(fired)
+        self._fired = (*self._fired[-1:], tuple(sorted(fired)))
+        return changed
+
     def snapshot(self) -> Snapshot:
         """The classes as they are; UnsoundRuleError if two different values became equal."""
         snapshot = take_snapshot(self.engine, self.encoder, self.sorts)
@@ -138,13 +152,6 @@ class Session:
             fired = tuple(dict.fromkeys(name for step in reversed(self._fired) for name in step))
             raise UnsoundRuleError(f"two different values became equal; rules of the last two steps: {', '.join(fired)}", fired)
         return snapshot
-
-    def _applicable(self, tables: list[Table]) -> list[str]:
-        """Tables with a rule whose nodes and views are all there; the others have nothing to match."""
-        return [t.name for t in tables if any(needed <= self._present for needed in needs(t))]
-
-    def _analyses(self) -> list[str]:
-        return [name for name, ops in BOUNDS_RULESETS.items() if not ops or ops & self._present]
 
     def load(self) -> None:
         """Hand over what the encoder collected."""

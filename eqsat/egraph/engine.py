@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from eqsat.egraph.schema import CLASS_SORTS, WIDTH, loadable
+from eqsat.egraph.schema import WIDTH, loadable
 from eqsat.ir.errors import InternalError
 
 Row = tuple[int, ...]
@@ -29,9 +29,14 @@ def _memory_folder() -> str | None:
 
 
 class Engine:
-    """An egglog e-graph with a fixed program: schema and rules for classes of some sorts."""
+    """An egglog e-graph with a fixed program: schema and rules for classes of some sorts.
 
-    def __init__(self, program: str, sorts: tuple[str, ...] = CLASS_SORTS) -> None:
+    rulesets  table -> its rulesets, each with the nodes and views without which it has nothing to match
+    """
+
+    def __init__(self, program: str, sorts: tuple[str, ...], rulesets: Mapping[str, tuple[tuple[str, frozenset[str]], ...]]) -> None:
+        self._rulesets = rulesets
+        self._combined: dict[tuple[str, ...], str] = {}
         import egglog.bindings
 
         self._lock = threading.RLock()
@@ -40,7 +45,8 @@ class Engine:
         self._error: type[Exception] = egglog.bindings.EggSmolError
         self._kinds = {name: kind for kind, name in enumerate(loadable(sorts))}
         self._handles = frozenset(f"H{sort}" for sort in sorts)
-        self.run_text(program)
+        for line in program.splitlines():  # egglog takes quadratic time in the length of a text
+            self.run_text(line)
         self.run_text("(push)")
         self._sessions = 0
 
@@ -68,6 +74,7 @@ class Engine:
 
     def _restart(self) -> None:
         self.run_text("(pop) (push)")
+        self._combined.clear()
 
     def load(self, facts: Mapping[str, Iterable[Row]]) -> None:
         """Carry out rows of each kind of schema.loadable (rulesets load, load-sums)."""
@@ -77,6 +84,18 @@ class Engine:
                 file.write("\n".join(lines) + "\n")
             gathered = "(run load-sums)" if "Sum" in facts or "Prod" in facts else ""
             self.run_text(f'(input row "row")(run-schedule (run load) {gathered})')
+
+    def applicable(self, table: str, present: set[str]) -> list[str]:
+        """The rulesets of a table that have something to match where only these nodes and views are present."""
+        return [name for name, needed in self._rulesets[table] if needed <= present]
+
+    def combined(self, rulesets: list[str]) -> str:
+        """The name of one ruleset that holds all of these."""
+        key = tuple(rulesets)
+        if key not in self._combined:
+            self._combined[key] = f"all{len(self._combined)}"
+            self.run_text(f"(unstable-combined-ruleset {self._combined[key]} {' '.join(rulesets)})")
+        return self._combined[key]
 
     def run(self, schedule: str) -> tuple[bool, dict[str, int]]:
         """Run a schedule -> whether anything changed, and how often each named rule matched."""

@@ -13,7 +13,7 @@ from eqsat.ir.index import Apply, Const, Index, Var, apply
 Forms = Mapping[int, ENode]
 SIGNS = ("Nonneg", "Zero")
 RECIPES = ("Add", "Scale", "Mul")
-SUM_OPS = ("Num", "Sum", "Add", "Scale", "Prod", "Mul")
+SUM_OPS = frozenset(("Num", "Sum", "Add", "Scale", "Prod", "Mul"))
 RAW = ("Raw1", "Raw2", "Raw3")
 
 
@@ -87,6 +87,9 @@ class Opener:
             return self.of_class(node.args[0]).plus(self.of_class(node.args[1]))
         if node.op in ("Prod", "Mul"):
             return self._of_product(node)
+        forms = self.forms
+        if not any(atom in forms and forms[atom].op in SUM_OPS for atom, _ in node.args[1:]):
+            return Linear(node.args[0], node.args[1:])
         total = Linear(node.args[0])
         for atom, k in node.args[1:]:
             total = total.plus(self.of_class(atom), k)

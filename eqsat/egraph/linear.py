@@ -27,6 +27,11 @@ class Linear:
         return Linear(constant, tuple(sorted((a, k) for a, k in total.items() if k)))
 
     def plus(self, other: Linear, factor: int = 1) -> Linear:
+        if not other.terms:
+            return Linear(self.constant + factor * other.constant, self.terms)
+        if not self.terms and factor:
+            terms = other.terms if factor == 1 else tuple((a, k * factor) for a, k in other.terms)
+            return Linear(self.constant + factor * other.constant, terms)
         scaled = ((a, k * factor) for a, k in other.terms)
         return Linear.of(self.constant + factor * other.constant, (*self.terms, *scaled))
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-
 from eqsat.egraph.schema import CLASS_SORTS, declarations
 from eqsat.ir.errors import UsageError
-from eqsat.rules.bounds import bounds_program
-from eqsat.rules.compile import compile_pattern, compile_tensor_rule, requirements
+from eqsat.rules.bounds import BOUNDS_RULESETS, BOUNDS_TABLE, bounds_program
+from eqsat.rules.compile import compile_pattern, compile_tensor_rule
 from eqsat.rules.index_rules import DIVISION_TABLES
 from eqsat.rules.logic_rules import LOGIC_TABLES
 from eqsat.rules.orders import ORDERS
@@ -36,29 +34,23 @@ def rows(tables: tuple[Table, ...] = TABLES) -> tuple[tuple[Table, Row], ...]:
     return tuple((table, row) for table in tables for row in table.rows)
 
 
-@functools.cache
-def needs(table: Table) -> tuple[frozenset[str], ...]:
-    """For each egglog rule of a table the nodes and views without which it has nothing to match."""
-    found: dict[frozenset[str], None] = {}
-    for row in table.rows:
-        if isinstance(row, Pattern):
-            found.update(dict.fromkeys(requirements(row)))
-        elif isinstance(row, TensorRule):
-            found[frozenset()] = None
-    return tuple(found)
+Needs = tuple[tuple[str, frozenset[str]], ...]
 
 
-def egglog_program(tables: tuple[Table, ...] = TABLES, sorts: tuple[str, ...] = CLASS_SORTS) -> str:
-    """Schema, analyses and one ruleset a table, for classes of these sorts."""
+def egglog_program(tables: tuple[Table, ...] = TABLES, sorts: tuple[str, ...] = CLASS_SORTS) -> tuple[str, dict[str, Needs]]:
+    """Schema, analyses and rules for classes of these sorts; and the rulesets of each table, each with the nodes and views without
+    which it has nothing to match."""
     lines = [declarations(sorts), bounds_program()]
+    rulesets: dict[str, Needs] = {BOUNDS_TABLE: BOUNDS_RULESETS}
     for table in tables:
-        lines.append(f"(ruleset {table.name})")
-        for row in table.rows:
-            if isinstance(row, Pattern):
-                lines.append(compile_pattern(row, table.name))
-            elif isinstance(row, TensorRule):
-                lines.append(compile_tensor_rule(row, table.name))
-    return "\n".join(lines)
+        patterns = [rule for row in table.rows if isinstance(row, Pattern) for rule in compile_pattern(row)]
+        others = [compile_tensor_rule(row, table.name) for row in table.rows if isinstance(row, TensorRule)]
+        lines += [text for _, _, text in patterns]
+        rulesets[table.name] = tuple((name, needed) for name, needed, _ in patterns)
+        if others:
+            lines += [f"(ruleset {table.name})", *others]
+            rulesets[table.name] += ((table.name, frozenset()),)
+    return "\n".join(lines), rulesets
 
 
-__all__ = ["TABLES", "Pattern", "Row", "SumRow", "Table", "TensorRule", "all_tables", "egglog_program", "needs", "rows", "without"]
+__all__ = ["TABLES", "Pattern", "Row", "SumRow", "Table", "TensorRule", "all_tables", "egglog_program", "rows", "without"]

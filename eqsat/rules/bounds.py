@@ -68,19 +68,20 @@ LEAVES = """
 """
 
 
-ARITHMETIC = ("Floordiv", "Mod", "Scale", "Add")
+BOUNDS_TABLE = "bounds"
 
 
 def ruleset_of(node: str) -> str:
-    """Bounds of sums and divisions, which every term needs, apart from those of choices and truth values."""
-    return "bounds" if node in ARITHMETIC else "bounds-of-choices"
+    """Each kind of node has a ruleset of its own, which runs when there are such nodes."""
+    return f"bounds-of-{node}"
 
 
-# ruleset -> the nodes one of which must be there for it to have anything to do; none: always
-BOUNDS_RULESETS: dict[str, frozenset[str]] = {
-    "bounds": frozenset(),
-    "bounds-of-choices": frozenset(row.node for row in BOUNDS if row.node not in ARITHMETIC),
-}
+NODES = tuple(dict.fromkeys(row.node for row in BOUNDS))
+# (ruleset, the nodes that must be there for it to have anything to do)
+BOUNDS_RULESETS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("bounds", frozenset()),
+    *((ruleset_of(node), frozenset((node,))) for node in NODES),
+)
 
 
 def _rule(number: int, row: BoundsRow) -> str:
@@ -103,4 +104,4 @@ def bounds_program() -> str:
     """The egglog rules of the analysis."""
     rules = [_rule(number, row) for number, row in enumerate(BOUNDS)]
     bare = [_bare(node, operands) for node, operands in dict.fromkeys((row.node, row.operands) for row in BOUNDS)]
-    return "\n".join(["(ruleset bounds) (ruleset bounds-of-choices)", LEAVES, *rules, *bare])
+    return "\n".join(["(ruleset bounds)", *(f"(ruleset {ruleset_of(node)})" for node in NODES), LEAVES, *rules, *bare])

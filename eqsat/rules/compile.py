@@ -307,9 +307,20 @@ def _variable(term: Index) -> Var:
     return term
 
 
-def compile_pattern(row: Pattern, ruleset: str) -> str:
-    """The egglog rules of a Pattern row, one for every order of its commutative operands; a rule is named like its row up to a tilde."""
-    return "\n".join(_compile(row, lhs, ruleset, f"{row.name}~{k}" if k else row.name) for k, lhs in enumerate(orders(row.lhs)))
+def compile_pattern(row: Pattern) -> list[tuple[str, frozenset[str], str]]:
+    """The egglog rules of a Pattern row, one for every order of its commutative operands: (ruleset, needs, text).
+
+    Each has a ruleset of its own, so that a step runs only rules whose nodes and views are there; a rule is named like its row
+    up to a tilde.
+    """
+    rules = []
+    for k, lhs in enumerate(orders(row.lhs)):
+        rule, built = _body(row, lhs)
+        name = f"{row.name}~{k}" if k else row.name
+        needs = frozenset(n for fact in rule.facts for n in _MENTIONED.findall(fact) if n in _MATCHED)
+        text = f'(rule ({" ".join(rule.facts)}) ((union root {built})) :ruleset {name} :name "{name}")'
+        rules.append((name, needs, f"(ruleset {name})\n{text}"))
+    return rules
 
 
 def orders(term: Index) -> list[Index]:
@@ -320,11 +331,6 @@ def orders(term: Index) -> list[Index]:
     if OPS[term.op].commutative and term.op not in ("add", "mul", "eq", "ne"):
         found += [Apply(term.op, (b, a)) for a, b in [other.args for other in found if isinstance(other, Apply)]]
     return found
-
-
-def _compile(row: Pattern, lhs: Index, ruleset: str, name: str) -> str:
-    rule, built = _body(row, lhs)
-    return f'(rule ({" ".join(rule.facts)}) ((union root {built})) :ruleset {ruleset} :name "{name}")'
 
 
 def _body(row: Pattern, lhs: Index) -> tuple[_Rule, str]:
@@ -339,12 +345,6 @@ def _body(row: Pattern, lhs: Index) -> tuple[_Rule, str]:
         rule.guard(condition)
     built = rule.build(row.rhs)
     return rule, built if rule.rest is None else f"(Add {built} {rule.rest})"
-
-
-def requirements(row: Pattern) -> tuple[frozenset[str], ...]:
-    """The nodes and views that each rule of a row matches: without one of them it has nothing to do."""
-    bodies = (_body(row, lhs)[0] for lhs in orders(row.lhs))
-    return tuple(frozenset(name for fact in rule.facts for name in _MENTIONED.findall(fact) if name in _MATCHED) for rule in bodies)
 
 
 def compile_tensor_rule(row: TensorRule, ruleset: str) -> str:

@@ -132,8 +132,6 @@ SYMBOLIC = Table(
         Pattern("exact-symbolic-remainder", (z * q + r) % (z * w), (q % w) * z, (z != 0, w != 0, r >= 0, r <= 0), "take z out"),
         Pattern("mod-of-symbolic-multiple", (z * q + r) % z, r % z, (z != 0,), "multiples of z vanish"),
         Pattern("div-of-symbolic-multiple", (z * q + r) // z, q + r // z, (z != 0,), "multiples of z leave"),
-        Pattern("zero-over-term", Const(0) // z, Const(0), (z != 0,), "zero has no multiples but itself"),
-        Pattern("zero-modulo-term", Const(0) % z, Const(0), (z != 0,), "zero has no multiples but itself"),
         Pattern("symbolic-division-of-division", (x // z) // w, x // (z * w), (z != 0, w > 0), "floor of a floor"),
         Pattern("symbolic-mod-of-mod", (x % (z * w)) % z, x % z, (z != 0, w != 0), "the outer remainder forgets the inner"),
         Pattern("symbolic-div-of-mod", (x % (z * w)) // z, (x // z) % w, (z != 0, w > 0), "the upper digit of a remainder"),

@@ -149,7 +149,7 @@ def sum_into_order(v: Visit) -> None:
                     continue
                 branches = [v.form(arg).times(k).plus(rest) for arg in node.args[-2:]]
                 longer = sum(_length(v.form(arg)) + _length(rest) for arg in node.args[-2:])
-                if sum(map(_length, branches)) < longer and v.first("sum-into-order", name, form, atom):
+                if sum(map(_length, branches)) < longer and v.first("sum-into-order", name, form, atom, node):
                     below = tuple(v.sum(b) for b in branches)
                     kind = node.op if k > 0 else OPPOSITE.get(node.op, "Where")
                     v.encoder.same(name, _chain(v, kind, below) if kind in OPPOSITE else _where(v, node.args[0], *below))
@@ -193,7 +193,7 @@ def merge_wheres(v: Visit) -> None:
             for (atom, k, (p, x, y)), (other, m, (q, z, t)) in combinations(choices, 2):
                 if _opposite(v, p, q):
                     q, z, t = p, t, z
-                if p == q and v.first("merge-wheres", name, form, atom, other):
+                if p == q and v.first("merge-wheres", name, form, atom, other, p, x, y, z, t):
                     merged = _where(v, p, *(v.sum(v.form(a).times(k).plus(v.form(b), m)) for a, b in ((x, z), (y, t))))
                     rest = Linear(form.constant, tuple(u for u in form.terms if u[0] not in (atom, other)))
                     v.encoder.same(name, v.sum(rest.plus(Linear(0, ((merged, 1),)))))
@@ -259,10 +259,10 @@ def split_quotient(v: Visit) -> None:
             for atom, k in form.terms:
                 node = v.node(atom)
                 divisor = v.constant(node.args[1]) if node.op in ("Floordiv", "Mod") else None
-                if not divisor or abs(k) != 1 or form.single is not None or (name in divided and (k != 1 or node.op == "Mod")):
+                if not divisor or divisor < 0 or abs(k) != 1 or form.single is not None or (name in divided and (k != 1 or node.op == "Mod")):
                     continue
                 rest = Linear(form.constant, tuple(t for t in form.terms if t[0] != atom))
-                if v.first("split-quotient", name, form, atom):
+                if v.first("split-quotient", name, form, atom, node):
                     if node.op == "Floordiv":
                         v.state("as-quotient", name, k, node.args[0], divisor, v.sum(rest))
                     elif not rest.terms:
@@ -286,7 +286,7 @@ def compare_choice(v: Visit) -> None:
         for form in v.alternatives(node.args[0]):
             for atom, k in form.terms:
                 below = v.node(atom)
-                if below.op not in ("Min", "Max", "Where") or not v.first("compare-choice", name, form, atom):
+                if below.op not in ("Min", "Max", "Where") or not v.first("compare-choice", name, form, atom, below):
                     continue
                 rest = form.plus(Linear(0, ((atom, 1),)), -k)
                 sums = [v.form(arg).times(k).plus(rest) for arg in below.args[-2:]]

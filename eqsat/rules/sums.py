@@ -297,7 +297,7 @@ def floor_difference(v: Visit) -> None:
                     continue
                 offset = v.form(first.args[0]).plus(v.form(second.args[0]), -1)
                 joined = _joined(v, first, second, offset, n, k, m)
-                if joined is not None and not offset.terms and v.first("floor-difference", name, form, a, b):
+                if joined is not None and not offset.terms and v.first("floor-difference", name, form, a, b, first, second):
                     rest = Linear(form.constant, tuple(t for t in form.terms if t[0] not in (a, b)))
                     v.encoder.same(name, v.sum(rest.plus(joined, k)))
 
@@ -322,11 +322,15 @@ def _joined(v: Visit, first: ENode, second: ENode, offset: Linear, n: int, k: in
 
 # division by a term ----------------------------------------------------------------------------------------------
 def split_symbolic(v: Visit) -> None:
-    for _, node in v.nodes("Floordiv", "Mod"):
+    for here, node in v.nodes("Floordiv", "Mod"):
         name, divisor = node.args
         if v.constant(divisor) is not None:
             continue
         whole = v.form(divisor)
+        if v.constant(name) == 0 and v.bounds(divisor) != (0, 0):
+            if v.first("zero-divided", here):
+                v.encoder.same(here, name)
+            continue
         if v.first("split-symbolic", name, divisor):
             v.difference(divisor, name)
             _state_products(v, divisor, whole)
@@ -362,10 +366,10 @@ def symbolic_identity(v: Visit) -> None:
                     mod = v.encoder.node("Mod", below, divisor)
                     rest = Linear(form.constant, tuple(t for t in form.terms if t is not term))
                     remainder, whole = _times(v, mod, extra).times(c), _spread(v, v.form(below), extra).times(c)
-                    if remainder.terms[0] in rest.terms and v.first("symbolic-identity", name, form, term):
+                    if remainder.terms[0] in rest.terms and v.first("symbolic-identity", name, form, term, below, divisor):
                         v.encoder.same(name, v.sum(rest.plus(remainder, -1).plus(whole)))
                     left = rest.plus(whole)
-                    if len(left.terms) < len(rest.terms) and v.first("symbolic-identity", name, form, term, "mod"):
+                    if len(left.terms) < len(rest.terms) and v.first("symbolic-identity", name, form, term, below, divisor, "mod"):
                         v.encoder.same(name, v.sum(left.plus(remainder, -1)))
 
 
@@ -469,6 +473,7 @@ SUMS = Table(
         SumRow("split-step", "S = k*x + c", "for x of two values", split_step),
         SumRow("split-inner", "S = k*(x % m) + r", "each remainder among the terms", split_inner),
         SumRow("split-pair", "S = c*(x % n) + c*n*y + r", "pairs that a div/mod identity may join", pairs),
+        SumRow("zero-divided", "0 // z = 0 and 0 % z = 0", "where z is not zero"),
         SumRow("split-symbolic", "S = z*q + r  under S // (z*w) and S % (z*w)", "for divisors that are products of terms", split_symbolic),
     ),
 )
