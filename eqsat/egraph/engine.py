@@ -14,12 +14,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from eqsat.egraph.schema import WIDTH, loadable
+from eqsat.egraph.schema import GATHERED, WIDTH, load_ruleset, loadable
 from eqsat.ir.errors import InternalError
 
 Row = tuple[int, ...]
 _PADDING = (0,) * (WIDTH - 1)
-SESSIONS_PER_POP = 256
+SESSIONS_PER_POP = 128
 
 
 def _memory_folder() -> str | None:
@@ -77,13 +77,14 @@ class Engine:
         self._combined.clear()
 
     def load(self, facts: Mapping[str, Iterable[Row]]) -> None:
-        """Carry out rows of each kind of schema.loadable (rulesets load, load-sums)."""
+        """Carry out rows of each kind of schema.loadable."""
         lines = ["\t".join(map(str, (self._kinds[kind], *row, *_PADDING[len(row) :]))) for kind, rows in facts.items() for row in rows]
         if lines:
             with open(f"{self._folder.name}/row", "w") as file:
                 file.write("\n".join(lines) + "\n")
-            gathered = "(run load-sums)" if "Sum" in facts or "Prod" in facts else ""
-            self.run_text(f'(input row "row")(run-schedule (run load) {gathered})')
+            stated = self.combined([load_ruleset(kind) for kind in facts if kind not in GATHERED])
+            gathered = [f"(run {load_ruleset(kind)})" for kind in facts if kind in GATHERED]
+            self.run_text(f'(input row "row")(run-schedule (run {stated}) {" ".join(gathered)})')
 
     def applicable(self, table: str, present: set[str]) -> list[str]:
         """The rulesets of a table that have something to match where only these nodes and views are present."""
@@ -91,7 +92,7 @@ class Engine:
 
     def combined(self, rulesets: list[str]) -> str:
         """The name of one ruleset that holds all of these."""
-        key = tuple(rulesets)
+        key = tuple(sorted(rulesets))
         if key not in self._combined:
             self._combined[key] = f"all{len(self._combined)}"
             self.run_text(f"(unstable-combined-ruleset {self._combined[key]} {' '.join(rulesets)})")

@@ -126,6 +126,8 @@ MERGE = {"lo": "(max old new)", "hi": "(min old new)", "residue": "(min old new)
 WIDTH = 10
 # sums of at most this many terms are one row
 SHORT_SUM = 3
+# nodes that are made when all their members have been stated
+GATHERED = ("Sum", "Prod")
 
 
 def loadable(sorts: tuple[str, ...]) -> tuple[str, ...]:
@@ -148,11 +150,17 @@ def _value(sort: str, name: str) -> str:
     return f"(H{sort} {name})" if sort in CLASS_SORTS else name
 
 
-def _loader(kind: int, name: str, names: list[str], actions: str, ruleset: str = "load", where: str = "") -> str:
-    """The rule that carries out rows of one kind."""
+def load_ruleset(name: str) -> str:
+    """The ruleset that carries out rows of one kind."""
+    return f"load-{name.replace(' ', '-')}"
+
+
+def _loader(kind: int, name: str, names: list[str], actions: str, where: str = "") -> str:
+    """The rule that carries out rows of one kind, in a ruleset of its own."""
     columns = [*names, *(f"z{k}" for k in range(WIDTH - 1 - len(names)))]
     row = f"(row {kind} {' '.join(columns)})"
-    return f'(rule ({row} {where}) ({actions}) :ruleset {ruleset} :name "load {name}")'
+    ruleset = load_ruleset(name)
+    return f'(ruleset {ruleset})\n(rule ({row} {where}) ({actions}) :ruleset {ruleset} :name "load {name}")'
 
 
 def _loaders(sorts: tuple[str, ...]) -> Iterator[str]:
@@ -174,9 +182,9 @@ def _loaders(sorts: tuple[str, ...]) -> Iterator[str]:
     # a longer n-ary node is loaded member by member: members gather in a multiset, then become the node
     yield _loader(kinds["term"], "term", ["h", "k", "a"], "(set (gathered h) (multiset-single (T k (HIx a)) 1))")
     yield _loader(kinds["factor"], "factor", ["h", "a", "n"], "(set (gathered-factors h) (multiset-single (HIx a) n))")
-    yield _loader(kinds["Sum"], "Sum", ["h", "c"], "(union (HIx h) (Sum c ms)) (delete (gathered h))", "load-sums", "(= ms (gathered h))")
+    yield _loader(kinds["Sum"], "Sum", ["h", "c"], "(union (HIx h) (Sum c ms)) (delete (gathered h))", "(= ms (gathered h))")
     yield _loader(
-        kinds["Prod"], "Prod", ["h"], "(union (HIx h) (Prod ms)) (delete (gathered-factors h))", "load-sums", "(= ms (gathered-factors h))"
+        kinds["Prod"], "Prod", ["h"], "(union (HIx h) (Prod ms)) (delete (gathered-factors h))", "(= ms (gathered-factors h))"
     )
     yield _loader(kinds["same"], "same", ["a", "b"], "(union (HIx a) (HIx b))")
     if "Tx" in sorts:
@@ -191,7 +199,7 @@ def nodes_of(sorts: tuple[str, ...]) -> tuple[Constructor, ...]:
 
 def declarations(sorts: tuple[str, ...] = CLASS_SORTS) -> str:
     """The egglog text that declares all of this for some sorts; the rules of the tables follow it."""
-    lines = ["(ruleset load)", "(ruleset load-sums)", *(f"(sort {sort})" for sort in sorts), "(sort Term)"]
+    lines = [*(f"(sort {sort})" for sort in sorts), "(sort Term)"]
     lines += [f"(constructor H{sort} (i64) {sort} :unextractable)" for sort in sorts]
     lines += [f"(constructor {n.name} ({' '.join(map(_egglog_sort, n.operands))}) {n.sort})" for n in nodes_of(sorts)]
     lines += ["(relation alarm (Ix))", "(relation leaf (Ix))"]
