@@ -141,7 +141,7 @@ SYMBOLIC = Table(
             "cancel-symbolic-factor",
             (z * q + r) // (z * w),
             q // w,
-            (z > 0, w != 0, r >= 0, z - r > 0),
+            (z > 0, w > 0, r >= 0, z - r > 0),
             "divide both by z",
         ),
         Pattern(
