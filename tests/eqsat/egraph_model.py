@@ -5,10 +5,14 @@ the class has that value: all forms are checked at once, without spelling any of
 
 A value is an array over a common list of dimensions, one for every variable and loop axis in the e-graph, with extent 1 where the
 class does not depend on it.  Classes that only hold pending substitutions have no value.
+
+A term has no value where it divides by zero; a term that equals it may have one.  So an index class has a value at a point where
+one of its nodes has one, all nodes that have one there agree, and the points at which no node has one are its hole.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
@@ -16,15 +20,18 @@ from typing import Any
 import numpy as np
 
 from eqsat.egraph.encode_tensor import literal_from
-from eqsat.egraph.schema import OP_OF_NODE
+from eqsat.egraph.forms import SIGNS, index_children
+from eqsat.egraph.schema import INDEX_NODES, OP_OF_NODE
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.ir.index import OPS, Var
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS
 
 Array = np.ndarray[Any, Any]
 Class = tuple[str, int]
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
 SORTS = ("Ix", "Ixs", "Sx", "Tx")
 LOOPS = ("Var", "Axis", "RAxis")
+INDEX_OPS = frozenset(node.name for node in INDEX_NODES if node.name not in ("Num", *LOOPS)) | {"Sum", "Prod"}
 
 
 class IllFormedError(Exception):
@@ -39,13 +46,18 @@ class Model:
         loops = {*_loops(snapshot, leaves), *(("Var", *v.identity()) for v in variables)}
         self.dimension = {loop: position for position, loop in enumerate(sorted(loops))}
         self.values: dict[Class, Any] = {}
+        self.holes: dict[Class, Mask] = {}
         self.checked = 0
         self.broken: list[str] = []
         self._solve()
 
     def index(self, handle: int) -> Array:
-        """The value of the index class that a handle names."""
-        return self.values["Ix", self.snapshot.name(handle)]  # type: ignore[no-any-return]
+        """The value of the index class that a handle names; masked where it has none."""
+        return self._masked(self.snapshot.name(handle))
+
+    def _masked(self, name: int) -> Array:
+        value, hole = self.values["Ix", name], self.holes.get(("Ix", name))
+        return value if hole is None else np.ma.masked_array(*np.broadcast_arrays(value, hole))  # type: ignore[no-untyped-call, no-any-return]
 
     def grid(self, variable: Var) -> Array:
         """All values of a variable, along its dimension."""
@@ -55,21 +67,27 @@ class Model:
         """The value of the tensor class that a handle names."""
         return self.values["Tx", self.snapshot.name(handle, "Tx")]  # type: ignore[no-any-return]
 
+    def gives(self, node: ENode, name: int) -> bool:
+        """Whether an index node has the value of a class wherever it has one."""
+        found = self._checked_value(node)
+        return found is not None and _equal(found[0], self.values["Ix", name], found[1])
+
     def violations(self) -> list[str]:
         """Every node that is ill-formed or whose value is not that of its class, and every class whose values leave its bounds."""
-        found = []
+        wrong = []
         for sort, name, node in self._nodes():
-            value = self._checked_value(node)
-            if value is not None:
+            found = self._checked_value(node)
+            if found is not None:
                 self.checked += 1
-                if not _equal(value, self.values[sort, name]):
-                    found.append(f"{sort} {name}: {node} is not {self.snapshot.classes[sort][name]}")
-        found += self.broken
+                if not _equal(found[0], self.values[sort, name], found[1]):
+                    wrong.append(f"{sort} {name}: {node} is not {self.snapshot.classes[sort][name]}")
+        wrong += self.broken
         for name, (lo, hi) in self.snapshot.bounds.items():
-            value = self.values.get(("Ix", name))
-            if value is not None and not (lo <= value.min() and value.max() <= hi):
-                found.append(f"class {name} has bounds {lo}..{hi}, values {value.min()}..{value.max()}")
-        return found
+            if ("Ix", name) in self.values:
+                value = self._masked(name)
+                if not np.ma.all((lo <= value) & (value <= hi)):  # type: ignore[no-untyped-call]
+                    wrong.append(f"class {name} has bounds {lo}..{hi}, values {value.min()}..{value.max()}")
+        return wrong
 
     def _nodes(self) -> Iterator[tuple[str, int, ENode]]:
         for sort in SORTS:
@@ -77,27 +95,56 @@ class Model:
                 yield from ((sort, name, node) for node in nodes)
 
     def _solve(self) -> None:
-        """Give every class the value of one of its nodes, until no class gets one."""
+        """Give every class the value of one of its nodes, and in its hole of others, until no class gets more."""
         todo = list(self._nodes())
         progress = True
         while progress:
-            before, later = len(self.values), []
+            progress, later = False, []
             for sort, name, node in todo:
-                if (sort, name) not in self.values:
-                    value = self._checked_value(node)
-                    if value is None:
-                        later.append((sort, name, node))
-                    else:
-                        self.values[sort, name] = value
-            progress, todo = len(self.values) > before, later
+                if (sort, name) not in self.values or (sort, name) in self.holes:
+                    found = self._checked_value(node)
+                    progress |= found is not None and self._fill((sort, name), *found)
+                    later.append((sort, name, node))
+            todo = later
         self.broken.clear()
 
-    def _checked_value(self, node: ENode) -> Any:
+    def _fill(self, key: Class, value: Any, hole: Mask | None) -> bool:
+        """Give a class a value outside of a hole, where it has none yet -> whether that is anywhere."""
+        before = self.holes.pop(key, None) if key in self.values else np.ones((), bool)
+        assert before is not None
+        left = None if hole is None or not np.any(before & hole) else before & hole
+        if key not in self.values:
+            self.values[key] = value
+        elif left is not None and np.array_equal(*np.broadcast_arrays(left, before)):
+            self.holes[key] = before
+            return False
+        else:
+            self.values[key] = np.where(before, value, self.values[key])
+        if left is not None:
+            self.holes[key] = left
+        return True
+
+    def _checked_value(self, node: ENode) -> tuple[Any, Mask | None] | None:
+        """The value and hole of a node, None if it has no value."""
         try:
-            return self._value(node)
+            value, hole = self._value(node), self._hole(node)
         except IllFormedError as error:
             self.broken.append(f"{node}: {error}")
             return None
+        return None if value is None else (value, hole)
+
+    def _hole(self, node: ENode) -> Mask | None:
+        """Where an index node has no value: where an operand has none, and where it divides by zero."""
+        if node.op not in INDEX_OPS:
+            return None
+        children = [("Ix", child) for child in index_children(node)]
+        holes = [self.holes[child] for child in children if child in self.holes]
+        op = OP_OF_NODE.get(node.op, node.args[0] if node.op.startswith("Raw") else "")
+        if op in ("floordiv", "mod") and children[1] in self.values and not np.all(self.values[children[1]]):
+            holes.append(self.values[children[1]] == 0)
+        if op in ("shl", "shr") and children[1] in self.values and np.any(self.values[children[1]] < 0):
+            holes.append(self.values[children[1]] < 0)
+        return functools.reduce(np.logical_or, holes) if holes else None
 
     def _value(self, node: ENode) -> Any:
         """The value of a node from those of its operands, None if one has none."""
@@ -118,7 +165,9 @@ class Model:
         if node.op == "Scale":
             below = self.values.get(("Ix", node.args[1]))
             return None if below is None else node.args[0] * below
-        if node.op in ("Add", "Prod", *OP_OF_NODE) or node.op.startswith("Raw"):
+        if node.op == "Given":
+            return self.values.get(("Ix", node.args[0]))
+        if node.op in INDEX_OPS:
             return self._operation(node)
         return None
 
@@ -135,6 +184,8 @@ class Model:
         if node.op == "Nil":
             return ()
         head, tail = self.values.get(("Ix", node.args[0])), self.values.get(("Ixs", node.args[1]))
+        if ("Ix", node.args[0]) in self.holes:
+            return None
         return None if head is None or tail is None else (head, *tail)
 
     def _operation(self, node: ENode) -> Array | None:
@@ -142,11 +193,15 @@ class Model:
         args = [self.values.get(("Ix", arg)) for arg in (node.args[1:] if raw else node.args)]
         if any(arg is None for arg in args):
             return None
-        if node.op in ("Add", "Prod"):
+        if node.op in ("Add", "Prod", "Mul"):
             return sum(args) if node.op == "Add" else prod(args)  # type: ignore[arg-type, return-value]
+        if node.op in SIGNS:
+            return (args[0] >= 0 if node.op == "Nonneg" else args[0] == 0).astype(np.int64)  # type: ignore[operator, union-attr]
         op = node.args[0] if raw else OP_OF_NODE[node.op]
-        if op in ("floordiv", "mod") and not np.all(args[1]):
-            return None
+        if op in ("floordiv", "mod"):
+            args[1] = np.where(args[1] == 0, 1, args[1])
+        elif op in ("shl", "shr"):
+            args[1] = np.maximum(args[1], 0)
         return OPS[op].evaluate(*args)  # type: ignore[no-any-return]
 
     def _element(self, node: ENode) -> Array | None:
@@ -232,7 +287,9 @@ def _children(node: ENode) -> list[Class]:
     return [("Sx", arg) for arg in (node.args[2:] if node.op.startswith("Call") else node.args[2:3])]
 
 
-def _equal(a: Any, b: Any) -> bool:
+def _equal(a: Any, b: Any, hole: Mask | None = None) -> bool:
+    """Whether two values agree outside of a hole."""
     if isinstance(a, tuple):
         return len(a) == len(b) and all(map(_equal, a, b))
-    return bool(np.all(a == b)) and (a.dtype == b.dtype or {a.dtype.kind, b.dtype.kind} == {"b", "i"})
+    same = a == b if hole is None else (a == b) | hole
+    return bool(np.all(same)) and (a.dtype == b.dtype or {a.dtype.kind, b.dtype.kind} == {"b", "i"})
