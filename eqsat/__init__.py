@@ -8,6 +8,7 @@ from eqsat.certificate import Certificate
 from eqsat.costs import Cost, cost
 from eqsat.driver import optimize
 from eqsat.equality import prove_equal
+from eqsat.facts import Fact, assume, dim
 from eqsat.ir.errors import EqsatError
 from eqsat.ir.index import Index, maximum, minimum, var, where
 from eqsat.ir.tensor import Program
@@ -18,7 +19,7 @@ from eqsat.plan import Plan
 from eqsat.proof import Proof
 from eqsat.report import Report, StopReason
 from eqsat.result import IndexResult, Result
-from eqsat.simplifier import simplify, simplify_many
+from eqsat.simplifier import simplify, simplify_gated, simplify_many
 from eqsat.spec import Spec, spec
 from eqsat.target import DEFAULT_TARGET, Target
 from eqsat.threads import num_threads, set_num_threads
@@ -30,6 +31,7 @@ __all__ = [
     "Certificate",
     "Cost",
     "EqsatError",
+    "Fact",
     "Index",
     "IndexResult",
     "Limits",
@@ -42,7 +44,9 @@ __all__ = [
     "Spec",
     "StopReason",
     "Target",
+    "assume",
     "cost",
+    "dim",
     "jit",
     "maximum",
     "minimum",
@@ -52,6 +56,7 @@ __all__ = [
     "prove_equal",
     "set_num_threads",
     "simplify",
+    "simplify_gated",
     "simplify_many",
     "spec",
     "testing",

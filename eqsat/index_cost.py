@@ -87,6 +87,6 @@ def term_cycles(term: Apply) -> float:
     return _written_cycles(term.op, [arg.value if isinstance(arg, Const) else None for arg in term.args])
 
 
-def index_cycles(term: Index) -> float:
-    """Cycles of an index expression, equal subterms counted once."""
-    return sum(term_cycles(sub) for sub in walk(term) if isinstance(sub, Apply))
+def index_cycles(*terms: Index) -> float:
+    """Cycles of index expressions, equal subterms counted once."""
+    return sum(term_cycles(sub) for sub in walk(*terms) if isinstance(sub, Apply))

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 
 from eqsat.certificate import certify_terms
 from eqsat.egraph.encode import Encoder
-from eqsat.egraph.forms import Forms, cheapest_forms, index_term
+from eqsat.egraph.forms import Forms, cheapest_forms, index_term, negated
 from eqsat.egraph.linear import Linear
+from eqsat.egraph.snapshot import Snapshot
+from eqsat.facts import facts_about
 from eqsat.index_cost import index_cycles
 from eqsat.ir.errors import UnsupportedError
-from eqsat.ir.index import Const, Index, as_index
-from eqsat.options import Options
+from eqsat.ir.index import Const, Index, Var, apply, as_index, where
+from eqsat.options import Limits, Options
 from eqsat.report import Report
 from eqsat.saturate import PHASES, Session, session
+
+
+# terms of one e-graph: enough to share the cost of a step, few enough that those that are done do not wait long for the others
+TOGETHER = 16
+# most terms need a hundred nodes; what has grown this large gets no cheaper
+NODES_PER_TERM = 800
+# what a gated index is where its gate does not hold: a value that no term has in common with it
+INVALID = Var("_invalid_", -(1 << 40), 1 << 40)
 
 
 def simplify(expression: Index | int, options: Options | None = None) -> Index:
@@ -29,8 +40,75 @@ def simplify_many(expressions: Iterable[Index | int], options: Options | None = 
 
 def simplify_all(terms: list[Index], options: Options, report: Report) -> list[Index]:
     """simplify_many, with the report; a term that the e-graph cannot hold comes back as it is."""
-    with Simplifier(options, report) as simplifier:
-        return simplifier.simplify(terms)
+    fact = facts_about(terms)
+    if not isinstance(fact, Const):
+        return [index for index, _ in gate_all([(term, fact) for term in terms], options, report)]
+    results: list[Index] = []
+    for start in range(0, len(terms), TOGETHER):
+        with Simplifier(options, report) as simplifier:
+            results += simplifier.simplify(terms[start : start + TOGETHER])
+    return results
+
+
+def simplify_gated(index: Index | int, valid: Index | bool, options: Options | None = None) -> tuple[Index, Index]:
+    """A gated index, read only where `valid` holds: the cheapest index that is equal there, and the cheapest form of the gate.
+
+    A gate that bounds prove is True; where the gate never holds, the index is 0 and the gate False.
+    """
+    chosen, report, gate = options or Options(), Report(), as_index(valid)
+    fact = facts_about([as_index(index), gate])
+    if not isinstance(fact, Const):
+        gate = gate_all([(gate, fact)], chosen, report)[0][0]
+        narrow = apply("and", fact, gate) if not isinstance(gate, Const) else fact if gate.value else Const(False)
+        return gate_all([(as_index(index), narrow)], chosen, report)[0][0], gate
+    return gate_all([(as_index(index), gate)], chosen, report)[0]
+
+
+def gate_all(pairs: list[tuple[Index, Index]], options: Options, report: Report) -> list[tuple[Index, Index]]:
+    """simplify_gated of each pair, without the facts that the user declared."""
+    return [pair for start in range(0, len(pairs), TOGETHER) for pair in _gated(pairs[start : start + TOGETHER], options, report)]
+
+
+def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report) -> list[tuple[Index, Index]]:
+    encoder = Encoder()
+    roots: dict[int, int] = {}
+    for k, (index, valid) in enumerate(pairs):
+        with suppress(UnsupportedError):
+            roots[k] = encoder.index(where(valid, index, INVALID))
+    nowhere = encoder.index(INVALID)
+    with session(options.tables, _limits(options.limits, len(pairs)), report, encoder=encoder, sorts=("Ix",)) as work:
+        snapshot = work.run(PHASES["index"])
+    chosen = cheapest_forms(snapshot)
+    memo: dict[int, Index] = {}
+    results = []
+    for k, (index, valid) in enumerate(pairs):
+        result = _read_gated(snapshot, chosen, memo, snapshot.name(roots[k]), snapshot.name(nowhere)) if k in roots else (index, valid)
+        found = _as_kind(result[0], index), _as_kind(result[1], valid)
+        results.append(found if index_cycles(*found) <= index_cycles(index, valid) else (index, valid))
+    return results
+
+
+def _read_gated(snapshot: Snapshot, forms: Forms, memo: dict[int, Index], root: int, nowhere: int) -> tuple[Index, Index]:
+    """(index, gate) from the cheapest `where(gate, index, INVALID)` of a class."""
+    if root == nowhere:
+        return Const(0), Const(False)
+    found: list[tuple[float, Index, Index]] = []
+    for node in snapshot.classes["Ix"][root]:
+        if node.op == "Where" and nowhere in node.args[1:] and all(arg in forms for arg in node.args):
+            gate = index_term(forms, node.args[0], memo)
+            if node.args[2] == nowhere:
+                index = index_term(forms, node.args[1], memo)
+            else:
+                gate, index = negated(gate), index_term(forms, node.args[2], memo)
+            found.append((index_cycles(index, gate), index, gate))
+    if not found:
+        return index_term(forms, root, memo), Const(True)
+    return min(found, key=lambda item: item[0])[1:]
+
+
+def _limits(limits: Limits, terms: int) -> Limits:
+    """A budget in proportion to the number of terms."""
+    return replace(limits, nodes=min(limits.nodes, NODES_PER_TERM * terms))
 
 
 class Simplifier:
@@ -44,6 +122,7 @@ class Simplifier:
         self._encoder = Encoder()
         self._open = ExitStack()
         self._session: Session | None = None
+        self._terms = 0
 
     def __enter__(self) -> Simplifier:
         return self
@@ -60,8 +139,11 @@ class Simplifier:
                 forms[term] = encoder.linear(term)
         spelled = {term: encoder.spell(form) for term, form in forms.items() if encoder.is_plain(form)}
         roots = {term: encoder.sum(form) for term, form in forms.items() if term not in spelled}
+        self._terms += len(roots)
         if roots:
-            snapshot = self._work().run(PHASES["index"], lambda found, forms: all(_is_plain(forms, found.name(root)) for root in roots.values()))
+            work = self._work()
+            work.limits = _limits(self.options.limits, self._terms)
+            snapshot = work.run(PHASES["index"], lambda found, forms: all(_is_plain(forms, found.name(root)) for root in roots.values()))
             chosen = cheapest_forms(snapshot)
             memo: dict[int, Index] = {}
             spelled.update((term, index_term(chosen, snapshot.name(root), memo)) for term, root in roots.items())
@@ -91,6 +173,9 @@ def _cheaper(result: Index, original: Index) -> Index:
 
 
 def _as_kind(result: Index, original: Index) -> Index:
-    if original.kind == "bool" and isinstance(result, Const):
-        return Const(bool(result.value))
-    return result
+    """A result as an integer or a truth value, as the original is; in the e-graph truth values are 0 and 1."""
+    if original.kind == result.kind:
+        return result
+    if isinstance(result, Const):
+        return Const(bool(result.value) if original.kind == "bool" else int(result.value))
+    return apply(original.kind, result)

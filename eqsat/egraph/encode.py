@@ -38,6 +38,7 @@ class Encoder:
     _variables: dict[int, Var] = field(default_factory=dict)
     _made: dict[Key, int] = field(default_factory=dict)
     _linear: dict[Index, Linear] = field(default_factory=dict)
+    _assumptions: dict[Key, int] = field(default_factory=dict)
     _ids: count[int] = field(default_factory=lambda: count(1))
 
     def new_handle(self) -> int:
@@ -118,6 +119,10 @@ class Encoder:
             self.facts["factor"] += [(handle, f, flat.count(f)) for f in dict.fromkeys(flat)]
             self.facts["Prod"].append((handle,))
         return handle
+
+    def assumption(self, key: Key) -> int:
+        """The number of an assumption."""
+        return self._assumptions.setdefault(key, len(self._assumptions))
 
     # index terms ---------------------------------------------------------------------------------------------------
     def written(self, root: Index, reductions: tuple[Var, ...] = ()) -> int:

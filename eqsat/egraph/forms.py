@@ -21,7 +21,7 @@ def index_children(node: ENode) -> tuple[int, ...]:
     """The classes below an index node."""
     if node.op == "Sum":
         return tuple(atom for atom, _ in node.args[1:])
-    if node.op in ("Num", "Var", "Axis", "RAxis"):
+    if node.op in ("Num", "Var", "Axis", "RAxis", "Unknown"):
         return ()
     if node.op == "Given":
         return (node.args[0],)

@@ -31,6 +31,7 @@ class Visit:
     encoder: Encoder
     seen: set[tuple[object, ...]]
     counts: Counter[str] = field(default_factory=Counter)
+    memo: dict[str, dict[int, object]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.forms = cheapest_forms(self.snapshot)
@@ -101,8 +102,19 @@ class Visit:
         return dict.fromkeys((node.op, node.args[0]) for _, node in self.nodes(*SIGNS))
 
     def alternatives(self, name: int) -> list[Linear]:
-        """The first linear forms of a class."""
-        return self.sums[name][:MAX_ALTERNATIVES] if name in self.sums else [Linear(0, ((name, 1),))]
+        """The first linear forms of a class; atoms that are known to be m*q + r also written so."""
+        forms = self.sums[name][:MAX_ALTERNATIVES] if name in self.sums else [Linear(0, ((name, 1),))]
+        if "Given" in self.by_op:
+            forms += [other for form in forms[:1] if (other := self._stepped(form)) not in forms]
+        return forms
+
+    def _stepped(self, form: Linear) -> Linear:
+        for atom, k in form.terms:
+            if self.node(atom).op == "Given":
+                for node in self.classes[atom]:
+                    if node.op == "Sum" and len(node.args) == 2:
+                        form = form.plus(Linear(0, ((atom, 1),)), -k).plus(Linear(node.args[0], node.args[1:]), k)
+        return form
 
     # what rows say -------------------------------------------------------------------------------------------------
     def first(self, row: str, *key: object) -> bool:

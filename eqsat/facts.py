@@ -1,0 +1,83 @@
+"""Facts that the user declares: `assume(n % 4 == 0)`, and sizes that are known only at run time: `dim("n", 1, 65536)`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from types import TracebackType
+
+from eqsat.ir.errors import UsageError
+from eqsat.ir.index import Const, Index, Var, apply, var, variables
+
+_LOCK = threading.Lock()
+_FACTS: dict[Fact, None] = {}
+
+
+def dim(name: str, lo: int, hi: int) -> Var:
+    """A size that is known only at run time, lo <= size <= hi; it may be a factor or a divisor of index expressions.
+
+    Raises UsageError for a name that is no identifier, bounds that are no integers, an empty range, or a negative size.
+    """
+    size = var(name, lo, hi)
+    if lo < 0:
+        raise UsageError(f"dim {name}: found the least size {lo}, expected 0 or more")
+    return size
+
+
+class Fact:
+    """A condition that simplification may use until it is retracted; `with assume(...)` retracts it at the end of the block."""
+
+    def __init__(self, condition: Index) -> None:
+        self.condition = condition
+
+    def retract(self) -> None:
+        """Simplify without this fact from here on; a fact that was retracted already stays so."""
+        with _LOCK:
+            _FACTS.pop(self, None)
+
+    def __enter__(self) -> Fact:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.retract()
+
+    def __repr__(self) -> str:
+        return f"assume({self.condition})"
+
+
+def assume(condition: Index | bool) -> Fact:
+    """Declare that a condition on variables holds, for all simplifying in this process until it is retracted.
+
+    What simplifies under it is equal wherever the condition holds, and only there.  Raises UsageError for what is no condition,
+    and for a condition that its variables' bounds refute.
+    """
+    if not isinstance(condition, Index) or condition.kind != "bool":
+        found = f"`{condition}`" if isinstance(condition, Index) else f"{condition!r} (a comparison with == of two equal terms is decided)"
+        raise UsageError(f"assume: found {found}, expected a condition such as n % 4 == 0")
+    if condition.bounds == (0, 0):
+        raise UsageError(f"assume: `{condition}` never holds")
+    fact = Fact(condition)
+    with _LOCK:
+        _FACTS[fact] = None
+    return fact
+
+
+def facts_about(terms: Iterable[Index]) -> Index:
+    """The conjunction of the facts on variables of these terms, and on variables that such facts connect with them."""
+    with _LOCK:
+        facts = list(_FACTS)
+    known = set(variables(*terms))
+    used: list[Fact] = []
+    more = True
+    while more:
+        more = False
+        for fact in facts:
+            if fact not in used and known.intersection(variables(fact.condition)):
+                used.append(fact)
+                known.update(variables(fact.condition))
+                more = True
+    result: Index = Const(True)
+    for fact in facts:
+        if fact in used:
+            result = fact.condition if isinstance(result, Const) else apply("and", result, fact.condition)
+    return result

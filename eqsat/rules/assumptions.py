@@ -1,0 +1,255 @@
+"""What a condition says where it holds: terms rewritten under it, and equalities that hold there only, never united with others.
+
+A branch of `where` and a conjunct are read only where a condition holds.  There a comparison that the condition decides is a
+constant, and an atom that it bounds is `Given x k`: x, with the bounds that it has under assumption k.  Given is a variable of its
+own, so nothing that follows from the assumption reaches the terms outside; where the condition holds it is x, so the branch may
+be replaced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from eqsat.egraph.encode import EVERYTHING
+from eqsat.egraph.forms import index_children
+from eqsat.egraph.linear import Linear
+from eqsat.egraph.snapshot import ENode
+from eqsat.ir.interval import Interval
+from eqsat.rules.row import SumRow, Table
+from eqsat.rules.visit import Visit
+
+MAX_SIZE = 200
+LINEAR = ("Num", "Sum", "Add", "Scale")
+
+
+@dataclass
+class Assumption:
+    """Conditions that hold: classes that are true (1) or false (0), sums that are not negative, and what follows: bounds, and
+    atoms whose remainder is known, {x: (m, r)} for x % m == r."""
+
+    v: Visit
+    truths: dict[int, int] = field(default_factory=dict)
+    signs: list[Linear] = field(default_factory=list)
+    bounds: dict[Linear, Interval] = field(default_factory=dict)
+    steps: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    def suppose(self, condition: int, value: int) -> None:
+        """Add that a class of a truth value is 1 or 0, and what that means for what it is made of."""
+        if condition in self.truths:
+            return
+        self.truths[condition] = value
+        for node in (self.v.node(condition), *self.v.classes.get(condition, ())):
+            if node.op == ("Min" if value else "Max"):
+                for arg in node.args:
+                    self.suppose(arg, value)
+            elif node.op == "Not":
+                self.suppose(node.args[0], 1 - value)
+            elif node.op == "Nonneg":
+                form = self.v.form(node.args[0])
+                self._sign(form if value else form.times(-1).plus(Linear(-1)))
+            elif node.op == "Zero" and value:
+                form = self.v.form(node.args[0])
+                self._sign(form)
+                self._sign(form.times(-1))
+
+    def _sign(self, form: Linear) -> None:
+        if form.terms and form not in self.signs:
+            self.signs.append(form)
+
+    def settle(self) -> bool:
+        """Bounds of atoms and of whole sums from the signs; False if the conditions cannot hold together."""
+        for _ in range(2):
+            for form in self.signs:
+                for atom, k in form.terms:
+                    rest = Linear(form.constant, tuple(t for t in form.terms if t[0] != atom))
+                    limit = -self._bounds_of(rest)[1]
+                    if not self._narrow(Linear(0, ((atom, 1),)), (-(-limit // k), EVERYTHING[1]) if k > 0 else (EVERYTHING[0], limit // k)):
+                        return False
+                if len(form.terms) > 1:
+                    bare = Linear(0, form.terms)
+                    kept = bare.unsigned
+                    limit = -form.constant
+                    if not self._narrow(kept, (limit, EVERYTHING[1]) if kept == bare else (EVERYTHING[0], -limit)):
+                        return False
+        for form, (lo, hi) in self.bounds.items():
+            node = self.v.node(form.single) if form.single is not None else None
+            if node is not None and node.op == "Mod" and lo == hi and (modulus := self.v.constant(node.args[1])):
+                below = self.v.form(node.args[0])
+                if modulus > 1 and len(below.terms) == 1 and below.terms[0][1] == 1:
+                    self.steps[below.terms[0][0]] = modulus, (lo - below.constant) % modulus
+        return True
+
+    def _narrow(self, form: Linear, bounds: Interval) -> bool:
+        known = self.bounds.get(form) or self.v.bounds_of(form)
+        lo, hi = max(known[0], bounds[0]), min(known[1], bounds[1])
+        if (lo, hi) != known:
+            self.bounds[form] = (lo, hi)
+        return lo <= hi
+
+    def _bounds_of(self, form: Linear) -> Interval:
+        """Bounds of a sum from those of its atoms."""
+        lo = hi = form.constant
+        for atom, k in form.terms:
+            low, high = self.bounds.get(Linear(0, ((atom, 1),))) or self.v.bounds(atom)
+            lo, hi = (lo + k * low, hi + k * high) if k > 0 else (lo + k * high, hi + k * low)
+        return lo, hi
+
+    def decided(self, form: Linear) -> int | None:
+        """Whether a sum is negative (0) or not (1), if the assumption decides it."""
+        lo, hi = self._bounds_of(form)
+        for known in self.signs:
+            lo = max(lo, self._bounds_of(form.plus(known, -1))[0])
+            hi = min(hi, self._bounds_of(form.plus(known))[1])
+        return 1 if lo >= 0 else 0 if hi < 0 else None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        return (tuple(sorted(self.truths.items())), tuple(sorted(self.bounds.items(), key=lambda item: item[0].terms)))
+
+
+class Rewriter:
+    """Terms as they are under an assumption."""
+
+    def __init__(self, v: Visit, assumption: Assumption) -> None:
+        self.v, self.assumed = v, assumption
+        self.number = v.encoder.assumption(assumption.key)
+        self.done: dict[tuple[int, bool], int] = {}
+
+    def rewrite(self, name: int, inside: bool = False) -> int:
+        """The class of a term under the assumption; the same class if nothing changes.
+
+        inside  whether it stands in something else than a sum: only there do bounds matter
+        """
+        if name in self.assumed.truths:
+            return self.v.encoder.number(self.assumed.truths[name])
+        if len(self.done) > MAX_SIZE or self.v.constant(name) is not None:
+            return name
+        key = (name, inside)
+        if key not in self.done:
+            self.done[key] = name
+            self.done[key] = self._rewrite(name, self.v.node(name), inside)
+        return self.done[key]
+
+    def _rewrite(self, name: int, node: ENode, inside: bool) -> int:
+        if node.op in LINEAR:
+            return self._sum(name, self.v.form(name), inside)
+        if inside and name in self.assumed.steps:
+            return self._stepped(name, *self.assumed.steps[name])
+        bounds = self.assumed.bounds.get(Linear(0, ((name, 1),)))
+        if bounds is not None and (inside or bounds[0] == bounds[1]):
+            return self._given(name, bounds)
+        if node.op in ("Var", "Axis", "RAxis", "Given", "Unknown"):
+            return name
+        if node.op == "Nonneg":
+            decided = self.assumed.decided(self.v.form(node.args[0]))
+            if decided is not None:
+                return self.v.encoder.number(decided)
+        args = tuple(self.rewrite(arg, True) for arg in node.args)
+        if args == tuple(node.args):
+            return name
+        if node.op in ("Min", "Max"):
+            args = tuple(sorted(args))
+        if node.op == "Prod":
+            return self.v.encoder.product(args)
+        return self.v.encoder.bounded(self.v.encoder.node(node.op, *args), self.v.bounds(name))
+
+    def _sum(self, name: int, form: Linear, inside: bool) -> int:
+        result = Linear(form.constant)
+        left = form
+        for known, bounds in self.assumed.bounds.items() if inside else ():
+            if len(known.terms) > 1 and (factor := _contains(left, known)):
+                left = left.plus(known, -factor)
+                result = result.plus(Linear(0, ((self._given(self.v.sum(known), bounds), factor),)))
+        for atom, k in left.terms:
+            result = result.plus(Linear(0, ((self.rewrite(atom, inside), k),)))
+        return name if result == form else self.v.sum(result)
+
+    def _given(self, name: int, bounds: Interval) -> int:
+        if bounds[0] == bounds[1]:
+            return self.v.encoder.number(bounds[0])
+        given = self.v.encoder.node("Given", name, self.number)
+        self.v.encoder.bounded(given, bounds)
+        return given
+
+
+    def _stepped(self, name: int, modulus: int, remainder: int) -> int:
+        """x as m*q + r, q a variable of its own."""
+        lo, hi = self.assumed.bounds.get(Linear(0, ((name, 1),))) or self.v.bounds(name)
+        quotient = self.v.encoder.node("Floordiv", name, self.v.encoder.number(modulus))
+        self.v.encoder.bounded(quotient, (lo // modulus, hi // modulus))
+        given = self.v.encoder.node("Given", quotient, self.number)
+        self.v.encoder.bounded(given, (-((remainder - lo) // modulus), (hi - remainder) // modulus))
+        whole = self.v.encoder.node("Given", name, self.number)
+        self.v.encoder.bounded(whole, (lo, hi))
+        self.v.encoder.same(whole, self.v.sum(Linear(remainder, ((given, modulus),))))
+        return whole
+
+
+def _contains(form: Linear, part: Linear) -> int:
+    """k if k*part is among the terms of a sum, else 0."""
+    terms = dict(form.terms)
+    atom, c = part.terms[0]
+    factor, rest = divmod(terms.get(atom, 0), c)
+    return factor if factor and not rest and all(terms.get(a) == factor * k for a, k in part.terms) else 0
+
+
+def assumed(v: Visit, name: int) -> bool:
+    """Whether a term stands under an assumption itself; assumptions are not nested, or there would be no end of them."""
+    known = v.memo.setdefault("assumed", {})
+    if name not in known:
+        known[name] = False
+        node = v.node(name)
+        known[name] = node.op == "Given" or any(assumed(v, child) for child in index_children(node))
+    return bool(known[name])
+
+
+def under_condition(v: Visit) -> None:
+    """where(p, x, y) = where(p, x where p, y where not p)."""
+    for name, node in v.nodes("Where"):
+        condition, *branches = node.args
+        if v.constant(condition) is not None or any(arg not in v.forms for arg in node.args) or assumed(v, condition):
+            continue
+        if not v.first("under-condition", name, node, *(v.node(arg) for arg in node.args)):
+            continue
+        changed = []
+        for value, branch in zip((1, 0), branches, strict=True):
+            assumption = Assumption(v)
+            assumption.suppose(condition, value)
+            changed.append(Rewriter(v, assumption).rewrite(branch) if assumption.settle() else branch)
+        if changed != branches:
+            made = v.encoder.node("Where", condition, *changed)
+            v.encoder.same(name, v.encoder.bounded(made, v.bounds(name)))
+
+
+def under_conjuncts(v: Visit) -> None:
+    """p and q = p and (q where p); of three and more, each under all others."""
+    for op, value in (("Min", 1), ("Max", 0)):
+        for name, node in v.nodes(op):
+            if not all(map(v.is_truth, node.args)) or any(arg not in v.forms or assumed(v, arg) for arg in node.args):
+                continue
+            if not v.first("under-conjuncts", name, node, *(v.node(arg) for arg in node.args)):
+                continue
+            both = Assumption(v)
+            for arg in node.args:
+                both.suppose(arg, value)
+            if not both.settle():
+                v.encoder.same(name, v.encoder.number(1 - value))
+                continue
+            for this, other in (node.args, node.args[::-1]):
+                assumption = Assumption(v)
+                assumption.suppose(this, value)
+                if assumption.settle():
+                    changed = Rewriter(v, assumption).rewrite(other)
+                    if changed != other:
+                        v.encoder.same(name, v.truth(op, *sorted((this, changed))))
+
+
+CONDITIONS = Table(
+    "conditions",
+    "index",
+    "what a condition says where it holds",
+    (
+        SumRow("under-condition", "where(p, x, y) = where(p, x if p, y if not p)", "comparisons and bounds that p decides", under_condition),
+        SumRow("under-conjuncts", "p and q = p and (q if p)", "also of or; what cannot hold together is false", under_conjuncts),
+    ),
+)
