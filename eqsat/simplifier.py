@@ -42,7 +42,7 @@ def simplify_all(terms: list[Index], options: Options, report: Report) -> list[I
     """simplify_many, with the report; a term that the e-graph cannot hold comes back as it is."""
     fact = facts_about(terms)
     if not isinstance(fact, Const):
-        return [index for index, _ in gate_all([(term, fact) for term in terms], options, report)]
+        return [index for index, _ in gate_all([(term, fact) for term in terms], options, report, free_gate=True)]
     results: list[Index] = []
     for start in range(0, len(terms), TOGETHER):
         with Simplifier(options, report) as simplifier:
@@ -58,18 +58,23 @@ def simplify_gated(index: Index | int, valid: Index | bool, options: Options | N
     chosen, report, gate = options or Options(), Report(), as_index(valid)
     fact = facts_about([as_index(index), gate])
     if not isinstance(fact, Const):
-        gate = gate_all([(gate, fact)], chosen, report)[0][0]
+        gate = gate_all([(gate, fact)], chosen, report, free_gate=True)[0][0]
         narrow = apply("and", fact, gate) if not isinstance(gate, Const) else fact if gate.value else Const(False)
-        return gate_all([(as_index(index), narrow)], chosen, report)[0][0], gate
+        return gate_all([(as_index(index), narrow)], chosen, report, free_gate=True)[0][0], gate
     return gate_all([(as_index(index), gate)], chosen, report)[0]
 
 
-def gate_all(pairs: list[tuple[Index, Index]], options: Options, report: Report) -> list[tuple[Index, Index]]:
-    """simplify_gated of each pair, without the facts that the user declared."""
-    return [pair for start in range(0, len(pairs), TOGETHER) for pair in _gated(pairs[start : start + TOGETHER], options, report)]
+def gate_all(
+    pairs: list[tuple[Index, Index]], options: Options, report: Report, free_gate: bool = False
+) -> list[tuple[Index, Index]]:
+    """simplify_gated of each pair, without the facts that the user declared; with a free gate only the index is to be cheap."""
+    found: list[tuple[Index, Index]] = []
+    for start in range(0, len(pairs), TOGETHER):
+        found += _gated(pairs[start : start + TOGETHER], options, report, free_gate)
+    return found
 
 
-def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report) -> list[tuple[Index, Index]]:
+def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report, free_gate: bool) -> list[tuple[Index, Index]]:
     encoder = Encoder()
     roots: dict[int, int] = {}
     for k, (index, valid) in enumerate(pairs):
@@ -82,28 +87,22 @@ def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report) -
     memo: dict[int, Index] = {}
     results = []
     for k, (index, valid) in enumerate(pairs):
-        result = _read_gated(snapshot, chosen, memo, snapshot.name(roots[k]), snapshot.name(nowhere)) if k in roots else (index, valid)
-        found = _as_kind(result[0], index), _as_kind(result[1], valid)
-        results.append(found if index_cycles(*found) <= index_cycles(index, valid) else (index, valid))
+        ways = _read_gated(snapshot, chosen, memo, snapshot.name(roots[k]), snapshot.name(nowhere)) if k in roots else []
+        typed = [(index, valid), *((_as_kind(i, index), _as_kind(g, valid)) for i, g in ways)]
+        results.append(min(reversed(typed), key=lambda way: (0.0 if free_gate else index_cycles(*way), index_cycles(way[0]))))
     return results
 
 
-def _read_gated(snapshot: Snapshot, forms: Forms, memo: dict[int, Index], root: int, nowhere: int) -> tuple[Index, Index]:
-    """(index, gate) from the cheapest `where(gate, index, INVALID)` of a class."""
+def _read_gated(snapshot: Snapshot, forms: Forms, memo: dict[int, Index], root: int, nowhere: int) -> list[tuple[Index, Index]]:
+    """(index, gate) of every `where(gate, index, INVALID)` in a class; the class itself if the gate always holds."""
     if root == nowhere:
-        return Const(0), Const(False)
-    found: list[tuple[float, Index, Index]] = []
+        return [(Const(0), Const(False))]
+    found: list[tuple[Index, Index]] = []
     for node in snapshot.classes["Ix"][root]:
         if node.op == "Where" and nowhere in node.args[1:] and all(arg in forms for arg in node.args):
-            gate = index_term(forms, node.args[0], memo)
-            if node.args[2] == nowhere:
-                index = index_term(forms, node.args[1], memo)
-            else:
-                gate, index = negated(gate), index_term(forms, node.args[2], memo)
-            found.append((index_cycles(index, gate), index, gate))
-    if not found:
-        return index_term(forms, root, memo), Const(True)
-    return min(found, key=lambda item: item[0])[1:]
+            gate, then, otherwise = (index_term(forms, arg, memo) for arg in node.args)
+            found.append((then, gate) if node.args[2] == nowhere else (otherwise, negated(gate)))
+    return found or [(index_term(forms, root, memo), Const(True))]
 
 
 def _limits(limits: Limits, terms: int) -> Limits:

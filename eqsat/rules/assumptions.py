@@ -114,6 +114,8 @@ class Rewriter:
         self.v, self.assumed = v, assumption
         self.number = v.encoder.assumption(assumption.key)
         self.done: dict[tuple[int, bool], int] = {}
+        self.stated: set[tuple[object, ...]] = set()
+        self.related = {atom for form in assumption.signs if len(form.terms) > 1 for atom, _ in form.terms}
 
     def rewrite(self, name: int, inside: bool = False) -> int:
         """The class of a term under the assumption; the same class if nothing changes.
@@ -136,6 +138,8 @@ class Rewriter:
         if inside and name in self.assumed.steps:
             return self._stepped(name, *self.assumed.steps[name])
         bounds = self.assumed.bounds.get(Linear(0, ((name, 1),)))
+        if inside and name in self.related:
+            return self._related(name)
         if bounds is not None and (inside or bounds[0] == bounds[1]):
             return self._given(name, bounds)
         if node.op in ("Var", "Axis", "RAxis", "Given", "Unknown"):
@@ -171,6 +175,19 @@ class Rewriter:
         self.v.encoder.bounded(given, bounds)
         return given
 
+
+    def _related(self, name: int) -> int:
+        """A variable of its own, of which the assumption says how it compares with others."""
+        for form in self.assumed.signs:
+            if len(form.terms) > 1 and any(atom == name for atom, _ in form.terms) and ("related", form) not in self.stated:
+                self.stated.add(("related", form))
+                given = Linear.of(form.constant, [(self._variable(atom), k) for atom, k in form.terms])
+                for atom, _ in given.terms:
+                    self.v.encoder.relations.setdefault(atom, []).append(given)
+        return self._variable(name)
+
+    def _variable(self, name: int) -> int:
+        return self._given(name, self.assumed.bounds.get(Linear(0, ((name, 1),))) or self.v.bounds(name))
 
     def _stepped(self, name: int, modulus: int, remainder: int) -> int:
         """x as m*q + r, q a variable of its own."""
@@ -209,13 +226,12 @@ def under_condition(v: Visit) -> None:
         condition, *branches = node.args
         if v.constant(condition) is not None or any(arg not in v.forms for arg in node.args) or assumed(v, condition):
             continue
-        if not v.first("under-condition", name, node, *(v.node(arg) for arg in node.args)):
-            continue
         changed = []
         for value, branch in zip((1, 0), branches, strict=True):
             assumption = Assumption(v)
             assumption.suppose(condition, value)
-            changed.append(Rewriter(v, assumption).rewrite(branch) if assumption.settle() else branch)
+            known = assumption.settle() and v.first("under-condition", name, node, assumption.key, v.node(branch))
+            changed.append(Rewriter(v, assumption).rewrite(branch) if known else branch)
         if changed != branches:
             made = v.encoder.node("Where", condition, *changed)
             v.encoder.same(name, v.encoder.bounded(made, v.bounds(name)))
@@ -227,12 +243,13 @@ def under_conjuncts(v: Visit) -> None:
         for name, node in v.nodes(op):
             if not all(map(v.is_truth, node.args)) or any(arg not in v.forms or assumed(v, arg) for arg in node.args):
                 continue
-            if not v.first("under-conjuncts", name, node, *(v.node(arg) for arg in node.args)):
-                continue
             both = Assumption(v)
             for arg in node.args:
                 both.suppose(arg, value)
-            if not both.settle():
+            possible = both.settle()
+            if not v.first("under-conjuncts", name, node, both.key):
+                continue
+            if not possible:
                 v.encoder.same(name, v.encoder.number(1 - value))
                 continue
             for this, other in (node.args, node.args[::-1]):

@@ -172,6 +172,8 @@ class Visit:
     def facts(self, atom: int) -> tuple[Linear, ...]:
         """Sums that are not negative, for what this atom is: of min, max, quotient and remainder of a term."""
         node = self.forms.get(atom)
+        if node is not None and node.op == "Given":
+            return tuple(self.encoder.relations.get(atom, ()))
         if node is None or node.op not in ("Min", "Max", "Floordiv", "Mod"):
             return ()
         key = ("facts", atom, node)
