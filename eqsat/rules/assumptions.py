@@ -193,7 +193,8 @@ class Rewriter:
         """x as m*q + r, q a variable of its own."""
         lo, hi = self.assumed.bounds.get(Linear(0, ((name, 1),))) or self.v.bounds(name)
         quotient = self.v.encoder.node("Floordiv", name, self.v.encoder.number(modulus))
-        self.v.encoder.bounded(quotient, (lo // modulus, hi // modulus))
+        least, greatest = self.v.bounds(name)
+        self.v.encoder.bounded(quotient, (least // modulus, greatest // modulus))
         given = self.v.encoder.node("Given", quotient, self.number)
         self.v.encoder.bounded(given, (-((remainder - lo) // modulus), (hi - remainder) // modulus))
         whole = self.v.encoder.node("Given", name, self.number)
