@@ -155,7 +155,7 @@ class Rewriter:
             args = tuple(sorted(args))
         if node.op == "Prod":
             return self.v.encoder.product(args)
-        return self.v.encoder.bounded(self.v.encoder.node(node.op, *args), self.v.bounds(name))
+        return self.v.encoder.node(node.op, *args)
 
     def _sum(self, name: int, form: Linear, inside: bool) -> int:
         result = Linear(form.constant)
