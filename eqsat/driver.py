@@ -14,6 +14,7 @@ from eqsat.dump import Dump
 from eqsat.egraph.encode_tensor import TensorEncoder
 from eqsat.egraph.snapshot import Snapshot
 from eqsat.extract import Extractor, IndexReader, Selection, children_of
+from eqsat.facts import facts_about
 from eqsat.ir.affine import is_affine
 from eqsat.ir.check import check_program
 from eqsat.ir.errors import UsageError
@@ -155,4 +156,4 @@ def optimize_index(term: Index, options: Options) -> IndexResult:
     """A single index expression, with its report and costs."""
     report = Report()
     found = simplify_all([term], options, report)[0]
-    return IndexResult(term, found, report, report.proofs[-1] if options.certify else None)
+    return IndexResult(term, found, report, report.proofs[-1] if options.certify else None, options, facts_about([term]))

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import groupby, takewhile
 
-from eqsat.egraph.encode import Encoder
-from eqsat.egraph.forms import index_term
-from eqsat.egraph.snapshot import ENode
+from eqsat.egraph.forms import index_children, index_term
 from eqsat.ir.errors import UnsupportedError
-from eqsat.ir.index import Const, Index, variables
+from eqsat.ir.index import Const, Index, variables, where
 from eqsat.ledger import Change, Ledger, Places, subterm
+from eqsat.matches import FLATTEN
 from eqsat.options import Limits, Options
-from eqsat.replay import FLATTEN, Replay
+from eqsat.replay import Replay
 from eqsat.rules import rows
+from eqsat.simplifier import INVALID
 
-# what a replay may hold: it takes some ten microseconds a node
-LIMITS = Limits(nodes=4000, iterations=30)
+# nodes of the ledger: a tenth of a millisecond each
+LIMITS = Limits(nodes=8000, iterations=18)
 WIDTH = 100
+ALWAYS = Const(True)
 
 
 @dataclass(frozen=True)
@@ -42,32 +43,39 @@ class Step:
         return f"  {self.before}  =  {self.after}\n      {by}{whole}"
 
 
-def explain_steps(original: Index, result: Index, options: Options) -> tuple[Step, ...]:
-    """Steps from an expression to a simplified one, in order; `whole` of the last is the result.
+def explain_steps(
+    original: Index, result: Index, options: Options, matched: tuple[str, ...] = (), fact: Index = ALWAYS
+) -> tuple[Step, ...]:
+    """Steps from an expression to a simplified one, in order; `whole` of the last is the result.  Where facts were declared both are
+    the branch of a selection that holds under `fact`.
 
     The saturation is done again and every match written down (replay.py), until both are equal; steps that the result does not
-    need are left out.  If that takes more than LIMITS, there is one step, whose rows are all that matched.
+    need are left out.  If that takes more than LIMITS, there is one step, whose rows are `matched`: all that matched.
     """
     if original is result:
         return ()
+    if not isinstance(fact, Const):
+        original, result = (where(fact, side, INVALID) for side in (original, result))
     found = _traced(original, result, options)
     if found is None:
-        return (Step(original, result, (), result),)
+        return (Step(original, result, matched, result),)
     replay, first, last = found
     changes = replay.ledger.steps(first, last)
-    steps = _Steps(replay.ledger).of(changes)
-    return tuple(_with_ends(original, result, index_term(_nodes(replay.ledger), first), steps))
+    steps = _with_ends(original, result, replay.ledger.term(first), _Steps(replay.ledger).of(changes))
+    return tuple(_joined(original, list(steps)))
 
 
 def _traced(original: Index, result: Index, options: Options) -> tuple[Replay, int, int] | None:
     """A replay in which both are equal, and their numbers in its ledger: of the original alone, or of both."""
-    limits = Limits(min(options.limits.nodes, LIMITS.nodes), LIMITS.iterations)
     for terms in ((original,), (original, result)):
-        replay = Replay(options.tables, limits)
+        replay = Replay(options.tables, LIMITS)
         try:
             first, last = replay.node_of(original), replay.node_of(result)
+            replay.state_grouping(result)
             if replay.run(terms, (first, last)):
                 return replay, first, last
+            if not replay.saturated:
+                return None
         except UnsupportedError:
             return None
     return None
@@ -83,15 +91,23 @@ def _with_ends(original: Index, result: Index, encoded: Index, steps: list[Step]
         yield Step(last, result, (FLATTEN.row,), result)
 
 
-def _nodes(ledger: Ledger) -> dict[int, ENode]:
-    return dict(enumerate(ledger.nodes))
+def _joined(original: Index, steps: list[Step]) -> Iterator[Step]:
+    """The steps; neighbours that only write sums in another way are one."""
+    here = original
+    for plain, group in groupby(steps, lambda step: step.rows == (FLATTEN.row,)):
+        found = list(group)
+        last = found[-1].whole
+        if plain and len(found) > 1:
+            found = [Step(here, last, (FLATTEN.row,), last)] if str(here) != str(last) else []
+        yield from found
+        here = last
 
 
 class _Steps:
     """Changes of a ledger as steps: ways to write sums go with the rows that ask for them."""
 
     def __init__(self, ledger: Ledger) -> None:
-        self.nodes = _nodes(ledger)
+        self.nodes = dict(enumerate(ledger.nodes))
         self._terms: dict[int, Index] = {}
 
     def term(self, number: int) -> Index:
@@ -101,12 +117,15 @@ class _Steps:
         """One step for each change that is not quiet; an equality that was shown is not shown again."""
         steps: list[Step] = []
         shown: set[tuple[Index, Index]] = set()
+        unseen: tuple[str, ...] = ()
         for group in self._groups(changes):
-            step = self._step(group)
-            if step.before is step.after or (step.before, step.after) in shown:
-                continue
-            shown.add((step.before, step.after))
-            steps.append(step)
+            step = self._step(group, unseen)
+            if step.before is step.after:
+                unseen = step.rows
+            elif (step.before, step.after) not in shown:
+                shown.add((step.before, step.after))
+                steps.append(step)
+                unseen = ()
         if steps:
             last = steps[-1]
             steps[-1] = Step(last.before, last.after, last.rows, self.term(changes[-1].after))
@@ -133,11 +152,26 @@ class _Steps:
         """Whether a change computes with constants only."""
         return not change.reason.quiet and not variables(self.term(subterm(self.nodes, change.before, change.place)))
 
-    def _step(self, group: list[Change]) -> Step:
-        place = _common([change.place for change in group])
+    def _step(self, group: list[Change], unseen: tuple[str, ...]) -> Step:
+        """A group as a step, with rows of earlier steps whose two sides are written alike."""
+        place = self._unconditional(group, _common([change.place for change in group]))
         before, after = (self.term(subterm(self.nodes, side, place)) for side in (group[0].before, group[-1].after))
-        named = dict.fromkeys(change.reason.row for change in group if change.reason.row and (not change.reason.quiet or self._shows(change)))
-        return Step(before, after, tuple(named), self.term(group[-1].after))
+        named = dict.fromkeys(change.reason.row for change in group if not change.reason.quiet or self._shows(change))
+        return Step(before, after, (*unseen, *(row for row in named if row not in unseen)), self.term(group[-1].after))
+
+    def _unconditional(self, group: list[Change], place: Places) -> Places:
+        """The place, or the choice or conjunction around it if it rests on what holds there only (Given)."""
+        if not any(self._is_given(subterm(self.nodes, side, place)) for change in group for side in (change.before, change.after)):
+            return place
+        choices = [
+            k for k in range(len(place)) if self.nodes[subterm(self.nodes, group[0].before, place[:k])].op in ("Where", "Min", "Max")
+        ]
+        return place[: min(choices, default=0)]
+
+    def _is_given(self, number: int) -> bool:
+        """Whether a node rests on an assumption."""
+        node = self.nodes[number]
+        return node.op == "Given" or any(map(self._is_given, index_children(node)))
 
     def _shows(self, change: Change) -> bool:
         return self.term(change.before) is not self.term(change.after)

@@ -8,12 +8,12 @@ and Oliveras, "Proof-producing congruence closure" (RTA 2005).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from eqsat.egraph.forms import index_children
+from eqsat.egraph.forms import index_children, index_term
 from eqsat.egraph.schema import OP_OF_NODE
 from eqsat.egraph.snapshot import ENode
-from eqsat.ir.index import OPS
+from eqsat.ir.index import OPS, Index
 
 Places = tuple[int, ...]
 # operands of two congruent nodes that belong together, by position
@@ -45,7 +45,7 @@ class Change(NamedTuple):
     reason: Reason
 
 
-REORDER = Reason("", True)
+REORDER = Reason("flatten-sum", True)
 
 
 def with_children(node: ENode, children: Iterable[int]) -> ENode:
@@ -74,6 +74,10 @@ class Ledger:
             self.nodes.append(node)
             self._closure.register(self._numbers[node])
         return self._numbers[node]
+
+    def term(self, number: int) -> Index:
+        """The index term that a node is."""
+        return index_term(dict(enumerate(self.nodes)), number)
 
     def equal(self, a: int, b: int) -> bool:
         return self._closure.find(a) == self._closure.find(b)

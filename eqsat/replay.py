@@ -1,119 +1,32 @@
-"""Saturation once more, slowly: every match of every row is written down with the terms that it matched.
+"""Saturation once more, slowly: what every row found is written down with the terms that it read.
 
-Each egglog rule is split in two: one that writes down what it matches (relation found-NAME), one that carries it out.  In between
-Python reads the matches, while classes are still those that were matched.  A match names all classes and constants of the rule's
-own text, so the left side as it was matched, and the right side that it made, are ground terms for the ledger.
+Egglog rules write down their matches (matches.py).  Sum rows run one by one: an equality or a view that one states is entered
+with the form of the class that it was looking at.
 """
 
 from __future__ import annotations
 
-import functools
-import re
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from eqsat.egraph.encode import LIMIT, Encoder
-from eqsat.egraph.engine import Engine, Row
-from eqsat.egraph.forms import SUM_OPS, index_children
+from eqsat.egraph.engine import Row
+from eqsat.egraph.forms import SUM_OPS, cheapest_forms, index_children
 from eqsat.egraph.linear import Linear
-from eqsat.egraph.schema import CONSTRUCTORS, FACTS, VIEWS, declarations
+from eqsat.egraph.schema import CONSTRUCTORS, FACTS, VIEWS
 from eqsat.egraph.snapshot import ENode, Snapshot, take_snapshot
-from eqsat.ir.index import Index
+from eqsat.ir.index import Apply, Const, Index, walk
 from eqsat.ledger import Ledger, Reason, with_children
+from eqsat.matches import FINDS, FLATTEN, SORTS, Match, Rule, engine_for, rules_of, views_of
 from eqsat.options import Limits
 from eqsat.rules import TABLES
-from eqsat.rules.bounds import BOUNDS_RULESETS, BOUNDS_TABLE, bounds_program
-from eqsat.rules.compile import compile_pattern
-from eqsat.rules.row import Pattern, SumRow
+from eqsat.rules.bounds import BOUNDS_TABLE
+from eqsat.rules.row import SumRow
 from eqsat.rules.visit import Visit
 
-SORTS = ("Ix",)
-FINDS = "finds"
-FLATTEN = Reason("flatten-sum", quiet=True)
 VIEWS_AND_FACTS = {**VIEWS, **FACTS}
-Expression = Any  # an s-expression of egglog: a text, or a list of them
-_TOKEN = re.compile(r'[()]|"[^"]*"|[^\s()]+')
-_VARIABLE = re.compile(r"^(root|(x|v|lo|hi)_\d+)$")
-
-
-def parse(text: str) -> Expression:
-    """The first s-expression of an egglog text."""
-    stack: list[list[Expression]] = [[]]
-    for token in _TOKEN.findall(text):
-        if token == "(":
-            stack.append([])
-        elif token == ")":
-            done = stack.pop()
-            stack[-1].append(done)
-        else:
-            stack[-1].append(token)
-    return stack[0][0]
-
-
-class Rule(NamedTuple):
-    """One egglog rule of a row: its facts, what it makes, and the variables that a match binds."""
-
-    row: str
-    name: str
-    needs: frozenset[str]
-    facts: list[Expression]
-    built: Expression
-    variables: tuple[str, ...]
-    texts: tuple[str, str]
-
-    def program(self) -> str:
-        """The two rules that it is split into."""
-        facts, action = self.texts
-        found = f"(found-{self.name} {' '.join(self.variables)})"
-        columns = " ".join("Ix" if v[0] in "xr" else "i64" for v in self.variables)
-        return f"""(ruleset find-{self.name}) (ruleset do-{self.name}) (relation found-{self.name} ({columns}))
-(rule {facts} ({found}) :ruleset find-{self.name} :name "{self.name}")
-(rule ({found}) ({action} (delete {found})) :ruleset do-{self.name} :name "do {self.name}")
-(rule ({found}) ((delete {found})) :ruleset clear :name "clear found-{self.name}")"""
-
-
-@functools.cache
-def rules_of(tables: tuple[str, ...]) -> tuple[Rule, ...]:
-    """The egglog rules of the rows of these tables."""
-    found = []
-    for table in TABLES:
-        if table.phase == "index" and table.name in tables:
-            for row in table.rows:
-                if isinstance(row, Pattern):
-                    found += [_rule(row.name, needs, text) for _, needs, text in compile_pattern(row)]
-    return tuple(found)
-
-
-def _rule(row: str, needs: frozenset[str], text: str) -> Rule:
-    line = text[text.index("(rule ") :]
-    _, facts, (action,), *options = parse(line)
-    name = options[-1].strip('"').replace("~", "-order-")
-    names = {token: None for token in _TOKEN.findall(line) if _VARIABLE.match(token)}
-    return Rule(row, name, needs, facts, action[2], tuple(names), (_text(facts), _text(action)))
-
-
-def _text(expression: Expression) -> str:
-    return expression if isinstance(expression, str) else f"({' '.join(map(_text, expression))})"
-
-
-class _Engines(threading.local):
-    def __init__(self) -> None:
-        self.made: dict[tuple[str, ...], Engine] = {}
-
-
-_ENGINES = _Engines()
-
-
-def _engine(tables: tuple[str, ...]) -> Engine:
-    if tables not in _ENGINES.made:
-        rules = rules_of(tables)
-        program = [declarations(SORTS), bounds_program(), *(rule.program() for rule in rules)]
-        finds = tuple((f"find-{rule.name}", rule.needs) for rule in rules)
-        _ENGINES.made[tables] = Engine("\n".join(program), SORTS, {FINDS: finds, BOUNDS_TABLE: BOUNDS_RULESETS})
-    return _ENGINES.made[tables]
 
 
 @dataclass
@@ -189,14 +102,14 @@ class _Reading(list[Linear]):
 
 
 class Replay:
-    """One term's saturation; `ledger` holds every equality that a row found."""
+    """One term's saturation; `ledger` holds every equality that a row found.  The budget counts the ledger's nodes."""
 
     def __init__(self, tables: tuple[str, ...], limits: Limits) -> None:
         self.ledger = Ledger()
-        self.limits = limits
+        self.limits, self.saturated = limits, False
         self._rules = rules_of(tables)
         self._sum_rows = [row for t in TABLES if t.name in tables and t.phase == "index" for row in t.rows if isinstance(row, SumRow)]
-        self._engine = _engine(tables)
+        self._engine = engine_for(tables)
         self._encoder = _Encoder()
         self._facts: defaultdict[str, list[Row]] = defaultdict(list)
         self._definitions: dict[int, list[ENode]] = {}
@@ -209,33 +122,56 @@ class Replay:
         """The ledger's number of a term in n-ary form."""
         encoder = Encoder()
         handle = encoder.index(term)
-        return Replay._terms(encoder, handle, self.ledger)
-
-    @staticmethod
-    def _terms(encoder: Encoder, handle: int, ledger: Ledger) -> int:
         definitions = definitions_of(encoder.take(), encoder.names)
         numbers: dict[int, int] = {}
         for name in sorted(definitions):
-            numbers[name] = ledger.add(over_classes(definitions[name], numbers.__getitem__))
+            numbers[name] = self.ledger.add(over_classes(definitions[name], numbers.__getitem__))
         return numbers[handle]
 
+    def state_grouping(self, root: Index) -> None:
+        """State that sums with products of sums, as they are written in a term, equal their n-ary form."""
+        for term in walk(root):
+            if isinstance(term, Apply) and term.op in ("add", "sub", "mul", "neg"):
+                parts = [(self.node_of(part), k) for part, k in _parts(term, 1) if not isinstance(part, Const)]
+                constant = sum(int(part.value) * k for part, k in _parts(term, 1) if isinstance(part, Const))
+                if parts and (len(parts) > 1 or constant or parts[0][1] != 1):
+                    self.ledger.state(self.ledger.add(ENode("Sum", (constant, *parts))), self.node_of(term), FLATTEN)
+
     def run(self, terms: Sequence[Index], equal: tuple[int, int]) -> bool:
-        """Saturate these terms until two nodes of the ledger are equal; False if that never happens."""
+        """Saturate these terms until two nodes of the ledger are equal, or until the cheapest form of the first term is written like
+        the second node: members of a class may be alike without being one.  False if that never happens."""
         with self._engine.session():
-            for term in terms:
-                self._encoder.index(term)
+            roots = [self._encoder.index(term) for term in terms]
             self._collect()
             for _ in range(self.limits.iterations):
                 if self.ledger.equal(*equal):
                     return True
                 before = len(self.ledger.stated)
-                nodes, changed = self._step()
-                if nodes > self.limits.nodes or not (changed or len(self.ledger.stated) > before):
+                changed = self._step()
+                if len(self.ledger.nodes) > self.limits.nodes:
+                    return self.ledger.equal(*equal)
+                if not changed and len(self.ledger.stated) == before:
+                    self.saturated = True
                     break
+            best = self._cheapest(roots[0])
+            if not self.ledger.equal(*equal) and str(self.ledger.term(best)) == str(self.ledger.term(equal[1])):
+                self.ledger.state(best, equal[1], FLATTEN)
             return self.ledger.equal(*equal)
 
-    def _step(self) -> tuple[int, bool]:
-        """Bounds, sum rows, egglog rows: one round -> how many nodes there were, and whether sum rows found something."""
+    def _cheapest(self, root: int) -> int:
+        """The ledger's number of the cheapest form of a class."""
+        self._load()
+        snapshot = take_snapshot(self._engine, self._encoder, SORTS)
+        self._collect(snapshot)
+        forms = cheapest_forms(snapshot)
+
+        def number(name: int) -> int:
+            return self.ledger.add(over_classes(forms[name], number))
+
+        return number(snapshot.name(root))
+
+    def _step(self) -> bool:
+        """Bounds, sum rows, egglog rows: one round -> whether sum rows found something."""
         self._load()
         self._run(BOUNDS_TABLE)
         snapshot = take_snapshot(self._engine, self._encoder, SORTS)
@@ -252,7 +188,7 @@ class Replay:
         changed = bool(self._facts)
         self._load()
         self._match()
-        return snapshot.nodes, changed
+        return changed
 
     # handles -------------------------------------------------------------------------------------------------------
     def _collect(self, snapshot: Snapshot | None = None) -> None:
@@ -341,7 +277,9 @@ class Replay:
 
         if form.single is not None:
             return atom(form.single)
-        return self.ledger.add(ENode("Sum", (form.constant, *((atom(a), k) for a, k in form.terms))) if form.terms else ENode("Num", (form.constant,)))
+        return self.ledger.add(
+            ENode("Sum", (form.constant, *((atom(a), k) for a, k in form.terms))) if form.terms else ENode("Num", (form.constant,))
+        )
 
     # egglog rows ---------------------------------------------------------------------------------------------------
     def _match(self) -> None:
@@ -366,99 +304,23 @@ class Replay:
 
     def _enter_match(self, rule: Rule, bound: dict[str, int]) -> None:
         """Left side as matched = right side."""
-        match = _Match(self.ledger, rule, bound, self._stating)
+        match = Match(self.ledger, rule, bound, self._stating)
         left = match.term("root")
         self.ledger.state(left, bound["root"], Reason(rule.row))
         self.ledger.state(left, match.make(rule.built), Reason(rule.row))
 
 
-class _Match:
-    """A match of a rule as ground terms of the ledger."""
-
-    def __init__(self, ledger: Ledger, rule: Rule, bound: dict[str, int], stating: dict[str, Reason]) -> None:
-        self.ledger, self.bound, self.stating = ledger, bound, stating
-        self._defined: dict[str, Expression] = {}
-        for fact in rule.facts:
-            if fact[0] == "=" and isinstance(fact[2], list) and fact[2][0] in CONSTRUCTORS:
-                self._defined.setdefault(fact[1], fact[2])
-            elif fact[0] in VIEWS:
-                self._defined.setdefault(fact[1], fact)
-                if fact[0] == "as-common-of":
-                    self._defined.setdefault(fact[2], ["as-product", fact[2], fact[3], fact[5]])
-        self._terms: dict[str, int] = {}
-
-    def term(self, variable: str) -> int:
-        """The term that a variable of the rule matched, as far as the rule looked into it."""
-        if variable not in self._terms:
-            fact = self._defined.get(variable)
-            if fact is None:
-                return self.bound[variable]
-            self._terms[variable] = self.make(fact) if fact[0] in CONSTRUCTORS else self._viewed(fact)
-        return self._terms[variable]
-
-    def _viewed(self, fact: Expression) -> int:
-        relation, name, *operands = fact
-        here = self.bound[name]
-        sorts = VIEWS[relation][1:]
-        values = [self.term(v) if sort == "Ix" else self.number(v) for sort, v in zip(sorts, operands, strict=True)]
-        plain = [self.bound[v] if sort == "Ix" else self.number(v) for sort, v in zip(sorts, operands, strict=True)]
-        for _, seen in views_of(self.ledger, relation, here, plain)[:1]:
-            self.ledger.state(here, seen, self.stating.get(relation, FLATTEN))
-        found = views_of(self.ledger, relation, here, values)
-        return found[0][1] if found else here
-
-    def number(self, text: str) -> int:
-        return self.bound[text] if text in self.bound else int(text)
-
-    def make(self, expression: Expression) -> int:
-        if isinstance(expression, str):
-            return self.term(expression)
-        op, *args = expression
-        sorts = CONSTRUCTORS[op].operands
-        return self.ledger.add(ENode(op, tuple(self.make(a) if s == "Ix" else self.number(a) for s, a in zip(sorts, args, strict=True))))
-
-
-def views_of(ledger: Ledger, relation: str, viewed: int, values: Sequence[int]) -> list[tuple[int, int]]:
-    """What a view states (rules/compile.py): (first operand, its term as it is seen), and for `as-common-of` the divisor's too."""
-
-    def add(constant: int, *terms: tuple[int, int]) -> int:
-        numbers = [k * ledger.nodes[t].args[0] for t, k in terms if ledger.nodes[t].op == "Num"]
-        kept = [(t, k) for t, k in terms if ledger.nodes[t].op != "Num"]
-        total = constant + sum(numbers)
-        if not kept:
-            return ledger.add(ENode("Num", (total,)))
-        return kept[0][0] if kept == [(kept[0][0], 1)] and not total else ledger.add(ENode("Sum", (total, *kept)))
-
-    def node(op: str, *args: int) -> int:
-        return ledger.add(ENode(op, args))
-
-    match relation, values:
-        case "as-multiple", (d, q, r):
-            return [(viewed, add(0, (q, d), (r, 1)))]
-        case "as-common", (_, g, q, r):
-            return [(viewed, add(0, (q, g), (r, 1)))]
-        case "as-offset", (x, c):
-            return [(viewed, add(c, (x, 1)))]
-        case ("as-inner" | "as-quotient"), (k, x, m, r):
-            inner = node("Mod" if relation == "as-inner" else "Floordiv", x, node("Num", m))
-            return [(viewed, add(0, (inner, k), (r, 1)))]
-        case "as-scaled", (g, q, r):
-            return [(viewed, add(0, (q, g), (r, 1)))]
-        case "as-step", (k, x, c):
-            return [(viewed, add(c, (x, k)))]
-        case "as-pair", (a, x, b, y, r):
-            return [(viewed, add(0, (x, a), (y, b), (r, 1)))]
-        case "as-multiple-of", (z, q, r):
-            return [(viewed, add(0, (node("Mul", z, q), 1), (r, 1)))]
-        case "as-common-of", (d, z, q, w, r):
-            return [(viewed, add(0, (node("Mul", z, q), 1), (r, 1))), (d, node("Mul", z, w))]
-        case "as-product", (z, w):
-            return [(viewed, node("Mul", z, w))]
-        case ("quotient" | "remainder"), (x, n):
-            return [(viewed, node("Floordiv" if relation == "quotient" else "Mod", x, node("Num", n)))]
-        case ("quotient-of" | "remainder-of"), (x, z):
-            return [(viewed, node("Floordiv" if relation == "quotient-of" else "Mod", x, z))]
-    return []
+def _parts(term: Index, k: int) -> Iterator[tuple[Index, int]]:
+    """The parts of a sum as it is written, with their coefficients."""
+    if isinstance(term, Apply) and term.op in ("add", "sub"):
+        yield from _parts(term.args[0], k)
+        yield from _parts(term.args[1], k if term.op == "add" else -k)
+    elif isinstance(term, Apply) and term.op == "neg":
+        yield from _parts(term.args[0], -k)
+    elif isinstance(term, Apply) and term.op == "mul" and isinstance(term.args[1], Const):
+        yield term.args[0], k * int(term.args[1].value)
+    else:
+        yield term, k
 
 
 def over_classes(node: ENode, number: Callable[[int], int]) -> ENode:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from eqsat.certificate import Certificate
 from eqsat.costs import Cost
 from eqsat.dump import Dump
+from eqsat.explanation import ALWAYS, Step, explain_steps
 from eqsat.index_cost import index_cycles
 from eqsat.ir.index import Index
 from eqsat.ir.loops import Kernel
@@ -94,12 +95,16 @@ class IndexResult:
     """An optimized index expression: `expr`, its cost before and after, and the report.
 
     certificate  with Options(certify=True): the proof that `expr` equals `original` wherever that has a value
+    options      those it was made with; fact: the conditions on its variables that were declared
+    steps        the equalities that lead from `original` to `expr`, each by a named row; found when asked for
     """
 
     original: Index
     expr: Index
     report: Report
     certificate: Proof | None = None
+    options: Options = field(default_factory=Options)
+    fact: Index = ALWAYS
 
     @property
     def cost(self) -> Cost:
@@ -109,11 +114,21 @@ class IndexResult:
     def original_cost(self) -> Cost:
         return _index_cost(self.original)
 
-    def explain(self) -> str:
-        """Which rules matched how often, and what the expression cost before and after."""
-        return f"{self.original}  ->  {self.expr}\n{_explanation(self.original_cost, self.cost, self.report)}"
+    @functools.cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """Equalities from `original` to `expr`, in order; one that names all rows that matched where tracing takes too long."""
+        matched = tuple(sorted(name for name, count in self.report.matches.items() if count))
+        return explain_steps(self.original, self.expr, self.options, matched, self.fact)
 
-    __str__ = explain
+    def explain(self) -> str:
+        """The steps, each with its rows and their equations; then cost, and how often each rule matched."""
+        return "\n".join([f"{self.original}  ->  {self.expr}", *map(str, self.steps), self._numbers()])
+
+    def _numbers(self) -> str:
+        return _explanation(self.original_cost, self.cost, self.report)
+
+    def __str__(self) -> str:
+        return f"{self.original}  ->  {self.expr}\n{self._numbers()}"
 
 
 def _index_cost(term: Index) -> Cost:
