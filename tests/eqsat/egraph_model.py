@@ -8,6 +8,8 @@ class does not depend on it.  Classes that only hold pending substitutions have 
 
 A term has no value where it divides by zero; a term that equals it may have one.  So an index class has a value at a point where
 one of its nodes has one, all nodes that have one there agree, and the points at which no node has one are its hole.
+
+`Given x k` is some value within its bounds, and x where x is within them.
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ class Model:
         self.dimension = {loop: position for position, loop in enumerate(sorted(loops))}
         self.values: dict[Class, Any] = {}
         self.holes: dict[Class, Mask] = {}
+        self._given = {node: name for name, nodes in snapshot.classes["Ix"].items() for node in nodes if node.op == "Given"}
         self.checked = 0
         self.broken: list[str] = []
         self._solve()
@@ -166,7 +169,8 @@ class Model:
             below = self.values.get(("Ix", node.args[1]))
             return None if below is None else node.args[0] * below
         if node.op == "Given":
-            return self.values.get(("Ix", node.args[0]))
+            below = self.values.get(("Ix", node.args[0]))
+            return None if below is None else np.clip(below, *self.snapshot.bounds[self._given[node]])
         if node.op in INDEX_OPS:
             return self._operation(node)
         return None
@@ -202,7 +206,7 @@ class Model:
             args[1] = np.where(args[1] == 0, 1, args[1])
         elif op in ("shl", "shr"):
             args[1] = np.maximum(args[1], 0)
-        return OPS[op].evaluate(*args)  # type: ignore[no-any-return]
+        return OPS[op].evaluate(*args) + np.zeros((), np.int64)  # type: ignore[no-any-return]
 
     def _element(self, node: ENode) -> Array | None:
         below = [self.values.get(child) for child in _children(node)]

@@ -116,8 +116,8 @@ VIEW_MEANING: dict[str, Callable[..., Any]] = {
     "as-pair": lambda v, s, a, x, b, y, r: v(s) == a * v(x) + b * v(y) + v(r),
     "quotient": lambda v, s, x, n: v(s) == v(x) // n,
     "remainder": lambda v, s, x, n: v(s) == v(x) % n,
-    "quotient-of": lambda v, s, x, z: v(s) == v(x) // v(z),
-    "remainder-of": lambda v, s, x, z: v(s) == v(x) % v(z),
+    "quotient-of": lambda v, s, x, z: v(s) == v(x) // np.ma.masked_equal(v(z), 0),  # type: ignore[no-untyped-call]
+    "remainder-of": lambda v, s, x, z: v(s) == v(x) % np.ma.masked_equal(v(z), 0),  # type: ignore[no-untyped-call]
     "difference": lambda v, x, y, d: v(d) == v(x) - v(y),
     "total": lambda v, x, y, e: v(e) == v(x) + v(y),
     "residue": lambda v, x, d, top: v(x) % d <= top,
