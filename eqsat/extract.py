@@ -30,7 +30,7 @@ from eqsat.costs import (
     total_ns,
 )
 from eqsat.egraph.encode_tensor import literal_from
-from eqsat.egraph.forms import RAW, Forms, cheapest_forms, index_term
+from eqsat.egraph.forms import RAW, Forms, cheapest_forms
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.ir.index import Const, Index, substitute, variables
 from eqsat.ir.tensor import Build, Call, Read, Reduce, Scalar, Shape, Tensor, axes, level_of, reduction
@@ -51,7 +51,9 @@ class IndexReader:
 
     def term(self, name: int) -> Index:
         """The cheapest known term of a class."""
-        return index_term(self.forms, name, self._spelled)
+        if name not in self._spelled:
+            self._spelled[name] = index_term(self.forms, name)
+        return self._spelled[name]
 
     def is_stated(self, name: int) -> bool:
         """Whether the index algebra knows this class: it holds more than terms as they are written."""

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from eqsat.certificate import certify_terms
 from eqsat.egraph.encode import Encoder
-from eqsat.egraph.forms import Forms, cheapest_forms, index_term, negated
+from eqsat.egraph.forms import Forms, cheapest_forms
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import Snapshot
+from eqsat.egraph.spell import index_term, negated, shared_forms
 from eqsat.facts import facts_about
 from eqsat.index_cost import index_cycles
 from eqsat.ir.errors import UnsupportedError
@@ -18,7 +19,6 @@ from eqsat.ir.index import Const, Index, Var, apply, as_index, where
 from eqsat.options import Limits, Options
 from eqsat.report import Report
 from eqsat.saturate import PHASES, Session, session
-
 
 # terms of one e-graph: enough to share the cost of a step, few enough that those that are done do not wait long for the others
 TOGETHER = 16
@@ -84,25 +84,24 @@ def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report, f
     with session(options.tables, _limits(options.limits, len(pairs)), report, encoder=encoder, sorts=("Ix",)) as work:
         snapshot = work.run(PHASES["index"])
     chosen = cheapest_forms(snapshot)
-    memo: dict[int, Index] = {}
     results = []
     for k, (index, valid) in enumerate(pairs):
-        ways = _read_gated(snapshot, chosen, memo, snapshot.name(roots[k]), snapshot.name(nowhere)) if k in roots else []
+        ways = _read_gated(snapshot, chosen, snapshot.name(roots[k]), snapshot.name(nowhere)) if k in roots else []
         typed = [(index, valid), *((_as_kind(i, index), _as_kind(g, valid)) for i, g in ways)]
         results.append(min(reversed(typed), key=lambda way: (0.0 if free_gate else index_cycles(*way), index_cycles(way[0]))))
     return results
 
 
-def _read_gated(snapshot: Snapshot, forms: Forms, memo: dict[int, Index], root: int, nowhere: int) -> list[tuple[Index, Index]]:
+def _read_gated(snapshot: Snapshot, forms: Forms, root: int, nowhere: int) -> list[tuple[Index, Index]]:
     """(index, gate) of every `where(gate, index, INVALID)` in a class; the class itself if the gate always holds."""
     if root == nowhere:
         return [(Const(0), Const(False))]
     found: list[tuple[Index, Index]] = []
     for node in snapshot.classes["Ix"][root]:
         if node.op == "Where" and nowhere in node.args[1:] and all(arg in forms for arg in node.args):
-            gate, then, otherwise = (index_term(forms, arg, memo) for arg in node.args)
+            gate, then, otherwise = (_cheapest_term(snapshot, forms, arg) for arg in node.args)
             found.append((then, gate) if node.args[2] == nowhere else (otherwise, negated(gate)))
-    return found or [(index_term(forms, root, memo), Const(True))]
+    return found or [(_cheapest_term(snapshot, forms, root), Const(True))]
 
 
 def _limits(limits: Limits, terms: int) -> Limits:
@@ -144,8 +143,7 @@ class Simplifier:
             work.limits = _limits(self.options.limits, self._terms)
             snapshot = work.run(PHASES["index"], lambda found, forms: all(_is_plain(forms, found.name(root)) for root in roots.values()))
             chosen = cheapest_forms(snapshot)
-            memo: dict[int, Index] = {}
-            spelled.update((term, index_term(chosen, snapshot.name(root), memo)) for term, root in roots.items())
+            spelled.update((term, _cheapest_term(snapshot, chosen, snapshot.name(root))) for term, root in roots.items())
         results = [_cheaper(_as_kind(spelled[term], term), term) if term in spelled else term for term in terms]
         if self.options.certify:
             certify_terms(terms, results, self.report)
@@ -156,6 +154,11 @@ class Simplifier:
             opened = session(self.options.tables, self.options.limits, self.report, encoder=self._encoder, sorts=("Ix",))
             self._session = self._open.enter_context(opened)
         return self._session
+
+
+def _cheapest_term(snapshot: Snapshot, forms: Forms, name: int) -> Index:
+    """The term of a class: from the cheapest nodes, or from others that share more."""
+    return index_term(forms if _is_plain(forms, name) else shared_forms(snapshot, forms, name), name)
 
 
 def _is_plain(forms: Forms, name: int) -> bool:

@@ -1,14 +1,12 @@
-"""Reading terms out of classes: the cheapest well-founded node of every index class, and index terms from chosen nodes."""
+"""Reading classes: the cheapest well-founded node of every index class, and linear forms through them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from eqsat.egraph.linear import Linear, sign_term, sum_term, zero_term
-from eqsat.egraph.schema import OP_OF_NODE
+from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.index_cost import node_cycles, sign_saving
-from eqsat.ir.index import Apply, Const, Index, Var, apply
 
 Forms = Mapping[int, ENode]
 SIGNS = ("Nonneg", "Zero")
@@ -110,81 +108,3 @@ class Opener:
             return Linear(factor)
         atom = atoms[0] if len(atoms) == 1 else self._product(tuple(atoms))
         return Linear.of(0, ((atom, factor),))
-
-
-def index_term(forms: Forms, name: int, memo: dict[int, Index] | None = None) -> Index:
-    """The term that the chosen nodes spell for a class."""
-    done: dict[int, Index] = {} if memo is None else memo
-    stack = [name]
-    while stack:
-        here = stack[-1]
-        missing = [child for child in index_children(forms[here]) if child not in done]
-        if here in done or not missing:
-            stack.pop()
-            if here not in done:
-                done[here] = _spell(forms[here], done, forms)
-        else:
-            stack.extend(missing)
-    return done[name]
-
-
-def _spell(node: ENode, done: dict[int, Index], forms: Forms) -> Index:
-    if node.op == "Num":
-        return Const(node.args[0])
-    if node.op == "Var":
-        return Var(*node.args)
-    if node.op in ("Axis", "RAxis"):
-        return Var(f"{'i' if node.op == 'Axis' else 'r'}{node.args[0]}", 0, node.args[1] - 1)
-    if node.op == "Sum":
-        return sum_term(node.args[0], [(done[atom], k) for atom, k in node.args[1:]])
-    if node.op == "Scale":
-        return sum_term(0, [(done[node.args[1]], node.args[0])])
-    if node.op in SIGNS:
-        return _sign(node, done, forms)
-    if node.op == "Given":
-        return done[node.args[0]]
-    if node.op in ("Add", "Prod", "Mul"):
-        result = done[node.args[0]]
-        for arg in node.args[1:]:
-            result = apply("add" if node.op == "Add" else "mul", result, done[arg])
-        return result
-    if node.op in RAW:
-        return Apply(node.args[0], tuple(done[arg] for arg in node.args[1:]))
-    args = tuple(done[arg] for arg in node.args)
-    if node.op == "Not":
-        return negated(args[0])
-    if node.op in ("Min", "Max") and any(arg.kind == "bool" for arg in args) and all(map(_is_truth, args)):
-        return apply("and" if node.op == "Min" else "or", *map(_truth, args))
-    if node.op == "Where":
-        return Apply("where", (_truth(args[0]), *args[1:]))
-    return Apply(OP_OF_NODE[node.op], args)
-
-
-def _sign(node: ENode, done: dict[int, Index], forms: Forms) -> Index:
-    """A comparison, what is subtracted on the other side."""
-    below = forms[node.args[0]]
-    constant, parts = (below.args[0], [(done[atom], k) for atom, k in below.args[1:]]) if below.op == "Sum" else (0, [(done[node.args[0]], 1)])
-    if below.op == "Scale":
-        parts = [(done[below.args[1]], below.args[0])]
-    return (sign_term if node.op == "Nonneg" else zero_term)(constant, parts)
-
-
-def _is_truth(term: Index) -> bool:
-    return term.kind == "bool" or (isinstance(term, Const) and term.value in (0, 1))
-
-
-def _truth(term: Index) -> Index:
-    """A term whose value is 0 or 1 as a truth value."""
-    if isinstance(term, Const):
-        return Const(bool(term.value))
-    return term
-
-
-_INVERSE = {"lt": "ge", "eq": "ne", "le": "gt", "gt": "le", "ge": "lt", "ne": "eq"}
-
-
-def negated(term: Index) -> Index:
-    """not term, as the opposite comparison where there is one."""
-    if isinstance(term, Apply) and term.op in _INVERSE:
-        return Apply(_INVERSE[term.op], term.args)
-    return term.args[0] if isinstance(term, Apply) and term.op == "not" else apply("not", term)

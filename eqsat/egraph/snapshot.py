@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.engine import Engine
+from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import CLASS_SORTS, nodes_of
 from eqsat.ir.interval import Interval
 
@@ -107,8 +108,9 @@ class _Reader:
         known, classes, engine = self.classes["Ix"], snapshot.classes["Ix"], self.engine
         terms = {row.output: (known[row.inputs[1]], engine.integer(row.inputs[0])) for row in self.tables["T"].rows}
         for row in self.tables["Sum"].rows:
-            members = sorted(terms[member] for member in engine.members(row.inputs[1]))
-            node = ENode("Sum", (engine.integer(row.inputs[0]), *members))
+            # members whose classes have become one are like terms
+            form = Linear.of(engine.integer(row.inputs[0]), [terms[member] for member in engine.members(row.inputs[1])])
+            node = ENode("Sum", (form.constant, *form.terms))
             classes.setdefault(known[row.output], []).append(node)
         for row in self.tables["Prod"].rows:
             node = ENode("Prod", tuple(sorted(known[member] for member in engine.members(row.inputs[0]))))

@@ -1,0 +1,207 @@
+"""Terms from chosen nodes: what is computed once and read twice is chosen and written so that both read the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import gcd
+
+from eqsat.egraph.forms import RAW, SIGNS, Forms, index_children
+from eqsat.egraph.linear import Linear, sign_term, sum_term, zero_term
+from eqsat.egraph.schema import OP_OF_NODE
+from eqsat.egraph.snapshot import ENode, Snapshot
+from eqsat.index_cost import node_cycles, sign_saving
+from eqsat.ir.index import Apply, Const, Index, Var, apply
+
+# how many other choices are tried, and among how many classes
+MAX_TRIALS = 80
+MAX_CLASSES = 60
+Group = tuple[tuple[int, int], ...]
+
+
+def reachable(forms: Forms, root: int) -> list[int]:
+    """The classes that a term is made of, the root first."""
+    found: dict[int, None] = {root: None}
+    stack = [root]
+    while stack:
+        for child in index_children(forms[stack.pop()]):
+            if child not in found:
+                found[child] = None
+                stack.append(child)
+    return list(found)
+
+
+def shared_forms(snapshot: Snapshot, forms: Forms, root: int) -> Forms:
+    """The chosen nodes, changed where another node makes the whole term cheaper because it shares what is computed anyway."""
+    classes = reachable(forms, root)
+    if len(classes) > MAX_CLASSES:
+        return forms
+    known = {name: node.args[0] for name, node in forms.items() if node.op == "Num"}
+    best, trials = dict(forms), 0
+    least = _total(best, root, known)
+    for name in classes:
+        for node in snapshot.classes["Ix"].get(name, ()):
+            usable = node != best[name] and node.op not in RAW and all(child in best for child in index_children(node))
+            if not usable or node_cycles(node, known.get) is None or trials >= MAX_TRIALS:
+                continue
+            trials += 1
+            trial = {**best, name: node}
+            if not _is_below(trial, name):
+                total = _total(trial, root, known)
+                if total < least:
+                    best, least = trial, total
+    return best
+
+
+def _total(forms: Forms, root: int, known: dict[int, int]) -> float:
+    """Cycles of a term, every class paid once."""
+    total = 0.0
+    for name in reachable(forms, root):
+        node = forms[name]
+        total += node_cycles(node, known.get) or 0.0
+        if node.op in SIGNS:
+            total -= sign_saving(node.op, forms[node.args[0]])
+    return total
+
+
+def _is_below(forms: Forms, name: int) -> bool:
+    """Whether a class is made of itself."""
+    seen: set[int] = set()
+    stack = list(index_children(forms[name]))
+    while stack:
+        here = stack.pop()
+        if here == name:
+            return True
+        if here not in seen:
+            seen.add(here)
+            stack.extend(index_children(forms[here]))
+    return False
+
+
+def index_term(forms: Forms, root: int) -> Index:
+    """The term that the chosen nodes spell for a class."""
+    return _Speller(forms, root).term(root)
+
+
+class _Speller:
+    """Writes one term; sums that are part of others are written so that they are one subterm."""
+
+    def __init__(self, forms: Forms, root: int) -> None:
+        self.forms = forms
+        self.done: dict[int, Index] = {}
+        self.parts: dict[Group, Index] = {}
+        classes = reachable(forms, root)
+        sums = [forms[name] for name in classes if forms[name].op == "Sum"]
+        self.groups = sorted({group for node in sums for group in _sides(node)}, key=lambda group: (-len(group), group)) if len(sums) > 1 else []
+        self.readers = Counter(child for name in classes if forms[name].op not in SIGNS for child in index_children(forms[name]))
+
+    def term(self, root: int) -> Index:
+        stack = [root]
+        while stack:
+            here = stack[-1]
+            missing = [child for child in index_children(self.forms[here]) if child not in self.done]
+            if here in self.done or not missing:
+                stack.pop()
+                if here not in self.done:
+                    self.done[here] = self.spell(self.forms[here])
+            else:
+                stack.extend(missing)
+        return self.done[root]
+
+    def spell(self, node: ENode) -> Index:
+        """The term of a node whose operands are spelled."""
+        done = self.done
+        if node.op == "Num":
+            return Const(node.args[0])
+        if node.op == "Var":
+            return Var(*node.args)
+        if node.op in ("Axis", "RAxis"):
+            return Var(f"{'i' if node.op == 'Axis' else 'r'}{node.args[0]}", 0, node.args[1] - 1)
+        if node.op == "Sum":
+            return sum_term(node.args[0], self.in_groups(node.args[1:]))
+        if node.op == "Scale":
+            return sum_term(0, [(done[node.args[1]], node.args[0])])
+        if node.op in SIGNS:
+            return self.sign(node)
+        if node.op == "Given":
+            return done[node.args[0]]
+        if node.op in ("Add", "Prod", "Mul"):
+            result = done[node.args[0]]
+            for arg in node.args[1:]:
+                result = apply("add" if node.op == "Add" else "mul", result, done[arg])
+            return result
+        if node.op in RAW:
+            return Apply(node.args[0], tuple(done[arg] for arg in node.args[1:]))
+        args = tuple(done[arg] for arg in node.args)
+        if node.op == "Not":
+            return negated(args[0])
+        if node.op in ("Min", "Max") and any(arg.kind == "bool" for arg in args) and all(map(_is_truth, args)):
+            return apply("and" if node.op == "Min" else "or", *map(_truth, args))
+        if node.op == "Where":
+            return Apply("where", (_truth(args[0]), *args[1:]))
+        return Apply(OP_OF_NODE[node.op], args)
+
+    def in_groups(self, terms: Group) -> list[tuple[Index, int]]:
+        """Terms of a sum as parts: groups that other sums are made of are one part each."""
+        left = dict(terms)
+        parts: list[tuple[Index, int]] = []
+        for group in self.groups:
+            factor = left.get(group[0][0], 0) // group[0][1]
+            if factor and len(group) < len(terms) and all(left.get(atom) == factor * k for atom, k in group):
+                for atom, _ in group:
+                    del left[atom]
+                parts.append((self.group(group), factor))
+        return [*parts, *((self.done[atom], k) for atom, k in left.items())]
+
+    def group(self, group: Group) -> Index:
+        if group not in self.parts:
+            self.parts[group] = sum_term(0, [(self.done[atom], k) for atom, k in group])
+        return self.parts[group]
+
+    def sign(self, node: ENode) -> Index:
+        """A comparison, what is subtracted on the other side; as it stands if the sum is computed anyway."""
+        below = self.forms[node.args[0]]
+        if self.readers[node.args[0]]:
+            return apply("ge" if node.op == "Nonneg" else "eq", self.done[node.args[0]], 0)
+        if below.op == "Sum":
+            form = Linear(below.args[0], below.args[1:])
+        elif below.op == "Scale":
+            form = Linear(0, ((below.args[1], below.args[0]),))
+        else:
+            form = Linear(0, ((node.args[0], 1),))
+        left = self.in_sides(tuple(t for t in form.terms if t[1] > 0))
+        right = self.in_sides(tuple((atom, -k) for atom, k in form.terms if k < 0))
+        parts = [*left, *((part, -k) for part, k in right)]
+        return (sign_term if node.op == "Nonneg" else zero_term)(form.constant, parts)
+
+    def in_sides(self, terms: Group) -> list[tuple[Index, int]]:
+        return self.in_groups(terms) if terms else []
+
+
+def _sides(node: ENode) -> list[Group]:
+    """The terms of a sum with positive and those with negative coefficients, where there are several, without common factor."""
+    sides = []
+    for sign in (1, -1):
+        terms = [(atom, sign * k) for atom, k in node.args[1:] if sign * k > 0]
+        if len(terms) > 1:
+            common = gcd(*(k for _, k in terms))
+            sides.append(tuple((atom, k // common) for atom, k in terms))
+    return sides
+
+
+def _is_truth(term: Index) -> bool:
+    return term.kind == "bool" or (isinstance(term, Const) and term.value in (0, 1))
+
+
+def _truth(term: Index) -> Index:
+    """A term whose value is 0 or 1 as a truth value."""
+    return Const(bool(term.value)) if isinstance(term, Const) else term
+
+
+_INVERSE = {"lt": "ge", "eq": "ne", "le": "gt", "gt": "le", "ge": "lt", "ne": "eq"}
+
+
+def negated(term: Index) -> Index:
+    """not term, as the opposite comparison where there is one."""
+    if isinstance(term, Apply) and term.op in _INVERSE:
+        return Apply(_INVERSE[term.op], term.args)
+    return term.args[0] if isinstance(term, Apply) and term.op == "not" else apply("not", term)
