@@ -175,7 +175,7 @@ class Apply(Index):
 
     def __post_init__(self) -> None:
         row = OPS[self.op]
-        kind = row.kind if row.kind != "same" else self.args[-1].kind
+        kind = row.kind if row.kind != "same" else "bool" if all(arg.kind == "bool" for arg in self.args[1:]) else "int"
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "bounds", row.bounds(*(arg.bounds for arg in self.args)))
         object.__setattr__(self, "free", variables(*self.args))

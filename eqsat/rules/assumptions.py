@@ -149,8 +149,9 @@ class Rewriter:
             if decided is not None:
                 return self.v.encoder.number(decided)
         args = tuple(self.rewrite(arg, True) for arg in node.args)
-        if args == tuple(node.args):
-            return name
+        nothing = node.op in ("Floordiv", "Mod") and args[1] == self.v.encoder.number(0)
+        if args == tuple(node.args) or nothing:
+            return name  # a division by zero has no value, not even where nobody asks for it
         if node.op in ("Min", "Max"):
             args = tuple(sorted(args))
         if node.op == "Prod":

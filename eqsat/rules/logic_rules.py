@@ -60,6 +60,7 @@ COMPARISONS = Table(
             ((m, r // g),),
         ),
         Pattern("sign-of-quotient", ((x // d) + r) >= 0, (x + r * d) >= 0, (d > 0,), "x // d >= -r when x >= -r*d"),
+        Pattern("sign-of-plain-quotient", (x // d) >= 0, x >= 0, (d > 0,), "a quotient is negative where its dividend is"),
         Pattern("sign-of-negative-quotient", ((x // d) * -1 + r) >= 0, (r * d - x + (d - 1)) >= 0, (d > 0,), "x // d <= r when x < r*d + d"),
         Pattern("zero-of-multiple", (g * q + r) == 0, q == 0, (g > 1, r >= 0, r <= 0), "divide by g"),
         Pattern("never-a-multiple", (g * q + r) == 0, FALSE, (g > 1, r > 0, r < g), "r is no multiple of g"),
