@@ -6,7 +6,7 @@ Write with NumPy's names, call `optimize()` or decorate with `@eqsat.jit`; explo
 from eqsat import testing
 from eqsat.certificate import Certificate
 from eqsat.costs import Cost, cost
-from eqsat.driver import optimize
+from eqsat.driver import missing, optimize
 from eqsat.equality import prove_equal
 from eqsat.facts import Fact, assume, dim
 from eqsat.ir.errors import EqsatError
@@ -50,6 +50,7 @@ __all__ = [
     "jit",
     "maximum",
     "minimum",
+    "missing",
     "num_threads",
     "optimize",
     "parse_index",

@@ -15,6 +15,7 @@ from eqsat.egraph.encode_tensor import TensorEncoder
 from eqsat.egraph.snapshot import Snapshot
 from eqsat.extract import Extractor, IndexReader, Selection, children_of
 from eqsat.facts import facts_about
+from eqsat.guards import Missing
 from eqsat.ir.affine import is_affine
 from eqsat.ir.check import check_program
 from eqsat.ir.errors import UsageError
@@ -157,3 +158,9 @@ def optimize_index(term: Index, options: Options) -> IndexResult:
     report = Report()
     found = simplify_all([term], options, report)[0]
     return IndexResult(term, found, report, report.proofs[-1] if options.certify else None, options, facts_about([term]))
+
+
+def missing(expression: Index, options: Options | None = None) -> tuple[Missing, ...]:
+    """For every // and % that the simplified expression keeps, which guard of which rule fails and by how much, the nearest miss
+    of each division first; `needed` is the condition that would do (`eqsat.assume`)."""
+    return optimize_index(expression, options or Options()).missing

@@ -10,6 +10,7 @@ from eqsat.certificate import Certificate
 from eqsat.costs import Cost
 from eqsat.dump import Dump
 from eqsat.explanation import ALWAYS, Step, explain_steps
+from eqsat.guards import Missing, missing_guards
 from eqsat.index_cost import index_cycles
 from eqsat.ir.index import Index
 from eqsat.ir.loops import Kernel
@@ -97,6 +98,7 @@ class IndexResult:
     certificate  with Options(certify=True): the proof that `expr` equals `original` wherever that has a value
     options      those it was made with; fact: the conditions on its variables that were declared
     steps        the equalities that lead from `original` to `expr`, each by a named row; found when asked for
+    missing      which guards keep rules from firing on the divisions that are left
     """
 
     original: Index
@@ -120,9 +122,17 @@ class IndexResult:
         matched = tuple(sorted(name for name, count in self.report.matches.items() if count))
         return explain_steps(self.original, self.expr, self.options, matched, self.fact)
 
+    @functools.cached_property
+    def missing(self) -> tuple[Missing, ...]:
+        """For each division that `expr` keeps the guards that keep a rule from firing on it, the nearest miss first."""
+        return missing_guards(self.expr)
+
     def explain(self) -> str:
-        """The steps, each with its rows and their equations; then cost, and how often each rule matched."""
-        return "\n".join([f"{self.original}  ->  {self.expr}", *map(str, self.steps), self._numbers()])
+        """The steps, each with its rows and their equations; cost, and how often each rule matched; for each division that is kept
+        the guard that it misses by least."""
+        nearest = {miss.term: miss for miss in reversed(self.missing)}
+        missing = ["missing:", *map(str, reversed(nearest.values()))] if nearest else []
+        return "\n".join([f"{self.original}  ->  {self.expr}", *map(str, self.steps), self._numbers(), *missing])
 
     def _numbers(self) -> str:
         return _explanation(self.original_cost, self.cost, self.report)
