@@ -88,7 +88,7 @@ class Model:
         for name, (lo, hi) in self.snapshot.bounds.items():
             if ("Ix", name) in self.values:
                 value = self._masked(name)
-                if not np.ma.all((lo <= value) & (value <= hi)):  # type: ignore[no-untyped-call]
+                if not np.ma.filled((lo <= value) & (value <= hi), True).all():  # type: ignore[no-untyped-call]
                     wrong.append(f"class {name} has bounds {lo}..{hi}, values {value.min()}..{value.max()}")
         return wrong
 

@@ -62,6 +62,11 @@ def unequal(facts: Any) -> bool:
     return not np.ma.filled(facts, True).all()  # type: ignore[no-untyped-call]
 
 
+def nonzero(values: Any) -> Any:
+    """A divisor, masked where it is zero."""
+    return np.ma.masked_array(np.where(values == 0, 1, values), mask=np.ma.getmaskarray(values) | (values == 0))  # type: ignore[no-untyped-call]
+
+
 class _Checker:
     """Reads rows as statements; members of long sums and products are gathered first."""
 
@@ -116,8 +121,8 @@ VIEW_MEANING: dict[str, Callable[..., Any]] = {
     "as-pair": lambda v, s, a, x, b, y, r: v(s) == a * v(x) + b * v(y) + v(r),
     "quotient": lambda v, s, x, n: v(s) == v(x) // n,
     "remainder": lambda v, s, x, n: v(s) == v(x) % n,
-    "quotient-of": lambda v, s, x, z: v(s) == v(x) // np.ma.masked_equal(v(z), 0),  # type: ignore[no-untyped-call]
-    "remainder-of": lambda v, s, x, z: v(s) == v(x) % np.ma.masked_equal(v(z), 0),  # type: ignore[no-untyped-call]
+    "quotient-of": lambda v, s, x, z: v(s) == v(x) // nonzero(v(z)),
+    "remainder-of": lambda v, s, x, z: v(s) == v(x) % nonzero(v(z)),
     "difference": lambda v, x, y, d: v(d) == v(x) - v(y),
     "total": lambda v, x, y, e: v(e) == v(x) + v(y),
     "residue": lambda v, x, d, top: v(x) % d <= top,

@@ -24,9 +24,9 @@ from tests.eqsat.stated_facts import STATED, Watched, false_facts, saturated
 
 ROWS = {row.name: row for table in TABLES if table.phase == "index" for row in table.rows if isinstance(row, SumRow)}
 DRAWS = 6
-X, Y, Z = var("x", -7, 12), var("y", 0, 8), var("z", 3, 6)
-B, P, Q = var("b", -2, 5), var("p", 0, 1), var("q", 0, 1)
-ATOMS = (X, Y, Z, X % 4, X // 4, X % 6, Y % 3, Y // 3, (X + Y) // 5, (2 * X + Z) % 8, minimum(X, Z), X * Y)
+x, y, z = var("x", -7, 12), var("y", 0, 8), var("z", 3, 6)
+b, p, q = var("b", -2, 5), var("p", 0, 1), var("q", 0, 1)
+ATOMS = (x, y, z, x % 4, x // 4, x % 6, y % 3, y // 3, (x + y) // 5, (2 * x + z) % 8, minimum(x, z), x * y)
 SOME = settings(max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 
 
@@ -62,8 +62,8 @@ def divisions() -> st.SearchStrategy[Index]:
 
 def symbolic_divisions() -> st.SearchStrategy[Index]:
     """Divisions by terms, which can be zero at some points."""
-    divisor = st.sampled_from((Y, Z, B, 2 * Y, Y * Z, B * Z, 3 * B, P, Y + 1))
-    above = st.tuples(sums(), divisor, st.sampled_from((X, Y, P * Q, 1))).map(lambda value: value[0] + value[1] * value[2])
+    divisor = st.sampled_from((y, z, b, 2 * y, y * z, b * z, 3 * b, p, y + 1))
+    above = st.tuples(sums(), divisor, st.sampled_from((x, y, p * q, 1))).map(lambda value: value[0] + value[1] * value[2])
     return st.tuples(st.sampled_from(("floordiv", "mod")), above, divisor).map(lambda value: apply(*value))
 
 
@@ -86,7 +86,7 @@ def test_where_a_divisor_is_zero_a_term_has_no_value_and_all_forms_that_have_one
 
 
 def test_a_remainder_that_equals_remainders_of_its_own_sums_saturates() -> None:
-    work = assert_sound([(12 * X + 2 * (Y % 3)) % 12])
+    work = assert_sound([(12 * x + 2 * (y % 3)) % 12])
     assert work.report.stop_reason is StopReason.SATURATED
 
 
@@ -98,40 +98,40 @@ def small(rng: random.Random) -> int:
 
 
 INSTANCES: dict[str, Callable[[random.Random], Index]] = {
-    "flatten-sum": lambda r: (small(r) * X + Y + 3) // small(r) + 1,
-    "bounds-of-sum": lambda r: (X % (n := small(r)) + n * (X // n) + Y) // small(r),
-    "distribute": lambda r: ((X + small(r)) * Y + Z) // small(r),
-    "factor-common": lambda r: X * Y * small(r) + X * Z * small(r),
-    "flatten-product": lambda r: (X * Y * small(r) + X * Z) * B,
-    "floor-difference": lambda r: (X + r.randint(1, 9)) // (n := small(r)) - X // n + Y,
-    "symbolic-identity": lambda r: (X % (d := r.choice((Z, Y, B, Y * Z))) + d * (X // d)) * small(r) + Y,
-    "read-forms": lambda r: (X // small(r) + Y) // small(r),
-    "split-multiple": lambda r: ((n := small(r)) * small(r) * X + Y) // n,
-    "split-common": lambda r: ((g := small(r)) * X + Z % g) // (g * small(r)),
-    "split-offset": lambda r: (2 * X + r.randint(1, 9)) // small(r),
-    "split-step": lambda r: (r.randint(-9, 9) * (X % 2) + r.randint(1, 20)) % small(r),
-    "split-inner": lambda r: (small(r) * (X % ((n := small(r)) * small(r))) + Y) % n,
-    "split-pair": lambda r: X % (n := small(r)) + n * (X // n) + Y,
-    "zero-divided": lambda r: ((d := r.choice((Y, B, Y * Z))) * X) // d,
-    "split-symbolic": lambda r: ((d := r.choice((Y, Z, B))) * X + r.choice((d, 0, Q))) // (d * small(r)),
-    "flatten-order": lambda r: minimum(minimum(X, Y + small(r)), minimum(Z, X % small(r))),
-    "absorb": lambda r: minimum(maximum(X, Y), r.choice((X, maximum(X, Z)))) + X % small(r),
-    "compare-members": lambda r: maximum(X, Y - small(r)),
-    "shift-order": lambda r: minimum((k := r.choice((-3, -1, 2, 4))) * X + small(r), k * Y + Z),
-    "sum-into-order": lambda r: minimum(X, Y) * (k := r.choice((-2, -1, 1, 3))) - X * k + small(r),
-    "min-plus-max": lambda r: (minimum(X, Y) + maximum(X, Y)) * small(r) + Z,
-    "merge-wheres": lambda r: where(X < (n := small(r)), X, Y) * small(r) - where(X < n, Y, Z),
-    "shift-where": lambda r: where(X < small(r), (k := small(r)) * Y + X, k * Z + X),
-    "where-is-order": lambda r: where(*r.choice(((X >= Y, X, Y), (X > Y, X, Y), (X < Y, X, Y), (X <= Y, Y, X)))) + small(r),
-    "split-scaled": lambda r: 4 * X + 6 * Y >= small(r),
-    "split-quotient": lambda r: r.choice((-1, 1)) * (X // small(r)) + Y >= small(r),
-    "simplex": lambda r: small(r) * Y + 3 * Q <= r.choice((0, 1)),
-    "compare-choice": lambda r: r.choice((minimum, maximum))(X, Y) * r.choice((-1, 2)) + Z >= small(r),
-    "unsigned-zero": lambda r: minimum(-X, -Y) == small(r) - 3,
-    "product-of-truths": lambda r: P * Q + X % small(r),
-    "negation-of-truth": lambda r: 1 - apply("int", X >= small(r)),
-    "under-condition": lambda r: where(X < (n := small(r)), minimum(X, n) + Y % 3, X % (n + 8)),
-    "under-conjuncts": lambda r: apply("and", X < (n := small(r)), maximum(X, n) + Y % 3 < n + 2),
+    "flatten-sum": lambda r: (small(r) * x + y + 3) // small(r) + 1,
+    "bounds-of-sum": lambda r: (x % (n := small(r)) + n * (x // n) + y) // small(r),
+    "distribute": lambda r: ((x + small(r)) * y + z) // small(r),
+    "factor-common": lambda r: x * y * small(r) + x * z * small(r),
+    "flatten-product": lambda r: (x * y * small(r) + x * z) * b,
+    "floor-difference": lambda r: (x + r.randint(1, 9)) // (n := small(r)) - x // n + y,
+    "symbolic-identity": lambda r: (x % (d := r.choice((z, y, b, y * z))) + d * (x // d)) * small(r) + y,
+    "read-forms": lambda r: (x // small(r) + y) // small(r),
+    "split-multiple": lambda r: ((n := small(r)) * small(r) * x + y) // n,
+    "split-common": lambda r: ((g := small(r)) * x + z % g) // (g * small(r)),
+    "split-offset": lambda r: (2 * x + r.randint(1, 9)) // small(r),
+    "split-step": lambda r: (r.randint(-9, 9) * (x % 2) + r.randint(1, 20)) % small(r),
+    "split-inner": lambda r: (small(r) * (x % ((n := small(r)) * small(r))) + y) % n,
+    "split-pair": lambda r: x % (n := small(r)) + n * (x // n) + y,
+    "zero-divided": lambda r: ((d := r.choice((y, b, y * z))) * x) // d,
+    "split-symbolic": lambda r: ((d := r.choice((y, z, b))) * x + r.choice((d, 0, q))) // (d * small(r)),
+    "flatten-order": lambda r: minimum(minimum(x, y + small(r)), minimum(z, x % small(r))),
+    "absorb": lambda r: minimum(maximum(x, y), r.choice((x, maximum(x, z)))) + x % small(r),
+    "compare-members": lambda r: maximum(x, y - small(r)),
+    "shift-order": lambda r: minimum((k := r.choice((-3, -1, 2, 4))) * x + small(r), k * y + z),
+    "sum-into-order": lambda r: minimum(x, y) * (k := r.choice((-2, -1, 1, 3))) - x * k + small(r),
+    "min-plus-max": lambda r: (minimum(x, y) + maximum(x, y)) * small(r) + z,
+    "merge-wheres": lambda r: where(x < (n := small(r)), x, y) * small(r) - where(x < n, y, z),
+    "shift-where": lambda r: where(x < small(r), (k := small(r)) * y + x, k * z + x),
+    "where-is-order": lambda r: where(*r.choice(((x >= y, x, y), (x > y, x, y), (x < y, x, y), (x <= y, y, x)))) + small(r),
+    "split-scaled": lambda r: 4 * x + 6 * y >= small(r),
+    "split-quotient": lambda r: r.choice((-1, 1)) * (x // small(r)) + y >= small(r),
+    "simplex": lambda r: small(r) * y + 3 * q <= r.choice((0, 1)),
+    "compare-choice": lambda r: r.choice((minimum, maximum))(x, y) * r.choice((-1, 2)) + z >= small(r),
+    "unsigned-zero": lambda r: minimum(-x, -y) == small(r) - 3,
+    "product-of-truths": lambda r: p * q + x % small(r),
+    "negation-of-truth": lambda r: 1 - apply("int", x >= small(r)),
+    "under-condition": lambda r: where(x < (n := small(r)), minimum(x, n) + y % 3, x % (n + 8)),
+    "under-conjuncts": lambda r: apply("and", x < (n := small(r)), maximum(x, n) + y % 3 < n + 2),
 }
 
 
@@ -220,14 +220,14 @@ def also(work: Session) -> None:
     """Loops that the false facts name, and a term under an assumption."""
     encoder = work.encoder
     encoder.node("Axis", 0, 5), encoder.node("RAxis", 0, 5)
-    encoder.bounded(encoder.node("Given", encoder.index(Y), 0), (1, 3))
+    encoder.bounded(encoder.node("Given", encoder.index(y), 0), (1, 3))
 
 
 @pytest.mark.parametrize("relation", FALSE)
 def test_a_false_fact_of_every_kind_is_found(relation: str) -> None:
-    work, model, _ = saturated([X, Y, Z, X - X, X - X + 1], prepare=also)
+    work, model, _ = saturated([x, y, z, x - x, x - x + 1], prepare=also)
     assert not false_facts(work, model)
-    numbers = {name: work.encoder.index(term) for name, term in (("x", X), ("y", Y), ("z", Z), ("zero", X - X), ("one", X - X + 1))}
+    numbers = {name: work.encoder.index(term) for name, term in (("x", x), ("y", y), ("z", z), ("zero", x - x), ("one", x - x + 1))}
 
     def row(values: tuple[Any, ...]) -> tuple[int, ...]:
         return tuple(work.encoder.name(v[5:]) if str(v).startswith("name ") else numbers.get(v, v) for v in values)
@@ -238,7 +238,7 @@ def test_a_false_fact_of_every_kind_is_found(relation: str) -> None:
 
 def test_every_relation_that_index_terms_can_state_has_a_false_fact_and_no_other_is_passed_over() -> None:
     assert FALSE.keys() == STATED
-    work, model, _ = saturated([X])
+    work, model, _ = saturated([x])
     work.loaded.append(("as-nothing", (1, 2)))
     with pytest.raises(KeyError, match="as-nothing"):
         false_facts(work, model)
@@ -298,13 +298,13 @@ def order_of_any_condition(v: Visit) -> None:
 
 
 WRONG: dict[Callable[[Visit], None], Index] = {
-    scaled_by_any_sign: minimum(-X, -Y),
-    wheres_of_other_conditions: where(X < 3, X, Y) + where(Y < 3, Y, Z),
-    a_remainder_left_out: (4 * X + Y + 3) // 4,
-    any_common_factor: (3 * X + Y) // 4,
-    simplex_of_any_constant: 5 * Y + 3 * Z <= 30,
-    bounds_of_neither_operand: minimum(X, Y),
-    order_of_any_condition: where(Z >= 4, X, Y),
+    scaled_by_any_sign: minimum(-x, -y),
+    wheres_of_other_conditions: where(x < 3, x, y) + where(y < 3, y, z),
+    a_remainder_left_out: (4 * x + y + 3) // 4,
+    any_common_factor: (3 * x + y) // 4,
+    simplex_of_any_constant: 5 * y + 3 * z <= 30,
+    bounds_of_neither_operand: minimum(x, y),
+    order_of_any_condition: where(z >= 4, x, y),
 }
 
 
@@ -319,6 +319,6 @@ def test_a_wrong_sum_row_states_a_false_fact_or_raises_the_alarm(visit: Callable
 
 
 def test_facts_are_collected_from_every_load() -> None:
-    work, _, _ = saturated([(4 * X + Y + 3) // 4 + minimum(X, Y)])
+    work, _, _ = saturated([(4 * x + y + 3) // 4 + minimum(x, y)])
     relations = {relation for relation, _ in work.loaded}
     assert {"Var", "Floordiv", "Sum3", "as-multiple", "as-offset", "residue", "difference", "same", "bounds"} <= relations
