@@ -32,6 +32,7 @@ from eqsat.costs import (
 from eqsat.egraph.encode_tensor import literal_from
 from eqsat.egraph.forms import RAW, Forms, cheapest_forms
 from eqsat.egraph.snapshot import ENode, Snapshot
+from eqsat.egraph.spell import index_term
 from eqsat.ir.index import Const, Index, substitute, variables
 from eqsat.ir.tensor import Build, Call, Read, Reduce, Scalar, Shape, Tensor, axes, level_of, reduction
 

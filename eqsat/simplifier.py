@@ -64,9 +64,7 @@ def simplify_gated(index: Index | int, valid: Index | bool, options: Options | N
     return gate_all([(as_index(index), gate)], chosen, report)[0]
 
 
-def gate_all(
-    pairs: list[tuple[Index, Index]], options: Options, report: Report, free_gate: bool = False
-) -> list[tuple[Index, Index]]:
+def gate_all(pairs: list[tuple[Index, Index]], options: Options, report: Report, free_gate: bool = False) -> list[tuple[Index, Index]]:
     """simplify_gated of each pair, without the facts that the user declared; with a free gate only the index is to be cheap."""
     found: list[tuple[Index, Index]] = []
     for start in range(0, len(pairs), TOGETHER):

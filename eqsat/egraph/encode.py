@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from eqsat.egraph.engine import Row
-from eqsat.egraph.schema import SHORT_SUM
 from eqsat.egraph.linear import Linear, sum_term
+from eqsat.egraph.schema import SHORT_SUM
 from eqsat.ir import interval
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import OPS, Apply, Const, Index, Var, walk

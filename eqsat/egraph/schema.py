@@ -183,9 +183,7 @@ def _loaders(sorts: tuple[str, ...]) -> Iterator[str]:
     yield _loader(kinds["term"], "term", ["h", "k", "a"], "(set (gathered h) (multiset-single (T k (HIx a)) 1))")
     yield _loader(kinds["factor"], "factor", ["h", "a", "n"], "(set (gathered-factors h) (multiset-single (HIx a) n))")
     yield _loader(kinds["Sum"], "Sum", ["h", "c"], "(union (HIx h) (Sum c ms)) (delete (gathered h))", "(= ms (gathered h))")
-    yield _loader(
-        kinds["Prod"], "Prod", ["h"], "(union (HIx h) (Prod ms)) (delete (gathered-factors h))", "(= ms (gathered-factors h))"
-    )
+    yield _loader(kinds["Prod"], "Prod", ["h"], "(union (HIx h) (Prod ms)) (delete (gathered-factors h))", "(= ms (gathered-factors h))")
     yield _loader(kinds["same"], "same", ["a", "b"], "(union (HIx a) (HIx b))")
     if "Tx" in sorts:
         yield _loader(kinds["same tensor"], "same tensor", ["a", "b"], "(union (HTx a) (HTx b))")

@@ -91,7 +91,9 @@ class _Speller:
         self.parts: dict[Group, Index] = {}
         classes = reachable(forms, root)
         sums = [forms[name] for name in classes if forms[name].op == "Sum"]
-        self.groups = sorted({group for node in sums for group in _sides(node)}, key=lambda group: (-len(group), group)) if len(sums) > 1 else []
+        self.groups = (
+            sorted({group for node in sums for group in _sides(node)}, key=lambda group: (-len(group), group)) if len(sums) > 1 else []
+        )
         self.readers = Counter(child for name in classes if forms[name].op not in SIGNS for child in index_children(forms[name]))
 
     def term(self, root: int) -> Index:

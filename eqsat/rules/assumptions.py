@@ -149,9 +149,12 @@ class Rewriter:
             if decided is not None:
                 return self.v.encoder.number(decided)
         args = tuple(self.rewrite(arg, True) for arg in node.args)
-        nothing = node.op in ("Floordiv", "Mod") and args[1] == self.v.encoder.number(0)
-        if args == tuple(node.args) or nothing:
-            return name  # a division by zero has no value, not even where nobody asks for it
+        if node.op in ("Floordiv", "Mod"):
+            low, high = self.v.bounds(node.args[1])
+            if low <= 0 <= high:
+                args = (args[0], node.args[1])  # it might become zero, and then the term has no value, not even where nobody asks for it
+        if args == tuple(node.args):
+            return name
         if node.op in ("Min", "Max"):
             args = tuple(sorted(args))
         if node.op == "Prod":
@@ -175,7 +178,6 @@ class Rewriter:
         given = self.v.encoder.node("Given", name, self.number)
         self.v.encoder.bounded(given, bounds)
         return given
-
 
     def _related(self, name: int) -> int:
         """A variable of its own, of which the assumption says how it compares with others."""
@@ -268,7 +270,9 @@ CONDITIONS = Table(
     "index",
     "what a condition says where it holds",
     (
-        SumRow("under-condition", "where(p, x, y) = where(p, x if p, y if not p)", "comparisons and bounds that p decides", under_condition),
+        SumRow(
+            "under-condition", "where(p, x, y) = where(p, x if p, y if not p)", "comparisons and bounds that p decides", under_condition
+        ),
         SumRow("under-conjuncts", "p and q = p and (q if p)", "also of or; what cannot hold together is false", under_conjuncts),
     ),
 )

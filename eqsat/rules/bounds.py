@@ -91,7 +91,9 @@ def _rule(number: int, row: BoundsRow) -> str:
     results = [("lo", e) for e in row.lower] + [("hi", e) for e in row.upper]
     computed = " ".join(f"(= b{k} {e})" for k, (_, e) in enumerate(results))
     actions = " ".join(f"(set ({side} t) b{k})" for k, (side, _) in enumerate(results))
-    return f'(rule ({node} {values} {row.given} {computed}) ({actions}) :ruleset {ruleset_of(row.node)} :name "bounds {number} of {row.node}")'
+    return (
+        f'(rule ({node} {values} {row.given} {computed}) ({actions}) :ruleset {ruleset_of(row.node)} :name "bounds {number} of {row.node}")'
+    )
 
 
 def _bare(node: str, operands: str) -> str:

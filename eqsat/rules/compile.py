@@ -100,7 +100,9 @@ class _Rule:
         """A division by a term z, or by a product z*w of terms."""
         numerator, divisor = term.args
         above, below = self.fresh("x"), self.fresh("x")
-        self.facts.append(f"({_FORMS[term.op]}-of {at} {above} {below})" if self.inside else f"(= {at} ({term.op.capitalize()} {above} {below}))")
+        self.facts.append(
+            f"({_FORMS[term.op]}-of {at} {above} {below})" if self.inside else f"(= {at} ({term.op.capitalize()} {above} {below}))"
+        )
         self.inside = True
         if not (isinstance(numerator, Apply) and numerator.op == "add"):
             self.match(numerator, above)

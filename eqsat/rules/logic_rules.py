@@ -61,7 +61,9 @@ COMPARISONS = Table(
         ),
         Pattern("sign-of-quotient", ((x // d) + r) >= 0, (x + r * d) >= 0, (d > 0,), "x // d >= -r when x >= -r*d"),
         Pattern("sign-of-plain-quotient", (x // d) >= 0, x >= 0, (d > 0,), "a quotient is negative where its dividend is"),
-        Pattern("sign-of-negative-quotient", ((x // d) * -1 + r) >= 0, (r * d - x + (d - 1)) >= 0, (d > 0,), "x // d <= r when x < r*d + d"),
+        Pattern(
+            "sign-of-negative-quotient", ((x // d) * -1 + r) >= 0, (r * d - x + (d - 1)) >= 0, (d > 0,), "x // d <= r when x < r*d + d"
+        ),
         Pattern("zero-of-multiple", (g * q + r) == 0, q == 0, (g > 1, r >= 0, r <= 0), "divide by g"),
         Pattern("never-a-multiple", (g * q + r) == 0, FALSE, (g > 1, r > 0, r < g), "r is no multiple of g"),
         Pattern("sign-of-truth", (k * p + c) >= 0, p, (p >= 0, p <= 1, c < 0, k + c >= 0), "holds for 1, not for 0"),
@@ -149,8 +151,12 @@ WHERE = Table(
         Pattern("where-or-true", where(p, q, Const(1)), either(no(p), q), (p >= 0, p <= 1, q >= 0, q <= 1), "disjunction"),
         Pattern("where-in-where-true", where(p, where(p, x, y), z), where(p, x, z), (), "the condition is known"),
         Pattern("where-in-where-false", where(p, x, where(p, y, z)), where(p, x, z), (), "the condition is known"),
-        Pattern("nested-where-and", where(p, where(q, x, y), y), where(both(p, q), x, y), (p >= 0, p <= 1, q >= 0, q <= 1), "two conditions"),
-        Pattern("nested-where-or", where(p, x, where(q, x, y)), where(either(p, q), x, y), (p >= 0, p <= 1, q >= 0, q <= 1), "two conditions"),
+        Pattern(
+            "nested-where-and", where(p, where(q, x, y), y), where(both(p, q), x, y), (p >= 0, p <= 1, q >= 0, q <= 1), "two conditions"
+        ),
+        Pattern(
+            "nested-where-or", where(p, x, where(q, x, y)), where(either(p, q), x, y), (p >= 0, p <= 1, q >= 0, q <= 1), "two conditions"
+        ),
         Pattern("quotient-of-where", where(p, x, y) // n, where(p, x // n, y // n), (n != 0,), "into both branches"),
         Pattern("remainder-of-where", where(p, x, y) % n, where(p, x % n, y % n), (n != 0,), "into both branches"),
         Pattern("where-of-quotients", where(p, x // n, y // n), where(p, x, y) // n, (n != 0,), "one division"),
@@ -166,7 +172,9 @@ BITS = Table(
     "masks and shifts are remainders and quotients by powers of two",
     (
         Pattern("and-with-mask", apply("bitand", x, n), x % (n + 1), (n >= 0, (n & (n + 1)) == 0), "the lowest bits"),
-        Pattern("and-with-high-mask", apply("bitand", x, n), x - x % (-1 * n), (n < 0, (n & (-1 * n)) == -1 * n), "all but the lowest bits"),
+        Pattern(
+            "and-with-high-mask", apply("bitand", x, n), x - x % (-1 * n), (n < 0, (n & (-1 * n)) == -1 * n), "all but the lowest bits"
+        ),
         Pattern("shift-left", x << k, x * (1 << k), (k >= 0, k <= 30), "a product with a power of two"),
         Pattern("shift-right", x >> k, x // (1 << k), (k >= 0, k <= 30), "a quotient by a power of two"),
         Pattern("or-with-zero", apply("bitor", x, Const(0)), x, (), "no bits"),

@@ -1,9 +1,9 @@
 """Sum rows for min, max, where and comparisons: n-ary canonical forms, differences of operands, and what sums have in common.
 
-    difference x y d      d = x - y, for operands of min and max, and of what and/or join
-    total x y e           e = x + y
-    as-scaled S g q r     S = g*q + r, for comparisons of S with zero
-    as-quotient S k x m r S = k*(x // m) + r, for comparisons of S with zero
+difference x y d      d = x - y, for operands of min and max, and of what and/or join
+total x y e           e = x + y
+as-scaled S g q r     S = g*q + r, for comparisons of S with zero
+as-quotient S k x m r S = k*(x // m) + r, for comparisons of S with zero
 """
 
 from __future__ import annotations
@@ -259,7 +259,13 @@ def split_quotient(v: Visit) -> None:
             for atom, k in form.terms:
                 node = v.node(atom)
                 divisor = v.constant(node.args[1]) if node.op in ("Floordiv", "Mod") else None
-                if not divisor or divisor < 0 or abs(k) != 1 or form.single is not None or (name in divided and (k != 1 or node.op == "Mod")):
+                if (
+                    not divisor
+                    or divisor < 0
+                    or abs(k) != 1
+                    or form.single is not None
+                    or (name in divided and (k != 1 or node.op == "Mod"))
+                ):
                     continue
                 rest = Linear(form.constant, tuple(t for t in form.terms if t[0] != atom))
                 if v.first("split-quotient", name, form, atom, node):

@@ -65,7 +65,9 @@ def _tighten(v: Visit, name: int, bounds: Interval) -> None:
 
 def distribute(v: Visit) -> None:
     """x*(p + q) = x*p + x*q, where the product stands in a sum or is divided."""
-    read = {atom for _, node in v.nodes("Sum") for atom, _ in node.args[1:]} | {node.args[0] for _, node in v.nodes("Floordiv", "Mod", "Nonneg", "Zero")}
+    read = {atom for _, node in v.nodes("Sum") for atom, _ in node.args[1:]} | {
+        node.args[0] for _, node in v.nodes("Floordiv", "Mod", "Nonneg", "Zero")
+    }
     for name, node in v.nodes("Prod"):
         forms = [v.form(arg) for arg in node.args]
         wide = [k for k, form in enumerate(forms) if len(form.terms) + (form.constant != 0) > 1]
@@ -305,7 +307,7 @@ def floor_difference(v: Visit) -> None:
 def _joined(v: Visit, first: ENode, second: ENode, offset: Linear, n: int, k: int, m: int) -> Linear | None:
     """The sum of two quotients or remainders over k, if it is less than they are."""
     c, x, node = offset.constant, second.args[0], v.encoder.node
-    if first.op == second.op == "Floordiv" and k == -m and 0 < c:
+    if first.op == second.op == "Floordiv" and k == -m and c > 0:
         below = v.sum(Linear(c, ((v.encoder.bounded(node("Mod", x, first.args[1]), (0, n - 1)), 1),)))
         return Linear(0, ((v.encoder.bounded(node("Floordiv", below, first.args[1]), (c // n, (n - 1 + c) // n)), 1),))
     if n != 2 or c % 2 != (first.op == second.op):
@@ -467,7 +469,9 @@ SUMS = Table(
         SumRow("floor-difference", "(x + c) // n - x // n = (x % n + c) // n", "also the sum of two halves", floor_difference),
         SumRow("symbolic-identity", "x % z + z*(x // z) = x", "solved for x and for the remainder", symbolic_identity),
         SumRow("read-forms", "C = x // n, C = x % n", "the cheapest form of a class, for quotients of quotients", read_forms),
-        SumRow("split-multiple", "S = d*q + r  under S // d and S % d", "multiples of d, and coefficients reduced modulo d", split_multiple),
+        SumRow(
+            "split-multiple", "S = d*q + r  under S // d and S % d", "multiples of d, and coefficients reduced modulo d", split_multiple
+        ),
         SumRow("split-common", "S = g*q + r  under S // d and S % d", "for every g = gcd(d, coefficient)", split_common),
         SumRow("split-offset", "S = x + c", "with the largest remainder that x can have", split_offset),
         SumRow("split-step", "S = k*x + c", "for x of two values", split_step),
