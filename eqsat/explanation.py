@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby, takewhile
 
-from eqsat.egraph.forms import index_children, index_term
+from eqsat.egraph.forms import index_children
+from eqsat.egraph.spell import index_term
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Const, Index, variables, where
 from eqsat.ledger import Change, Ledger, Places, subterm
@@ -108,10 +109,9 @@ class _Steps:
 
     def __init__(self, ledger: Ledger) -> None:
         self.nodes = dict(enumerate(ledger.nodes))
-        self._terms: dict[int, Index] = {}
 
     def term(self, number: int) -> Index:
-        return index_term(self.nodes, number, self._terms)
+        return index_term(self.nodes, number)
 
     def of(self, changes: list[Change]) -> list[Step]:
         """One step for each change that is not quiet; an equality that was shown is not shown again."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from eqsat.egraph.forms import index_children, index_term
+from eqsat.egraph.forms import index_children
 from eqsat.egraph.schema import OP_OF_NODE
 from eqsat.egraph.snapshot import ENode
+from eqsat.egraph.spell import index_term
 from eqsat.ir.index import OPS, Index
 
 Places = tuple[int, ...]
