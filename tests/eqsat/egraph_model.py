@@ -60,7 +60,10 @@ class Model:
 
     def _masked(self, name: int) -> Array:
         value, hole = self.values["Ix", name], self.holes.get(("Ix", name))
-        return value if hole is None else np.ma.masked_array(*np.broadcast_arrays(value, hole))  # type: ignore[no-untyped-call, no-any-return]
+        if hole is None:
+            return value  # type: ignore[no-any-return]
+        shape = np.broadcast_shapes(value.shape, hole.shape)
+        return np.ma.masked_array(np.broadcast_to(value, shape), mask=np.broadcast_to(hole, shape))
 
     def grid(self, variable: Var) -> Array:
         """All values of a variable, along its dimension."""
@@ -88,7 +91,7 @@ class Model:
         for name, (lo, hi) in self.snapshot.bounds.items():
             if ("Ix", name) in self.values:
                 value = self._masked(name)
-                if not np.ma.filled((lo <= value) & (value <= hi), True).all():  # type: ignore[no-untyped-call]
+                if not np.ma.filled((lo <= value) & (value <= hi), True).all():
                     wrong.append(f"class {name} has bounds {lo}..{hi}, values {value.min()}..{value.max()}")
         return wrong
 
@@ -118,7 +121,7 @@ class Model:
         left = None if hole is None or not np.any(before & hole) else before & hole
         if key not in self.values:
             self.values[key] = value
-        elif left is not None and np.array_equal(*np.broadcast_arrays(left, before)):
+        elif left is not None and not np.any(before & ~left):
             self.holes[key] = before
             return False
         else:
@@ -194,13 +197,13 @@ class Model:
 
     def _operation(self, node: ENode) -> Array | None:
         raw = node.op.startswith("Raw")
-        args = [self.values.get(("Ix", arg)) for arg in (node.args[1:] if raw else node.args)]
+        args: list[Any] = [self.values.get(("Ix", arg)) for arg in (node.args[1:] if raw else node.args)]
         if any(arg is None for arg in args):
             return None
         if node.op in ("Add", "Prod", "Mul"):
-            return sum(args) if node.op == "Add" else prod(args)  # type: ignore[arg-type, return-value]
+            return np.asarray(sum(args) if node.op == "Add" else prod(args))
         if node.op in SIGNS:
-            return (args[0] >= 0 if node.op == "Nonneg" else args[0] == 0).astype(np.int64)  # type: ignore[operator, union-attr]
+            return np.asarray(args[0] >= 0 if node.op == "Nonneg" else args[0] == 0).astype(np.int64)
         op = node.args[0] if raw else OP_OF_NODE[node.op]
         if op in ("floordiv", "mod"):
             args[1] = np.where(args[1] == 0, 1, args[1])

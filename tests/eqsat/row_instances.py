@@ -10,8 +10,7 @@ import numpy as np
 
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, var, variables, walk
-from eqsat.prove import LITERAL_RANGE
-from eqsat.rules.row import Pattern, is_literal
+from eqsat.rules.row import LITERAL_RANGE, Pattern, is_literal
 
 RANGES = ((0, 20), (-7, 12), (0, 3), (4, 7), (1, 5), (-4, -1), (0, 1))
 TRIES = 6000
@@ -49,7 +48,8 @@ def _term(name: str, before: list[Index], rng: random.Random) -> Index:
         return Const(rng.randint(*LITERAL_RANGE))
     if before and kind < 0.4:
         return rng.choice(before) * rng.choice((1, -1)) + rng.randint(-4, 4)
-    fresh = var(f"{name}_{(span := rng.randrange(len(RANGES)))}", *RANGES[span])
+    span = rng.randrange(len(RANGES))
+    fresh = var(f"{name}_{span}", *RANGES[span])
     if kind < 0.6:
         return apply("int", apply(rng.choice(("ge", "eq", "lt")), fresh, rng.randint(-4, 4)))
     return fresh

@@ -59,12 +59,12 @@ def false_facts(work: Watched, model: Model) -> list[Fact]:
 
 def unequal(facts: Any) -> bool:
     """Whether a comparison of masked arrays fails at a point where both sides have a value."""
-    return not np.ma.filled(facts, True).all()  # type: ignore[no-untyped-call]
+    return not np.ma.filled(facts, True).all()
 
 
 def nonzero(values: Any) -> Any:
     """A divisor, masked where it is zero."""
-    return np.ma.masked_array(np.where(values == 0, 1, values), mask=np.ma.getmaskarray(values) | (values == 0))  # type: ignore[no-untyped-call]
+    return np.ma.masked_array(np.where(values == 0, 1, values), mask=np.ma.getmaskarray(values) | (values == 0))
 
 
 class _Checker:
@@ -104,7 +104,7 @@ class _Checker:
 
     def __call__(self, handle: int) -> Any:
         """The value of a class, masked where it has none; divisions mask zero divisors."""
-        return np.ma.asarray(self.model.index(handle))  # type: ignore[no-untyped-call]
+        return np.ma.asarray(self.model.index(handle))
 
 
 VIEW_MEANING: dict[str, Callable[..., Any]] = {

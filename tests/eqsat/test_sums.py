@@ -37,10 +37,10 @@ def assert_sound(terms: list[Index], nodes: int = 1000) -> Watched:
     assert not model.violations()
     env = {v: model.grid(v) for v in variables(*terms)}
     for term, value in zip(terms, found, strict=True):
-        agrees = np.asarray(np.ma.filled(value, 0) == evaluate_index(term, env))  # type: ignore[no-untyped-call]
+        agrees = np.asarray(np.ma.filled(value, 0) == evaluate_index(term, env))
         for divisor in divisors(term):
             agrees = agrees | (evaluate_index(divisor, env) == 0)
-        assert np.all(agrees | np.ma.getmaskarray(value)), term  # type: ignore[no-untyped-call]
+        assert np.all(agrees | np.ma.getmaskarray(value)), term
     return work
 
 
@@ -63,7 +63,8 @@ def divisions() -> st.SearchStrategy[Index]:
 def symbolic_divisions() -> st.SearchStrategy[Index]:
     """Divisions by terms, which can be zero at some points."""
     divisor = st.sampled_from((y, z, b, 2 * y, y * z, b * z, 3 * b, p, y + 1))
-    above = st.tuples(sums(), divisor, st.sampled_from((x, y, p * q, 1))).map(lambda value: value[0] + value[1] * value[2])
+    factor: st.SearchStrategy[Any] = st.sampled_from((x, y, p * q, 1))
+    above = st.tuples(sums(), divisor, factor).map(lambda value: value[0] + value[1] * value[2])
     return st.tuples(st.sampled_from(("floordiv", "mod")), above, divisor).map(lambda value: apply(*value))
 
 
@@ -213,7 +214,7 @@ FALSE: dict[str, tuple[Any, ...]] = {
     "total": ("x", "y", "z"),
 }
 # what is unfinished, beside the rows that finish them
-MEMBERS = {"Sum": [("term", ("x", 1, "y"))], "Prod": [("factor", ("x", "y", 1))]}
+MEMBERS: dict[str, list[tuple[str, tuple[Any, ...]]]] = {"Sum": [("term", ("x", 1, "y"))], "Prod": [("factor", ("x", "y", 1))]}
 
 
 def also(work: Session) -> None:
@@ -227,7 +228,9 @@ def also(work: Session) -> None:
 def test_a_false_fact_of_every_kind_is_found(relation: str) -> None:
     work, model, _ = saturated([x, y, z, x - x, x - x + 1], prepare=also)
     assert not false_facts(work, model)
-    numbers = {name: work.encoder.index(term) for name, term in (("x", x), ("y", y), ("z", z), ("zero", x - x), ("one", x - x + 1))}
+    numbers: dict[Any, int] = {
+        name: work.encoder.index(term) for name, term in (("x", x), ("y", y), ("z", z), ("zero", x - x), ("one", x - x + 1))
+    }
 
     def row(values: tuple[Any, ...]) -> tuple[int, ...]:
         return tuple(work.encoder.name(v[5:]) if str(v).startswith("name ") else numbers.get(v, v) for v in values)
