@@ -32,7 +32,7 @@ from eqsat.costs import (
 from eqsat.egraph.encode_tensor import literal_from
 from eqsat.egraph.forms import RAW, Forms, cheapest_forms
 from eqsat.egraph.snapshot import ENode, Snapshot
-from eqsat.egraph.spell import index_term
+from eqsat.egraph.spell import as_number, index_term
 from eqsat.ir.index import Const, Index, substitute, variables
 from eqsat.ir.tensor import Build, Call, Read, Reduce, Scalar, Shape, Tensor, axes, level_of, reduction
 
@@ -53,7 +53,7 @@ class IndexReader:
     def term(self, name: int) -> Index:
         """The cheapest known term of a class."""
         if name not in self._spelled:
-            self._spelled[name] = index_term(self.forms, name)
+            self._spelled[name] = as_number(index_term(self.forms, name))
         return self._spelled[name]
 
     def is_stated(self, name: int) -> bool:

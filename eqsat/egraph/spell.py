@@ -121,15 +121,15 @@ class _Speller:
         if node.op == "Sum":
             return sum_term(node.args[0], self.in_groups(node.args[1:]))
         if node.op == "Scale":
-            return sum_term(0, [(done[node.args[1]], node.args[0])])
+            return sum_term(0, [(as_number(done[node.args[1]]), node.args[0])])
         if node.op in SIGNS:
             return self.sign(node)
         if node.op == "Given":
             return done[node.args[0]]
         if node.op in ("Add", "Prod", "Mul"):
-            result = done[node.args[0]]
+            result = as_number(done[node.args[0]])
             for arg in node.args[1:]:
-                result = apply("add" if node.op == "Add" else "mul", result, done[arg])
+                result = apply("add" if node.op == "Add" else "mul", result, as_number(done[arg]))
             return result
         if node.op in RAW:
             return Apply(node.args[0], tuple(done[arg] for arg in node.args[1:]))
@@ -140,7 +140,7 @@ class _Speller:
             return apply("and" if node.op == "Min" else "or", *map(_truth, args))
         if node.op == "Where":
             return Apply("where", (_truth(args[0]), *args[1:]))
-        return Apply(OP_OF_NODE[node.op], args)
+        return Apply(OP_OF_NODE[node.op], tuple(map(as_number, args)))
 
     def in_groups(self, terms: Group) -> list[tuple[Index, int]]:
         """Terms of a sum as parts: groups that other sums are made of are one part each."""
@@ -152,11 +152,11 @@ class _Speller:
                 for atom, _ in group:
                     del left[atom]
                 parts.append((self.group(group), factor))
-        return [*parts, *((self.done[atom], k) for atom, k in left.items())]
+        return [*parts, *((as_number(self.done[atom]), k) for atom, k in left.items())]
 
     def group(self, group: Group) -> Index:
         if group not in self.parts:
-            self.parts[group] = sum_term(0, [(self.done[atom], k) for atom, k in group])
+            self.parts[group] = sum_term(0, [(as_number(self.done[atom]), k) for atom, k in group])
         return self.parts[group]
 
     def sign(self, node: ENode) -> Index:
@@ -188,6 +188,11 @@ def _sides(node: ENode) -> list[Group]:
             common = gcd(*(k for _, k in terms))
             sides.append(tuple((atom, k // common) for atom, k in terms))
     return sides
+
+
+def as_number(term: Index) -> Index:
+    """A truth value as an integer: NumPy's sums of truth values are truth values, and its reads by them are masks."""
+    return apply("int", term) if term.kind == "bool" else term
 
 
 def _is_truth(term: Index) -> bool:
