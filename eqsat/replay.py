@@ -295,11 +295,11 @@ class Replay:
             names[row.output] = min(handle, names.get(row.output, handle))
         for rule in rules:
             for row in tables[f"found-{rule.name}"].rows:
-                bound = {
-                    v: self._numbers[names[value]] if v[0] in "xr" else self._engine.integer(value)
-                    for v, value in zip(rule.variables, row.inputs, strict=True)
-                }
-                self._enter_match(rule, bound)
+                values = dict(zip(rule.variables, row.inputs, strict=True))
+                # egglog leaves a variable of a node that it matched though it is subsumed unset
+                if all(v[0] not in "xr" or value in names for v, value in values.items()):
+                    bound = {v: self._numbers[names[value]] if v[0] in "xr" else self._engine.integer(value) for v, value in values.items()}
+                    self._enter_match(rule, bound)
         self._engine.run(f"(seq {' '.join(f'(run do-{rule.name})' for rule in rules)})")
 
     def _enter_match(self, rule: Rule, bound: dict[str, int]) -> None:

@@ -12,16 +12,34 @@ import statistics
 import time
 from collections import Counter
 
+import numpy as np
+
 import eqsat
-from eqsat.ir.index import Apply, Index, walk
+from eqsat.ir.evaluate import evaluate_index
+from eqsat.ir.index import Apply, Index, variables, walk
+from eqsat.points import conditions
 from eqsat.result import IndexResult
 from tests.bench.index_families import FAMILIES, family
-from tests.bench.index_score import counterexample
+from tests.bench.index_score import grid
 
 
 def kept(term: Index) -> set[Index]:
     """The divisions of a term."""
     return {sub for sub in walk(term) if isinstance(sub, Apply) and sub.op in ("floordiv", "mod")}
+
+
+def disagreement(before: Index, after: Index) -> str | None:
+    """A point at which two sides differ, at which the first one has a value; both may name variables that the other has not."""
+    names = variables(before, after)
+    env = grid(names)
+    with np.errstate(all="ignore"):
+        wrong = np.asarray(evaluate_index(before, env)) != np.asarray(evaluate_index(after, env))
+    for condition in conditions(before):
+        wrong = wrong & (np.asarray(evaluate_index(condition, env)) != 0)
+    if not np.any(wrong):
+        return None
+    at = int(np.argmax(wrong)) if wrong.shape else 0
+    return str({v.name: int(env[v][at]) for v in names})
 
 
 def trace(found: IndexResult, seen: Counter[str], times: list[float], lengths: list[int]) -> None:
@@ -34,7 +52,7 @@ def trace(found: IndexResult, seen: Counter[str], times: list[float], lengths: l
     seen["not traced"] += len(steps) == 1 and len(steps[0].rows) > 6
     for step in steps:
         seen["steps"] += 1
-        wrong = counterexample(step.before, step.after)
+        wrong = disagreement(step.before, step.after)
         if wrong is not None:
             seen["wrong"] += 1
             print(f"  wrong: {step.before} = {step.after} by {step.rows} at {wrong}")
