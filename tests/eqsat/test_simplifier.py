@@ -12,7 +12,7 @@ import eqsat
 from eqsat.index_cost import index_cycles
 from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate_index
-from eqsat.ir.index import OPS, Apply, Const, Index, apply, variables, walk, where
+from eqsat.ir.index import OPS, Apply, Const, Index, apply, minimum, variables, walk, where
 from eqsat.rules import without
 from eqsat.testing import assert_equivalent
 from tests.eqsat.index_terms import VARIABLES, numbers, terms, values
@@ -245,3 +245,10 @@ def test_integers_under_logical_operations_count_as_truth_values() -> None:
         assert_equivalent(found, term)
         values = {int(evaluate_index(term, {x: a, y: b})) for a in range(2, 6) for b in range(-3, 4)}
         assert (min(values), max(values)) == term.bounds
+
+
+def test_a_truth_value_in_arithmetic_is_an_integer() -> None:
+    x, y = eqsat.var("x", 0, 5), eqsat.var("y", 0, 5)
+    p, q = where(x < 3, 1, 0), where(y < 2, 1, 0)
+    for term in (p - q, p + q, -p, abs(p - 3), (p + y) // 2, p * q, minimum(p, y) * 2):
+        assert_equivalent(eqsat.simplify(term), term)
