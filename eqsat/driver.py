@@ -78,7 +78,7 @@ def cheapest_outputs(program: Program, before: Cost, options: Options, report: R
     """The outputs of a program of builds as the e-graph's cheapest forms; as they are written where nothing cheaper was found."""
     if not {"generic-build", "substitution"} <= set(options.tables):
         return program.outputs
-    with Simplifier(options, report) as simplifier:
+    with Simplifier(options, report, within=True) as simplifier:
         composed, count = compose_views(program, simplifier.simplify)
         report.matches["compose-views"] += count
     with session(options.tables, options.limits, report) as work:

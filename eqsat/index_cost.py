@@ -20,7 +20,13 @@ MASK = 1.0
 
 # operations of one instruction; Not is free, for it inverts a comparison or a branch; Given costs just enough that a term without
 # it is preferred, which shares more
-NODE_CYCLES = {"Num": 0.0, "Var": 0.0, "Axis": 0.0, "RAxis": 0.0, "Given": 1e-3, "Not": 0.0, "Int": 0.0, "Bool": 0.0, "Shl": 2.0, "Shr": 2.0, "Abs": 1.0}
+NODE_CYCLES = {
+    **dict.fromkeys(("Num", "Var", "Axis", "RAxis", "Not", "Int", "Bool"), 0.0),
+    "Given": 1e-3,
+    "Shl": 2.0,
+    "Shr": 2.0,
+    "Abs": 1.0,
+}
 
 
 def is_power_of_two(value: int) -> bool:

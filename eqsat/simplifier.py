@@ -14,6 +14,7 @@ from eqsat.egraph.snapshot import Snapshot
 from eqsat.egraph.spell import index_term, negated, shared_forms
 from eqsat.facts import facts_about
 from eqsat.index_cost import index_cycles
+from eqsat.ir import interval
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Const, Index, Var, apply, as_index, where
 from eqsat.options import Limits, Options
@@ -38,14 +39,14 @@ def simplify_many(expressions: Iterable[Index | int], options: Options | None = 
     return simplify_all([as_index(e) for e in expressions], options or Options(), Report())
 
 
-def simplify_all(terms: list[Index], options: Options, report: Report) -> list[Index]:
-    """simplify_many, with the report; a term that the e-graph cannot hold comes back as it is."""
+def simplify_all(terms: list[Index], options: Options, report: Report, within: bool = False) -> list[Index]:
+    """simplify_many, with the report; a term that the e-graph cannot hold comes back as it is.  `within`: see Simplifier."""
     fact = facts_about(terms)
     if not isinstance(fact, Const):
         return [index for index, _ in gate_all([(term, fact) for term in terms], options, report, free_gate=True)]
     results: list[Index] = []
     for start in range(0, len(terms), TOGETHER):
-        with Simplifier(options, report) as simplifier:
+        with Simplifier(options, report, within) as simplifier:
             results += simplifier.simplify(terms[start : start + TOGETHER])
     return results
 
@@ -111,10 +112,12 @@ class Simplifier:
     """Simplifies lists of terms, one after the other, in one transaction on the e-graph, which begins when it is needed.
 
     A sum of variables is its own n-ary normal form: only terms with other operations enter saturation.
+
+    within  whether a result must show by the bounds of its parts, as its original does, that it is no index out of range
     """
 
-    def __init__(self, options: Options, report: Report) -> None:
-        self.options, self.report = options, report
+    def __init__(self, options: Options, report: Report, within: bool = False) -> None:
+        self.options, self.report, self.within = options, report, within
         self._encoder = Encoder()
         self._open = ExitStack()
         self._session: Session | None = None
@@ -141,11 +144,21 @@ class Simplifier:
             work.limits = _limits(self.options.limits, self._terms)
             snapshot = work.run(PHASES["index"], lambda found, forms: all(_is_plain(forms, found.name(root)) for root in roots.values()))
             chosen = cheapest_forms(snapshot)
-            spelled.update((term, _cheapest_term(snapshot, chosen, snapshot.name(root))) for term, root in roots.items())
-        results = [_cheaper(_as_kind(spelled[term], term), term) if term in spelled else term for term in terms]
+            names = {term: snapshot.name(root) for term, root in roots.items()}
+            spelled.update((term, _cheapest_term(snapshot, chosen, name)) for term, name in names.items())
+            if self.within:
+                for term, name in names.items():
+                    if not interval.within(spelled[term].bounds, term.bounds):
+                        spelled[term] = index_term(chosen, name)
+        results = [self._better(_as_kind(spelled[term], term), term) if term in spelled else term for term in terms]
         if self.options.certify:
             certify_terms(terms, results, self.report)
         return results
+
+    def _better(self, result: Index, original: Index) -> Index:
+        """The result, if it costs no more: forms are chosen class by class, so what they share may be paid twice."""
+        wider = self.within and not interval.within(result.bounds, original.bounds)
+        return original if wider or index_cycles(result) > index_cycles(original) else result
 
     def _work(self) -> Session:
         if self._session is None:
@@ -165,11 +178,6 @@ def _is_plain(forms: Forms, name: int) -> bool:
     if node is None or node.op not in ("Num", "Var", "Sum"):
         return False
     return node.op != "Sum" or all(forms[atom].op == "Var" for atom, _ in node.args[1:])
-
-
-def _cheaper(result: Index, original: Index) -> Index:
-    """Forms are chosen class by class, so what they share is paid twice; where that costs more, the term stays as it was."""
-    return original if index_cycles(result) > index_cycles(original) else result
 
 
 def _as_kind(result: Index, original: Index) -> Index:

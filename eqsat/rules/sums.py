@@ -156,9 +156,9 @@ def _pairs(v: Visit, form: Linear) -> Iterator[tuple[int, int, int, int]]:
             yield from ((atom, k, other, m) for other, m in form.terms if m == k * n and other != atom)
     for atom, m in form.terms if len(form.terms) > 1 else ():
         node = v.node(atom)
-        n = v.constant(node.args[1]) if node.op in ("Floordiv", "Mod") else None
-        if n is not None and n > 1 and (node.op == "Mod" or m % n == 0):
-            c = -m // (n if node.op == "Floordiv" else 1)
+        divisor = v.constant(node.args[1]) if node.op in ("Floordiv", "Mod") else None
+        if divisor is not None and divisor > 1 and (node.op == "Mod" or m % divisor == 0):
+            c = -m // (divisor if node.op == "Floordiv" else 1)
             rest = form.plus(Linear(0, ((atom, 1),)), -m).plus(v.form(node.args[0]), -c)
             if len(rest.terms) < len(form.terms):
                 yield node.args[0], c, atom, m
