@@ -292,7 +292,7 @@ def operands(term: Apply) -> tuple[Index, ...]:
 
 def _factors(term: Index) -> tuple[Index, Index]:
     """(z, q) of a product z*q of terms."""
-    assert isinstance(term, Apply) and term.op == "mul"
+    assert isinstance(term, Apply)
     return term.args[0], term.args[1]
 
 

@@ -281,9 +281,11 @@ def simplex(v: Visit) -> None:
     """c - k*x - m*y >= 0 with x, y >= 0 and c less than every coefficient: all terms are zero."""
     for name, node in v.nodes("Nonneg"):
         for form in v.alternatives(node.args[0]):
-            if form.terms and any(k != -1 for _, k in form.terms) and 0 <= form.constant < min(-k for _, k in form.terms):
-                if all(v.bounds(atom)[0] >= 0 for atom, _ in form.terms) and v.first("simplex", name, form):
-                    v.encoder.same(name, v.truth("Nonneg", v.sum(Linear(0, tuple((a, -1) for a, _ in form.terms)))))
+            least = min((-k for _, k in form.terms), default=0)
+            nonnegative = all(v.bounds(atom)[0] >= 0 for atom, _ in form.terms)
+            scaled = any(k != -1 for _, k in form.terms)
+            if scaled and nonnegative and 0 <= form.constant < least and v.first("simplex", name, form):
+                v.encoder.same(name, v.truth("Nonneg", v.sum(Linear(0, tuple((a, -1) for a, _ in form.terms)))))
 
 
 def compare_choice(v: Visit) -> None:
