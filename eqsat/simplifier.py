@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from typing import TypeVar
 
 from eqsat.certificate import certify_terms
 from eqsat.egraph.encode import Encoder
@@ -16,10 +17,12 @@ from eqsat.facts import facts_about
 from eqsat.index_cost import index_cycles
 from eqsat.ir import interval
 from eqsat.ir.errors import UnsupportedError
-from eqsat.ir.index import Const, Index, Var, apply, as_index, where
+from eqsat.ir.index import Apply, Const, Index, Var, apply, as_index, walk, where
 from eqsat.options import Limits, Options
 from eqsat.report import Report
 from eqsat.saturate import PHASES, Session, session
+
+T = TypeVar("T")
 
 # terms of one e-graph: enough to share the cost of a step, few enough that those that are done do not wait long for the others
 TOGETHER = 16
@@ -44,11 +47,11 @@ def simplify_all(terms: list[Index], options: Options, report: Report, within: b
     fact = facts_about(terms)
     if not isinstance(fact, Const):
         return [index for index, _ in gate_all([(term, fact) for term in terms], options, report, free_gate=True)]
-    results: list[Index] = []
-    for start in range(0, len(terms), TOGETHER):
+    found: dict[Index, Index] = {}
+    for together in _groups(list(dict.fromkeys(terms)), lambda term: (term,)):
         with Simplifier(options, report, within) as simplifier:
-            results += simplifier.simplify(terms[start : start + TOGETHER])
-    return results
+            found.update(zip(together, simplifier.simplify(together), strict=True))
+    return [found[term] for term in terms]
 
 
 def simplify_gated(index: Index | int, valid: Index | bool, options: Options | None = None) -> tuple[Index, Index]:
@@ -67,10 +70,23 @@ def simplify_gated(index: Index | int, valid: Index | bool, options: Options | N
 
 def gate_all(pairs: list[tuple[Index, Index]], options: Options, report: Report, free_gate: bool = False) -> list[tuple[Index, Index]]:
     """simplify_gated of each pair, without the facts that the user declared; with a free gate only the index is to be cheap."""
-    found: list[tuple[Index, Index]] = []
-    for start in range(0, len(pairs), TOGETHER):
-        found += _gated(pairs[start : start + TOGETHER], options, report, free_gate)
-    return found
+    found: dict[tuple[Index, Index], tuple[Index, Index]] = {}
+    for together in _groups(list(dict.fromkeys(pairs)), lambda pair: pair):
+        found.update(zip(together, _gated(together, options, report, free_gate), strict=True))
+    return [found[pair] for pair in pairs]
+
+
+def _groups(items: list[T], terms: Callable[[T], tuple[Index, ...]]) -> Iterator[list[T]]:
+    """What shares an e-graph.  A term that divides by what may be zero has one to itself: where that is zero the term has no value,
+    so equalities that hold elsewhere serve it, but not the others."""
+    plain = [item for item in items if not _may_divide_by_zero(terms(item))]
+    yield from (plain[start : start + TOGETHER] for start in range(0, len(plain), TOGETHER))
+    yield from ([item] for item in items if _may_divide_by_zero(terms(item)))
+
+
+def _may_divide_by_zero(terms: tuple[Index, ...]) -> bool:
+    divisors = (sub.args[1].bounds for sub in walk(*terms) if isinstance(sub, Apply) and sub.op in ("floordiv", "mod"))
+    return any(low <= 0 <= high for low, high in divisors)
 
 
 def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report, free_gate: bool) -> list[tuple[Index, Index]]:
