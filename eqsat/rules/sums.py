@@ -145,6 +145,8 @@ def pairs(v: Visit) -> None:
                 rest = v.sum(apart)
                 if v.first("split-pair", at, x, a, y, b, rest):
                     v.state("as-pair", at, a, x, b, y, rest)
+                    if at != name:  # the pairs before it need not be joined
+                        v.encoder.same(name, v.encoder.sum(form.plus(left, -1).plus(taken, -1).plus(Linear(0, ((here, 1),)))))
                 here = rest if left is apart else here
 
 
@@ -153,7 +155,7 @@ def _pairs(v: Visit, form: Linear) -> Iterator[tuple[int, int, int, int]]:
     or remainder, c*x - c*n*(x // n) and c*x - c*(x % n), where taking them out leaves no more terms than there were."""
     for atom, k in form.terms if len(form.terms) > 1 else ():
         for n in moduli(v, atom):
-            yield from ((atom, k, other, m) for other, m in form.terms if m == k * n and other != atom)
+            yield from ((atom, k, other, m) for other, m in form.terms if m == k * n and other != atom and _is_digit(v, other))
     for atom, m in form.terms if len(form.terms) > 1 else ():
         node = v.node(atom)
         divisor = v.constant(node.args[1]) if node.op in ("Floordiv", "Mod") else None
@@ -162,6 +164,11 @@ def _pairs(v: Visit, form: Linear) -> Iterator[tuple[int, int, int, int]]:
             rest = form.plus(Linear(0, ((atom, 1),)), -m).plus(v.form(node.args[0]), -c)
             if len(rest.terms) < len(form.terms):
                 yield node.args[0], c, atom, m
+
+
+def _is_digit(v: Visit, name: int) -> bool:
+    """Whether a class holds a quotient or a remainder."""
+    return any(node.op in RELATIONS for node in v.classes.get(name, ()))
 
 
 def moduli(v: Visit, name: int) -> list[int]:
