@@ -329,6 +329,26 @@ def _joined(v: Visit, first: ENode, second: ENode, offset: Linear, n: int, k: in
     return None
 
 
+def digit_of_sum(v: Visit) -> None:
+    """(g*x + r) // a % n = (g*(x % (a*n // g)) + r) // a for g that divides a*n and 0 <= r < g: the remainder of a term for that of a sum."""
+    for name, node in v.nodes("Mod"):
+        below, n = v.node(node.args[0]), v.constant(node.args[1])
+        a = v.constant(below.args[1]) if below.op == "Floordiv" else None
+        if a is None or n is None or a < 2 or n < 2:
+            continue
+        for form in v.alternatives(below.args[0]):
+            for g in dict.fromkeys(gcd(a * n, k) for _, k in form.terms):
+                quotient, rest = by_factor(form, g)
+                lo, hi = v.bounds_of(rest)
+                fits = 1 < g < a * n and len(quotient.terms) == 1 and 0 <= lo and hi < g
+                if fits and v.first("digit-of-sum", name, a, n, g, form):
+                    modulus = a * n // g
+                    inner = v.encoder.node("Mod", v.sum(quotient), v.encoder.number(modulus))
+                    v.encoder.bounded(inner, (0, modulus - 1))
+                    whole = v.sum(Linear.of(rest.constant, ((inner, g), *rest.terms)))
+                    v.encoder.same(name, v.encoder.node("Floordiv", whole, below.args[1]))
+
+
 # division by a term ----------------------------------------------------------------------------------------------
 def split_symbolic(v: Visit) -> None:
     for here, node in v.nodes("Floordiv", "Mod"):
@@ -474,6 +494,7 @@ SUMS = Table(
         SumRow("factor-common", "x*p + x*q = x*(p + q)", "a factor that all terms share", factor_common),
         SumRow("flatten-product", "(x*p)*q = x*(p*q)", "associativity, for every way in which a factor is a product", flatten_product),
         SumRow("floor-difference", "(x + c) // n - x // n = (x % n + c) // n", "also the sum of two halves", floor_difference),
+        SumRow("digit-of-sum", "(g*x + r) // a % n = (g*(x % (a*n // g)) + r) // a", "where g divides a*n and 0 <= r < g", digit_of_sum),
         SumRow("symbolic-identity", "x % z + z*(x // z) = x", "solved for x and for the remainder", symbolic_identity),
         SumRow("read-forms", "C = x // n, C = x % n", "the cheapest form of a class, for quotients of quotients", read_forms),
         SumRow(
