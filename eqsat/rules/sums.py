@@ -45,7 +45,7 @@ def flatten(v: Visit) -> None:
 
 def bound(v: Visit) -> None:
     for name, forms in v.sums.items():
-        for form in forms:
+        for form in forms if v.changed("bounds-of-sum", name, forms) else ():
             lo, hi = v.bounds_of(form)
             if form.single is None and lo > -LIMIT and hi < LIMIT:
                 _tighten(v, name, (lo, hi))
@@ -205,7 +205,8 @@ def _of_two_values(v: Visit, name: int, node: ENode) -> bool:
 
 def split_multiple(v: Visit) -> None:
     for op, name, d in v.divisions():
-        for form in v.alternatives(name):
+        forms = v.alternatives(name)
+        for form in forms if v.changed("split-multiple", (op, name, d), forms) else ():
             for rest in _rests(v, op, form, d):
                 quotient = form.plus(rest, -1)
                 if (quotient.terms or quotient.constant) and v.first("split-multiple", name, d, form, rest):
@@ -237,7 +238,8 @@ def _weight(terms: Iterable[tuple[int, int]]) -> int:
 
 def split_common(v: Visit) -> None:
     for op, name, d in v.divisions():
-        for form in v.alternatives(name):
+        forms = v.alternatives(name)
+        for form in forms if v.changed("split-common", (op, name, d), forms) else ():
             for g in dict.fromkeys((gcd(d, *(k for _, k in form.terms)), *(gcd(d, k) for _, k in form.terms))):
                 if 1 < g < d and v.first("split-common", name, d, g, form, op):
                     quotient, rest = by_factor(form, g)

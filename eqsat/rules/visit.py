@@ -7,7 +7,7 @@ under all forms that it read.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from eqsat.egraph.encode import EVERYTHING, LIMIT, Encoder
@@ -123,6 +123,14 @@ class Visit:
             return False
         self.seen.add((row, *key))
         self.counts[row] += 1
+        return True
+
+    def changed(self, row: str, key: object, forms: Sequence[Linear]) -> bool:
+        """Whether these forms, or bounds of their atoms, are others than when this row last looked at this key."""
+        signature = (row, key, tuple(forms), tuple(self.bounds(atom) for form in forms for atom, _ in form.terms))
+        if signature in self.seen:
+            return False
+        self.seen.add(signature)
         return True
 
     def state(self, relation: str, *operands: int) -> None:
