@@ -26,6 +26,7 @@ T = TypeVar("T")
 
 # terms of one e-graph: enough to share the cost of a step, few enough that those that are done do not wait long for the others
 TOGETHER = 16
+TOGETHER_SIZE = 160
 # most terms need a hundred nodes; what has grown this large gets no cheaper
 NODES_PER_TERM = 800
 # what a gated index is where its gate does not hold: a value that no term has in common with it
@@ -79,9 +80,20 @@ def gate_all(pairs: list[tuple[Index, Index]], options: Options, report: Report,
 def _groups(items: list[T], terms: Callable[[T], tuple[Index, ...]]) -> Iterator[list[T]]:
     """What shares an e-graph.  A term that divides by what may be zero has one to itself: where that is zero the term has no value,
     so equalities that hold elsewhere serve it, but not the others."""
-    plain = [item for item in items if not _may_divide_by_zero(terms(item))]
-    yield from (plain[start : start + TOGETHER] for start in range(0, len(plain), TOGETHER))
-    yield from ([item] for item in items if _may_divide_by_zero(terms(item)))
+    group: list[T] = []
+    size = 0
+    for item in items:
+        if _may_divide_by_zero(terms(item)):
+            yield [item]
+            continue
+        more = sum(1 for _ in walk(*terms(item)))
+        if group and (len(group) == TOGETHER or size + more > TOGETHER_SIZE):
+            yield group
+            group, size = [], 0
+        group.append(item)
+        size += more
+    if group:
+        yield group
 
 
 def _may_divide_by_zero(terms: tuple[Index, ...]) -> bool:

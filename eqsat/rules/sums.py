@@ -332,7 +332,7 @@ def _joined(v: Visit, first: ENode, second: ENode, offset: Linear, n: int, k: in
 
 
 def digit_of_sum(v: Visit) -> None:
-    """(g*x + r) // a % n = (g*(x % (a*n // g)) + r) // a for g that divides a*n and 0 <= r < g: the remainder of a term for that of a sum."""
+    """(g*x + r) // a % n = (g*(x % (a*n // g)) + r) // a for g that divides a*n and 0 <= r < g."""
     for name, node in v.nodes("Mod"):
         below, n = v.node(node.args[0]), v.constant(node.args[1])
         a = v.constant(below.args[1]) if below.op == "Floordiv" else None
