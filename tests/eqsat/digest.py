@@ -12,7 +12,7 @@ import eqsat.numpy as enp
 from eqsat.ir.index import Index
 from eqsat.report import Report
 
-TERMS = 30
+TERMS = 16
 
 
 def image(x: Any, mean: Any) -> Any:

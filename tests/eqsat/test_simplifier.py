@@ -252,3 +252,10 @@ def test_a_truth_value_in_arithmetic_is_an_integer() -> None:
     p, q = where(x < 3, 1, 0), where(y < 2, 1, 0)
     for term in (p - q, p + q, -p, abs(p - 3), (p + y) // 2, p * q, minimum(p, y) * 2):
         assert_equivalent(eqsat.simplify(term), term)
+
+
+def test_what_a_term_gains_where_it_divides_by_zero_reaches_no_other_of_its_batch() -> None:
+    p, q, x = eqsat.var("p", 0, 1), eqsat.var("q", 0, 1), eqsat.var("x", -7, 12)
+    others = [p * q + x, where(p * q < 1, x % 3, x), (p * q * 3 + x) // 2]
+    for term, found in zip(others, eqsat.simplify_many([(p * p * q) // p, (p * p * q) % p, *others])[2:], strict=True):
+        assert_equivalent(found, term)

@@ -113,6 +113,7 @@ INSTANCES: dict[str, Callable[[random.Random], Index]] = {
     "split-step": lambda r: (r.randint(-9, 9) * (x % 2) + r.randint(1, 20)) % small(r),
     "split-inner": lambda r: (small(r) * (x % ((n := small(r)) * small(r))) + y) % n,
     "split-pair": lambda r: x % (n := small(r)) + n * (x // n) + y,
+    "digit-of-sum": lambda r: ((a := 2 * small(r)) // 2 * (n := small(r)) * x + p + 1) // a % n,
     "zero-divided": lambda r: ((d := r.choice((y, b, y * z))) * x) // d,
     "split-symbolic": lambda r: ((d := r.choice((y, z, b))) * x + r.choice((d, 0, q))) // (d * small(r)),
     "flatten-order": lambda r: minimum(minimum(x, y + small(r)), minimum(z, x % small(r))),
