@@ -9,7 +9,7 @@ from eqsat.egraph.forms import RAW, SIGNS, Forms, index_children
 from eqsat.egraph.linear import Linear, sign_term, sum_term, zero_term
 from eqsat.egraph.schema import OP_OF_NODE
 from eqsat.egraph.snapshot import ENode, Snapshot
-from eqsat.index_cost import node_cycles, sign_saving
+from eqsat.index_cost import ADD, node_cycles, sign_saving
 from eqsat.ir.index import Apply, Const, Index, Var, apply
 
 # how many other choices are tried, and among how many classes
@@ -55,8 +55,16 @@ def shared_forms(snapshot: Snapshot, forms: Forms, root: int) -> Forms:
 def _total(forms: Forms, root: int, known: dict[int, int]) -> float:
     """Cycles of a term, every class paid once."""
     total = 0.0
+    bare: set[Group] = set()
     for name in reachable(forms, root):
         node = forms[name]
+        if node.op == "Sum" and node.args[0] and len(node.args) > 2 and any(k > 0 for _, k in node.args[1:]):
+            total += ADD  # the constant; sums that differ in nothing else share the rest
+            node = ENode("Sum", (0, *node.args[1:]))
+        if node.op == "Sum" and node.args[1:] in bare:
+            continue
+        if node.op == "Sum":
+            bare.add(node.args[1:])
         total += node_cycles(node, known.get) or 0.0
         if node.op in SIGNS:
             total -= sign_saving(node.op, forms[node.args[0]])
