@@ -24,7 +24,7 @@ INDEX_TABLES = tuple(table for table in TABLES if table.phase == "index")
 PATTERN_TABLES = tuple(table.name for table in INDEX_TABLES if any(isinstance(row, Pattern) for row in table.rows))
 SUM_TABLES = tuple(table.name for table in INDEX_TABLES if any(isinstance(row, SumRow) for row in table.rows))
 INDEX_NAMES = tuple(table.name for table in INDEX_TABLES)
-BATCH = 16
+BATCH = 4
 
 
 def ways() -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -59,7 +59,7 @@ def shares(report: Report) -> Counter[str]:
             kinds["egglog rows"] += count
         elif name.startswith("split-") or name in ("read-forms", "compare-members", "bounds-of-sum"):
             kinds["views and bounds"] += count
-        else:
+        elif name in rows:
             kinds["sum rows"] += count
     return kinds
 
