@@ -24,7 +24,8 @@ INDEX_TABLES = tuple(table for table in TABLES if table.phase == "index")
 PATTERN_TABLES = tuple(table.name for table in INDEX_TABLES if any(isinstance(row, Pattern) for row in table.rows))
 SUM_TABLES = tuple(table.name for table in INDEX_TABLES if any(isinstance(row, SumRow) for row in table.rows))
 INDEX_NAMES = tuple(table.name for table in INDEX_TABLES)
-BATCH = 4
+# without the rows that finish a term quickly others may grow
+LIMITS = eqsat.Limits(nodes=2000, iterations=20)
 
 
 def ways() -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -37,16 +38,15 @@ def ways() -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def costs(terms: Sequence[Index], off: tuple[str, ...], report: Report) -> list[int]:
-    """What the simplified terms cost without these tables; a term that raises keeps its own cost."""
-    options = eqsat.Options(rules=tuple(table.name for table in INDEX_TABLES if table.name not in off))
+    """What the simplified terms cost without these tables; a term that fails keeps its own cost."""
+    options = eqsat.Options(rules=tuple(name for name in INDEX_NAMES if name not in off), limits=LIMITS)
     found: list[int] = []
-    for start in range(0, len(terms), BATCH):
-        batch = list(terms[start : start + BATCH])
+    for term in terms:
         try:
-            found += map(score, simplify_all(batch, options, report))
-        except eqsat.EqsatError as error:
-            print(f"  failed without {', '.join(off)}: {error}")
-            found += map(score, batch)
+            found.append(score(*simplify_all([term], options, report)))
+        except (eqsat.EqsatError, MemoryError) as error:
+            print(f"  failed without {', '.join(off)}: {type(error).__name__} {error}: {term}")
+            found.append(score(term))
     return found
 
 
