@@ -80,7 +80,7 @@ def measure(terms: Sequence[Index]) -> dict[str, tuple[int, int, int]]:
         gained = sum(here) - sum(best)
         better = sum(cost < full for cost, full in zip(here, best, strict=True))
         found[name] = (lost, len(needing), gained)
-        cost = f"cost +{gained} ({_percent(gained, saved)} of what rules save)"
+        cost = f"cost {gained:+} ({_percent(gained, saved)} of what rules save)"
         print(f"  without {name:16} {lost:5} lost ({_percent(lost, len(needing))}), {cost}, {better} cheaper")
     kinds = shares(report)
     equalities = kinds["egglog rows"] + kinds["sum rows"]
