@@ -13,7 +13,7 @@ from typing import Any
 
 from eqsat.egraph.encode import LIMIT, Encoder
 from eqsat.egraph.engine import Row
-from eqsat.egraph.forms import SUM_OPS, cheapest_forms, index_children
+from eqsat.egraph.forms import SUM_OPS, cheapest_forms, index_children, read
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import CONSTRUCTORS, FACTS, VIEWS
 from eqsat.egraph.snapshot import ENode, Snapshot, take_snapshot
@@ -177,7 +177,7 @@ class Replay:
         snapshot = take_snapshot(self._engine, self._encoder, SORTS)
         self._present |= snapshot.ops
         self._collect(snapshot)
-        visit = _Visit(snapshot, self._encoder, self._seen)
+        visit = _Visit(read(snapshot), self._encoder, self._seen)
         self._encoder.watch = visit
         for row in self._sum_rows:
             statements = visit.visit(row)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.engine import Engine
-from eqsat.egraph.forms import Forms
+from eqsat.egraph.forms import RECIPES, Forms, Reading, read
 from eqsat.egraph.schema import CLASS_SORTS
-from eqsat.egraph.snapshot import Snapshot, take_snapshot
+from eqsat.egraph.snapshot import Snapshot, extended, only_nary_forms, take_snapshot, written_snapshot
 from eqsat.ir.errors import UnsoundRuleError
 from eqsat.options import Limits
 from eqsat.report import Report, StopReason
@@ -22,6 +22,10 @@ from eqsat.rules import TABLES, Table, egglog_program
 from eqsat.rules.bounds import BOUNDS_TABLE
 from eqsat.rules.row import SumRow
 from eqsat.rules.visit import Visit
+
+
+# whether the caller is content with the cheapest forms of a snapshot
+Done = Callable[[Snapshot, Forms], bool]
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class Phase:
         settled = [name for table in tables if table in self.settle for name in engine.applicable(table, present)]
         steps = [f"(run {once})", *(f"(saturate (run {name}))" for name in settled)]
         if self.bounds:
-            steps.append(f"(run {engine.combined(engine.applicable(BOUNDS_TABLE, present))})")
+            steps.append(f"(run {engine.combined(engine.applicable(BOUNDS_TABLE, {*present, *RECIPES}))})")
         return f"(seq {' '.join(steps)})"
 
 
@@ -96,41 +100,63 @@ class Session:
     _seen: set[tuple[object, ...]] = field(default_factory=set)
     _fired: tuple[tuple[str, ...], ...] = ()
     _present: set[str] = field(default_factory=set)
+    _read: Reading | None = None
 
-    def run(self, phase: Phase, done: Callable[[Snapshot, Forms], bool] | None = None) -> Snapshot:
-        """Step a phase until nothing changes, a limit is met, or the caller is content with the cheapest forms of a snapshot."""
+    def run(self, phase: Phase, done: Done | None = None) -> Snapshot:
+        """Step a phase until nothing changes, a limit is met, or the caller is content with the cheapest forms of a snapshot.
+
+        What the encoder holds at the end is loaded when the session goes on.
+        """
         tables = [table for table in self.tables if table.phase == phase.name]
         enabled = [row for table in tables for row in table.rows if isinstance(row, SumRow)]
         iterations = 0
+        if phase.visits_sums and not self._present:
+            self._visit(read(written_snapshot(self.encoder)), enabled)
         while True:
             self.load()
-            changed = self._step(phase, tables)
+            schedule = self._schedule(phase, tables)
+            changed = self._step(phase, schedule)
             iterations += 1
             if phase.visits_sums:
-                known = len(self._present)
                 snapshot = self.snapshot()
-                visit = Visit(snapshot, self.encoder, self._seen)
-                if done is not None and done(snapshot, visit.forms):
+                reading = read(snapshot, self._read)
+                if done is not None and done(snapshot, reading.forms):
                     changed = False
                 else:
-                    visit.run(enabled)
-                    self.report.matches.update(visit.counts)
-                    changed = changed or bool(self.encoder.facts) or len(self._present) > known
+                    changed = changed or self._schedule(phase, tables) != schedule
+                    snapshot, changed = self._visit(reading, enabled, changed, done)
                 nodes = snapshot.nodes
             else:
                 nodes = self.engine.size()
             reason = self._limit(nodes, iterations, changed)
             if reason is not None:
-                self.encoder.take()
                 if not phase.visits_sums:
                     snapshot = self.snapshot()
                 self.report.stopped(reason)
                 self._note(phase, iterations, snapshot)
                 return snapshot
 
-    def _step(self, phase: Phase, tables: list[Table]) -> bool:
+    def _visit(self, reading: Reading, rows: list[SumRow], changed: bool = True, done: Done | None = None) -> tuple[Snapshot, bool]:
+        """Sum rows look at classes; what they find is left in the encoder -> the classes with it, and whether another step is due."""
+        named, since = self.encoder.take(), self.encoder.new_handle()
+        visit = Visit(reading, self.encoder, self._seen)
+        visit.run(rows)
+        self.report.matches.update(visit.counts)
+        snapshot, self._read = reading.snapshot, reading
+        if self.encoder.facts:
+            changed = changed or not only_nary_forms(snapshot, self.encoder, since)
+            if not changed or done is not None:
+                snapshot = extended(snapshot, self.encoder, since)
+                changed = changed and not (done is not None and done(snapshot, read(snapshot, reading).forms))
+        for kind, rows_of_kind in named.items():
+            self.encoder.facts[kind] += rows_of_kind
+        return snapshot, changed
+
+    def _schedule(self, phase: Phase, tables: list[Table]) -> str:
+        return phase.schedule(self.engine, [table.name for table in tables], self._present)
+
+    def _step(self, phase: Phase, schedule: str) -> bool:
         """Run the rules until nothing changes, at most `repeat` times -> whether the last time changed something."""
-        schedule = phase.schedule(self.engine, [table.name for table in tables], self._present)
         fired: Counter[str] = Counter()
         for _ in range(phase.repeat):
             changed, matches = self.engine.run(schedule)

@@ -25,8 +25,8 @@ from eqsat.saturate import PHASES, Session, session
 T = TypeVar("T")
 
 # terms of one e-graph: enough to share the cost of a step, few enough that those that are done do not wait long for the others
-TOGETHER = 16
-TOGETHER_SIZE = 60
+TOGETHER = 32
+TOGETHER_SIZE = 120
 # most terms need a hundred nodes; what has grown this large gets no cheaper
 NODES_PER_TERM = 800
 # what a gated index is where its gate does not hold: a value that no term has in common with it

@@ -7,8 +7,10 @@ order and brackets are gone before egglog sees them.  Bounds of every term go in
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
 from eqsat.egraph.engine import Row
 from eqsat.egraph.linear import Linear, sum_term
@@ -50,6 +52,17 @@ class Encoder:
         """The rows collected since the last call."""
         facts, self.facts = dict(self.facts), defaultdict(list)
         return facts
+
+    def made(self, since: int = 0) -> Iterator[tuple[int, str, tuple[Any, ...]]]:
+        """(handle, kind, operands) of every node that was made since this handle, the newest first, operands as a snapshot has them."""
+        for key, handle in reversed(self._made.items()):
+            if handle < since:
+                return
+            if key[0] == "Sum":
+                assert isinstance(key[1], Linear)
+                yield handle, "Sum", (key[1].constant, *key[1].terms)
+            else:
+                yield handle, str(key[0]), key[1:]
 
     # nodes ---------------------------------------------------------------------------------------------------------
     def node(self, name: str, *operands: int | str) -> int:
@@ -238,11 +251,14 @@ class Encoder:
         lo, hi = self.linear_bounds(form)
         if max(abs(lo), abs(hi)) >= LIMIT:
             raise UnsupportedError(f"simplify: a comparison reaches {lo}..{hi}, beyond 62 bits")
-        return Linear(0, ((self.bounded(self.node(name, self.sum(form)), interval.BOOL), 1),))
+        holds = (lo >= 0, hi >= 0) if name == "Nonneg" else (lo == hi == 0, lo <= 0 <= hi)
+        return Linear(0, ((self.bounded(self.node(name, self.sum(form)), (int(holds[0]), int(holds[1]))), 1),))
 
     def negation(self, form: Linear) -> Linear:
         """The form of `not p`."""
-        return Linear(0, ((self.bounded(self.node("Not", self.sum(form)), interval.BOOL), 1),))
+        lo, hi = self.linear_bounds(form)
+        bounds = (max(1 - hi, 0), min(1 - lo, 1))
+        return Linear(0, ((self.bounded(self.node("Not", self.sum(form)), bounds), 1),))
 
     def _condition(self, form: Linear, term: Index) -> Linear:
         """A truth value: of an integer, whether it is not zero."""

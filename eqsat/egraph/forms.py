@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode, Snapshot
@@ -31,18 +32,43 @@ def constants(snapshot: Snapshot) -> dict[int, int]:
     return {name: node.args[0] for name, nodes in snapshot.classes["Ix"].items() for node in nodes if node.op == "Num"}
 
 
+@dataclass
+class Reading:
+    """A snapshot with the cheapest well-founded node of every index class that has a finite form, and its tree cost.
+
+    fresh  the classes whose nodes or bounds are not as the reading before had them, and those that are made of such
+    """
+
+    snapshot: Snapshot
+    forms: dict[int, ENode] = field(default_factory=dict)
+    cost: dict[int, float] = field(default_factory=dict)
+    fresh: set[int] = field(default_factory=set)
+
+
 def cheapest_forms(snapshot: Snapshot, written: bool = False) -> dict[int, ENode]:
     """For every class that has a finite form its node of least tree cost; ties go to the node met first.
 
     With `written`, operations as they are written count too.
     """
+    return read(snapshot, written=written).forms
+
+
+def read(snapshot: Snapshot, before: Reading | None = None, written: bool = False) -> Reading:
+    """The cheapest forms of a snapshot; those of classes that did not change are taken from the reading before."""
+    classes = snapshot.classes["Ix"]
+    reading = Reading(snapshot, fresh=fresh_classes(snapshot, before.snapshot) if before is not None else set(classes))
+    chosen, cost = reading.forms, reading.cost
+    if before is not None:
+        for name in classes:
+            if name not in reading.fresh and name in before.forms:
+                chosen[name], cost[name] = before.forms[name], before.cost[name]
     known = constants(snapshot)
-    chosen: dict[int, ENode] = {name: ENode("Num", (value,)) for name, value in known.items()}
-    cost: dict[int, float] = dict.fromkeys(known, 0.0)
+    for name in reading.fresh.intersection(known):
+        chosen[name], cost[name] = ENode("Num", (known[name],)), 0.0
     todo = [
         (name, node, own, index_children(node))
-        for name, nodes in snapshot.classes["Ix"].items()
-        if name not in known
+        for name, nodes in classes.items()
+        if name in reading.fresh and name not in known
         for node in nodes
         if (own := node_cycles(node, known.get)) is not None and (written or node.op not in RAW)
     ]
@@ -58,7 +84,25 @@ def cheapest_forms(snapshot: Snapshot, written: bool = False) -> dict[int, ENode
                 total -= sign_saving(node.op, chosen[children[0]])
             if total < cost.get(name, unknown):
                 cost[name], chosen[name], changed = total, node, True
-    return chosen
+    return reading
+
+
+def fresh_classes(snapshot: Snapshot, before: Snapshot) -> set[int]:
+    """The index classes whose nodes or bounds are not as they were, and those that are made of such."""
+    classes, known = snapshot.classes["Ix"], before.classes["Ix"]
+    found = [name for name, nodes in classes.items() if nodes != known.get(name) or snapshot.bounds.get(name) != before.bounds.get(name)]
+    parents: dict[int, list[int]] = {}
+    for name, nodes in classes.items() if len(found) < len(classes) else ():
+        for node in nodes:
+            for child in index_children(node):
+                parents.setdefault(child, []).append(name)
+    fresh = set(found)
+    while found:
+        for parent in parents.get(found.pop(), ()):
+            if parent not in fresh:
+                fresh.add(parent)
+                found.append(parent)
+    return fresh
 
 
 class Opener:

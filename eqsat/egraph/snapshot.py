@@ -7,13 +7,13 @@ one of its nodes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.engine import Engine
 from eqsat.egraph.linear import Linear
-from eqsat.egraph.schema import CLASS_SORTS, nodes_of
+from eqsat.egraph.schema import CLASS_SORTS, Constructor, nodes_of
 from eqsat.ir.interval import Interval
 
 
@@ -45,17 +45,67 @@ class Snapshot:
         return sum(map(len, self.classes.values()))
 
 
+def written_snapshot(encoder: Encoder) -> Snapshot:
+    """The classes that an encoder has made and nobody has loaded yet: one node each."""
+    snapshot = Snapshot(bounds=dict(encoder.bounds))
+    made = {handle: [ENode(op, args)] for handle, op, args in encoder.made()}
+    snapshot.classes["Ix"] = dict(sorted(made.items()))
+    snapshot.names["Ix"] = {handle: handle for handle in made}
+    return snapshot
+
+
+def extended(snapshot: Snapshot, encoder: Encoder, since: int) -> Snapshot:
+    """The snapshot with the n-ary forms that the encoder made since this handle, and with what it states to be equal."""
+    facts = encoder.facts.get("same", ())
+    names = dict(snapshot.names["Ix"])
+    classes = dict(snapshot.classes["Ix"])
+    for handle, op, args in encoder.made(since):
+        if op in ("Num", "Sum", "Prod"):
+            names[handle] = handle
+            classes[handle] = [ENode(op, args)]
+    for first, second in facts:
+        a, b = names.get(first), names.get(second)
+        if a is not None and b is not None and a != b:
+            classes[a] = classes[b] = list(dict.fromkeys((*classes.get(a, ()), *classes.get(b, ()))))
+    return replace(snapshot, classes={**snapshot.classes, "Ix": classes}, names={**snapshot.names, "Ix": names})
+
+
+NARY_FACTS = frozenset(("Sum1", "Sum2", "Sum3", "Sum", "term", "Prod", "factor", "bounds", "same"))
+
+
+def only_nary_forms(snapshot: Snapshot, encoder: Encoder, since: int) -> bool:
+    """Whether all that the encoder holds are n-ary forms, made since this handle, of classes that have no node in common with others.
+
+    No rule of egglog matches an n-ary node, only views of it: with these alone it would find nothing.
+    """
+    facts, names = encoder.facts, snapshot.names["Ix"]
+    if not NARY_FACTS.issuperset(facts) or any(handle < since for handle, *_ in facts.get("bounds", ())):
+        return False
+    target = {new: old for old, new in facts.get("same", ())}
+    if len(target) < len(facts.get("same", ())) or any(new < since or old >= since for new, old in target.items()):
+        return False
+    made = [ENode(op, args) for _, op, args in encoder.made(since)]
+    for node in made:
+        atoms = node.args if node.op == "Prod" else [atom for atom, _ in node.args[1:]]
+        if any(atom in target or (atom < since and names.get(atom) != atom) for atom in atoms):
+            return False
+    known = (node for nodes in snapshot.classes["Ix"].values() for node in nodes if node.op in ("Sum", "Prod"))
+    return set(made).isdisjoint(known)
+
+
 def take_snapshot(engine: Engine, encoder: Encoder, sorts: tuple[str, ...] = CLASS_SORTS) -> Snapshot:
     """Read the classes of these sorts; new handles are left as facts in the encoder."""
     tables = engine.freeze()
     reader = _Reader(engine, encoder, tables)
     snapshot = Snapshot(names={sort: {} for sort in CLASS_SORTS}, alarm=bool(tables["alarm"].rows))
-    nodes = tuple(node for node in nodes_of(sorts) if tables[node.name].rows)
+    # rows that are subsumed are no nodes any more, and may be of a session before
+    rows = {node: [row for row in tables[node.name].rows if not row.subsumed] for node in nodes_of(sorts)}
+    nodes = tuple(node for node in rows if rows[node])
     snapshot.ops = frozenset(node.name for node in nodes)
     for sort in sorts:
-        reader.name_classes(sort, [node.name for node in nodes if node.sort == sort], snapshot)
+        reader.name_classes(sort, [row for node in nodes if node.sort == sort for row in rows[node]], snapshot)
     for node in nodes:
-        reader.read(node.name, node.operands, node.sort, snapshot)
+        reader.read(node, rows[node], snapshot)
     reader.read_nary(snapshot)
     lows = {reader.classes["Ix"][row.inputs[0]]: engine.integer(row.output) for row in tables["lo"].rows}
     highs = {reader.classes["Ix"][row.inputs[0]]: engine.integer(row.output) for row in tables["hi"].rows}
@@ -71,7 +121,7 @@ class _Reader:
         self.classes: dict[str, dict[Any, int]] = {sort: {} for sort in CLASS_SORTS}
         self.unnamed: dict[str, set[int]] = {sort: set() for sort in CLASS_SORTS}
 
-    def name_classes(self, sort: str, constructors: list[str], snapshot: Snapshot) -> None:
+    def name_classes(self, sort: str, nodes: list[Any], snapshot: Snapshot) -> None:
         """Smallest handle of every class; nodes without one get a new handle in a fixed order."""
         known, handles = self.classes[sort], {}
         for row in self.tables[f"H{sort}"].rows:
@@ -79,30 +129,27 @@ class _Reader:
             handles[handle] = value
             known[value] = min(handle, known.get(value, handle))
         snapshot.names[sort] = {handle: known[value] for handle, value in handles.items()}
-        for name in constructors:
-            for row in self.tables[name].rows:
-                if row.output not in known and not row.subsumed:
-                    handle = known[row.output] = self.encoder.new_handle()
-                    snapshot.names[sort][handle] = handle
-                    self.unnamed[sort].add(handle)
+        for row in nodes:
+            if row.output not in known:
+                handle = known[row.output] = self.encoder.new_handle()
+                snapshot.names[sort][handle] = handle
+                self.unnamed[sort].add(handle)
 
     def operand(self, sort: str, value: Any) -> Any:
         if sort == "i64":
             return self.engine.integer(value)
         return self.encoder.names[self.engine.integer(value)] if sort == "Name" else self.classes[sort][value]
 
-    def read(self, name: str, sorts: tuple[str, ...], sort: str, snapshot: Snapshot) -> None:
-        known, classes, unnamed = self.classes[sort], snapshot.classes[sort], self.unnamed[sort]
-        for row in self.tables[name].rows:
-            if row.subsumed:
-                continue
-            args = tuple(self.operand(s, v) for s, v in zip(sorts, row.inputs, strict=True))
+    def read(self, node: Constructor, rows: list[Any], snapshot: Snapshot) -> None:
+        known, classes, unnamed = self.classes[node.sort], snapshot.classes[node.sort], self.unnamed[node.sort]
+        for row in rows:
+            args = tuple(map(self.operand, node.operands, row.inputs))
             here = known[row.output]
             if here in unnamed:
                 unnamed.discard(here)
-                self.encoder.facts[name].append((here, *(self.encoder.name(arg) if isinstance(arg, str) else arg for arg in args)))
-            classes.setdefault(here, []).append(ENode(name, args))
-            snapshot.nodes += 1
+                self.encoder.facts[node.name].append((here, *(self.encoder.name(arg) if isinstance(arg, str) else arg for arg in args)))
+            classes.setdefault(here, []).append(ENode(node.name, args))
+        snapshot.nodes += len(rows)
 
     def read_nary(self, snapshot: Snapshot) -> None:
         known, classes, engine = self.classes["Ix"], snapshot.classes["Ix"], self.engine

@@ -8,6 +8,7 @@ be replaced.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 
 from eqsat.egraph.encode import EVERYTHING
@@ -102,7 +103,7 @@ class Assumption:
             hi = min(hi, self._bounds_of(form.plus(known))[1])
         return 1 if lo >= 0 else 0 if hi < 0 else None
 
-    @property
+    @functools.cached_property
     def key(self) -> tuple[object, ...]:
         return (tuple(sorted(self.truths.items())), tuple(sorted(self.bounds.items(), key=lambda item: item[0].terms)))
 
@@ -214,6 +215,18 @@ def _contains(form: Linear, part: Linear) -> int:
     return factor if factor and not rest and all(terms.get(a) == factor * k for a, k in part.terms) else 0
 
 
+def supposed(v: Visit, condition: int, value: int) -> Assumption | None:
+    """What it means that a condition is 1 or 0; None if it cannot be."""
+    known = v.memo.setdefault(f"supposed {value}", {})
+    if condition not in known:
+        assumption = Assumption(v)
+        assumption.suppose(condition, value)
+        known[condition] = assumption if assumption.settle() else None
+    found = known[condition]
+    assert found is None or isinstance(found, Assumption)
+    return found
+
+
 def assumed(v: Visit, name: int) -> bool:
     """Whether a term stands under an assumption itself; assumptions are not nested, or there would be no end of them."""
     known = v.memo.setdefault("assumed", {})
@@ -232,10 +245,9 @@ def under_condition(v: Visit) -> None:
             continue
         changed = []
         for value, branch in zip((1, 0), branches, strict=True):
-            assumption = Assumption(v)
-            assumption.suppose(condition, value)
-            known = assumption.settle() and v.first("under-condition", name, node, assumption.key, v.node(branch))
-            changed.append(Rewriter(v, assumption).rewrite(branch) if known else branch)
+            assumption = supposed(v, condition, value)
+            known = assumption is not None and v.first("under-condition", name, node, assumption.key, v.node(branch))
+            changed.append(Rewriter(v, assumption).rewrite(branch) if assumption is not None and known else branch)
         if changed != branches:
             made = v.encoder.node("Where", condition, *changed)
             v.encoder.same(name, v.encoder.bounded(made, v.bounds(name)))
@@ -257,9 +269,8 @@ def under_conjuncts(v: Visit) -> None:
                 v.encoder.same(name, v.encoder.number(1 - value))
                 continue
             for this, other in (node.args, node.args[::-1]):
-                assumption = Assumption(v)
-                assumption.suppose(this, value)
-                if assumption.settle():
+                assumption = supposed(v, this, value)
+                if assumption is not None:
                     changed = Rewriter(v, assumption).rewrite(other)
                     if changed != other:
                         v.encoder.same(name, v.truth(op, *sorted((this, changed))))

@@ -102,8 +102,19 @@ def _bare(node: str, operands: str) -> str:
     return f'(rule ((= t {term}) (leaf t)) ((subsume {term})) :ruleset {ruleset_of(node)} :name "bare {node}")'
 
 
+# operands that a choice may be equal to
+CHOSEN = (("Min", ("t y", "x t")), ("Max", ("t y", "x t")), ("Where", ("p t y", "p x t")))
+
+
+def _idle(node: str, operands: str) -> str:
+    """A choice that is one of its own operands: what it says of them is known, and every rule would find it again in itself."""
+    term = f"({node} {operands})"
+    return f'(rule ((= t {term})) ((subsume {term})) :ruleset {ruleset_of(node)} :name "idle {node} {operands}")'
+
+
 def bounds_program() -> str:
     """The egglog rules of the analysis."""
     rules = [_rule(number, row) for number, row in enumerate(BOUNDS)]
     bare = [_bare(node, operands) for node, operands in dict.fromkeys((row.node, row.operands) for row in BOUNDS)]
-    return "\n".join(["(ruleset bounds)", *(f"(ruleset {ruleset_of(node)})" for node in NODES), LEAVES, *rules, *bare])
+    idle = [_idle(node, operands) for node, ways in CHOSEN for operands in ways]
+    return "\n".join(["(ruleset bounds)", *(f"(ruleset {ruleset_of(node)})" for node in NODES), LEAVES, *rules, *bare, *idle])

@@ -18,6 +18,7 @@ from itertools import combinations, permutations
 from math import gcd
 
 from eqsat.egraph.encode import LIMIT
+from eqsat.egraph.forms import SIGNS
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir import interval
@@ -65,10 +66,9 @@ def _tighten(v: Visit, name: int, bounds: Interval) -> None:
 
 def distribute(v: Visit) -> None:
     """x*(p + q) = x*p + x*q, where the product stands in a sum or is divided."""
-    read = {atom for _, node in v.nodes("Sum") for atom, _ in node.args[1:]} | {
-        node.args[0] for _, node in v.nodes("Floordiv", "Mod", "Nonneg", "Zero")
-    }
-    for name, node in v.nodes("Prod"):
+    read = {atom for _, node in v.by_op.get("Sum", ()) for atom, _ in node.args[1:]}
+    read |= {node.args[0] for op in ("Floordiv", "Mod", *SIGNS) for _, node in v.by_op.get(op, ())}
+    for name, node in v.by_op.get("Prod", ()):
         forms = [v.form(arg) for arg in node.args]
         wide = [k for k, form in enumerate(forms) if len(form.terms) + (form.constant != 0) > 1]
         if name in read and len(wide) == 1 and len(forms[wide[0]].terms) <= MAX_DISTRIBUTED:
@@ -186,7 +186,7 @@ def moduli(v: Visit, name: int) -> list[int]:
 def read_forms(v: Visit) -> None:
     """Classes whose cheapest form is a quotient or a remainder, if it will stay: one of two values becomes linear."""
     for name, node in v.forms.items():
-        if node.op in RELATIONS and not _of_two_values(v, name, node) and v.first("read-forms", name, node):
+        if node.op in RELATIONS and name in v.fresh and not _of_two_values(v, name, node) and v.first("read-forms", name, node):
             divisor = v.constant(node.args[1])
             if divisor is not None:
                 v.state(RELATIONS[node.op], name, node.args[0], divisor)

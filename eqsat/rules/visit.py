@@ -1,7 +1,8 @@
 """What sum rows see: the classes of one snapshot, their cheapest forms and linear forms, and an encoder for what they find.
 
 Every row reads members through the cheapest well-founded form of each class, adds all its alternatives, and is remembered
-under all forms that it read.
+under all forms that it read.  It looks at the classes that are fresh: they, or what they are made of, are not as the reading
+before had them.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from eqsat.egraph.encode import EVERYTHING, LIMIT, Encoder
-from eqsat.egraph.forms import SIGNS, SUM_OPS, Opener, cheapest_forms
+from eqsat.egraph.forms import SIGNS, SUM_OPS, Opener, Reading
 from eqsat.egraph.linear import Linear
-from eqsat.egraph.snapshot import ENode, Snapshot
+from eqsat.egraph.snapshot import ENode
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.interval import Interval
 from eqsat.rules.row import SumRow
@@ -25,25 +26,27 @@ Division = tuple[str, int, int]
 
 @dataclass
 class Visit:
-    """One look at all classes; `seen` is kept between visits of one session."""
+    """One look at the fresh classes of a reading; `seen` is kept between visits of one session."""
 
-    snapshot: Snapshot
+    reading: Reading
     encoder: Encoder
     seen: set[tuple[object, ...]]
     counts: Counter[str] = field(default_factory=Counter)
     memo: dict[str, dict[int, object]] = field(default_factory=dict)
+    _opened: dict[int, list[Linear]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.forms = cheapest_forms(self.snapshot)
+        self.forms, self.fresh = self.reading.forms, self.reading.fresh
         self.open = Opener(self.forms, self.encoder.product)
-        self.classes = self.snapshot.classes["Ix"]
-        self.encoder.bounds.update(self.snapshot.bounds)
+        self.classes = self.reading.snapshot.classes["Ix"]
+        self.encoder.bounds.update(self.reading.snapshot.bounds)
         self.by_op: dict[str, list[tuple[int, ENode]]] = {}
         for name, nodes in self.classes.items():
             if name in self.forms and self.forms[name].op != "Num":
                 for node in nodes:
                     self.by_op.setdefault(node.op, []).append((name, node))
-        self.sums = {name: self._alternatives(name) for name in self._with("Sum", "Add", "Scale", "Prod", "Mul")}
+        sums = dict.fromkeys(name for op in SUM_OPS for name, _ in self.by_op.get(op, ()) if name in self.fresh)
+        self.sums = {name: self._alternatives(name) for name in sums}
 
     def run(self, rows: Iterable[SumRow]) -> None:
         """All rows; what they found is left in the encoder."""
@@ -51,11 +54,10 @@ class Visit:
             if row.visit is not None:
                 row.visit(self)
 
-    def _with(self, *ops: str) -> dict[int, None]:
-        return dict.fromkeys(name for op in ops for name, _ in self.by_op.get(op, ()))
-
     def _alternatives(self, name: int) -> list[Linear]:
-        """The linear forms of a class; the one of its cheapest node first, sums as they stand last."""
+        """The linear forms of a class; the one of its cheapest node first, sums as they stand last; none of what is no sum."""
+        if name not in self.forms or self.forms[name].op == "Num":
+            return []
         nodes = [n for n in (self.forms[name], *self.classes[name]) if n.op in SUM_OPS and all(c in self.forms for c in members(n))]
         opened = [self.open.of_node(n) for n in nodes]
         standing = [Linear.of(n.args[0], n.args[1:]) for n in nodes if n.op == "Sum"]
@@ -63,9 +65,11 @@ class Visit:
 
     # what there is -------------------------------------------------------------------------------------------------
     def nodes(self, *ops: str) -> Iterator[tuple[int, ENode]]:
-        """(class, node) of the nodes of these kinds whose class is no constant."""
+        """(class, node) of the nodes of these kinds in fresh classes that are no constant."""
         for op in ops:
-            yield from self.by_op.get(op, ())
+            for item in self.by_op.get(op, ()):
+                if item[0] in self.fresh:
+                    yield item
 
     def form(self, name: int) -> Linear:
         """The cheapest linear form of a class."""
@@ -103,7 +107,9 @@ class Visit:
 
     def alternatives(self, name: int) -> list[Linear]:
         """The first linear forms of a class; atoms that are known to be m*q + r also written so."""
-        forms = self.sums[name][:MAX_ALTERNATIVES] if name in self.sums else [Linear(0, ((name, 1),))]
+        if name not in self._opened:
+            self._opened[name] = self.sums.get(name) or self._alternatives(name)
+        forms = self._opened[name][:MAX_ALTERNATIVES] or [Linear(0, ((name, 1),))]
         if "Given" in self.by_op:
             forms += [other for form in forms[:1] if (other := self._stepped(form)) not in forms]
         return forms
