@@ -23,7 +23,6 @@ from eqsat.rules.bounds import BOUNDS_TABLE
 from eqsat.rules.row import SumRow
 from eqsat.rules.visit import Visit
 
-
 # whether the caller is content with the cheapest forms of a snapshot
 Done = Callable[[Snapshot, Forms], bool]
 

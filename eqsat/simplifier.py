@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 from eqsat.certificate import certify_terms
+from eqsat.egraph.choose import cheapest_term
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.forms import Forms, cheapest_forms
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import Snapshot
-from eqsat.egraph.spell import index_term, negated, shared_forms
+from eqsat.egraph.spell import index_term, negated
 from eqsat.facts import facts_about
 from eqsat.index_cost import index_cycles
 from eqsat.ir import interval
@@ -27,8 +28,10 @@ T = TypeVar("T")
 # terms of one e-graph: enough to share the cost of a step, few enough that those that are done do not wait long for the others
 TOGETHER = 32
 TOGETHER_SIZE = 120
+ALONE_SIZE = 24
 # most terms need a hundred nodes; what has grown this large gets no cheaper
 NODES_PER_TERM = 800
+NODES_PER_OTHER = 100
 # what a gated index is where its gate does not hold: a value that no term has in common with it
 INVALID = Var("_invalid_", -(1 << 40), 1 << 40)
 
@@ -87,6 +90,9 @@ def _groups(items: list[T], terms: Callable[[T], tuple[Index, ...]]) -> Iterator
             yield [item]
             continue
         more = sum(1 for _ in walk(*terms(item)))
+        if more > ALONE_SIZE:
+            yield [item]
+            continue
         if group and (len(group) == TOGETHER or size + more > TOGETHER_SIZE):
             yield group
             group, size = [], 0
@@ -126,14 +132,14 @@ def _read_gated(snapshot: Snapshot, forms: Forms, root: int, nowhere: int) -> li
     found: list[tuple[Index, Index]] = []
     for node in snapshot.classes["Ix"][root]:
         if node.op == "Where" and nowhere in node.args[1:] and all(arg in forms for arg in node.args):
-            gate, then, otherwise = (_cheapest_term(snapshot, forms, arg) for arg in node.args)
+            gate, then, otherwise = (cheapest_term(snapshot, forms, arg) for arg in node.args)
             found.append((then, gate) if node.args[2] == nowhere else (otherwise, negated(gate)))
-    return found or [(_cheapest_term(snapshot, forms, root), Const(True))]
+    return found or [(cheapest_term(snapshot, forms, root), Const(True))]
 
 
 def _limits(limits: Limits, terms: int) -> Limits:
     """A budget in proportion to the number of terms."""
-    return replace(limits, nodes=min(limits.nodes, NODES_PER_TERM * terms))
+    return replace(limits, nodes=min(limits.nodes, NODES_PER_TERM + NODES_PER_OTHER * (terms - 1)))
 
 
 class Simplifier:
@@ -173,7 +179,7 @@ class Simplifier:
             snapshot = work.run(PHASES["index"], lambda found, forms: all(_is_plain(forms, found.name(root)) for root in roots.values()))
             chosen = cheapest_forms(snapshot)
             names = {term: snapshot.name(root) for term, root in roots.items()}
-            spelled.update((term, _cheapest_term(snapshot, chosen, name)) for term, name in names.items())
+            spelled.update((term, cheapest_term(snapshot, chosen, name)) for term, name in names.items())
             if self.within:
                 for term, name in names.items():
                     if not interval.within(spelled[term].bounds, term.bounds):
@@ -193,11 +199,6 @@ class Simplifier:
             opened = session(self.options.tables, self.options.limits, self.report, encoder=self._encoder, sorts=("Ix",))
             self._session = self._open.enter_context(opened)
         return self._session
-
-
-def _cheapest_term(snapshot: Snapshot, forms: Forms, name: int) -> Index:
-    """The term of a class: from the cheapest nodes, or from others that share more."""
-    return index_term(forms if _is_plain(forms, name) else shared_forms(snapshot, forms, name), name)
 
 
 def _is_plain(forms: Forms, name: int) -> bool:

@@ -44,9 +44,15 @@ class Reading:
     cost: dict[int, float] = field(default_factory=dict)
     fresh: set[int] = field(default_factory=set)
 
+    def cost_of(self, node: ENode) -> float:
+        """The tree cost of a node of fixed arity; none that is made of its own class costs as little as the class."""
+        below = sum(self.cost.get(child, float("inf")) for child in index_children(node))
+        own = node_cycles(node, lambda name: self.forms[name].args[0] if name in self.forms and self.forms[name].op == "Num" else None)
+        return below + (own or 0.0)
+
 
 def cheapest_forms(snapshot: Snapshot, written: bool = False) -> dict[int, ENode]:
-    """For every class that has a finite form its node of least tree cost; ties go to the node met first.
+    """For every class that has a finite form its node of least tree cost; of several a sum, then the one met first.
 
     With `written`, operations as they are written count too.
     """
@@ -72,7 +78,8 @@ def read(snapshot: Snapshot, before: Reading | None = None, written: bool = Fals
         for node in nodes
         if (own := node_cycles(node, known.get)) is not None and (written or node.op not in RAW)
     ]
-    todo.sort(key=lambda item: item[1].op in RECIPES)
+    # of equal cost: a sum, which sums that read it can take in; a recipe last, since the sum that it means will follow
+    todo.sort(key=lambda item: (item[1].op in RECIPES, item[1].op != "Sum"))
     unknown = float("inf")
     changed = True
     while changed:

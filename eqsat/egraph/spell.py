@@ -1,4 +1,4 @@
-"""Terms from chosen nodes: what is computed once and read twice is chosen and written so that both read the same."""
+"""Terms from chosen nodes: what is computed once and read twice is written so that both read the same."""
 
 from __future__ import annotations
 
@@ -8,13 +8,9 @@ from math import gcd
 from eqsat.egraph.forms import RAW, SIGNS, Forms, index_children
 from eqsat.egraph.linear import Linear, sign_term, sum_term, zero_term
 from eqsat.egraph.schema import OP_OF_NODE
-from eqsat.egraph.snapshot import ENode, Snapshot
-from eqsat.index_cost import ADD, node_cycles, sign_saving
+from eqsat.egraph.snapshot import ENode
 from eqsat.ir.index import Apply, Const, Index, Var, apply
 
-# how many other choices are tried, and among how many classes
-MAX_TRIALS = 80
-MAX_CLASSES = 60
 Group = tuple[tuple[int, int], ...]
 
 
@@ -28,61 +24,6 @@ def reachable(forms: Forms, root: int) -> list[int]:
                 found[child] = None
                 stack.append(child)
     return list(found)
-
-
-def shared_forms(snapshot: Snapshot, forms: Forms, root: int) -> Forms:
-    """The chosen nodes, changed where another node makes the whole term cheaper because it shares what is computed anyway."""
-    classes = reachable(forms, root)
-    if len(classes) > MAX_CLASSES:
-        return forms
-    known = {name: node.args[0] for name, node in forms.items() if node.op == "Num"}
-    best, trials = dict(forms), 0
-    least = _total(best, root, known)
-    for name in classes:
-        for node in snapshot.classes["Ix"].get(name, ()):
-            usable = node != best[name] and node.op not in RAW and all(child in best for child in index_children(node))
-            if not usable or node_cycles(node, known.get) is None or trials >= MAX_TRIALS:
-                continue
-            trials += 1
-            trial = {**best, name: node}
-            if not _is_below(trial, name):
-                total = _total(trial, root, known)
-                if total < least:
-                    best, least = trial, total
-    return best
-
-
-def _total(forms: Forms, root: int, known: dict[int, int]) -> float:
-    """Cycles of a term, every class paid once."""
-    total = 0.0
-    bare: set[Group] = set()
-    for name in reachable(forms, root):
-        node = forms[name]
-        if node.op == "Sum" and node.args[0] and len(node.args) > 2 and any(k > 0 for _, k in node.args[1:]):
-            total += ADD  # the constant; sums that differ in nothing else share the rest
-            node = ENode("Sum", (0, *node.args[1:]))
-        if node.op == "Sum" and node.args[1:] in bare:
-            continue
-        if node.op == "Sum":
-            bare.add(node.args[1:])
-        total += node_cycles(node, known.get) or 0.0
-        if node.op in SIGNS:
-            total -= sign_saving(node.op, forms[node.args[0]])
-    return total
-
-
-def _is_below(forms: Forms, name: int) -> bool:
-    """Whether a class is made of itself."""
-    seen: set[int] = set()
-    stack = list(index_children(forms[name]))
-    while stack:
-        here = stack.pop()
-        if here == name:
-            return True
-        if here not in seen:
-            seen.add(here)
-            stack.extend(index_children(forms[here]))
-    return False
 
 
 def index_term(forms: Forms, root: int) -> Index:
@@ -99,9 +40,7 @@ class _Speller:
         self.parts: dict[Group, Index] = {}
         classes = reachable(forms, root)
         sums = [forms[name] for name in classes if forms[name].op == "Sum"]
-        self.groups = (
-            sorted({group for node in sums for group in _sides(node)}, key=lambda group: (-len(group), group)) if len(sums) > 1 else []
-        )
+        self.groups = common_groups(sums)
         self.readers = Counter(child for name in classes if forms[name].op not in SIGNS for child in index_children(forms[name]))
 
     def term(self, root: int) -> Index:
@@ -152,14 +91,8 @@ class _Speller:
 
     def in_groups(self, terms: Group) -> list[tuple[Index, int]]:
         """Terms of a sum as parts: groups that other sums are made of are one part each."""
-        left = dict(terms)
-        parts: list[tuple[Index, int]] = []
-        for group in self.groups:
-            factor = left.get(group[0][0], 0) // group[0][1]
-            if factor and len(group) < len(terms) and all(left.get(atom) == factor * k for atom, k in group):
-                for atom, _ in group:
-                    del left[atom]
-                parts.append((self.group(group), factor))
+        groups, left = split_groups(terms, self.groups)
+        parts = [(self.group(group), factor) for group, factor in groups]
         return [*parts, *((as_number(self.done[atom]), k) for atom, k in left.items())]
 
     def group(self, group: Group) -> Index:
@@ -185,6 +118,35 @@ class _Speller:
 
     def in_sides(self, terms: Group) -> list[tuple[Index, int]]:
         return self.in_groups(terms) if terms else []
+
+
+def common_groups(sums: list[ENode]) -> list[Group]:
+    """The groups that several sums are made of, the longest first."""
+    if len(sums) < 2:
+        return []
+    groups = {group for node in sums for group in _sides(node)}
+    parts = [dict(node.args[1:]) for node in sums]
+    common = [group for group in groups if sum(_multiple(part, group) != 0 for part in parts) > 1]
+    return sorted(common, key=lambda group: (-len(group), group))
+
+
+def split_groups(terms: Group, groups: list[Group]) -> tuple[list[tuple[Group, int]], dict[int, int]]:
+    """Terms of a sum as multiples of groups, and what is left."""
+    left = dict(terms)
+    found = []
+    for group in groups:
+        factor = _multiple(left, group)
+        if factor and len(group) < len(terms):
+            for atom, _ in group:
+                del left[atom]
+            found.append((group, factor))
+    return found, left
+
+
+def _multiple(terms: dict[int, int], group: Group) -> int:
+    """k if k times a group is among the terms of a sum, else 0."""
+    factor, rest = divmod(terms.get(group[0][0], 0), group[0][1])
+    return factor if not rest and all(terms.get(atom) == factor * k for atom, k in group) else 0
 
 
 def _sides(node: ENode) -> list[Group]:

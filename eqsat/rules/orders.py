@@ -278,7 +278,8 @@ def split_quotient(v: Visit) -> None:
 
 
 def simplex(v: Visit) -> None:
-    """c - k*x - m*y >= 0 with x, y >= 0 and c less than every coefficient: all terms are zero."""
+    """c - k*x - m*y >= 0 with x, y >= 0 and c less than every coefficient: all terms are zero; and k*x + m*y >= c with c no more
+    than any: one is not."""
     for name, node in v.nodes("Nonneg"):
         for form in v.alternatives(node.args[0]):
             least = min((-k for _, k in form.terms), default=0)
@@ -286,6 +287,10 @@ def simplex(v: Visit) -> None:
             scaled = any(k != -1 for _, k in form.terms)
             if scaled and nonnegative and 0 <= form.constant < least and v.first("simplex", name, form):
                 v.encoder.same(name, v.truth("Nonneg", v.sum(Linear(0, tuple((a, -1) for a, _ in form.terms)))))
+            least = min((k for _, k in form.terms), default=0)
+            scaled = form.constant != -1 or any(k != 1 for _, k in form.terms)
+            if scaled and nonnegative and 0 < -form.constant <= least and v.first("simplex", name, form):
+                v.encoder.same(name, v.truth("Nonneg", v.sum(Linear(-1, tuple((a, 1) for a, _ in form.terms)))))
 
 
 def compare_choice(v: Visit) -> None:
@@ -349,7 +354,12 @@ ORDERS = Table(
         SumRow("where-is-order", "where(x >= y, x, y) = max(x, y)", "and min for the other branch", where_is_order),
         SumRow("split-scaled", "S = g*q + r  under S >= 0", "for common factors g of coefficients", split_scaled),
         SumRow("split-quotient", "S = k*(x // m) + r  under S >= 0", "each quotient among the terms", split_quotient),
-        SumRow("simplex", "c - k*x - m*y >= 0 = -x - y >= 0  when 0 <= c < k, m and x, y >= 0", "nothing but zero fits", simplex),
+        SumRow(
+            "simplex",
+            "c - k*x - m*y >= 0 = -x - y >= 0  when 0 <= c < k, m and x, y >= 0",
+            "only zero fits; or all but zero",
+            simplex,
+        ),
         SumRow("compare-choice", "min(x, y) + r >= 0 = x + r >= 0 and y + r >= 0", "also of max and where", compare_choice),
         SumRow("unsigned-zero", "-x == 0 = x == 0", "one form for both signs", unsigned_zero),
         SumRow("product-of-truths", "p*q = p and q", "for truth values", product_of_truths),

@@ -13,6 +13,7 @@ Views state nothing but a way to write a sum:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import combinations, permutations
 from math import gcd
@@ -96,6 +97,24 @@ def factor_common(v: Visit) -> None:
                 for atom, k in form.terms:
                     rest = rest.plus(_divided(v, atom, shared), k)
                 v.encoder.same(name, v.encoder.product((*shared, v.sum(rest))))
+
+
+def factor_some(v: Visit) -> None:
+    """x*p + x*q + r = x*(p + q) + r, for factors x that some terms share."""
+    for name in v.sums:
+        for form in v.alternatives(name):
+            groups = {atom: v.encoder.factors.get(atom, (atom,)) for atom, _ in form.terms}
+            counts = Counter(factor for group in groups.values() for factor in dict.fromkeys(group))
+            for factor, count in counts.items():
+                if count > 1 and (count < len(groups) or form.constant) and v.first("factor-some", name, form, factor):
+                    inner, rest = Linear(0), Linear(form.constant)
+                    for atom, k in form.terms:
+                        if factor in groups[atom]:
+                            inner = inner.plus(_divided(v, atom, (factor,)), k)
+                        else:
+                            rest = rest.plus(Linear(0, ((atom, k),)))
+                    product = v.encoder.product((factor, v.sum(inner)))
+                    v.encoder.same(name, v.sum(rest.plus(Linear(0, ((product, 1),)))))
 
 
 def _shared_factors(v: Visit, form: Linear) -> tuple[int, ...]:
@@ -290,11 +309,20 @@ def split_inner(v: Visit) -> None:
             if any(k % d == 0 for _, k in form.terms):
                 continue  # multiples leave first: with them x = d*(x // d) + x % d would grow without end
             for atom, k in form.terms:
-                node = v.node(atom)
+                node = _remainder(v, atom)
                 modulus = v.constant(node.args[1]) if node.op == "Mod" else None
                 if modulus and modulus % d == 0 and form.single is None and v.first("split-inner", name, form, node):
                     rest = Linear(form.constant, tuple(t for t in form.terms if t[0] != atom))
                     v.state("as-inner", name, k, node.args[0], modulus, v.sum(rest))
+
+
+def _remainder(v: Visit, atom: int) -> ENode:
+    """The cheapest node of a class, or a remainder that costs no more."""
+    node = v.node(atom)
+    if node.op != "Floordiv":
+        return node
+    others = [other for other in v.classes.get(atom, ()) if other.op == "Mod"]
+    return next((other for other in others if v.reading.cost_of(other) <= v.reading.cost[atom]), node)
 
 
 def floor_difference(v: Visit) -> None:
@@ -494,6 +522,7 @@ SUMS = Table(
         SumRow("bounds-of-sum", "lo and hi of c + k*p + ..  and of p*q", "interval arithmetic, and what min, max, // and % are", bound),
         SumRow("distribute", "x*(p + q) = x*p + x*q", "where a sum or a division reads the product", distribute),
         SumRow("factor-common", "x*p + x*q = x*(p + q)", "a factor that all terms share", factor_common),
+        SumRow("factor-some", "x*p + x*q + r = x*(p + q) + r", "a factor that some terms share", factor_some),
         SumRow("flatten-product", "(x*p)*q = x*(p*q)", "associativity, for every way in which a factor is a product", flatten_product),
         SumRow("floor-difference", "(x + c) // n - x // n = (x % n + c) // n", "also the sum of two halves", floor_difference),
         SumRow("digit-of-sum", "(g*x + r) // a % n = (g*(x % (a*n // g)) + r) // a", "where g divides a*n and 0 <= r < g", digit_of_sum),

@@ -1,0 +1,192 @@
+"""The cheapest term of a class, where what is computed once may be read twice: nodes are chosen for what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from eqsat.egraph.forms import RAW, SIGNS, Forms, index_children
+from eqsat.egraph.schema import LEAVES
+from eqsat.egraph.snapshot import ENode, Snapshot
+from eqsat.egraph.spell import Group, common_groups, index_term, reachable, split_groups
+from eqsat.index_cost import ADD, MULTIPLY, index_cycles, node_cycles
+from eqsat.ir.index import Index
+
+# how many other choices are tried, and among how many classes
+MAX_TRIALS = 80
+MAX_CLASSES = 60
+# what is computed: by a class, or by all sums of these terms
+Work = int | tuple[object, ...]
+# a class, one of its nodes, the operands of that
+Choice = tuple[int, ENode, tuple[int, ...]]
+
+
+def cheapest_term(snapshot: Snapshot, forms: Forms, root: int) -> Index:
+    """The term of a class: from the cheapest nodes, or, where work can be shared, from others that share more of it."""
+    known = {name: node.args[0] for name, node in forms.items() if node.op == "Num"}
+    nodes = _usable(snapshot, forms, root, known)
+    if not _may_share(forms, nodes):
+        return index_term(forms, root)
+    starts = (forms, _dag_forms(nodes, forms, root, known))
+    return min((index_term(_shared_forms(snapshot, start, root, known), root) for start in starts), key=index_cycles)
+
+
+def _may_share(forms: Forms, nodes: list[Choice]) -> bool:
+    """Whether an operation, or the terms of a sum, may be read by two classes."""
+    readers: dict[object, int] = {}
+    for name, node, children in nodes:
+        terms = [node.args[1:]] if node.op == "Sum" and (len(node.args) > 2 or node.args[1][1] != 1) else []
+        for read in (*(child for child in children if forms[child].op not in LEAVES), *terms):
+            if readers.setdefault(read, name) != name:
+                return True
+    return False
+
+
+def _dag_forms(nodes: list[Choice], forms: Forms, root: int, known: dict[int, int]) -> Forms:
+    """Nodes chosen so that the whole of what each class computes, everything paid once, is least.
+
+    The greedy algorithm of "extraction gym" (faster-greedy-dag): each class holds all the work below its node; a node's is the
+    union of those of its operands.  It is exact for trees, and sees what operands of one node share.
+    """
+    chosen: dict[int, ENode] = {name: forms[name] for name in known}
+    work: dict[int, dict[Work, float]] = {name: {} for name in known}
+    total: dict[int, float] = dict.fromkeys(known, 0.0)
+    changed = True
+    while changed:
+        changed = False
+        for name, node, children in nodes:
+            if any(child not in total for child in children):
+                continue
+            mine: dict[Work, float] = {name: 0.0}
+            for child in children:
+                mine |= work[child]
+            if any(name in work[child] for child in children):
+                continue
+            mine.update(_work(chosen, name, node, known))
+            cycles = sum(mine.values())
+            if cycles < total.get(name, float("inf")):
+                chosen[name], work[name], total[name], changed = node, mine, cycles, True
+    return chosen if root in chosen and not _has_cycle(chosen, root) else forms
+
+
+def _has_cycle(forms: Forms, root: int) -> bool:
+    """Whether some class below is made of itself: a choice may have changed below one that was made before."""
+    return any(_is_below(forms, name) for name in reachable(forms, root))
+
+
+def _usable(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, int]) -> list[Choice]:
+    """(class, node, operands) of all that a term may be made of, its operands first where that can be."""
+    found: dict[int, None] = {root: None}
+    usable: list[Choice] = []
+    for name in _while_growing(found):
+        for node in snapshot.classes["Ix"].get(name, ()) if name not in known else ():
+            children = index_children(node)
+            if node.op not in RAW and node_cycles(node, known.get) is not None and all(child in forms for child in children):
+                usable.append((name, node, children))
+                found.update(dict.fromkeys(children))
+    return usable[::-1]
+
+
+def _while_growing(found: dict[int, None]) -> Iterator[int]:
+    """The keys of a dictionary that grows while they are read."""
+    done = 0
+    while done < len(found):
+        names = list(found)[done:]
+        done = len(found)
+        yield from names
+
+
+def _work(forms: Forms, name: int, node: ENode, known: dict[int, int]) -> Iterator[tuple[Work, float]]:
+    """What a node computes itself, and its cycles."""
+    if node.op == "Sum":
+        yield from _sum_work(node.args[0], node.args[1:])
+    elif node.op in SIGNS and forms[node.args[0]].op == "Sum":
+        yield from _sign_work(name, node.op, forms[node.args[0]], lambda terms: terms)
+    else:
+        yield name, node_cycles(node, known.get) or 0.0
+
+
+def _sum_work(constant: int, parts: Iterable[tuple[Work, int]]) -> Iterator[tuple[Work, float]]:
+    """The work of c + sum of k*part: a product for every magnitude, and additions; a part is a class or a group of terms."""
+    parts = tuple(sorted(parts, key=repr))
+    magnitudes: dict[int, list[Work]] = {}
+    for part, k in parts:
+        magnitudes.setdefault(abs(k), []).append(part)
+    for size, scaled in magnitudes.items():
+        if size != 1:
+            yield ("times", size, *scaled), MULTIPLY
+    if len(parts) > 1:
+        yield ("sum", *parts), ADD * (len(parts) - 1)
+    if constant > 0 or (constant and any(k > 0 for _, k in parts)):
+        yield ("offset", constant, *parts), ADD
+    elif constant or (magnitudes.keys() == {1} and all(k < 0 for _, k in parts)):
+        yield ("negated", constant, *parts), ADD * (1 + (constant != 0 and magnitudes.keys() == {1}))
+
+
+def _sign_work(name: int, op: str, below: ENode, grouped: Callable[[Group], Iterable[tuple[Work, int]]]) -> Iterator[tuple[Work, float]]:
+    """The work of a comparison of a sum, each side without negation."""
+    constant = below.args[0]
+    sides = [tuple((atom, sign * k) for atom, k in below.args[1:] if sign * k > 0) for sign in (1, -1)]
+    for side in sides:
+        yield from _sum_work(0, grouped(side)) if side else ()
+    offset = all(sides) and constant not in ((0, -1) if op == "Nonneg" else (0,))
+    yield name, ADD * (1 + offset)
+
+
+def _total(forms: Forms, root: int, known: dict[int, int]) -> float:
+    """Cycles of a term as it will be spelled, everything paid once."""
+    classes = reachable(forms, root)
+    groups = common_groups([forms[name] for name in classes if forms[name].op == "Sum"])
+    read = {child for name in classes if forms[name].op not in SIGNS for child in index_children(forms[name])} | {root}
+    paid: dict[Work, float] = {}
+
+    def grouped(terms: Group) -> Iterator[tuple[Work, int]]:
+        used, left = split_groups(terms, groups)
+        for group, factor in used:
+            paid.update(_sum_work(0, group))
+            yield group, factor
+        yield from left.items()
+
+    for name in classes:
+        node = forms[name]
+        if node.op == "Sum":
+            paid.update(_sum_work(node.args[0], grouped(node.args[1:])) if name in read else ())
+        elif node.op in SIGNS and forms[node.args[0]].op == "Sum" and node.args[0] not in read:
+            paid.update(_sign_work(name, node.op, forms[node.args[0]], grouped))
+        else:
+            paid[name] = node_cycles(node, known.get) or 0.0
+    return sum(paid.values())
+
+
+def _shared_forms(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, int]) -> Forms:
+    """The chosen nodes, changed where another node makes the whole term cheaper because it shares what is computed anyway."""
+    classes = reachable(forms, root)
+    if len(classes) > MAX_CLASSES:
+        return forms
+    best, trials = dict(forms), 0
+    least = first = _total(best, root, known)
+    for name in classes:
+        for node in snapshot.classes["Ix"].get(name, ()):
+            usable = node != best[name] and node.op not in RAW and all(child in best for child in index_children(node))
+            if not usable or node_cycles(node, known.get) is None or trials >= MAX_TRIALS:
+                continue
+            trials += 1
+            trial = {**best, name: node}
+            if not _is_below(trial, name):
+                total = _total(trial, root, known)
+                if total <= least:  # of two that could share, the first to change gains nothing yet
+                    best, least = trial, total
+    return best if least < first else forms
+
+
+def _is_below(forms: Forms, name: int) -> bool:
+    """Whether a class is made of itself."""
+    seen: set[int] = set()
+    stack = list(index_children(forms[name]))
+    while stack:
+        here = stack.pop()
+        if here == name:
+            return True
+        if here not in seen:
+            seen.add(here)
+            stack.extend(index_children(forms[here]))
+    return False
