@@ -78,20 +78,26 @@ def read(snapshot: Snapshot, before: Reading | None = None, written: bool = Fals
         for node in nodes
         if (own := node_cycles(node, known.get)) is not None and (written or node.op not in RAW)
     ]
-    # of equal cost: a sum, which sums that read it can take in; a recipe last, since the sum that it means will follow
-    todo.sort(key=lambda item: (item[1].op in RECIPES, item[1].op != "Sum"))
     unknown = float("inf")
     changed = True
     while changed:
         changed = False
-        for name, node, total, children in todo:
+        for name, node, own, children in todo:
+            total = own
             for child in children:
                 total += cost.get(child, unknown)
             if node.op in SIGNS and total < unknown:
                 total -= sign_saving(node.op, chosen[children[0]])
-            if total < cost.get(name, unknown):
+            known_cost = cost.get(name, unknown)
+            # a node that costs nothing itself must be cheaper, or classes might be made of each other
+            if total < known_cost or (own and total == known_cost < unknown and _rank(node) < _rank(chosen[name])):
                 cost[name], chosen[name], changed = total, node, True
     return reading
+
+
+def _rank(node: ENode) -> int:
+    """Which of several nodes of equal cost: a sum, for sums that read it can take it in; a recipe last, the sum that it means follows."""
+    return 0 if node.op == "Sum" else 2 if node.op in RECIPES else 1
 
 
 def fresh_classes(snapshot: Snapshot, before: Snapshot) -> set[int]:
