@@ -26,9 +26,32 @@ def reachable(forms: Forms, root: int) -> list[int]:
     return list(found)
 
 
+def without_assumptions(forms: Forms, root: int) -> Forms:
+    """The chosen nodes below a class over what is given, in place of what it is under an assumption: both are spelled alike."""
+    given = {name for name in reachable(forms, root) if forms[name].op == "Given"}
+    if not given:
+        return forms
+    bare = dict(forms)
+    for name in reachable(forms, root):
+        node = forms[name]
+        if node.op == "Sum":
+            form = Linear.of(node.args[0], ((given_class(forms, atom), k) for atom, k in node.args[1:]))
+            bare[name] = ENode("Sum", (form.constant, *form.terms))
+        elif name not in given and index_children(node):
+            bare[name] = ENode(node.op, tuple(given_class(forms, arg) if arg in given else arg for arg in node.args))
+    return bare
+
+
+def given_class(forms: Forms, name: int) -> int:
+    """What a class is outside of assumptions."""
+    while forms[name].op == "Given":
+        name = forms[name].args[0]
+    return name
+
+
 def index_term(forms: Forms, root: int) -> Index:
     """The term that the chosen nodes spell for a class."""
-    return _Speller(forms, root).term(root)
+    return _Speller(without_assumptions(forms, root), root).term(root)
 
 
 class _Speller:

@@ -143,6 +143,8 @@ class Rewriter:
             return self._related(name)
         if bounds is not None and (inside or bounds[0] == bounds[1]):
             return self._given(name, bounds)
+        if node.op == "Given" and inside:
+            return self._given_twice(name, *node.args)
         if node.op in ("Var", "Axis", "RAxis", "Given", "Unknown"):
             return name
         if node.op == "Nonneg":
@@ -179,6 +181,18 @@ class Rewriter:
         given = self.v.encoder.node("Given", name, self.number)
         self.v.encoder.bounded(given, bounds)
         return given
+
+    def _given_twice(self, name: int, base: int, number: int) -> int:
+        """What is given under another assumption, inside this one: both hold there."""
+        known = self.v.bounds(name)
+        mine = self.assumed.bounds.get(Linear(0, ((base, 1),)), known)
+        both = max(known[0], mine[0]), min(known[1], mine[1])
+        if both == known or both[0] > both[1]:
+            return name
+        if both[0] == both[1]:
+            return self.v.encoder.number(both[0])
+        given = self.v.encoder.node("Given", base, self.v.encoder.assumption((self.assumed.key, number)))
+        return self.v.encoder.bounded(given, both)
 
     def _related(self, name: int) -> int:
         """A variable of its own, of which the assumption says how it compares with others."""
