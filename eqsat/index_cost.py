@@ -35,6 +35,8 @@ def is_power_of_two(value: int) -> bool:
 
 def sum_cycles(constant: int, coefficients: tuple[int, ...]) -> float:
     """A sum of scaled terms: its additions, a product for every magnitude, a negation where there is nothing to subtract from."""
+    if not coefficients:
+        return 0.0
     magnitudes = {abs(k) for k in coefficients}
     work = MULTIPLY * len(magnitudes - {1}) + ADD * (len(coefficients) - 1 + (constant != 0))
     return work + ADD * (constant <= 0 and magnitudes == {1} and all(k < 0 for k in coefficients))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from eqsat.ir import interval
 from eqsat.ir.index import Apply, Index, substitute, walk
 from eqsat.ir.tensor import Build, Program, Read, Tensor, as_builds, axes, sources, tensors
 
@@ -44,8 +45,13 @@ def compose_views(program: Program, simplify: Simplify) -> tuple[Program, int]:
         composed.update(made)
         views.update({**level, **made})
     composed.update(_simplified({tensor: view for tensor, view in composed.items() if tensor in ends}, simplify))
-    changed = {tensor: Build(tensor.shape, Read(view.base, view.indices)) for tensor, view in composed.items()}
-    return as_builds(program, changed), len(composed)
+    changed = {tensor: Build(tensor.shape, Read(view.base, view.indices)) for tensor, view in composed.items() if _in_range(view)}
+    return as_builds(program, changed), len(changed)
+
+
+def _in_range(view: View) -> bool:
+    """Whether the bounds of its parts show that a map is no index out of range; the movements that it is made of show it one by one."""
+    return all(interval.within(index.bounds, (0, extent - 1)) for index, extent in zip(view.indices, view.base.shape, strict=True))
 
 
 def _levels(program: Program) -> Iterable[dict[Tensor, View]]:

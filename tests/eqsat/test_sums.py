@@ -103,6 +103,7 @@ INSTANCES: dict[str, Callable[[random.Random], Index]] = {
     "bounds-of-sum": lambda r: (x % (n := small(r)) + n * (x // n) + y) // small(r),
     "distribute": lambda r: ((x + small(r)) * y + z) // small(r),
     "factor-common": lambda r: x * y * small(r) + x * z * small(r),
+    "factor-some": lambda r: x * y * small(r) + x * z + b,
     "flatten-product": lambda r: (x * y * small(r) + x * z) * b,
     "floor-difference": lambda r: (x + r.randint(1, 9)) // (n := small(r)) - x // n + y,
     "symbolic-identity": lambda r: (x % (d := r.choice((z, y, b, y * z))) + d * (x // d)) * small(r) + y,
