@@ -14,6 +14,8 @@ from eqsat.ir.index import Index
 # how many other choices are tried, and among how many classes
 MAX_TRIALS = 80
 MAX_CLASSES = 60
+# an operation that two others read, and one that joins them
+LEAST_SHARED = 4
 # what is computed: by a class, or by all sums of these terms
 Work = int | tuple[object, ...]
 # a class, one of its nodes, the operands of that
@@ -22,12 +24,22 @@ Choice = tuple[int, ENode, tuple[int, ...]]
 
 def cheapest_term(snapshot: Snapshot, forms: Forms, root: int) -> Index:
     """The term of a class: from the cheapest nodes, or, where work can be shared, from others that share more of it."""
+    term = index_term(forms, root)
+    least = index_cycles(term)
+    if least < LEAST_SHARED:
+        return term
     known = {name: node.args[0] for name, node in forms.items() if node.op == "Num"}
     nodes = _usable(snapshot, forms, root, known)
     if not _may_share(forms, nodes):
-        return index_term(forms, root)
-    starts = (forms, _dag_forms(nodes, forms, root, known))
-    return min((index_term(_shared_forms(snapshot, start, root, known), root) for start in starts), key=index_cycles)
+        return term
+    shared = _dag_forms(nodes, forms, root, known)
+    for start in (forms, shared) if shared is not forms else (forms,):
+        chosen = _shared_forms(snapshot, start, root, known)
+        if chosen is not forms:
+            other = index_term(chosen, root)
+            if (cycles := index_cycles(other)) < least:
+                term, least = other, cycles
+    return term
 
 
 def _may_share(forms: Forms, nodes: list[Choice]) -> bool:
@@ -65,7 +77,9 @@ def _dag_forms(nodes: list[Choice], forms: Forms, root: int, known: dict[int, in
             cycles = sum(mine.values())
             if cycles < total.get(name, float("inf")):
                 chosen[name], work[name], total[name], changed = node, mine, cycles, True
-    return chosen if root in chosen and not _has_cycle(chosen, root) else forms
+    if root not in chosen or _has_cycle(chosen, root) or all(chosen[name] == forms[name] for name in reachable(chosen, root)):
+        return forms
+    return chosen
 
 
 def _has_cycle(forms: Forms, root: int) -> bool:
