@@ -46,7 +46,7 @@ def _may_share(forms: Forms, nodes: list[Choice]) -> bool:
     """Whether an operation, or the terms of a sum, may be read by two classes."""
     readers: dict[object, int] = {}
     for name, node, children in nodes:
-        terms = [node.args[1:]] if node.op == "Sum" and (len(node.args) > 2 or node.args[1][1] != 1) else []
+        terms = [node.args[1:]] if node.op == "Sum" and any(k != 1 or len(node.args) > 2 for _, k in node.args[1:]) else []
         for read in (*(child for child in children if forms[child].op not in LEAVES), *terms):
             if readers.setdefault(read, name) != name:
                 return True
