@@ -174,23 +174,51 @@ def _total(forms: Forms, root: int, known: dict[int, int]) -> float:
 
 def _shared_forms(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, int]) -> Forms:
     """The chosen nodes, changed where another node makes the whole term cheaper because it shares what is computed anyway."""
-    classes = reachable(forms, root)
-    if len(classes) > MAX_CLASSES:
+    if len(reachable(forms, root)) > MAX_CLASSES:
         return forms
-    best, trials = dict(forms), 0
+    best = dict(forms)
     least = first = _total(best, root, known)
-    for name in classes:
-        for node in snapshot.classes["Ix"].get(name, ()):
-            usable = node != best[name] and node.op not in RAW and all(child in best for child in index_children(node))
-            if not usable or node_cycles(node, known.get) is None or trials >= MAX_TRIALS:
+    trials = MAX_TRIALS
+    tried: set[tuple[int, ENode]] = set()
+    improved = True
+    while improved:
+        improved = False
+        for more, name, node in _others(snapshot, best, root, known):
+            if (name, node) in tried or not trials:
                 continue
-            trials += 1
+            tried.add((name, node))
+            trials -= 1
             trial = {**best, name: node}
             if not _is_below(trial, name):
                 total = _total(trial, root, known)
-                if total <= least:  # of two that could share, the first to change gains nothing yet
+                # of two that could share something, the first to change gains nothing yet
+                if total < least or (total == least and more >= ADD):
+                    improved |= total < least
                     best, least = trial, total
     return best if least < first else forms
+
+
+def _others(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, int]) -> list[tuple[float, int, ENode]]:
+    """(how much more it costs by itself, class, node) for nodes that might be chosen instead below a class, the cheapest first."""
+    cost: dict[int, float] = {}
+
+    def tree_cost(node: ENode) -> float:
+        total = node_cycles(node, known.get)
+        if total is None:
+            return float("inf")
+        for child in index_children(node):
+            if child not in cost:
+                cost[child] = tree_cost(forms[child])
+            total += cost[child]
+        return total
+
+    found: list[tuple[float, int, ENode]] = []
+    for name in reachable(forms, root):
+        mine = tree_cost(forms[name])
+        for node in snapshot.classes["Ix"].get(name, ()) if name not in known else ():
+            if node != forms[name] and node.op not in RAW and all(child in forms for child in index_children(node)):
+                found.append((tree_cost(node) - mine, name, node))
+    return [item for item in sorted(found, key=lambda item: item[0]) if item[0] < float("inf")]
 
 
 def _is_below(forms: Forms, name: int) -> bool:

@@ -14,6 +14,7 @@ from math import gcd
 from eqsat.egraph.forms import SIGNS
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
+from eqsat.rules.assumptions import assumed
 from eqsat.rules.row import SumRow, Table
 from eqsat.rules.sums import by_factor
 from eqsat.rules.visit import Visit
@@ -28,8 +29,8 @@ def flatten_order(v: Visit) -> None:
     """min(min(x, y), z): every two members are joined, the others kept."""
     for op in ("Min", "Max"):
         for name, node in v.nodes(op):
-            if any(arg not in v.forms for arg in node.args):
-                continue
+            if any(arg not in v.forms or assumed(v, arg) for arg in node.args) and v.node(name) != node:
+                continue  # with what is under assumptions there would be a chain for every choice among the members
             members = _members(v, op, node)
             if 2 < len(members) <= MAX_MEMBERS and v.first("flatten-order", name, members):
                 for pair in combinations(members, 2):
@@ -68,7 +69,7 @@ def absorb(v: Visit) -> None:
     """min(x, max(x, y)) = x and min(max(x, y), max(x, z)) = max(x, min(y, z)), for any number of operands; and dually."""
     for op, other in OPPOSITE.items():
         for name, node in v.nodes(op):
-            if any(arg not in v.forms for arg in node.args):
+            if any(arg not in v.forms or assumed(v, arg) for arg in node.args) and v.node(name) != node:
                 continue
             members = _members(v, op, node)
             inner = {m: _members(v, other, v.forms[m]) for m in members if v.forms[m].op == other}
@@ -85,17 +86,30 @@ def absorb(v: Visit) -> None:
 
 
 def compare_members(v: Visit) -> None:
-    """Differences of what min and max join; of two comparisons, of their sums."""
+    """Differences of what min and max join; of two comparisons, of their sums: those that bounds decide, for no rule reads others."""
     for _, node in v.nodes("Min", "Max"):
         x, y = node.args
-        if v.first("compare-members", x, y):
-            v.difference(x, y)
+        if not (v.is_truth(x) and v.is_truth(y)) or any(v.constant(arg) is not None for arg in node.args):
+            _compare(v, x, y, 1)
         for p, q in ((a, b) for a in _signed(v, x) for b in _signed(v, y)):
-            if v.first("compare-members", "signs", p, q):
-                v.difference(p, q)
-                total = v.sum(v.form(p).plus(v.form(q)))
-                v.state("total", p, q, total)
-                v.state("total", q, p, total)
+            _compare(v, p, q, 1)
+            _compare(v, p, q, -1)
+
+
+def _compare(v: Visit, x: int, y: int, sign: int) -> None:
+    """State x - y, or x + y for sign -1, if it is known on which side of zero it is (of -1 for a sum)."""
+    form = v.form(x).plus(v.form(y), -sign)
+    if not v.changed("compare-members", (x, y, sign), [form]):
+        return
+    lo, hi = v.bounds_of(form)
+    if (lo < 0 < hi if sign > 0 else lo < -1 and hi >= 0) or not v.first("compare-members", x, y, sign, form):
+        return
+    if sign > 0:
+        v.difference(x, y)
+    else:
+        total = v.sum(form)
+        v.state("total", x, y, total)
+        v.state("total", y, x, total)
 
 
 def _signed(v: Visit, name: int) -> list[int]:
