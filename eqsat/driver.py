@@ -17,7 +17,7 @@ from eqsat.extract import Extractor, IndexReader, Selection, children_of
 from eqsat.facts import facts_about
 from eqsat.guards import Missing
 from eqsat.ir.affine import is_affine
-from eqsat.ir.check import check_program
+from eqsat.ir.check import check_program, reads_in_range
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Program, Tensor, as_builds, as_generic, sources, tensors
@@ -94,6 +94,8 @@ def cheapest_outputs(program: Program, before: Cost, options: Options, report: R
         if best is None or best.total > before.total:
             return program.outputs
         chosen = extractor.spell(best, outputs)
+        if not reads_in_range(*chosen):  # maps were composed, and their parts do not show what the maps as written show
+            return program.outputs
         _state_generics(work, encoder, roots, chosen)
         return chosen
 

@@ -144,9 +144,8 @@ class Session:
         snapshot, self._read = reading.snapshot, reading
         if self.encoder.facts:
             changed = changed or not only_nary_forms(snapshot, self.encoder, since)
-            if not changed or done is not None:
-                snapshot = extended(snapshot, self.encoder, since)
-                changed = changed and not (done is not None and done(snapshot, read(snapshot, reading).forms))
+            snapshot = extended(snapshot, self.encoder, since)
+            changed = changed and not (done is not None and done(snapshot, read(snapshot, reading).forms))
         for kind, rows_of_kind in named.items():
             self.encoder.facts[kind] += rows_of_kind
         return snapshot, changed

@@ -29,8 +29,9 @@ T = TypeVar("T")
 TOGETHER = 32
 TOGETHER_SIZE = 120
 ALONE_SIZE = 24
-# most terms need a hundred nodes; what has grown this large gets no cheaper
-NODES_PER_TERM = 800
+# most terms need a hundred nodes; what has grown this large for its subterms seldom gets cheaper
+NODES = 800
+NODES_PER_SUBTERM = 40
 NODES_PER_OTHER = 100
 # what a gated index is where its gate does not hold: a value that no term has in common with it
 INVALID = Var("_invalid_", -(1 << 40), 1 << 40)
@@ -114,7 +115,13 @@ def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report, f
         with suppress(UnsupportedError):
             roots[k] = encoder.index(where(valid, index, INVALID))
     nowhere = encoder.index(INVALID)
-    with session(options.tables, _limits(options.limits, len(pairs)), report, encoder=encoder, sorts=("Ix",)) as work:
+    with session(
+        options.tables,
+        _limits(options.limits, (where(valid, index, INVALID) for index, valid in pairs)),
+        report,
+        encoder=encoder,
+        sorts=("Ix",),
+    ) as work:
         snapshot = work.run(PHASES["index"])
     chosen = cheapest_forms(snapshot)
     results = []
@@ -137,9 +144,11 @@ def _read_gated(snapshot: Snapshot, forms: Forms, root: int, nowhere: int) -> li
     return found or [(cheapest_term(snapshot, forms, root), Const(True))]
 
 
-def _limits(limits: Limits, terms: int) -> Limits:
-    """A budget in proportion to the number of terms."""
-    return replace(limits, nodes=min(limits.nodes, NODES_PER_TERM + NODES_PER_OTHER * (terms - 1)))
+def _limits(limits: Limits, terms: Iterable[Index], before: int = 0) -> Limits:
+    """A budget for the largest of these terms, for each other one, and for what the e-graph holds from before."""
+    sizes = [sum(1 for _ in walk(term)) for term in terms]
+    nodes = max(NODES, NODES_PER_SUBTERM * max(sizes, default=0)) + NODES_PER_OTHER * max(len(sizes) - 1, 0) + before
+    return replace(limits, nodes=min(limits.nodes, nodes))
 
 
 class Simplifier:
@@ -155,7 +164,7 @@ class Simplifier:
         self._encoder = Encoder()
         self._open = ExitStack()
         self._session: Session | None = None
-        self._terms = 0
+        self._nodes = 0
 
     def __enter__(self) -> Simplifier:
         return self
@@ -172,11 +181,11 @@ class Simplifier:
                 forms[term] = encoder.linear(term)
         spelled = {term: encoder.spell(form) for term, form in forms.items() if encoder.is_plain(form)}
         roots = {term: encoder.sum(form) for term, form in forms.items() if term not in spelled}
-        self._terms += len(roots)
         if roots:
             work = self._work()
-            work.limits = _limits(self.options.limits, self._terms)
+            work.limits = _limits(self.options.limits, roots, self._nodes)
             snapshot = work.run(PHASES["index"], lambda found, forms: all(_is_plain(forms, found.name(root)) for root in roots.values()))
+            self._nodes = snapshot.nodes
             chosen = cheapest_forms(snapshot)
             names = {term: snapshot.name(root) for term, root in roots.items()}
             spelled.update((term, cheapest_term(snapshot, chosen, name)) for term, name in names.items())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from eqsat.ir import interval
+from eqsat.ir.check import in_range
 from eqsat.ir.index import Apply, Index, substitute, walk
 from eqsat.ir.tensor import Build, Program, Read, Tensor, as_builds, axes, sources, tensors
 
@@ -34,7 +34,10 @@ def movement(tensor: Tensor) -> View | None:
 
 
 def compose_views(program: Program, simplify: Simplify) -> tuple[Program, int]:
-    """The program, of builds, with every movement of movements replaced by one, and how many there were."""
+    """The program, of builds, with every movement of movements replaced by one, and how many there were.
+
+    A composed map is taken if its parts show that it stays in range; the movements that it is made of show it one by one.
+    """
     views: dict[Tensor, View] = {}
     composed: dict[Tensor, View] = {}
     ends = _ends(program)
@@ -45,13 +48,10 @@ def compose_views(program: Program, simplify: Simplify) -> tuple[Program, int]:
         composed.update(made)
         views.update({**level, **made})
     composed.update(_simplified({tensor: view for tensor, view in composed.items() if tensor in ends}, simplify))
-    changed = {tensor: Build(tensor.shape, Read(view.base, view.indices)) for tensor, view in composed.items() if _in_range(view)}
+    changed = {
+        tensor: Build(tensor.shape, Read(view.base, view.indices)) for tensor, view in composed.items() if in_range(view.base, view.indices)
+    }
     return as_builds(program, changed), len(changed)
-
-
-def _in_range(view: View) -> bool:
-    """Whether the bounds of its parts show that a map is no index out of range; the movements that it is made of show it one by one."""
-    return all(interval.within(index.bounds, (0, extent - 1)) for index, extent in zip(view.indices, view.base.shape, strict=True))
 
 
 def _levels(program: Program) -> Iterable[dict[Tensor, View]]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from eqsat.ir import interval
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import BoundsError, DTypeError, InternalError, UsageError
 from eqsat.ir.index import Index, Var, variables
@@ -122,6 +123,17 @@ def _argument(arg: Arg, generic: Generic) -> None:
     expected = generic.operands[arg.position].dtype
     if arg.dtype != expected:
         raise InternalError(f"generic: found the argument {arg.position} as {arg.dtype}, expected its operand's {expected}")
+
+
+def in_range(tensor: Tensor, indices: tuple[Index, ...]) -> bool:
+    """Whether the bounds of their parts show that indices lie within a tensor."""
+    return all(interval.within(index.bounds, (0, extent - 1)) for index, extent in zip(indices, tensor.shape, strict=True))
+
+
+def reads_in_range(*roots: Tensor) -> bool:
+    """Whether this can be seen of every read of these tensors and those below."""
+    builds = [tensor for tensor in tensors(*roots) if isinstance(tensor, Build)]
+    return all(in_range(term.tensor, term.indices) for build in builds for term in scalars(build.body) if isinstance(term, Read))
 
 
 def _indices(where: str, tensor: Tensor, indices: tuple[Index, ...]) -> None:
