@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from eqsat.certificate import certify_terms
-from eqsat.egraph.choose import cheapest_term
+from eqsat.egraph.choose import cheapest_term, sharing_forms
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.forms import Forms, cheapest_forms
 from eqsat.egraph.linear import Linear
@@ -31,7 +31,7 @@ TOGETHER_SIZE = 120
 ALONE_SIZE = 24
 # most terms need a hundred nodes; what has grown this large for its subterms seldom gets cheaper
 NODES = 800
-NODES_PER_SUBTERM = 40
+NODES_PER_SUBTERM = 60
 NODES_PER_OTHER = 100
 # what a gated index is where its gate does not hold: a value that no term has in common with it
 INVALID = Var("_invalid_", -(1 << 40), 1 << 40)
@@ -133,14 +133,18 @@ def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report, f
 
 
 def _read_gated(snapshot: Snapshot, forms: Forms, root: int, nowhere: int) -> list[tuple[Index, Index]]:
-    """(index, gate) of every `where(gate, index, INVALID)` in a class; the class itself if the gate always holds."""
+    """(index, gate) of every `where(gate, index, INVALID)` in a class, of one with what both share; the class itself if the gate
+    always holds."""
     if root == nowhere:
         return [(Const(0), Const(False))]
+    shared = sharing_forms(snapshot, forms, root)
+    together = {arg: index_term(shared, arg) for arg in shared[root].args} if shared[root].op == "Where" else {}
     found: list[tuple[Index, Index]] = []
     for node in snapshot.classes["Ix"][root]:
         if node.op == "Where" and nowhere in node.args[1:] and all(arg in forms for arg in node.args):
-            gate, then, otherwise = (cheapest_term(snapshot, forms, arg) for arg in node.args)
-            found.append((then, gate) if node.args[2] == nowhere else (otherwise, negated(gate)))
+            parts = [tuple(cheapest_term(snapshot, forms, arg) for arg in node.args)]
+            parts += [tuple(together[arg] for arg in node.args)] if node == shared[root] else []
+            found += [(then, gate) if node.args[2] == nowhere else (otherwise, negated(gate)) for gate, then, otherwise in parts]
     return found or [(cheapest_term(snapshot, forms, root), Const(True))]
 
 

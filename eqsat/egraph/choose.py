@@ -24,22 +24,24 @@ Choice = tuple[int, ENode, tuple[int, ...]]
 
 def cheapest_term(snapshot: Snapshot, forms: Forms, root: int) -> Index:
     """The term of a class: from the cheapest nodes, or, where work can be shared, from others that share more of it."""
-    term = index_term(forms, root)
-    least = index_cycles(term)
+    return index_term(sharing_forms(snapshot, forms, root), root)
+
+
+def sharing_forms(snapshot: Snapshot, forms: Forms, root: int) -> Forms:
+    """The nodes that spell the cheapest term of a class, where work can be shared."""
+    best, least = forms, index_cycles(index_term(forms, root))
     if least < LEAST_SHARED:
-        return term
+        return best
     known = {name: node.args[0] for name, node in forms.items() if node.op == "Num"}
     nodes = _usable(snapshot, forms, root, known)
     if not _may_share(forms, nodes):
-        return term
+        return best
     shared = _dag_forms(nodes, forms, root, known)
     for start in (forms, shared) if shared is not forms else (forms,):
         chosen = _shared_forms(snapshot, start, root, known)
-        if chosen is not forms:
-            other = index_term(chosen, root)
-            if (cycles := index_cycles(other)) < least:
-                term, least = other, cycles
-    return term
+        if chosen is not forms and (cycles := index_cycles(index_term(chosen, root))) < least:
+            best, least = chosen, cycles
+    return best
 
 
 def _may_share(forms: Forms, nodes: list[Choice]) -> bool:

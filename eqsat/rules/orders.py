@@ -270,25 +270,25 @@ def split_quotient(v: Visit) -> None:
     divided = {name for op, name, _ in v.divisions() if op == "Floordiv"}
     for name in dict.fromkeys((*compared, *divided)):
         for form in v.alternatives(name):
-            for atom, k in form.terms:
-                node = v.node(atom)
-                divisor = v.constant(node.args[1]) if node.op in ("Floordiv", "Mod") else None
-                if (
-                    not divisor
-                    or divisor < 0
-                    or abs(k) != 1
-                    or form.single is not None
-                    or (name in divided and (k != 1 or node.op == "Mod"))
-                ):
-                    continue
+            for atom, k in form.terms if form.single is None else ():
                 rest = Linear(form.constant, tuple(t for t in form.terms if t[0] != atom))
-                if v.first("split-quotient", name, form, atom, node):
-                    if node.op == "Floordiv":
-                        v.state("as-quotient", name, k, node.args[0], divisor, v.sum(rest))
-                    elif not rest.terms:
-                        v.state("as-step", name, k, atom, rest.constant)
-                    if not rest.terms and k == 1:
-                        v.state("as-offset", name, atom, rest.constant)
+                for node in dict.fromkeys((v.node(atom), v.node_as(atom, "Floordiv"))):
+                    divisor = v.constant(node.args[1]) if node.op in ("Floordiv", "Mod") else None
+                    if not divisor or divisor < 0 or abs(k) != 1 or (name in divided and (k != 1 or node.op == "Mod")):
+                        continue
+                    if v.first("split-quotient", name, form, atom, node):
+                        if node.op == "Floordiv":
+                            v.state("as-quotient", name, k, node.args[0], divisor, v.sum(rest))
+                        elif not rest.terms:
+                            v.state("as-step", name, k, atom, rest.constant)
+                        if not rest.terms and k == 1:
+                            v.state("as-offset", name, atom, rest.constant)
+                        below = v.node(node.args[0])
+                        inner = v.constant(below.args[1]) if node.op == "Mod" and below.op == "Floordiv" else None
+                        if inner is not None and inner > 0:  # x // a % n = x % (a*n) // a
+                            remainder = v.encoder.node("Mod", below.args[0], v.encoder.number(inner * divisor))
+                            v.encoder.bounded(remainder, (0, inner * divisor - 1))
+                            v.state("as-quotient", name, k, remainder, inner, v.sum(rest))
 
 
 def simplex(v: Visit) -> None:

@@ -309,20 +309,11 @@ def split_inner(v: Visit) -> None:
             if any(k % d == 0 for _, k in form.terms):
                 continue  # multiples leave first: with them x = d*(x // d) + x % d would grow without end
             for atom, k in form.terms:
-                node = _remainder(v, atom)
+                node = v.node_as(atom, "Mod")
                 modulus = v.constant(node.args[1]) if node.op == "Mod" else None
                 if modulus and modulus % d == 0 and form.single is None and v.first("split-inner", name, form, node):
                     rest = Linear(form.constant, tuple(t for t in form.terms if t[0] != atom))
                     v.state("as-inner", name, k, node.args[0], modulus, v.sum(rest))
-
-
-def _remainder(v: Visit, atom: int) -> ENode:
-    """The cheapest node of a class, or a remainder that costs no more."""
-    node = v.node(atom)
-    if node.op != "Floordiv":
-        return node
-    others = [other for other in v.classes.get(atom, ()) if other.op == "Mod"]
-    return next((other for other in others if v.reading.cost_of(other) <= v.reading.cost[atom]), node)
 
 
 def floor_difference(v: Visit) -> None:

@@ -79,6 +79,14 @@ class Visit:
         """The cheapest node of a class; of one that this visit made, a leaf."""
         return self.forms.get(name, UNKNOWN)
 
+    def node_as(self, name: int, op: str) -> ENode:
+        """The cheapest node of a class, or, of a quotient that is a remainder too, the one that is asked for if it costs no more."""
+        node = self.node(name)
+        if node.op not in ("Floordiv", "Mod") or node.op == op:
+            return node
+        others = (other for other in self.classes.get(name, ()) if other.op == op)
+        return next((other for other in others if self.reading.cost_of(other) <= self.reading.cost[name]), node)
+
     def constant(self, name: int) -> int | None:
         """The constant that a class is."""
         node = self.forms.get(name)
