@@ -23,9 +23,17 @@ class Limits:
     seconds: float | None = None
 
 
+def _said(name: str, default: str) -> bool:
+    """The environment's word on an option: anything but 0 or nothing turns it on."""
+    return os.environ.get(name, default) not in ("", "0")
+
+
 def _checks_by_default() -> bool:
-    """The environment's word on Options.check."""
-    return os.environ.get("EQSAT_CHECK", "0") not in ("", "0")
+    return _said("EQSAT_CHECK", "0")
+
+
+def _caches_by_default() -> bool:
+    return _said("EQSAT_CACHE", "1")
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,8 @@ class Options:
     dump      a folder for the text of every stage, numbered; None: nothing is written
     check     check that the program which was extracted is legal; a defect of eqsat shows there first.  On where the environment
               sets EQSAT_CHECK to anything but 0, as the tests do.  What is handed in, and kernels, are checked in any case.
+    cache     keep results of `simplify` and `simplify_many` by the structure of the terms, and take them from there; off where the
+              environment sets EQSAT_CACHE to 0.  Never under `certify` or declared facts
     """
 
     rules: tuple[str, ...] | None = None
@@ -51,6 +61,7 @@ class Options:
     certify: bool = False
     dump: Path | None = None
     check: bool = field(default_factory=_checks_by_default)
+    cache: bool = field(default_factory=_caches_by_default)
 
     def __post_init__(self) -> None:
         if self.numerics not in ("exact", "default", "fast"):

@@ -21,6 +21,7 @@ from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Apply, Const, Index, Var, apply, as_index, walk, where
 from eqsat.options import Limits, Options
 from eqsat.report import Report
+from eqsat.result_cache import RESULTS
 from eqsat.saturate import PHASES, Session, session
 
 T = TypeVar("T")
@@ -43,8 +44,11 @@ def simplify(expression: Index | int, options: Options | None = None) -> Index:
 
 
 def simplify_many(expressions: Iterable[Index | int], options: Options | None = None) -> list[Index]:
-    """Simplify all expressions in one e-graph; the results stand in the order of the arguments."""
-    return simplify_all([as_index(e) for e in expressions], options or Options(), Report())
+    """Simplify all expressions in one run; the results stand in the order of the arguments."""
+    terms, chosen = [as_index(e) for e in expressions], options or Options()
+    if not chosen.cache or chosen.certify or not isinstance(facts_about(terms), Const):
+        return simplify_all(terms, chosen, Report())
+    return RESULTS.results(terms, chosen, lambda missing: simplify_all(missing, chosen, Report()))
 
 
 def simplify_all(terms: list[Index], options: Options, report: Report, within: bool = False) -> list[Index]:

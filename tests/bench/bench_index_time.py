@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 import random
 import statistics
 import time
@@ -146,6 +147,7 @@ def budget_costs(count: int, seed: int) -> None:
 
 
 def main() -> None:
+    os.environ["EQSAT_CACHE"] = "0"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpora", nargs="*", type=Path, help="files of JSON lines")
     parser.add_argument("--seed", type=int, default=0)

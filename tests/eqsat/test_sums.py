@@ -324,6 +324,6 @@ def test_a_wrong_sum_row_states_a_false_fact_or_raises_the_alarm(visit: Callable
 
 
 def test_facts_are_collected_from_every_load() -> None:
-    work, _, _ = saturated([(4 * x + y + 3) // 4 + minimum(x, y + 13)])
+    work, _, _ = saturated([(4 * x + y + z + 3) // 4 + minimum(x, y + 13)])
     relations = {relation for relation, _ in work.loaded}
     assert {"Var", "Floordiv", "Sum3", "as-multiple", "as-offset", "residue", "difference", "same", "bounds"} <= relations
