@@ -20,7 +20,30 @@ from eqsat.rules.row import SumRow, Table
 from eqsat.rules.visit import Visit
 
 MAX_SIZE = 200
+MAX_TRIED = 60
 LINEAR = ("Num", "Sum", "Add", "Scale")
+
+
+def _has_solution(signs: list[Linear], values: dict[int, range], tried: list[int]) -> bool:
+    """Whether a search finds values for which no sign is negative: each atom at the ends and in the middle of what the others leave."""
+    tried[0] -= 1
+    values = dict(values)
+    for form in signs:
+        for atom, k in form.terms:
+            most = form.constant + sum(c * (values[a][-1] if c > 0 else values[a][0]) for a, c in form.terms if a != atom)
+            left = values[atom]
+            limit = -(most // k) if k > 0 else most // -k
+            steps = limit - left.start
+            values[atom] = left[max(0, -(-steps // left.step)) :] if k > 0 else left[: max(0, steps // left.step + 1)]
+            if not values[atom]:
+                return False
+    open_atoms = [atom for atom, left in values.items() if len(left) > 1]
+    if not open_atoms:
+        return all(form.constant + sum(k * values[atom].start for atom, k in form.terms) >= 0 for form in signs)
+    atom = min(open_atoms, key=lambda a: len(values[a]))
+    left = values[atom]
+    places = dict.fromkeys((0, len(left) - 1, len(left) // 2))
+    return any(tried[0] > 0 and _has_solution(signs, {**values, atom: left[k : k + 1]}, tried) for k in places)
 
 
 @dataclass
@@ -78,7 +101,23 @@ class Assumption:
                 below = self.v.form(node.args[0])
                 if modulus > 1 and len(below.terms) == 1 and below.terms[0][1] == 1:
                     self.steps[below.terms[0][0]] = modulus, (lo - below.constant) % modulus
-        return True
+        return all(self.values(atom) for atom in self.steps)
+
+    def values(self, atom: int) -> range:
+        """The values that an atom may have."""
+        lo, hi = self.bounds.get(Linear(0, ((atom, 1),))) or self.v.bounds(atom)
+        modulus, remainder = self.steps.get(atom, (1, 0))
+        return range(lo + (remainder - lo) % modulus, hi + 1, modulus)
+
+    @functools.cached_property
+    def related(self) -> frozenset[int]:
+        """The atoms of signs that relate several, if some values of them satisfy all these signs.
+
+        What is given is said of variables of their own; if they could have no values at all, anything could be said of them.
+        """
+        signs = [form for form in self.signs if len(form.terms) > 1]
+        atoms = list(dict.fromkeys(atom for form in signs for atom, _ in form.terms))
+        return frozenset(atoms) if _has_solution(signs, {atom: self.values(atom) for atom in atoms}, [MAX_TRIED]) else frozenset()
 
     def _narrow(self, form: Linear, bounds: Interval) -> bool:
         known = self.bounds.get(form) or self.v.bounds_of(form)
@@ -116,7 +155,6 @@ class Rewriter:
         self.number = v.encoder.assumption(assumption.key)
         self.done: dict[tuple[int, bool], int] = {}
         self.stated: set[tuple[object, ...]] = set()
-        self.related = {atom for form in assumption.signs if len(form.terms) > 1 for atom, _ in form.terms}
 
     def rewrite(self, name: int, inside: bool = False) -> int:
         """The class of a term under the assumption; the same class if nothing changes.
@@ -139,7 +177,7 @@ class Rewriter:
         if inside and name in self.assumed.steps:
             return self._stepped(name, *self.assumed.steps[name])
         bounds = self.assumed.bounds.get(Linear(0, ((name, 1),)))
-        if inside and name in self.related:
+        if inside and name in self.assumed.related:
             return self._related(name)
         if bounds is not None and (inside or bounds[0] == bounds[1]):
             return self._given(name, bounds)

@@ -1,0 +1,57 @@
+"""Terms under conditions: what cannot hold is never assumed, and nested conditions hold together."""
+
+from __future__ import annotations
+
+import pytest
+
+import eqsat
+from eqsat.egraph.linear import Linear
+from eqsat.index_cost import index_cycles
+from eqsat.rules.assumptions import MAX_TRIED, _has_solution
+
+RANGES = {"x": (0, 20), "y": (0, 20), "z": (0, 20)}
+IMPOSSIBLE = (
+    "x >= 5 and x <= 5 and x % 2 == 0",
+    "x >= 5 and x <= 6 and x % 4 == 3",
+    "x < y and y < x",
+    "x < y and y < z and z < x",
+    "x + y >= 30 and x <= 8 and y % 8 == 7",
+    "x % 4 == 1 and x % 4 == 2",
+    "x < y and x % 4 == 0 and y % 4 == 0 and x + 3 >= y",
+)
+
+
+@pytest.mark.parametrize("valid", IMPOSSIBLE)
+@pytest.mark.parametrize("index", ["x // 2 + y", "min(x, y) + x % 4", "where(x < 7, min(x, z), y) // 3"])
+def test_a_gate_that_never_holds_raises_no_alarm_and_changes_nothing_where_it_does_not_hold(index: str, valid: str) -> None:
+    term, gate = eqsat.parse_index(index, RANGES), eqsat.parse_index(valid, RANGES)
+    _, found = eqsat.simplify_gated(term, gate)
+    assert eqsat.prove_equal(gate, found)
+    outside = eqsat.where(gate, term, term + 1)
+    assert eqsat.prove_equal(outside, eqsat.simplify(outside), extends=True)
+
+
+@pytest.mark.parametrize(
+    ("signs", "ranges", "solvable"),
+    [
+        ([Linear(0, ((1, 1), (2, -1)))], {1: range(5), 2: range(4, 9)}, True),
+        ([Linear(-1, ((1, 1), (2, -1)))], {1: range(5), 2: range(4, 9)}, False),
+        ([Linear(-1, ((1, 1), (2, -1))), Linear(-1, ((1, -1), (2, 1)))], {1: range(99), 2: range(99)}, False),
+        ([Linear(-1, ((1, -1), (2, 1))), Linear(3, ((1, 1), (2, -1)))], {1: range(0, 21, 4), 2: range(0, 21, 4)}, False),
+        ([Linear(-1, ((1, -1), (2, 1))), Linear(4, ((1, 1), (2, -1)))], {1: range(0, 21, 4), 2: range(0, 21, 4)}, True),
+        ([Linear(-7, ((1, 2), (2, 3)))], {1: range(2), 2: range(2)}, False),
+    ],
+)
+def test_values_are_found_for_relations_that_can_hold_and_for_no_others(
+    signs: list[Linear], ranges: dict[int, range], solvable: bool
+) -> None:
+    assert _has_solution(signs, ranges, [MAX_TRIED]) == solvable
+
+
+def test_an_inner_condition_holds_together_with_the_outer_one() -> None:
+    ranges = {"f": (0, 131)}
+    term = eqsat.parse_index("where(f < 60, f, where(f < 84, min(max(f - 60, 0), 23), f - 84))", ranges)
+    clear = eqsat.parse_index("where(f < 60, f, where(f < 84, f - 60, f - 84))", ranges)
+    found = eqsat.simplify(term)
+    assert "min" not in str(found) and "max" not in str(found)
+    assert index_cycles(found) <= index_cycles(clear)
