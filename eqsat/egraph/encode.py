@@ -87,7 +87,7 @@ class Encoder:
     def bounded(self, handle: int, bounds: Interval) -> int:
         """State bounds of a class; those that are known already are not stated again."""
         known = self.bounds.get(handle, EVERYTHING)
-        lo, hi = max(bounds[0], known[0]), min(bounds[1], known[1])
+        lo, hi = min(max(bounds[0], known[0]), LIMIT), max(min(bounds[1], known[1]), -LIMIT)
         if (lo, hi) != known:
             self.facts["bounds"].append((handle, lo, hi))
             self.bounds[handle] = (lo, hi)
@@ -103,6 +103,9 @@ class Encoder:
         """The handle of a linear form."""
         if not form.terms:
             return self.number(form.constant)
+        lo, hi = self.linear_bounds(form)
+        if lo > LIMIT or hi < -LIMIT:
+            raise UnsupportedError(f"simplify: a sum reaches {lo}..{hi}, beyond 62 bits")
         if form.single is not None:
             return form.single
         key = ("Sum", form)
@@ -116,7 +119,7 @@ class Encoder:
             else:
                 self.facts["term"] += [(handle, checked(k), atom) for atom, k in form.terms]
                 self.facts["Sum"].append((handle, checked(form.constant)))
-            self.bounded(handle, self.linear_bounds(form))
+            self.bounded(handle, (lo, hi))
         return handle
 
     def same(self, a: int, b: int) -> None:

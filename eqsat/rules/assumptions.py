@@ -21,6 +21,7 @@ from eqsat.rules.visit import Visit
 
 MAX_SIZE = 200
 MAX_TRIED = 60
+MAX_VALUE = 1 << 60
 LINEAR = ("Num", "Sum", "Add", "Scale")
 
 
@@ -101,12 +102,13 @@ class Assumption:
                 below = self.v.form(node.args[0])
                 if modulus > 1 and len(below.terms) == 1 and below.terms[0][1] == 1:
                     self.steps[below.terms[0][0]] = modulus, (lo - below.constant) % modulus
-        return all(self.values(atom) for atom in self.steps)
+        return all(bool(self.values(atom)) for atom in self.steps)
 
-    def values(self, atom: int) -> range:
-        """The values that an atom may have."""
+    def values(self, atom: int, limit: int = EVERYTHING[1]) -> range:
+        """The values that an atom may have, within a limit."""
         lo, hi = self.bounds.get(Linear(0, ((atom, 1),))) or self.v.bounds(atom)
         modulus, remainder = self.steps.get(atom, (1, 0))
+        lo, hi = max(lo, -limit), min(hi, limit)
         return range(lo + (remainder - lo) % modulus, hi + 1, modulus)
 
     @functools.cached_property
@@ -117,7 +119,9 @@ class Assumption:
         """
         signs = [form for form in self.signs if len(form.terms) > 1]
         atoms = list(dict.fromkeys(atom for form in signs for atom, _ in form.terms))
-        return frozenset(atoms) if _has_solution(signs, {atom: self.values(atom) for atom in atoms}, [MAX_TRIED]) else frozenset()
+        return (
+            frozenset(atoms) if _has_solution(signs, {atom: self.values(atom, MAX_VALUE) for atom in atoms}, [MAX_TRIED]) else frozenset()
+        )
 
     def _narrow(self, form: Linear, bounds: Interval) -> bool:
         known = self.bounds.get(form) or self.v.bounds_of(form)

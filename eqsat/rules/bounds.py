@@ -112,9 +112,17 @@ def _idle(node: str, operands: str) -> str:
     return f'(rule ((= t {term})) ((subsume {term})) :ruleset {ruleset_of(node)} :name "idle {node} {operands}")'
 
 
+def _own_quotient(node: str, view: str) -> str:
+    """The same of t = (k*t + c) // n: with t in place of itself the divisor would grow without end."""
+    stated = {"as-step": "(as-step x k t c)", "as-offset": "(as-offset x t c)"}[view]
+    term = f"({node} x n)"
+    return f'(rule ((= t {term}) {stated}) ((subsume {term})) :ruleset {ruleset_of(node)} :name "idle {node} {view}")'
+
+
 def bounds_program() -> str:
     """The egglog rules of the analysis."""
     rules = [_rule(number, row) for number, row in enumerate(BOUNDS)]
     bare = [_bare(node, operands) for node, operands in dict.fromkeys((row.node, row.operands) for row in BOUNDS)]
     idle = [_idle(node, operands) for node, ways in CHOSEN for operands in ways]
+    idle += [_own_quotient(node, view) for node in ("Floordiv", "Mod") for view in ("as-step", "as-offset")]
     return "\n".join(["(ruleset bounds)", *(f"(ruleset {ruleset_of(node)})" for node in NODES), LEAVES, *rules, *bare, *idle])

@@ -12,6 +12,9 @@ from eqsat.rules.row import Pattern, Table, literal, term
 q, r, w, x, y, z = (term(name) for name in "qrwxyz")
 a, b, c, d, g, k, l, m, n = (literal(name) for name in "abcdgklmn")  # noqa: E741
 
+# divisors that are multiplied stay where twice and thrice their size are numbers still
+SMALL = a * d <= Const(1 << 55)
+
 IDENTITIES = Table(
     "identities",
     "index",
@@ -47,8 +50,8 @@ IDENTITIES = Table(
         ),
         Pattern("mod-from-div", x * c + (x // n) * (c * n * -1), (x % n) * c, (n > 0,), "the identity, solved for the remainder"),
         Pattern("div-from-mod", x * c + (x % n) * (c * -1), (x // n) * (c * n), (n > 0,), "the identity, solved for the quotient"),
-        Pattern("quotient-in-quotient", (x // a + r) // d, (x + r * a) // (a * d), (a > 0, d > 0), "one division for two"),
-        Pattern("nested-division", (x // a + c) // d, (x + a * c) // (a * d), (a > 0, d > 0), "floor of a floor; no sign condition"),
+        Pattern("quotient-in-quotient", (x // a + r) // d, (x + r * a) // (a * d), (a > 0, d > 0, SMALL), "one division for two"),
+        Pattern("nested-division", (x // a + c) // d, (x + a * c) // (a * d), (a > 0, d > 0, SMALL), "floor of a floor; no sign condition"),
         Pattern(
             "offset-into-quotient",
             (x // a + c) % n,
@@ -56,7 +59,7 @@ IDENTITIES = Table(
             (a > 0, n > 0),
             "an offset of a quotient is one of its dividend",
         ),
-        Pattern("division-of-division", (x // a) // d, x // (a * d), (a > 0, d > 0), "nested-division with c = 0"),
+        Pattern("division-of-division", (x // a) // d, x // (a * d), (a > 0, d > 0, SMALL), "nested-division with c = 0"),
         Pattern("negative-divisor", x // y, (x * -1) // (y * -1), (y < 0,), "both signs turn"),
         Pattern("negative-modulus", x % y, ((x * -1) % (y * -1)) * -1, (y < 0,), "the remainder has the sign of the divisor"),
     ),

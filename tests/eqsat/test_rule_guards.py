@@ -20,16 +20,16 @@ PATTERNS = {row.name: row for _, row in rows() if isinstance(row, Pattern)}
 
 # reason -> row -> conditions that the equality holds without
 NOT_NEEDED: dict[str, dict[str, str]] = {
-    "a negative constant divisor turns first (negative-divisor, negative-modulus); zero gives no value": {
+    "a negative constant divisor turns first (negative-divisor, negative-modulus); zero gives no value; larger ones leave 62 bits": {
         "composed-div-mod": "a > 0",
         "merge-digits": "a > 0",
         "merge-upper-digits": "d > 0",
         "mod-from-div": "n > 0",
         "div-from-mod": "n > 0",
-        "quotient-in-quotient": "a > 0",
-        "nested-division": "a > 0",
+        "quotient-in-quotient": "a > 0, a * d <= 36028797018963968",
+        "nested-division": "a > 0, a * d <= 36028797018963968",
         "offset-into-quotient": "a > 0, n > 0",
-        "division-of-division": "a > 0",
+        "division-of-division": "a > 0, a * d <= 36028797018963968",
         "mod-of-multiple": "n > 0",
         "div-of-multiple": "n > 0",
         "div-of-two-values": "n > 0",
