@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -25,6 +25,38 @@ def check_arguments(program: Program, arrays: Sequence[Any]) -> list[Array]:
         names = ", ".join(tensor.name for tensor in program.inputs) or "none"
         raise UsageError(f"call: found {len(arrays)} arrays, expected {len(program.inputs)} ({names})")
     return [_fitting(tensor, value) for tensor, value in zip(program.inputs, arrays, strict=True)]
+
+
+class Described(Protocol):
+    """Anything of a shape and a dtype."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> str: ...
+
+
+def check_out(out: Any, outputs: Sequence[Described]) -> list[Array] | None:
+    """The arrays that a caller gives for the outputs, one array alone for one output; None if it gives none.
+
+    Raises UsageError, ShapeError or DTypeError where they are not writeable arrays of the outputs' number, shapes and dtypes.
+    """
+    if out is None:
+        return None
+    given = [out] if isinstance(out, np.ndarray) else out
+    if not isinstance(given, list | tuple) or len(given) != len(outputs):
+        found = f"{len(given)} arrays" if isinstance(given, list | tuple) else f"a {type(out).__name__}"
+        raise UsageError(f"out: found {found}, expected {len(outputs)} arrays, one for each output")
+    for k, (array, expected) in enumerate(zip(given, outputs, strict=True)):
+        where = f"out[{k}]" if len(outputs) > 1 else "out"
+        found_spec = array_spec(where, array)
+        if found_spec.dtype != expected.dtype:
+            raise DTypeError(f"{where}: found {found_spec}, expected {describe(expected.shape, expected.dtype)}")
+        if found_spec.shape != expected.shape:
+            raise ShapeError(f"{where}: found {found_spec}, expected {describe(expected.shape, expected.dtype)}")
+        if not array.flags.writeable:
+            raise UsageError(f"{where}: found a read-only array, expected a writeable one")
+    return list(given)
 
 
 def _fitting(tensor: Input, value: Any) -> Array:

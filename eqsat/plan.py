@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from eqsat.arguments import check_arguments
+from eqsat.arguments import check_arguments, check_out
 from eqsat.codegen import MachineCode, Routine, compile_kernels
+from eqsat.ir.errors import UsageError
 from eqsat.ir.structure import rebuild_result
 from eqsat.ir.tensor import Constant, Input, Program, Tensor
 from eqsat.ir.typed_check import check_typed
 from eqsat.kernels import Nest
 from eqsat.lowering import type_indices
 from eqsat.options import Options
+from eqsat.storage import Lifetime, aligned_bytes, array_in, share_storage
 from eqsat.threads import num_threads, run_split
 
 # below this estimate a kernel is faster on one thread than handed to several
@@ -25,17 +27,42 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class PlanKernel:
-    """One step of a plan: `buffers` are positions among the plan's arrays, the one written last; `dependencies` earlier kernels."""
+    """One step of a plan.
+
+    buffers       positions in Plan.buffers, the one written last
+    dependencies  earlier kernels whose results it reads
+    group         its topological level: kernels of one group depend on none of each other, and may run in parallel
+    """
 
     name: str
     buffers: tuple[int, ...]
     dependencies: tuple[int, ...]
+    group: int
     estimated_ns: float
     routine: Routine
 
 
+@dataclass(frozen=True)
+class PlanBuffer:
+    """An array that kernels read or write: "input", "constant", "output" or "intermediate"; `storage`: which of Plan.storages holds an
+    intermediate, several of which may share one."""
+
+    role: str
+    shape: tuple[int, ...]
+    dtype: str
+    storage: int | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.dtype).itemsize
+
+
 class Plan:
-    """Callable with the program's arrays in order; returns new arrays in the structure that the traced function returned."""
+    """Callable with the program's arrays in order; returns new arrays in the structure that the traced function returned.
+
+    kernels   in execution order, group by group
+    buffers   the arrays of the plan; storages: the bytes of the memory that intermediate ones share
+    """
 
     def __init__(self, program: Program, nests: tuple[Nest, ...], estimates: tuple[float, ...], options: Options) -> None:
         self.program = program
@@ -44,60 +71,126 @@ class Plan:
             for kernel in self.typed:
                 check_typed(*kernel.typed.values())
         self.code: MachineCode = compile_kernels(self.typed, options.numerics)
-        self._slots: dict[Tensor, int] = {tensor: k for k, tensor in enumerate(program.inputs)}
-        for nest in nests:
-            for tensor in nest.tensors:
-                self._slots.setdefault(tensor, len(self._slots))
-        for output in program.outputs:
-            self._slots.setdefault(output, len(self._slots))
-        self._constants = {slot: t.data for t, slot in self._slots.items() if isinstance(t, Constant)}
-        self._outputs = tuple(self._slots[output] for output in program.outputs)
-        made = [(slot, t.shape, np.dtype(t.dtype)) for t, slot in self._slots.items() if not isinstance(t, Input | Constant)]
+        slots = _slots(program, nests)
+        self._outputs = tuple(slots[output] for output in program.outputs)
+        self.kernels = self._scheduled(nests, estimates, slots)
+        self.buffers, self.storages = self._placed(slots)
+        self._constants = {slot: tensor.data for tensor, slot in slots.items() if isinstance(tensor, Constant)}
         # outputs that are inputs or constants are copied, so that no result aliases an argument
         self._shared = frozenset(self._constants) | frozenset(range(len(program.inputs)))
-        self._fresh = [buffer for buffer in made if buffer[0] in self._outputs]
-        self._intermediate = [buffer for buffer in made if buffer[0] not in self._outputs]
-        # arrays between kernels, kept from call to call: new memory pages cost more than the arithmetic on them
-        self._idle: list[list[Array]] = []
-        written: dict[int, int] = {}
+        # memory between kernels, kept from call to call: new pages cost more than the arithmetic on them
+        self._idle: list[dict[int, Array]] = []
+        self._latest: tuple[Array, ...] | None = None
+
+    def _scheduled(self, nests: tuple[Nest, ...], estimates: tuple[float, ...], slots: dict[Tensor, int]) -> tuple[PlanKernel, ...]:
+        """The kernels by topological level."""
+        group_of: dict[int, int] = {}
+        levels: list[int] = []
+        for nest in nests:
+            read, written = [slots[tensor] for tensor in nest.tensors[:-1]], slots[nest.tensors[-1]]
+            levels.append(max((group_of[slot] + 1 for slot in read if slot in group_of), default=0))
+            group_of[written] = levels[-1]
+        order = sorted(range(len(nests)), key=levels.__getitem__)
+        writer = {slots[nests[k].tensors[-1]]: position for position, k in enumerate(order)}
         kernels = []
-        for position, (nest, ns) in enumerate(zip(nests, estimates, strict=True)):
-            slots = tuple(self._slots[tensor] for tensor in nest.tensors)
-            needs = tuple(sorted({written[slot] for slot in slots[:-1] if slot in written}))
-            kernels.append(PlanKernel(nest.kernel.name, slots, needs, ns, self.code.routine(nest.kernel.name)))
-            written[slots[-1]] = position
-        self.kernels = tuple(kernels)
+        for k in order:
+            name = nests[k].kernel.name
+            buffers = tuple(slots[tensor] for tensor in nests[k].tensors)
+            needs = tuple(sorted({writer[slot] for slot in buffers[:-1] if slot in writer}))
+            kernels.append(PlanKernel(name, buffers, needs, levels[k], estimates[k], self.code.routine(name)))
+        return tuple(kernels)
+
+    def _placed(self, slots: dict[Tensor, int]) -> tuple[tuple[PlanBuffer, ...], tuple[int, ...]]:
+        """The buffers, and the bytes of each storage of intermediate ones."""
+        roles = dict.fromkeys(slots.values(), "intermediate") | dict.fromkeys(self._outputs, "output")
+        roles |= {slot: "input" if isinstance(tensor, Input) else "constant" for tensor, slot in slots.items() if not _is_made(tensor)}
+        plain = {slot: PlanBuffer(roles[slot], tensor.shape, tensor.dtype) for tensor, slot in slots.items()}
+        between = [slot for slot in plain if roles[slot] == "intermediate"]
+        written = {kernel.buffers[-1]: kernel.group for kernel in self.kernels}
+        read = {slot: kernel.group for kernel in self.kernels for slot in kernel.buffers[:-1]}
+        lifetimes = [Lifetime(plain[slot].nbytes, written[slot], read.get(slot, written[slot])) for slot in between]
+        places, storages = share_storage(lifetimes)
+        plain |= {slot: replace(plain[slot], storage=place) for slot, place in zip(between, places, strict=True)}
+        return tuple(plain[slot] for slot in range(len(plain))), storages
 
     @property
     def num_outputs(self) -> int:
         return len(self._outputs)
 
-    def __call__(self, *arrays: Any) -> Any:
-        """Run on arrays of the program's shapes and dtypes; UsageError, ShapeError or DTypeError before anything runs."""
-        return rebuild_result(self.program.structure, self.run(arrays))
+    def output(self, position: int) -> Array:
+        """An output of the latest run; UsageError before the first, or for a position that is none."""
+        if self._latest is None:
+            raise UsageError(f"output({position}): found no run yet, expected one before")
+        if not -self.num_outputs <= position < self.num_outputs:
+            raise UsageError(f"output({position}): found {self.num_outputs} outputs, expected a position among them")
+        return self._latest[position]
 
-    def run(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        """Run on arrays of the program's shapes and dtypes; UsageError, ShapeError or DTypeError before anything runs.
+
+        out  an array for the result, or a sequence of arrays, one for each output: of its shape and dtype, and writeable
+        """
+        return rebuild_result(self.program.structure, self.run(arrays, out))
+
+    def run(self, arrays: Sequence[Any], out: Any = None) -> tuple[Array, ...]:
         """The outputs in order, without the structure around them."""
-        values: list[Array] = [*check_arguments(self.program, arrays)]
-        values += [_EMPTY] * (len(self._slots) - len(values))
+        inputs = check_arguments(self.program, arrays)
+        targets = check_out(out, [self.buffers[slot] for slot in self._outputs])
+        values: list[Array] = [*inputs, *[_EMPTY] * (len(self.buffers) - len(inputs))]
         for slot, data in self._constants.items():
             values[slot] = data
-        for slot, shape, dtype in self._fresh:
-            values[slot] = np.empty(shape, dtype)
+        for slot in dict.fromkeys(self._outputs):
+            if slot not in self._shared:
+                values[slot] = np.empty(self.buffers[slot].shape, self.buffers[slot].dtype)
+        for slot, target in self._written_directly(targets, inputs).items() if targets is not None else ():
+            values[slot] = target
         workspace = self._workspace()
-        for (slot, _, _), array in zip(self._intermediate, workspace, strict=True):
+        for slot, array in workspace.items():
             values[slot] = array
         for kernel in self.kernels:
             _run(kernel, [values[slot] for slot in kernel.buffers])
         self._idle.append(workspace)
-        return tuple(values[slot].copy() if slot in self._shared else values[slot] for slot in self._outputs)
+        if targets is None:
+            results = tuple(values[slot].copy() if slot in self._shared else values[slot] for slot in self._outputs)
+        else:
+            for slot, target in zip(self._outputs, targets, strict=True):
+                if values[slot] is not target:
+                    np.copyto(target, values[slot])
+            results = tuple(targets)
+        self._latest = results
+        return results
 
-    def _workspace(self) -> list[Array]:
+    def _written_directly(self, targets: list[Array], inputs: list[Array]) -> dict[int, Array]:
+        """Arrays of `out` that a kernel can write itself: in C order, and sharing no memory with inputs or each other."""
+        found: dict[int, Array] = {}
+        for slot, target in zip(self._outputs, targets, strict=True):
+            others = [*inputs, *found.values(), *(other for other in targets if other is not target)]
+            apart = not any(np.may_share_memory(target, other) for other in others)
+            if slot not in self._shared and slot not in found and target.flags.carray and apart:
+                found[slot] = target
+        return found
+
+    def _workspace(self) -> dict[int, Array]:
         """Arrays between kernels for one call; calls at the same time have their own."""
         try:
             return self._idle.pop()
         except IndexError:
-            return [np.empty(shape, dtype) for _, shape, dtype in self._intermediate]
+            storages = [aligned_bytes(nbytes) for nbytes in self.storages]
+            between = ((slot, buffer) for slot, buffer in enumerate(self.buffers) if buffer.storage is not None)
+            return {slot: array_in(storages[b.storage], b.shape, np.dtype(b.dtype)) for slot, b in between if b.storage is not None}
+
+
+def _is_made(tensor: Tensor) -> bool:
+    """Whether kernels make a tensor; inputs and constants are there before."""
+    return not isinstance(tensor, Input | Constant)
+
+
+def _slots(program: Program, nests: tuple[Nest, ...]) -> dict[Tensor, int]:
+    """The position of every array: inputs first, then in the order in which kernels meet them."""
+    slots: dict[Tensor, int] = {tensor: k for k, tensor in enumerate(program.inputs)}
+    for tensor in (*(tensor for nest in nests for tensor in nest.tensors), *program.outputs):
+        slots.setdefault(tensor, len(slots))
+    return slots
 
 
 _EMPTY: Array = np.empty(0)

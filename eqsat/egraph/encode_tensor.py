@@ -41,9 +41,9 @@ class TensorEncoder:
 
     def equate(self, tensor: Tensor, generic: Generic, handle: int | None) -> None:
         """State that a generic is the tensor, whose class has this handle if it is one of the program."""
-        for operand in generic.operands:
-            if operand not in self.handles:
-                self.handles[operand] = self._tensor(operand)
+        for below in tensors(*generic.operands):
+            if below not in self.handles:
+                self.handles[below] = self._tensor(below)
         self.handles[tensor] = self._generic(as_build(generic))
         if handle is not None:
             self.encoder.facts["same tensor"].append((handle, self.handles[tensor]))

@@ -1,0 +1,126 @@
+"""Plans: kernels in groups, memory between them, results where the caller wants them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat.ir.errors import DTypeError, ShapeError, UsageError
+from eqsat.plan import Plan
+
+Array = np.ndarray[Any, Any]
+RNG = np.random.default_rng(7)
+A, B, C = (RNG.standard_normal((24, 24)).astype(np.float32) for _ in range(3))
+
+
+def chain(a: Any, b: Any) -> Any:
+    x = a @ b
+    for _ in range(4):
+        x = (x / 24) @ b
+    return x
+
+
+def apart(a: Any, b: Any, c: Any) -> Any:
+    return (a @ b) @ (b @ c), {"sum": (a @ c).sum(axis=0)}
+
+
+def plan_of(function: Any, *arrays: Array) -> Plan:
+    plan = eqsat.optimize(function, *arrays).compile()
+    assert isinstance(plan, Plan)
+    return plan
+
+
+def test_a_kernel_comes_after_those_that_it_reads_and_groups_are_their_levels() -> None:
+    plan = plan_of(apart, A, B, C)
+    written = {kernel.buffers[-1]: position for position, kernel in enumerate(plan.kernels)}
+    for position, kernel in enumerate(plan.kernels):
+        assert kernel.dependencies == tuple(sorted({written[slot] for slot in kernel.buffers[:-1] if slot in written}))
+        assert all(earlier < position for earlier in kernel.dependencies)
+        assert kernel.group == max((plan.kernels[earlier].group + 1 for earlier in kernel.dependencies), default=0)
+    assert [kernel.group for kernel in plan.kernels] == sorted(kernel.group for kernel in plan.kernels)
+    assert sum(kernel.group == 0 for kernel in plan.kernels) >= 2
+
+
+def test_arrays_between_kernels_share_memory_when_they_are_not_alive_together() -> None:
+    plan = plan_of(chain, A, B)
+    between = [buffer for buffer in plan.buffers if buffer.role == "intermediate"]
+    assert len(between) == 4
+    assert len(plan.storages) == 2
+    assert sum(plan.storages) == 2 * A.nbytes
+    np.testing.assert_allclose(plan(A, B), chain(A, B), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(plan(B, A), chain(B, A), rtol=1e-4, atol=1e-5)
+
+
+def test_the_result_is_written_where_the_caller_says() -> None:
+    plan = plan_of(chain, A, B)
+    out = np.full_like(A, np.nan)
+    assert plan(A, B, out=out) is out
+    np.testing.assert_array_equal(out, plan(A, B))
+    assert plan.output(0) is not out
+    strided = np.full((24, 48), np.nan, np.float32)[:, ::2]
+    plan(A, B, out=strided)
+    np.testing.assert_array_equal(strided, out)
+
+
+def test_several_results_are_written_where_the_caller_says() -> None:
+    plan = plan_of(apart, A, B, C)
+    expected = plan(A, B, C)
+    outs = [np.zeros((24, 24), np.float32), np.zeros(24, np.float32)]
+    found = plan(A, B, C, out=outs)
+    assert found[0] is outs[0]
+    assert found[1]["sum"] is outs[1]
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1]["sum"], expected[1]["sum"])
+    assert plan.num_outputs == 2
+    assert plan.output(1) is outs[1]
+
+
+def test_an_output_that_is_an_input_or_overlaps_one_is_right_all_the_same() -> None:
+    plan = plan_of(lambda a: enp.flip(a, axis=0) + a[:, ::-1], A)
+    expected = plan(A)
+    inplace = A.copy()
+    plan(inplace, out=inplace)
+    np.testing.assert_array_equal(inplace, expected)
+    memory = np.concatenate([A, A])
+    plan(memory[:24], out=memory[12:36])
+    np.testing.assert_array_equal(memory[12:36], expected)
+
+
+def test_outputs_that_share_memory_are_each_written() -> None:
+    plan = plan_of(lambda a: (a + 1, a * 2), A)
+    memory = np.zeros((36, 24), np.float32)
+    plan(A, out=[memory[:24], memory[12:]])
+    np.testing.assert_array_equal(memory[12:], A * 2)
+
+
+def test_the_latest_outputs_can_be_asked_for() -> None:
+    plan = plan_of(chain, A, B)
+    with pytest.raises(UsageError, match=r"output\(0\): found no run yet"):
+        plan.output(0)
+    result = plan(A, B)
+    assert plan.output(0) is result
+    with pytest.raises(UsageError, match=r"output\(1\): found 1 outputs"):
+        plan.output(1)
+
+
+@pytest.mark.parametrize(
+    ("out", "error", "message"),
+    [
+        (np.zeros((24, 23), np.float32), ShapeError, "out: found float32"),
+        (np.zeros((24, 24)), DTypeError, "out: found float64"),
+        ([], UsageError, "out: found 0 arrays, expected 1 arrays"),
+        ("x", UsageError, "out: found a str, expected 1 arrays"),
+        ([[1.0]], UsageError, "out: found a list"),
+        (np.broadcast_to(np.float32(0), (24, 24)), UsageError, "out: found a read-only array"),
+    ],
+)
+def test_an_out_that_does_not_fit_is_refused_before_anything_runs(out: Any, error: type[Exception], message: str) -> None:
+    plan = plan_of(chain, A, B)
+    with pytest.raises(error, match=message):
+        plan(A, B, out=out)
+    with pytest.raises(UsageError, match="found no run yet"):
+        plan.output(0)
