@@ -21,9 +21,11 @@ from eqsat.report import Report, StopReason
 from eqsat.result import IndexResult, Result
 from eqsat.simplifier import simplify, simplify_gated, simplify_many
 from eqsat.spec import Spec, spec
+from eqsat.strided import View
 from eqsat.target import DEFAULT_TARGET, Target
 from eqsat.threads import num_threads, set_num_threads
 from eqsat.tracing import trace
+from eqsat.viewstack import ViewStack
 
 __version__ = "0.1.0"
 __all__ = [
@@ -44,6 +46,8 @@ __all__ = [
     "Spec",
     "StopReason",
     "Target",
+    "View",
+    "ViewStack",
     "assume",
     "cost",
     "dim",
