@@ -12,7 +12,9 @@ from eqsat.facts import Fact, assume, dim
 from eqsat.ir.errors import EqsatError
 from eqsat.ir.index import Index, maximum, minimum, var, where
 from eqsat.ir.tensor import Program
+from eqsat.iteration import fori
 from eqsat.jitting import jit
+from eqsat.lazy import realize
 from eqsat.options import Limits, Options
 from eqsat.parse import parse_index
 from eqsat.plan import Plan
@@ -51,6 +53,7 @@ __all__ = [
     "assume",
     "cost",
     "dim",
+    "fori",
     "jit",
     "maximum",
     "minimum",
@@ -59,6 +62,7 @@ __all__ = [
     "optimize",
     "parse_index",
     "prove_equal",
+    "realize",
     "set_num_threads",
     "simplify",
     "simplify_gated",

@@ -1,10 +1,12 @@
-"""Traced arrays: what a function written for NumPy receives while it is traced.
+"""Traced arrays: what a function written for NumPy receives while it is traced, and what lazy tensors are outside of traces.
 
-Operators, methods, numpy functions and ufuncs all become `apply`, which looks the operation up in operations/table.py.
+Operators, methods, numpy functions and ufuncs all become `apply`, which looks the operation up in operations/table.py.  An array
+belongs to its owner: one trace, where nothing has a value, or the lazy tensors of eqsat/lazy.py, which are computed when asked.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, ClassVar, NoReturn
@@ -12,23 +14,61 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from eqsat.ir.errors import ShapeError, TraceError, UnsupportedError, UsageError
-from eqsat.ir.tensor import Tensor
+from eqsat.ir.tensor import Constant, Tensor
 from eqsat.operations.table import by_numpy_function, missing, run
 
 _BY_FUNCTION = by_numpy_function()
 # Folds of ufuncs: np.add.reduce and so on.
 _FOLDS = {"add": "sum", "maximum": "max", "minimum": "min"}
+# What to write in place of a loop whose length values decide.
+REPEAT = "to repeat, eqsat.fori outside of the trace"
+
+
+class Trace:
+    """The owner of the arrays of one trace."""
+
+    label: ClassVar[str] = "TracedArray"
+    lazy: ClassVar[bool] = False
+
+    def current(self, tensor: Tensor) -> Tensor:
+        """The term that stands for a tensor by now."""
+        return tensor
+
+    def value(self, array: TracedArray, what: str, instead: str) -> np.ndarray[Any, Any]:
+        """The elements, for `what` in Python needs them; TraceError says what to write `instead`."""
+        raise TraceError(f"{what}: found {array!r}, whose values exist only at run time; {instead}")
 
 
 def apply(name: str, *args: Any, **kwargs: Any) -> Any:
-    """The named operation; its result is a traced array of the same trace."""
-    traced = [value for value in (*args, *kwargs.values()) if isinstance(value, TracedArray)]
-    owner = traced[0].owner
-    if any(value.owner is not owner for value in traced):
-        raise UsageError(f"{name}: found arrays of two traces, expected those of one; pass what a function uses as its argument")
-    bare = [value.tensor if isinstance(value, TracedArray) else value for value in args]
-    result = run(name, tuple(bare), {k: v.tensor if isinstance(v, TracedArray) else v for k, v in kwargs.items()})
+    """The named operation; its result belongs to the trace of its arguments, or is a lazy tensor if all of them are."""
+    owner = _common_owner(name, [value for value in (*args, *kwargs.values()) if isinstance(value, TracedArray)])
+    bare = [in_owner(value, owner) if isinstance(value, TracedArray) else value for value in args]
+    named = {key: in_owner(value, owner) if isinstance(value, TracedArray) else value for key, value in kwargs.items()}
+    result = run(name, tuple(bare), named)
     return TracedArray(result, owner) if isinstance(result, Tensor) else result
+
+
+def _common_owner(name: str, arrays: list[TracedArray]) -> Trace:
+    owners = {array.owner for array in arrays}
+    traces = [owner for owner in owners if not owner.lazy]
+    if len(traces) > 1:
+        raise UsageError(f"{name}: found arrays of two traces, expected those of one; pass what a function uses as its argument")
+    return (traces or [*owners])[0]
+
+
+def in_owner(array: TracedArray, owner: Trace) -> Tensor:
+    """The array's term among those of `owner`; to a trace, a lazy tensor is a constant like any array from elsewhere."""
+    return array.tensor if array.owner is owner else Constant(array.owner.value(array, "constant", ""))
+
+
+def is_lazy(value: Any) -> bool:
+    """Whether it is a lazy tensor, which has a value."""
+    return isinstance(value, TracedArray) and value.owner.lazy
+
+
+def is_traced(value: Any) -> bool:
+    """Whether it is an array of a trace, which has no value."""
+    return isinstance(value, TracedArray) and not value.owner.lazy
 
 
 def _operator(name: str) -> Callable[..., Any]:
@@ -43,11 +83,36 @@ def _method(name: str) -> Callable[..., Any]:
     return lambda self, *args, **kwargs: apply(name, self, *args, **kwargs)
 
 
-def _needs_value(what: str, instead: str) -> Callable[..., NoReturn]:
-    def refuse(self: TracedArray, *_args: Any, **_kwargs: Any) -> NoReturn:
-        raise TraceError(f"{what}: found {self!r}, whose values exist only at run time; {instead}")
+def _needs_value(what: str, instead: str, convert: Callable[..., Any]) -> Callable[..., Any]:
+    def read(self: TracedArray, *args: Any, **kwargs: Any) -> Any:
+        return convert(self.owner.value(self, what, instead), *args, **kwargs)
 
-    return refuse
+    return read
+
+
+def _needs_element(what: str, instead: str, convert: Callable[[Any], Any]) -> Callable[..., Any]:
+    def read(self: TracedArray) -> Any:
+        value = self.owner.value(self, what, instead)
+        if value.size != 1:
+            raise UsageError(f"{what}: found {self!r}, expected one element")
+        return convert(value.item())
+
+    return read
+
+
+def _as_array(value: np.ndarray[Any, Any], dtype: Any = None, *, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    return np.array(value, dtype, copy=copy)
+
+
+def _contains(array: np.ndarray[Any, Any], value: Any) -> bool:
+    return bool(np.any(array == np.asarray(value)))
+
+
+def _index(part: TracedArray) -> int:
+    """A 0-d array of integers as an index, which must be known when the program is recorded."""
+    if part.ndim or part.dtype.kind != "i":
+        raise UnsupportedError(f"getitem: found {part!r} as the index, supported are integers and slices; use where for masks")
+    return operator.index(part)
 
 
 def _in_place(symbol: str) -> Callable[..., NoReturn]:
@@ -60,27 +125,36 @@ def _in_place(symbol: str) -> Callable[..., NoReturn]:
 class TracedArray:
     """An array of known shape and dtype whose elements are computed later; arithmetic on it records the program.
 
-    `shape` is a tuple of ints, `dtype` a numpy.dtype.  `tensor` is the ir term so far, `owner` the trace that made it.
+    `shape` is a tuple of ints, `dtype` a numpy.dtype.  `tensor` is the ir term so far, `owner` what it belongs to.
     """
 
-    __slots__ = ("owner", "tensor")
+    __slots__ = ("_tensor", "owner")
     __hash__ = None  # type: ignore[assignment]
     namespace: ClassVar[ModuleType]  # eqsat.numpy, set by that module
 
-    def __init__(self, tensor: Tensor, owner: object) -> None:
-        self.tensor = tensor
+    def __init__(self, tensor: Tensor, owner: Trace) -> None:
+        self._tensor = tensor
         self.owner = owner
 
     def __repr__(self) -> str:
-        return f"TracedArray(shape={self.shape}, dtype={self.tensor.dtype})"
+        return f"{self.owner.label}(shape={self.shape}, dtype={self._tensor.dtype})"
+
+    @property
+    def tensor(self) -> Tensor:
+        self.settle()
+        return self._tensor
+
+    def settle(self) -> None:
+        """Let go of the terms that led to an array which is known by now."""
+        self._tensor = self.owner.current(self._tensor)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.tensor.shape
+        return self._tensor.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return np.dtype(self.tensor.dtype)
+        return np.dtype(self._tensor.dtype)
 
     @property
     def ndim(self) -> int:
@@ -88,7 +162,7 @@ class TracedArray:
 
     @property
     def size(self) -> int:
-        return self.tensor.size
+        return self._tensor.size
 
     @property
     def T(self) -> TracedArray:
@@ -108,9 +182,8 @@ class TracedArray:
 
     def __getitem__(self, key: Any) -> TracedArray:
         parts = key if isinstance(key, tuple) else (key,)
-        if any(isinstance(part, TracedArray) for part in parts):
-            raise UnsupportedError("getitem: found a traced array as the index, supported are integers and slices; use where for masks")
-        return self._apply("getitem", key)
+        known = tuple(_index(part) if isinstance(part, TracedArray) else part for part in parts)
+        return self._apply("getitem", known if isinstance(key, tuple) else known[0])
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
         raise UnsupportedError("x[...] = y: traced arrays cannot be changed in place; write x = where(mask, y, x)")
@@ -146,13 +219,14 @@ class TracedArray:
     astype, copy, flatten, ravel = _method("astype"), _method("copy"), _method("ravel"), _method("ravel")
     swapaxes, squeeze = _method("swapaxes"), _method("squeeze")
 
-    __bool__ = _needs_value("bool()", "in place of if, while, and, or, not use where(condition, a, b), & | ~")
-    __int__ = _needs_value("int()", "use astype('int64')")
-    __float__ = _needs_value("float()", "use astype('float64'), and exp, log, sqrt of numpy, not of math")
-    __index__ = _needs_value("index", "use where to choose between values")
-    __array__ = _needs_value("numpy.asarray()", "use operations of numpy or eqsat.numpy that take the array itself")
-    __contains__ = _needs_value("in", "use (x == value).max()")
-    item = tolist = _needs_value("item(), tolist()", "return the array and read its value outside")
+    __bool__ = _needs_element("bool()", f"use enp.where(condition, a, b), & | ~; {REPEAT}", bool)
+    __int__ = _needs_element("int()", f"use astype('int64'), enp.where; {REPEAT}", int)
+    __float__ = _needs_element("float()", "use astype('float64'), and exp, log, sqrt of numpy, not of math", float)
+    __index__ = _needs_element("index", f"use enp.where to choose between values; {REPEAT}", operator.index)
+    __array__ = _needs_value("numpy.asarray()", "use operations of numpy or eqsat.numpy that take the array itself", _as_array)
+    __contains__ = _needs_value("in", "use (x == value).max()", _contains)
+    item = _needs_value("item()", "return the array and read its value outside", np.ndarray.item)
+    tolist = _needs_value("tolist()", "return the array and read its value outside", np.ndarray.tolist)
 
     def reshape(self, *shape: Any, order: str = "C") -> TracedArray:
         """The elements under another shape, given as integers or one tuple."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, overload
 
+from eqsat.array import is_lazy
 from eqsat.certificate import Certificate
 from eqsat.costs import Cost, CostModel, cost, kernel_ns
 from eqsat.dump import Dump
@@ -22,6 +23,7 @@ from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Program, Tensor, as_builds, as_generic, sources, tensors
 from eqsat.kernels import lower_program
+from eqsat.leaves import numbered, over_leaves
 from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.result import IndexResult, Result
@@ -39,7 +41,8 @@ def optimize(target: Any, *specs: Any, options: Options | None = None) -> Result
 def optimize(target: Any, *specs: Any, options: Options | None = None) -> Result | IndexResult:
     """The cheapest equal form of a program, of a function, or of an index expression.
 
-    target  a Program from `trace`; a function, followed by the specs or arrays of its arguments; or an index expression
+    target  a Program from `trace`; a function, followed by the specs or arrays of its arguments; lazy tensors, of which the result computes
+            a tuple, given the arrays under them in order of first use; or an index expression
     Raises UsageError for anything else, and what `trace` raises.
     """
     chosen = options or Options()
@@ -47,9 +50,13 @@ def optimize(target: Any, *specs: Any, options: Options | None = None) -> Result
         return optimize_index(target, chosen)
     if isinstance(target, Program) and not specs:
         return optimize_program(target, chosen)
+    if all(is_lazy(array) for array in (target, *specs)):
+        return optimize_program(numbered(over_leaves([array.tensor for array in (target, *specs)]))[0], chosen)
     if callable(target) and not isinstance(target, Program | Index):
         return optimize_program(trace(target, *specs), chosen)
-    raise UsageError(f"optimize: found a {type(target).__name__}, expected a Program, a function with specs, or an index expression")
+    raise UsageError(
+        f"optimize: found a {type(target).__name__}, expected a Program, a function with specs, lazy tensors, or an index expression"
+    )
 
 
 def optimize_program(program: Program, options: Options) -> Result:

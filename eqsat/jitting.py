@@ -2,81 +2,83 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, overload
 
-import numpy as np
-
-from eqsat.arguments import array_spec
-from eqsat.array import TracedArray
+from eqsat.array import is_traced
 from eqsat.driver import optimize
 from eqsat.ir.errors import UsageError
-from eqsat.operations.table import plain_signature
+from eqsat.lazy import values_of
+from eqsat.once import Once
 from eqsat.options import Options
-from eqsat.spec import Spec
-from eqsat.tracing import function_name, is_static, parameter_names, record
+from eqsat.plan import Plan
+from eqsat.signature import POSITIONAL, Given, describe, function_name, lay_out, leaves_of
+from eqsat.tracing import record
 
 Function = Callable[..., Any]
 
 
 @overload
-def jit(function: Function, *, options: Options | None = None) -> Function: ...
+def jit(function: Function, *, static: str | Collection[str] = (), options: Options | None = None) -> Function: ...
 @overload
-def jit(function: None = None, *, options: Options | None = None) -> Callable[[Function], Function]: ...
-def jit(function: Function | None = None, *, options: Options | None = None) -> Any:
-    """A function that computes what `function` does, compiled; also usable as `@jit(options=...)`.
+def jit(function: None = None, *, static: str | Collection[str] = (), options: Options | None = None) -> Callable[[Function], Function]: ...
+def jit(function: Function | None = None, *, static: str | Collection[str] = (), options: Options | None = None) -> Any:
+    """A function that computes what `function` does, compiled; also usable as `@jit(static=("axis",), options=...)`.
 
-    Arguments, positional or by keyword, are numpy arrays and scalars (compiled for each combination of shapes and dtypes) and
-    Python numbers, strings, None, dtypes and tuples of these (compiled for each value).  Results are numpy arrays, 0-d where NumPy gives a
-    scalar, in the containers that `function` returns.  Arrays that the function takes from elsewhere are read when it is traced.
-    Called on traced arrays, it runs as plain Python, so compiled functions may call each other.
+    Arguments, positional or by keyword, are numpy arrays and scalars (compiled for each combination of shapes and dtypes), tuples, lists
+    and dicts of them, nested, and Python numbers, strings, None, dtypes and tuples of these (compiled for each value).  Parameters
+    named in `static` take anything that can be hashed and are compiled for each value.  Lazy tensors are computed first, all at once.
+    `out=` of a call names arrays for the results, unless `function` has a parameter of that name.
+
+    Results are new numpy arrays, 0-d where NumPy gives a scalar, in the containers that `function` returns.  Arrays, lazy tensors and
+    numbers that the function takes from elsewhere are constants: they are read when it is traced, once for every signature, and
+    what is written to them later is not seen; pass as arguments what changes.  Called on traced arrays it runs as plain Python, so
+    compiled functions may call each other.  Threads may call it at the same time; a signature is compiled once.
 
     Raises UsageError or DTypeError, naming the parameter, before anything runs; otherwise what `trace` raises.
     """
     if function is None:
-        return lambda found: jit(found, options=options)
+        return lambda found: jit(found, static=static, options=options)
     if not callable(function):
         raise UsageError(f"jit: found a {type(function).__name__}, expected a function")
-    return _compiled(function, options)
+    names = (static,) if isinstance(static, str) else tuple(static)
+    _check_static(function, names)
+    return _compiled(function, names, options)
 
 
-def _compiled(function: Function, options: Options | None) -> Function:
+def _check_static(function: Function, names: tuple[str, ...]) -> None:
+    kinds = (*POSITIONAL, inspect.Parameter.KEYWORD_ONLY)
+    known = [name for name, parameter in inspect.signature(function).parameters.items() if parameter.kind in kinds]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"jit: found the static name {name!r}, expected a parameter of {function_name(function)}: {', '.join(known)}")
+
+
+def _compiled(function: Function, static: tuple[str, ...], options: Options | None) -> Function:
     signature = inspect.signature(function)
     name = function_name(function)
-    cache: dict[tuple[Any, ...], Callable[..., Any]] = {}
+    layouts: dict[tuple[Any, ...], Any] = {}
+    plans: Once[Plan] = Once()
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if any(isinstance(value, TracedArray) for value in (*args, *kwargs.values())):
+        if any(is_traced(leaf) for leaf in leaves_of(*args, *kwargs.values())):
             return function(*args, **kwargs)
-        positional, keyword = _named(function, signature, args, kwargs)
-        arguments = [(parameter, _array(value)) for parameter, value in (*positional, *keyword.items())]
-        described = [value if is_static(value) else array_spec(parameter, value, name) for parameter, value in arguments]
-        key = tuple(value if isinstance(value, Spec) else (type(value), repr(value)) for value in described)
-        if key not in cache:
-            split = len(positional)
-            names = [parameter for parameter, _ in arguments]
-            first, rest = zip(names[:split], described[:split], strict=True), zip(names[split:], described[split:], strict=True)
-            cache[key] = optimize(record(function, list(first), dict(rest)), options=options)
-        return cache[key](*(value for (_, value), found in zip(arguments, described, strict=True) if isinstance(found, Spec)))
+        out = kwargs.pop("out", None) if "out" not in signature.parameters else None
+        form = (len(args), *kwargs)
+        if form not in layouts:
+            layouts[form] = lay_out(function, signature, len(args), tuple(kwargs))
+        given = (*args, *kwargs.values())
+        positional, keyword = (
+            [(parameter, given[value.position] if isinstance(value, Given) else value) for parameter, value in part]
+            for part in layouts[form]
+        )
+        arguments, arrays = describe(positional, keyword, name, static)
+        plan = plans.get(arguments, lambda: optimize(record(function, arguments), options=options).compile())
+        # a copy of the plan keeps the results of its latest run: they live no longer than this call
+        return copy.copy(plan)(*values_of(arrays), out=out)
 
     return call
-
-
-def _named(
-    function: Function, signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[list[tuple[str, Any]], dict[str, Any]]:
-    """The arguments of a call, defaults included, each with the name of its input."""
-    try:
-        bound = signature.bind(*args, **kwargs)
-    except TypeError as error:
-        raise UsageError(f"{function_name(function)}: found a call that does not fit {plain_signature(signature)}: {error}") from None
-    bound.apply_defaults()
-    names = parameter_names(function, len(bound.args), bound.kwargs)
-    return list(zip(names, bound.args, strict=True)), bound.kwargs
-
-
-def _array(value: Any) -> Any:
-    return np.asarray(value) if isinstance(value, np.generic) else value

@@ -1,6 +1,7 @@
-"""NumPy's names for traced arrays: `import eqsat.numpy as enp`.
+"""NumPy's names for traced arrays and lazy tensors: `import eqsat.numpy as enp`.
 
-On traced arrays an operation records a step of the program; on plain numpy arrays it is numpy's function of the same name.
+On traced arrays an operation records a step of the program, on lazy tensors (`enp.asarray`) what to compute when asked; on plain numpy
+arrays it is numpy's function of the same name.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as _np
 
 from eqsat.array import TracedArray as _TracedArray, apply as _apply
+from eqsat.lazy import asarray as _lazy
 from eqsat.operations.table import missing as _missing
 
 bool_ = _np.bool_
@@ -96,10 +98,11 @@ full_like = _function("full_like")
 
 
 def asarray(x: Any, /, dtype: Any = None) -> Any:
-    """A traced array as it is, or cast to `dtype`; anything else as numpy.asarray gives it."""
+    """A lazy tensor of the elements of an array or nested lists (eqsat.lazy.asarray says what that means); traced arrays and lazy
+    tensors as they are, or cast to `dtype`."""
     if isinstance(x, _TracedArray):
         return x if dtype is None else x.astype(dtype)
-    return _np.asarray(x, dtype=dtype)
+    return _lazy(x, dtype)
 
 
 def __getattr__(name: str) -> Any:

@@ -9,10 +9,13 @@ import numpy as np
 from eqsat.ir.errors import DTypeError
 
 DTYPES = ("bool", "int32", "int64", "float32", "float64")
+_NAMES = {np.dtype(name): name for name in DTYPES}
 
 
 def dtype_name(dtype: Any, where: str = "dtype") -> str:
     """The canonical name of a NumPy dtype; DTypeError names `where` when it is none of DTYPES."""
+    if isinstance(dtype, np.dtype) and dtype in _NAMES:  # every call of a plan asks; NumPy's own way to the name is slow
+        return _NAMES[dtype]
     try:
         name: str = np.dtype(dtype).name
     except TypeError:

@@ -1,6 +1,6 @@
-"""The nested containers that a traced function returns, apart from the arrays in them.
+"""The nested containers that a traced function takes and returns, apart from the arrays in them.
 
-structure ::= int                              position in the outputs of a Program
+structure ::= int                              position in the outputs of a Program, or among the leaves of a call
             | Container(kind, items, keys)     kind: "tuple", "list" or "dict"; keys: of a dict, in order
 """
 
@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal as Choice
-
-import numpy as np
 
 from eqsat.ir.errors import UsageError
 
@@ -35,7 +33,7 @@ def positions(structure: Structure) -> tuple[int, ...]:
 
 
 def flatten_result(result: Any, place: Callable[[Any, str], int], where: str = "result") -> Structure:
-    """The structure of what a function returned; `place(leaf, where)` stores a leaf and gives its position.
+    """The structure of what a function returned, or takes; `place(leaf, where)` stores a leaf and gives its position.
 
     Raises UsageError for dict keys that are no strings; other leaves are judged by `place`.
     """
@@ -51,8 +49,8 @@ def flatten_result(result: Any, place: Callable[[Any, str], int], where: str = "
     return place(result, where)
 
 
-def rebuild_result(structure: Structure, arrays: Sequence[np.ndarray[Any, Any]]) -> Any:
-    """The containers again, filled with the arrays of a Program's outputs; an array that occurs twice is copied."""
+def rebuild_result(structure: Structure, arrays: Sequence[Any]) -> Any:
+    """The containers again, filled with the arrays of a Program's outputs; what occurs twice is copied."""
     used: set[int] = set()
 
     def fill(part: Structure) -> Any:

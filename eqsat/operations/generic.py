@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from eqsat.ir.dtypes import dtype_name
-from eqsat.ir.errors import EqsatError, ShapeError, UsageError
+from eqsat.ir.errors import EqsatError, ShapeError, TraceError, UsageError
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Arg, Constant, Generic, IteratorKind, Literal, Scalar, Shape, Tensor, axes
@@ -105,11 +105,18 @@ def broadcast_map(shape: Shape, loops: tuple[Var, ...]) -> Map:
 
 
 def integer(name: str, what: str, value: Any) -> int:
-    """A Python integer; UsageError names what it should have been."""
+    """A Python integer; UsageError names what it should have been, TraceError where an array would have to tell."""
+    if isinstance(value, Tensor):
+        raise TraceError(
+            f"{name}: found an array as {what}, expected an integer that is known when the program is recorded; use enp.where to "
+            "choose between values, int() of a lazy tensor"
+        )
     try:
         if isinstance(value, bool | np.bool_):
             raise TypeError
         return operator.index(value)
+    except TraceError:
+        raise
     except (TypeError, EqsatError):
         raise UsageError(f"{name}: found {what} {value!r}, expected an integer") from None
 

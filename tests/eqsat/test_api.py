@@ -29,8 +29,8 @@ F = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 NAMES = """
 Certificate DEFAULT_TARGET Cost EqsatError Fact Index IndexResult Limits Options Plan Program Proof Report Result Spec StopReason Target
 View ViewStack
-assume cost dim jit maximum minimum missing num_threads optimize parse_index prove_equal set_num_threads simplify simplify_gated
-simplify_many spec testing trace var where
+assume cost dim fori jit maximum minimum missing num_threads optimize parse_index prove_equal realize set_num_threads simplify
+simplify_gated simplify_many spec testing trace var where
 """
 
 
@@ -174,7 +174,7 @@ def test_without_rules_a_program_runs_as_it_is_written() -> None:
 
 def test_what_cannot_be_optimized_is_refused() -> None:
     for target in (3, "f", F):
-        with pytest.raises(UsageError, match="expected a Program, a function with specs, or an index expression"):
+        with pytest.raises(UsageError, match="expected a Program, a function with specs, lazy tensors, or an index"):
             eqsat.optimize(target)
 
 

@@ -32,6 +32,20 @@ def branched(x: Any) -> Any:
     return x if x.sum() > 0 else -x
 
 
+def repeated(x: Any) -> Any:
+    while x.sum() > 1:
+        x = x / 2
+    return x
+
+
+def counted(x: Any) -> Any:
+    for _ in range(100):
+        if x.sum() < 1:
+            break
+        x = x / 2
+    return x
+
+
 def into_an_array(x: Any) -> Any:
     total = np.zeros((3, 4), np.float32)
     total += x
@@ -39,12 +53,20 @@ def into_an_array(x: Any) -> Any:
 
 
 WRONG: dict[str, Wrong] = {
-    "if on values": (branched, TraceError, "where(condition, a, b)"),
+    "if on values": (branched, TraceError, "enp.where(condition, a, b)"),
+    "while on values": (repeated, TraceError, "eqsat.fori"),
+    "for until a value": (counted, TraceError, "eqsat.fori"),
     "and of conditions": (lambda x: (x > 0) and (x < 1), TraceError, "& | ~"),
     "float()": (lambda x: float(x.sum()), TraceError, "astype('float64')"),
     "math.exp": (lambda x: math.exp(x.sum()), TraceError, "not of math"),
-    "int()": (lambda x: int(x.sum()), TraceError, "astype('int64')"),
-    "range": (lambda x: [x for _ in range(x.sum())], TraceError, "index"),
+    "int()": (lambda x: int(x.sum()), TraceError, "eqsat.fori"),
+    "range": (lambda x: [x for _ in range(x.astype("int64").sum())], TraceError, "eqsat.fori"),
+    "indexing by a value": (lambda x: x[x.astype("int64").sum()], TraceError, "enp.where"),
+    "slicing up to a value": (lambda x: x[: x.astype("int64").sum()], TraceError, "enp.where"),
+    "indexing a list by a value": (lambda x: [1, 2][x.astype("int64").sum()] * x, TraceError, "enp.where"),
+    "an extent that is a value": (lambda x: x.reshape(x.astype("int64").sum()), TraceError, "extent"),
+    "extents that are values": (lambda x: x.reshape(x.astype("int64").sum(), 1), TraceError, "index"),
+    "an axis that is a value": (lambda x: x.sum(axis=x.astype("int64").sum()), TraceError, "axis"),
     "numpy.asarray": (lambda x: np.asarray(x), TraceError, "only at run time"),
     "numpy.array of a list": (lambda x: np.array([x, x]), TraceError, "only at run time"),
     "membership": (lambda x: 1 in x, TraceError, "max()"),

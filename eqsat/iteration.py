@@ -1,0 +1,95 @@
+"""`fori`: a loop with a fixed number of steps, whose body is compiled once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from eqsat.array import is_traced
+from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
+from eqsat.ir.structure import Container, Structure, flatten_result, rebuild_result
+from eqsat.lazy import plan_of, values_of
+from eqsat.leaves import numbered
+from eqsat.operations.generic import integer
+from eqsat.options import Options
+from eqsat.signature import Arguments, Baked, is_number, leaves_of, spec_of
+from eqsat.spec import Spec
+from eqsat.tracing import record
+
+COUNTER = Spec((), "int64")
+
+
+def fori(n: int, body: Callable[[Any, Any], Any], init: Any, *, options: Options | None = None) -> Any:
+    """The carry after n steps: carry = body(i, carry) for i = 0 .. n-1, starting with `init`.
+
+    n     how often, an integer that is known before the loop
+    body  written with NumPy's names; called once, on traced arrays, whatever n is: i is a 0-d int64 array, carry has the structure,
+          shapes and dtypes of `init`, and so must its result
+    init  arrays, lazy tensors and numbers in nested tuples, lists and dicts; numbers are 0-d arrays, as numpy.asarray makes them
+
+    Returns new numpy arrays in those containers.  The steps are a loop in Python over one plan, which is kept by structure.
+    Arrays and lazy tensors that the body takes from elsewhere are constants, with the elements that they have when fori is called.
+
+    Raises UsageError for a negative n and for other containers, ShapeError and DTypeError for other leaves than in `init`, each with the
+    place, before anything is computed; UnsupportedError inside a trace, which has no loops yet.
+    """
+    steps = integer("fori", "n", n)
+    if steps < 0:
+        raise UsageError(f"fori: found n = {steps}, expected 0 or more")
+    if any(is_traced(leaf) for leaf in leaves_of(init)):
+        raise UnsupportedError("fori: found traced arrays in init, expected arrays; call fori outside of jit and trace")
+    given: list[Any] = []
+    specs: list[tuple[str, Spec | Baked]] = [("i", COUNTER)]
+
+    def place(leaf: Any, where: str) -> int:
+        given.append(np.asarray(leaf) if is_number(leaf) or isinstance(leaf, np.generic) else leaf)
+        specs.append((where, spec_of(given[-1], where, "fori")))
+        return len(given)
+
+    structure = flatten_result(init, place, "carry")
+    program = record(body, Arguments((("i", 0), ("carry", structure)), (), tuple(specs)))
+    outputs = [program.outputs[position] for position in _matched(program.structure, structure, "carry")]
+    for (where, expected), output in zip(specs[1:], outputs, strict=True):
+        _check_leaf(where, Spec(output.shape, output.dtype), expected)
+    carry = values_of(given)
+    if steps:
+        shared, constants = numbered(outputs, program.inputs)
+        plan = plan_of(shared, options or Options())
+        for step in range(steps):
+            carry = plan(np.array(step), *carry, *constants)
+    else:
+        carry = [array.copy() for array in carry]
+    return rebuild_result(structure, [None, *carry])
+
+
+def _matched(found: Structure, expected: Structure, where: str) -> Iterator[int]:
+    """The positions in `found` in the order of those in `expected`; UsageError where the containers differ."""
+    if isinstance(found, int) and isinstance(expected, int):
+        yield found
+        return
+    if not isinstance(found, Container) or not isinstance(expected, Container) or _form(found) != _form(expected):
+        raise UsageError(f"fori: {where}: found {_described(found)} from body, expected {_described(expected)} as in init")
+    items = dict(zip(found.keys or range(len(found.items)), found.items, strict=True))
+    for key, item in zip(expected.keys or range(len(expected.items)), expected.items, strict=True):
+        yield from _matched(items[key], item, f"{where}[{key!r}]")
+
+
+def _form(container: Container) -> tuple[object, ...]:
+    return container.kind, len(container.items), frozenset(container.keys)
+
+
+def _described(structure: Structure) -> str:
+    if isinstance(structure, int):
+        return "an array"
+    parts = ", ".join(map(repr, structure.keys)) if structure.kind == "dict" else len(structure.items)
+    return f"a {structure.kind} of {parts}"
+
+
+def _check_leaf(where: str, found: Spec, expected: Spec | Baked) -> None:
+    assert isinstance(expected, Spec)
+    if found.shape != expected.shape:
+        raise ShapeError(f"fori: {where}: found {found} from body, expected {expected} as in init")
+    if found.dtype != expected.dtype:
+        raise DTypeError(f"fori: {where}: found {found} from body, expected {expected} as in init; use astype in the body or for init")
