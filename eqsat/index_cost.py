@@ -39,7 +39,7 @@ def sum_cycles(constant: int, coefficients: tuple[int, ...]) -> float:
         return 0.0
     magnitudes = {abs(k) for k in coefficients}
     work = MULTIPLY * len(magnitudes - {1}) + ADD * (len(coefficients) - 1 + (constant != 0))
-    return work + ADD * (constant <= 0 and magnitudes == {1} and all(k < 0 for k in coefficients))
+    return work + ADD * (constant == 0 and magnitudes == {1} and all(k < 0 for k in coefficients))
 
 
 def sign_saving(op: str, node: ENode) -> float:

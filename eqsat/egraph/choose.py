@@ -132,10 +132,10 @@ def _sum_work(constant: int, parts: Iterable[tuple[Work, int]]) -> Iterator[tupl
             yield ("times", size, *scaled), MULTIPLY
     if len(parts) > 1:
         yield ("sum", *parts), ADD * (len(parts) - 1)
-    if constant > 0 or (constant and any(k > 0 for _, k in parts)):
+    if constant:
         yield ("offset", constant, *parts), ADD
-    elif constant or (magnitudes.keys() == {1} and all(k < 0 for _, k in parts)):
-        yield ("negated", constant, *parts), ADD * (1 + (constant != 0 and magnitudes.keys() == {1}))
+    elif magnitudes.keys() == {1} and all(k < 0 for _, k in parts):
+        yield ("negated", *parts), ADD
 
 
 def _sign_work(name: int, op: str, below: ENode, grouped: Callable[[Group], Iterable[tuple[Work, int]]]) -> Iterator[tuple[Work, float]]:

@@ -58,7 +58,7 @@ def sum_term(constant: int, parts: Parts) -> Index:
             result = apply("add" if k > 0 else "sub", result, scaled)
         elif k > 0:
             result = scaled
-        elif constant > 0:
+        elif constant > 0 or (constant and k == -1):
             result, constant = apply("sub", constant, scaled), 0
         else:
             result = apply("neg", part) if k == -1 else apply("mul", part, k)

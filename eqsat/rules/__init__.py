@@ -6,15 +6,17 @@ from eqsat.egraph.schema import CLASS_SORTS, declarations
 from eqsat.ir.errors import UsageError
 from eqsat.rules.assumptions import CONDITIONS
 from eqsat.rules.bounds import BOUNDS_RULESETS, BOUNDS_TABLE, bounds_program
+from eqsat.rules.clamps import CLAMPS
 from eqsat.rules.compile import compile_pattern, compile_tensor_rule
 from eqsat.rules.index_rules import DIVISION_TABLES
 from eqsat.rules.logic_rules import LOGIC_TABLES
 from eqsat.rules.orders import ORDERS
+from eqsat.rules.quotients import QUOTIENTS
 from eqsat.rules.row import Pattern, Row, SumRow, Table, TensorRule
 from eqsat.rules.sums import SUMS
 from eqsat.rules.tensor_rules import TENSOR_TABLES
 
-TABLES: tuple[Table, ...] = (*DIVISION_TABLES, *LOGIC_TABLES, SUMS, ORDERS, CONDITIONS, *TENSOR_TABLES)
+TABLES: tuple[Table, ...] = (*DIVISION_TABLES, *LOGIC_TABLES, SUMS, QUOTIENTS, ORDERS, CLAMPS, CONDITIONS, *TENSOR_TABLES)
 
 
 def all_tables() -> tuple[str, ...]:

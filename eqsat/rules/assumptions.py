@@ -299,6 +299,8 @@ def under_condition(v: Visit) -> None:
         condition, *branches = node.args
         if v.constant(condition) is not None or any(arg not in v.forms for arg in node.args) or assumed(v, condition):
             continue
+        if v.node(condition).op == "Zero":
+            _where_equal(v, node)
         changed = []
         for value, branch in zip((1, 0), branches, strict=True):
             assumption = supposed(v, condition, value)
@@ -307,6 +309,16 @@ def under_condition(v: Visit) -> None:
         if changed != branches:
             made = v.encoder.node("Where", condition, *changed)
             v.encoder.same(name, v.encoder.bounded(made, v.bounds(name)))
+
+
+def _where_equal(v: Visit, node: ENode) -> None:
+    """y = where(p, y where p, y): for where(x == c, f(c), f(x)), which is the same node once f(c) is known."""
+    condition, _, otherwise = node.args
+    assumption = supposed(v, condition, 1)
+    if assumption is not None and v.first("under-condition", "equal", condition, otherwise, assumption.key, v.node(otherwise)):
+        there = Rewriter(v, assumption).rewrite(otherwise)
+        if there != otherwise:
+            v.encoder.same(otherwise, v.encoder.node("Where", condition, there, otherwise))
 
 
 def under_conjuncts(v: Visit) -> None:

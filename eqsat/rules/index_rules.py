@@ -137,6 +137,8 @@ SYMBOLIC = Table(
     "index",
     "divisors that are terms",
     (
+        Pattern("quotient-of-itself", x // x, Const(1), (x != 0,), "one, where there is a quotient"),
+        Pattern("remainder-of-itself", x % x, Const(0), (x != 0,), "nothing is left"),
         Pattern("exact-symbolic-quotient", (z * q + r) // (z * w), q // w, (z != 0, w != 0, r >= 0, r <= 0), "cancel z"),
         Pattern("exact-symbolic-remainder", (z * q + r) % (z * w), (q % w) * z, (z != 0, w != 0, r >= 0, r <= 0), "take z out"),
         Pattern("mod-of-symbolic-multiple", (z * q + r) % z, r % z, (z != 0,), "multiples of z vanish"),

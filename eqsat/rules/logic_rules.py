@@ -161,6 +161,8 @@ WHERE = Table(
         Pattern("remainder-of-where", where(p, x, y) % n, where(p, x % n, y % n), (n != 0,), "into both branches"),
         Pattern("where-of-quotients", where(p, x // n, y // n), where(p, x, y) // n, (n != 0,), "one division"),
         Pattern("where-of-remainders", where(p, x % n, y % n), where(p, x, y) % n, (n != 0,), "one division"),
+        Pattern("where-of-symbolic-quotients", where(p, x // z, y // z), where(p, x, y) // z, (z != 0,), "one division"),
+        Pattern("where-of-symbolic-remainders", where(p, x % z, y % z), where(p, x, y) % z, (z != 0,), "one division"),
         Pattern("min-of-wheres", minimum(where(p, x, y), where(p, z, t)), where(p, minimum(x, z), minimum(y, t)), (), "one condition"),
         Pattern("max-of-wheres", maximum(where(p, x, y), where(p, z, t)), where(p, maximum(x, z), maximum(y, t)), (), "one condition"),
     ),

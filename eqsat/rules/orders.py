@@ -31,16 +31,16 @@ def flatten_order(v: Visit) -> None:
         for name, node in v.nodes(op):
             if any(arg not in v.forms or assumed(v, arg) for arg in node.args) and v.node(name) != node:
                 continue  # with what is under assumptions there would be a chain for every choice among the members
-            members = _members(v, op, node)
+            members = members_of(v, op, node)
             if 2 < len(members) <= MAX_MEMBERS and v.first("flatten-order", name, members):
                 for pair in combinations(members, 2):
                     rest = tuple(m for m in members if m not in pair)
-                    v.encoder.same(name, _chain(v, op, (_chain(v, op, pair), *rest)))
+                    v.encoder.same(name, chain(v, op, (chain(v, op, pair), *rest)))
             elif len(members) == 1 and v.first("flatten-order", name, members):
                 v.encoder.same(name, members[0])
 
 
-def _members(v: Visit, op: str, root: ENode) -> tuple[int, ...]:
+def members_of(v: Visit, op: str, root: ENode) -> tuple[int, ...]:
     """The classes that nested nodes of one kind join, each once."""
     found: dict[int, None] = {}
     stack = list(root.args)
@@ -54,7 +54,7 @@ def _members(v: Visit, op: str, root: ENode) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _chain(v: Visit, op: str, members: tuple[int, ...]) -> int:
+def chain(v: Visit, op: str, members: tuple[int, ...]) -> int:
     """The class of min or max of these."""
     result, *rest = members
     for member in rest:
@@ -71,18 +71,18 @@ def absorb(v: Visit) -> None:
         for name, node in v.nodes(op):
             if any(arg not in v.forms or assumed(v, arg) for arg in node.args) and v.node(name) != node:
                 continue
-            members = _members(v, op, node)
-            inner = {m: _members(v, other, v.forms[m]) for m in members if v.forms[m].op == other}
+            members = members_of(v, op, node)
+            inner = {m: members_of(v, other, v.forms[m]) for m in members if v.forms[m].op == other}
             absorbed = [m for m, below in inner.items() if any(k in below for k in members)]
             if absorbed and v.first("absorb", name, members):
-                v.encoder.same(name, _chain(v, op, tuple(m for m in members if m not in absorbed)))
+                v.encoder.same(name, chain(v, op, tuple(m for m in members if m not in absorbed)))
             for a, b in combinations(inner, 2):
                 shared = tuple(m for m in inner[a] if m in inner[b])
                 if shared and v.first("absorb", name, members, a, b):
                     rests = [tuple(m for m in inner[k] if m not in shared) for k in (a, b)]
-                    joined = _chain(v, op, tuple(sorted(_chain(v, other, rest) for rest in rests))) if all(rests) else None
-                    factored = _chain(v, other, (*shared, joined) if joined is not None else shared)
-                    v.encoder.same(name, _chain(v, op, (factored, *(m for m in members if m not in (a, b)))))
+                    joined = chain(v, op, tuple(sorted(chain(v, other, rest) for rest in rests))) if all(rests) else None
+                    factored = chain(v, other, (*shared, joined) if joined is not None else shared)
+                    v.encoder.same(name, chain(v, op, (factored, *(m for m in members if m not in (a, b)))))
 
 
 def compare_members(v: Visit) -> None:
@@ -126,17 +126,22 @@ def shift_order(v: Visit) -> None:
         for name, node in v.nodes(op):
             if all(map(v.is_truth, node.args)):
                 continue
-            first, second = (v.form(arg) for arg in node.args)
-            common = _common(first, second)
-            first, second = first.plus(common, -1), second.plus(common, -1)
-            factor = gcd(first.constant, second.constant, *(k for _, k in (*first.terms, *second.terms))) or 1
-            signs = [k < 0 for _, k in (*first.terms, *second.terms)]
-            if 2 * sum(signs) > len(signs):
-                factor = -factor
-            if (common != Linear(0) or factor != 1) and v.first("shift-order", name, node):
-                kind = op if factor > 0 else OPPOSITE[op]
-                inner = _chain(v, kind, tuple(v.sum(_exactly(form, factor)) for form in (first, second)))
-                v.encoder.same(name, v.sum(common.plus(Linear(0, ((inner, factor),)))))
+            whole = [v.form(arg) for arg in node.args]
+            shared = _common(*whole)
+            for common in dict.fromkeys((shared, Linear(0, shared.terms))):
+                first, second = (form.plus(common, -1) for form in whole)
+                factor = _factor(first, second)
+                if (common != Linear(0) or factor != 1) and v.first("shift-order", name, node, common):
+                    kind = op if factor > 0 else OPPOSITE[op]
+                    inner = chain(v, kind, tuple(v.sum(_exactly(form, factor)) for form in (first, second)))
+                    v.encoder.same(name, v.sum(common.plus(Linear(0, ((inner, factor),)))))
+
+
+def _factor(first: Linear, second: Linear) -> int:
+    """The common factor of two sums, negative if most of their coefficients are."""
+    coefficients = [k for _, k in (*first.terms, *second.terms)]
+    factor = gcd(first.constant, second.constant, *coefficients) or 1
+    return -factor if 2 * sum(k < 0 for k in coefficients) > len(coefficients) else factor
 
 
 def _common(first: Linear, second: Linear) -> Linear:
@@ -166,7 +171,7 @@ def sum_into_order(v: Visit) -> None:
                 if sum(map(_length, branches)) < longer and v.first("sum-into-order", name, form, atom, node):
                     below = tuple(v.sum(b) for b in branches)
                     kind = node.op if k > 0 else OPPOSITE.get(node.op, "Where")
-                    v.encoder.same(name, _chain(v, kind, below) if kind in OPPOSITE else _where(v, node.args[0], *below))
+                    v.encoder.same(name, chain(v, kind, below) if kind in OPPOSITE else where_of(v, node.args[0], *below))
 
 
 def _length(form: Linear) -> int:
@@ -187,7 +192,7 @@ def min_plus_max(v: Visit) -> None:
 
 
 # where -----------------------------------------------------------------------------------------------------------
-def _where(v: Visit, condition: int, x: int, y: int) -> int:
+def where_of(v: Visit, condition: int, x: int, y: int) -> int:
     (a, b), (c, d) = v.bounds(x), v.bounds(y)
     return v.encoder.bounded(v.encoder.node("Where", condition, x, y), (min(a, c), max(b, d)))
 
@@ -208,7 +213,7 @@ def merge_wheres(v: Visit) -> None:
                 if _opposite(v, p, q):
                     q, z, t = p, t, z
                 if p == q and v.first("merge-wheres", name, form, atom, other, p, x, y, z, t):
-                    merged = _where(v, p, *(v.sum(v.form(a).times(k).plus(v.form(b), m)) for a, b in ((x, z), (y, t))))
+                    merged = where_of(v, p, *(v.sum(v.form(a).times(k).plus(v.form(b), m)) for a, b in ((x, z), (y, t))))
                     rest = Linear(form.constant, tuple(u for u in form.terms if u[0] not in (atom, other)))
                     v.encoder.same(name, v.sum(rest.plus(Linear(0, ((merged, 1),)))))
 
@@ -226,15 +231,34 @@ def shift_where(v: Visit) -> None:
     for name, node in v.nodes("Where"):
         if all(map(v.is_truth, node.args[1:])):
             continue
-        first, second = (v.form(arg) for arg in node.args[1:])
-        common = _common(first, second)
-        first, second = first.plus(common, -1), second.plus(common, -1)
-        factor = gcd(first.constant, second.constant, *(k for _, k in (*first.terms, *second.terms))) or 1
-        if first.plus(second).terms == () and first.constant + second.constant < 0:
-            factor = -factor
-        if (common != Linear(0) or factor != 1) and v.first("shift-where", name, node):
-            inner = _where(v, node.args[0], *(v.sum(_exactly(form, factor)) for form in (first, second)))
-            v.encoder.same(name, v.sum(common.plus(Linear(0, ((inner, factor),)))))
+        whole = [v.form(arg) for arg in node.args[1:]]
+        shared = _common(*whole)
+        if not any(form.plus(shared, -1).terms for form in whole):
+            shared = Linear(0, shared.terms)  # two constants are chosen from as they are
+        first, second = (form.plus(shared, -1) for form in whole)
+        factor = _factor(first, second) if first.terms or second.terms else 1
+        if (shared != Linear(0) or factor != 1) and v.first("shift-where", name, node):
+            inner = where_of(v, node.args[0], *(v.sum(_exactly(form, factor)) for form in (first, second)))
+            v.encoder.same(name, v.sum(shared.plus(Linear(0, ((inner, factor),)))))
+
+
+def factor_where(v: Visit) -> None:
+    """where(p, x*y, x*z) = x*where(p, y, z), for products and multiples."""
+    for name, node in v.nodes("Where"):
+        forms = [v.form(arg) for arg in node.args[1:]]
+        if any(len(form.terms) != 1 or form.constant for form in forms):
+            continue
+        groups = [v.encoder.factors.get(form.terms[0][0], (form.terms[0][0],)) for form in forms]
+        shared = tuple(factor for factor in dict.fromkeys(groups[0]) if factor in groups[1])
+        if shared and forms[0] != forms[1] and v.first("factor-where", name, node, *forms):
+            rests = []
+            for form, group in zip(forms, groups, strict=True):
+                left = list(group)
+                for factor in shared:
+                    left.remove(factor)
+                product = Linear(0, ((v.encoder.product(tuple(left)) if len(left) > 1 else left[0], 1),)) if left else Linear(1)
+                rests.append(v.sum(product.times(form.terms[0][1])))
+            v.encoder.same(name, v.encoder.product((*shared, where_of(v, node.args[0], *rests))))
 
 
 def where_is_order(v: Visit) -> None:
@@ -246,7 +270,7 @@ def where_is_order(v: Visit) -> None:
             for op, direction in (("Max", 1), ("Min", -1)):
                 off = compared.plus(difference, -direction)
                 if not off.terms and off.constant in (0, -1) and v.first("where-is-order", name, node, op):
-                    v.encoder.same(name, _chain(v, op, (x, y)))
+                    v.encoder.same(name, chain(v, op, (x, y)))
 
 
 # comparisons -----------------------------------------------------------------------------------------------------
@@ -322,7 +346,7 @@ def compare_choice(v: Visit) -> None:
                     continue
                 x, y = (v.truth("Nonneg", v.sum(form)) for form in sums)
                 if below.op == "Where":
-                    v.encoder.same(name, _where(v, below.args[0], x, y))
+                    v.encoder.same(name, where_of(v, below.args[0], x, y))
                 else:
                     v.encoder.same(name, v.truth(below.op if k > 0 else OPPOSITE[below.op], *sorted((x, y))))
 
@@ -339,7 +363,7 @@ def product_of_truths(v: Visit) -> None:
     """p*q = p and q."""
     for name, node in v.nodes("Prod", "Mul"):
         if len(node.args) > 1 and all(map(v.is_truth, node.args)) and v.first("product-of-truths", name, node):
-            v.encoder.same(name, _chain(v, "Min", tuple(dict.fromkeys(node.args))))
+            v.encoder.same(name, chain(v, "Min", tuple(dict.fromkeys(node.args))))
 
 
 def negation_of_truth(v: Visit) -> None:
@@ -365,6 +389,7 @@ ORDERS = Table(
         SumRow("min-plus-max", "min(x, y) + max(x, y) = x + y", "one of them is x, the other y", min_plus_max),
         SumRow("merge-wheres", "k*where(p, x, y) + m*where(p, z, t) = where(p, k*x + m*z, k*y + m*t)", "one condition", merge_wheres),
         SumRow("shift-where", "where(p, k*x + r, k*y + r) = k*where(p, x, y) + r", "what both branches have in common", shift_where),
+        SumRow("factor-where", "where(p, x*y, x*z) = x*where(p, y, z)", "factors that both branches share", factor_where),
         SumRow("where-is-order", "where(x >= y, x, y) = max(x, y)", "and min for the other branch", where_is_order),
         SumRow("split-scaled", "S = g*q + r  under S >= 0", "for common factors g of coefficients", split_scaled),
         SumRow("split-quotient", "S = k*(x // m) + r  under S >= 0", "each quotient among the terms", split_quotient),

@@ -327,7 +327,7 @@ def floor_difference(v: Visit) -> None:
                     continue
                 offset = v.form(first.args[0]).plus(v.form(second.args[0]), -1)
                 joined = _joined(v, first, second, offset, n, k, m)
-                if joined is not None and not offset.terms and v.first("floor-difference", name, form, a, b, first, second):
+                if joined is not None and v.first("floor-difference", name, form, a, b, first, second):
                     rest = Linear(form.constant, tuple(t for t in form.terms if t[0] not in (a, b)))
                     v.encoder.same(name, v.sum(rest.plus(joined, k)))
 
@@ -335,10 +335,12 @@ def floor_difference(v: Visit) -> None:
 def _joined(v: Visit, first: ENode, second: ENode, offset: Linear, n: int, k: int, m: int) -> Linear | None:
     """The sum of two quotients or remainders over k, if it is less than they are."""
     c, x, node = offset.constant, second.args[0], v.encoder.node
-    if first.op == second.op == "Floordiv" and k == -m and c > 0:
-        below = v.sum(Linear(c, ((v.encoder.bounded(node("Mod", x, first.args[1]), (0, n - 1)), 1),)))
-        return Linear(0, ((v.encoder.bounded(node("Floordiv", below, first.args[1]), (c // n, (n - 1 + c) // n)), 1),))
-    if n != 2 or c % 2 != (first.op == second.op):
+    shorter = len(offset.terms) < len(v.form(first.args[0]).terms) or not offset.terms
+    if first.op == second.op == "Floordiv" and k == -m and (c > 0 or offset.terms) and shorter:
+        below = offset.plus(Linear(0, ((v.encoder.bounded(node("Mod", x, first.args[1]), (0, n - 1)), 1),)))
+        lo, hi = v.bounds_of(below)
+        return Linear(0, ((v.encoder.bounded(node("Floordiv", v.sum(below), first.args[1]), (lo // n, hi // n)), 1),))
+    if offset.terms or n != 2 or c % 2 != (first.op == second.op):
         return None
     if first.op == second.op and k == m:
         both = v.form(x).plus(Linear(c // 2))

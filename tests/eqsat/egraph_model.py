@@ -9,13 +9,13 @@ class does not depend on it.  Classes that only hold pending substitutions have 
 A term has no value where it divides by zero; a term that equals it may have one.  So an index class has a value at a point where
 one of its nodes has one, all nodes that have one there agree, and the points at which no node has one are its hole.
 
-`Given x k` is some value within its bounds, and x where x is within them.
+`Given x k` is some value within its bounds, and x where x is within them; it has none where a relation with others does not hold.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -23,6 +23,7 @@ import numpy as np
 
 from eqsat.egraph.encode_tensor import literal_from
 from eqsat.egraph.forms import SIGNS, index_children
+from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import INDEX_NODES, OP_OF_NODE
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.ir.index import OPS, Var
@@ -43,13 +44,20 @@ class IllFormedError(Exception):
 class Model:
     """Values of the classes of a snapshot; `leaves` are the arrays of its Leaf nodes, `variables` have dimensions in any case."""
 
-    def __init__(self, snapshot: Snapshot, leaves: Sequence[Array] = (), variables: Sequence[Var] = ()) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        leaves: Sequence[Array] = (),
+        variables: Sequence[Var] = (),
+        relations: Mapping[int, Sequence[Linear]] | None = None,
+    ) -> None:
         self.snapshot, self.leaves = snapshot, leaves
         loops = {*_loops(snapshot, leaves), *(("Var", *v.identity()) for v in variables)}
         self.dimension = {loop: position for position, loop in enumerate(sorted(loops))}
         self.values: dict[Class, Any] = {}
         self.holes: dict[Class, Mask] = {}
         self._given = {node: name for name, nodes in snapshot.classes["Ix"].items() for node in nodes if node.op == "Given"}
+        self._relations = {snapshot.name(handle): forms for handle, forms in (relations or {}).items() if handle in snapshot.names["Ix"]}
         self.checked = 0
         self.broken: list[str] = []
         self._solve()
@@ -145,6 +153,8 @@ class Model:
             return None
         children = [("Ix", child) for child in index_children(node)]
         holes = [self.holes[child] for child in children if child in self.holes]
+        if node.op == "Given":
+            holes += self._unrelated(node)
         op = OP_OF_NODE.get(node.op, node.args[0] if node.op.startswith("Raw") else "")
         if op in ("floordiv", "mod") and children[1] in self.values and not np.all(self.values[children[1]]):
             holes.append(self.values[children[1]] == 0)
@@ -172,11 +182,24 @@ class Model:
             below = self.values.get(("Ix", node.args[1]))
             return None if below is None else node.args[0] * below
         if node.op == "Given":
-            below = self.values.get(("Ix", node.args[0]))
-            return None if below is None else np.clip(below, *self.snapshot.bounds[self._given[node]])
+            return self._given_value(node)
         if node.op in INDEX_OPS:
             return self._operation(node)
         return None
+
+    def _given_value(self, node: ENode) -> Any:
+        below = self.values.get(("Ix", node.args[0]))
+        return None if below is None else np.clip(below, *self.snapshot.bounds[self._given[node]])
+
+    def _unrelated(self, node: ENode) -> list[Mask]:
+        """Where what is given of several does not hold: nothing is said of them there."""
+        holes = []
+        given = {name: other for other, name in self._given.items()}
+        for form in self._relations.get(self._given[node], ()):
+            parts = [(self._given_value(given[self.snapshot.name(atom)]), k) for atom, k in form.terms if self.snapshot.name(atom) in given]
+            if len(parts) == len(form.terms) and all(part is not None for part, _ in parts):
+                holes.append(sum((k * part for part, k in parts), self._constant(form.constant)) < 0)
+        return holes
 
     def _constant(self, value: Any) -> Array:
         return np.full((1,) * len(self.dimension), value)

@@ -47,7 +47,7 @@ def saturated(
         work = Watched(engine, tables, Limits(nodes=nodes), Report(), sorts=SORTS)
         prepare(work)
         handles = [work.encoder.index(term) for term in terms]
-        model = Model(work.run(PHASES["index"]), variables=variables(*terms))
+        model = Model(work.run(PHASES["index"]), variables=variables(*terms), relations=work.encoder.relations)
         return work, model, [model.index(handle) for handle in handles]
 
 

@@ -54,6 +54,8 @@ NOT_NEEDED: dict[str, dict[str, str]] = {
         "remainder-of-where": "n != 0",
         "where-of-quotients": "n != 0",
         "where-of-remainders": "n != 0",
+        "where-of-symbolic-quotients": "z != 0",
+        "where-of-symbolic-remainders": "z != 0",
     },
     "follows from the other conditions; makes the bounds that they are read from those of a positive divisor": {
         "mod-in-bucket": "n > 0",

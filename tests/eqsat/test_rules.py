@@ -190,7 +190,7 @@ def alone(name: str) -> tuple[Table, ...]:
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_a_row_fires_alone_on_instances_of_its_left_side_and_adds_only_what_holds_at_all_points(name: str) -> None:
-    held = instances(PATTERNS[name][1], 12)
+    held = instances(PATTERNS[name][1], 20)
     assert held, "its guard follows from no ranges"
     work, model, _ = saturated(held, alone(name))
     assert work.report.matches[name] > 0

@@ -1,0 +1,82 @@
+"""Sum rows for quotients and remainders among the terms of a sum: what goes into a dividend, and what is left of a remainder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eqsat.egraph.linear import Linear
+from eqsat.index_cost import sum_cycles
+from eqsat.rules.row import SumRow, Table
+from eqsat.rules.visit import Visit
+
+CHOICES = ("Min", "Max", "Where")
+
+
+def form_cycles(form: Linear) -> float:
+    """What writing a sum costs."""
+    return sum_cycles(form.constant, tuple(k for _, k in form.terms))
+
+
+def into_quotient(v: Visit) -> None:
+    """x // d + r = (x + d*r) // d, and r - x // d = (d*r - x + d - 1) // d, for the part r of a sum that is cheaper there."""
+    for name in v.sums:
+        for form in v.alternatives(name):
+            for atom, k in form.terms if form.single is None else ():
+                node = v.node_as(atom, "Floordiv")
+                d = v.constant(node.args[1]) if node.op == "Floordiv" and abs(k) == 1 else None
+                if d is None or d < 2:
+                    continue
+                below = v.form(node.args[0])
+                dividend = below if k > 0 else Linear(d - 1).plus(below, -1)
+                rest = form.plus(Linear(0, ((atom, 1),)), -k)
+                inside = {a for a, _ in dividend.terms} | {a for a, _ in _cancelled(v, dividend, rest, d)}
+                taken = Linear(rest.constant, tuple(t for t in rest.terms if t[0] in inside))
+                whole, left = dividend.plus(taken, d), rest.plus(taken, -1)
+                after = form_cycles(whole) + form_cycles(left.plus(Linear(0, ((atom, 1),))))
+                gains = after < form_cycles(below) + form_cycles(form) or len(inside) > len(dividend.terms)
+                if gains and v.first("into-quotient", name, form, atom, node):
+                    v.encoder.same(name, v.sum(left.plus(Linear(0, ((_divided(v, whole, node.args[1], d), 1),)))))
+
+
+def _divided(v: Visit, dividend: Linear, divisor: int, d: int) -> int:
+    lo, hi = v.bounds_of(dividend)
+    return v.encoder.bounded(v.encoder.node("Floordiv", v.sum(dividend), divisor), (lo // d, hi // d))
+
+
+def _cancelled(v: Visit, dividend: Linear, rest: Linear, d: int) -> Iterator[tuple[int, int]]:
+    """Terms of a sum that, d times, cancel a term of what min, max or where in a dividend choose from."""
+    for atom, k in dividend.terms:
+        node = v.node(atom)
+        operands = [v.form(arg) for arg in node.args[-2:]] if node.op in CHOICES else []
+        for term, c in rest.terms:
+            if any((term, -c * d) in operand.times(k).terms for operand in operands):
+                yield term, c
+
+
+def complement(v: Visit) -> None:
+    """c - x % n = c - (n - 1) + (-x - 1) % n, where that is cheaper."""
+    for name in v.sums:
+        for form in v.alternatives(name):
+            for atom, k in form.terms:
+                node = v.node_as(atom, "Mod")
+                n = v.constant(node.args[1]) if node.op == "Mod" and k < 0 else None
+                if n is None or n < 2:
+                    continue
+                below = v.form(node.args[0])
+                turned = Linear((-1 - below.constant) % n, tuple((a, 1 if -c % n == 1 else -c) for a, c in below.terms))
+                left = form.plus(Linear(0, ((atom, 1),)), -k).plus(Linear((n - 1) * k))
+                after = form_cycles(turned) + form_cycles(left.plus(Linear(0, ((atom, -k),))))
+                if after < form_cycles(below) + form_cycles(form) and v.first("complement", name, form, atom, node):
+                    other = v.encoder.bounded(v.encoder.node("Mod", v.sum(turned), node.args[1]), (0, n - 1))
+                    v.encoder.same(name, v.sum(left.plus(Linear(0, ((other, 1),)), -k)))
+
+
+QUOTIENTS = Table(
+    "quotients",
+    "index",
+    "quotients and remainders in sums, where the sum is cheaper inside",
+    (
+        SumRow("into-quotient", "x // d + r = (x + d*r) // d", "also of -(x // d); constants and terms that x holds", into_quotient),
+        SumRow("complement", "n - 1 - x % n = (-x - 1) % n", "the remainder of the opposite", complement),
+    ),
+)
