@@ -33,9 +33,17 @@ ALL_PLACES = 2**22
 
 # equality ----------------------------------------------------------------------------------------------------------
 def merge_by_equality(views: Views) -> View | None:
-    """The view that the e-graph finds: a gate of one condition for each axis, and inside of that box an affine position."""
+    """The view that the e-graph finds: a gate of conditions on one axis each, and inside of that box an affine position.
+
+    What the last mask excludes is padding whatever is below; it is taken off first, and put around what was found.
+    """
+    last, shape = views[-1], views[-1].shape
+    if last.mask is not None:
+        once = [1] * len(shape)
+        inner = last.remapped(tuple(hi - lo for lo, hi in last.mask), once, [lo for lo, _ in last.mask])
+        found = merge_by_equality((*views[:-1], inner))
+        return found and found.remapped(shape, once, [-lo for lo, _ in last.mask])
     position, gate = simplify_gated(*reading(views))
-    shape = views[-1].shape
     box = _box_of(gate, shape)
     if box is None:
         return None

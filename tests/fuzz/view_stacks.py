@@ -146,15 +146,19 @@ def small_chains(longest: int, count: int, seed: int) -> Iterator[Chain]:
 
 def every_small_chain(longest: int) -> Iterator[Chain]:
     """Every chain of exactly so many movements of arrays that never have more than SMALL elements."""
-    level = [(Chain(shape, ()), shape) for n in range(1, SMALL + 1) for shape in factorizations(n)]
-    for _ in range(longest):
-        level = [
-            (Chain(chain.start, (*chain.moves, move)), after)
-            for chain, shape in level
-            for move in small_moves(shape)
-            if (after := _shape_after(shape, move)) is not None and prod(after) <= SMALL
-        ]
-    return (chain for chain, _ in level)
+    for n in range(1, SMALL + 1):
+        for shape in factorizations(n):
+            yield from _continued(Chain(shape, ()), shape, longest)
+
+
+def _continued(chain: Chain, shape: Shape, more: int) -> Iterator[Chain]:
+    if not more:
+        yield chain
+        return
+    for move in small_moves(shape):
+        after = _shape_after(shape, move)
+        if after is not None and prod(after) <= SMALL:
+            yield from _continued(Chain(chain.start, (*chain.moves, move)), after, more - 1)
 
 
 def only_view(values: Array) -> View | None:
