@@ -35,6 +35,20 @@ def dominated_members(v: Visit) -> None:
                 v.encoder.same(name, chain(v, op, (*others, *(v.sum(piece) for piece in left))))
 
 
+def between_members(v: Visit) -> None:
+    """min(z, max(x, y)) = max(x, y) where both are at most z, and z where one is at least z; dually."""
+    for op, name, _, members in _orders(v):
+        for member in (m for m in members if v.forms[m].op == OPPOSITE[op]):
+            inner = members_of(v, OPPOSITE[op], v.forms[member])
+            for other in (m for m in members if m != member):
+                bounds = [v.bounds_of(v.form(below).plus(v.form(other), -1)) for below in inner]
+                least = [hi <= 0 if op == "Min" else lo >= 0 for lo, hi in bounds]
+                most = [lo >= 0 if op == "Min" else hi <= 0 for lo, hi in bounds]
+                dropped = other if all(least) else member if any(most) else None
+                if dropped is not None and v.first("between-members", name, members, member, other):
+                    v.encoder.same(name, chain(v, op, tuple(m for m in members if m != dropped)))
+
+
 def _pieces(v: Visit, op: str, member: int) -> list[Linear]:
     """The sums that a member k*min(..) + r is the least of; none if it is no such sum."""
     form = v.form(member)
@@ -96,17 +110,18 @@ def _clamped_difference(v: Visit, first: ENode, second: ENode) -> Linear | None:
 
 
 def order_of_quotients(v: Visit) -> None:
-    """min(x // d + a, y // d + b) = min(x + a*d, y + b*d) // d: division is monotone."""
+    """min(x // d + a, y // d + b) = min(x + a*d, y + b*d) // d: division is monotone; max for a negative divisor."""
     for op in ("Min", "Max"):
         for name, node in v.nodes(op):
-            parts = [_shifted_quotient(v, arg) for arg in node.args]
-            if None in parts or not any(v.form(arg).constant for arg in node.args):
+            parts = [part for arg in node.args if (part := _shifted_quotient(v, arg)) is not None]
+            if len(parts) < len(node.args):
                 continue
-            (x, d), (y, other) = (part for part in parts if part is not None)
-            if d == other and v.first("order-of-quotients", name, node, d, x, y):
-                below = chain(v, op, (v.sum(x), v.sum(y)))
-                (lo, hi), divisor = v.bounds(below), v.encoder.number(d)
-                v.encoder.same(name, v.encoder.bounded(v.encoder.node("Floordiv", below, divisor), (lo // d, hi // d)))
+            (x, d), (y, other) = parts
+            plain = d > 0 and not any(v.form(arg).constant for arg in node.args)  # min-of-quotients, max-of-quotients
+            if d == other and not plain and v.first("order-of-quotients", name, node, d, x, y):
+                below = chain(v, op if d > 0 else OPPOSITE[op], (v.sum(x), v.sum(y)))
+                ends = sorted(end // d for end in v.bounds(below))
+                v.encoder.same(name, v.encoder.bounded(v.encoder.node("Floordiv", below, v.encoder.number(d)), (ends[0], ends[1])))
 
 
 def _shifted_quotient(v: Visit, name: int) -> tuple[Linear, int] | None:
@@ -114,7 +129,7 @@ def _shifted_quotient(v: Visit, name: int) -> tuple[Linear, int] | None:
     form = v.form(name)
     node = v.node_as(form.terms[0][0], "Floordiv") if len(form.terms) == 1 and form.terms[0][1] == 1 else None
     d = v.constant(node.args[1]) if node is not None and node.op == "Floordiv" else None
-    return (v.form(node.args[0]).plus(Linear(form.constant * d)), d) if node is not None and d is not None and d > 0 else None
+    return (v.form(node.args[0]).plus(Linear(form.constant * d)), d) if node is not None and d else None
 
 
 def product_of_orders(v: Visit) -> None:
@@ -223,6 +238,7 @@ CLAMPS = Table(
     "min and max of sums of min and max",
     (
         SumRow("dominated-members", "min(k*min(x, y) + r, z) = min(k*y + r, z)", "where k*x + r >= z", dominated_members),
+        SumRow("between-members", "min(z, max(x, y)) = max(x, y)", "where x, y <= z; z where one is more", between_members),
         SumRow("absorb-inner", "max(y, min(max(x, y), z)) = max(y, min(x, z))", "what is outside need not be inside", absorb_inner),
         SumRow(
             "order-difference", "min(x + a, y + b) - min(x, y) = max(b, min(a, y - x + b))", "for a >= b; also of max", order_difference

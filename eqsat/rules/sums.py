@@ -148,6 +148,18 @@ def flatten_product(v: Visit) -> None:
                         v.encoder.same(name, v.encoder.product(factors))
 
 
+def take_content(v: Visit) -> None:
+    """(g*p + g*q) * x = g * ((p + q)*x)."""
+    for name, node in v.nodes("Prod"):
+        for k, arg in enumerate(node.args):
+            form = v.form(arg)
+            g = gcd(form.constant, *(c for _, c in form.terms))
+            if g > 1 and len(form.terms) + (form.constant != 0) > 1 and v.first("take-content", name, node, arg, form):
+                exact = Linear(form.constant // g, tuple((a, c // g) for a, c in form.terms))
+                rest = v.encoder.product((*node.args[:k], *node.args[k + 1 :], v.sum(exact)))
+                v.encoder.same(name, v.sum(Linear(0, ((rest, g),))))
+
+
 # pairs -----------------------------------------------------------------------------------------------------------
 def pairs(v: Visit) -> None:
     """Pairs that stand apart are joined side by side, each in what the ones before it leave; others each in the whole sum."""
@@ -340,6 +352,9 @@ def _joined(v: Visit, first: ENode, second: ENode, offset: Linear, n: int, k: in
         below = offset.plus(Linear(0, ((v.encoder.bounded(node("Mod", x, first.args[1]), (0, n - 1)), 1),)))
         lo, hi = v.bounds_of(below)
         return Linear(0, ((v.encoder.bounded(node("Floordiv", v.sum(below), first.args[1]), (lo // n, hi // n)), 1),))
+    if n == 2 and (first.op, second.op) == ("Floordiv", "Mod") and k == -m and offset == Linear(1):
+        lo, hi = v.bounds(x)
+        return Linear(0, ((v.encoder.bounded(node("Floordiv", x, first.args[1]), (lo // 2, hi // 2)), 1),))
     if offset.terms or n != 2 or c % 2 != (first.op == second.op):
         return None
     if first.op == second.op and k == m:
@@ -423,6 +438,13 @@ def symbolic_identity(v: Visit) -> None:
                     left = rest.plus(whole)
                     if len(left.terms) < len(rest.terms) and v.first("symbolic-identity", name, form, term, below, divisor, "mod"):
                         v.encoder.same(name, v.sum(left.plus(remainder, -1)))
+                node, k = v.node(term[0]), term[1]
+                if node.op != "Mod" or v.constant(node.args[1]) is not None:
+                    continue
+                left = Linear(form.constant, tuple(t for t in form.terms if t is not term)).plus(v.form(node.args[0]), k)
+                if len(left.terms) < len(form.terms) - 1 and v.first("symbolic-identity", name, form, term, node, "div"):
+                    multiple = _product(v, (node.args[1], v.encoder.node("Floordiv", *node.args)))
+                    v.encoder.same(name, v.sum(left.plus(multiple, -k)))
 
 
 def _symbolic_quotients(v: Visit, atom: int, k: int) -> Iterator[tuple[int, tuple[int, ...], int]]:
@@ -517,9 +539,10 @@ SUMS = Table(
         SumRow("factor-common", "x*p + x*q = x*(p + q)", "a factor that all terms share", factor_common),
         SumRow("factor-some", "x*p + x*q + r = x*(p + q) + r", "a factor that some terms share", factor_some),
         SumRow("flatten-product", "(x*p)*q = x*(p*q)", "associativity, for every way in which a factor is a product", flatten_product),
+        SumRow("take-content", "(g*p + g*q) * x = g * ((p + q)*x)", "common factors of a factor's coefficients", take_content),
         SumRow("floor-difference", "(x + c) // n - x // n = (x % n + c) // n", "also the sum of two halves", floor_difference),
         SumRow("digit-of-sum", "(g*x + r) // a % n = (g*(x % (a*n // g)) + r) // a", "where g divides a*n and 0 <= r < g", digit_of_sum),
-        SumRow("symbolic-identity", "x % z + z*(x // z) = x", "solved for x and for the remainder", symbolic_identity),
+        SumRow("symbolic-identity", "x % z + z*(x // z) = x", "solved for x, the remainder and the multiple", symbolic_identity),
         SumRow("read-forms", "C = x // n, C = x % n", "the cheapest form of a class, for quotients of quotients", read_forms),
         SumRow(
             "split-multiple", "S = d*q + r  under S // d and S % d", "multiples of d, and coefficients reduced modulo d", split_multiple
