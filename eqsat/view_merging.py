@@ -26,8 +26,11 @@ from eqsat.strided import Box, View, padding
 from eqsat.view_reading import Array, Views, loops, read_at, reading
 from eqsat.view_strides import merge_by_strides
 
-# places at which a candidate is tried before the e-graph is asked, and at most so many where the e-graph finds nothing
+# at so many places a candidate is tried first
 SOME_PLACES = 2**12
+# up to here all places are looked at and the e-graph is not asked, as in prove_equal
+FEW_PLACES = 2**16
+# up to here all places are looked at where the e-graph finds nothing
 ALL_PLACES = 2**22
 
 
@@ -161,13 +164,12 @@ def one_view(views: Views) -> View | None:
     found = merge_by_strides(*views) if len(views) == 2 else None
     if found is not None:
         return found
-    some = grid_of(views[-1], SOME_PLACES)
-    fitted = fit(views, some)
-    if fitted is None or places_of(views[-1]) <= SOME_PLACES:
-        return fitted
-    found = merge_by_equality(views)
+    some, places = grid_of(views[-1], SOME_PLACES), places_of(views[-1])
+    if fit(views, some) is None:
+        return None
+    found = merge_by_equality(views) if places > FEW_PLACES else None
     if found is None:
-        return fit(views, grid_of(views[-1], ALL_PLACES)) if places_of(views[-1]) <= ALL_PLACES else None
+        return fit(views, grid_of(views[-1], ALL_PLACES)) if places <= ALL_PLACES else None
     _check(found, views, some)
     return found
 
