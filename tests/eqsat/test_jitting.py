@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import threading
+import time
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +37,8 @@ class Interpreted:
         return self
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        return rebuild_result(self.program.structure, evaluate(self.program, check_arguments(self.program, arrays)))
+        found = rebuild_result(self.program.structure, evaluate(self.program, check_arguments(self.program, arrays)))
+        return found if out is None else out
 
 
 @pytest.fixture
@@ -128,6 +134,152 @@ def test_a_failed_call_leaves_no_program_behind(optimized: Programs) -> None:
     assert optimized == []
 
 
+# containers ----------------------------------------------------------------------------------------------------------
+def layered(params: Any, x: Any) -> Any:
+    for layer in params["layers"]:
+        x = enp.maximum(x @ layer["w"] + layer["b"], 0)
+    return {"y": x, "params": [params["layers"][0]["w"] * params["rate"], params["mode"] == "train"]}
+
+
+def weights(rate: Any = 0.1, mode: str = "train") -> Any:
+    w = np.ones((4, 4), np.float32)
+    return {"layers": [{"w": w, "b": w[0]}, {"w": w * 2, "b": np.float32(1)}], "rate": rate, "mode": mode}
+
+
+def test_containers_of_arrays_are_several_inputs(optimized: Programs) -> None:
+    compiled = jit(layered)
+    for params in (weights(), weights(0.2), weights(np.float32(0.2)), weights(), weights(mode="test")):
+        found, expected = compiled(params, F), layered(params, F)
+        assert np.allclose(found["y"], expected["y"])
+        assert np.allclose(found["params"][0], expected["params"][0])
+        assert bool(found["params"][1]) == expected["params"][1]
+    assert len(optimized) == 4
+    names = [tensor.name for tensor in optimized[0][0].inputs]
+    layers = [f"params['layers'][{k}]['{part}']" for k in (0, 1) for part in "wb"]
+    assert names == [*layers, "x"]
+
+
+def test_containers_are_told_apart_by_kind_keys_and_length(optimized: Programs) -> None:
+    compiled = jit(lambda parts: sum(parts.values()) if isinstance(parts, dict) else sum(parts))
+    calls: list[Any] = [[F], (F,), [F, F], {"a": F, "b": F}, {"a": F, "c": F}, [F, 2], [F, 2.0], [F, (F, 2)[1]]]
+    for parts in (*calls, *calls):
+        assert np.array_equal(compiled(parts), sum(parts.values()) if isinstance(parts, dict) else sum(parts))
+    assert len(optimized) == 7
+
+
+def test_a_tuple_of_numbers_stays_a_constant(optimized: Programs) -> None:
+    assert jit(lambda x, shape: x.reshape(shape))(F, (2, 6)).shape == (2, 6)
+    assert [tensor.name for tensor in optimized[0][0].inputs] == ["x"]
+
+
+# static arguments ----------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Config:
+    scale: float
+
+
+def configured(x: Any, config: Config, axis: Any = None, *, hook: Any = None) -> Any:
+    result = (x * config.scale).sum(axis=axis)
+    return hook(result) if hook else result
+
+
+def test_static_arguments_are_compiled_for_each_value(optimized: Programs) -> None:
+    compiled = jit(configured, static=("config", "axis", "hook"))
+    for config, axis in ((Config(2.0), 0), (Config(2.0), 0), (Config(3.0), 0), (Config(3.0), (0, 1)), (Config(3.0), None)):
+        assert np.allclose(compiled(F, config, axis=axis), (F * config.scale).sum(axis=axis))
+    assert len(optimized) == 4
+    assert np.allclose(compiled(F, config=Config(2.0), axis=0, hook=np.exp), np.exp((F * 2).sum(axis=0)))
+    assert len(optimized) == 5
+
+
+def test_static_arguments_are_told_apart_by_type(optimized: Programs) -> None:
+    compiled = jit(lambda x, value: x * sum(value), static="value")
+    for value in ((1, 1), (1.0, 1), (True, 1), frozenset({1}), (1, 1)):
+        assert np.array_equal(compiled(F.astype("int32"), value), F.astype("int32") * sum(value))
+    assert len(optimized) == 4
+
+
+@pytest.mark.parametrize(
+    ("static", "value", "words"),
+    [
+        ("config", [1], "configured: config: found a list, expected something that can be hashed"),
+        ("config", F, "configured: config: found a ndarray, expected something that can be hashed"),
+        ("axes", 0, "jit: found the static name 'axes', expected a parameter of configured: x, config, axis, hook"),
+    ],
+)
+def test_wrong_static_arguments_are_told(optimized: Programs, static: str, value: Any, words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        jit(configured, static=(static,))(F, value)
+    assert words in str(caught.value)
+    assert optimized == []
+
+
+# what a function takes from elsewhere --------------------------------------------------------------------------------
+def test_closures_are_read_when_the_function_is_traced(optimized: Programs) -> None:
+    scale, offset = np.full(4, 2.0, np.float32), 1.0
+
+    def shifted(x: Any) -> Any:
+        return x * scale + offset
+
+    compiled = jit(shifted)
+    assert np.array_equal(compiled(F), F * 2 + 1)
+    scale[:], offset = 3, 5.0
+    assert np.array_equal(compiled(F), F * 2 + 1)
+    assert np.array_equal(compiled(F[:1]), F[:1] * 3 + 5)
+    assert np.array_equal(compiled(F), F * 2 + 1)
+    assert len(optimized) == 2
+
+
+def test_lazy_tensors_are_computed_for_arguments_and_constant_in_closures(optimized: Programs) -> None:
+    t = enp.asarray(F)
+    scale = enp.asarray(np.float32(2)) * 2
+    compiled = jit(lambda parts, y: parts["x"] * scale + y)
+    found = compiled({"x": t + 1}, t * 3)
+    assert type(found) is np.ndarray
+    assert np.array_equal(found, (F + 1) * 4 + F * 3)
+    assert np.array_equal(compiled({"x": F}, F), F * 5)
+    assert len(optimized) == 1
+
+
+def test_traced_arrays_in_containers_run_as_plain_python(optimized: Programs) -> None:
+    inner = jit(lambda parts: parts[0] + parts[1]["y"])
+    outer = jit(lambda x: inner([x, {"y": x * 2}]))
+    assert np.array_equal(outer(F), F * 3)
+    assert len(optimized) == 1
+
+
+def test_out_names_arrays_for_the_results(optimized: Programs) -> None:
+    out = np.empty_like(F)
+    assert jit(lambda x: x * 2)(F, out=out) is out
+    assert jit(lambda x, out: x * out)(F, out=2.0)[0, 0] == F[0, 0] * 2
+
+
+def test_threads_that_meet_a_new_signature_compile_it_once(optimized: Programs) -> None:
+    barrier = threading.Barrier(8)
+
+    @jit
+    def slow(x: Any) -> Any:
+        time.sleep(0.02)
+        return x * 2
+
+    def call(k: int) -> Any:
+        barrier.wait()
+        return slow(F[: 1 + k % 2])
+
+    with ThreadPoolExecutor(8) as pool:
+        for k, found in enumerate(pool.map(call, range(8))):
+            assert np.array_equal(found, F[: 1 + k % 2] * 2)
+    assert len(optimized) == 2
+
+
+def test_a_compiled_function_keeps_no_results() -> None:
+    compiled = jit(lambda x: x * 2 + 1)
+    result = weakref.ref(compiled(F))
+    gc.collect()
+    assert result() is None
+
+
+# errors --------------------------------------------------------------------------------------------------------------
 WRONG: dict[str, tuple[tuple[Any, ...], dict[str, Any], type[EqsatError], str]] = {
     "a list": (([1.0],), {}, UsageError, "scaled: x: found a list, expected a numpy.ndarray; pass numpy.asarray(x)"),
     "uint8": ((F.astype("uint8"),), {}, DTypeError, "scaled: x: found uint8, expected one of bool"),
@@ -138,6 +290,9 @@ WRONG: dict[str, tuple[tuple[Any, ...], dict[str, Any], type[EqsatError], str]] 
     "another byte order": ((F.astype(">f4"),), {}, DTypeError, "byte order"),
     "an unknown keyword": ((F,), {"scale": 2}, UsageError, "unexpected keyword argument 'scale'"),
     "nothing": ((), {}, UsageError, "missing a required argument: 'x'"),
+    "a list in a container": (([F, [object()]],), {}, UsageError, "scaled: x[1][0]: found a object"),
+    "uint8 in a container": (({"a": [F.astype("uint8")]},), {}, DTypeError, "scaled: x['a'][0]: found uint8"),
+    "numbered keys": (({0: F},), {}, UsageError, "x: found the dict key 0, expected strings"),
     "a dict": (({},), {}, UsageError, "scaled: x: found a dict, expected a numpy.ndarray; pass an array"),
 }
 

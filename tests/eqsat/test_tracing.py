@@ -220,6 +220,16 @@ def test_specs_and_arrays_give_the_same_program() -> None:
     assert trace(scaled, F, np.float32(2)).inputs[1].shape == ()
 
 
+def test_containers_of_specs_and_arrays_are_several_inputs() -> None:
+    def scaled(x: Any, weights: Any) -> Any:
+        return x * weights["w"][0] + weights["b"]
+
+    program = trace(scaled, spec((3, 4), "float32"), {"w": [F], "b": 1.0})
+    assert [tensor.name for tensor in program.inputs] == ["x", "weights['w'][0]"]
+    assert program is trace(scaled, F, {"w": [spec((3, 4), "float32")], "b": 1.0})
+    assert "weights['w'][0]: float32[3, 4]" in str(program)
+
+
 def test_results_keep_their_containers() -> None:
     def several(x: Any) -> Any:
         total = x.sum()
