@@ -18,6 +18,9 @@ CONSTANT_DIVIDE = 10.0
 SHIFT = 2.0
 MASK = 1.0
 
+# rules turn divisors positive; what is read through such a form meets more rules, and is spelled with a negative one where that is less
+NEGATIVE_DIVISOR = 2.5
+
 # operations of one instruction; Not is free, for it inverts a comparison or a branch; Given costs just enough that a term without
 # it is preferred, which shares more
 NODE_CYCLES = {
@@ -68,7 +71,8 @@ def node_cycles(node: ENode, constant_of: Callable[[int], int | None]) -> float 
     if node.op == "Sum":
         return sum_cycles(node.args[0], tuple(k for _, k in node.args[1:]))
     if node.op in ("Floordiv", "Mod"):
-        return division_cycles(node.op, constant_of(node.args[1]))
+        divisor = constant_of(node.args[1])
+        return division_cycles(node.op, divisor) + (NEGATIVE_DIVISOR if divisor is not None and divisor < 0 else 0.0)
     if node.op in ("Prod", "Mul"):
         return MULTIPLY * (len(node.args) - 1)
     if node.op == "Add":

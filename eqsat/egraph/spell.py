@@ -9,6 +9,7 @@ from eqsat.egraph.forms import RAW, SIGNS, Forms, index_children
 from eqsat.egraph.linear import Linear, sign_term, sum_term, zero_term
 from eqsat.egraph.schema import OP_OF_NODE
 from eqsat.egraph.snapshot import ENode
+from eqsat.index_cost import is_power_of_two
 from eqsat.ir.index import Apply, Const, Index, Var, apply
 
 Group = tuple[tuple[int, int], ...]
@@ -110,13 +111,13 @@ class _Speller:
             return apply("and" if node.op == "Min" else "or", *map(_truth, args))
         if node.op == "Where":
             return Apply("where", (_truth(args[0]), *args[1:]))
-        return Apply(OP_OF_NODE[node.op], tuple(map(as_number, args)))
+        return _turned_quotient(Apply(OP_OF_NODE[node.op], tuple(map(as_number, args))))
 
     def in_groups(self, terms: Group) -> list[tuple[Index, int]]:
         """Terms of a sum as parts: groups that other sums are made of are one part each."""
         groups, left = split_groups(terms, self.groups)
         parts = [(self.group(group), factor) for group, factor in groups]
-        return [*parts, *((as_number(self.done[atom]), k) for atom, k in left.items())]
+        return [*parts, *(_turned_remainder(as_number(self.done[atom]), k) for atom, k in left.items())]
 
     def group(self, group: Group) -> Index:
         if group not in self.parts:
@@ -181,6 +182,28 @@ def _sides(node: ENode) -> list[Group]:
             common = gcd(*(k for _, k in terms))
             sides.append(tuple((atom, k // common) for atom, k in terms))
     return sides
+
+
+def _turned_quotient(term: Apply) -> Apply:
+    """-x // n as x // -n, where n is no power of two."""
+    if term.op == "floordiv" and (negated_dividend := _opposite(term)) is not None:
+        return Apply("floordiv", negated_dividend)
+    return term
+
+
+def _turned_remainder(part: Index, k: int) -> tuple[Index, int]:
+    """-(-x % n) as x % -n, where n is no power of two."""
+    if k < 0 and isinstance(part, Apply) and part.op == "mod" and (negated_dividend := _opposite(part)) is not None:
+        return Apply("mod", negated_dividend), -k
+    return part, k
+
+
+def _opposite(term: Apply) -> tuple[Index, Index] | None:
+    """(x, -n) for a division of -x by a constant n that is no power of two."""
+    dividend, divisor = term.args
+    if isinstance(dividend, Apply) and dividend.op == "neg" and isinstance(divisor, Const) and divisor.value > 0:
+        return None if is_power_of_two(int(divisor.value)) else (dividend.args[0], Const(-int(divisor.value)))
+    return None
 
 
 def as_number(term: Index) -> Index:
