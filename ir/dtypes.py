@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ def dtype_name(dtype: Any, where: str = "dtype") -> str:
     return name
 
 
+@functools.cache
 def promote(*dtypes: str) -> str:
     """NumPy's result type of an arithmetic operation on arrays of these dtypes."""
     return np.result_type(*(np.dtype(name) for name in dtypes)).name
