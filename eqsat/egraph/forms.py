@@ -12,7 +12,7 @@ from eqsat.index_cost import node_cycles, sign_saving
 Forms = Mapping[int, ENode]
 SIGNS = ("Nonneg", "Zero")
 RECIPES = ("Add", "Scale", "Mul")
-SUM_OPS = frozenset(("Num", "Sum", "Add", "Scale", "Prod", "Mul"))
+SUM_OPS = ("Num", "Sum", "Add", "Scale", "Prod", "Mul")
 RAW = ("Raw1", "Raw2", "Raw3")
 
 
