@@ -65,7 +65,7 @@ def realize(*arrays: Any, options: Options | None = None) -> tuple[Array, ...]:
             raise UsageError(f"realize: found a {type(array).__name__}, expected lazy tensors, as eqsat.numpy.asarray makes them")
     asked = [array.tensor for array in arrays]
     wanted = over_leaves(asked)
-    values = {tensor: array for tensor in wanted if (array := stored(tensor)) is not None}
+    values = {tensor: found for tensor in wanted if (found := stored(tensor)) is not None}
     missing = tuple(dict.fromkeys(tensor for tensor in wanted if tensor not in values))
     values.update(zip(missing, _compute(missing, options or Options()), strict=True))
     for array, tensor, computed in zip(arrays, asked, wanted, strict=True):
