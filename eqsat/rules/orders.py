@@ -15,7 +15,7 @@ from eqsat.egraph.forms import SIGNS
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
 from eqsat.rules.assumptions import assumed
-from eqsat.rules.row import SumRow, Table
+from eqsat.rules.row import BOUNDED, SumRow, Table
 from eqsat.rules.sums import by_factor
 from eqsat.rules.visit import Visit
 
@@ -385,9 +385,21 @@ ORDERS = Table(
         SumRow("absorb", "min(x, max(x, y)) = x; min(max(x, y), max(x, z)) = max(x, min(y, z))", "absorption and distribution", absorb),
         SumRow("compare-members", "d = x - y  under min(x, y)", "bounds of the difference decide", compare_members),
         SumRow("shift-order", "min(k*x + r, k*y + r) = k*min(x, y) + r", "what both have in common; max for k < 0", shift_order),
-        SumRow("sum-into-order", "k*min(x, y) + r = min(k*x + r, k*y + r)", "where r cancels something", sum_into_order),
-        SumRow("min-plus-max", "min(x, y) + max(x, y) = x + y", "one of them is x, the other y", min_plus_max),
-        SumRow("merge-wheres", "k*where(p, x, y) + m*where(p, z, t) = where(p, k*x + m*z, k*y + m*t)", "one condition", merge_wheres),
+        SumRow(
+            "sum-into-order",
+            "k*min(x, y) + r = min(k*x + r, k*y + r)",
+            "where r cancels something",
+            sum_into_order,
+            ("Min", "Max", "Where"),
+        ),
+        SumRow("min-plus-max", "min(x, y) + max(x, y) = x + y", "one of them is x, the other y", min_plus_max, BOUNDED),
+        SumRow(
+            "merge-wheres",
+            "k*where(p, x, y) + m*where(p, z, t) = where(p, k*x + m*z, k*y + m*t)",
+            "one condition",
+            merge_wheres,
+            ("Where",),
+        ),
         SumRow("shift-where", "where(p, k*x + r, k*y + r) = k*where(p, x, y) + r", "what both branches have in common", shift_where),
         SumRow("factor-where", "where(p, x*y, x*z) = x*where(p, y, z)", "factors that both branches share", factor_where),
         SumRow("where-is-order", "where(x >= y, x, y) = max(x, y)", "and min for the other branch", where_is_order),

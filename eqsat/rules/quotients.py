@@ -76,7 +76,13 @@ QUOTIENTS = Table(
     "index",
     "quotients and remainders in sums, where the sum is cheaper inside",
     (
-        SumRow("into-quotient", "x // d + r = (x + d*r) // d", "also of -(x // d); constants and terms that x holds", into_quotient),
-        SumRow("complement", "n - 1 - x % n = (-x - 1) % n", "the remainder of the opposite", complement),
+        SumRow(
+            "into-quotient",
+            "x // d + r = (x + d*r) // d",
+            "also of -(x // d); what x can take in",
+            into_quotient,
+            ("Floordiv",),
+        ),
+        SumRow("complement", "n - 1 - x % n = (-x - 1) % n", "the remainder of the opposite", complement, ("Mod",)),
     ),
 )

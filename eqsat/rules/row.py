@@ -65,14 +65,25 @@ class TensorRule:
     why: str = ""
 
 
+# kinds of nodes that rows need
+DIVISIONS = ("Floordiv", "Mod")
+PRODUCTS = ("Prod", "Mul")
+BOUNDED = ("Min", "Max")
+CHOSEN = ("Min", "Max", "Where")
+
+
 @dataclass(frozen=True)
 class SumRow:
-    """A row whose code is a function over the n-ary nodes of a snapshot; None if another stage carries it out."""
+    """A row whose code is a function over the n-ary nodes of a snapshot; None if another stage carries it out.
+
+    needs  kinds of nodes of which there must be some for the row to find anything; none: any
+    """
 
     name: str
     equation: str
     why: str = ""
     visit: Callable[[Any], None] | None = None
+    needs: tuple[str, ...] = ()
 
 
 Row = Pattern | TensorRule | SumRow

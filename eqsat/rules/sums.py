@@ -24,7 +24,7 @@ from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir import interval
 from eqsat.ir.interval import Interval
-from eqsat.rules.row import SumRow, Table
+from eqsat.rules.row import DIVISIONS, PRODUCTS, SumRow, Table
 from eqsat.rules.visit import Visit
 
 LEAVES = ("Num", "Var", "Axis", "RAxis", "Given")
@@ -425,6 +425,9 @@ def _state_products(v: Visit, divisor: int, whole: Linear) -> None:
 
 def symbolic_identity(v: Visit) -> None:
     """x % z + z*(x // z) = x, and x - z*(x // z) = x % z, for divisors that are terms."""
+    divisions = (node for op in ("Floordiv", "Mod") for _, node in v.by_op.get(op, ()))
+    if all(v.constant(node.args[1]) is not None for node in divisions):
+        return
     for name in v.sums:
         for form in v.alternatives(name):
             for term in form.terms if len(form.terms) > 1 else ():
@@ -536,13 +539,25 @@ SUMS = Table(
         ),
         SumRow("bounds-of-sum", "lo and hi of c + k*p + ..  and of p*q", "interval arithmetic, and what min, max, // and % are", bound),
         SumRow("distribute", "x*(p + q) = x*p + x*q", "where a sum or a division reads the product", distribute),
-        SumRow("factor-common", "x*p + x*q = x*(p + q)", "a factor that all terms share", factor_common),
-        SumRow("factor-some", "x*p + x*q + r = x*(p + q) + r", "a factor that some terms share", factor_some),
+        SumRow("factor-common", "x*p + x*q = x*(p + q)", "a factor that all terms share", factor_common, PRODUCTS),
+        SumRow("factor-some", "x*p + x*q + r = x*(p + q) + r", "a factor that some terms share", factor_some, PRODUCTS),
         SumRow("flatten-product", "(x*p)*q = x*(p*q)", "associativity, for every way in which a factor is a product", flatten_product),
         SumRow("take-content", "(g*p + g*q) * x = g * ((p + q)*x)", "common factors of a factor's coefficients", take_content),
-        SumRow("floor-difference", "(x + c) // n - x // n = (x % n + c) // n", "also the sum of two halves", floor_difference),
+        SumRow(
+            "floor-difference",
+            "(x + c) // n - x // n = (x % n + c) // n",
+            "also the sum of two halves",
+            floor_difference,
+            ("Floordiv", "Mod"),
+        ),
         SumRow("digit-of-sum", "(g*x + r) // a % n = (g*(x % (a*n // g)) + r) // a", "where g divides a*n and 0 <= r < g", digit_of_sum),
-        SumRow("symbolic-identity", "x % z + z*(x // z) = x", "solved for x, the remainder and the multiple", symbolic_identity),
+        SumRow(
+            "symbolic-identity",
+            "x % z + z*(x // z) = x",
+            "solved for x, the remainder and the multiple",
+            symbolic_identity,
+            ("Floordiv", "Mod"),
+        ),
         SumRow("read-forms", "C = x // n, C = x % n", "the cheapest form of a class, for quotients of quotients", read_forms),
         SumRow(
             "split-multiple", "S = d*q + r  under S // d and S % d", "multiples of d, and coefficients reduced modulo d", split_multiple
@@ -551,7 +566,7 @@ SUMS = Table(
         SumRow("split-offset", "S = x + c", "with the largest remainder that x can have", split_offset),
         SumRow("split-step", "S = k*x + c", "for x of two values", split_step),
         SumRow("split-inner", "S = k*(x % m) + r", "each remainder among the terms", split_inner),
-        SumRow("split-pair", "S = c*(x % n) + c*n*y + r", "pairs that a div/mod identity may join", pairs),
+        SumRow("split-pair", "S = c*(x % n) + c*n*y + r", "pairs that a div/mod identity may join", pairs, DIVISIONS),
         SumRow("zero-divided", "0 // z = 0 and 0 % z = 0", "where z is not zero"),
         SumRow("split-symbolic", "S = z*q + r  under S // (z*w) and S % (z*w)", "for divisors that are products of terms", split_symbolic),
     ),

@@ -51,7 +51,7 @@ class Visit:
     def run(self, rows: Iterable[SumRow]) -> None:
         """All rows; what they found is left in the encoder."""
         for row in rows:
-            if row.visit is not None:
+            if row.visit is not None and (not row.needs or any(op in self.by_op for op in row.needs)):
                 row.visit(self)
 
     def _alternatives(self, name: int) -> list[Linear]:
