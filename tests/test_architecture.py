@@ -24,7 +24,8 @@ ALLOWED = {
     "eqsat.codegen": {"eqsat.ir", "eqsat.codegen", "llvmlite", "numpy"},
     "eqsat": {*PACKAGES, "egglog", "numpy"} | OPTIONAL,
 }
-IMPORT_SECONDS = 0.4
+# of NumPy's own import, 0.08 s on a quiet machine
+IMPORT_RATIO = 4.0
 
 
 @dataclass(frozen=True)
@@ -232,12 +233,12 @@ def test_the_code_of_a_notebook_is_read_without_ipython_lines() -> None:
 
 
 def test_importing_eqsat_is_quick_and_loads_neither_egglog_nor_llvmlite() -> None:
-    # processor time, so that what else runs on the machine does not count
+    # processor time, measured by that of NumPy in the same process, so that what else runs on the machine does not count
     code = (
-        "import sys, time; start = time.process_time(); import eqsat; spent = time.process_time() - start;"
-        "print(spent, *({'egglog', 'llvmlite'} & set(sys.modules)))"
+        "import sys, time; start = time.process_time(); import numpy; middle = time.process_time(); import eqsat;"
+        "print((time.process_time() - start) / (middle - start), *({'egglog', 'llvmlite'} & set(sys.modules)))"
     )
     command = [sys.executable, "-c", code]
     runs = [subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split() for _ in range(3)]
     assert [loaded for _, *loaded in runs] == [[], [], []]
-    assert min(float(spent) for spent, *_ in runs) <= IMPORT_SECONDS
+    assert min(float(ratio) for ratio, *_ in runs) <= IMPORT_RATIO
