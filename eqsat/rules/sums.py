@@ -13,23 +13,21 @@ Views state nothing but a way to write a sum:
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import combinations, permutations
+from itertools import permutations
 from math import gcd
 
 from eqsat.egraph.encode import LIMIT
-from eqsat.egraph.forms import SIGNS
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir import interval
 from eqsat.ir.interval import Interval
+from eqsat.rules.products import distribute, factor_common, factor_some, flatten_product, take_content
 from eqsat.rules.row import DIVISIONS, PRODUCTS, SumRow, Table
+from eqsat.rules.symbolic import split_symbolic, symbolic_identity
 from eqsat.rules.visit import Visit
 
 LEAVES = ("Num", "Var", "Axis", "RAxis", "Given")
-MAX_DISTRIBUTED = 4
-MAX_FACTORS = 8
 RELATIONS = {"Floordiv": "quotient", "Mod": "remainder"}
 
 
@@ -63,101 +61,6 @@ def _tighten(v: Visit, name: int, bounds: Interval) -> None:
     known = v.encoder.bounds.get(name)
     v.encoder.bounded(name, bounds)
     v.counts["bounds-of-sum"] += v.encoder.bounds[name] != known
-
-
-def distribute(v: Visit) -> None:
-    """x*(p + q) = x*p + x*q, where the product stands in a sum or is divided."""
-    read = {atom for _, node in v.by_op.get("Sum", ()) for atom, _ in node.args[1:]}
-    read |= {node.args[0] for op in ("Floordiv", "Mod", *SIGNS) for _, node in v.by_op.get(op, ())}
-    for name, node in v.by_op.get("Prod", ()):
-        forms = [v.form(arg) for arg in node.args]
-        wide = [k for k, form in enumerate(forms) if len(form.terms) + (form.constant != 0) > 1]
-        if name in read and len(wide) == 1 and len(forms[wide[0]].terms) <= MAX_DISTRIBUTED:
-            others = tuple(arg for k, arg in enumerate(node.args) if k != wide[0])
-            if v.first("distribute", name, node):
-                form = forms[wide[0]]
-                total = _product(v, others).times(form.constant)
-                for atom, k in form.terms:
-                    total = total.plus(_product(v, (*others, atom)), k)
-                v.encoder.same(name, v.sum(total))
-
-
-def _product(v: Visit, atoms: Iterable[int]) -> Linear:
-    flat = tuple(sorted(f for atom in atoms for f in v.encoder.factors.get(atom, (atom,))))
-    return Linear(0, ((flat[0] if len(flat) == 1 else v.encoder.product(flat), 1),)) if flat else Linear(1)
-
-
-def factor_common(v: Visit) -> None:
-    """x*p + x*q = x*(p + q)."""
-    for name in v.sums:
-        for form in v.alternatives(name):
-            shared = _shared_factors(v, form)
-            if shared and len(form.terms) > 1 and not form.constant and v.first("factor-common", name, form):
-                rest = Linear(0)
-                for atom, k in form.terms:
-                    rest = rest.plus(_divided(v, atom, shared), k)
-                v.encoder.same(name, v.encoder.product((*shared, v.sum(rest))))
-
-
-def factor_some(v: Visit) -> None:
-    """x*p + x*q + r = x*(p + q) + r, for factors x that some terms share."""
-    for name in v.sums:
-        for form in v.alternatives(name):
-            groups = {atom: v.encoder.factors.get(atom, (atom,)) for atom, _ in form.terms}
-            counts = Counter(factor for group in groups.values() for factor in dict.fromkeys(group))
-            for factor, count in counts.items():
-                if count > 1 and (count < len(groups) or form.constant) and v.first("factor-some", name, form, factor):
-                    inner, rest = Linear(0), Linear(form.constant)
-                    for atom, k in form.terms:
-                        if factor in groups[atom]:
-                            inner = inner.plus(_divided(v, atom, (factor,)), k)
-                        else:
-                            rest = rest.plus(Linear(0, ((atom, k),)))
-                    product = v.encoder.product((factor, v.sum(inner)))
-                    v.encoder.same(name, v.sum(rest.plus(Linear(0, ((product, 1),)))))
-
-
-def _shared_factors(v: Visit, form: Linear) -> tuple[int, ...]:
-    """Atoms that are factors of every term."""
-    groups = [list(v.encoder.factors.get(atom, (atom,))) for atom, _ in form.terms]
-    shared: list[int] = []
-    for factor in groups[0] if groups else ():
-        if all(factor in group for group in groups):
-            shared.append(factor)
-            for group in groups[1:]:
-                group.remove(factor)
-    return tuple(shared)
-
-
-def _divided(v: Visit, atom: int, factors: tuple[int, ...]) -> Linear:
-    """The product `atom` without these factors of it."""
-    left = list(v.encoder.factors.get(atom, (atom,)))
-    for factor in factors:
-        left.remove(factor)
-    return _product(v, left)
-
-
-def flatten_product(v: Visit) -> None:
-    """(x*p) * q = x * (p*q), for every way in which a factor is a product."""
-    for name, node in v.nodes("Prod"):
-        for k, arg in enumerate(node.args):
-            for inner in v.classes.get(arg, ()):
-                if inner.op == "Prod" and arg not in inner.args and len(node.args) + len(inner.args) <= MAX_FACTORS:
-                    factors = tuple(sorted((*node.args[:k], *node.args[k + 1 :], *inner.args)))
-                    if v.first("flatten-product", name, factors):
-                        v.encoder.same(name, v.encoder.product(factors))
-
-
-def take_content(v: Visit) -> None:
-    """(g*p + g*q) * x = g * ((p + q)*x)."""
-    for name, node in v.nodes("Prod"):
-        for k, arg in enumerate(node.args):
-            form = v.form(arg)
-            g = gcd(form.constant, *(c for _, c in form.terms))
-            if g > 1 and len(form.terms) + (form.constant != 0) > 1 and v.first("take-content", name, node, arg, form):
-                exact = Linear(form.constant // g, tuple((a, c // g) for a, c in form.terms))
-                rest = v.encoder.product((*node.args[:k], *node.args[k + 1 :], v.sum(exact)))
-                v.encoder.same(name, v.sum(Linear(0, ((rest, g),))))
 
 
 # pairs -----------------------------------------------------------------------------------------------------------
@@ -385,145 +288,6 @@ def digit_of_sum(v: Visit) -> None:
                     v.encoder.bounded(inner, (0, modulus - 1))
                     whole = v.sum(Linear.of(rest.constant, ((inner, g), *rest.terms)))
                     v.encoder.same(name, v.encoder.node("Floordiv", whole, below.args[1]))
-
-
-# division by a term ----------------------------------------------------------------------------------------------
-def split_symbolic(v: Visit) -> None:
-    for here, node in v.nodes("Floordiv", "Mod"):
-        name, divisor = node.args
-        if v.constant(divisor) is not None:
-            continue
-        whole = v.form(divisor)
-        if v.constant(name) == 0 and v.bounds(divisor) != (0, 0):
-            if v.first("zero-divided", here):
-                v.encoder.same(here, name)
-            continue
-        if v.first("split-symbolic", name, divisor):
-            v.difference(divisor, name)
-            _state_products(v, divisor, whole)
-        for form in v.alternatives(name):
-            for common in _symbolic_factors(v, whole, form):
-                if v.first("split-symbolic", name, divisor, form, common):
-                    _state_symbolic(v, name, divisor, form, whole, common)
-
-
-def _state_products(v: Visit, divisor: int, whole: Linear) -> None:
-    """Every way to write a divisor as a product of two."""
-    if len(whole.terms) != 1 or whole.constant:
-        return
-    atom, k = whole.terms[0]
-    factors = v.encoder.factors.get(atom, (atom,))
-    if len(factors) == 1 and k == 1:
-        return
-    for size in range(len(factors) + 1):
-        for taken in dict.fromkeys(combinations(factors, size)):
-            for g in dict.fromkeys((1, k)):
-                z, w = _product(v, taken).times(g), _divided(v, atom, taken).times(k // g)
-                if z != Linear(1) and w != Linear(1):
-                    v.state("as-product", divisor, v.sum(z), v.sum(w))
-
-
-def symbolic_identity(v: Visit) -> None:
-    """x % z + z*(x // z) = x, and x - z*(x // z) = x % z, for divisors that are terms."""
-    divisions = (node for op in ("Floordiv", "Mod") for _, node in v.by_op.get(op, ()))
-    if all(v.constant(node.args[1]) is not None for node in divisions):
-        return
-    for name in v.sums:
-        for form in v.alternatives(name):
-            for term in form.terms if len(form.terms) > 1 else ():
-                for quotient, extra, c in _symbolic_quotients(v, *term):
-                    below, divisor = v.node(quotient).args
-                    mod = v.encoder.node("Mod", below, divisor)
-                    rest = Linear(form.constant, tuple(t for t in form.terms if t is not term))
-                    remainder, whole = _times(v, mod, extra).times(c), _spread(v, v.form(below), extra).times(c)
-                    if remainder.terms[0] in rest.terms and v.first("symbolic-identity", name, form, term, below, divisor):
-                        v.encoder.same(name, v.sum(rest.plus(remainder, -1).plus(whole)))
-                    left = rest.plus(whole)
-                    if len(left.terms) < len(rest.terms) and v.first("symbolic-identity", name, form, term, below, divisor, "mod"):
-                        v.encoder.same(name, v.sum(left.plus(remainder, -1)))
-                node, k = v.node(term[0]), term[1]
-                if node.op != "Mod" or v.constant(node.args[1]) is not None:
-                    continue
-                left = Linear(form.constant, tuple(t for t in form.terms if t is not term)).plus(v.form(node.args[0]), k)
-                if len(left.terms) < len(form.terms) - 1 and v.first("symbolic-identity", name, form, term, node, "div"):
-                    multiple = _product(v, (node.args[1], v.encoder.node("Floordiv", *node.args)))
-                    v.encoder.same(name, v.sum(left.plus(multiple, -k)))
-
-
-def _symbolic_quotients(v: Visit, atom: int, k: int) -> Iterator[tuple[int, tuple[int, ...], int]]:
-    """(x // z, extra, c) for the ways to read a term as c * z*(x // z) * extra."""
-    factors = v.encoder.factors.get(atom, (atom,))
-    for quotient in dict.fromkeys(factors):
-        node = v.node(quotient)
-        if node.op != "Floordiv" or v.constant(node.args[1]) is not None:
-            continue
-        whole = v.form(node.args[1])
-        single = len(whole.terms) == 1 and not whole.constant
-        atoms = v.encoder.factors.get(whole.terms[0][0], (whole.terms[0][0],)) if single else (node.args[1],)
-        size = whole.terms[0][1] if single else 1
-        left = list(factors)
-        left.remove(quotient)
-        if k % size == 0 and all(left.count(f) >= atoms.count(f) for f in atoms):
-            for f in atoms:
-                left.remove(f)
-            yield quotient, tuple(left), k // size
-
-
-def _times(v: Visit, atom: int, extra: tuple[int, ...]) -> Linear:
-    return _product(v, (atom, *extra))
-
-
-def _spread(v: Visit, form: Linear, extra: tuple[int, ...]) -> Linear:
-    """form * extra, term by term."""
-    if not extra:
-        return form
-    total = _product(v, extra).times(form.constant)
-    for atom, k in form.terms:
-        total = total.plus(_times(v, atom, extra), k)
-    return total
-
-
-def _symbolic_factors(v: Visit, whole: Linear, form: Linear) -> dict[tuple[int, tuple[int, ...]], None]:
-    """(coefficient, atoms) of monomials that may be taken out of a divisor: all of it, and what it shares with terms."""
-    if len(whole.terms) != 1 or whole.constant:
-        atoms = (v.sum(whole),)
-        return {(1, atoms): None}
-    atom, k = whole.terms[0]
-    factors = v.encoder.factors.get(atom, (atom,))
-    found = {(k, factors): None}
-    terms = [(t, list(v.encoder.factors.get(t, (t,)))) for t, _ in form.terms]
-    shared = tuple(f for f in dict.fromkeys(factors) if all(f in parts for _, parts in terms))
-    g = gcd(k, form.constant, *(c for _, c in form.terms))
-    found[g, shared if not form.constant else ()] = None
-    for coefficient in (k, g, 1):
-        for (_, parts), (_, c) in zip(terms, form.terms, strict=True):
-            common = tuple(f for f in dict.fromkeys(factors) if f in parts)
-            found[gcd(coefficient, c), common] = None
-    found.pop((1, ()), None)
-    return found
-
-
-def _state_symbolic(v: Visit, name: int, divisor: int, form: Linear, whole: Linear, common: tuple[int, tuple[int, ...]]) -> None:
-    g, atoms = common
-    quotient, rest = Linear(0), Linear(form.constant)
-    if not atoms:
-        quotient, rest = Linear(form.constant // g), Linear(form.constant % g)
-    for atom, k in form.terms:
-        parts = v.encoder.factors.get(atom, (atom,))
-        if k % g == 0 and all(parts.count(f) >= atoms.count(f) for f in atoms):
-            quotient = quotient.plus(_divided(v, atom, atoms), k // g)
-        else:
-            rest = rest.plus(Linear(0, ((atom, k),)))
-    if not quotient.terms and not quotient.constant:
-        return
-    taken = v.sum(_product(v, atoms).times(g))
-    q, r = v.sum(quotient), v.sum(rest)
-    if taken == divisor or Linear(0, ((taken, 1),)) == whole:
-        v.state("as-multiple-of", name, divisor, q, r)
-    elif len(whole.terms) == 1:
-        left = _divided(v, whole.terms[0][0], atoms).times(whole.terms[0][1] // g)
-        v.difference(taken, r)
-        v.state("as-common-of", name, divisor, taken, q, v.sum(left), r)
 
 
 SUMS = Table(

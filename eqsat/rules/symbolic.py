@@ -1,0 +1,149 @@
+"""Sum rows for divisors that are terms: the ways to write a dividend, and the identity of quotient and remainder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from math import gcd
+
+from eqsat.egraph.linear import Linear
+from eqsat.rules.products import divided_by, product_of
+from eqsat.rules.visit import Visit
+
+
+def split_symbolic(v: Visit) -> None:
+    for here, node in v.nodes("Floordiv", "Mod"):
+        name, divisor = node.args
+        if v.constant(divisor) is not None:
+            continue
+        whole = v.form(divisor)
+        if v.constant(name) == 0 and v.bounds(divisor) != (0, 0):
+            if v.first("zero-divided", here):
+                v.encoder.same(here, name)
+            continue
+        if v.first("split-symbolic", name, divisor):
+            v.difference(divisor, name)
+            _state_products(v, divisor, whole)
+        for form in v.alternatives(name):
+            for common in _symbolic_factors(v, whole, form):
+                if v.first("split-symbolic", name, divisor, form, common):
+                    _state_symbolic(v, name, divisor, form, whole, common)
+
+
+def _state_products(v: Visit, divisor: int, whole: Linear) -> None:
+    """Every way to write a divisor as a product of two."""
+    if len(whole.terms) != 1 or whole.constant:
+        return
+    atom, k = whole.terms[0]
+    factors = v.encoder.factors.get(atom, (atom,))
+    if len(factors) == 1 and k == 1:
+        return
+    for size in range(len(factors) + 1):
+        for taken in dict.fromkeys(combinations(factors, size)):
+            for g in dict.fromkeys((1, k)):
+                z, w = product_of(v, taken).times(g), divided_by(v, atom, taken).times(k // g)
+                if z != Linear(1) and w != Linear(1):
+                    v.state("as-product", divisor, v.sum(z), v.sum(w))
+
+
+def symbolic_identity(v: Visit) -> None:
+    """x % z + z*(x // z) = x, and x - z*(x // z) = x % z, for divisors that are terms."""
+    divisions = (node for op in ("Floordiv", "Mod") for _, node in v.by_op.get(op, ()))
+    if all(v.constant(node.args[1]) is not None for node in divisions):
+        return
+    for name in v.sums:
+        for form in v.alternatives(name):
+            for term in form.terms if len(form.terms) > 1 else ():
+                for quotient, extra, c in _symbolic_quotients(v, *term):
+                    below, divisor = v.node(quotient).args
+                    mod = v.encoder.node("Mod", below, divisor)
+                    rest = Linear(form.constant, tuple(t for t in form.terms if t is not term))
+                    remainder, whole = _times(v, mod, extra).times(c), _spread(v, v.form(below), extra).times(c)
+                    if remainder.terms[0] in rest.terms and v.first("symbolic-identity", name, form, term, below, divisor):
+                        v.encoder.same(name, v.sum(rest.plus(remainder, -1).plus(whole)))
+                    left = rest.plus(whole)
+                    if len(left.terms) < len(rest.terms) and v.first("symbolic-identity", name, form, term, below, divisor, "mod"):
+                        v.encoder.same(name, v.sum(left.plus(remainder, -1)))
+                node, k = v.node(term[0]), term[1]
+                if node.op != "Mod" or v.constant(node.args[1]) is not None:
+                    continue
+                left = Linear(form.constant, tuple(t for t in form.terms if t is not term)).plus(v.form(node.args[0]), k)
+                if len(left.terms) < len(form.terms) - 1 and v.first("symbolic-identity", name, form, term, node, "div"):
+                    multiple = product_of(v, (node.args[1], v.encoder.node("Floordiv", *node.args)))
+                    v.encoder.same(name, v.sum(left.plus(multiple, -k)))
+
+
+def _symbolic_quotients(v: Visit, atom: int, k: int) -> Iterator[tuple[int, tuple[int, ...], int]]:
+    """(x // z, extra, c) for the ways to read a term as c * z*(x // z) * extra."""
+    factors = v.encoder.factors.get(atom, (atom,))
+    for quotient in dict.fromkeys(factors):
+        node = v.node(quotient)
+        if node.op != "Floordiv" or v.constant(node.args[1]) is not None:
+            continue
+        whole = v.form(node.args[1])
+        single = len(whole.terms) == 1 and not whole.constant
+        atoms = v.encoder.factors.get(whole.terms[0][0], (whole.terms[0][0],)) if single else (node.args[1],)
+        size = whole.terms[0][1] if single else 1
+        left = list(factors)
+        left.remove(quotient)
+        if k % size == 0 and all(left.count(f) >= atoms.count(f) for f in atoms):
+            for f in atoms:
+                left.remove(f)
+            yield quotient, tuple(left), k // size
+
+
+def _times(v: Visit, atom: int, extra: tuple[int, ...]) -> Linear:
+    return product_of(v, (atom, *extra))
+
+
+def _spread(v: Visit, form: Linear, extra: tuple[int, ...]) -> Linear:
+    """form * extra, term by term."""
+    if not extra:
+        return form
+    total = product_of(v, extra).times(form.constant)
+    for atom, k in form.terms:
+        total = total.plus(_times(v, atom, extra), k)
+    return total
+
+
+def _symbolic_factors(v: Visit, whole: Linear, form: Linear) -> dict[tuple[int, tuple[int, ...]], None]:
+    """(coefficient, atoms) of monomials that may be taken out of a divisor: all of it, and what it shares with terms."""
+    if len(whole.terms) != 1 or whole.constant:
+        atoms = (v.sum(whole),)
+        return {(1, atoms): None}
+    atom, k = whole.terms[0]
+    factors = v.encoder.factors.get(atom, (atom,))
+    found = {(k, factors): None}
+    terms = [(t, list(v.encoder.factors.get(t, (t,)))) for t, _ in form.terms]
+    shared = tuple(f for f in dict.fromkeys(factors) if all(f in parts for _, parts in terms))
+    g = gcd(k, form.constant, *(c for _, c in form.terms))
+    found[g, shared if not form.constant else ()] = None
+    for coefficient in (k, g, 1):
+        for (_, parts), (_, c) in zip(terms, form.terms, strict=True):
+            common = tuple(f for f in dict.fromkeys(factors) if f in parts)
+            found[gcd(coefficient, c), common] = None
+    found.pop((1, ()), None)
+    return found
+
+
+def _state_symbolic(v: Visit, name: int, divisor: int, form: Linear, whole: Linear, common: tuple[int, tuple[int, ...]]) -> None:
+    g, atoms = common
+    quotient, rest = Linear(0), Linear(form.constant)
+    if not atoms:
+        quotient, rest = Linear(form.constant // g), Linear(form.constant % g)
+    for atom, k in form.terms:
+        parts = v.encoder.factors.get(atom, (atom,))
+        if k % g == 0 and all(parts.count(f) >= atoms.count(f) for f in atoms):
+            quotient = quotient.plus(divided_by(v, atom, atoms), k // g)
+        else:
+            rest = rest.plus(Linear(0, ((atom, k),)))
+    if not quotient.terms and not quotient.constant:
+        return
+    taken = v.sum(product_of(v, atoms).times(g))
+    q, r = v.sum(quotient), v.sum(rest)
+    if taken == divisor or Linear(0, ((taken, 1),)) == whole:
+        v.state("as-multiple-of", name, divisor, q, r)
+    elif len(whole.terms) == 1:
+        left = divided_by(v, whole.terms[0][0], atoms).times(whole.terms[0][1] // g)
+        v.difference(taken, r)
+        v.state("as-common-of", name, divisor, taken, q, v.sum(left), r)
