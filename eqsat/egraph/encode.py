@@ -94,10 +94,11 @@ class Encoder:
         return handle
 
     def linear_bounds(self, form: Linear) -> Interval:
-        total = (form.constant, form.constant)
+        lo = hi = form.constant
         for atom, k in form.terms:
-            total = interval.add(total, interval.mul((k, k), self.bounds.get(atom, EVERYTHING)))
-        return total
+            low, high = self.bounds.get(atom, EVERYTHING)
+            lo, hi = (lo + k * low, hi + k * high) if k > 0 else (lo + k * high, hi + k * low)
+        return lo, hi
 
     def sum(self, form: Linear) -> int:
         """The handle of a linear form."""

@@ -236,8 +236,9 @@ def floor_difference(v: Visit) -> None:
     for name in v.sums:
         for form in v.alternatives(name):
             quotients = [(a, k, v.node(a)) for a, k in form.terms if v.node(a).op in ("Floordiv", "Mod")]
+            atoms = {a: {b for b, _ in v.form(node.args[0]).terms} for a, _, node in quotients}
             for (a, k, first), (b, m, second) in permutations(quotients, 2):
-                n = v.constant(first.args[1])
+                n = v.constant(first.args[1]) if abs(k) == abs(m) and atoms[a] & atoms[b] else None
                 if n is None or n < 2 or n != v.constant(second.args[1]):
                     continue
                 offset = v.form(first.args[0]).plus(v.form(second.args[0]), -1)

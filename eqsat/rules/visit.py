@@ -182,14 +182,24 @@ class Visit:
         return lo, hi
 
     def _least(self, form: Linear) -> int:
-        """A lower bound: form - t*fact has one for each fact >= 0 and t > 0."""
+        """A lower bound: form - t*fact has one for each fact >= 0 and t > 0; it differs from the form's in the fact's terms alone."""
+        known = dict(form.terms)
+        plain = self.encoder.linear_bounds(form)[0]
         best = -LIMIT
         for atom, k in form.terms:
             for fact in self.facts(atom):
-                f = dict(fact.terms).get(atom, 0)
+                f = next((c for a, c in fact.terms if a == atom), 0)
                 if f * k > 0 and k % f == 0:
-                    best = max(best, self.encoder.linear_bounds(form.plus(fact, -(k // f)))[0])
+                    least, t = plain - k // f * fact.constant, k // f
+                    for a, c in fact.terms:
+                        mine = known.get(a, 0)
+                        least += self._least_term(a, mine - t * c) - self._least_term(a, mine)
+                    best = max(best, least)
         return best
+
+    def _least_term(self, atom: int, k: int) -> int:
+        lo, hi = self.bounds(atom)
+        return k * lo if k > 0 else k * hi
 
     def facts(self, atom: int) -> tuple[Linear, ...]:
         """Sums that are not negative, for what this atom is: of min, max, quotient and remainder of a term."""
