@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from eqsat.egraph.forms import RAW, SIGNS, Forms, index_children
 from eqsat.egraph.schema import LEAVES
 from eqsat.egraph.snapshot import ENode, Snapshot
-from eqsat.egraph.spell import Group, common_groups, given_class, index_term, reachable, split_groups, without_assumptions
+from eqsat.egraph.spell import Group, as_spelled, common_groups, given_class, index_term, reachable, split_groups
 from eqsat.index_cost import ADD, MULTIPLY, index_cycles, node_cycles
 from eqsat.ir.index import Index
 
@@ -114,7 +114,8 @@ def _while_growing(found: dict[int, None]) -> Iterator[int]:
 def _work(forms: Forms, name: int, node: ENode, known: dict[int, int]) -> Iterator[tuple[Work, float]]:
     """What a node computes itself, and its cycles."""
     if node.op == "Sum":
-        yield from _sum_work(node.args[0], [(given_class(forms, atom), k) for atom, k in node.args[1:]])
+        constant = node.args[0] + sum(k * known.get(atom, 0) for atom, k in node.args[1:])
+        yield from _sum_work(constant, [(given_class(forms, atom), k) for atom, k in node.args[1:] if atom not in known])
     elif node.op in SIGNS and forms[node.args[0]].op == "Sum":
         yield from _sign_work(name, node.op, forms[node.args[0]], lambda terms: terms)
     else:
@@ -150,7 +151,7 @@ def _sign_work(name: int, op: str, below: ENode, grouped: Callable[[Group], Iter
 
 def _total(forms: Forms, root: int, known: dict[int, int]) -> float:
     """Cycles of a term as it will be spelled, everything paid once."""
-    forms = without_assumptions(forms, root)
+    forms = as_spelled(forms, root)
     classes = reachable(forms, root)
     groups = common_groups([forms[name] for name in classes if forms[name].op == "Sum"])
     read = {child for name in classes if forms[name].op not in SIGNS for child in index_children(forms[name])} | {root}

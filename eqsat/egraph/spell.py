@@ -27,16 +27,21 @@ def reachable(forms: Forms, root: int) -> list[int]:
     return list(found)
 
 
-def without_assumptions(forms: Forms, root: int) -> Forms:
-    """The chosen nodes below a class over what is given, in place of what it is under an assumption: both are spelled alike."""
-    given = {name for name in reachable(forms, root) if forms[name].op == "Given"}
-    if not given:
+def as_spelled(forms: Forms, root: int) -> Forms:
+    """The chosen nodes below a class over what is given, in place of what it is under an assumption: both are spelled alike; and
+    constants among the terms of a sum as part of its constant."""
+    classes = reachable(forms, root)
+    given = {name for name in classes if forms[name].op == "Given"}
+    constant = {name: forms[name].args[0] for name in classes if forms[name].op == "Num"}
+    folded = [name for name in classes if forms[name].op == "Sum" and any(atom in constant for atom, _ in forms[name].args[1:])]
+    if not given and not folded:
         return forms
     bare = dict(forms)
-    for name in reachable(forms, root):
+    for name in classes if given else folded:
         node = forms[name]
         if node.op == "Sum":
-            form = Linear.of(node.args[0], ((given_class(forms, atom), k) for atom, k in node.args[1:]))
+            terms = [(given_class(forms, atom), k) for atom, k in node.args[1:] if atom not in constant]
+            form = Linear.of(node.args[0] + sum(k * constant.get(atom, 0) for atom, k in node.args[1:]), terms)
             bare[name] = ENode("Sum", (form.constant, *form.terms))
         elif name not in given and index_children(node):
             bare[name] = ENode(node.op, tuple(given_class(forms, arg) if arg in given else arg for arg in node.args))
@@ -52,7 +57,7 @@ def given_class(forms: Forms, name: int) -> int:
 
 def index_term(forms: Forms, root: int) -> Index:
     """The term that the chosen nodes spell for a class."""
-    return _Speller(without_assumptions(forms, root), root).term(root)
+    return _Speller(as_spelled(forms, root), root).term(root)
 
 
 class _Speller:

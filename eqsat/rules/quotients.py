@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from eqsat.egraph.linear import Linear
 from eqsat.index_cost import sum_cycles
-from eqsat.rules.row import SumRow, Table
+from eqsat.rules.row import DIVISIONS, SumRow, Table
 from eqsat.rules.visit import Visit
 
 CHOICES = ("Min", "Max", "Where")
@@ -71,6 +71,22 @@ def complement(v: Visit) -> None:
                     v.encoder.same(name, v.sum(left.plus(Linear(0, ((other, 1),)), -k)))
 
 
+def take_in(v: Visit) -> None:
+    """k*p + r where p, itself cheaper as a quotient or remainder, is a sum too: as a part of this one the sum may be cheaper."""
+    cost = v.reading.cost
+    for name in v.sums:
+        for form in v.alternatives(name):
+            for atom, k in form.terms if form.single is None else ():
+                for node in v.classes.get(atom, ()) if v.node(atom).op in ("Floordiv", "Mod") else ():
+                    if node.op != "Sum" or any(a not in cost for a, _ in node.args[1:]):
+                        continue
+                    opened = form.plus(Linear(0, ((atom, 1),)), -k).plus(Linear.of(node.args[0], node.args[1:]), k)
+                    before = form_cycles(form) + sum(cost.get(a, 0.0) for a, _ in form.terms)
+                    after = form_cycles(opened) + sum(cost.get(a, 0.0) for a, _ in opened.terms)
+                    if after < before and v.first("take-in", name, form, atom, node):
+                        v.encoder.same(name, v.sum(opened))
+
+
 QUOTIENTS = Table(
     "quotients",
     "index",
@@ -83,6 +99,7 @@ QUOTIENTS = Table(
             into_quotient,
             ("Floordiv",),
         ),
+        SumRow("take-in", "k*p + r = k*m*q + k*c + r", "where p = m*q + c, and only as a part that is cheaper", take_in, DIVISIONS),
         SumRow("complement", "n - 1 - x % n = (-x - 1) % n", "the remainder of the opposite", complement, ("Mod",)),
     ),
 )

@@ -125,6 +125,7 @@ INSTANCES: dict[str, Callable[[random.Random], Index]] = {
     "sum-into-order": lambda r: minimum(x, y) * (k := r.choice((-2, -1, 1, 3))) - x * k + small(r),
     "min-plus-max": lambda r: (minimum(x, y) + maximum(x, y)) * small(r) + z,
     "into-quotient": lambda r: r.choice((-1, 1)) * ((x + y + small(r)) // (d := small(r))) + r.choice((y, 0 * y)) + small(r) + 0 * d,
+    "take-in": lambda r: (2 * x + 2 * small(r) + 1) % (2 * small(r) + 2) * small(r) + 1 + y,
     "complement": lambda r: z + (n := small(r)) - 1 - (x + n - 1) % n,
     "dominated-members": lambda r: r.choice((minimum(2 * minimum(x, y) + 10, x), maximum(2 * maximum(x, y) - 25, x))),
     "between-members": lambda r: minimum((x + (n := small(r)) - 1) // n * n, maximum(x, r.choice((-8, 30)))) + y,
