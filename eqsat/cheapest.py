@@ -52,7 +52,7 @@ class _Search:
         self.work, self.options = work, options
         self.encoder = TensorEncoder(work.encoder)
         self.roots = self.encoder.program(program)
-        self.made = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
+        self.made: list[Tensor] = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
 
     def cheapest(self, snapshot: Snapshot, reader: IndexReader, model: CostModel, start: Iterable[Tensor] | None) -> Selection | None:
         """The cheapest program of a snapshot, searched from one in which the tensors of `start` may be read, or all that it makes."""

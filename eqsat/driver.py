@@ -9,9 +9,9 @@ from typing import Any, overload
 
 from eqsat.array import is_lazy
 from eqsat.certificate import Certificate
+from eqsat.cheapest import cheapest_outputs
 from eqsat.costs import Cost, CostModel, cost, kernel_ns
 from eqsat.dump import Dump
-from eqsat.cheapest import cheapest_outputs
 from eqsat.facts import facts_about
 from eqsat.guards import Missing
 from eqsat.ir.check import check_program

@@ -72,7 +72,8 @@ class TensorClasses:
 
     def _stated_dtype(self, node: ENode) -> str | None:
         if node.op == "Leaf":
-            return self.leaves[node.args[0]].dtype
+            leaf: Tensor = self.leaves[node.args[0]]
+            return leaf.dtype
         return str(node.args[1]) if node.op.startswith("Call") or node.op == "Literal" else None
 
     def indices(self, node: ENode) -> tuple[Index, ...]:
