@@ -10,7 +10,7 @@ from eqsat.egraph.snapshot import Snapshot
 from eqsat.extract import Selection, cheapest, spell
 from eqsat.index_reader import IndexReader
 from eqsat.ir.affine import is_affine
-from eqsat.ir.tensor import Build, Program, Tensor, as_generic, tensors
+from eqsat.ir.tensor import Build, Program, Tensor, as_generic, sources, tensors
 from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.saturate import PHASES, Session, session
@@ -62,9 +62,11 @@ class _Search:
         for name in names.values():
             if classes.leaf(name) is None:
                 order.setdefault(name, len(order))
+        pairs = ((names[source], names[tensor]) for tensor in self.made for source in sources(tensor) if source in names)
+        edges = dict.fromkeys((a, b) for a, b in pairs if a in order and b in order and a != b)
         self.found = classes, order, tuple(snapshot.name(root, "Tx") for root in self.roots)
         readable = [names[tensor] for tensor in (self.made if start is None else start) if names[tensor] in order]
-        return cheapest(classes, order, self.found[2], readable)
+        return cheapest(classes, order, edges, self.found[2], readable)
 
     def readable(self, selection: Selection, snapshot: Snapshot) -> list[Tensor]:
         """The tensors that a selection allows to be read."""

@@ -2,34 +2,47 @@
 
 A tensor that is stored has a kernel, paid once; one that is not is computed again wherever it is read.  The search starts with every
 tensor of the program stored; each in turn may be read by others or not, whichever makes the program cheaper, until no turn helps.
+A store also moves from a tensor to one that is made of it, and back.
+Turns go from the results to the inputs and back: once all readers of a tensor are one kernel, computing it there costs nothing twice.
+Short programs are searched from the inputs to the results as well, and the cheaper one counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import functools
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from eqsat.egraph.encode_tensor import literal_from
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.index import Index, substitute, variables
 from eqsat.ir.tensor import Build, Call, Read, Reduce, Scalar, Tensor, level_of, reduction
-from eqsat.kernel_choice import Choice, Kernel, KernelChoices, choices_below
+from eqsat.kernel_choice import Choice, Kernel, KernelChoices, choices_below, repeated
 from eqsat.tensor_classes import TensorClasses
 
 PASSES = 4
+# programs with no more moves are searched from both ends
+MOST_MOVES_TWICE = 200
+# tensors that change together whether others may read them
+Move = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Selection:
-    """A program within the e-graph: the kernels of tensor classes, what they cost together, and which tensors could be read."""
+    """A program within the e-graph: the kernels of tensor classes, and which tensors could be read."""
 
     kernels: Mapping[int, Kernel]
     readable: frozenset[int]
 
-    @property
+    @functools.cached_property
     def ns(self) -> float:
         """The cost of all kernels."""
         return sum(kernel.ns for kernel in self.kernels.values())
+
+    @functools.cached_property
+    def repeated(self) -> set[int]:
+        """The element classes that are computed more than once."""
+        return repeated(self.kernels.values())
 
     def nodes(self) -> Iterator[ENode]:
         """The element nodes that were chosen."""
@@ -37,27 +50,51 @@ class Selection:
             yield from (choice.node for choice in choices_below(kernel.element) if choice.node is not None)
 
 
-def cheapest(classes: TensorClasses, order: Mapping[int, int], outputs: tuple[int, ...], start: Iterable[int]) -> Selection | None:
+def cheapest(
+    classes: TensorClasses, order: Mapping[int, int], edges: Collection[Move], outputs: tuple[int, ...], start: Iterable[int]
+) -> Selection | None:
     """The cheapest program found for these outputs, searched from one in which the tensors of `start` may be read.
 
-    `order` gives the tensor classes that may have kernels their places.  None where saturation ended before every output had a form.
+    `order` gives the tensor classes that may have kernels their places, `edges` are pairs of them of which the second is made of the
+    first.  None where saturation ended before every output had a form.
     """
     choices = KernelChoices(classes, order, start)
-    best = _selection(choices, outputs)
-    if best is None:
+    first = _selection(choices, outputs)
+    if first is None:
         return None
+    moves: list[Move] = [*((name,) for name in order), *edges]
+    moves.sort(key=lambda move: order[move[-1]])
+    found = _descend(choices, first, outputs, moves[::-1])
+    if len(moves) <= MOST_MOVES_TWICE and len(found.kernels) > len(set(outputs)):
+        found = min(found, _descend(choices, first, outputs, moves), key=lambda selection: selection.ns)
+    return found
+
+
+def _descend(choices: KernelChoices, best: Selection, outputs: tuple[int, ...], moves: list[Move]) -> Selection:
+    """The program that is left when no move makes it cheaper, or after so many rounds, there and back."""
     for _ in range(PASSES):
         before = best.ns
-        for name in sorted(order, key=order.__getitem__):
-            if name in choices.readable and name not in best.kernels:
+        for move in moves:
+            if not _worth_a_turn(move, choices, best):
                 continue
-            flipped = choices.flipped((name,))
+            flipped = choices.flipped(move)
             found = _selection(flipped, outputs)
             if found is not None and found.ns < best.ns * (1 - 1e-9):
                 choices, best = flipped, found
         if best.ns == before:
             break
+        moves = moves[::-1]
     return best
+
+
+def _worth_a_turn(move: Move, choices: KernelChoices, best: Selection) -> bool:
+    """Whether a move can make a difference: a tensor is read, or else computed more than once; of two one is read, the other not."""
+    read = [name for name in move if name in choices.readable]
+    if len(move) == 2:
+        return len(read) == 1 and read[0] in best.kernels
+    if read:
+        return move[0] in best.kernels
+    return any(sort == "Sx" and user in best.repeated for sort, user in choices.classes.users["Tx", move[0]])
 
 
 def _selection(choices: KernelChoices, outputs: tuple[int, ...]) -> Selection | None:

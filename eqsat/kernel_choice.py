@@ -7,32 +7,30 @@ wait for each other, whatever the e-graph has found to be equal.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from eqsat.costs import NO_LOOPS, Part, Priced, Variables, price_call, price_fold, price_read, total_ns
+from eqsat.costs import Priced, Variables, price_call, price_fold, price_read, total_ns
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.tensor import Shape, level_of, reduction
-from eqsat.tensor_classes import TensorClasses, elements_of
+from eqsat.tensor_classes import TensorClasses
 
 FIRST, LAST = -1, 1 << 62
+Candidates = list[tuple[ENode, tuple[int, ...]]]
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
-    """The node chosen for an element class (None: it has no finite form) with the choices below it, the parts of its cost, the loops that
-    it depends on, and the places in the order of the program of kernels for which it was chosen: after `since`, up to `until`."""
+class Choice(Priced):
+    """The node chosen for an element class (None: it has no finite form), and the choices below it.
 
-    node: ENode | None
+    since, until  for kernels at which places in the order of the program it was chosen: after the first, up to the last
+    """
+
+    name: int = 0
+    node: ENode | None = None
     below: tuple[Choice, ...] = ()
-    parts: Mapping[Hashable, Part] = field(default_factory=dict)
-    loops: Variables = NO_LOOPS
     since: int = FIRST
     until: int = LAST
-
-    def holds_at(self, place: int) -> bool:
-        """Whether a kernel at this place may use it."""
-        return self.since < place <= self.until
 
 
 @dataclass(frozen=True)
@@ -99,72 +97,88 @@ class KernelChoices:
 
     def _element(self, root: int, place: int) -> Choice:
         """The choice of an element class for a kernel at this place."""
-        stack, opened = [root], set()
+        stack, opened = [root], dict[int, Candidates]()
         while stack:
             name = stack[-1]
             if self._at(name, place) is not None:
                 stack.pop()
-                continue
-            nodes = self._candidates(name, place)
-            missing = [child for node in nodes for child in elements_of(node) if child not in opened and self._at(child, place) is None]
-            if missing and name not in opened:
-                opened.add(name)
-                stack += missing
-            else:
+            elif name in opened:
                 stack.pop()
-                self._known[name] = (*self._known.get(name, ()), self._cheapest(name, nodes, place))
+                self._known[name] = (*self._known.get(name, ()), self._cheapest(name, opened[name], place))
+            else:
+                opened[name] = self._candidates(name, place)
+                stack += [child for _, below in opened[name] for child in below if child not in opened and self._at(child, place) is None]
         found = self._at(root, place)
         assert found is not None
         return found
 
     def _at(self, name: int, place: int) -> Choice | None:
-        return next((choice for choice in self._known.get(name, ()) if choice.holds_at(place)), None)
+        for choice in self._known.get(name, ()):
+            if choice.since < place <= choice.until:
+                return choice
+        return None
 
-    def _candidates(self, name: int, place: int) -> list[ENode]:
-        """The nodes worth pricing: what needs no computing, if there is such a node."""
-        nodes = self.classes.snapshot.classes["Sx"][name]
-        ready = [node for node in nodes if node.op == "Literal" or (node.op in ("Read", "Element") and self._may_read(node, place))]
-        return ready or [node for node in nodes if elements_of(node)]
+    def _candidates(self, name: int, place: int) -> Candidates:
+        """The nodes worth pricing, with the classes below them: what needs no computing, if there is such a node."""
+        nodes = self.classes.below[name]
+        ready: Candidates = [(n, ()) for n, _ in nodes if n.op == "Literal" or (n.op in ("Read", "Element") and self._may_read(n, place))]
+        return ready or [(node, children) for node, children in nodes if children]
 
     def _may_read(self, node: ENode, place: int) -> bool:
         name = node.args[0]
         allowed = self.classes.leaf(name) is not None or (name in self.readable and self.order[name] < place)
         return allowed and self.classes.access(node) is not None
 
-    def _cheapest(self, name: int, nodes: list[ENode], place: int) -> Choice:
-        priced = [choice for node in nodes if (choice := self._priced(node, place)) is not None]
-        best = min(priced, key=lambda choice: total_ns(choice.parts), default=Choice(None))
-        since, until = self._span(name, nodes, place)
-        return Choice(best.node, best.below, best.parts, best.loops, since, until)
+    def _cheapest(self, name: int, candidates: Candidates, place: int) -> Choice:
+        given = [(node, tuple(self._at(child, place) for child in children)) for node, children in candidates]
+        priced = [choice for node, below in given if (choice := self._priced(name, node, below)) is not None]
+        best = min(priced, key=lambda choice: total_ns(choice.parts)) if len(priced) > 1 else (priced or [Choice(name=name)])[0]
+        since, until = self._span(name, (choice for _, below in given for choice in below if choice is not None), place)
+        return best if (since, until) == (FIRST, LAST) else replace(best, since=since, until=until)
 
-    def _span(self, name: int, nodes: list[ENode], place: int) -> tuple[int, int]:
+    def _span(self, name: int, below: Iterable[Choice], place: int) -> tuple[int, int]:
         """For which kernels the same nodes are candidates, and have the same choices below them."""
-        reads = (node.args[0] for node in self.classes.snapshot.classes["Sx"][name] if node.op in ("Read", "Element"))
-        places = [self.order[tensor] for tensor in reads if tensor in self.readable]
-        below = [choice for node in nodes for child in elements_of(node) if (choice := self._at(child, place)) is not None]
-        since = max((*(p for p in places if p < place), *(choice.since for choice in below)), default=FIRST)
-        return since, min((*(p for p in places if p >= place), *(choice.until for choice in below)), default=LAST)
+        since, until = FIRST, LAST
+        for tensor in self.classes.read_by.get(name, ()):
+            if tensor in self.readable:
+                other = self.order[tensor]
+                since, until = (max(since, other), until) if other < place else (since, min(until, other))
+        for choice in below:
+            since, until = max(since, choice.since), min(until, choice.until)
+        return since, until
 
-    def _priced(self, node: ENode, place: int) -> Choice | None:
-        """The choice of this node, if everything below it has one."""
+    def _priced(self, name: int, node: ENode, below: tuple[Choice | None, ...]) -> Choice | None:
+        """The choice of this node, if everything below it has a finite form."""
+        operands = tuple(choice for choice in below if choice is not None and choice.node is not None)
+        if len(operands) < len(below):
+            return None
         if node.op == "Literal":
-            return Choice(node)
+            return Choice(name=name, node=node)
+        model = self.classes.model
         if node.op in ("Read", "Element"):
             access = self.classes.access(node)
             assert access is not None
-            read = price_read(node, node.args[0], access)
-            return Choice(node, (), read.parts, read.loops)
-        below = tuple(choice for child in elements_of(node) if (choice := self._at(child, place)) is not None and choice.node is not None)
-        if len(below) < len(elements_of(node)):
-            return None
-        operands = [Priced(choice.parts, choice.loops) for choice in below]
-        model = self.classes.model
-        if node.op == "Reduce":
+            priced = price_read(node, node.args[0], access)
+        elif node.op == "Reduce":
             dtype = self.classes.dtype_of(node.args[2])
             priced = _outside(price_fold(model, node, operands[0], reduction(0, node.args[1]), dtype))
         else:
             priced = price_call(model, node, operands, node.args[0], node.args[1])
-        return Choice(node, below, priced.parts, priced.loops)
+        return Choice(priced.parts, priced.loops, name, node, operands)
+
+
+def repeated(kernels: Iterable[Kernel]) -> set[int]:
+    """The element classes that several kernels compute, or one kernel in a reduction."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    for kernel in kernels:
+        choices = list(choices_below(kernel.element))
+        inside = [choice for fold in choices if fold.node is not None and fold.node.op == "Reduce" for choice in choices_below(fold)]
+        found.update(choice.name for choice in inside)
+        names = {choice.name for choice in choices}
+        found |= seen & names
+        seen |= names
+    return found
 
 
 def choices_below(root: Choice) -> Iterator[Choice]:

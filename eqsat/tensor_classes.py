@@ -14,13 +14,21 @@ from eqsat.ir.tensor import Shape, Tensor, axes, level_of
 
 
 class TensorClasses:
-    """`leaves` are the inputs and constants by the number of their Leaf node."""
+    """`leaves` are the inputs and constants by the number of their Leaf node.
+
+    below    for every element class its nodes with the element classes below them
+    read_by  for every element class the tensor classes that its nodes read
+    users    (sort, class) of the nodes above a tensor or element class
+    """
 
     def __init__(self, snapshot: Snapshot, leaves: list[Tensor], model: CostModel, reader: IndexReader) -> None:
         self.snapshot, self.leaves, self.model, self.reader = snapshot, leaves, model, reader
         self._accesses: dict[tuple[tuple[int, ...], Shape, str], Access | None] = {}
         self._types: dict[int, tuple[Shape, str]] = {}
         self._leaf_of = {name: leaves[n.args[0]] for name, nodes in snapshot.classes["Tx"].items() for n in nodes if n.op == "Leaf"}
+        elements = snapshot.classes["Sx"].items()
+        self.below = {name: [(node, elements_of(node)) for node in nodes] for name, nodes in elements}
+        self.read_by = {name: tuple(node.args[0] for node in nodes if node.op in ("Read", "Element")) for name, nodes in elements}
         self.users: defaultdict[tuple[str, int], list[tuple[str, int]]] = defaultdict(list)
         for sort in ("Tx", "Sx"):
             for name, nodes in snapshot.classes[sort].items():
