@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
+from eqsat.algebra import alternatives
 from eqsat.costs import Cost, CostModel
 from eqsat.egraph.encode_tensor import TensorEncoder
-from eqsat.egraph.snapshot import Snapshot
-from eqsat.extract import Selection, cheapest, spell
+from eqsat.egraph.snapshot import ENode, Snapshot
+from eqsat.extract import Move, Selection, cheapest, spell
 from eqsat.index_reader import IndexReader
 from eqsat.ir.affine import is_affine
-from eqsat.ir.tensor import Build, Program, Tensor, as_generic, sources, tensors
+from eqsat.ir.tensor import Build, Program, Tensor, as_build, as_generic, sources, tensors
 from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.saturate import PHASES, Session, session
@@ -52,25 +53,63 @@ class _Search:
         self.work, self.options = work, options
         self.encoder = TensorEncoder(work.encoder)
         self.roots = self.encoder.program(program)
-        self.made: list[Tensor] = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
+        self.written: list[Tensor] = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
+        self.offers = alternatives(program, options.numerics) if "algebra" in options.tables else {}
+        for tensor, ways in self.offers.items():
+            for way in ways:
+                self.encoder.equate(way.build, self.encoder.handles[tensor])
+                work.report.matches[way.row] += 1
 
     def cheapest(self, snapshot: Snapshot, reader: IndexReader, model: CostModel, start: Iterable[Tensor] | None) -> Selection | None:
-        """The cheapest program of a snapshot, searched from one in which the tensors of `start` may be read, or all that it makes."""
+        """The cheapest program of a snapshot, searched from one in which the tensors of `start` may be read, or all that are written."""
         classes = TensorClasses(snapshot, self.encoder.leaves, model, reader)
-        names = {tensor: snapshot.name(self.encoder.handles[tensor], "Tx") for tensor in self.made}
         order: dict[int, int] = {}
-        for name in names.values():
+        for tensor in self._in_order():
+            name = self._name(tensor, snapshot)
             if classes.leaf(name) is None:
                 order.setdefault(name, len(order))
-        pairs = ((names[source], names[tensor]) for tensor in self.made for source in sources(tensor) if source in names)
-        edges = dict.fromkeys((a, b) for a, b in pairs if a in order and b in order and a != b)
+        moves = [*self._stores(snapshot, order), *self._offers(snapshot, order, classes)]
+        readable = {self._name(tensor, snapshot) for tensor in (self.written if start is None else start)}
         self.found = classes, order, tuple(snapshot.name(root, "Tx") for root in self.roots)
-        readable = [names[tensor] for tensor in (self.made if start is None else start) if names[tensor] in order]
-        return cheapest(classes, order, edges, self.found[2], readable)
+        return cheapest(classes, order, moves, self.found[2], readable & order.keys())
+
+    def _name(self, tensor: Tensor, snapshot: Snapshot) -> int:
+        return snapshot.name(self.encoder.handles[tensor], "Tx")
+
+    def _in_order(self) -> Iterator[Tensor]:
+        """Every tensor that may have a kernel, sources first."""
+        for tensor in self.written:
+            for way in self.offers.get(tensor, ()):
+                yield from way.made
+            yield tensor
+
+    def _stores(self, snapshot: Snapshot, order: Mapping[int, int]) -> Iterator[Move]:
+        """A tensor is stored or not; a store moves from a tensor to one that is made of it, or back."""
+        yield from (Move((name,)) for name in order)
+        pairs = ((self._name(source, snapshot), self._name(tensor, snapshot)) for tensor in self.written for source in sources(tensor))
+        yield from (Move(pair) for pair in dict.fromkeys(pairs) if pair[0] != pair[1] and order.keys() >= set(pair))
+
+    def _offers(self, snapshot: Snapshot, order: Mapping[int, int], classes: TensorClasses) -> Iterator[Move]:
+        """What algebra offers; a form that the program has as it is written is none."""
+        own = {self._root(tensor, snapshot) for tensor in self.written}
+        for tensor, ways in self.offers.items():
+            name = self._name(tensor, snapshot)
+            for way in ways:
+                root = self._root(way.build, snapshot)
+                if root not in own and name in order:
+                    classes.offers[root[0]] = classes.offers.get(root[0], frozenset()) | {root[1]}
+                    made = [self._name(between, snapshot) for between in way.made]
+                    yield Move((*(one for one in made if one in order), name), root)
+
+    def _root(self, tensor: Tensor, snapshot: Snapshot) -> tuple[int, ENode]:
+        """The class and the node of a build's element."""
+        assert isinstance(tensor, Build)
+        handle, node = self.encoder.element(tensor, snapshot)
+        return snapshot.name(handle, "Sx"), node
 
     def readable(self, selection: Selection, snapshot: Snapshot) -> list[Tensor]:
         """The tensors that a selection allows to be read."""
-        return [tensor for tensor in self.made if snapshot.name(self.encoder.handles[tensor], "Tx") in selection.readable]
+        return [tensor for tensor in self._in_order() if self._name(tensor, snapshot) in selection.readable]
 
     def spell(self, selection: Selection) -> tuple[Tensor, ...]:
         """The outputs of the selection that was found last."""
@@ -95,6 +134,6 @@ class _Search:
         for tensor in tensors(*outputs):
             generic = as_generic(tensor) if isinstance(tensor, Build) else None
             if generic is not None:
-                self.encoder.equate(tensor, generic, known.get(tensor))
+                self.encoder.equate(as_build(generic), known.get(tensor))
                 self.work.report.matches["build-is-generic"] += 1
         self.work.load()

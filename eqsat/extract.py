@@ -10,7 +10,7 @@ Short programs are searched from the inputs to the results as well, and the chea
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from eqsat.egraph.encode_tensor import literal_from
@@ -23,16 +23,24 @@ from eqsat.tensor_classes import TensorClasses
 PASSES = 4
 # programs with no more moves are searched from both ends
 MOST_MOVES_TWICE = 200
-# tensors that change together whether others may read them
-Move = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Move:
+    """One tensor class that others may read or not, or two of which the second is made of the first; or (class, node) of an element that
+    algebra offers, with the tensor classes that it needs and, last, the one that it computes."""
+
+    tensors: tuple[int, ...]
+    offer: tuple[int, ENode] | None = None
 
 
 @dataclass(frozen=True)
 class Selection:
-    """A program within the e-graph: the kernels of tensor classes, and which tensors could be read."""
+    """A program within the e-graph: the kernels of tensor classes, which tensors could be read, and what was taken of algebra's offers."""
 
     kernels: Mapping[int, Kernel]
     readable: frozenset[int]
+    taken: frozenset[tuple[int, ENode]]
 
     @functools.cached_property
     def ns(self) -> float:
@@ -51,35 +59,31 @@ class Selection:
 
 
 def cheapest(
-    classes: TensorClasses, order: Mapping[int, int], edges: Collection[Move], outputs: tuple[int, ...], start: Iterable[int]
+    classes: TensorClasses, order: Mapping[int, int], moves: Sequence[Move], outputs: tuple[int, ...], start: Iterable[int]
 ) -> Selection | None:
-    """The cheapest program found for these outputs, searched from one in which the tensors of `start` may be read.
+    """The cheapest program found for these outputs, searched by these moves from one in which the tensors of `start` may be read.
 
-    `order` gives the tensor classes that may have kernels their places, `edges` are pairs of them of which the second is made of the
-    first.  None where saturation ended before every output had a form.
+    `order` gives the tensor classes that may have kernels their places.  None where saturation ended before every output had a form.
     """
     choices = KernelChoices(classes, order, start)
     first = _selection(choices, outputs)
     if first is None:
         return None
-    moves: list[Move] = [*((name,) for name in order), *edges]
-    moves.sort(key=lambda move: order[move[-1]])
-    found = _descend(choices, first, outputs, moves[::-1])
+    ordered = sorted(moves, key=lambda move: (move.offer is None, order[move.tensors[-1]]))
+    found = _descend(choices, first, outputs, ordered[::-1])
     if len(moves) <= MOST_MOVES_TWICE and len(found.kernels) > len(set(outputs)):
-        found = min(found, _descend(choices, first, outputs, moves), key=lambda selection: selection.ns)
+        found = min(found, _descend(choices, first, outputs, ordered), key=lambda selection: selection.ns)
     return found
 
 
-def _descend(choices: KernelChoices, best: Selection, outputs: tuple[int, ...], moves: list[Move]) -> Selection:
+def _descend(choices: KernelChoices, best: Selection, outputs: tuple[int, ...], moves: Sequence[Move]) -> Selection:
     """The program that is left when no move makes it cheaper, or after so many rounds, there and back."""
     for _ in range(PASSES):
         before = best.ns
         for move in moves:
-            if not _worth_a_turn(move, choices, best):
-                continue
-            flipped = choices.flipped(move)
-            found = _selection(flipped, outputs)
-            if found is not None and found.ns < best.ns * (1 - 1e-9):
+            flipped = _moved(move, choices, best)
+            found = _selection(flipped, outputs) if flipped is not None else None
+            if flipped is not None and found is not None and found.ns < best.ns * (1 - 1e-9):
                 choices, best = flipped, found
         if best.ns == before:
             break
@@ -87,19 +91,25 @@ def _descend(choices: KernelChoices, best: Selection, outputs: tuple[int, ...], 
     return best
 
 
-def _worth_a_turn(move: Move, choices: KernelChoices, best: Selection) -> bool:
-    """Whether a move can make a difference: a tensor is read, or else computed more than once; of two one is read, the other not."""
-    read = [name for name in move if name in choices.readable]
-    if len(move) == 2:
-        return len(read) == 1 and read[0] in best.kernels
-    if read:
-        return move[0] in best.kernels
-    return any(sort == "Sx" and user in best.repeated for sort, user in choices.classes.users["Tx", move[0]])
+def _moved(move: Move, choices: KernelChoices, best: Selection) -> KernelChoices | None:
+    """The choices after a move, if it can make a difference: a tensor is read, or else computed more than once; of two that change
+    places one is read, the other not; an offer is taken, with all its tensors read, or taken back."""
+    read = [name for name in move.tensors if name in choices.readable]
+    if move.offer is not None:
+        missing = () if move.offer in choices.taken else [name for name in move.tensors if name not in read]
+        return choices.flipped(missing, move.offer)
+    if len(move.tensors) == 2:
+        useful = len(read) == 1 and read[0] in best.kernels
+    elif read:
+        useful = read[0] in best.kernels
+    else:
+        useful = any(sort == "Sx" and user in best.repeated for sort, user in choices.classes.users["Tx", move.tensors[0]])
+    return choices.flipped(move.tensors) if useful else None
 
 
 def _selection(choices: KernelChoices, outputs: tuple[int, ...]) -> Selection | None:
     kernels = choices.kernels(outputs)
-    return None if kernels is None else Selection(kernels, choices.readable)
+    return None if kernels is None else Selection(kernels, choices.readable, choices.taken)
 
 
 def spell(classes: TensorClasses, order: Mapping[int, int], selection: Selection, outputs: tuple[int, ...]) -> tuple[Tensor, ...]:

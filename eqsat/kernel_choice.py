@@ -44,19 +44,31 @@ class Kernel:
 
 
 class KernelChoices:
-    """`order` gives the place of every tensor class that has a kernel; `readable` are those that other kernels may read."""
+    """`order` gives the place of every tensor class that has a kernel; `readable` are those that other kernels may read.
 
-    def __init__(self, classes: TensorClasses, order: Mapping[int, int], readable: Iterable[int]) -> None:
+    taken  (class, node) of elements that are computed as algebra offers; what is only offered is not used
+    """
+
+    def __init__(
+        self,
+        classes: TensorClasses,
+        order: Mapping[int, int],
+        readable: Iterable[int],
+        taken: frozenset[tuple[int, ENode]] = frozenset(),
+    ) -> None:
         self.classes, self.order = classes, order
-        self.readable = frozenset(readable)
+        self.readable, self.taken = frozenset(readable), taken
         self._known: dict[int, tuple[Choice, ...]] = {}
         self._kernels: dict[int, Kernel | None] = {}
 
-    def flipped(self, names: Collection[int]) -> KernelChoices:
-        """The same with these tensors readable if they are not, and the other way round; what they do not touch is known already."""
-        other = KernelChoices(self.classes, self.order, self.readable.symmetric_difference(names))
+    def flipped(self, names: Collection[int], offer: tuple[int, ENode] | None = None) -> KernelChoices:
+        """The same with these tensors readable if they are not, and the other way round, and with an offer taken or not; what they do
+        not touch is known already."""
+        taken = self.taken if offer is None else self.taken.symmetric_difference((offer,))
+        other = KernelChoices(self.classes, self.order, self.readable.symmetric_difference(names), taken)
         other._known, other._kernels = dict(self._known), dict(self._kernels)
         stack = [user for name in names for user in self.classes.users["Tx", name]]
+        stack += [("Sx", offer[0])] if offer is not None else []
         while stack:
             sort, name = stack.pop()
             known: dict[int, object] = other._known if sort == "Sx" else other._kernels  # type: ignore[assignment]
@@ -82,7 +94,9 @@ class KernelChoices:
     def kernel(self, name: int) -> Kernel | None:
         """The cheapest kernel of a tensor class, given what it may read."""
         if name not in self._kernels:
-            kernels = (self._kernel(node, self.order[name]) for node in self.classes.builds(name))
+            builds = self.classes.builds(name)
+            offered = [node for node in builds if any(offer[0] == node.args[1] for offer in self.taken)]
+            kernels = (self._kernel(node, self.order[name]) for node in offered or builds)
             self._kernels[name] = min((kernel for kernel in kernels if kernel is not None), key=lambda k: k.ns, default=None)
         return self._kernels[name]
 
@@ -122,7 +136,9 @@ class KernelChoices:
         """The nodes worth pricing, with the classes below them: what needs no computing, if there is such a node."""
         nodes = self.classes.below[name]
         ready: Candidates = [(n, ()) for n, _ in nodes if n.op == "Literal" or (n.op in ("Read", "Element") and self._may_read(n, place))]
-        return ready or [(node, children) for node, children in nodes if children]
+        offers = self.classes.offers.get(name, ())
+        offered = [(n, children) for n, children in nodes if n in offers and (name, n) in self.taken]
+        return ready or offered or [(node, children) for node, children in nodes if children and node not in offers]
 
     def _may_read(self, node: ENode, place: int) -> bool:
         name = node.args[0]

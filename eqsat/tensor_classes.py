@@ -19,6 +19,7 @@ class TensorClasses:
     below    for every element class its nodes with the element classes below them
     read_by  for every element class the tensor classes that its nodes read
     users    (sort, class) of the nodes above a tensor or element class
+    offers   for element classes the nodes that algebra offers: used only where they are asked for
     """
 
     def __init__(self, snapshot: Snapshot, leaves: list[Tensor], model: CostModel, reader: IndexReader) -> None:
@@ -26,6 +27,7 @@ class TensorClasses:
         self._accesses: dict[tuple[tuple[int, ...], Shape, str], Access | None] = {}
         self._types: dict[int, tuple[Shape, str]] = {}
         self._leaf_of = {name: leaves[n.args[0]] for name, nodes in snapshot.classes["Tx"].items() for n in nodes if n.op == "Leaf"}
+        self.offers: dict[int, frozenset[ENode]] = {}
         elements = snapshot.classes["Sx"].items()
         self.below = {name: [(node, elements_of(node)) for node in nodes] for name, nodes in elements}
         self.read_by = {name: tuple(node.args[0] for node in nodes if node.op in ("Read", "Element")) for name, nodes in elements}
