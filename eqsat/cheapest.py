@@ -16,7 +16,7 @@ from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.saturate import PHASES, Session, session
 from eqsat.simplifier import Simplifier
-from eqsat.tensor_classes import TensorClasses
+from eqsat.tensor_classes import TensorClasses, elements_of
 from eqsat.views import compose_views
 
 
@@ -90,13 +90,13 @@ class _Search:
         yield from (Move(pair) for pair in dict.fromkeys(pairs) if pair[0] != pair[1] and order.keys() >= set(pair))
 
     def _offers(self, snapshot: Snapshot, order: Mapping[int, int], classes: TensorClasses) -> Iterator[Move]:
-        """What algebra offers; a form that the program has as it is written is none."""
+        """What algebra offers; a form that the program has as it is written is none, and what is only read is free to all."""
         own = {self._root(tensor, snapshot) for tensor in self.written}
         for tensor, ways in self.offers.items():
             name = self._name(tensor, snapshot)
             for way in ways:
                 root = self._root(way.build, snapshot)
-                if root not in own and name in order:
+                if root not in own and name in order and elements_of(root[1]):
                     classes.offers[root[0]] = classes.offers.get(root[0], frozenset()) | {root[1]}
                     made = [self._name(between, snapshot) for between in way.made]
                     yield Move((*(one for one in made if one in order), name), root)

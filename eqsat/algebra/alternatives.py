@@ -8,7 +8,7 @@ from math import prod
 
 from eqsat.algebra.contraction import Spelling, cheapest_order
 from eqsat.algebra.polynomial import collected, with_common_factor
-from eqsat.algebra.products import Opener, has_fold
+from eqsat.algebra.products import Opener, has_fold, through_movements
 from eqsat.ir.dtypes import is_float
 from eqsat.ir.index import Var, variables
 from eqsat.ir.tensor import Build, Program, Read, Reduce, Scalar, Tensor, axes, scalars, tensors
@@ -65,21 +65,22 @@ def contraction_order(tensor: Build) -> Iterator[tuple[Build, tuple[Build, ...]]
 
 def fold_of_invariant(tensor: Build) -> Iterator[tuple[Build, tuple[Build, ...]]]:
     """The greatest or least of equal elements is that element."""
-    body = tensor.body
+    body = through_movements(tensor.body)
+    whole = body
     while isinstance(body, Reduce) and body.op in ("max", "min") and not _depends_on(body.body, body.variable):
         body = body.body
-    if body is not tensor.body:
+    if body is not whole:
         yield Build(tensor.shape, body), ()
 
 
-def factor_common(tensor: Build) -> Iterator[tuple[Build, tuple[Build, ...]]]:
+def common_factor_of_sums(tensor: Build) -> Iterator[tuple[Build, tuple[Build, ...]]]:
     """Sums that have a factor in common are one sum of that factor and a sum."""
     found = with_common_factor(tensor)
     if found is not None:
         yield found
 
 
-def collect_terms(tensor: Build) -> Iterator[tuple[Build, tuple[Build, ...]]]:
+def like_terms(tensor: Build) -> Iterator[tuple[Build, tuple[Build, ...]]]:
     """A polynomial with like terms added up, where that takes fewer operations."""
     found = collected(tensor)
     if found is not None:
@@ -88,8 +89,8 @@ def collect_terms(tensor: Build) -> Iterator[tuple[Build, tuple[Build, ...]]]:
 
 ROWS = (
     AlgebraRow("contraction-order", FINITE, contraction_order),
-    AlgebraRow("factor-common", FINITE, factor_common),
-    AlgebraRow("collect-terms", ASSUMES, collect_terms),
+    AlgebraRow("common-factor-of-sums", FINITE, common_factor_of_sums),
+    AlgebraRow("like-terms", ASSUMES, like_terms),
     AlgebraRow("fold-of-invariant", EXACT, fold_of_invariant),
 )
 

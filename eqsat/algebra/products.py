@@ -102,6 +102,17 @@ def function_of(term: Scalar, env: Mapping[Var, Index]) -> tuple[Scalar, dict[Va
     return term.tensor.body, dict(zip(axes(term.tensor.shape), indices, strict=True))
 
 
+def through_movements(root: Scalar) -> Scalar:
+    """An element that reads what its tensors are movements of."""
+    done: dict[Scalar, Scalar] = {}
+    for term in scalars(root):
+        below: Scalar = rebuild(term, tuple(done[arg] for arg in operands(term)))
+        while (inner := function_of(below, {})) is not None and isinstance(inner[0], Read):
+            below = replaced(*inner)
+        done[term] = below
+    return done[root]
+
+
 def tensor_of(term: Scalar) -> Tensor:
     """The tensor that an element reads."""
     assert isinstance(term, Read)

@@ -151,11 +151,11 @@ ALGEBRA = Table(
             "products under sums with the fewest multiplications: chains of matrices, sums through products, invariant factors",
         ),
         SumRow(
-            "factor-common",
+            "common-factor-of-sums",
             "sum k. A[i,k]*B[k,j] + sum k. A[i,k]*C[k,j] = sum k. A[i,k]*(B[k,j] + C[k,j])",
             "one product of matrices in the place of several",
         ),
-        SumRow("collect-terms", "(x+y)*(x+y) - (x-y)*(x-y) - 4*x*y = 0", "a polynomial with like terms added up, where that is shorter"),
+        SumRow("like-terms", "(x+y)*(x+y) - (x-y)*(x-y) - 4*x*y = 0", "a polynomial with like terms added up, where that is shorter"),
         SumRow("fold-of-invariant", "max r. x = x", "the greatest or least of equal elements"),
     ),
 )
