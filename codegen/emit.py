@@ -12,8 +12,8 @@ from eqsat.codegen.index import emit_index, llvm_type, resized
 from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Index, Var
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp, loads, statements, value_of
-from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, statements, value_of
+from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
 from eqsat.ir.typed import Typed
 from eqsat.ir.typed_kernel import TypedKernel
 
@@ -88,7 +88,7 @@ class KernelEmitter:
         self.buffers: dict[str, Buffer] = {buffer.name: buffer for buffer in kernel.buffers}
         self.places = {buffer.name: f"%b{k}" for k, buffer in enumerate(kernel.buffers)}
         values = [value for stmt in statements(kernel.body) if (value := value_of(stmt)) is not None]
-        self.loaded = {load.buffer for value in values for load in loads(value)}
+        self.loaded = {term.buffer for value in values for term in scalars(value) if isinstance(term, Load | Pick)}
         self.stored = {stmt.buffer for stmt in statements(kernel.body) if isinstance(stmt, Store)}
 
     def function(self) -> str:
@@ -226,6 +226,14 @@ class KernelEmitter:
         value = self.b.load(MEMORY_TYPES[buffer.dtype], place)
         return self.b.compare("ne", value, integer(0, "i8")) if buffer.dtype == "bool" else value
 
+    def pick(self, term: Pick, places: tuple[Value, ...]) -> Value:
+        """An element at computed places, clipped here, so that none is outside of the buffer."""
+        b, buffer, offset = self.b, self.buffer(term.buffer, term.dtype), ZERO
+        for place, extent in zip(places, term.shape, strict=True):
+            inside = b.intrinsic("smin", b.intrinsic("smax", place, ZERO), integer(extent - 1))
+            offset = b.binary("add", b.binary("mul", offset, integer(extent), "nuw nsw"), inside, "nuw nsw")
+        return self.read(buffer, b.element(MEMORY_TYPES[buffer.dtype], self.places[buffer.name], offset, "inbounds nuw"))
+
     def index(self, term: Index, scope: Scope) -> Value:
         return emit_index(self.b, self.typed[term], scope.indices)
 
@@ -258,6 +266,8 @@ class KernelEmitter:
         if isinstance(term, Load):
             buffer = self.buffer(term.buffer, term.dtype)
             return self.read(buffer, self.address(buffer, term.index, scope))
+        if isinstance(term, Pick):
+            return self.pick(term, tuple(scope.elements[arg] for arg in term.args))
         if isinstance(term, Temp) and term.name in scope.temps and scope.temps[term.name].type == LLVM_TYPES[term.dtype]:
             return scope.temps[term.name]
         raise InternalError(f"codegen: found {term}, expected a load, a bound temporary, a literal, a position or a call")

@@ -20,6 +20,7 @@ from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
 from eqsat.ir.tensor import (
     Build,
     Call,
+    Gather,
     Generic,
     Position,
     Program,
@@ -49,6 +50,8 @@ SIMPLE_CYCLES = 0.6
 AFFINE_CYCLES = 0.05
 # work inside a reduction may be repeated by loops around it that are not known where it is priced
 REPEATED = 1.25
+# what memory gives at once
+LINE_BYTES = 64
 DIVISIONS = ("floordiv", "mod")
 # an innermost loop shorter than this is not worth vectors
 SHORT_LOOP = 8
@@ -208,6 +211,18 @@ def price_read(key: Hashable, tensor: Hashable, access: Access) -> Priced:
     return Priced({("load", key): access.load, ("move", tensor): access.move, **access.indices}, access.load[1])
 
 
+def price_gather(model: CostModel, key: Hashable, places: Sequence[Priced], tensor: Hashable, shape: tuple[int, ...], dtype: str) -> Priced:
+    """A load at computed places, as often as they vary; what is read of the tensor is moved, a line for each element at the most."""
+    loops = NO_LOOPS.union(*(place.loops for place in places))
+    parts: Parts = {name: part for place in places for name, part in place.parts.items()}
+    parts["load", key] = model.cycles_ns(model.target.gather_cycles * len(places)) * trips(loops), loops
+    parts["move", tensor] = (
+        min(model.move_ns(shape, dtype), model.target.byte_ns_of(prod(shape) * itemsize(dtype)) * LINE_BYTES * trips(loops)),
+        NO_LOOPS,
+    )
+    return Priced(parts, loops)
+
+
 def price_position(model: CostModel, index: Index) -> Priced:
     """The value of an index term."""
     return Priced(model.index_parts(index), frozenset(variables(index)))
@@ -234,6 +249,8 @@ def price_body(model: CostModel, body: Scalar) -> Priced:
         if isinstance(term, Read):
             folded = max((v for v in variables(*term.indices) if level_of(v) is not None), key=lambda v: v.name, default=None)
             done[term] = price_read(term, term.tensor, price_access(model, term.tensor.shape, term.dtype, term.indices, folded))
+        elif isinstance(term, Gather):
+            done[term] = price_gather(model, term, [done[arg] for arg in term.args], term.tensor, term.tensor.shape, term.dtype)
         elif isinstance(term, Position):
             done[term] = price_position(model, term.index)
         elif isinstance(term, Reduce):

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from eqsat.egraph.encode_tensor import literal_from
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.index import Index, substitute, variables
-from eqsat.ir.tensor import Build, Call, Position, Read, Reduce, Scalar, Tensor, level_of, reduction
+from eqsat.ir.tensor import Build, Call, Gather, Position, Read, Reduce, Scalar, Tensor, level_of, reduction
 from eqsat.kernel_choice import Choice, Kernel, KernelChoices, choices_below, repeated
-from eqsat.tensor_classes import TensorClasses
+from eqsat.tensor_classes import TensorClasses, reads
 
 PASSES = 4
 # programs with no more moves are searched from both ends
@@ -161,6 +161,8 @@ class _Speller:
             return Read(self.tensor(node.args[0]), tuple(_named(index, depth) for index in self.classes.indices(node)))
         if node.op == "Reduce":
             return Reduce(node.args[0], reduction(depth, node.args[1]), below[0])
+        if reads(node):
+            return Gather(self.tensor(node.args[0]), below)
         return Call(node.args[0], below, node.args[1])
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from eqsat.costs import Priced, Variables, price_call, price_fold, price_position, price_read, total_ns
+from eqsat.costs import Priced, Variables, price_call, price_fold, price_gather, price_position, price_read, total_ns
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.tensor import Shape, level_of, reduction
-from eqsat.tensor_classes import TensorClasses
+from eqsat.tensor_classes import TensorClasses, reads
 
 FIRST, LAST = -1, 1 << 62
 Candidates = list[tuple[ENode, tuple[int, ...]]]
@@ -138,7 +138,8 @@ class KernelChoices:
         ready: Candidates = [(node, ()) for node, _ in nodes if self._is_ready(node, place)]
         offers = self.classes.offers.get(name, ())
         offered = [(n, children) for n, children in nodes if n in offers and (name, n) in self.taken]
-        return ready or offered or [(node, children) for node, children in nodes if children and node not in offers]
+        rest = [(node, children) for node, children in nodes if children and node not in offers]
+        return ready or offered or [(n, children) for n, children in rest if not reads(n) or self._may_read(n.args[0], place)]
 
     def _is_ready(self, node: ENode, place: int) -> bool:
         """Whether a node needs no computing: a constant, the value of an index, or a load that a kernel at this place may make."""
@@ -146,9 +147,10 @@ class KernelChoices:
             return self.classes.position(node) is not None
         if node.op not in ("Read", "Element"):
             return node.op == "Literal"
-        name = node.args[0]
-        allowed = self.classes.leaf(name) is not None or (name in self.readable and self.order[name] < place)
-        return allowed and self.classes.access(node) is not None
+        return self._may_read(node.args[0], place) and self.classes.access(node) is not None
+
+    def _may_read(self, name: int, place: int) -> bool:
+        return self.classes.leaf(name) is not None or (name in self.readable and self.order[name] < place)
 
     def _cheapest(self, name: int, candidates: Candidates, place: int) -> Choice:
         given = [(node, tuple(self._at(child, place) for child in children)) for node, children in candidates]
@@ -187,6 +189,8 @@ class KernelChoices:
         elif node.op == "Reduce":
             dtype = self.classes.dtype_of(node.args[2])
             priced = _outside(price_fold(model, node, operands[0], reduction(0, node.args[1]), dtype))
+        elif reads(node):
+            priced = price_gather(model, node, operands, node.args[0], *self.classes.tensor_type(node.args[0]))
         else:
             priced = price_call(model, node, operands, node.args[0], node.args[1])
         return Choice(priced.parts, priced.loops, name, node, operands)

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eqsat.costs import CostModel
+from eqsat.costs import LINE_BYTES, CostModel
 from eqsat.index_cost import term_cycles
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Apply, Index, Var, variables, walk
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Stmt, Store, loads, value_of
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Pick, Stmt, Store, loads, value_of
 from eqsat.ir.tensor import Call, Position, Scalar, scalars
 from eqsat.target import Target
 
 LOOP_CYCLES = 2.0
 VECTOR_LOOP_CYCLES = 12.0
-LINE_BYTES = 64
 # LLVM unrolls innermost loops of up to this many iterations before it vectorizes
 UNROLLED = 4
 INTERLEAVED = 1.5
@@ -117,6 +116,9 @@ class _Pricer:
         for term in scalars(root):
             if isinstance(term, Call):
                 total += self.work(term.op, term.dtype, place.count, lanes)
+            elif isinstance(term, Pick):
+                reach = self.target.byte_ns_of(self.bytes[term.buffer]) * LINE_BYTES
+                total += place.count * (self.model.cycles_ns(self.target.gather_cycles * len(term.args)) + reach)
             elif isinstance(term, Position):
                 total += self.index(term.index, place)
             elif isinstance(term, Load):

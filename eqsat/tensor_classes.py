@@ -30,7 +30,7 @@ class TensorClasses:
         self.offers: dict[int, frozenset[ENode]] = {}
         elements = snapshot.classes["Sx"].items()
         self.below = {name: [(node, elements_of(node)) for node in nodes] for name, nodes in elements}
-        self.read_by = {name: tuple(node.args[0] for node in nodes if node.op in ("Read", "Element")) for name, nodes in elements}
+        self.read_by = {name: tuple(node.args[0] for node in nodes if reads(node)) for name, nodes in elements}
         self.users: defaultdict[tuple[str, int], list[tuple[str, int]]] = defaultdict(list)
         for sort in ("Tx", "Sx"):
             for name, nodes in snapshot.classes[sort].items():
@@ -122,9 +122,13 @@ class TensorClasses:
 
 def children_of(node: ENode) -> tuple[tuple[str, int], ...]:
     """Tensor and element classes below a node."""
-    if node.op in ("Read", "Element"):
-        return (("Tx", node.args[0]),)
-    return tuple(("Sx", name) for name in elements_of(node))
+    read = (("Tx", node.args[0]),) if reads(node) else ()
+    return (*read, *(("Sx", name) for name in elements_of(node)))
+
+
+def reads(node: ENode) -> bool:
+    """Whether a node reads a tensor, its first operand."""
+    return node.op in ("Read", "Element") or node.op.startswith("Gather")
 
 
 def elements_of(node: ENode) -> tuple[int, ...]:
@@ -133,4 +137,6 @@ def elements_of(node: ENode) -> tuple[int, ...]:
         return (node.args[1],)
     if node.op.startswith("Call"):
         return tuple(node.args[2:])
+    if node.op.startswith("Gather"):
+        return tuple(node.args[1:])
     return (node.args[2],) if node.op == "Reduce" else ()

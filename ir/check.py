@@ -25,6 +25,7 @@ from eqsat.ir.tensor import (
     Build,
     Call,
     Constant,
+    Gather,
     Generic,
     Input,
     Literal,
@@ -170,6 +171,14 @@ def _typed(term: Scalar) -> None:
         _call(term)
     elif isinstance(term, Position):
         _position(term)
+    elif isinstance(term, Gather):
+        _gather(term)
+
+
+def _gather(term: Gather) -> None:
+    if len(term.args) != len(term.tensor.shape) or any(arg.dtype != "int64" for arg in term.args):
+        found = ", ".join(arg.dtype for arg in term.args)
+        raise InternalError(f"gather: found the places {found}, expected {len(term.tensor.shape)} of int64, one a dimension")
 
 
 def _position(term: Position) -> None:

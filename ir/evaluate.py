@@ -19,6 +19,7 @@ from eqsat.ir.tensor import (
     Build,
     Call,
     Constant,
+    Gather,
     Generic,
     Input,
     Literal,
@@ -158,6 +159,9 @@ def _scalar(body: Scalar, env: Env, rank: int, values: Mapping[Tensor, Array]) -
             done[term] = np.dtype(term.dtype).type(term.value)
         elif isinstance(term, Read):
             done[term] = _read(term, env, values)
+        elif isinstance(term, Gather):
+            places = (np.clip(done[arg], 0, extent - 1) for arg, extent in zip(term.args, term.tensor.shape, strict=True))
+            done[term] = values[term.tensor][tuple(places)]
         elif isinstance(term, Position):
             done[term] = np.asarray(evaluate_index(term.index, env)).astype(term.dtype)[()]
         elif isinstance(term, Call):

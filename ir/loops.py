@@ -8,6 +8,7 @@
              | Store(buffer, index, value, combine)   buffer[index] = value, or combine(buffer[index], value)
     expr   ::= Literal | Position | Call              as in ir.tensor, over these leaves
              | Load(buffer, index, dtype)             buffer[index]
+            | Pick(buffer, shape, args, dtype)       the element of a C-ordered array of this shape at args, each clipped to its dimension
              | Temp(name, dtype)                      a Let or a finished Fold
 
 Statement order is execution order.  A name is bound once in a kernel.  Buffer indices are flat element offsets.
@@ -21,7 +22,7 @@ from typing import Literal as Choice
 
 from eqsat.ir.index import Index, Var
 from eqsat.ir.node import to_text
-from eqsat.ir.tensor import Position, Scalar, operands, rebuild, scalars
+from eqsat.ir.tensor import Gathered, Position, Scalar, Shape, operands, rebuild, scalars
 
 LoopKind = Choice["parallel", "serial"]
 Role = Choice["in", "out"]
@@ -33,6 +34,16 @@ class Load(Scalar):
 
     buffer: str
     index: Index
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pick(Gathered):
+    """The element of a C-ordered array of `shape` at the places `args`, each clipped to its dimension."""
+
+    buffer: str
+    shape: Shape
+    args: tuple[Scalar, ...]
     dtype: str
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from eqsat.ir.dtypes import DTYPES
 from eqsat.ir.errors import DTypeError, InternalError
 from eqsat.ir.index import Const, Index, Var, variables
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp, value_of
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, value_of
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, result_dtype
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 
@@ -112,12 +113,25 @@ class _Checker:
             self.same(f"temp {term.name}", term.dtype, temps[term.name])
         elif isinstance(term, Call):
             self.call(term)
+        elif isinstance(term, Pick):
+            self.pick(term)
         elif isinstance(term, Position):
             self.index("position", term.index, known)
         elif not isinstance(term, Literal):
-            self.fail("expression", type(term).__name__, "Literal, Position, Call, Load or Temp")
+            self.fail("expression", type(term).__name__, "Literal, Position, Call, Load, Pick or Temp")
         elif term.dtype not in DTYPES:
             self.fail("literal", term.dtype, "a known dtype")
+
+    def pick(self, term: Pick) -> None:
+        where = f"pick from {term.buffer}"
+        if term.buffer not in self.buffers:
+            self.fail(where, "an unknown buffer", f"one of {', '.join(self.buffers)}")
+        buffer = self.buffers[term.buffer]
+        if prod(term.shape) != buffer.size or not buffer.size or len(term.args) != len(term.shape):
+            self.fail(where, f"{len(term.args)} places in the shape {term.shape}", f"one a dimension of {buffer.size} elements")
+        self.same(where, term.dtype, buffer.dtype)
+        for arg in term.args:
+            self.same(where, arg.dtype, "int64")
 
     def call(self, term: Call) -> None:
         if term.op not in SCALAR_OPS:

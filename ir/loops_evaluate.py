@@ -10,7 +10,7 @@ from eqsat.ir.dtypes import promote
 from eqsat.ir.errors import InternalError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, Var
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Stmt, Store, Temp
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, identity_of
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 
@@ -101,6 +101,9 @@ class _Run:
                 values[term] = self.arrays[term.buffer][self.offset(term.buffer, term.index)]
             elif isinstance(term, Temp):
                 values[term] = self.temps[term.name]
+            elif isinstance(term, Pick):
+                places = tuple(int(np.clip(values[arg], 0, n - 1)) for arg, n in zip(term.args, term.shape, strict=True))
+                values[term] = self.arrays[term.buffer].reshape(term.shape)[places]
             elif isinstance(term, Position):
                 values[term] = np.dtype(term.dtype).type(evaluate_index(term.index, self.variables))
             else:

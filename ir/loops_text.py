@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eqsat.ir.index import Var
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Stmt, Temp
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Temp
 from eqsat.ir.node import to_text
 from eqsat.ir.text import body_text
 
@@ -22,6 +22,11 @@ from eqsat.ir.text import body_text
 @to_text.register
 def _load(load: Load) -> str:
     return f"{load.buffer}[{load.index}]"
+
+
+@to_text.register
+def _pick(pick: Pick) -> str:
+    return pick.buffer
 
 
 @to_text.register

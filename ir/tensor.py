@@ -8,6 +8,7 @@
     scalar  ::= Literal(value, dtype)
               | Read(tensor, indices)                           one index expression a dimension
             | Position(index, dtype)                          the value of an index expression
+            | Gather(tensor, scalars)                         one integer element a dimension, clipped to it
               | Call(op, scalars, dtype)                        op: a row of ops.SCALAR_OPS
               | Reduce(op, variable, scalar)                    op: a row of ops.REDUCE_OPS; binds variable r0, r1, ...
               | Arg(position, dtype)                            only in the block of a Generic
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal as Choice
 
 import numpy as np
@@ -106,6 +107,24 @@ class Position(Scalar):
     dtype: str
 
 
+class Gathered(Scalar):
+    """An element of an array at places that are elements themselves: int64, one a dimension, clipped to it."""
+
+    args: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Gather(Gathered):
+    """tensor[args], every place clipped to its dimension."""
+
+    tensor: Tensor
+    args: tuple[Scalar, ...]
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.tensor.dtype)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Call(Scalar):
     """op(args), computed in `dtype` (comparisons: in the promoted dtype of their operands)."""
@@ -178,7 +197,7 @@ class Build(Tensor):
     @functools.cached_property
     def sources(self) -> tuple[Tensor, ...]:
         """The tensors that the body reads, in order of first read."""
-        return tuple(dict.fromkeys(s.tensor for s in scalars(self.body) if isinstance(s, Read)))
+        return tuple(dict.fromkeys(s.tensor for s in scalars(self.body) if isinstance(s, Read | Gather)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -240,7 +259,7 @@ def scalars(*roots: Scalar) -> Iterator[Scalar]:
 
 def operands(term: Scalar) -> tuple[Scalar, ...]:
     """The scalars directly below a scalar."""
-    if isinstance(term, Call):
+    if isinstance(term, Call | Gathered):
         return term.args
     return (term.body,) if isinstance(term, Reduce) else ()
 
@@ -275,6 +294,8 @@ def rebuild(term: Scalar, args: tuple[Scalar, ...]) -> Scalar:
         return term
     if isinstance(term, Call):
         return Call(term.op, args, term.dtype)
+    if isinstance(term, Gathered):
+        return replace(term, args=args)  # type: ignore[type-var]  # the dataclasses derived from it
     return Reduce(term.op, term.variable, args[0]) if isinstance(term, Reduce) else term
 
 
@@ -307,6 +328,8 @@ def reread(body: Scalar, replaced: Mapping[Tensor, Tensor]) -> Scalar:
     for term in scalars(body):
         if isinstance(term, Read):
             done[term] = Read(replaced[term.tensor], term.indices)
+        elif isinstance(term, Gather):
+            done[term] = Gather(replaced[term.tensor], tuple(done[arg] for arg in term.args))
         else:
             done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
     return done[body]
@@ -331,7 +354,8 @@ def instantiate_block(block: Scalar, args: tuple[Scalar, ...]) -> Scalar:
 
 
 def as_generic(build: Build) -> Generic | None:
-    """The way back: one Generic whose block is the whole function; None where a fold is not at the root of the function.
+    """The way back: one Generic whose block is the whole function; None where a fold is not at the root of the function, or where it
+    gathers.
 
     Operands are the distinct reads in order of first use, each with its indexing map.
     """
@@ -341,7 +365,7 @@ def as_generic(build: Build) -> Generic | None:
         folds.append(body)
         body = body.body
     terms = tuple(scalars(body))
-    if any(isinstance(term, Reduce) for term in terms):
+    if any(isinstance(term, Reduce | Gather) for term in terms):
         return None
     env: dict[Var, Index] = {fold.variable: reduction(level, fold.variable.extent) for level, fold in enumerate(folds)}
     reads = [term for term in terms if isinstance(term, Read)]

@@ -25,6 +25,8 @@ from eqsat.ir.tensor import (
     Build,
     Call,
     Constant,
+    Gather,
+    Gathered,
     Generic,
     Input,
     Literal,
@@ -71,7 +73,7 @@ def tensor_text(tensor: Tensor) -> str:
 @to_text.register
 def scalar_text(scalar: Scalar) -> str:
     """One element expression, below which follow the definitions of the tensors that it reads."""
-    roots = tuple(dict.fromkeys(term.tensor for term in scalars(scalar) if isinstance(term, Read)))
+    roots = tuple(dict.fromkeys(term.tensor for term in scalars(scalar) if isinstance(term, Read | Gather)))
     names = _names(*roots)
     return "\n".join([body_text(scalar, names), *_definitions(roots, names)])
 
@@ -100,6 +102,9 @@ def _term(term: Scalar, shown: Mapping[Scalar, tuple[str, int]], names: Names) -
         return f"{term.dtype}({term.index})", ATOM
     if isinstance(term, Read):
         return _read(term.tensor, term.indices, names), ATOM
+    if isinstance(term, Gathered):
+        name = names[term.tensor] if isinstance(term, Gather) else to_text(term)
+        return f"{name}[clip {', '.join(shown[arg][0] for arg in term.args)}]", ATOM
     if isinstance(term, Reduce):
         return f"{term.op}({term.variable.name}: {term.variable.extent}, {shown[term.body][0]})", ATOM
     if isinstance(term, Call):

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from eqsat.ir.index import Const, Index, Var, substitute, variables
-from eqsat.ir.loops import Load, rebuilt
-from eqsat.ir.tensor import Build, Position, Read, Reduce, Scalar, Shape, Tensor, axes, operands, rebuild, scalars
+from eqsat.ir.loops import Load, Pick, rebuilt
+from eqsat.ir.tensor import Build, Gather, Position, Read, Reduce, Scalar, Shape, Tensor, axes, operands, rebuild, scalars
 
 Names = Mapping[Tensor, str]
 Free = dict[Scalar, frozenset[Var]]
@@ -116,6 +116,9 @@ class _Naming:
             if isinstance(term, Read):
                 indices = tuple(substitute(index, env) for index in term.indices)
                 done[term] = Load(self.names[term.tensor], flat(indices, term.tensor.shape), term.dtype)
+            elif isinstance(term, Gather):
+                places = tuple(done[arg] for arg in term.args)
+                done[term] = Pick(self.names[term.tensor], term.tensor.shape, places, term.dtype)
             elif isinstance(term, Position):
                 done[term] = Position(substitute(term.index, env), term.dtype)
             elif isinstance(term, Reduce):

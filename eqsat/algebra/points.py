@@ -12,18 +12,38 @@ from dataclasses import dataclass
 
 from eqsat.algebra.constants import as_function
 from eqsat.algebra.products import Opener, Product, function_of, is_call
+from eqsat.egraph.schema import GATHER_RANKS
 from eqsat.ir.affine import coefficient
-from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, where
+from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, variables, where
 from eqsat.ir.interval import within
-from eqsat.ir.tensor import Build, Call, Constant, Literal, Position, Read, Scalar, Tensor, axes, reindexed, scalars
+from eqsat.ir.tensor import (
+    Build,
+    Call,
+    Constant,
+    Gather,
+    Literal,
+    Position,
+    Read,
+    Scalar,
+    Tensor,
+    axes,
+    index_terms,
+    operands,
+    rebuild,
+    reindexed,
+    scalars,
+)
+
+# the dtype of places
+PLACE = "int64"
 
 
 @dataclass(frozen=True)
 class Spike:
-    """An element that is `value` where `left == right` and zero elsewhere."""
+    """An element that is `value` where two integer elements are equal, and zero elsewhere."""
 
-    left: Index
-    right: Index
+    left: Scalar
+    right: Scalar
     value: Scalar
 
 
@@ -44,32 +64,78 @@ def _smaller(product: Product, multiplied: dict[Tensor, None]) -> Product | None
         spike = spike_of(factor)
         for variable in product.bound if spike is not None else ():
             assert spike is not None
-            place = _place(spike, variable)
-            if place is not None:
-                others = (*product.factors[:k], *product.factors[k + 1 :])
+            others = (*product.factors[:k], *product.factors[k + 1 :])
+            factors = _chosen((spike.value, *others), spike, variable)
+            if factors is not None:
                 multiplied.update((below.tensor, None) for other in others for below in scalars(other) if isinstance(below, Read))
-                bound = tuple(v for v in product.bound if v is not variable)
-                return Product(product.coefficient, bound, _at_place((spike.value, *others), variable, place))
+                return Product(product.coefficient, tuple(v for v in product.bound if v is not variable), factors)
     return None
 
 
-def _at_place(factors: tuple[Scalar, ...], variable: Var, place: Index) -> tuple[Scalar, ...]:
-    """Factors at one value of a variable; the first is zero where that is not in the variable's range."""
-    if within(place.bounds, variable.bounds):
-        return tuple(reindexed(factor, {variable: place}) for factor in factors)
-    inside = apply("and", apply("ge", place, 0), apply("lt", place, variable.extent))
-    first, *others = (reindexed(factor, {variable: where(inside, place, 0)}) for factor in factors)
-    return Call("where", (Position(inside, "bool"), first, Literal(0, first.dtype)), first.dtype), *others
+def _chosen(factors: tuple[Scalar, ...], spike: Spike, variable: Var) -> tuple[Scalar, ...] | None:
+    """Factors where the spike is, with the first zero if that is not in the variable's range; None where its place is not known."""
+    left, right = spike.left, spike.right
+    if isinstance(left, Position) and isinstance(right, Position):
+        place = _place(left.index - right.index, variable)
+        return _at_index(factors, variable, place) if place is not None else None
+    for mine, other in ((left, right), (right, left)):
+        offset = _place(mine.index, variable) if isinstance(mine, Position) else None
+        if offset is not None and isinstance(mine, Position) and not _depends_on(other, variable):
+            found = Call("astype", (other,), PLACE) if other.dtype != PLACE else other
+            signed = found if coefficient(mine.index, variable) == 1 else Call("negative", (found,), PLACE)
+            moved = signed if offset.bounds == (0, 0) else Call("add", (signed, Position(offset, PLACE)), PLACE)
+            return _at_element(factors, variable, moved)
+    return None
 
 
-def _place(spike: Spike, variable: Var) -> Index | None:
-    """Where a variable has to be; None where that does not follow, or depends on the variable itself."""
-    difference = spike.left - spike.right
+def _place(difference: Index, variable: Var) -> Index | None:
+    """Where a variable has to be for a difference to be zero; None where that does not follow."""
     step = coefficient(difference, variable)
     if step not in (1, -1):
         return None
     rest = substitute(difference, {variable: Const(0)})
     return rest if step == -1 else -rest
+
+
+def _at_index(factors: tuple[Scalar, ...], variable: Var, place: Index) -> tuple[Scalar, ...]:
+    if within(place.bounds, variable.bounds):
+        return tuple(reindexed(factor, {variable: place}) for factor in factors)
+    inside = apply("and", apply("ge", place, 0), apply("lt", place, variable.extent))
+    first, *others = (reindexed(factor, {variable: where(inside, place, 0)}) for factor in factors)
+    return _unless_outside(Position(inside, "bool"), first), *others
+
+
+def _at_element(factors: tuple[Scalar, ...], variable: Var, place: Scalar) -> tuple[Scalar, ...] | None:
+    """Reads become gathers; None where one reads at more than the variable itself."""
+    found = [_gathering(factor, variable, place) for factor in factors]
+    given = [factor for factor in found if factor is not None]
+    if len(given) < len(factors):
+        return None
+    low = Call("greater_equal", (place, Literal(0, PLACE)), "bool")
+    high = Call("less", (place, Literal(variable.extent, PLACE)), "bool")
+    return _unless_outside(Call("logical_and", (low, high), "bool"), given[0]), *given[1:]
+
+
+def _gathering(root: Scalar, variable: Var, place: Scalar) -> Scalar | None:
+    done: dict[Scalar, Scalar] = {}
+    for term in scalars(root):
+        if isinstance(term, Read) and any(index is variable for index in term.indices):
+            if sum(variable in variables(index) for index in term.indices) > 1 or len(term.indices) > max(GATHER_RANKS):
+                return None
+            done[term] = Gather(term.tensor, tuple(place if index is variable else Position(index, PLACE) for index in term.indices))
+        elif any(variable in variables(index) for index in index_terms(term)):
+            return None
+        else:
+            done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
+    return done[root]
+
+
+def _unless_outside(inside: Scalar, factor: Scalar) -> Scalar:
+    return Call("where", (inside, factor, Literal(0, factor.dtype)), factor.dtype)
+
+
+def _depends_on(term: Scalar, variable: Var) -> bool:
+    return any(variable in variables(index) for below in scalars(term) for index in index_terms(below))
 
 
 def spike_of(factor: Scalar) -> Spike | None:
@@ -87,21 +153,25 @@ def spike_of(factor: Scalar) -> Spike | None:
     return None
 
 
-def _equation(condition: Scalar) -> tuple[Index, Index] | None:
-    """The two index terms of which a condition says that they are equal."""
+def _equation(condition: Scalar) -> tuple[Scalar, Scalar] | None:
+    """The two integer elements of which a condition says that they are equal."""
     term = opened(condition)
     if isinstance(term, Position) and isinstance(term.index, Apply) and term.index.op == "eq":
-        return term.index.args[0], term.index.args[1]
-    if isinstance(term, Call) and term.op == "equal":
-        left, right = (_index(opened(arg)) for arg in term.args)
-        return (left, right) if left is not None and right is not None else None
+        return Position(term.index.args[0], PLACE), Position(term.index.args[1], PLACE)
+    if isinstance(term, Call) and term.op == "equal" and term.args[0].dtype in ("int32", "int64"):
+        left, right = (_integer(arg) for arg in term.args)
+        return left, right
     return None
 
 
-def _index(term: Scalar) -> Index | None:
-    if isinstance(term, Literal) and isinstance(term.value, int):
-        return Const(int(term.value))
-    return term.index if isinstance(term, Position) else None
+def _integer(term: Scalar) -> Scalar:
+    """An integer element, as a position where it is one."""
+    found = opened(term)
+    if isinstance(found, Call) and found.op == "astype" and found.args[0].dtype == "int32":
+        found = opened(found.args[0])
+    if isinstance(found, Literal):
+        return Position(Const(int(found.value)), PLACE)
+    return found if isinstance(found, Position) else term
 
 
 def opened(term: Scalar) -> Scalar:

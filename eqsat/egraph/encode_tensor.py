@@ -12,6 +12,7 @@ from eqsat.ir.index import Index, Var
 from eqsat.ir.tensor import (
     Build,
     Call,
+    Gather,
     Generic,
     Literal,
     Position,
@@ -136,6 +137,8 @@ class _Body:
             if is_identity(term.indices, term.tensor, self.shape):
                 return "Element", (handle,)
             return "Read", (handle, self.tensors.index_list(term.indices, reductions))
+        if isinstance(term, Gather):
+            return f"Gather{len(term.args)}", (self.tensors.handles[term.tensor],)
         if isinstance(term, Position):
             return "Position", (self.tensors.encoder.written(term.index, reductions), term.dtype)
         if isinstance(term, Call):

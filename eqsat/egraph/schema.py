@@ -60,6 +60,8 @@ INDEX_NODES = (
     *(Constructor(f"Raw{n}", ("Name", *("Ix",) * n), "Ix") for n in (1, 2, 3)),
     *(Constructor(_title(name), ("Ix",) * OPS[name].arity, "Ix") for name in NODE_OPS),
 )
+# tensors of other ranks are not gathered from in the e-graph
+GATHER_RANKS = (1, 2, 3, 4)
 # a class that holds one of these carries no other structure
 LEAVES = ("Num", "Var", "Axis", "RAxis")
 TENSOR_NODES = (
@@ -68,6 +70,7 @@ TENSOR_NODES = (
     Constructor("Literal", ("Name", "Name"), "Sx"),
     Constructor("Read", ("Tx", "Ixs"), "Sx"),
     Constructor("Position", ("Ix", "Name"), "Sx"),
+    *(Constructor(f"Gather{n}", ("Tx", *("Sx",) * n), "Sx") for n in GATHER_RANKS),
     Constructor("Element", ("Tx",), "Sx"),
     Constructor("Call1", ("Name", "Name", "Sx"), "Sx"),
     Constructor("Call2", ("Name", "Name", "Sx", "Sx"), "Sx"),
@@ -82,6 +85,7 @@ SYNTAX_NODES = (
     Constructor("QLiteral", ("Name", "Name"), "Sy"),
     Constructor("QRead", ("Tx", "Ixs"), "Sy"),
     Constructor("QPosition", ("Ix", "Name"), "Sy"),
+    *(Constructor(f"QGather{n}", ("Tx", *("Sy",) * n), "Sy") for n in GATHER_RANKS),
     Constructor("QElement", ("Tx",), "Sy"),
     Constructor("QCall1", ("Name", "Name", "Sy"), "Sy"),
     Constructor("QCall2", ("Name", "Name", "Sy", "Sy"), "Sy"),

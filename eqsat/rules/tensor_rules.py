@@ -9,6 +9,7 @@ the index algebra (row `state-map`).
 
 from __future__ import annotations
 
+from eqsat.egraph.schema import GATHER_RANKS
 from eqsat.rules.row import Row, SumRow, Table, TensorRule
 
 GENERIC_BUILD = Table(
@@ -70,9 +71,28 @@ def _through_index_terms(name: str, node: str, by: str, mark: str) -> tuple[Row,
     return tuple(rows)
 
 
+def _through_gathers() -> tuple[Row, ...]:
+    """A gather at places is applied by applying the places."""
+    rows: list[Row] = []
+    for count in GATHER_RANKS:
+        names = " ".join("abcd"[:count])
+        applied = " ".join(f"(At {a} js)" for a in names.split())
+        equation = f"X[{names.replace(' ', ', ')}][js] = X[{', '.join(f'{a}[js]' for a in names.split())}]"
+        rows.append(
+            TensorRule(
+                f"substitute-gather-{count}",
+                equation,
+                f"(= e (At f js)) (= f (QGather{count} x {names}))",
+                f"(union e (Gather{count} x {applied}))",
+            )
+        )
+    return tuple(rows)
+
+
 ELEMENTS: tuple[Row, ...] = (
     TensorRule("substitute-literal", "c[js] = c", "(= e (At f js)) (= f (QLiteral v t))", "(union e (Literal v t))"),
     *_through_calls(),
+    *_through_gathers(),
     TensorRule(
         "map-composition",
         "X[h(i)][js] = X[h(js)]",

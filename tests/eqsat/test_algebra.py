@@ -50,6 +50,17 @@ CASES: dict[str, tuple[Function, tuple[tuple[int, ...], ...], set[str]]] = {
         {"sum-of-one-point"},
     ),
     "scaled rows": (lambda a, w: (np.eye(3, dtype="int64") * w) @ a, (A, W), {"sum-of-one-point"}),
+    "one-hot rows": (lambda a, v: (v[:, None] == np.arange(3)[None, :]).astype(a.dtype) @ a, (A, V), {"sum-of-one-point"}),
+    "one-hot rows, chosen": (
+        lambda a, v: enp.where((v[:, None] == np.arange(4))[None, :, :], a[:, None, :], 0).sum(axis=2),
+        (A, V),
+        {"sum-of-one-point"},
+    ),
+    "one-hot rows, counted down": (
+        lambda a, v: (v[:, None] == (2 - np.arange(3))[None, :]).astype(a.dtype) @ a,
+        (A, V),
+        {"sum-of-one-point"},
+    ),
     "weights by position": (lambda a: (a * np.arange(4)).sum(axis=1), (A,), {"constant-is-function"}),
     "lower triangle": (lambda a, b: (a @ b) * np.tri(3, 5, dtype="int64"), (A, B), {"constant-is-function"}),
     "greatest of equal": (lambda w: enp.broadcast_to(w[:, None], (3, 7)).max(axis=1), (W,), {"fold-of-invariant"}),
