@@ -48,8 +48,6 @@ ELEMENT_CYCLES = {
 }
 SIMPLE_CYCLES = 0.6
 AFFINE_CYCLES = 0.05
-# work inside a reduction may be repeated by loops around it that are not known where it is priced
-REPEATED = 1.25
 # what memory gives at once
 LINE_BYTES = 64
 DIVISIONS = ("floordiv", "mod")
@@ -268,8 +266,7 @@ def price_call(model: CostModel, key: Hashable, below: Sequence[Priced], op: str
         parts.update(priced.parts)
     loops = NO_LOOPS.union(*(priced.loops for priced in below))
     if op:
-        again = REPEATED if any(level_of(v) is not None for v in loops) else 1.0
-        parts[key] = again * model.call_ns(op, dtype, trips(loops)), loops
+        parts[key] = model.call_ns(op, dtype, trips(loops)), loops
     return Priced(parts, loops)
 
 

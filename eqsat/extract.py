@@ -82,9 +82,13 @@ def _descend(choices: KernelChoices, best: Selection, outputs: tuple[int, ...], 
         before = best.ns
         for move in moves:
             flipped = _moved(move, choices, best)
-            found = _selection(flipped, outputs) if flipped is not None else None
-            if flipped is not None and found is not None and found.ns < best.ns * (1 - 1e-9):
-                choices, best = flipped, found
+            while flipped is not None and (found := _selection(flipped, outputs)) is not None:
+                if found.ns < best.ns * (1 - 1e-9):
+                    choices, best = flipped, found
+                    break
+                # another tensor of the same elements stands in for one that is read no more: both have to go
+                instead = [name for name in found.kernels if name not in best.kernels and name not in outputs]
+                flipped = flipped.flipped(instead) if instead and move.offer is None else None
         if best.ns == before:
             break
         moves = moves[::-1]

@@ -1,0 +1,60 @@
+"""What is fused: named programs take no more kernels than derived by hand, and cost decides between storing and computing again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat.result import Result
+from tests.eqsat.kernel_programs import PROGRAMS, arrays
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_takes_as_many_kernels_as_it_needs(name: str) -> None:
+    named = PROGRAMS[name]
+    given = arrays(named)
+    result = eqsat.optimize(named.function, *given)
+    assert len(result.nests) <= named.most, named.why
+    assert result.cost <= result.original_cost
+    np.testing.assert_allclose(result(*given), named.function(*given), rtol=2e-4, atol=2e-5)
+
+
+def shapes_stored(function: Any, *shapes: tuple[int, ...]) -> tuple[Result, list[tuple[int, ...]]]:
+    result = eqsat.optimize(function, *(eqsat.spec(shape, "float32") for shape in shapes))
+    return result, [nest.build.shape for nest in result.nests]
+
+
+def test_what_is_cheap_is_computed_again() -> None:
+    """x + 1 is read by two sums over other axes: storing 4 MB costs more than adding twice."""
+    _, stored = shapes_stored(lambda x: ((x + 1.0).sum(axis=0), (x + 1.0).max(axis=1)), (1024, 1024))
+    assert stored == [(1024,), (1024,)]
+
+
+def test_what_is_dear_is_stored() -> None:
+    """tanh(x) enters a product, where every element is read 256 times."""
+    _, stored = shapes_stored(lambda x, w: enp.tanh(x) @ w, (256, 256), (256, 256))
+    assert stored == [(256, 256), (256, 256)]
+
+
+def test_what_is_dear_and_read_once_is_not_stored() -> None:
+    _, stored = shapes_stored(lambda x: enp.tanh(x).sum(axis=1), (256, 256))
+    assert stored == [(256,)]
+
+
+def test_the_same_expression_is_stored_or_not_by_its_size() -> None:
+    """exp(x) @ v: a vector reads each element once, a matrix often."""
+    assert shapes_stored(lambda x, v: enp.exp(x) @ v, (256, 256), (256,))[1] == [(256,)]
+    assert shapes_stored(lambda x, v: enp.exp(x) @ v, (256, 256), (256, 64))[1] == [(256, 256), (256, 64)]
+
+
+def test_two_names_of_the_same_elements_are_not_stored_for_each_other() -> None:
+    result, stored = shapes_stored(
+        lambda x: enp.log(enp.exp(x - x.max(axis=1, keepdims=True)).sum(axis=1)) + x.max(axis=1),
+        (256, 512),
+    )
+    assert stored == [(256,)]
+    assert result.cost < result.original_cost
