@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import inspect
 from collections.abc import Callable, Collection
@@ -78,7 +77,6 @@ def _compiled(function: Function, static: tuple[str, ...], options: Options | No
         )
         arguments, arrays = describe(positional, keyword, name, static)
         plan = plans.get(arguments, lambda: optimize(record(function, arguments), options=options).compile())
-        # a copy of the plan keeps the results of its latest run: they live no longer than this call
-        return copy.copy(plan)(*values_of(arrays), out=out)
+        return plan.result(values_of(arrays), out)
 
     return call

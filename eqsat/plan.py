@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from eqsat.arguments import check_arguments, check_out
+from eqsat.arguments import all_fit, check_arguments, check_out
 from eqsat.codegen import MachineCode, Routine, compile_kernels
 from eqsat.ir.errors import UsageError
 from eqsat.ir.structure import rebuild_result
@@ -23,6 +24,8 @@ from eqsat.threads import num_threads, run_split
 # below this estimate a kernel is faster on one thread than handed to several
 SPLIT_NS = 150_000.0
 Array = np.ndarray[Any, Any]
+# the machine code of a kernel, its buffers, iterations of its outermost loop, and whether these are worth splitting over threads
+Launch = tuple[Callable[..., None], tuple[int, ...], int, bool]
 
 
 @dataclass(frozen=True)
@@ -78,8 +81,13 @@ class Plan:
         self._constants = {slot: tensor.data for tensor, slot in slots.items() if isinstance(tensor, Constant)}
         # outputs that are inputs or constants are copied, so that no result aliases an argument
         self._shared = frozenset(self._constants) | frozenset(range(len(program.inputs)))
+        self._taken = tuple((tensor.shape, np.dtype(tensor.dtype)) for tensor in program.inputs)
+        self._given = tuple(self.buffers[slot] for slot in self._outputs)
+        made = [slot for slot in dict.fromkeys(self._outputs) if slot not in self._shared]
+        self._made = tuple((slot, self.buffers[slot].shape, np.dtype(self.buffers[slot].dtype)) for slot in made)
+        self._launches = tuple(_launch(kernel) for kernel in self.kernels)
         # memory between kernels, kept from call to call: new pages cost more than the arithmetic on them
-        self._idle: list[dict[int, Array]] = []
+        self._idle: list[list[Array]] = []
         self._latest: tuple[Array, ...] | None = None
 
     def _scheduled(self, nests: tuple[Nest, ...], estimates: tuple[float, ...], slots: dict[Tensor, int]) -> tuple[PlanKernel, ...]:
@@ -118,7 +126,7 @@ class Plan:
         return len(self._outputs)
 
     def output(self, position: int) -> Array:
-        """An output of the latest run; UsageError before the first, or for a position that is none."""
+        """An output of the latest call of the plan; UsageError before the first, or for a position that is none."""
         if self._latest is None:
             raise UsageError(f"output({position}): found no run yet, expected one before")
         if not -self.num_outputs <= position < self.num_outputs:
@@ -130,37 +138,37 @@ class Plan:
 
         out  an array for the result, or a sequence of arrays, one for each output: of its shape and dtype, and writeable
         """
+        self._latest = self.run(arrays, out)
+        return rebuild_result(self.program.structure, self._latest)
+
+    def result(self, arrays: Sequence[Any], out: Any = None) -> Any:
+        """What a call returns; the plan keeps none of it."""
         return rebuild_result(self.program.structure, self.run(arrays, out))
 
     def run(self, arrays: Sequence[Any], out: Any = None) -> tuple[Array, ...]:
-        """The outputs in order, without the structure around them."""
-        inputs = check_arguments(self.program, arrays)
-        targets = check_out(out, [self.buffers[slot] for slot in self._outputs])
-        values: list[Array] = [*inputs, *[_EMPTY] * (len(self.buffers) - len(inputs))]
-        for slot, data in self._constants.items():
-            values[slot] = data
-        for slot in dict.fromkeys(self._outputs):
-            if slot not in self._shared:
-                values[slot] = np.empty(self.buffers[slot].shape, self.buffers[slot].dtype)
-        for slot, target in self._written_directly(targets, inputs).items() if targets is not None else ():
-            values[slot] = target
+        """The outputs in order, without the structure around them; the plan keeps none of them."""
+        inputs = arrays if all_fit(arrays, self._taken) else check_arguments(self.program, arrays)
+        targets = None if out is None else check_out(out, self._given)
+        direct = {} if targets is None else self._written_directly(targets, inputs)
         workspace = self._workspace()
-        for slot, array in workspace.items():
-            values[slot] = array
-        for kernel in self.kernels:
-            _run(kernel, [values[slot] for slot in kernel.buffers])
+        values = [*inputs, *workspace]
+        for slot, shape, dtype in self._made:
+            values[slot] = direct[slot] if slot in direct else np.empty(shape, dtype)
+        for entry, slots, extent, splits in self._launches:
+            buffers = [values[slot] for slot in slots]
+            if splits and num_threads() > 1:
+                run_split(functools.partial(entry, *buffers), extent)
+            else:
+                entry(*buffers, 0, extent)
         self._idle.append(workspace)
         if targets is None:
-            results = tuple(values[slot].copy() if slot in self._shared else values[slot] for slot in self._outputs)
-        else:
-            for slot, target in zip(self._outputs, targets, strict=True):
-                if values[slot] is not target:
-                    np.copyto(target, values[slot])
-            results = tuple(targets)
-        self._latest = results
-        return results
+            return tuple([values[slot].copy() if slot in self._shared else values[slot] for slot in self._outputs])
+        for slot, target in zip(self._outputs, targets, strict=True):
+            if values[slot] is not target:
+                np.copyto(target, values[slot])
+        return tuple(targets)
 
-    def _written_directly(self, targets: list[Array], inputs: list[Array]) -> dict[int, Array]:
+    def _written_directly(self, targets: Sequence[Array], inputs: Sequence[Array]) -> dict[int, Array]:
         """Arrays of `out` that a kernel can write itself: in C order, and sharing no memory with inputs or each other."""
         found: dict[int, Array] = {}
         for slot, target in zip(self._outputs, targets, strict=True):
@@ -170,14 +178,19 @@ class Plan:
                 found[slot] = target
         return found
 
-    def _workspace(self) -> dict[int, Array]:
-        """Arrays between kernels for one call; calls at the same time have their own."""
+    def _workspace(self) -> list[Array]:
+        """The arrays behind the inputs for one call, outputs left open; calls at the same time have their own."""
         try:
             return self._idle.pop()
         except IndexError:
             storages = [aligned_bytes(nbytes) for nbytes in self.storages]
-            between = ((slot, buffer) for slot, buffer in enumerate(self.buffers) if buffer.storage is not None)
-            return {slot: array_in(storages[b.storage], b.shape, np.dtype(b.dtype)) for slot, b in between if b.storage is not None}
+            return [self._allocated(slot, storages) for slot in range(len(self._taken), len(self.buffers))]
+
+    def _allocated(self, slot: int, storages: list[Array]) -> Array:
+        buffer = self.buffers[slot]
+        if buffer.storage is None:
+            return self._constants.get(slot, _OPEN)
+        return array_in(storages[buffer.storage], buffer.shape, np.dtype(buffer.dtype))
 
 
 def _is_made(tensor: Tensor) -> bool:
@@ -193,12 +206,9 @@ def _slots(program: Program, nests: tuple[Nest, ...]) -> dict[Tensor, int]:
     return slots
 
 
-_EMPTY: Array = np.empty(0)
+_OPEN: Array = np.empty(0)
 
 
-def _run(kernel: PlanKernel, buffers: list[Array]) -> None:
+def _launch(kernel: PlanKernel) -> Launch:
     extent = kernel.routine.parallel_extent
-    if extent is not None and kernel.estimated_ns > SPLIT_NS and num_threads() > 1:
-        run_split(lambda begin, end: kernel.routine.entry(*buffers, begin, end), extent)
-    else:
-        kernel.routine.entry(*buffers, 0, extent or 0)
+    return kernel.routine.entry, kernel.buffers, extent or 0, extent is not None and kernel.estimated_ns > SPLIT_NS

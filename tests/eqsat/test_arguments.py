@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqsat.arguments import check_arguments
+from eqsat.arguments import all_fit, check_arguments
 from eqsat.ir.errors import DTypeError, EqsatError, ShapeError, UsageError
 from eqsat.ir.tensor import Input, Program
 
@@ -62,3 +62,30 @@ def test_what_does_not_fit_is_refused_by_name(name: str) -> None:
     assert type(caught.value) is error
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+FORMS = (((3, 4), np.dtype("float32")), ((), np.dtype("float64")))
+
+
+def test_arrays_that_are_handed_on_as_they_are_are_told_quickly() -> None:
+    assert all_fit([ARRAY, SCALAR], FORMS)
+    read_only = ARRAY.copy()
+    read_only.flags.writeable = False
+    assert all_fit([read_only, SCALAR], FORMS)
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        [ARRAY],
+        [ARRAY.T, SCALAR],
+        [np.asfortranarray(ARRAY), SCALAR],
+        [ARRAY.astype(">f4"), SCALAR],
+        [ARRAY.astype("float64"), SCALAR],
+        [ARRAY.tolist(), SCALAR],
+        [ARRAY, np.float64(2)],
+        [ARRAY.view(np.matrix), SCALAR],
+    ],
+)
+def test_other_arrays_are_looked_at(arrays: list[Any]) -> None:
+    assert not all_fit(arrays, FORMS)

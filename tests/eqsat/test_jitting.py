@@ -36,7 +36,7 @@ class Interpreted:
     def compile(self) -> Interpreted:
         return self
 
-    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+    def result(self, arrays: list[Any], out: Any = None) -> Any:
         found = rebuild_result(self.program.structure, evaluate(self.program, check_arguments(self.program, arrays)))
         return found if out is None else out
 

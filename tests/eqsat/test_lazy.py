@@ -40,7 +40,7 @@ class Interpreted:
 
     program: Program
 
-    def __call__(self, *arrays: Any) -> Any:
+    def result(self, arrays: list[Any]) -> Any:
         return rebuild_result(self.program.structure, evaluate(self.program, check_arguments(self.program, arrays)))
 
 
