@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from eqsat.array import Trace, TracedArray, is_lazy
-from eqsat.driver import optimize_program
 from eqsat.ir.errors import UsageError
 from eqsat.ir.tensor import Constant, Program, Tensor
 from eqsat.leaves import Array, current, frozen, leaf_of, numbered, over_leaves, settle, stored
 from eqsat.once import Once
 from eqsat.options import Options
 from eqsat.plan import Plan
+from eqsat.plans import compiled_plan
 
 CAPACITY = 256
 PLANS: Once[Plan] = Once(CAPACITY)
@@ -92,4 +92,4 @@ def _compute(tensors: Sequence[Tensor], options: Options) -> tuple[Array, ...]:
 
 def plan_of(program: Program, options: Options) -> Plan:
     """The plan of a program, compiled once; others run it too, so ask it for results that it does not keep."""
-    return PLANS.get((program, options), lambda: optimize_program(program, options).compile())
+    return PLANS.get((program, options), lambda: compiled_plan(program, options))

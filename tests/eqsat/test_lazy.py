@@ -41,7 +41,7 @@ class Interpreted:
     program: Program
 
     def result(self, arrays: list[Any]) -> Any:
-        return rebuild_result(self.program.structure, evaluate(self.program, check_arguments(self.program, arrays)))
+        return rebuild_result(self.program.structure, evaluate(self.program, check_arguments(self.program.inputs, arrays)))
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Results:
         results.append(optimize_program(program, options))
         return results[-1]
 
-    monkeypatch.setattr(lazy, "optimize_program", spy)
+    monkeypatch.setattr("eqsat.plans.optimize_program", spy)
     lazy.PLANS.clear()
     return results
 
