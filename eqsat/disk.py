@@ -35,11 +35,15 @@ PART_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class File:
-    """An entry's file, complete or not, as it was when it was listed."""
+    """An entry's file as it was when it was listed; `partial`: it is being written, or was when its process ended."""
 
-    path: Path
+    path: str
     size: int
     used: float
+
+    @property
+    def partial(self) -> bool:
+        return self.path.endswith(PART)
 
 
 class Store:
@@ -82,29 +86,31 @@ class Store:
 
     def files(self) -> Iterator[File]:
         """The files of entries of every format, in no order."""
-        for path in self.root.glob("v*/*"):
-            if path.suffix in (SUFFIX, PART):
-                with suppress(OSError):
-                    status = path.stat()
-                    yield File(path, status.st_size, status.st_mtime)
+        for folder in self.root.glob("v*"):
+            with suppress(OSError), os.scandir(folder) as found:
+                for file in found:
+                    if file.name.endswith((SUFFIX, PART)):
+                        with suppress(OSError):
+                            yield File(file.path, file.stat().st_size, file.stat().st_mtime)
 
     def clear(self) -> None:
         """Remove all entries; raises OSError where that is not allowed."""
         for file in self.files():
-            file.path.unlink(missing_ok=True)
+            _remove(file)
 
     def _trim(self) -> None:
-        now, kept = time.time(), []
+        oldest_part = time.time() - PART_SECONDS
+        kept = []
         for file in self.files():
-            if file.path.suffix == PART and now - file.used > PART_SECONDS:
-                file.path.unlink(missing_ok=True)
+            if file.partial and file.used < oldest_part:
+                _remove(file)
             else:
                 kept.append(file)
         excess = sum(file.size for file in kept) - self.limit
-        for file in sorted((file for file in kept if file.path.suffix == SUFFIX), key=lambda file: file.used):
+        for file in sorted((file for file in kept if not file.partial), key=lambda file: file.used):
             if excess <= 0:
                 return
-            file.path.unlink(missing_ok=True)
+            _remove(file)
             excess -= file.size
 
 
@@ -146,6 +152,11 @@ def _payload(entry: bytes, key: str) -> bytes | None:
 
 def _checksum(checked: bytes | memoryview) -> bytes:
     return hashlib.blake2b(checked, digest_size=CHECKSUM).digest()
+
+
+def _remove(file: File) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(file.path)
 
 
 def _write(path: Path, entry: bytes) -> None:

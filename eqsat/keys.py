@@ -7,6 +7,7 @@ import hashlib
 import importlib.util
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from eqsat.codegen import host
@@ -14,6 +15,7 @@ from eqsat.ir.canonical import canonical_text
 from eqsat.ir.tensor import Program
 from eqsat.options import Options
 
+ROOT = Path(__file__).parent
 _IMPORTED = time.time()
 
 
@@ -34,17 +36,21 @@ def plan_key(program: Program, options: Options) -> str | None:
 @functools.cache
 def source_hash() -> str | None:
     """A hash of eqsat's own files, so that one that was changed takes no plan of before; None if one was changed since the import."""
-    root = Path(__file__).parent
     found = hashlib.blake2b(digest_size=20)
-    for folder, folders, names in os.walk(root, followlinks=True):
-        folders.sort()
-        for path in (os.path.join(folder, name) for name in sorted(names) if name.endswith(".py")):
-            with open(path, "rb") as file:
-                if os.fstat(file.fileno()).st_mtime > _IMPORTED:
-                    return None
-                source = file.read()
-            found.update(f"{os.path.relpath(path, root)} {len(source)} ".encode() + source)
+    for path in source_files():
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_mtime > _IMPORTED:
+                return None
+            source = file.read()
+        found.update(f"{os.path.relpath(path, ROOT)} {len(source)} ".encode() + source)
     return found.hexdigest()
+
+
+def source_files() -> Iterator[str]:
+    """The paths of eqsat's Python files, those of linked folders included, in one order everywhere."""
+    for folder, folders, names in os.walk(ROOT, followlinks=True):
+        folders.sort()
+        yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(".py"))
 
 
 @functools.cache
