@@ -38,7 +38,8 @@ class Host:
         self.cpu: str = llvm.get_host_cpu_name()
         self.features: str = llvm.get_host_cpu_features().flatten()
         self.version = ".".join(map(str, llvm.llvm_version_info))
-        target = llvm.Target.from_triple(llvm.get_process_triple())
+        self.triple: str = llvm.get_process_triple()
+        target = llvm.Target.from_triple(self.triple)
         self.machine = target.create_target_machine(cpu=self.cpu, features=self.features, **TARGET)
         self.jit = llvm.create_lljit_compiler(self.machine, use_jit_link=True)
 
@@ -49,8 +50,8 @@ class Host:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What machine code depends on besides the kernels: cpu, features, LLVM and its settings, where the data of Python's arrays is."""
-        return self.cpu, self.features, self.version, f"{TARGET} {TUNING}", f"head {object.__basicsize__}"
+        """What machine code depends on besides the kernels: the machine, LLVM and its settings, where the data of Python's arrays is."""
+        return self.triple, self.cpu, self.features, self.version, f"{TARGET} {TUNING}", f"head {object.__basicsize__}"
 
 
 @functools.cache
@@ -67,7 +68,7 @@ def optimize(text: str) -> Any:
         module.verify()
     except RuntimeError as error:
         raise InternalError(f"codegen: LLVM rejects the module, expected legal IR: {' '.join(str(error).split())}") from error
-    module.triple = llvm.get_process_triple()
+    module.triple = host().triple
     module.data_layout = str(machine.target_data)
     tuning = llvm.create_pipeline_tuning_options()
     for setting, value in TUNING.items():

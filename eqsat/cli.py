@@ -1,4 +1,4 @@
-"""The command line: the demonstration, and the same for a user's function and files.
+"""The command line: the demonstration, the same for a user's function and files, and the cache on disk.
 
 Exit status: 0 done; 1 a result that is not NumPy's; 2 bad input, told in one line on stderr, nothing written.
 """
@@ -79,7 +79,7 @@ def _optimize(arguments: argparse.Namespace) -> int:
 
 def _cache(arguments: argparse.Namespace) -> int:
     if arguments.action == "clear":
-        print("removed", eqsat.cache.clear())
+        print("cleared", eqsat.cache.clear())
     else:
         print(eqsat.cache.info())
     return 0

@@ -27,7 +27,7 @@ from pathlib import Path
 FORMAT = 1
 MAGIC = b"eqsat\0\0" + bytes([FORMAT])
 CHECKSUM = 32
-SUFFIX, PART = ".entry", ".part"
+SUFFIX, PART = ".eqsat", ".eqsat-part"
 LIMIT = 256 << 20
 # a file that is being written for longer is what a process left behind that was killed
 PART_SECONDS = 3600.0
@@ -86,12 +86,11 @@ class Store:
 
     def files(self) -> Iterator[File]:
         """The files of entries of every format, in no order."""
-        for folder in self.root.glob("v*"):
-            with suppress(OSError), os.scandir(folder) as found:
-                for file in found:
-                    if file.name.endswith((SUFFIX, PART)):
-                        with suppress(OSError):
-                            yield File(file.path, file.stat().st_size, file.stat().st_mtime)
+        for folder in _listed(self.root):
+            for file in _listed(folder.path):
+                if file.name.endswith((SUFFIX, PART)):
+                    with suppress(OSError):
+                        yield File(file.path, file.stat().st_size, file.stat().st_mtime)
 
     def clear(self) -> None:
         """Remove all entries; raises OSError where that is not allowed."""
@@ -152,6 +151,15 @@ def _payload(entry: bytes, key: str) -> bytes | None:
 
 def _checksum(checked: bytes | memoryview) -> bytes:
     return hashlib.blake2b(checked, digest_size=CHECKSUM).digest()
+
+
+def _listed(folder: Path | str) -> list[os.DirEntry[str]]:
+    """What is in a folder; nothing in what is none, or may not be read."""
+    try:
+        with os.scandir(folder) as found:
+            return list(found)
+    except OSError:
+        return []
 
 
 def _remove(file: File) -> None:

@@ -62,7 +62,7 @@ def parts(store: Store) -> list[str]:
 
 @pytest.mark.slow
 def test_threads_and_processes_share_a_folder(tmp_path: Path) -> None:
-    check_sharing(tmp_path, 5)
+    check_sharing(tmp_path, 3)
 
 
 @pytest.mark.fuzz

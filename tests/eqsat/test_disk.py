@@ -113,7 +113,9 @@ def test_without_a_folder_nothing_is_kept(root: Path) -> None:
     store.clear()
 
 
-@pytest.mark.parametrize("step", ["os.replace", "tempfile.mkstemp", "pathlib.Path.mkdir", "os.utime", "pathlib.Path.read_bytes"])
+@pytest.mark.parametrize(
+    "step", ["os.replace", "tempfile.mkstemp", "os.scandir", "pathlib.Path.mkdir", "os.utime", "pathlib.Path.read_bytes"]
+)
 def test_whatever_the_disk_refuses_is_no_error_and_leaves_no_part(store: Store, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise PermissionError(13, "refused")
@@ -166,12 +168,12 @@ def test_what_is_larger_than_the_bound_is_not_kept(tmp_path: Path) -> None:
 
 def test_entries_of_other_formats_count_and_other_files_are_left_alone(tmp_path: Path) -> None:
     store = Store(tmp_path, limit=3000)
-    others = [tmp_path / "mine.entry", tmp_path / "v1" / "mine.txt", tmp_path / "data" / "x.entry"]
-    older = tmp_path / "v0" / "x.entry"
+    others = [tmp_path / "mine.eqsat", tmp_path / "v1" / "mine.part", tmp_path / "data" / "x.entry"]
+    older = tmp_path / "v0" / "x.eqsat"
     for path in (*others, older):
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(bytes(2500))
-    os.utime(older, (0, 0))
+        os.utime(path, (0, 0))
     store.put(KEY, PAYLOAD)
     assert not older.exists()
     store.clear()
@@ -181,7 +183,7 @@ def test_entries_of_other_formats_count_and_other_files_are_left_alone(tmp_path:
 
 def test_what_a_killed_process_left_behind_goes_after_a_while(store: Store) -> None:
     store.put(KEY, PAYLOAD)
-    dead, writing = store.folder / "x.part", store.folder / "y.part"
+    dead, writing = store.folder / "x.eqsat-part", store.folder / "y.eqsat-part"
     dead.write_bytes(b"half")
     writing.write_bytes(b"half")
     os.utime(dead, (time.time() - 2 * PART_SECONDS,) * 2)
