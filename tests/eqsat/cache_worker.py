@@ -1,9 +1,9 @@
 """What the tests of the shared cache run in processes of their own: `python -m tests.eqsat.cache_worker ACTION`.
 
-share CALLS   threads call, compile and share functions, each so often, and now and then clear the cache; the last line says how many
-              calls were right
-once          one call; the last line says whether egglog was imported
-write         entries without an end, until somebody kills the process
+share THREADS CALLS   threads call, compile and share functions, each so often, and now and then clear the cache; the last line says
+                      how many calls were right
+once                  one call; the last line says whether egglog was imported
+write                 entries without an end, until somebody kills the process
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.disk import Store
 
-THREADS, FUNCTIONS = 8, 6
+FUNCTIONS = 6
 WHOLE, ENTRY_BYTES = 3, 16 << 20
 
 
@@ -53,9 +53,9 @@ def work(seed: int, calls: int, right: list[int]) -> None:
             eqsat.cache.clear()
 
 
-def share(calls: str) -> None:
+def share(count: str, calls: str) -> None:
     right: list[int] = []
-    threads = [threading.Thread(target=work, args=(os.getpid() * THREADS + k, int(calls), right)) for k in range(THREADS)]
+    threads = [threading.Thread(target=work, args=(os.getpid() * 100 + k, int(calls), right)) for k in range(int(count))]
     for thread in threads:
         thread.start()
     for thread in threads:

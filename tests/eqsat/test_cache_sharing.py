@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from eqsat.disk import CHECKSUM, MAGIC, Store
-from tests.eqsat.cache_worker import ENTRY_BYTES, THREADS, WHOLE
+from tests.eqsat.cache_worker import ENTRY_BYTES, WHOLE
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -47,10 +47,10 @@ def test_a_second_process_needs_no_egglog(tmp_path: Path) -> None:
     assert last_line(started(tmp_path, "once")) == "False"
 
 
-def check_sharing(folder: Path, calls: int) -> None:
-    """Four processes of eight threads in one folder."""
-    processes = [started(folder, "share", str(calls)) for _ in range(4)]
-    assert [last_line(process) for process in processes] == [f"{THREADS * calls} of {THREADS * calls}"] * 4
+def check_sharing(folder: Path, processes: int, threads: int, calls: int) -> None:
+    """All calls of all threads in all processes are right, and leave whole entries."""
+    started_all = [started(folder, "share", str(threads), str(calls)) for _ in range(processes)]
+    assert [last_line(process) for process in started_all] == [f"{threads * calls} of {threads * calls}"] * processes
     store = Store(folder)
     assert torn(store) == []
     assert parts(store) == []
@@ -62,13 +62,13 @@ def parts(store: Store) -> list[str]:
 
 @pytest.mark.slow
 def test_threads_and_processes_share_a_folder(tmp_path: Path) -> None:
-    check_sharing(tmp_path, 3)
+    check_sharing(tmp_path, processes=2, threads=3, calls=8)
 
 
 @pytest.mark.fuzz
 def test_threads_and_processes_share_a_folder_for_long(tmp_path: Path) -> None:
     for round in range(5):
-        check_sharing(tmp_path / str(round), 100)
+        check_sharing(tmp_path / str(round), processes=4, threads=8, calls=100)
 
 
 def killed_while_it_writes(folder: Path) -> None:
