@@ -9,14 +9,14 @@ by its launch.  Equal subterms of a kernel are counted once.
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
 from eqsat.index_cost import term_cycles
 from eqsat.ir.affine import coefficient, strides
 from eqsat.ir.dtypes import itemsize
-from eqsat.ir.index import Apply, Const, Index, Var, variables, walk
+from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
 from eqsat.ir.tensor import (
     Build,
     Call,
@@ -48,6 +48,7 @@ SIMPLE_CYCLES = 0.6
 AFFINE_CYCLES = 0.05
 # work inside a reduction may be repeated by loops around it that are not known where it is priced
 REPEATED = 1.25
+DIVISIONS = ("floordiv", "mod")
 # an innermost loop shorter than this is not worth vectors
 SHORT_LOOP = 8
 Variables = frozenset[Var]
@@ -120,7 +121,7 @@ class CostModel:
         """Loading an element at these indices, as often as they vary; `folded` is the variable of the reduction around it."""
         loops = variables(*indices)
         vector = [v for v in loops if v.extent >= SHORT_LOOP and (v is folded or v.name[0] == "i")]
-        unit = not loops or any(_stride(indices, tensor_shape, v) == 1 for v in vector)
+        unit = not loops or any(_is_unit(indices, tensor_shape, v) for v in vector)
         cycles = self.target.load_cycles / self.lanes(dtype) if unit else self.target.gather_cycles
         return self.cycles_ns(cycles) * trips(frozenset(loops))
 
@@ -140,6 +141,26 @@ def _index_cycles(term: Apply) -> float:
     return term_cycles(term)
 
 
+def _is_unit(indices: tuple[Index, ...], shape: tuple[int, ...], variable: Var) -> bool:
+    """Whether neighbours along a loop are neighbours in memory, or would be in the inner part of the loop where it is split at one of
+    the divisors that the indices divide it by."""
+    divided = {term.args[1] for term in walk(*indices) if isinstance(term, Apply) and term.op in DIVISIONS and term.args[0] is variable}
+    parts = (_inner_part(indices, variable, int(d.value)) for d in divided if isinstance(d, Const) and d.value >= SHORT_LOOP)
+    return _stride(indices, shape, variable) == 1 or any(_stride(part, shape, inner) == 1 for part, inner in parts)
+
+
+def _inner_part(indices: tuple[Index, ...], variable: Var, divisor: int) -> tuple[tuple[Index, ...], Var]:
+    """The indices within one step of `variable // divisor`, and the variable that counts there."""
+    inner = Var("inner", 0, divisor - 1)
+    done: dict[Index, Index] = {variable: inner}
+    for term in walk(*indices):
+        if isinstance(term, Apply):
+            splits = term.op in DIVISIONS and term.args[0] is variable and term.args[1] == Const(divisor)
+            whole: Index = Const(0) if term.op == "floordiv" else inner
+            done[term] = whole if splits else apply(term.op, *(done.get(arg, arg) for arg in term.args))
+    return tuple(done.get(index, index) for index in indices), inner
+
+
 def _stride(indices: tuple[Index, ...], shape: tuple[int, ...], variable: Var) -> int | None:
     total = 0
     for index, step in zip(indices, strides(shape), strict=True):
@@ -155,12 +176,12 @@ def trips(loops: Variables) -> int:
     return prod(v.extent for v in loops)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Priced:
     """An element with the parts of its cost and the loop variables that it depends on."""
 
-    parts: Mapping[Hashable, Part]
-    loops: Variables
+    parts: Mapping[Hashable, Part] = field(default_factory=dict)
+    loops: Variables = NO_LOOPS
 
 
 @dataclass(frozen=True)
@@ -215,7 +236,7 @@ def price_body(model: CostModel, body: Scalar) -> Priced:
     return done[body]
 
 
-def price_call(model: CostModel, key: Hashable, below: list[Priced], op: str, dtype: str) -> Priced:
+def price_call(model: CostModel, key: Hashable, below: Sequence[Priced], op: str, dtype: str) -> Priced:
     """An elementwise operation on priced operands; "" is no operation."""
     parts: Parts = {}
     for priced in below:

@@ -5,33 +5,27 @@ check -> encode -> fuse -> index algebra -> extract -> lower -> simplify loop in
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any, overload
 
 from eqsat.array import is_lazy
 from eqsat.certificate import Certificate
+from eqsat.cheapest import cheapest_outputs
 from eqsat.costs import Cost, CostModel, cost, kernel_ns
 from eqsat.dump import Dump
-from eqsat.egraph.encode_tensor import TensorEncoder
-from eqsat.egraph.snapshot import Snapshot
-from eqsat.extract import Extractor, IndexReader, Selection, children_of
 from eqsat.facts import facts_about
 from eqsat.guards import Missing
-from eqsat.ir.affine import is_affine
-from eqsat.ir.check import check_program, reads_in_range
+from eqsat.ir.check import check_program
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Index
-from eqsat.ir.tensor import Build, Program, Tensor, as_builds, as_generic, sources, tensors
+from eqsat.ir.tensor import Program, as_builds
 from eqsat.kernels import lower_program
 from eqsat.leaves import numbered, over_leaves
 from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.result import IndexResult, Result
-from eqsat.saturate import PHASES, Session, session
-from eqsat.simplifier import Simplifier, simplify_all
+from eqsat.simplifier import simplify_all
 from eqsat.tracing import trace
 from eqsat.values import compare_values
-from eqsat.views import compose_views
 
 
 @overload
@@ -79,87 +73,6 @@ def optimize_program(program: Program, options: Options) -> Result:
     values = compare_values(program, extracted, options) if options.certify else ()
     certificate = Certificate(tuple(report.proofs), values) if options.certify else None
     return Result(program, extracted, nests, Cost(kernels), before, report, options, dump, certificate)
-
-
-def cheapest_outputs(program: Program, before: Cost, options: Options, report: Report) -> tuple[Tensor, ...]:
-    """The outputs of a program of builds as the e-graph's cheapest forms; as they are written where nothing cheaper was found."""
-    if not {"generic-build", "substitution"} <= set(options.tables):
-        return program.outputs
-    with Simplifier(options, report, within=True) as simplifier:
-        composed, count = compose_views(program, simplifier.simplify)
-        report.matches["compose-views"] += count
-    with session(options.tables, options.limits, report) as work:
-        encoder = TensorEncoder(work.encoder)
-        roots = encoder.program(composed)
-        snapshot = work.run(PHASES["fusion"])
-        reader = IndexReader(snapshot)
-        if not reader.all_affine and _state_maps(work, snapshot, encoder, roots, reader, options):
-            snapshot = work.run(PHASES["index"])
-            reader = IndexReader(snapshot)
-        extractor, outputs = _extractor(snapshot, encoder, roots, CostModel(options.target), reader)
-        best = extractor.best(outputs)
-        if best is None or best.total > before.total:
-            return program.outputs
-        chosen = extractor.spell(best, outputs)
-        if not reads_in_range(*chosen):  # maps were composed, and their parts do not show what the maps as written show
-            return program.outputs
-        _state_generics(work, encoder, roots, chosen)
-        return chosen
-
-
-def _state_generics(work: Session, encoder: TensorEncoder, roots: tuple[int, ...], outputs: tuple[Tensor, ...]) -> None:
-    """Every chosen build that is one generic becomes equal to it (row build-is-generic)."""
-    known = dict(zip(outputs, roots, strict=True))
-    work.encoder.take()  # names of classes that the last snapshot met: nothing reads them any more
-    for tensor in tensors(*outputs):
-        generic = as_generic(tensor) if isinstance(tensor, Build) else None
-        if generic is not None:
-            encoder.equate(tensor, generic, known.get(tensor))
-            work.report.matches["build-is-generic"] += 1
-    work.load()
-
-
-def _extractor(
-    snapshot: Snapshot, encoder: TensorEncoder, roots: tuple[int, ...], model: CostModel, reader: IndexReader
-) -> tuple[Extractor, tuple[int, ...]]:
-    readers = Counter(source for tensor in encoder.handles for source in sources(tensor))
-    outputs = tuple(snapshot.name(root, "Tx") for root in roots)
-    shared = dict.fromkeys(
-        snapshot.name(handle, "Tx") for tensor, handle in encoder.handles.items() if readers[tensor] > 1 and tensor not in encoder.leaves
-    )
-    return Extractor(snapshot, encoder.leaves, tuple(shared), model, reader), outputs
-
-
-def _state_maps(
-    work: Session, snapshot: Snapshot, encoder: TensorEncoder, roots: tuple[int, ...], reader: IndexReader, options: Options
-) -> bool:
-    """Hand maps to the index algebra (row state-map): those of the program that would be cheapest if all of them simplified to
-    nothing.  Affine maps have nothing to simplify.  False if there are none."""
-    extractor, outputs = _extractor(snapshot, encoder, roots, CostModel(options.target, free_indices=True), reader)
-    selection = extractor.select(outputs, ())
-    wanted = _indices(extractor, selection, outputs) if selection is not None else []
-    stated = [name for name in wanted if not reader.is_stated(name) and not is_affine(reader.term(name))]
-    for name in stated:
-        work.encoder.same(name, work.encoder.index(reader.term(name), axes=True))
-    work.report.matches["state-map"] += len(stated)
-    return bool(stated)
-
-
-def _indices(extractor: Extractor, selection: Selection, outputs: tuple[int, ...]) -> list[int]:
-    """The index classes that a selection reads through."""
-    found: dict[int, None] = {}
-    seen: set[tuple[str, int]] = set()
-    stack = [("Tx", name) for name in outputs]
-    while stack:
-        sort, name = stack.pop()
-        if (sort, name) in seen:
-            continue
-        seen.add((sort, name))
-        node = (selection.tensors if sort == "Tx" else selection.scalars)[name].node
-        if sort == "Sx" and node.op == "Read":
-            found.update(dict.fromkeys(extractor.reader.items(node.args[1])))
-        stack.extend(children_of(node))
-    return list(found)
 
 
 def optimize_index(term: Index, options: Options) -> IndexResult:

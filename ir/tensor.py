@@ -18,6 +18,7 @@ in order; parallel ones are i0, i1, ... and give the shape, reduction ones r0, r
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal as Choice
@@ -165,6 +166,11 @@ class Build(Tensor):
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", self.body.dtype)
 
+    @functools.cached_property
+    def sources(self) -> tuple[Tensor, ...]:
+        """The tensors that the body reads, in order of first read."""
+        return tuple(dict.fromkeys(s.tensor for s in scalars(self.body) if isinstance(s, Read)))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Generic(Tensor):
@@ -234,9 +240,7 @@ def sources(tensor: Tensor) -> tuple[Tensor, ...]:
     """The tensors that a tensor reads directly, each once."""
     if isinstance(tensor, Generic):
         return tuple(dict.fromkeys(tensor.operands))
-    if isinstance(tensor, Build):
-        return tuple(dict.fromkeys(s.tensor for s in scalars(tensor.body) if isinstance(s, Read)))
-    return ()
+    return tensor.sources if isinstance(tensor, Build) else ()
 
 
 def tensors(*roots: Tensor) -> Iterator[Tensor]:

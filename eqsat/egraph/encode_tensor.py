@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from eqsat.egraph.encode import Encoder
+from eqsat.egraph.schema import CONSTRUCTORS
+from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Index, Var
 from eqsat.ir.tensor import (
@@ -32,6 +34,7 @@ class TensorEncoder:
         self.encoder = encoder
         self.leaves: list[Tensor] = []
         self.handles: dict[Tensor, int] = {}
+        self._elements: dict[Build, tuple[int, str, tuple[int | str, ...]]] = {}
 
     def program(self, program: Program) -> tuple[int, ...]:
         """Handles of the outputs."""
@@ -39,14 +42,25 @@ class TensorEncoder:
             self.handles[tensor] = self._tensor(tensor)
         return tuple(self.handles[output] for output in program.outputs)
 
-    def equate(self, tensor: Tensor, generic: Generic, handle: int | None) -> None:
-        """State that a generic is the tensor, whose class has this handle if it is one of the program."""
-        for below in tensors(*generic.operands):
-            if below not in self.handles:
-                self.handles[below] = self._tensor(below)
-        self.handles[tensor] = self._generic(as_build(generic))
-        if handle is not None:
-            self.encoder.facts["same tensor"].append((handle, self.handles[tensor]))
+    def made(self, *made: Tensor) -> None:
+        """Encode tensors and all that they read, if that is not done."""
+        for tensor in tensors(*made):
+            if tensor not in self.handles:
+                self.handles[tensor] = self._tensor(tensor)
+
+    def equate(self, build: Build, handle: int | None) -> None:
+        """State that a build is the tensor whose class has this handle, if it is one of the program."""
+        self.made(build)
+        if handle is not None and handle != self.handles[build]:
+            self.encoder.facts["same tensor"].append((handle, self.handles[build]))
+
+    def element(self, build: Build, snapshot: Snapshot) -> tuple[int, ENode]:
+        """The handle of a build's element, and its node as it was encoded, over the classes of a snapshot."""
+        handle, name, operands = self._elements[build]
+        sorts = zip(CONSTRUCTORS[name].operands, operands, strict=True)
+        return handle, ENode(
+            name, tuple(snapshot.name(value, sort) if isinstance(value, int) and sort != "i64" else value for sort, value in sorts)
+        )
 
     def _tensor(self, tensor: Tensor) -> int:
         node = self.encoder.node
@@ -58,7 +72,10 @@ class TensorEncoder:
     def _generic(self, build: Build) -> int:
         """A tensor with its place in the order of the program: its function reads tensors of lower rank only."""
         rank = len(self.handles)
-        handle = self.encoder.node("Generic", rank, self.extents(build.shape), *_Body(self, build.shape).scalar(build.body))
+        body = _Body(self, build.shape)
+        function, element = body.scalar(build.body)
+        handle = self.encoder.node("Generic", rank, self.extents(build.shape), function, element)
+        self._elements[build] = (element, *body.node_of(build.body))
         self.encoder.facts["rank"].append((handle, rank))
         return handle
 
@@ -102,6 +119,12 @@ class _Body:
         name, parameters = self._node(term, reductions)
         node = self.tensors.encoder.node
         return node(f"Q{name}", *parameters, *(f for f, _ in below)), node(name, *parameters, *(e for _, e in below))
+
+    def node_of(self, root: Scalar) -> tuple[str, tuple[int | str, ...]]:
+        """The kind of the element node that an encoded function has at its root, and its operands."""
+        name, parameters = self._node(root, ())
+        inside = (root.variable,) if isinstance(root, Reduce) else ()
+        return name, (*parameters, *(self._done[below, inside][1] for below in scalar_operands(root)))
 
     def _node(self, term: Scalar, reductions: tuple[Var, ...]) -> tuple[str, tuple[int | str, ...]]:
         """The kind of a node and its operands but for elements."""

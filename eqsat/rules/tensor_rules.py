@@ -140,4 +140,24 @@ MAPS = Table(
     ),
 )
 
-TENSOR_TABLES = (GENERIC_BUILD, SUBSTITUTION, COMPOSITION, MAPS)
+ALGEBRA = Table(
+    "algebra",
+    "fusion",
+    "other ways to compute a tensor; each is taken where it makes the program cheaper, and numerics allow it (docs/numerics.md)",
+    (
+        SumRow(
+            "contraction-order",
+            "sum j. (sum k. A[i,k]*B[k,j])*v[j] = sum k. A[i,k]*(sum j. B[k,j]*v[j])",
+            "products under sums with the fewest multiplications: chains of matrices, sums through products, invariant factors",
+        ),
+        SumRow(
+            "factor-common",
+            "sum k. A[i,k]*B[k,j] + sum k. A[i,k]*C[k,j] = sum k. A[i,k]*(B[k,j] + C[k,j])",
+            "one product of matrices in the place of several",
+        ),
+        SumRow("collect-terms", "(x+y)*(x+y) - (x-y)*(x-y) - 4*x*y = 0", "a polynomial with like terms added up, where that is shorter"),
+        SumRow("fold-of-invariant", "max r. x = x", "the greatest or least of equal elements"),
+    ),
+)
+
+TENSOR_TABLES = (GENERIC_BUILD, SUBSTITUTION, COMPOSITION, MAPS, ALGEBRA)

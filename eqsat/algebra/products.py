@@ -1,0 +1,156 @@
+"""Elements as products under sums, seen through the tensors that they read.
+
+    product ::= coefficient * sum over bound variables of factor * factor * ...
+
+A factor is an element without folds over the axes of the tensor and the bound variables, which are b0, b1, ...
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from eqsat.ir.index import Index, Var, substitute, variables
+from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, Tensor, axes, operands, rebuild, scalars
+
+Number = int | float
+RING = ("add", "subtract", "multiply", "negative")
+MOST_TERMS = 8
+MOST_FACTORS = 7
+
+
+@dataclass(frozen=True)
+class Product:
+    """coefficient * sum over `bound` of the product of `factors`."""
+
+    coefficient: Number = 1
+    bound: tuple[Var, ...] = ()
+    factors: tuple[Scalar, ...] = ()
+
+    def times(self, other: Product) -> Product:
+        """The product of two of which no bound variable is in both."""
+        return Product(self.coefficient * other.coefficient, (*self.bound, *other.bound), (*self.factors, *other.factors))
+
+    def scaled(self, by: Number) -> Product:
+        return Product(self.coefficient * by, self.bound, self.factors)
+
+
+@dataclass(frozen=True)
+class Addend:
+    """An element that is added (sign 1) or subtracted (sign -1), and what it is, with that sign, as a product."""
+
+    element: Scalar
+    sign: int
+    product: Product
+
+
+class Opener:
+    """Reads elements as products, opening tensors that are products or sums themselves; `opened` are those that it looked through."""
+
+    def __init__(self) -> None:
+        self.opened: dict[Tensor, None] = {}
+        self._fresh = (f"b{k}" for k in itertools.count())
+
+    def product(self, tensor: Build) -> Product | None:
+        """The one product that a tensor is; None where it has folds of another kind or too many factors."""
+        found = self._product(tensor.body, {})
+        return found if len(found.factors) <= MOST_FACTORS and not any(has_fold(factor) for factor in found.factors) else None
+
+    def sum(self, tensor: Build) -> list[Addend]:
+        """What a tensor adds up."""
+        terms = list(self._addends(tensor.body, {}, 1))
+        return [Addend(element, sign, self._product(element, {}).scaled(sign)) for element, sign in terms]
+
+    def _addends(self, term: Scalar, env: Mapping[Var, Index], sign: int) -> Iterator[tuple[Scalar, int]]:
+        if isinstance(term, Call) and term.op in ("add", "subtract"):
+            yield from self._addends(term.args[0], env, sign)
+            yield from self._addends(term.args[1], env, sign if term.op == "add" else -sign)
+        elif isinstance(term, Call) and term.op == "negative":
+            yield from self._addends(term.args[0], env, -sign)
+        elif (inner := function_of(term, env)) is not None and is_call(inner[0], "add", "subtract", "negative"):
+            self.opened[tensor_of(term)] = None
+            yield from self._addends(*inner, sign)
+        else:
+            yield replaced(term, env), sign
+
+    def _product(self, term: Scalar, env: Mapping[Var, Index]) -> Product:
+        if isinstance(term, Literal):
+            return Product(coefficient=term.value)
+        if isinstance(term, Call) and term.op == "multiply":
+            return self._product(term.args[0], env).times(self._product(term.args[1], env))
+        if isinstance(term, Call) and term.op == "negative":
+            return self._product(term.args[0], env).scaled(-1)
+        if isinstance(term, Reduce) and term.op == "sum":
+            variable = Var(next(self._fresh), term.variable.lo, term.variable.hi)
+            inside = self._product(term.body, {**env, term.variable: variable})
+            return Product(inside.coefficient, (variable, *inside.bound), inside.factors)
+        inner = function_of(term, env)
+        if inner is not None and (isinstance(inner[0], Read | Reduce) or is_call(inner[0], "multiply", "negative")):
+            found = self._product(*inner)
+            if len(found.factors) <= MOST_FACTORS and not any(has_fold(factor) for factor in found.factors):
+                self.opened[tensor_of(term)] = None
+                return found
+        return Product(factors=(replaced(term, env),))
+
+
+def function_of(term: Scalar, env: Mapping[Var, Index]) -> tuple[Scalar, dict[Var, Index]] | None:
+    """The body of the build that an element reads, and what its axes are there."""
+    if not isinstance(term, Read) or not isinstance(term.tensor, Build):
+        return None
+    indices = (substitute(index, dict(env)) for index in term.indices)
+    return term.tensor.body, dict(zip(axes(term.tensor.shape), indices, strict=True))
+
+
+def tensor_of(term: Scalar) -> Tensor:
+    """The tensor that an element reads."""
+    assert isinstance(term, Read)
+    return term.tensor
+
+
+def is_call(term: Scalar, *ops: str) -> bool:
+    """Whether an element is one of these operations."""
+    return isinstance(term, Call) and term.op in ops
+
+
+def has_fold(term: Scalar) -> bool:
+    """Whether there is a fold in an element."""
+    return any(isinstance(below, Reduce) for below in scalars(term))
+
+
+def replaced(root: Scalar, env: Mapping[Var, Index]) -> Scalar:
+    """An element over other indices; folds keep their variables."""
+    if not env:
+        return root
+    done: dict[Scalar, Scalar] = {}
+    for term in scalars(root):
+        if isinstance(term, Read):
+            done[term] = Read(term.tensor, tuple(substitute(index, dict(env)) for index in term.indices))
+        else:
+            done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
+    return done[root]
+
+
+def variables_of(*terms: Scalar) -> tuple[Var, ...]:
+    """The loop variables that elements without folds depend on, in order of first use."""
+    reads = (below for term in terms for below in scalars(term) if isinstance(below, Read))
+    return tuple(dict.fromkeys(v for read in reads for v in variables(*read.indices)))
+
+
+def number(value: Number, dtype: str) -> Literal:
+    """A coefficient as an element; integers wrap as they do in arrays."""
+    if isinstance(value, int) and dtype in ("int32", "int64"):
+        half = 1 << (31 if dtype == "int32" else 63)
+        value = (value + half) % (2 * half) - half
+    return Literal(value, dtype)
+
+
+def multiplied(coefficient: Number, factors: Iterable[Scalar], dtype: str) -> Scalar:
+    """coefficient * factor * factor * ..., without what is one."""
+    parts = [*([number(coefficient, dtype)] if coefficient != 1 else []), *factors]
+    if not parts:
+        return number(1, dtype)
+    result = parts[0]
+    for part in parts[1:]:
+        result = Call("multiply", (result, part), dtype)
+    return result

@@ -1,0 +1,222 @@
+"""Kernels by cost: which form every element of a kernel takes, while some tensors may be read and all others are computed again.
+
+A class that can be read takes the cheapest load; any other the node with the least cost over the DAG below it, where parts that
+several operands share count once.  A kernel reads tensors that stand before it in the order of the program only, so no two kernels
+wait for each other, whatever the e-graph has found to be equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from eqsat.costs import Priced, Variables, price_call, price_fold, price_read, total_ns
+from eqsat.egraph.snapshot import ENode
+from eqsat.ir.tensor import Shape, level_of, reduction
+from eqsat.tensor_classes import TensorClasses
+
+FIRST, LAST = -1, 1 << 62
+Candidates = list[tuple[ENode, tuple[int, ...]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Choice(Priced):
+    """The node chosen for an element class (None: it has no finite form), and the choices below it.
+
+    since, until  for kernels at which places in the order of the program it was chosen: after the first, up to the last
+    """
+
+    name: int = 0
+    node: ENode | None = None
+    below: tuple[Choice, ...] = ()
+    since: int = FIRST
+    until: int = LAST
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The kernel of a tensor class: its element, what it costs alone, and the tensor classes that it reads."""
+
+    shape: Shape
+    element: Choice
+    ns: float
+    reads: tuple[int, ...]
+
+
+class KernelChoices:
+    """`order` gives the place of every tensor class that has a kernel; `readable` are those that other kernels may read.
+
+    taken  (class, node) of elements that are computed as algebra offers; what is only offered is not used
+    """
+
+    def __init__(
+        self,
+        classes: TensorClasses,
+        order: Mapping[int, int],
+        readable: Iterable[int],
+        taken: frozenset[tuple[int, ENode]] = frozenset(),
+    ) -> None:
+        self.classes, self.order = classes, order
+        self.readable, self.taken = frozenset(readable), taken
+        self._known: dict[int, tuple[Choice, ...]] = {}
+        self._kernels: dict[int, Kernel | None] = {}
+
+    def flipped(self, names: Collection[int], offer: tuple[int, ENode] | None = None) -> KernelChoices:
+        """The same with these tensors readable if they are not, and the other way round, and with an offer taken or not; what they do
+        not touch is known already."""
+        taken = self.taken if offer is None else self.taken.symmetric_difference((offer,))
+        other = KernelChoices(self.classes, self.order, self.readable.symmetric_difference(names), taken)
+        other._known, other._kernels = dict(self._known), dict(self._kernels)
+        stack = [user for name in names for user in self.classes.users["Tx", name]]
+        stack += [("Sx", offer[0])] if offer is not None else []
+        while stack:
+            sort, name = stack.pop()
+            known: dict[int, object] = other._known if sort == "Sx" else other._kernels  # type: ignore[assignment]
+            if known.pop(name, None) is not None and sort == "Sx":
+                stack += self.classes.users["Sx", name]
+        return other
+
+    def kernels(self, outputs: Iterable[int]) -> dict[int, Kernel] | None:
+        """The kernels that these tensor classes need, in no order; None if one of them has no finite form."""
+        found: dict[int, Kernel] = {}
+        stack = list(outputs)
+        while stack:
+            name = stack.pop()
+            if name in found or self.classes.leaf(name) is not None:
+                continue
+            kernel = self.kernel(name)
+            if kernel is None:
+                return None
+            found[name] = kernel
+            stack += kernel.reads
+        return found
+
+    def kernel(self, name: int) -> Kernel | None:
+        """The cheapest kernel of a tensor class, given what it may read."""
+        if name not in self._kernels:
+            builds = self.classes.builds(name)
+            offered = [node for node in builds if any(offer[0] == node.args[1] for offer in self.taken)]
+            kernels = (self._kernel(node, self.order[name]) for node in offered or builds)
+            self._kernels[name] = min((kernel for kernel in kernels if kernel is not None), key=lambda k: k.ns, default=None)
+        return self._kernels[name]
+
+    def _kernel(self, node: ENode, place: int) -> Kernel | None:
+        element = self._element(node.args[1], place)
+        if element.node is None:
+            return None
+        shape = self.classes.shape_of(node)
+        ns = self.classes.model.store_ns(shape, self.classes.dtype_of(node.args[1])) + total_ns(element.parts)
+        moved = (key[1] for key in element.parts if isinstance(key, tuple) and key[0] == "move")
+        return Kernel(shape, element, ns, tuple(moved))
+
+    def _element(self, root: int, place: int) -> Choice:
+        """The choice of an element class for a kernel at this place."""
+        stack, opened = [root], dict[int, Candidates]()
+        while stack:
+            name = stack[-1]
+            if self._at(name, place) is not None:
+                stack.pop()
+            elif name in opened:
+                stack.pop()
+                self._known[name] = (*self._known.get(name, ()), self._cheapest(name, opened[name], place))
+            else:
+                opened[name] = self._candidates(name, place)
+                stack += [child for _, below in opened[name] for child in below if child not in opened and self._at(child, place) is None]
+        found = self._at(root, place)
+        assert found is not None
+        return found
+
+    def _at(self, name: int, place: int) -> Choice | None:
+        for choice in self._known.get(name, ()):
+            if choice.since < place <= choice.until:
+                return choice
+        return None
+
+    def _candidates(self, name: int, place: int) -> Candidates:
+        """The nodes worth pricing, with the classes below them: what needs no computing, if there is such a node."""
+        nodes = self.classes.below[name]
+        ready: Candidates = [(n, ()) for n, _ in nodes if n.op == "Literal" or (n.op in ("Read", "Element") and self._may_read(n, place))]
+        offers = self.classes.offers.get(name, ())
+        offered = [(n, children) for n, children in nodes if n in offers and (name, n) in self.taken]
+        return ready or offered or [(node, children) for node, children in nodes if children and node not in offers]
+
+    def _may_read(self, node: ENode, place: int) -> bool:
+        name = node.args[0]
+        allowed = self.classes.leaf(name) is not None or (name in self.readable and self.order[name] < place)
+        return allowed and self.classes.access(node) is not None
+
+    def _cheapest(self, name: int, candidates: Candidates, place: int) -> Choice:
+        given = [(node, tuple(self._at(child, place) for child in children)) for node, children in candidates]
+        priced = [choice for node, below in given if (choice := self._priced(name, node, below)) is not None]
+        best = min(priced, key=lambda choice: total_ns(choice.parts)) if len(priced) > 1 else (priced or [Choice(name=name)])[0]
+        since, until = self._span(name, (choice for _, below in given for choice in below if choice is not None), place)
+        return best if (since, until) == (FIRST, LAST) else replace(best, since=since, until=until)
+
+    def _span(self, name: int, below: Iterable[Choice], place: int) -> tuple[int, int]:
+        """For which kernels the same nodes are candidates, and have the same choices below them."""
+        since, until = FIRST, LAST
+        for tensor in self.classes.read_by.get(name, ()):
+            if tensor in self.readable:
+                other = self.order[tensor]
+                since, until = (max(since, other), until) if other < place else (since, min(until, other))
+        for choice in below:
+            since, until = max(since, choice.since), min(until, choice.until)
+        return since, until
+
+    def _priced(self, name: int, node: ENode, below: tuple[Choice | None, ...]) -> Choice | None:
+        """The choice of this node, if everything below it has a finite form."""
+        operands = tuple(choice for choice in below if choice is not None and choice.node is not None)
+        if len(operands) < len(below):
+            return None
+        if node.op == "Literal":
+            return Choice(name=name, node=node)
+        model = self.classes.model
+        if node.op in ("Read", "Element"):
+            access = self.classes.access(node)
+            assert access is not None
+            priced = price_read(node, node.args[0], access)
+        elif node.op == "Reduce":
+            dtype = self.classes.dtype_of(node.args[2])
+            priced = _outside(price_fold(model, node, operands[0], reduction(0, node.args[1]), dtype))
+        else:
+            priced = price_call(model, node, operands, node.args[0], node.args[1])
+        return Choice(priced.parts, priced.loops, name, node, operands)
+
+
+def repeated(kernels: Iterable[Kernel]) -> set[int]:
+    """The element classes that several kernels compute, or one kernel in a reduction."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    for kernel in kernels:
+        choices = list(choices_below(kernel.element))
+        inside = [choice for fold in choices if fold.node is not None and fold.node.op == "Reduce" for choice in choices_below(fold)]
+        found.update(choice.name for choice in inside)
+        names = {choice.name for choice in choices}
+        found |= seen & names
+        seen |= names
+    return found
+
+
+def choices_below(root: Choice) -> Iterator[Choice]:
+    """Every choice that an element is made of, each once."""
+    seen: set[Choice] = set()
+    stack = [root]
+    while stack:
+        choice = stack.pop()
+        if choice not in seen:
+            seen.add(choice)
+            stack += choice.below
+            yield choice
+
+
+def _outside(fold: Priced) -> Priced:
+    """Leaving a reduction: indices of the reduction variables around it are one less."""
+    if not any(level_of(v) is not None for v in fold.loops):
+        return fold
+    parts = {key: (ns, _lowered(loops)) for key, (ns, loops) in fold.parts.items()}
+    return Priced(parts, _lowered(fold.loops))
+
+
+def _lowered(loops: Variables) -> Variables:
+    levels = ((v, level_of(v)) for v in loops)
+    return frozenset(v if level is None else reduction(level - 1, v.extent) for v, level in levels)

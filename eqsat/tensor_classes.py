@@ -1,0 +1,129 @@
+"""Facts about the tensor and element classes of a snapshot: shapes, dtypes, who reads what, and what a load costs."""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+
+from eqsat.costs import Access, CostModel, price_access
+from eqsat.egraph.snapshot import ENode, Snapshot
+from eqsat.index_reader import IndexReader
+from eqsat.ir import interval
+from eqsat.ir.index import Const, Index, substitute, variables
+from eqsat.ir.tensor import Shape, Tensor, axes, level_of
+
+
+class TensorClasses:
+    """`leaves` are the inputs and constants by the number of their Leaf node.
+
+    below    for every element class its nodes with the element classes below them
+    read_by  for every element class the tensor classes that its nodes read
+    users    (sort, class) of the nodes above a tensor or element class
+    offers   for element classes the nodes that algebra offers: used only where they are asked for
+    """
+
+    def __init__(self, snapshot: Snapshot, leaves: list[Tensor], model: CostModel, reader: IndexReader) -> None:
+        self.snapshot, self.leaves, self.model, self.reader = snapshot, leaves, model, reader
+        self._accesses: dict[tuple[tuple[int, ...], Shape, str], Access | None] = {}
+        self._types: dict[int, tuple[Shape, str]] = {}
+        self._leaf_of = {name: leaves[n.args[0]] for name, nodes in snapshot.classes["Tx"].items() for n in nodes if n.op == "Leaf"}
+        self.offers: dict[int, frozenset[ENode]] = {}
+        elements = snapshot.classes["Sx"].items()
+        self.below = {name: [(node, elements_of(node)) for node in nodes] for name, nodes in elements}
+        self.read_by = {name: tuple(node.args[0] for node in nodes if node.op in ("Read", "Element")) for name, nodes in elements}
+        self.users: defaultdict[tuple[str, int], list[tuple[str, int]]] = defaultdict(list)
+        for sort in ("Tx", "Sx"):
+            for name, nodes in snapshot.classes[sort].items():
+                for node in nodes:
+                    for child in children_of(node):
+                        self.users[child].append((sort, name))
+
+    def leaf(self, name: int) -> Tensor | None:
+        """The input or constant that a tensor class is."""
+        return self._leaf_of.get(name)
+
+    def builds(self, name: int) -> list[ENode]:
+        """The functions that a tensor class is known to be made by."""
+        return [node for node in self.snapshot.classes["Tx"][name] if node.op == "Build"]
+
+    def shape_of(self, build: ENode) -> Shape:
+        """The extents of a Build node."""
+        return tuple(self.reader.forms[item].args[0] for item in self.reader.items(build.args[0]))
+
+    def dtype_of(self, element: int) -> str:
+        """The dtype of an element class."""
+        return self._dtypes["Sx", element]
+
+    def tensor_type(self, name: int) -> tuple[Shape, str]:
+        """Shape and dtype of a tensor class."""
+        if name not in self._types:
+            leaf = self.leaf(name)
+            shape = leaf.shape if leaf is not None else self.shape_of(self.builds(name)[0])
+            self._types[name] = shape, self._dtypes["Tx", name]
+        return self._types[name]
+
+    @functools.cached_property
+    def _dtypes(self) -> dict[tuple[str, int], str]:
+        """The dtype of every element and tensor class: stated by some node, or that of what a node passes on."""
+        known: dict[tuple[str, int], str] = {}
+        classes = self.snapshot.classes
+        work = [(sort, name) for sort in ("Tx", "Sx") for name in classes[sort]]
+        while work:
+            sort, name = work.pop()
+            if (sort, name) in known:
+                continue
+            for node in classes[sort][name]:
+                dtype = self._stated_dtype(node) or next((known[child] for child in children_of(node) if child in known), None)
+                if dtype is not None:
+                    known[sort, name] = dtype
+                    work += self.users[sort, name]
+                    break
+        return known
+
+    def _stated_dtype(self, node: ENode) -> str | None:
+        if node.op == "Leaf":
+            leaf: Tensor = self.leaves[node.args[0]]
+            return leaf.dtype
+        return str(node.args[1]) if node.op.startswith("Call") or node.op == "Literal" else None
+
+    def indices(self, node: ENode) -> tuple[Index, ...]:
+        """The index terms of a Read or Element node.
+
+        A loop of one step is its index zero: classes that agree there may be read under other loops, where it does not occur.
+        """
+        terms = axes(self.tensor_type(node.args[0])[0]) if node.op == "Element" else self.reader.terms(node.args[1])
+        single = {v: Const(0) for v in variables(*terms) if v.extent == 1}
+        return tuple(substitute(term, single) for term in terms) if single else terms
+
+    def access(self, node: ENode) -> Access | None:
+        """What the load of a Read or Element node costs; None where its map is not known to its end, or its parts do not show that it
+        stays in range, as those of the maps that it was composed of do."""
+        if node.op == "Read" and not self.reader.is_list(node.args[1]):
+            return None
+        shape, dtype = self.tensor_type(node.args[0])
+        key = (node.args[1:], shape, dtype)
+        if key not in self._accesses:
+            self._accesses[key] = self._access(self.indices(node), shape, dtype)
+        return self._accesses[key]
+
+    def _access(self, indices: tuple[Index, ...], shape: Shape, dtype: str) -> Access | None:
+        if not all(interval.within(index.bounds, (0, extent - 1)) for index, extent in zip(indices, shape, strict=True)):
+            return None
+        folded = min((v for v in variables(*indices) if level_of(v) is not None), key=lambda v: v.name, default=None)
+        return price_access(self.model, shape, dtype, indices, folded)
+
+
+def children_of(node: ENode) -> tuple[tuple[str, int], ...]:
+    """Tensor and element classes below a node."""
+    if node.op in ("Read", "Element"):
+        return (("Tx", node.args[0]),)
+    return tuple(("Sx", name) for name in elements_of(node))
+
+
+def elements_of(node: ENode) -> tuple[int, ...]:
+    """The element classes below a node."""
+    if node.op == "Build":
+        return (node.args[1],)
+    if node.op.startswith("Call"):
+        return tuple(node.args[2:])
+    return (node.args[2],) if node.op == "Reduce" else ()
