@@ -24,17 +24,17 @@ def _prototype(arrays: int) -> Any:
     return ctypes.CFUNCTYPE(None, *[ctypes.py_object] * arrays, ctypes.c_int64, ctypes.c_int64)
 
 
-def load_kernels(object_code: bytes, arities: Mapping[str, int]) -> tuple[Library, dict[str, Entry]]:
+def load_kernels(code: bytes, arities: Mapping[str, int]) -> tuple[Library, dict[str, Entry]]:
     """The kernels of this machine's object code, given how many buffers each has; they stay as long as the library.
 
     `entry(*arrays, begin, end)` is the call without checks; it holds the GIL only while ctypes converts the arguments.
     """
-    code = library(object_code, tuple(f"{name}.arrays" for name in arities))
-    return code, {name: _prototype(arity)(code.address(f"{name}.arrays")) for name, arity in arities.items()}
+    loaded = library(code, tuple(f"{name}.arrays" for name in arities))
+    return loaded, {name: _prototype(arity)(loaded.address(f"{name}.arrays")) for name, arity in arities.items()}
 
 
 class Routine:
-    """A compiled kernel, called with checks.  parallel_extent, entry: see the functions of these names."""
+    """A compiled kernel, called with checks; `entry` is the call without: see load_kernels."""
 
     def __init__(self, kernel: Kernel, code: Library, entry: Entry) -> None:
         self.kernel = kernel

@@ -6,10 +6,12 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from eqsat.ir.errors import InternalError
 from eqsat.ir.node import Node
 from eqsat.ir.structure import Container
 
 LONG_BYTES = 64
+PLAIN = (str, int, bytes, type(None))  # types of fields of which no two have one repr
 
 
 def canonical_text(root: Node) -> str:
@@ -52,4 +54,6 @@ def _spelled(field: Any, numbers: Mapping[Node, int]) -> str:
         return f"{field.kind}{_spelled(field.items, numbers)}{field.keys!r}"
     if isinstance(field, bytes) and len(field) > LONG_BYTES:
         return f"{len(field)}:{hashlib.blake2b(field, digest_size=32).hexdigest()}"
+    if not isinstance(field, PLAIN):
+        raise InternalError(f"canonical text: found a field of type {type(field).__name__}, expected one whose repr is its own")
     return repr(field)

@@ -10,6 +10,7 @@ import pytest
 
 import eqsat
 from eqsat.ir.canonical import canonical_text
+from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Const, Var, apply
 from eqsat.ir.node import Node
 from eqsat.ir.structure import Container
@@ -67,3 +68,8 @@ def test_a_deep_term_has_a_text() -> None:
     for _ in range(5000):
         term = Call("negative", (term,), "float32")
     assert len(canonical_text(term).splitlines()) == 5001
+
+
+def test_a_field_that_cannot_be_written_exactly_is_a_bug() -> None:
+    with pytest.raises(InternalError, match="found a field of type float"):
+        canonical_text(Input("x", (0.5,), "float32"))  # type: ignore[arg-type]
