@@ -13,7 +13,7 @@ from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp, loads, statements, value_of
-from eqsat.ir.tensor import Call, Literal, Scalar, operands
+from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands
 from eqsat.ir.typed import Typed
 from eqsat.ir.typed_kernel import TypedKernel
 
@@ -257,9 +257,12 @@ class KernelEmitter:
             return scalar.call(self.b, term, tuple(scope.elements[arg] for arg in term.args), self.flags.arithmetic)
         if isinstance(term, Literal):
             return scalar.literal(term)
+        if isinstance(term, Position):
+            value = self.index(term.index, scope)
+            return value if term.dtype == "bool" else resized(self.b, value, LLVM_TYPES[term.dtype], term.index.bounds)
         if isinstance(term, Load):
             buffer = self.buffer(term.buffer, term.dtype)
             return self.read(buffer, self.address(buffer, term.index, scope))
         if isinstance(term, Temp) and term.name in scope.temps and scope.temps[term.name].type == LLVM_TYPES[term.dtype]:
             return scope.temps[term.name]
-        raise InternalError(f"codegen: found {term}, expected a load, a bound temporary, a literal or a call")
+        raise InternalError(f"codegen: found {term}, expected a load, a bound temporary, a literal, a position or a call")

@@ -16,7 +16,7 @@ from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.saturate import PHASES, Session, session
 from eqsat.simplifier import Simplifier
-from eqsat.tensor_classes import TensorClasses
+from eqsat.tensor_classes import TensorClasses, elements_of
 from eqsat.views import compose_views
 
 
@@ -57,7 +57,7 @@ class _Search:
         self.offers = alternatives(program, options.numerics) if "algebra" in options.tables else {}
         for tensor, ways in self.offers.items():
             for way in ways:
-                self.encoder.equate(way.build, self.encoder.handles[tensor])
+                self.encoder.equate(way.found.build, self.encoder.handles[tensor])
                 work.report.matches[way.row] += 1
 
     def cheapest(self, snapshot: Snapshot, reader: IndexReader, model: CostModel, start: Iterable[Tensor] | None) -> Selection | None:
@@ -80,7 +80,7 @@ class _Search:
         """Every tensor that may have a kernel, sources first."""
         for tensor in self.written:
             for way in self.offers.get(tensor, ()):
-                yield from way.made
+                yield from way.found.made
             yield tensor
 
     def _stores(self, snapshot: Snapshot, order: Mapping[int, int]) -> Iterator[Move]:
@@ -90,15 +90,15 @@ class _Search:
         yield from (Move(pair) for pair in dict.fromkeys(pairs) if pair[0] != pair[1] and order.keys() >= set(pair))
 
     def _offers(self, snapshot: Snapshot, order: Mapping[int, int], classes: TensorClasses) -> Iterator[Move]:
-        """What algebra offers; a form that the program has as it is written is none."""
+        """What algebra offers; a form that the program has as it is written is none, and what is only read is free to all."""
         own = {self._root(tensor, snapshot) for tensor in self.written}
         for tensor, ways in self.offers.items():
             name = self._name(tensor, snapshot)
             for way in ways:
-                root = self._root(way.build, snapshot)
-                if root not in own and name in order:
+                root = self._root(way.found.build, snapshot)
+                if root not in own and name in order and elements_of(root[1]):
                     classes.offers[root[0]] = classes.offers.get(root[0], frozenset()) | {root[1]}
-                    made = [self._name(between, snapshot) for between in way.made]
+                    made = [self._name(between, snapshot) for between in way.found.made]
                     yield Move((*(one for one in made if one in order), name), root)
 
     def _root(self, tensor: Tensor, snapshot: Snapshot) -> tuple[int, ENode]:
@@ -119,8 +119,9 @@ class _Search:
     def state_maps(self, selection: Selection, reader: IndexReader) -> bool:
         """Hand the maps of a program to the index algebra (row state-map): of the one that would be cheapest if all of them simplified
         to nothing.  Affine maps have nothing to simplify.  False if there are none."""
-        reads = (node for node in selection.nodes() if node.op == "Read")
-        wanted = dict.fromkeys(name for node in reads for name in reader.items(node.args[1]))
+        nodes = list(selection.nodes())
+        wanted = dict.fromkeys(name for node in nodes if node.op == "Read" for name in reader.items(node.args[1]))
+        wanted |= dict.fromkeys(node.args[0] for node in nodes if node.op == "Position")
         stated = [name for name in wanted if not reader.is_stated(name) and not is_affine(reader.term(name))]
         for name in stated:
             self.work.encoder.same(name, self.work.encoder.index(reader.term(name), axes=True))

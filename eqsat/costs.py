@@ -21,6 +21,7 @@ from eqsat.ir.tensor import (
     Build,
     Call,
     Generic,
+    Position,
     Program,
     Read,
     Reduce,
@@ -155,7 +156,7 @@ def _inner_part(indices: tuple[Index, ...], variable: Var, divisor: int) -> tupl
     done: dict[Index, Index] = {variable: inner}
     for term in walk(*indices):
         if isinstance(term, Apply):
-            splits = term.op in DIVISIONS and term.args[0] is variable and term.args[1] == Const(divisor)
+            splits = term.op in DIVISIONS and term.args[0] is variable and term.args[1] is Const(divisor)
             whole: Index = Const(0) if term.op == "floordiv" else inner
             done[term] = whole if splits else apply(term.op, *(done.get(arg, arg) for arg in term.args))
     return tuple(done.get(index, index) for index in indices), inner
@@ -207,6 +208,11 @@ def price_read(key: Hashable, tensor: Hashable, access: Access) -> Priced:
     return Priced({("load", key): access.load, ("move", tensor): access.move, **access.indices}, access.load[1])
 
 
+def price_position(model: CostModel, index: Index) -> Priced:
+    """The value of an index term."""
+    return Priced(model.index_parts(index), frozenset(variables(index)))
+
+
 def price_fold(model: CostModel, key: Hashable, body: Priced, variable: Var, dtype: str) -> Priced:
     """A reduction: what depends on its variable is done in its loop, for every iteration of the loops around it."""
     inside = body.loops | {variable}
@@ -228,6 +234,8 @@ def price_body(model: CostModel, body: Scalar) -> Priced:
         if isinstance(term, Read):
             folded = max((v for v in variables(*term.indices) if level_of(v) is not None), key=lambda v: v.name, default=None)
             done[term] = price_read(term, term.tensor, price_access(model, term.tensor.shape, term.dtype, term.indices, folded))
+        elif isinstance(term, Position):
+            done[term] = price_position(model, term.index)
         elif isinstance(term, Reduce):
             done[term] = price_fold(model, term, done[term.body], term.variable, term.dtype)
         else:

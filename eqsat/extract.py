@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from eqsat.egraph.encode_tensor import literal_from
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.index import Index, substitute, variables
-from eqsat.ir.tensor import Build, Call, Read, Reduce, Scalar, Tensor, level_of, reduction
+from eqsat.ir.tensor import Build, Call, Position, Read, Reduce, Scalar, Tensor, level_of, reduction
 from eqsat.kernel_choice import Choice, Kernel, KernelChoices, choices_below, repeated
 from eqsat.tensor_classes import TensorClasses
 
@@ -153,6 +153,10 @@ class _Speller:
         """A node over its operands, under `depth` reductions."""
         if node.op == "Literal":
             return literal_from(*node.args)
+        if node.op == "Position":
+            index = self.classes.position(node)
+            assert index is not None
+            return Position(_named(index, depth), node.args[1])
         if node.op in ("Read", "Element"):
             return Read(self.tensor(node.args[0]), tuple(_named(index, depth) for index in self.classes.indices(node)))
         if node.op == "Reduce":

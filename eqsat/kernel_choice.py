@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from eqsat.costs import Priced, Variables, price_call, price_fold, price_read, total_ns
+from eqsat.costs import Priced, Variables, price_call, price_fold, price_position, price_read, total_ns
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.tensor import Shape, level_of, reduction
 from eqsat.tensor_classes import TensorClasses
@@ -135,12 +135,17 @@ class KernelChoices:
     def _candidates(self, name: int, place: int) -> Candidates:
         """The nodes worth pricing, with the classes below them: what needs no computing, if there is such a node."""
         nodes = self.classes.below[name]
-        ready: Candidates = [(n, ()) for n, _ in nodes if n.op == "Literal" or (n.op in ("Read", "Element") and self._may_read(n, place))]
+        ready: Candidates = [(node, ()) for node, _ in nodes if self._is_ready(node, place)]
         offers = self.classes.offers.get(name, ())
         offered = [(n, children) for n, children in nodes if n in offers and (name, n) in self.taken]
         return ready or offered or [(node, children) for node, children in nodes if children and node not in offers]
 
-    def _may_read(self, node: ENode, place: int) -> bool:
+    def _is_ready(self, node: ENode, place: int) -> bool:
+        """Whether a node needs no computing: a constant, the value of an index, or a load that a kernel at this place may make."""
+        if node.op == "Position":
+            return self.classes.position(node) is not None
+        if node.op not in ("Read", "Element"):
+            return node.op == "Literal"
         name = node.args[0]
         allowed = self.classes.leaf(name) is not None or (name in self.readable and self.order[name] < place)
         return allowed and self.classes.access(node) is not None
@@ -171,7 +176,11 @@ class KernelChoices:
         if node.op == "Literal":
             return Choice(name=name, node=node)
         model = self.classes.model
-        if node.op in ("Read", "Element"):
+        if node.op == "Position":
+            index = self.classes.position(node)
+            assert index is not None
+            priced = price_position(model, index)
+        elif node.op in ("Read", "Element"):
             access = self.classes.access(node)
             assert access is not None
             priced = price_read(node, node.args[0], access)

@@ -15,7 +15,7 @@ from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Apply, Index, Var, variables, walk
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Stmt, Store, loads, value_of
-from eqsat.ir.tensor import Call, Scalar, scalars
+from eqsat.ir.tensor import Call, Position, Scalar, scalars
 from eqsat.target import Target
 
 LOOP_CYCLES = 2.0
@@ -117,6 +117,8 @@ class _Pricer:
         for term in scalars(root):
             if isinstance(term, Call):
                 total += self.work(term.op, term.dtype, place.count, lanes)
+            elif isinstance(term, Position):
+                total += self.index(term.index, place)
             elif isinstance(term, Load):
                 total += self.access(term.buffer, term.index, term.dtype, place, self.target.load_cycles, lanes)
         return total

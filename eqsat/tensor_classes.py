@@ -9,7 +9,7 @@ from eqsat.costs import Access, CostModel, price_access
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.index_reader import IndexReader
 from eqsat.ir import interval
-from eqsat.ir.index import Const, Index, substitute, variables
+from eqsat.ir.index import Const, Index, apply, substitute, variables
 from eqsat.ir.tensor import Shape, Tensor, axes, level_of
 
 
@@ -84,7 +84,7 @@ class TensorClasses:
         if node.op == "Leaf":
             leaf: Tensor = self.leaves[node.args[0]]
             return leaf.dtype
-        return str(node.args[1]) if node.op.startswith("Call") or node.op == "Literal" else None
+        return str(node.args[1]) if node.op.startswith("Call") or node.op in ("Literal", "Position") else None
 
     def indices(self, node: ENode) -> tuple[Index, ...]:
         """The index terms of a Read or Element node.
@@ -94,6 +94,13 @@ class TensorClasses:
         terms = axes(self.tensor_type(node.args[0])[0]) if node.op == "Element" else self.reader.terms(node.args[1])
         single = {v: Const(0) for v in variables(*terms) if v.extent == 1}
         return tuple(substitute(term, single) for term in terms) if single else terms
+
+    def position(self, node: ENode) -> Index | None:
+        """The index term of a Position node, if it is known to its end."""
+        if node.args[0] not in self.reader.forms:
+            return None
+        term = self.reader.term(node.args[0])
+        return apply("bool", term) if node.args[1] == "bool" and term.kind != "bool" else term
 
     def access(self, node: ENode) -> Access | None:
         """What the load of a Read or Element node costs; None where its map is not known to its end, or its parts do not show that it

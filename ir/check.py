@@ -4,13 +4,15 @@ program   input names differ; every Input that is read is one of them; the struc
 build     no extent is zero; a body uses the axes of its Build and the variables of the Reduces around it
 read      one index a dimension, each within the array whatever the loop variables are
 call      operands share a dtype (apart from the condition of where, and astype), the result is NumPy's
-generic   one map an operand, one index a dimension; the block computes with Arg, Literal and Call only
+generic   one map an operand, one index a dimension; the block computes with Arg, Position, Literal and Call only
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+
+import numpy as np
 
 from eqsat.ir import interval
 from eqsat.ir.dtypes import dtype_name
@@ -26,6 +28,7 @@ from eqsat.ir.tensor import (
     Generic,
     Input,
     Literal,
+    Position,
     Program,
     Read,
     Reduce,
@@ -86,6 +89,8 @@ def _body(build: Build) -> None:
         if isinstance(term, Read):
             _indices("read", term.tensor, term.indices)
             free[term] = frozenset(variables(*term.indices))
+        elif isinstance(term, Position):
+            free[term] = frozenset(variables(term.index))
         elif isinstance(term, Reduce):
             if any(inner.name == term.variable.name for inner in bound[term]):
                 raise InternalError(f"reduce: found {term.variable.name} bound twice, one inside the other")
@@ -110,8 +115,10 @@ def _generic(generic: Generic) -> None:
     for term in scalars(generic.block):
         if isinstance(term, Arg):
             _argument(term, generic)
+        elif isinstance(term, Position):
+            _bound("generic", variables(term.index), loops)
         elif not isinstance(term, Literal | Call):
-            raise InternalError(f"generic: found a {type(term).__name__} in the block, expected Arg, Literal or Call")
+            raise InternalError(f"generic: found a {type(term).__name__} in the block, expected Arg, Position, Literal or Call")
         _typed(term)
     if generic.combine is not None:
         _foldable(generic.combine, generic.block.dtype)
@@ -161,6 +168,18 @@ def _typed(term: Scalar) -> None:
         _foldable(term.op, term.dtype)
     elif isinstance(term, Call):
         _call(term)
+    elif isinstance(term, Position):
+        _position(term)
+
+
+def _position(term: Position) -> None:
+    """Its dtype holds every value of the index."""
+    if (term.dtype == "bool") != (term.index.kind == "bool") or term.dtype not in ("bool", "int32", "int64"):
+        raise InternalError(f"position: found {term.index} as {term.dtype}, expected bool for a truth value, int32 or int64 for an integer")
+    if term.dtype != "bool":
+        limits = np.iinfo(term.dtype)
+        if not interval.within(term.index.bounds, (int(limits.min), int(limits.max))):
+            raise InternalError(f"position: found {term.index} within {term.index.bounds}, expected values of {term.dtype}")
 
 
 def _foldable(op: str, dtype: str) -> None:

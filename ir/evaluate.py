@@ -22,6 +22,7 @@ from eqsat.ir.tensor import (
     Generic,
     Input,
     Literal,
+    Position,
     Program,
     Read,
     Reduce,
@@ -157,6 +158,8 @@ def _scalar(body: Scalar, env: Env, rank: int, values: Mapping[Tensor, Array]) -
             done[term] = np.dtype(term.dtype).type(term.value)
         elif isinstance(term, Read):
             done[term] = _read(term, env, values)
+        elif isinstance(term, Position):
+            done[term] = np.asarray(evaluate_index(term.index, env)).astype(term.dtype)[()]
         elif isinstance(term, Call):
             done[term] = _call(term, [done[arg] for arg in term.args])
         elif isinstance(term, Reduce):

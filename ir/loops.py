@@ -6,7 +6,7 @@
              | Let(name, value)                       an element computed once and used below as Temp
              | Fold(name, op, dtype, variable, body, value)   name = fold of value over variable; body runs before value
              | Store(buffer, index, value, combine)   buffer[index] = value, or combine(buffer[index], value)
-    expr   ::= Literal | Call                         as in ir.tensor, over these leaves
+    expr   ::= Literal | Position | Call              as in ir.tensor, over these leaves
              | Load(buffer, index, dtype)             buffer[index]
              | Temp(name, dtype)                      a Let or a finished Fold
 
@@ -21,7 +21,7 @@ from typing import Literal as Choice
 
 from eqsat.ir.index import Index, Var
 from eqsat.ir.node import to_text
-from eqsat.ir.tensor import Scalar, operands, rebuild, scalars
+from eqsat.ir.tensor import Position, Scalar, operands, rebuild, scalars
 
 LoopKind = Choice["parallel", "serial"]
 Role = Choice["in", "out"]
@@ -130,10 +130,7 @@ def map_indices(kernel: Kernel, change: Callable[[Index], Index]) -> Kernel:
 
     def scalar(root: Scalar) -> Scalar:
         for term in scalars(root):
-            if isinstance(term, Load):
-                done[term] = Load(term.buffer, change(term.index), term.dtype)
-            else:
-                done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
+            done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), change)
         return done[root]
 
     def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -153,6 +150,13 @@ def map_indices(kernel: Kernel, change: Callable[[Index], Index]) -> Kernel:
     return replace(kernel, body=block(kernel.body))
 
 
+def rebuilt(term: Scalar, args: tuple[Scalar, ...], change: Callable[[Index], Index]) -> Scalar:
+    """The same node over other operands, its index, if it has one, replaced by `change(index)`."""
+    if isinstance(term, Load):
+        return Load(term.buffer, change(term.index), term.dtype)
+    return Position(change(term.index), term.dtype) if isinstance(term, Position) else rebuild(term, args)
+
+
 def loads(term: Scalar) -> Iterator[Load]:
     """Every distinct load of an expression."""
     return (here for here in scalars(term) if isinstance(here, Load))
@@ -166,5 +170,5 @@ def index_terms(kernel: Kernel) -> tuple[Index, ...]:
             found[stmt.value if isinstance(stmt, Bind) else stmt.index] = None
         value = value_of(stmt)
         if value is not None:
-            found.update((load.index, None) for load in loads(value))
+            found.update((term.index, None) for term in scalars(value) if isinstance(term, Load | Position))
     return tuple(found)

@@ -9,7 +9,7 @@ from eqsat.ir.errors import DTypeError, InternalError
 from eqsat.ir.index import Const, Index, Var, variables
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp, value_of
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, result_dtype
-from eqsat.ir.tensor import Call, Literal, Scalar, scalars
+from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 
 
 def check_kernel(kernel: Kernel) -> None:
@@ -112,8 +112,10 @@ class _Checker:
             self.same(f"temp {term.name}", term.dtype, temps[term.name])
         elif isinstance(term, Call):
             self.call(term)
+        elif isinstance(term, Position):
+            self.index("position", term.index, known)
         elif not isinstance(term, Literal):
-            self.fail("expression", type(term).__name__, "Literal, Call, Load or Temp")
+            self.fail("expression", type(term).__name__, "Literal, Position, Call, Load or Temp")
         elif term.dtype not in DTYPES:
             self.fail("literal", term.dtype, "a known dtype")
 

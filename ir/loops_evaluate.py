@@ -12,7 +12,7 @@ from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Stmt, Store, Temp
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, identity_of
-from eqsat.ir.tensor import Call, Literal, Scalar, scalars
+from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 
 Array = np.ndarray[Any, Any]
 
@@ -101,6 +101,8 @@ class _Run:
                 values[term] = self.arrays[term.buffer][self.offset(term.buffer, term.index)]
             elif isinstance(term, Temp):
                 values[term] = self.temps[term.name]
+            elif isinstance(term, Position):
+                values[term] = np.dtype(term.dtype).type(evaluate_index(term.index, self.variables))
             else:
                 assert isinstance(term, Literal)
                 values[term] = np.dtype(term.dtype).type(term.value)

@@ -7,6 +7,7 @@
               | Generic(iterators, maps, operands, block, combine)
     scalar  ::= Literal(value, dtype)
               | Read(tensor, indices)                           one index expression a dimension
+            | Position(index, dtype)                          the value of an index expression
               | Call(op, scalars, dtype)                        op: a row of ops.SCALAR_OPS
               | Reduce(op, variable, scalar)                    op: a row of ops.REDUCE_OPS; binds variable r0, r1, ...
               | Arg(position, dtype)                            only in the block of a Generic
@@ -95,6 +96,14 @@ class Read(Scalar):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", self.tensor.dtype)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Position(Scalar):
+    """The value of an index expression: an integer in int32 or int64, a truth value in bool."""
+
+    index: Index
+    dtype: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -269,6 +278,29 @@ def rebuild(term: Scalar, args: tuple[Scalar, ...]) -> Scalar:
     return Reduce(term.op, term.variable, args[0]) if isinstance(term, Reduce) else term
 
 
+def reindexed(root: Scalar, env: Mapping[Var, Index]) -> Scalar:
+    """An element over other indices; reductions keep their variables."""
+    if not env:
+        return root
+    known = dict(env)
+    done: dict[Scalar, Scalar] = {}
+    for term in scalars(root):
+        if isinstance(term, Read):
+            done[term] = Read(term.tensor, tuple(substitute(index, known) for index in term.indices))
+        elif isinstance(term, Position):
+            done[term] = Position(substitute(term.index, known), term.dtype)
+        else:
+            done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
+    return done[root]
+
+
+def index_terms(term: Scalar) -> tuple[Index, ...]:
+    """The index terms of a Read or Position; none of any other scalar."""
+    if isinstance(term, Read):
+        return term.indices
+    return (term.index,) if isinstance(term, Position) else ()
+
+
 def reread(body: Scalar, replaced: Mapping[Tensor, Tensor]) -> Scalar:
     """`body` reading other tensors of the same shapes."""
     done: dict[Scalar, Scalar] = {}
@@ -311,11 +343,16 @@ def as_generic(build: Build) -> Generic | None:
     terms = tuple(scalars(body))
     if any(isinstance(term, Reduce) for term in terms):
         return None
-    env = {fold.variable: reduction(level, fold.variable.extent) for level, fold in enumerate(folds)}
+    env: dict[Var, Index] = {fold.variable: reduction(level, fold.variable.extent) for level, fold in enumerate(folds)}
     reads = [term for term in terms if isinstance(term, Read)]
     done: dict[Scalar, Scalar] = {}
     for term in terms:
-        done[term] = Arg(reads.index(term), term.dtype) if isinstance(term, Read) else rebuild(term, tuple(done[a] for a in operands(term)))
+        if isinstance(term, Read):
+            done[term] = Arg(reads.index(term), term.dtype)
+        elif isinstance(term, Position):
+            done[term] = Position(substitute(term.index, env), term.dtype)
+        else:
+            done[term] = rebuild(term, tuple(done[a] for a in operands(term)))
     iterators: list[tuple[IteratorKind, int]] = [("parallel", n) for n in build.shape]
     iterators += [("reduction", fold.variable.extent) for fold in folds]
     maps = tuple(tuple(substitute(index, env) for index in read.indices) for read in reads)

@@ -28,6 +28,7 @@ from eqsat.ir.tensor import (
     Generic,
     Input,
     Literal,
+    Position,
     Program,
     Read,
     Reduce,
@@ -95,6 +96,8 @@ def _term(term: Scalar, shown: Mapping[Scalar, tuple[str, int]], names: Names) -
         return _literal(term), ATOM if term.value >= 0 else UNARY
     if isinstance(term, Arg):
         return f"a{term.position}", ATOM
+    if isinstance(term, Position):
+        return f"{term.dtype}({term.index})", ATOM
     if isinstance(term, Read):
         return _read(term.tensor, term.indices, names), ATOM
     if isinstance(term, Reduce):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from eqsat.ir.index import Apply, Const, Index, Var, apply, walk
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Stmt, index_terms, loads, map_indices, statements, value_of
-from eqsat.ir.tensor import Scalar, operands, rebuild, scalars
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Stmt, index_terms, map_indices, rebuilt, statements, value_of
+from eqsat.ir.tensor import Position, Scalar, operands, scalars
 
 _SUMS = ("add", "sub", "neg")
 Signed = tuple[int, Index]
@@ -51,12 +51,12 @@ def _find_levels(body: tuple[Stmt, ...], level: Level, levels: Levels) -> None:
 
 
 def _uses(kernel: Kernel) -> dict[Index, int]:
-    """How often every index term is an operand of another, an offset or a bound value."""
+    """How often every index term is an operand of another, an offset, a position or a bound value."""
     uses: dict[Index, int] = {}
     roots: list[Index] = []
     for stmt in statements(kernel.body):
         value = value_of(stmt)
-        roots.extend(load.index for load in loads(value)) if value is not None else None
+        roots.extend(term.index for term in scalars(value) if isinstance(term, Load | Position)) if value is not None else None
         if not isinstance(stmt, For | Fold | Let):
             roots.append(stmt.value if isinstance(stmt, Bind) else stmt.index)
     below = [arg for term in walk(*index_terms(kernel)) if isinstance(term, Apply) for arg in term.args]
@@ -176,10 +176,7 @@ class _Hoist:
     def scalar(self, root: Scalar, level: Level) -> Scalar:
         done: dict[Scalar, Scalar] = {}
         for term in scalars(root):
-            if isinstance(term, Load):
-                done[term] = Load(term.buffer, self.index(term.index, level), term.dtype)
-            else:
-                done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
+            done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: self.index(index, level))
         return done[root]
 
     def index(self, term: Index, level: Level) -> Index:

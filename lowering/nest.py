@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from eqsat.ir.index import Const, Index, Var, substitute, variables
-from eqsat.ir.loops import Load
-from eqsat.ir.tensor import Build, Read, Reduce, Scalar, Shape, Tensor, axes, operands, rebuild, scalars
+from eqsat.ir.loops import Load, rebuilt
+from eqsat.ir.tensor import Build, Position, Read, Reduce, Scalar, Shape, Tensor, axes, operands, rebuild, scalars
 
 Names = Mapping[Tensor, str]
 Free = dict[Scalar, frozenset[Var]]
@@ -36,6 +36,12 @@ class Nest:
     def offsets(self) -> tuple[Index, ...]:
         """The offset written and every offset read, each once."""
         return tuple(dict.fromkeys((self.index, *(load.index for load in self.loads))))
+
+    @functools.cached_property
+    def terms(self) -> tuple[Index, ...]:
+        """Every index term: offsets and positions."""
+        positions = (term.index for term in scalars(self.body) if isinstance(term, Position))
+        return tuple(dict.fromkeys((*self.offsets, *positions)))
 
 
 def nest_of(build: Build, names: Names) -> Nest:
@@ -65,7 +71,7 @@ def free_variables(root: Scalar) -> Free:
     """For every scalar below root the loop variables that it needs from around it."""
     free: Free = {}
     for term in scalars(root):
-        if isinstance(term, Load):
+        if isinstance(term, Load | Position):
             free[term] = frozenset(variables(term.index))
         elif isinstance(term, Read):
             free[term] = frozenset(variables(*term.indices))
@@ -110,6 +116,8 @@ class _Naming:
             if isinstance(term, Read):
                 indices = tuple(substitute(index, env) for index in term.indices)
                 done[term] = Load(self.names[term.tensor], flat(indices, term.tensor.shape), term.dtype)
+            elif isinstance(term, Position):
+                done[term] = Position(substitute(term.index, env), term.dtype)
             elif isinstance(term, Reduce):
                 done[term] = self.reduce(term, env)
             else:
@@ -136,15 +144,13 @@ def replace_variables(nest: Nest, change: Callable[[Index], Index], parts: Mappi
     """The nest over other variables: `parts` gives the loops or folds in the place of each, `change` the new offsets."""
     done: dict[Scalar, Scalar] = {}
     for term in scalars(nest.body):
-        if isinstance(term, Load):
-            done[term] = Load(term.buffer, change(term.index), term.dtype)
-        elif isinstance(term, Reduce):
+        if isinstance(term, Reduce):
             body = done[term.body]
             for variable in reversed(parts.get(term.variable, (term.variable,))):
                 body = Reduce(term.op, variable, body)
             done[term] = body
         else:
-            done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
+            done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), change)
     loops = tuple(part for v in nest.loops for part in parts.get(v, (v,)))
     return Nest(loops, done[nest.body], change(nest.index))
 

@@ -84,7 +84,7 @@ def _mergeable(nest: Nest, forms: Forms) -> tuple[Var, Var] | None:
     folds = [tuple(r.variable for r in chain) for chain in chains(nest.body)]
     for row in (nest.loops, *folds):
         for outer, inner in pairwise(row):
-            if all(_one_range(forms(offset), outer, inner) for offset in nest.offsets):
+            if all(_one_range(forms(offset), outer, inner) for offset in nest.terms):
                 return outer, inner
     return None
 

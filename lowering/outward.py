@@ -11,9 +11,9 @@ from math import prod
 
 from eqsat.ir.dtypes import is_float
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Load, Stmt, Store
+from eqsat.ir.loops import Load, Stmt, Store, rebuilt
 from eqsat.ir.ops import identity_of
-from eqsat.ir.tensor import Literal, Reduce, Scalar, operands, rebuild, scalars
+from eqsat.ir.tensor import Literal, Reduce, Scalar, operands, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.nest import Nest, chains
 from eqsat.lowering.place import Placer, Scope
@@ -90,10 +90,7 @@ def _finish(placer: Placer, scope: Scope, nest: Nest, output: str, fold: Reduce)
     for term in scalars(nest.body):
         if term in done:
             continue
-        if isinstance(term, Load):
-            done[term] = Load(term.buffer, substitute(term.index, env), term.dtype)
-        else:
-            done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
+        done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: substitute(index, env))
     row = placer.open(last, scope)
     row.body.append(Store(output, index, placer.place(done[nest.body], row)))
     placer.close(row, "parallel")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from eqsat.ir.index import Var
 from eqsat.ir.loops import Fold, For, Let, Load, LoopKind, Stmt, Store, Temp
-from eqsat.ir.tensor import Call, Reduce, Scalar, operands, rebuild
+from eqsat.ir.tensor import Call, Position, Reduce, Scalar, operands, rebuild
 from eqsat.lowering.nest import Free, Nest, free_variables
 
 
@@ -80,7 +80,7 @@ class Placer:
             for arg in operands(term):
                 uses.setdefault(arg, []).append(scope)
         outside = {term for term, home in homes.items() if any(scope is not home for scope in uses[term])}
-        return {t for t in homes if isinstance(t, Call | Load) and (t in outside or (isinstance(t, Call) and len(uses[t]) > 1))}
+        return {t for t in homes if isinstance(t, Call | Load | Position) and (t in outside or (isinstance(t, Call) and len(uses[t]) > 1))}
 
     def statement(self, term: Scalar, keep: bool, home: Scope) -> Scalar:
         if isinstance(term, Reduce):

@@ -28,7 +28,7 @@ def split(nest: Nest) -> Nest:
 def _find(nest: Nest) -> Cut:
     """Inner extents of variables to split, for the first division that splitting removes; empty if there is none."""
     forms = Forms()
-    for term in walk(*nest.offsets):
+    for term in walk(*nest.terms):
         if isinstance(term, Apply) and term.op in ("floordiv", "mod") and term in forms(term).terms:
             divisor = term.args[1]
             if isinstance(divisor, Const) and divisor.value > 0:

@@ -6,40 +6,47 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod
 
+from eqsat.algebra.constants import as_function
 from eqsat.algebra.contraction import Spelling, cheapest_order
+from eqsat.algebra.points import without_spikes
 from eqsat.algebra.polynomial import collected, with_common_factor
-from eqsat.algebra.products import Opener, has_fold
+from eqsat.algebra.products import Opener, has_fold, through_movements
 from eqsat.ir.dtypes import is_float
 from eqsat.ir.index import Var, variables
-from eqsat.ir.tensor import Build, Program, Read, Reduce, Scalar, Tensor, axes, scalars, tensors
+from eqsat.ir.tensor import Build, Constant, Program, Reduce, Scalar, Tensor, axes, index_terms, scalars, tensors
 from eqsat.options import Numerics
 
-# what a row does to floats: nothing; it rounds differently where all are finite, and shows where some are not; it assumes that all are
-EXACT, FINITE, ASSUMES = "exact", "finite", "assumes"
+# what a row does to floats: nothing; it rounds differently; it assumes that all are finite
+EXACT, ROUNDS, ASSUMES = "exact", "rounds", "assumes"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A build that is equal to another, the tensors that it reads and the program does not have, sources first, and what has to be
+    finite for that: the result itself, where it shows what is not, or tensors, where it does not."""
+
+    build: Build
+    made: tuple[Build, ...] = ()
+    shows: bool = False
+    finite: tuple[Tensor, ...] = ()
 
 
 @dataclass(frozen=True)
 class Alternative:
-    """A build that is equal to a tensor of the program.
-
-    row      the name of the row that found it
-    made     tensors that it reads and the program does not have, sources first
-    checked  whether it is to be trusted only where its values are finite
-    """
+    """What a row found for a tensor of the program; `checked`: whether finite values have to be checked, and are not assumed."""
 
     row: str
-    build: Build
-    made: tuple[Build, ...] = ()
-    checked: bool = False
+    found: Found
+    checked: bool
 
 
 @dataclass(frozen=True)
 class AlgebraRow:
-    """`find` gives (build, made) for a build; `floats` is what that does to floats.  Integers are a ring, wrapped as they are."""
+    """`find` gives builds equal to one; `floats` is what that does to floats.  Integers are a ring, wrapped as they are."""
 
     name: str
     floats: str
-    find: Callable[[Build], Iterator[tuple[Build, tuple[Build, ...]]]]
+    find: Callable[[Build], Iterator[Found]]
 
     def allows(self, dtype: str, numerics: Numerics) -> bool:
         """Whether numerics let this row change tensors of this dtype."""
@@ -48,62 +55,75 @@ class AlgebraRow:
         return numerics == "fast" or (numerics == "default" and self.floats != ASSUMES)
 
 
-def contraction_order(tensor: Build) -> Iterator[tuple[Build, tuple[Build, ...]]]:
+def contraction_order(tensor: Build) -> Iterator[Found]:
     """Products under sums in the order with the fewest multiplications, where that is less than as written."""
     opener = Opener()
     product = opener.product(tensor)
     if product is None or not product.bound or not product.factors:
         return
     plan = cheapest_order(product, axes(tensor.shape))
-    if plan.work >= sum(_work(made) for made in (tensor, *opener.opened) if isinstance(made, Build) and has_fold(made.body)):
-        return
-    spelling = Spelling()
-    build = spelling.result(plan, product, tensor.shape, tensor.dtype)
-    if build is not tensor:
-        yield build, tuple(spelling.made)
+    if plan.work < sum(_work(made) for made in (tensor, *opener.opened) if isinstance(made, Build) and has_fold(made.body)):
+        spelling = Spelling()
+        yield Found(spelling.result(plan, product, tensor.shape, tensor.dtype), tuple(spelling.made), shows=True)
 
 
-def fold_of_invariant(tensor: Build) -> Iterator[tuple[Build, tuple[Build, ...]]]:
+def sum_of_one_point(tensor: Build) -> Iterator[Found]:
+    """Sums over elements of which all but one are zero."""
+    found = without_spikes(tensor)
+    if found is not None:
+        product, multiplied = found
+        spelling = Spelling()
+        build = spelling.result(cheapest_order(product, axes(tensor.shape)), product, tensor.shape, tensor.dtype)
+        yield Found(build, tuple(spelling.made), finite=multiplied)
+
+
+def fold_of_invariant(tensor: Build) -> Iterator[Found]:
     """The greatest or least of equal elements is that element."""
-    body = tensor.body
+    body = through_movements(tensor.body)
+    whole = body
     while isinstance(body, Reduce) and body.op in ("max", "min") and not _depends_on(body.body, body.variable):
         body = body.body
-    if body is not tensor.body:
-        yield Build(tensor.shape, body), ()
+    if body is not whole:
+        yield Found(Build(tensor.shape, body))
 
 
-def factor_common(tensor: Build) -> Iterator[tuple[Build, tuple[Build, ...]]]:
+def common_factor_of_sums(tensor: Build) -> Iterator[Found]:
     """Sums that have a factor in common are one sum of that factor and a sum."""
     found = with_common_factor(tensor)
     if found is not None:
-        yield found
+        yield Found(*found, shows=True)
 
 
-def collect_terms(tensor: Build) -> Iterator[tuple[Build, tuple[Build, ...]]]:
+def like_terms(tensor: Build) -> Iterator[Found]:
     """A polynomial with like terms added up, where that takes fewer operations."""
     found = collected(tensor)
     if found is not None:
-        yield found, ()
+        yield Found(found)
 
 
 ROWS = (
-    AlgebraRow("contraction-order", FINITE, contraction_order),
-    AlgebraRow("factor-common", FINITE, factor_common),
-    AlgebraRow("collect-terms", ASSUMES, collect_terms),
+    AlgebraRow("contraction-order", ROUNDS, contraction_order),
+    AlgebraRow("common-factor-of-sums", ROUNDS, common_factor_of_sums),
+    AlgebraRow("sum-of-one-point", ROUNDS, sum_of_one_point),
+    AlgebraRow("like-terms", ASSUMES, like_terms),
     AlgebraRow("fold-of-invariant", EXACT, fold_of_invariant),
 )
 
 
 def alternatives(program: Program, numerics: Numerics) -> dict[Tensor, tuple[Alternative, ...]]:
-    """For the builds of a program what the rows find; nothing where a dimension or a fold is empty."""
+    """For the builds and constants of a program what the rows find; nothing where a dimension or a fold is empty."""
     found: dict[Tensor, tuple[Alternative, ...]] = {}
-    builds = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
-    if any(not _work(tensor) for tensor in builds):
+    every = list(tensors(*program.outputs))
+    if any(isinstance(tensor, Build) and not _work(tensor) for tensor in every):
         return found
-    for tensor in builds:
-        rows = [row for row in ROWS if row.allows(tensor.dtype, numerics)]
-        checked = {row.name: row.floats == FINITE and is_float(tensor.dtype) and numerics != "fast" for row in rows}
-        ways = tuple(Alternative(row.name, build, made, checked[row.name]) for row in rows for build, made in row.find(tensor))
+    for tensor in every:
+        if isinstance(tensor, Build):
+            rows = [row for row in ROWS if row.allows(tensor.dtype, numerics)]
+            checked = is_float(tensor.dtype) and numerics != "fast"
+            ways = tuple(Alternative(row.name, one, checked) for row in rows for one in row.find(tensor) if one.build is not tensor)
+        else:
+            function = as_function(tensor) if isinstance(tensor, Constant) else None
+            ways = (Alternative("constant-is-function", Found(function), False),) if function is not None else ()
         if ways:
             found[tensor] = ways
     return found
@@ -115,4 +135,4 @@ def _work(tensor: Build) -> int:
 
 
 def _depends_on(term: Scalar, variable: Var) -> bool:
-    return any(variable in variables(*below.indices) for below in scalars(term) if isinstance(below, Read))
+    return any(variable in variables(*index_terms(below)) for below in scalars(term))

@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from math import prod
 
-from eqsat.algebra.products import Product, multiplied, replaced, variables_of
+from eqsat.algebra.products import Product, multiplied, variables_of
 from eqsat.ir.index import Index, Var
-from eqsat.ir.tensor import Build, Read, Reduce, Scalar, Shape, axes, axis, reduction
+from eqsat.ir.tensor import Build, Read, Reduce, Scalar, Shape, axes, axis, reduction, reindexed
 
 Loops = tuple[Var, ...]
 
@@ -112,7 +112,7 @@ class Spelling:
         factors = [self._element(part) for part in parts]
         folded = [v for v in dict.fromkeys(v for part in parts for v in part.loops) if v not in plan.loops]
         levels: dict[Var, Index] = {v: reduction(level, v.extent) for level, v in enumerate(folded)}
-        body = replaced(multiplied(1, factors, plan.factors[0].dtype), {**env, **levels})
+        body = reindexed(multiplied(1, factors, plan.factors[0].dtype), {**env, **levels})
         for level, v in reversed(list(enumerate(folded))):
             body = Reduce("sum", reduction(level, v.extent), body)
         return body

@@ -16,11 +16,10 @@ from eqsat.algebra.products import (
     is_call,
     multiplied,
     number,
-    replaced,
     variables_of,
 )
 from eqsat.ir.index import Index, Var
-from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, axis, reduction, scalars
+from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, axis, reduction, reindexed, scalars
 
 MOST_PRODUCTS = 64
 # a polynomial: its coefficients by the factors of each product, in the order of their texts
@@ -73,7 +72,7 @@ class _Expansion:
         inner = function_of(term, env)
         if inner is not None and is_call(inner[0], *RING):
             return self.of(*inner)
-        return {(replaced(term, env),): 1}
+        return {(reindexed(term, env),): 1}
 
 
 def _sum(left: Polynomial, right: Polynomial, factor: Number) -> Polynomial:
@@ -134,10 +133,10 @@ def _factored(
 ) -> tuple[Build, tuple[Build, ...]]:
     loops = variables_of(*(part for rest in rests.values() for part in rest.factors))
     places: dict[Var, Index] = {v: axis(k, v.extent) for k, v in enumerate(loops)}
-    parts = [multiplied(rest.coefficient, (replaced(part, places) for part in rest.factors), tensor.dtype) for rest in rests.values()]
+    parts = [multiplied(rest.coefficient, (reindexed(part, places) for part in rest.factors), tensor.dtype) for rest in rests.values()]
     inner = Build(tuple(v.extent for v in loops), _added([(part, 1) for part in parts], tensor.dtype))
     levels: dict[Var, Index] = {v: reduction(level, v.extent) for level, v in enumerate(bound)}
-    body = replaced(Call("multiply", (factor, Read(inner, loops)), tensor.dtype), levels)
+    body = reindexed(Call("multiply", (factor, Read(inner, loops)), tensor.dtype), levels)
     for level, v in reversed(list(enumerate(bound))):
         body = Reduce("sum", reduction(level, v.extent), body)
     whole = _added([(body, 1), *((term.element, term.sign) for term in others)], tensor.dtype)
@@ -159,7 +158,7 @@ def _without(factor: Scalar, bound: tuple[Var, ...], product: Product) -> Produc
         if names is not None and len(names) == len(product.bound):
             left = list(product.factors)
             left.remove(mine)
-            return Product(product.coefficient, bound, tuple(replaced(part, names) for part in left))
+            return Product(product.coefficient, bound, tuple(reindexed(part, names) for part in left))
     return None
 
 
@@ -174,4 +173,4 @@ def _renaming(factor: Scalar, other: Scalar, bound: tuple[Var, ...], others: tup
             return None
         if a in bound:
             names[b] = a
-    return names if replaced(other, names) is factor else None
+    return names if reindexed(other, names) is factor else None

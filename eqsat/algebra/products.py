@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from eqsat.ir.index import Index, Var, substitute, variables
-from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, Tensor, axes, operands, rebuild, scalars
+from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, Tensor, axes, index_terms, operands, rebuild, reindexed, scalars
 
 Number = int | float
 RING = ("add", "subtract", "multiply", "negative")
@@ -72,7 +72,7 @@ class Opener:
             self.opened[tensor_of(term)] = None
             yield from self._addends(*inner, sign)
         else:
-            yield replaced(term, env), sign
+            yield reindexed(term, env), sign
 
     def _product(self, term: Scalar, env: Mapping[Var, Index]) -> Product:
         if isinstance(term, Literal):
@@ -91,7 +91,7 @@ class Opener:
             if len(found.factors) <= MOST_FACTORS and not any(has_fold(factor) for factor in found.factors):
                 self.opened[tensor_of(term)] = None
                 return found
-        return Product(factors=(replaced(term, env),))
+        return Product(factors=(reindexed(term, env),))
 
 
 def function_of(term: Scalar, env: Mapping[Var, Index]) -> tuple[Scalar, dict[Var, Index]] | None:
@@ -100,6 +100,17 @@ def function_of(term: Scalar, env: Mapping[Var, Index]) -> tuple[Scalar, dict[Va
         return None
     indices = (substitute(index, dict(env)) for index in term.indices)
     return term.tensor.body, dict(zip(axes(term.tensor.shape), indices, strict=True))
+
+
+def through_movements(root: Scalar) -> Scalar:
+    """An element that reads what its tensors are movements of."""
+    done: dict[Scalar, Scalar] = {}
+    for term in scalars(root):
+        below: Scalar = rebuild(term, tuple(done[arg] for arg in operands(term)))
+        while (inner := function_of(below, {})) is not None and isinstance(inner[0], Read):
+            below = reindexed(*inner)
+        done[term] = below
+    return done[root]
 
 
 def tensor_of(term: Scalar) -> Tensor:
@@ -118,23 +129,10 @@ def has_fold(term: Scalar) -> bool:
     return any(isinstance(below, Reduce) for below in scalars(term))
 
 
-def replaced(root: Scalar, env: Mapping[Var, Index]) -> Scalar:
-    """An element over other indices; folds keep their variables."""
-    if not env:
-        return root
-    done: dict[Scalar, Scalar] = {}
-    for term in scalars(root):
-        if isinstance(term, Read):
-            done[term] = Read(term.tensor, tuple(substitute(index, dict(env)) for index in term.indices))
-        else:
-            done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
-    return done[root]
-
-
 def variables_of(*terms: Scalar) -> tuple[Var, ...]:
     """The loop variables that elements without folds depend on, in order of first use."""
-    reads = (below for term in terms for below in scalars(term) if isinstance(below, Read))
-    return tuple(dict.fromkeys(v for read in reads for v in variables(*read.indices)))
+    below = (index for term in terms for scalar in scalars(term) for index in index_terms(scalar))
+    return tuple(dict.fromkeys(v for index in below for v in variables(index)))
 
 
 def number(value: Number, dtype: str) -> Literal:

@@ -14,6 +14,7 @@ from eqsat.ir.tensor import (
     Call,
     Generic,
     Literal,
+    Position,
     Program,
     Read,
     Reduce,
@@ -135,6 +136,8 @@ class _Body:
             if is_identity(term.indices, term.tensor, self.shape):
                 return "Element", (handle,)
             return "Read", (handle, self.tensors.index_list(term.indices, reductions))
+        if isinstance(term, Position):
+            return "Position", (self.tensors.encoder.written(term.index, reductions), term.dtype)
         if isinstance(term, Call):
             return f"Call{len(term.args)}", (term.op, term.dtype)
         if isinstance(term, Reduce):

@@ -67,6 +67,7 @@ TENSOR_NODES = (
     Constructor("Cons", ("Ix", "Ixs"), "Ixs"),
     Constructor("Literal", ("Name", "Name"), "Sx"),
     Constructor("Read", ("Tx", "Ixs"), "Sx"),
+    Constructor("Position", ("Ix", "Name"), "Sx"),
     Constructor("Element", ("Tx",), "Sx"),
     Constructor("Call1", ("Name", "Name", "Sx"), "Sx"),
     Constructor("Call2", ("Name", "Name", "Sx", "Sx"), "Sx"),
@@ -80,6 +81,7 @@ TENSOR_NODES = (
 SYNTAX_NODES = (
     Constructor("QLiteral", ("Name", "Name"), "Sy"),
     Constructor("QRead", ("Tx", "Ixs"), "Sy"),
+    Constructor("QPosition", ("Ix", "Name"), "Sy"),
     Constructor("QElement", ("Tx",), "Sy"),
     Constructor("QCall1", ("Name", "Name", "Sy"), "Sy"),
     Constructor("QCall2", ("Name", "Name", "Sy", "Sy"), "Sy"),

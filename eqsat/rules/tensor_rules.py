@@ -80,6 +80,13 @@ ELEMENTS: tuple[Row, ...] = (
         "(union e (Read x (CompList ks js)))",
         "indexing maps compose",
     ),
+    TensorRule(
+        "substitute-position",
+        "i [js] = i-th of js",
+        "(= e (At f js)) (= f (QPosition k t))",
+        "(union e (Position (Comp k js) t))",
+        "the value of an index term, as of the map of a read",
+    ),
     TensorRule("substitute-element", "X[i][js] = X[js]", "(= e (At f js)) (= f (QElement x))", "(union e (Read x js))"),
     TensorRule(
         "substitute-reduce",
@@ -151,11 +158,17 @@ ALGEBRA = Table(
             "products under sums with the fewest multiplications: chains of matrices, sums through products, invariant factors",
         ),
         SumRow(
-            "factor-common",
+            "common-factor-of-sums",
             "sum k. A[i,k]*B[k,j] + sum k. A[i,k]*C[k,j] = sum k. A[i,k]*(B[k,j] + C[k,j])",
             "one product of matrices in the place of several",
         ),
-        SumRow("collect-terms", "(x+y)*(x+y) - (x-y)*(x-y) - 4*x*y = 0", "a polynomial with like terms added up, where that is shorter"),
+        SumRow("like-terms", "(x+y)*(x+y) - (x-y)*(x-y) - 4*x*y = 0", "a polynomial with like terms added up, where that is shorter"),
+        SumRow(
+            "sum-of-one-point",
+            "sum k. where(k == e, x[k], 0) = x[e]",
+            "one-hot rows, identity and diagonal matrices: the other elements are zero",
+        ),
+        SumRow("constant-is-function", "[0, 1, 2, 3][i] = i", "arange, eye, tri, one value: known arrays that follow a rule need no loads"),
         SumRow("fold-of-invariant", "max r. x = x", "the greatest or least of equal elements"),
     ),
 )

@@ -180,6 +180,7 @@ def programs(shape: Shape) -> dict[str, Tensor]:
         "sum of both": total,
         "choice of three": chosen,
         "negated sum": elementwise(call("negative", arg(0)), total),
+        "like terms": elementwise(call("subtract", call("multiply", arg(0), arg(1)), call("multiply", arg(1), arg(0))), x, total),
         "constant": elementwise(call("add", arg(0), arg(1)), constant, total),
         "constant by another map": turned(constant),
         "flat": vector,
@@ -202,6 +203,7 @@ def programs(shape: Shape) -> dict[str, Tensor]:
                 "turned product": turned(both),
                 "sums of products": rows_folded(both, "sum"),
                 "rows then all": all_folded(sums, "max"),
+                "products with a common factor": elementwise(call("subtract", arg(0), arg(1)), both, product(total, y)),
             }
         )
         made.update((f"fold of sums {k}", tensor) for k, tensor in enumerate(folded_through(sums)))

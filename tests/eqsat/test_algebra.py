@@ -1,0 +1,164 @@
+"""Algebra of tensors: every offer is equal to its tensor, programs take what is cheaper, and numerics decide what is offered."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat.algebra import alternatives
+from eqsat.algebra.alternatives import ROWS
+from eqsat.ir.evaluate import evaluate
+from eqsat.ir.tensor import Build, Program, as_builds
+from eqsat.options import Numerics
+
+Array = np.ndarray[Any, Any]
+Function = Callable[..., Any]
+
+A, B, C, V, W = (3, 4), (4, 5), (4, 5), (5,), (3,)
+
+# name -> function, shapes, the rows that must find something
+CASES: dict[str, tuple[Function, tuple[tuple[int, ...], ...], set[str]]] = {
+    "matrix chain and vector": (lambda a, b, v: (a @ b) @ v, (A, B, V), {"contraction-order"}),
+    "vector and matrix chain": (lambda w, a, b: w @ (a @ b), (W, A, B), set()),
+    "chain of four": (lambda a, b, c, d: ((a @ b) @ c) @ d, ((6, 2), (2, 6), (6, 2), (2, 1)), {"contraction-order"}),
+    "sum of a product": (lambda a, b: (a @ b).sum(), (A, B), {"contraction-order"}),
+    "row sums of a product": (lambda a, b: (a @ b).sum(axis=1), (A, B), {"contraction-order"}),
+    "trace of a product": (lambda a, b: ((a @ b) * np.eye(3, dtype="int64")).sum(), (A, (4, 3)), set()),
+    "invariant factor": (lambda a, w: (w[:, None] * a).sum(axis=1), (A, W), set()),
+    "outer product summed": (lambda w, v: (w[:, None] * v[None, :]).sum(), (W, V), {"contraction-order"}),
+    "scaled chain": (lambda a, b, v: ((2 * a) @ (-b)) @ (v * 3), (A, B, V), {"contraction-order"}),
+    "transposed chain": (lambda a, b, v: (b.T @ a.T).T @ v, (A, B, V), {"contraction-order"}),
+    "common left factor": (lambda a, b, c: a @ b + a @ c, (A, B, C), {"common-factor-of-sums"}),
+    "common left factor, one subtracted": (lambda a, b, c: a @ b - a @ c, (A, B, C), {"common-factor-of-sums"}),
+    "common right factor": (lambda b, c, v: b @ v - c @ v, (B, C, V), {"common-factor-of-sums"}),
+    "common factor and another term": (lambda a, b, c, d: a @ b + d - a @ c, (A, B, C, (3, 5)), {"common-factor-of-sums"}),
+    "three with a common factor": (lambda a, b, c, d: a @ b + a @ c - a @ d, (A, B, C, C), {"common-factor-of-sums"}),
+    "difference of squares": (lambda x, y: (x + y) * (x + y) - (x - y) * (x - y) - 4 * x * y + x, (A, A), {"like-terms"}),
+    "like terms": (lambda x, y: x * y + y * x - x * y, (A, A), {"like-terms"}),
+    "identity": (lambda a: a @ np.eye(4, dtype="int64"), (A,), {"sum-of-one-point", "constant-is-function"}),
+    "diagonal": (lambda a: a @ (3 * np.eye(4, dtype="int64")), (A,), {"sum-of-one-point"}),
+    "shift by a matrix": (lambda a: np.eye(3, k=1, dtype="int64") @ a, (A,), {"sum-of-one-point"}),
+    "row chosen by a comparison": (
+        lambda a: enp.where(np.arange(3)[:, None] == 2, a, 0).sum(axis=0),
+        (A,),
+        {"sum-of-one-point"},
+    ),
+    "scaled rows": (lambda a, w: (np.eye(3, dtype="int64") * w) @ a, (A, W), {"sum-of-one-point"}),
+    "weights by position": (lambda a: (a * np.arange(4)).sum(axis=1), (A,), {"constant-is-function"}),
+    "lower triangle": (lambda a, b: (a @ b) * np.tri(3, 5, dtype="int64"), (A, B), {"constant-is-function"}),
+    "greatest of equal": (lambda w: enp.broadcast_to(w[:, None], (3, 7)).max(axis=1), (W,), {"fold-of-invariant"}),
+    "sum of equal": (lambda w: enp.broadcast_to(w[:, None], (3, 7)).sum(axis=1), (W,), {"contraction-order"}),
+}
+
+
+def data(shapes: tuple[tuple[int, ...], ...], dtype: str, seed: int = 0) -> list[Array]:
+    rng = np.random.default_rng(seed)
+    return [rng.integers(-9, 9, shape).astype(dtype) for shape in shapes]
+
+
+def traced(name: str, dtype: str) -> tuple[Program, list[Array]]:
+    function, shapes, _ = CASES[name]
+    arrays = data(shapes, dtype)
+    return as_builds(eqsat.trace(function, *arrays)), arrays
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_offer_is_equal_to_its_tensor(name: str) -> None:
+    program, arrays = traced(name, "int64")
+    offers = alternatives(program, "default")
+    assert {way.row for ways in offers.values() for way in ways} >= CASES[name][2]
+    for tensor, ways in offers.items():
+        for way in ways:
+            found, expected = (evaluate(Program(program.inputs, (one,)), arrays) for one in (way.found.build, tensor))
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+@pytest.mark.parametrize("numerics", ["exact", "default", "fast"])
+def test_programs_equal_numpy_at_every_level(name: str, dtype: str, numerics: Numerics) -> None:
+    function, shapes, _ = CASES[name]
+    arrays = data(shapes, dtype, seed=1)
+    expected = eqsat.optimize(eqsat.trace(function, *arrays), options=eqsat.Options(numerics="exact", rules=eqsat.rules.without("algebra")))
+    result = eqsat.optimize(eqsat.trace(function, *arrays), options=eqsat.Options(numerics=numerics))
+    np.testing.assert_allclose(result(*arrays), expected(*arrays), rtol=1e-5)
+
+
+def test_wrapped_integers_are_a_ring() -> None:
+    rng = np.random.default_rng(2)
+    a, b = (rng.integers(-(2**31), 2**31 - 1, (5, 5)).astype("int32") for _ in range(2))
+    v = rng.integers(-(2**31), 2**31 - 1, 5).astype("int32")
+    with np.errstate(over="ignore"):
+        expected = (a @ b) @ v
+    result = eqsat.optimize(lambda a, b, v: (a @ b) @ v, a, b, v, options=eqsat.Options(numerics="exact"))
+    np.testing.assert_array_equal(result(a, b, v), expected)
+
+
+@pytest.mark.parametrize(
+    ("numerics", "rows"),
+    [
+        ("exact", {"fold-of-invariant", "constant-is-function"}),
+        ("default", {row.name for row in ROWS} - {"like-terms"} | {"constant-is-function"}),
+        ("fast", {row.name for row in ROWS} | {"constant-is-function"}),
+    ],
+)
+def test_numerics_say_what_is_offered_of_floats(numerics: Numerics, rows: set[str]) -> None:
+    found = set()
+    for name in CASES:
+        program, _ = traced(name, "float32")
+        found |= {way.row for ways in alternatives(program, numerics).values() for way in ways}
+    assert found == rows
+
+
+def test_nothing_is_offered_where_a_dimension_is_empty() -> None:
+    shapes = itertools.product((0, 2), repeat=3)
+    for n, k, m in shapes:
+        program = as_builds(eqsat.trace(lambda a, b, v: (a @ b) @ v, *(np.zeros(s) for s in ((n, k), (k, m), (m,)))))
+        assert any(isinstance(tensor, Build) for tensor in alternatives(program, "fast")) == (0 not in (n, k, m))
+
+
+# what is taken -----------------------------------------------------------------------------------------------------------
+def sizes(function: Function, *shapes: tuple[int, ...]) -> tuple[eqsat.Result, list[tuple[int, ...]]]:
+    result = eqsat.optimize(function, *(eqsat.spec(shape, "float32") for shape in shapes))
+    return result, [nest.build.shape for nest in result.nests]
+
+
+def test_a_chain_is_computed_from_its_cheap_end() -> None:
+    result, shapes = sizes(lambda a, b, v: (a @ b) @ v, (300, 300), (300, 300), (300,))
+    assert shapes == [(300,), (300,)]
+    assert float(result.cost) * 20 < float(result.original_cost)
+
+
+def test_a_chain_that_is_cheap_as_written_stays() -> None:
+    _, shapes = sizes(lambda a, b, v: a @ (b @ v), (300, 300), (300, 300), (300,))
+    assert shapes == [(300,), (300,)]
+
+
+def test_a_product_that_is_an_output_is_used() -> None:
+    result = eqsat.optimize(lambda a, b: (a @ b, (a @ b).sum()), eqsat.spec((64, 64), "float32"), eqsat.spec((64, 64), "float32"))
+    assert result.nests[0].build.shape == (64, 64)
+
+
+def test_two_products_with_a_common_factor_are_one() -> None:
+    result, _ = sizes(lambda a, b, c: a @ b + a @ c, (200, 200), (200, 200), (200, 200))
+    folds = sum(str(nest.build).count("sum(") for nest in result.nests)
+    assert folds == 1
+
+
+def test_the_sum_of_a_product_needs_no_product() -> None:
+    result, _ = sizes(lambda a, b: (a @ b).sum(), (512, 512), (512, 512))
+    assert float(result.cost) * 100 < float(result.original_cost)
+    assert result.report.matches["contraction-order"] > 0
+
+
+def test_algebra_can_be_switched_off() -> None:
+    specs = [eqsat.spec((64, 64), "float32")] * 2
+    plain = eqsat.optimize(lambda a, b: (a @ b).sum(), *specs, options=eqsat.Options(rules=eqsat.rules.without("algebra")))
+    assert plain.report.matches["contraction-order"] == 0
+    assert plain.cost > eqsat.optimize(lambda a, b: (a @ b).sum(), *specs).cost
