@@ -65,6 +65,12 @@ def outer_loop(kernel: Kernel) -> For | None:
     return only if isinstance(only, For) and only.kind == "parallel" else None
 
 
+def parallel_extent(kernel: Kernel) -> int | None:
+    """Iterations of the outermost loop if that is the whole kernel and may be split over threads, else None."""
+    split = outer_loop(kernel)
+    return max(split.variable.extent, 0) if split else None
+
+
 def array_entry(kernel: Kernel) -> str:
     """A function that reads the data pointers of ndarray objects, which follow the header of every Python object."""
     head = object.__basicsize__
@@ -93,8 +99,7 @@ class KernelEmitter:
 
     def function(self) -> str:
         split = outer_loop(self.kernel)
-        extent = max(split.variable.extent, 0) if split else 0
-        span = f"i64 noundef range(i64 0, {extent + 1})"
+        span = f"i64 noundef range(i64 0, {(parallel_extent(self.kernel) or 0) + 1})"
         parameters = [self.parameter(buffer) for buffer in self.kernel.buffers] + [f"{span} %begin", f"{span} %end"]
         if split:
             self.split_loop(split)

@@ -12,6 +12,10 @@ from typing import Any
 
 from eqsat.ir.errors import InternalError
 
+# how code is made for the host; objects on disk are named by it
+TARGET = {"opt": 3, "reloc": "pic", "codemodel": "small"}
+TUNING = {"speed_level": 3, "loop_vectorization": True, "slp_vectorization": True, "loop_unrolling": True, "loop_interleaving": True}
+
 _lock = threading.RLock()
 _libraries = itertools.count()
 
@@ -34,8 +38,9 @@ class Host:
         self.cpu: str = llvm.get_host_cpu_name()
         self.features: str = llvm.get_host_cpu_features().flatten()
         self.version = ".".join(map(str, llvm.llvm_version_info))
-        target = llvm.Target.from_triple(llvm.get_process_triple())
-        self.machine = target.create_target_machine(cpu=self.cpu, features=self.features, opt=3, reloc="pic", codemodel="small")
+        self.triple: str = llvm.get_process_triple()
+        target = llvm.Target.from_triple(self.triple)
+        self.machine = target.create_target_machine(cpu=self.cpu, features=self.features, **TARGET)
         self.jit = llvm.create_lljit_compiler(self.machine, use_jit_link=True)
 
     @property
@@ -44,9 +49,9 @@ class Host:
         return {"+avx512f", "+avx512vl"} <= set(self.features.split(","))
 
     @property
-    def identity(self) -> tuple[str, str, str]:
-        """What object code depends on besides the IR: cpu, features, LLVM version."""
-        return self.cpu, self.features, self.version
+    def identity(self) -> tuple[str, ...]:
+        """What machine code depends on besides the kernels: the machine, LLVM and its settings, where the data of Python's arrays is."""
+        return self.triple, self.cpu, self.features, self.version, f"{TARGET} {TUNING}", f"head {object.__basicsize__}"
 
 
 @functools.cache
@@ -63,10 +68,11 @@ def optimize(text: str) -> Any:
         module.verify()
     except RuntimeError as error:
         raise InternalError(f"codegen: LLVM rejects the module, expected legal IR: {' '.join(str(error).split())}") from error
-    module.triple = llvm.get_process_triple()
+    module.triple = host().triple
     module.data_layout = str(machine.target_data)
-    tuning = llvm.create_pipeline_tuning_options(speed_level=3)
-    tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = tuning.loop_interleaving = True
+    tuning = llvm.create_pipeline_tuning_options()
+    for setting, value in TUNING.items():
+        setattr(tuning, setting, value)
     builder = llvm.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
     return module
@@ -75,10 +81,9 @@ def optimize(text: str) -> Any:
 class Library:
     """Functions linked into the process; they stay as long as this object."""
 
-    def __init__(self, text: str, symbols: tuple[str, ...]) -> None:
+    def __init__(self, code: bytes, symbols: tuple[str, ...]) -> None:
         with _lock:
-            self._code = host().machine.emit_object(optimize(text))
-            linker = binding().JITLibraryBuilder().add_object_img(self._code).add_current_process()
+            linker = binding().JITLibraryBuilder().add_object_img(code).add_current_process()
             for symbol in symbols:
                 linker.export_symbol(symbol)
             self._linked = linker.link(host().jit, f"eqsat{next(_libraries)}")
@@ -86,21 +91,28 @@ class Library:
     def address(self, symbol: str) -> int:
         return int(self._linked[symbol])
 
-    @property
-    def object_code(self) -> bytes:
-        """The relocatable object, in the host's format."""
-        return bytes(self._code)
+
+@functools.lru_cache(maxsize=1024)
+def _object_code(text: str, identity: tuple[str, ...]) -> bytes:
+    del identity
+    return bytes(host().machine.emit_object(optimize(text)))
+
+
+def object_code(text: str) -> bytes:
+    """The relocatable object of a module, in the host's format; the same one for the same text on the same machine."""
+    with _lock:
+        return _object_code(text, host().identity)
 
 
 @functools.lru_cache(maxsize=1024)
-def _library(text: str, symbols: tuple[str, ...], identity: tuple[str, str, str]) -> Library:
-    return Library(text, symbols)
+def _library(code: bytes, symbols: tuple[str, ...]) -> Library:
+    return Library(code, symbols)
 
 
-def library(text: str, symbols: tuple[str, ...]) -> Library:
-    """The linked code of a module; the same object for the same text on the same machine."""
+def library(code: bytes, symbols: tuple[str, ...]) -> Library:
+    """The linked object, which must be one of this machine; the same library for the same code."""
     with _lock:
-        return _library(text, symbols, host().identity)
+        return _library(code, symbols)
 
 
 def optimized_text(text: str) -> str:

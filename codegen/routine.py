@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from eqsat.codegen.emit import emit_module, outer_loop
+from eqsat.codegen.emit import emit_module, parallel_extent
 from eqsat.codegen.fold import Numerics
-from eqsat.codegen.machine import Library, assembly_text, host, library, optimized_text
+from eqsat.codegen.machine import Library, assembly_text, host, library, object_code, optimized_text
 from eqsat.ir.errors import UsageError
 from eqsat.ir.loops import Kernel
 from eqsat.ir.typed_kernel import TypedKernel
+
+Entry = Callable[..., None]
 
 
 @functools.cache
@@ -22,19 +24,23 @@ def _prototype(arrays: int) -> Any:
     return ctypes.CFUNCTYPE(None, *[ctypes.py_object] * arrays, ctypes.c_int64, ctypes.c_int64)
 
 
-class Routine:
-    """A compiled kernel.
+def load_kernels(code: bytes, arities: Mapping[str, int]) -> tuple[Library, dict[str, Entry]]:
+    """The kernels of this machine's object code, given how many buffers each has; they stay as long as the library.
 
-    `parallel_extent`: iterations of the outermost loop if that is the whole kernel and may be split over threads, else None.
     `entry(*arrays, begin, end)` is the call without checks; it holds the GIL only while ctypes converts the arguments.
     """
+    loaded = library(code, tuple(f"{name}.arrays" for name in arities))
+    return loaded, {name: _prototype(arity)(loaded.address(f"{name}.arrays")) for name, arity in arities.items()}
 
-    def __init__(self, kernel: Kernel, code: Library) -> None:
+
+class Routine:
+    """A compiled kernel, called with checks; `entry` is the call without: see load_kernels."""
+
+    def __init__(self, kernel: Kernel, code: Library, entry: Entry) -> None:
         self.kernel = kernel
         self.name = kernel.name
-        split = outer_loop(kernel)
-        self.parallel_extent: int | None = max(split.variable.extent, 0) if split else None
-        self.entry: Callable[..., None] = _prototype(len(kernel.buffers))(code.address(f"{kernel.name}.arrays"))
+        self.parallel_extent = parallel_extent(kernel)
+        self.entry = entry
         self._code = code
         self._expected = tuple((np.dtype(buffer.dtype), buffer.size) for buffer in kernel.buffers)
 
@@ -67,18 +73,25 @@ class Routine:
 
 
 class MachineCode:
-    """Compiled kernels and the texts on their way; the later texts are made when asked for."""
+    """Compiled kernels and the texts on their way; the later texts are made when asked for.
 
-    def __init__(self, typed: Sequence[TypedKernel], numerics: Numerics) -> None:
+    object_code  the relocatable object file, loaded with the first routine
+    """
+
+    def __init__(self, typed: Sequence[TypedKernel], numerics: Numerics, make_object: Callable[[str], bytes]) -> None:
         self.llvm_ir = emit_module(typed, numerics, host().scales)
-        kernels = [one.kernel for one in typed]
-        self._library = library(self.llvm_ir, tuple(f"{kernel.name}.arrays" for kernel in kernels))
-        self._routines = {kernel.name: Routine(kernel, self._library) for kernel in kernels}
+        self.object_code = make_object(self.llvm_ir)
+        self._kernels = {one.kernel.name: one.kernel for one in typed}
+
+    @functools.cached_property
+    def _routines(self) -> dict[str, Routine]:
+        code, entries = load_kernels(self.object_code, {name: len(kernel.buffers) for name, kernel in self._kernels.items()})
+        return {name: Routine(kernel, code, entries[name]) for name, kernel in self._kernels.items()}
 
     def routine(self, name: str) -> Routine:
         """The kernel of that name; UsageError if there is none."""
-        if name not in self._routines:
-            raise UsageError(f"routine: found {name!r}, expected one of {', '.join(self._routines)}")
+        if name not in self._kernels:
+            raise UsageError(f"routine: found {name!r}, expected one of {', '.join(self._kernels)}")
         return self._routines[name]
 
     @functools.cached_property
@@ -91,17 +104,15 @@ class MachineCode:
         """Assembly for the host."""
         return assembly_text(self.llvm_ir)
 
-    @property
-    def object_code(self) -> bytes:
-        """The relocatable object file."""
-        return self._library.object_code
 
-
-def compile_kernels(kernels: Sequence[TypedKernel], numerics: Numerics = "default") -> MachineCode:
+def compile_kernels(
+    kernels: Sequence[TypedKernel], numerics: Numerics = "default", make_object: Callable[[str], bytes] = object_code
+) -> MachineCode:
     """Machine code for kernels with distinct names.
 
     numerics: "exact" evaluates as written (float32 sums are carried in float64); "default" allows fused multiply-add and
     reordered sums, and keeps NaN, infinities and the results of every single operation; "fast" besides reassociates,
-    replaces divisions by reciprocals and lets maxima ignore NaN.  Raises InternalError if a nest or its IR is illegal.
+    replaces divisions by reciprocals and lets maxima ignore NaN.  make_object: what makes this machine's object of LLVM IR, unless
+    the caller knows a shorter way.  Raises InternalError if a nest or its IR is illegal.
     """
-    return MachineCode(tuple(kernels), numerics)
+    return MachineCode(tuple(kernels), numerics, make_object)

@@ -3,7 +3,7 @@
 Write with NumPy's names, call `optimize()` or decorate with `@eqsat.jit`; explore what the e-graph found in the result.
 """
 
-from eqsat import testing
+from eqsat import cache, testing
 from eqsat.certificate import Certificate
 from eqsat.costs import Cost, cost
 from eqsat.driver import missing, optimize
@@ -51,6 +51,7 @@ __all__ = [
     "View",
     "ViewStack",
     "assume",
+    "cache",
     "cost",
     "dim",
     "fori",

@@ -9,22 +9,35 @@ import numpy as np
 
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
-from eqsat.ir.tensor import Input, Program
+from eqsat.ir.tensor import Input
 from eqsat.spec import Spec, describe
 
 Array = np.ndarray[Any, Any]
 
 
-def check_arguments(program: Program, arrays: Sequence[Any]) -> list[Array]:
+def check_arguments(inputs: Sequence[Input], arrays: Sequence[Any]) -> list[Array]:
     """The arrays in C order, aligned and in the machine's byte order; those that are so already are not copied.
 
     Raises UsageError for a wrong number of arrays or for what is no numpy.ndarray, DTypeError and ShapeError where an array is
     not of its input's dtype and shape; each names the input.
     """
-    if len(arrays) != len(program.inputs):
-        names = ", ".join(tensor.name for tensor in program.inputs) or "none"
-        raise UsageError(f"call: found {len(arrays)} arrays, expected {len(program.inputs)} ({names})")
-    return [_fitting(tensor, value) for tensor, value in zip(program.inputs, arrays, strict=True)]
+    if len(arrays) != len(inputs):
+        names = ", ".join(tensor.name for tensor in inputs) or "none"
+        raise UsageError(f"call: found {len(arrays)} arrays, expected {len(inputs)} ({names})")
+    return [_fitting(tensor, value) for tensor, value in zip(inputs, arrays, strict=True)]
+
+
+def all_fit(arrays: Sequence[Any], expected: Sequence[tuple[tuple[int, ...], np.dtype[Any]]]) -> bool:
+    """Whether `check_arguments` would hand on these arrays as they are: the usual case, decided quickly."""
+    if len(arrays) != len(expected):
+        return False
+    for array, (shape, dtype) in zip(arrays, expected, strict=True):
+        if type(array) is not np.ndarray or array.shape != shape or array.dtype != dtype:
+            return False
+        flags = array.flags
+        if not (flags.c_contiguous and flags.aligned):
+            return False
+    return True
 
 
 class Described(Protocol):

@@ -1,4 +1,4 @@
-"""The command line: the demonstration, and the same for a user's function and files.
+"""The command line: the demonstration, the same for a user's function and files, and the cache on disk.
 
 Exit status: 0 done; 1 a result that is not NumPy's; 2 bad input, told in one line on stderr, nothing written.
 """
@@ -36,7 +36,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line (sys.argv by default) and returns the exit status."""
     arguments = _parser().parse_args(argv)
     try:
-        return _optimize(arguments) if arguments.command == "optimize" else demo.run()
+        if arguments.command == "optimize":
+            return _optimize(arguments)
+        return _cache(arguments) if arguments.command == "cache" else demo.run()
     except (UsageError, UnsupportedError, OSError) as error:
         print("eqsat:", " ".join(str(error).split()), file=sys.stderr)
         return 2
@@ -52,6 +54,9 @@ def _parser() -> argparse.ArgumentParser:
     optimize.add_argument("--out", metavar="Y.npy", type=Path, help="where to write the result")
     optimize.add_argument("--dump", metavar="DIR", type=Path, help="a folder for the program after every stage")
     optimize.add_argument("--no-rules", metavar="TABLE", action="append", default=[], help="leave out a table of rules; repeat for more")
+    text = "show or clear what is kept on disk"
+    cache = commands.add_parser("cache", help=text, description=text)
+    cache.add_argument("action", choices=("info", "clear"), nargs="?", default="info", help="info, the default: folder, entries, bytes")
     return parser
 
 
@@ -69,6 +74,14 @@ def _optimize(arguments: argparse.Namespace) -> int:
         return 1
     if arguments.out is not None:
         save_array(arguments.out, outputs[0])
+    return 0
+
+
+def _cache(arguments: argparse.Namespace) -> int:
+    if arguments.action == "clear":
+        print("cleared", eqsat.cache.clear())
+    else:
+        print(eqsat.cache.info())
     return 0
 
 

@@ -62,6 +62,11 @@ def assume(condition: Index | bool) -> Fact:
     return fact
 
 
+def any_declared() -> bool:
+    """Whether a fact holds now that was not retracted."""
+    return bool(_FACTS)
+
+
 def facts_about(terms: Iterable[Index]) -> Index:
     """The conjunction of the facts on variables of these terms, and on variables that such facts connect with them."""
     with _LOCK:

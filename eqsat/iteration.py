@@ -58,7 +58,7 @@ def fori(n: int, body: Callable[[Any, Any], Any], init: Any, *, options: Options
         shared, constants = numbered(outputs, program.inputs)
         plan = plan_of(shared, options or Options())
         for step in range(steps):
-            carry = plan(np.array(step), *carry, *constants)
+            carry = plan.result((np.array(step), *carry, *constants))
     else:
         carry = [array.copy() for array in carry]
     return rebuild_result(structure, [None, *carry])

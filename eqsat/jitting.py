@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import inspect
 from collections.abc import Callable, Collection
 from typing import Any, overload
 
 from eqsat.array import is_traced
-from eqsat.driver import optimize
 from eqsat.ir.errors import UsageError
 from eqsat.lazy import values_of
 from eqsat.once import Once
 from eqsat.options import Options
 from eqsat.plan import Plan
+from eqsat.plans import compiled_plan
 from eqsat.signature import POSITIONAL, Given, describe, function_name, lay_out, leaves_of
 from eqsat.tracing import record
 
@@ -77,8 +76,7 @@ def _compiled(function: Function, static: tuple[str, ...], options: Options | No
             for part in layouts[form]
         )
         arguments, arrays = describe(positional, keyword, name, static)
-        plan = plans.get(arguments, lambda: optimize(record(function, arguments), options=options).compile())
-        # a copy of the plan keeps the results of its latest run: they live no longer than this call
-        return copy.copy(plan)(*values_of(arrays), out=out)
+        plan = plans.get(arguments, lambda: compiled_plan(record(function, arguments), options or Options()))
+        return plan.result(values_of(arrays), out)
 
     return call

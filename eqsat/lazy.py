@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from eqsat.array import Trace, TracedArray, is_lazy
-from eqsat.driver import optimize_program
 from eqsat.ir.errors import UsageError
 from eqsat.ir.tensor import Constant, Program, Tensor
 from eqsat.leaves import Array, current, frozen, leaf_of, numbered, over_leaves, settle, stored
 from eqsat.once import Once
 from eqsat.options import Options
 from eqsat.plan import Plan
+from eqsat.plans import compiled_plan
 
 CAPACITY = 256
 PLANS: Once[Plan] = Once(CAPACITY)
@@ -88,9 +87,9 @@ def _compute(tensors: Sequence[Tensor], options: Options) -> tuple[Array, ...]:
     if not tensors:
         return ()
     program, arrays = numbered(tensors)
-    return tuple(frozen(result) for result in plan_of(program, options)(*arrays))
+    return tuple(frozen(result) for result in plan_of(program, options).result(arrays))
 
 
 def plan_of(program: Program, options: Options) -> Plan:
-    """The plan of a program, compiled once; the caller's own, so that the results of its latest run live no longer than it."""
-    return copy.copy(PLANS.get((program, options), lambda: optimize_program(program, options).compile()))
+    """The plan of a program, compiled once; others run it too, so ask it for results that it does not keep."""
+    return PLANS.get((program, options), lambda: compiled_plan(program, options))

@@ -50,8 +50,8 @@ class Options:
     dump      a folder for the text of every stage, numbered; None: nothing is written
     check     check that the program which was extracted is legal; a defect of eqsat shows there first.  On where the environment
               sets EQSAT_CHECK to anything but 0, as the tests do.  What is handed in, and kernels, are checked in any case.
-    cache     keep results of `simplify` and `simplify_many` by the structure of the terms, and take them from there; off where the
-              environment sets EQSAT_CACHE to 0.  Never under `certify` or declared facts
+    cache     keep results of `simplify` and `simplify_many` by the structure of the terms, and plans and machine code on disk, and take
+              them from there (docs/caches.md); off where the environment sets EQSAT_CACHE to 0.  Never under `certify` or declared facts
     """
 
     rules: tuple[str, ...] | None = None

@@ -6,7 +6,9 @@ import functools
 from dataclasses import dataclass, field
 from typing import Any
 
+from eqsat.blueprint import draw
 from eqsat.certificate import Certificate
+from eqsat.codegen import MachineCode, compile_kernels
 from eqsat.costs import Cost
 from eqsat.dump import Dump
 from eqsat.explanation import ALWAYS, Step, explain_steps
@@ -15,7 +17,11 @@ from eqsat.index_cost import index_cycles
 from eqsat.ir.index import Index
 from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Build, Generic, Program, as_generic
+from eqsat.ir.typed_check import check_typed
+from eqsat.ir.typed_kernel import TypedKernel
+from eqsat.kept import kept_code
 from eqsat.kernels import Nest
+from eqsat.lowering import type_indices
 from eqsat.options import Options
 from eqsat.plan import Plan
 from eqsat.proof import Proof
@@ -55,13 +61,24 @@ class Result:
         return tuple(nest.kernel for nest in self.nests)
 
     @functools.cached_property
+    def _typed(self) -> tuple[TypedKernel, ...]:
+        typed = tuple(type_indices(nest.kernel) for nest in self.nests)
+        if self.options.check:
+            for kernel in typed:
+                check_typed(*kernel.typed.values())
+        return typed
+
+    @functools.cached_property
+    def _code(self) -> MachineCode:
+        return compile_kernels(self._typed, self.options.numerics, functools.partial(kept_code, options=self.options))
+
+    @functools.cached_property
     def _plan(self) -> Plan:
-        plan = Plan(self.program, self.nests, tuple(ns for _, ns in self.cost.kernels), self.options)
         if self.dump.folder is not None:
-            self.dump.write("typed", "\n\n".join(map(str, plan.typed)))
-            self.dump.write("module", plan.code.llvm_ir, "ll")
-            self.dump.write("module", plan.code.assembly, "s")
-        return plan
+            self.dump.write("typed", "\n\n".join(map(str, self._typed)))
+            self.dump.write("module", self._code.llvm_ir, "ll")
+            self.dump.write("module", self._code.assembly, "s")
+        return Plan(draw(self.program, self.nests, [ns for _, ns in self.cost.kernels], self._code.object_code))
 
     def compile(self) -> Plan:
         """The plan of kernels, compiled; the same one every time."""
@@ -76,12 +93,12 @@ class Result:
     @property
     def llvm_ir(self) -> str:
         """LLVM IR of all kernels, as emitted."""
-        return self._plan.code.llvm_ir
+        return self._code.llvm_ir
 
     @property
     def assembly(self) -> str:
         """Assembly of all kernels for this machine."""
-        return self._plan.code.assembly
+        return self._code.assembly
 
     def explain(self) -> str:
         """Which rules matched how often, and what the program cost before and after."""

@@ -51,6 +51,8 @@ def flatten_result(result: Any, place: Callable[[Any, str], int], where: str = "
 
 def rebuild_result(structure: Structure, arrays: Sequence[Any]) -> Any:
     """The containers again, filled with the arrays of a Program's outputs; what occurs twice is copied."""
+    if isinstance(structure, int):
+        return arrays[structure]
     used: set[int] = set()
 
     def fill(part: Structure) -> Any:

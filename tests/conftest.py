@@ -1,5 +1,6 @@
-"""Every test runs with the checks between stages switched on."""
+"""Every test runs with the checks between stages switched on, and without entries on disk: no folder can be made below a file."""
 
 import os
 
 os.environ["EQSAT_CHECK"] = "1"
+os.environ["EQSAT_CACHE_DIR"] = os.devnull

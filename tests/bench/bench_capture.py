@@ -45,7 +45,7 @@ def together(m: Any) -> Any:
 
 
 def main() -> None:
-    small = np.ones((8, 8), np.float32)
+    small, out = np.ones((8, 8), np.float32), np.empty((8, 8), np.float32)
     large = np.random.default_rng(0).random((256, 256))
     leaf = enp.asarray(small)
     affine, layered = eqsat.jit(lambda x, y: x * 2 + y), eqsat.jit(nested)
@@ -53,6 +53,7 @@ def main() -> None:
     params = {"layers": [{"w": small, "b": small[0]} for _ in range(4)]}
     rows: dict[str, float] = {
         "a plan, two arrays": microseconds(lambda: plan(small, small)),
+        "a plan, two arrays and out=": microseconds(lambda: plan(small, small, out=out)),
         "a jit call, two arrays": microseconds(lambda: affine(small, small)),
         "a jit call, nine arrays in containers": microseconds(lambda: layered(params, small)),
         "recording one of ten operations": microseconds(lambda: recorded(leaf)) / 10,

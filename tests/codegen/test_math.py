@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from eqsat.codegen import Routine
+from eqsat.codegen import Routine, compile_kernels, object_code
 from eqsat.codegen.emit import emit_module
 from eqsat.codegen.fold import Numerics
-from eqsat.codegen.machine import library
 from eqsat.lowering import type_indices
 from tests.codegen.nests import Array, call, compiled, elementwise
 
@@ -26,7 +25,7 @@ def portable(name: str, dtype: str) -> Routine:
     kernel = elementwise(lambda x: call(name, x), (dtype,), SIZE)
     text = emit_module([type_indices(kernel)], "default", scales=False)
     assert "ldexp" not in text
-    return Routine(kernel, library(text, ("elementwise.arrays",)))
+    return compile_kernels([type_indices(kernel)], make_object=lambda _: object_code(text)).routine("elementwise")
 
 
 def ulps(found: Array, reference: Array, dtype: str) -> Array:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from eqsat.codegen.builder import Builder, Value, element_type
 from eqsat.codegen.index import Known, emit_index, llvm_type, resized
-from eqsat.codegen.machine import Library
+from eqsat.codegen.machine import Library, object_code
 from eqsat.ir.index import Var
 from eqsat.ir.typed import Counter, Name, Typed, typed_terms
 
@@ -27,7 +27,7 @@ class TypedFunction:
             b.store(value, b.element("i64", "%out", Value(str(slot), "i64"), "inbounds"))
         declarations = "\n".join(sorted(b.declarations))
         self.text = f"define void @f(ptr noalias %env, ptr noalias %out) {{\n{b.finish()}\n}}\n{declarations}\n"
-        self._library = Library(self.text, ("f",))
+        self._library = Library(object_code(self.text), ("f",))
         self._call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._library.address("f"))
 
     def _lane_values(self, b: Builder, roots: Sequence[Typed], known: Known) -> list[Value]:

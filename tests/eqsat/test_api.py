@@ -29,7 +29,7 @@ F = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 NAMES = """
 Certificate DEFAULT_TARGET Cost EqsatError Fact Index IndexResult Limits Options Plan Program Proof Report Result Spec StopReason Target
 View ViewStack
-assume cost dim fori jit maximum minimum missing num_threads optimize parse_index prove_equal realize set_num_threads simplify
+assume cache cost dim fori jit maximum minimum missing num_threads optimize parse_index prove_equal realize set_num_threads simplify
 simplify_gated simplify_many spec testing trace var where
 """
 

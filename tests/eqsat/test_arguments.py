@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqsat.arguments import check_arguments
+from eqsat.arguments import all_fit, check_arguments
 from eqsat.ir.errors import DTypeError, EqsatError, ShapeError, UsageError
-from eqsat.ir.tensor import Input, Program
+from eqsat.ir.tensor import Input
 
 X = Input("x", (3, 4), "float32")
 S = Input("s", (), "float64")
-PROGRAM = Program((X, S), (X, S))
+INPUTS = (X, S)
 ARRAY = np.arange(12, dtype=np.float32).reshape(3, 4)
 SCALAR = np.array(2.0)
 
 
 def test_fitting_arrays_pass_without_a_copy() -> None:
-    x, s = check_arguments(PROGRAM, [ARRAY, SCALAR])
+    x, s = check_arguments(INPUTS, [ARRAY, SCALAR])
     assert x is ARRAY
     assert s is SCALAR
 
@@ -28,7 +28,7 @@ def test_fitting_arrays_pass_without_a_copy() -> None:
     "strided", [np.asfortranarray(ARRAY), ARRAY[::-1, ::-1], np.repeat(ARRAY, 2, axis=1)[:, ::2], np.broadcast_to(ARRAY[0], (3, 4))]
 )
 def test_other_layouts_are_copied_to_c_order(strided: np.ndarray[Any, Any]) -> None:
-    (x, _) = check_arguments(PROGRAM, [strided, SCALAR])
+    (x, _) = check_arguments(INPUTS, [strided, SCALAR])
     assert x.flags.c_contiguous
     assert np.array_equal(x, strided)
 
@@ -36,7 +36,7 @@ def test_other_layouts_are_copied_to_c_order(strided: np.ndarray[Any, Any]) -> N
 def test_unaligned_arrays_are_copied() -> None:
     unaligned = np.frombuffer(b"\0" + ARRAY.tobytes(), np.float32, offset=1).reshape(3, 4)
     assert not unaligned.flags.aligned
-    assert check_arguments(PROGRAM, [unaligned, SCALAR])[0].flags.aligned
+    assert check_arguments(INPUTS, [unaligned, SCALAR])[0].flags.aligned
 
 
 REFUSED: dict[str, tuple[list[Any], type[EqsatError], str]] = {
@@ -58,7 +58,34 @@ REFUSED: dict[str, tuple[list[Any], type[EqsatError], str]] = {
 def test_what_does_not_fit_is_refused_by_name(name: str) -> None:
     arrays, error, words = REFUSED[name]
     with pytest.raises(error) as caught:
-        check_arguments(PROGRAM, arrays)
+        check_arguments(INPUTS, arrays)
     assert type(caught.value) is error
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+FORMS = (((3, 4), np.dtype("float32")), ((), np.dtype("float64")))
+
+
+def test_arrays_that_are_handed_on_as_they_are_are_told_quickly() -> None:
+    assert all_fit([ARRAY, SCALAR], FORMS)
+    read_only = ARRAY.copy()
+    read_only.flags.writeable = False
+    assert all_fit([read_only, SCALAR], FORMS)
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        [ARRAY],
+        [ARRAY.T, SCALAR],
+        [np.asfortranarray(ARRAY), SCALAR],
+        [ARRAY.astype(">f4"), SCALAR],
+        [ARRAY.astype("float64"), SCALAR],
+        [ARRAY.tolist(), SCALAR],
+        [ARRAY, np.float64(2)],
+        [ARRAY.view(np.matrix), SCALAR],
+    ],
+)
+def test_other_arrays_are_looked_at(arrays: list[Any]) -> None:
+    assert not all_fit(arrays, FORMS)

@@ -29,15 +29,12 @@ Programs = list[tuple[Program, Options | None]]
 
 @dataclass
 class Interpreted:
-    """In place of the compiler's Result and of its Plan."""
+    """In place of a plan."""
 
     program: Program
 
-    def compile(self) -> Interpreted:
-        return self
-
-    def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        found = rebuild_result(self.program.structure, evaluate(self.program, check_arguments(self.program, arrays)))
+    def result(self, arrays: list[Any], out: Any = None) -> Any:
+        found = rebuild_result(self.program.structure, evaluate(self.program, check_arguments(self.program.inputs, arrays)))
         return found if out is None else out
 
 
@@ -46,11 +43,11 @@ def optimized(monkeypatch: pytest.MonkeyPatch) -> Programs:
     """Every program that jit hands to the optimizer."""
     programs: Programs = []
 
-    def optimize(program: Program, options: Options | None = None) -> Interpreted:
+    def plan(program: Program, options: Options) -> Interpreted:
         programs.append((program, options))
         return Interpreted(program)
 
-    monkeypatch.setattr(jitting, "optimize", optimize)
+    monkeypatch.setattr(jitting, "compiled_plan", plan)
     return programs
 
 

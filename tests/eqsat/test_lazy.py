@@ -40,8 +40,8 @@ class Interpreted:
 
     program: Program
 
-    def __call__(self, *arrays: Any) -> Any:
-        return rebuild_result(self.program.structure, evaluate(self.program, check_arguments(self.program, arrays)))
+    def result(self, arrays: list[Any]) -> Any:
+        return rebuild_result(self.program.structure, evaluate(self.program, check_arguments(self.program.inputs, arrays)))
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Results:
         results.append(optimize_program(program, options))
         return results[-1]
 
-    monkeypatch.setattr(lazy, "optimize_program", spy)
+    monkeypatch.setattr("eqsat.plans.optimize_program", spy)
     lazy.PLANS.clear()
     return results
 

@@ -107,6 +107,13 @@ def test_the_latest_outputs_can_be_asked_for() -> None:
         plan.output(1)
 
 
+def test_only_a_call_of_the_plan_is_the_latest_run() -> None:
+    plan = plan_of(chain, A, B)
+    np.testing.assert_array_equal(plan.result([A, B]), plan.run([A, B])[0])
+    with pytest.raises(UsageError, match="found no run yet"):
+        plan.output(0)
+
+
 @pytest.mark.parametrize(
     ("out", "error", "message"),
     [

@@ -19,6 +19,8 @@ from eqsat.ir.evaluate import evaluate
 from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.ir.structure import positions
 from eqsat.ir.tensor import Constant, Program, Tensor
+from eqsat.packing import pack, unpack
+from eqsat.plan import Plan
 from eqsat.testing import assert_close
 from tests.eqsat import programs as generator
 from tests.eqsat.programs import RandomProgram, Value, programs
@@ -65,6 +67,7 @@ def check_stages(program: RandomProgram) -> None:
     program.check(returned(result.program, evaluate(result.program, program.arrays)), "optimized")
     program.check(returned(result.program, run_loops(result, program.arrays)), "loop nests")
     program.check(result(*program.arrays), "compiled")
+    program.check(Plan(unpack(pack(result.compile().blueprint, ()), ())).result(program.arrays), "as bytes and back")
     assert float(result.cost) <= float(result.original_cost) * (1 + 1e-9)
 
 

@@ -1,0 +1,129 @@
+"""What a plan is, as data: kernels in order, the arrays that they read and write, and their machine code.
+
+A plan is made of its blueprint alone, so one that was read from disk is the plan that was compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from eqsat.codegen import parallel_extent
+from eqsat.ir.structure import Structure
+from eqsat.ir.tensor import Constant, Input, Program, Tensor
+from eqsat.kernels import Nest
+from eqsat.storage import Lifetime, share_storage
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class PlanKernel:
+    """One step of a plan.
+
+    buffers          positions in Plan.buffers, the one written last
+    dependencies     earlier kernels whose results it reads
+    group            its topological level: kernels of one group depend on none of each other, and may run in parallel
+    parallel_extent  iterations of its outermost loop if that is the whole kernel and may be split over threads, else None
+    """
+
+    name: str
+    buffers: tuple[int, ...]
+    dependencies: tuple[int, ...]
+    group: int
+    estimated_ns: float
+    parallel_extent: int | None
+
+
+@dataclass(frozen=True)
+class PlanBuffer:
+    """An array that kernels read or write: "input", "constant", "output" or "intermediate"; `storage`: which of Plan.storages holds an
+    intermediate, several of which may share one."""
+
+    role: str
+    shape: tuple[int, ...]
+    dtype: str
+    storage: int | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.dtype).itemsize
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """A plan before it is loaded.
+
+    inputs       in call order; they are the first buffers
+    kernels      in execution order, group by group
+    buffers      the arrays of the plan; storages: the bytes of the memory that intermediate ones share
+    constants    the elements of buffers, by their positions
+    outputs      positions in buffers; structure: the containers around them
+    object_code  the machine code of all kernels
+    """
+
+    inputs: tuple[Input, ...]
+    kernels: tuple[PlanKernel, ...]
+    buffers: tuple[PlanBuffer, ...]
+    storages: tuple[int, ...]
+    constants: Mapping[int, Array]
+    outputs: tuple[int, ...]
+    structure: Structure
+    object_code: bytes
+
+
+def draw(program: Program, nests: Sequence[Nest], estimates: Sequence[float], object_code: bytes) -> Blueprint:
+    """The blueprint of a program whose kernels are these loop nests, with their estimated nanoseconds and their machine code."""
+    slots = _slots(program, nests)
+    outputs = tuple(slots[output] for output in program.outputs)
+    kernels = _scheduled(nests, estimates, slots)
+    buffers, storages = _placed(kernels, outputs, slots)
+    constants = {slot: tensor.data for tensor, slot in slots.items() if isinstance(tensor, Constant)}
+    return Blueprint(program.inputs, kernels, buffers, storages, constants, outputs, program.structure, object_code)
+
+
+def _slots(program: Program, nests: Sequence[Nest]) -> dict[Tensor, int]:
+    """The position of every array: inputs first, then in the order in which kernels meet them."""
+    slots: dict[Tensor, int] = {tensor: k for k, tensor in enumerate(program.inputs)}
+    for tensor in (*(tensor for nest in nests for tensor in nest.tensors), *program.outputs):
+        slots.setdefault(tensor, len(slots))
+    return slots
+
+
+def _scheduled(nests: Sequence[Nest], estimates: Sequence[float], slots: Mapping[Tensor, int]) -> tuple[PlanKernel, ...]:
+    """The kernels by topological level."""
+    group_of: dict[int, int] = {}
+    levels: list[int] = []
+    for nest in nests:
+        read, written = [slots[tensor] for tensor in nest.tensors[:-1]], slots[nest.tensors[-1]]
+        levels.append(max((group_of[slot] + 1 for slot in read if slot in group_of), default=0))
+        group_of[written] = levels[-1]
+    order = sorted(range(len(nests)), key=levels.__getitem__)
+    writer = {slots[nests[k].tensors[-1]]: position for position, k in enumerate(order)}
+    kernels = []
+    for k in order:
+        kernel = nests[k].kernel
+        buffers = tuple(slots[tensor] for tensor in nests[k].tensors)
+        needs = tuple(sorted({writer[slot] for slot in buffers[:-1] if slot in writer}))
+        kernels.append(PlanKernel(kernel.name, buffers, needs, levels[k], estimates[k], parallel_extent(kernel)))
+    return tuple(kernels)
+
+
+def _placed(
+    kernels: Sequence[PlanKernel], outputs: Sequence[int], slots: Mapping[Tensor, int]
+) -> tuple[tuple[PlanBuffer, ...], tuple[int, ...]]:
+    """The buffers, and the bytes of each storage of intermediate ones."""
+    roles = dict.fromkeys(slots.values(), "intermediate") | dict.fromkeys(outputs, "output")
+    roles |= {slot: "input" for tensor, slot in slots.items() if isinstance(tensor, Input)}
+    roles |= {slot: "constant" for tensor, slot in slots.items() if isinstance(tensor, Constant)}
+    plain = {slot: PlanBuffer(roles[slot], tensor.shape, tensor.dtype) for tensor, slot in slots.items()}
+    between = [slot for slot in plain if roles[slot] == "intermediate"]
+    written = {kernel.buffers[-1]: kernel.group for kernel in kernels}
+    read = {slot: kernel.group for kernel in kernels for slot in kernel.buffers[:-1]}
+    lifetimes = [Lifetime(plain[slot].nbytes, written[slot], read.get(slot, written[slot])) for slot in between]
+    places, storages = share_storage(lifetimes)
+    plain |= {slot: replace(plain[slot], storage=place) for slot, place in zip(between, places, strict=True)}
+    return tuple(plain[slot] for slot in range(len(plain))), storages
