@@ -63,6 +63,7 @@ class Blueprint:
     constants    the elements of buffers, by their positions
     outputs      positions in buffers; structure: the containers around them
     object_code  the machine code of all kernels
+    finite       buffers of which every element has to be finite; where one is not, the plan is not to be trusted
     """
 
     inputs: tuple[Input, ...]
@@ -73,16 +74,20 @@ class Blueprint:
     outputs: tuple[int, ...]
     structure: Structure
     object_code: bytes
+    finite: tuple[int, ...] = ()
 
 
-def draw(program: Program, nests: Sequence[Nest], estimates: Sequence[float], object_code: bytes) -> Blueprint:
+def draw(
+    program: Program, nests: Sequence[Nest], estimates: Sequence[float], object_code: bytes, finite: Sequence[Tensor] = ()
+) -> Blueprint:
     """The blueprint of a program whose kernels are these loop nests, with their estimated nanoseconds and their machine code."""
     slots = _slots(program, nests)
     outputs = tuple(slots[output] for output in program.outputs)
     kernels = _scheduled(nests, estimates, slots)
-    buffers, storages = _placed(kernels, outputs, slots)
+    checked = tuple(slots[tensor] for tensor in finite)
+    buffers, storages = _placed(kernels, outputs, checked, slots)
     constants = {slot: tensor.data for tensor, slot in slots.items() if isinstance(tensor, Constant)}
-    return Blueprint(program.inputs, kernels, buffers, storages, constants, outputs, program.structure, object_code)
+    return Blueprint(program.inputs, kernels, buffers, storages, constants, outputs, program.structure, object_code, checked)
 
 
 def _slots(program: Program, nests: Sequence[Nest]) -> dict[Tensor, int]:
@@ -113,7 +118,7 @@ def _scheduled(nests: Sequence[Nest], estimates: Sequence[float], slots: Mapping
 
 
 def _placed(
-    kernels: Sequence[PlanKernel], outputs: Sequence[int], slots: Mapping[Tensor, int]
+    kernels: Sequence[PlanKernel], outputs: Sequence[int], checked: Sequence[int], slots: Mapping[Tensor, int]
 ) -> tuple[tuple[PlanBuffer, ...], tuple[int, ...]]:
     """The buffers, and the bytes of each storage of intermediate ones."""
     roles = dict.fromkeys(slots.values(), "intermediate") | dict.fromkeys(outputs, "output")
@@ -122,7 +127,7 @@ def _placed(
     plain = {slot: PlanBuffer(roles[slot], tensor.shape, tensor.dtype) for tensor, slot in slots.items()}
     between = [slot for slot in plain if roles[slot] == "intermediate"]
     written = {kernel.buffers[-1]: kernel.group for kernel in kernels}
-    read = {slot: kernel.group for kernel in kernels for slot in kernel.buffers[:-1]}
+    read = {slot: kernel.group for kernel in kernels for slot in kernel.buffers[:-1]} | dict.fromkeys(checked, len(kernels))
     lifetimes = [Lifetime(plain[slot].nbytes, written[slot], read.get(slot, written[slot])) for slot in between]
     places, storages = share_storage(lifetimes)
     plain |= {slot: replace(plain[slot], storage=place) for slot, place in zip(between, places, strict=True)}

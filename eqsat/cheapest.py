@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
-from eqsat.algebra import alternatives
+from eqsat.algebra import Alternative, alternatives
 from eqsat.costs import Cost, CostModel
 from eqsat.egraph.encode_tensor import TensorEncoder
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.extract import Move, Selection, cheapest, spell
 from eqsat.index_reader import IndexReader
 from eqsat.ir.affine import is_affine
+from eqsat.ir.dtypes import is_float
 from eqsat.ir.tensor import Build, Program, Tensor, as_build, as_generic, sources, tensors
+from eqsat.kernel_choice import shows_not_finite, uses
 from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.saturate import PHASES, Session, session
@@ -20,10 +23,19 @@ from eqsat.tensor_classes import TensorClasses, elements_of
 from eqsat.views import compose_views
 
 
-def cheapest_outputs(program: Program, before: Cost, options: Options, report: Report) -> tuple[Tensor, ...]:
+@dataclass(frozen=True)
+class Extracted:
+    """Outputs equal to those of a program, if the values of the tensors `finite` are: else only the program as written says what NumPy
+    gives."""
+
+    outputs: tuple[Tensor, ...]
+    finite: tuple[Tensor, ...] = ()
+
+
+def cheapest_outputs(program: Program, before: Cost, options: Options, report: Report) -> Extracted:
     """The outputs of a program of builds as the e-graph's cheapest forms; as they are written where nothing cheaper was found."""
     if not {"generic-build", "substitution"} <= set(options.tables):
-        return program.outputs
+        return Extracted(program.outputs)
     with Simplifier(options, report, within=True) as simplifier:
         composed, count = compose_views(program, simplifier.simplify)
         report.matches["compose-views"] += count
@@ -40,9 +52,9 @@ def cheapest_outputs(program: Program, before: Cost, options: Options, report: R
                 reader = IndexReader(snapshot)
         best = search.cheapest(snapshot, reader, CostModel(options.target), start)
         if best is None or best.ns > before.total:
-            return program.outputs
+            return Extracted(program.outputs)
         chosen = search.spell(best)
-        search.state_generics(chosen)
+        search.state_generics(chosen.outputs)
         return chosen
 
 
@@ -54,6 +66,7 @@ class _Search:
         self.encoder = TensorEncoder(work.encoder)
         self.roots = self.encoder.program(program)
         self.written: list[Tensor] = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
+        self._ways: dict[tuple[int, ENode], list[Alternative]] = {}
         self.offers = alternatives(program, options.numerics) if "algebra" in options.tables else {}
         for tensor, ways in self.offers.items():
             for way in ways:
@@ -70,8 +83,31 @@ class _Search:
                 order.setdefault(name, len(order))
         moves = [*self._stores(snapshot, order), *self._offers(snapshot, order, classes)]
         readable = {self._name(tensor, snapshot) for tensor in (self.written if start is None else start)}
-        self.found = classes, order, tuple(snapshot.name(root, "Tx") for root in self.roots)
-        return cheapest(classes, order, moves, self.found[2], readable & order.keys())
+        outputs = tuple(snapshot.name(root, "Tx") for root in self.roots)
+        self.found = classes, order, outputs
+        while True:
+            best = cheapest(classes, order, moves, outputs, readable & order.keys())
+            hidden = {offer for offer in best.taken if self._to_check(offer, best, snapshot) is None} if best is not None else set()
+            if not hidden:
+                self.snapshot = snapshot
+                return best
+            moves = [move for move in moves if move.offer not in hidden]
+
+    def _to_check(self, offer: tuple[int, ENode], selection: Selection, snapshot: Snapshot) -> list[int] | None:
+        """The tensor classes that have to be finite for an offer that was taken; None where some cannot be looked at."""
+        classes, _, _ = self.found
+        checked: list[int] = []
+        for way in self._ways[offer]:
+            if not way.checked:
+                continue
+            checked += [self._name(tensor, snapshot) for tensor in way.found.finite]
+            if way.found.shows:
+                users = {name: kernel.element for name, kernel in selection.kernels.items() if uses(kernel.element, offer[1])}
+                if not all(shows_not_finite(element, offer[1]) for element in users.values()):
+                    return None
+                checked += users
+        seen = all(name in selection.kernels or classes.leaf(name) is not None for name in checked)
+        return [name for name in checked if is_float(classes.tensor_type(name)[1])] if seen else None
 
     def _name(self, tensor: Tensor, snapshot: Snapshot) -> int:
         return snapshot.name(self.encoder.handles[tensor], "Tx")
@@ -92,11 +128,13 @@ class _Search:
     def _offers(self, snapshot: Snapshot, order: Mapping[int, int], classes: TensorClasses) -> Iterator[Move]:
         """What algebra offers; a form that the program has as it is written is none, and what is only read is free to all."""
         own = {self._root(tensor, snapshot) for tensor in self.written}
+        self._ways = {}
         for tensor, ways in self.offers.items():
             name = self._name(tensor, snapshot)
             for way in ways:
                 root = self._root(way.found.build, snapshot)
                 if root not in own and name in order and elements_of(root[1]):
+                    self._ways.setdefault(root, []).append(way)
                     classes.offers[root[0]] = classes.offers.get(root[0], frozenset()) | {root[1]}
                     made = [self._name(between, snapshot) for between in way.found.made]
                     yield Move((*(one for one in made if one in order), name), root)
@@ -111,10 +149,12 @@ class _Search:
         """The tensors that a selection allows to be read."""
         return [tensor for tensor in self._in_order() if self._name(tensor, snapshot) in selection.readable]
 
-    def spell(self, selection: Selection) -> tuple[Tensor, ...]:
-        """The outputs of the selection that was found last."""
+    def spell(self, selection: Selection) -> Extracted:
+        """The selection that was found last, with what has to be checked of it."""
         classes, order, outputs = self.found
-        return spell(classes, order, selection, outputs)
+        checked = dict.fromkeys(name for offer in selection.taken for name in self._to_check(offer, selection, self.snapshot) or ())
+        tensors = spell(classes, order, selection, (*outputs, *checked))
+        return Extracted(tensors[: len(outputs)], tensors[len(outputs) :])
 
     def state_maps(self, selection: Selection, reader: IndexReader) -> bool:
         """Hand the maps of a program to the index algebra (row state-map): of the one that would be cheapest if all of them simplified

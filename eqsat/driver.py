@@ -21,6 +21,7 @@ from eqsat.ir.tensor import Program, as_builds
 from eqsat.kernels import lower_program
 from eqsat.leaves import numbered, over_leaves
 from eqsat.options import Options
+from eqsat.plan import Plan
 from eqsat.report import Report
 from eqsat.result import IndexResult, Result
 from eqsat.simplifier import simplify_all
@@ -61,8 +62,8 @@ def optimize_program(program: Program, options: Options) -> Result:
     report = Report()
     written = as_builds(program)
     before = cost(written, options.target)
-    outputs = cheapest_outputs(written, before, options, report)
-    extracted = Program(program.inputs, outputs, program.structure)
+    found = cheapest_outputs(written, before, options, report)
+    extracted = Program(program.inputs, found.outputs, program.structure)
     if options.check:
         check_program(extracted)
     dump.write("extracted", extracted)
@@ -72,7 +73,11 @@ def optimize_program(program: Program, options: Options) -> Result:
     kernels = tuple((nest.kernel.name, kernel_ns(model, nest.build)) for nest in nests)
     values = compare_values(program, extracted, options) if options.certify else ()
     certificate = Certificate(tuple(report.proofs), values) if options.certify else None
-    return Result(program, extracted, nests, Cost(kernels), before, report, options, dump, certificate)
+
+    def otherwise() -> Plan:
+        return optimize_program(program, options.without_algebra()).compile()
+
+    return Result(program, extracted, nests, Cost(kernels), before, report, options, dump, otherwise, certificate, found.finite)
 
 
 def optimize_index(term: Index, options: Options) -> IndexResult:

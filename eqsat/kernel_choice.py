@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from eqsat.costs import Priced, Variables, price_call, price_fold, price_gather, price_position, price_read, total_ns
 from eqsat.egraph.snapshot import ENode
+from eqsat.ir.dtypes import is_float
 from eqsat.ir.tensor import Shape, level_of, reduction
 from eqsat.tensor_classes import TensorClasses, reads
 
@@ -208,6 +209,35 @@ def repeated(kernels: Iterable[Kernel]) -> set[int]:
         found |= seen & names
         seen |= names
     return found
+
+
+# operations that give no finite value where an operand is not: by the operands for which that holds
+SHOWING: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(("add", "subtract", "multiply"), (0, 1)),
+    **dict.fromkeys(("negative", "absolute", "sqrt", "divide"), (0,)),
+}
+
+
+def uses(root: Choice, node: ENode) -> bool:
+    """Whether an element is made of a node."""
+    return any(choice.node == node for choice in choices_below(root))
+
+
+def shows_not_finite(root: Choice, node: ENode) -> bool:
+    """Whether the value of an element is not finite wherever that of this node within it is not."""
+    shown: set[Choice] = set()
+    stack = [root]
+    while stack:
+        choice = stack.pop()
+        if choice in shown or choice.node is None:
+            continue
+        shown.add(choice)
+        if choice.node.op == "Reduce" and choice.node.args[0] == "sum":
+            stack += choice.below
+        elif choice.node.op.startswith("Call"):
+            op, dtype = choice.node.args[:2]
+            stack += [choice.below[k] for k in ((0,) if op == "astype" and is_float(dtype) else SHOWING.get(op, ()))]
+    return all(choice in shown for choice in choices_below(root) if choice.node == node)
 
 
 def choices_below(root: Choice) -> Iterator[Choice]:

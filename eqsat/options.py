@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -68,6 +68,10 @@ class Options:
             raise UsageError(f"Options.numerics: found {self.numerics!r}, expected 'exact', 'default' or 'fast'")
         if self.rules is not None:
             without(*self.rules)
+
+    def without_algebra(self) -> Options:
+        """The same without the table "algebra"."""
+        return replace(self, rules=tuple(name for name in self.tables if name != "algebra"))
 
     @property
     def tables(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,10 +26,12 @@ class Plan:
     """Callable with the program's arrays in order; returns new arrays in the structure that the traced function returned.
 
     blueprint  what it is; kernels, buffers, storages: see there
+    otherwise  makes the plan that computes where a value is not finite that has to be
     """
 
-    def __init__(self, blueprint: Blueprint) -> None:
+    def __init__(self, blueprint: Blueprint, otherwise: Callable[[], Plan] | None = None) -> None:
         self.blueprint = blueprint
+        self._otherwise = otherwise
         self.kernels = blueprint.kernels
         self.buffers = blueprint.buffers
         self.storages = blueprint.storages
@@ -85,13 +87,21 @@ class Plan:
                 run_split(functools.partial(entry, *buffers), extent)
             else:
                 entry(*buffers, 0, extent)
+        finite = all(np.isfinite(values[slot]).all() for slot in self.blueprint.finite)
         self._idle.append(workspace)
+        if not finite:
+            return self._instead.run(arrays, out)
         if targets is None:
             return tuple([values[slot].copy() if slot in self._shared else values[slot] for slot in self.blueprint.outputs])
         for slot, target in zip(self.blueprint.outputs, targets, strict=True):
             if values[slot] is not target:
                 np.copyto(target, values[slot])
         return tuple(targets)
+
+    @functools.cached_property
+    def _instead(self) -> Plan:
+        assert self._otherwise is not None
+        return self._otherwise()
 
     def _written_directly(self, targets: Sequence[Array], inputs: Sequence[Array]) -> dict[int, Array]:
         """Arrays of `out` that a kernel can write itself: in C order, and sharing no memory with inputs or each other."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +17,7 @@ from eqsat.guards import Missing, missing_guards
 from eqsat.index_cost import index_cycles
 from eqsat.ir.index import Index
 from eqsat.ir.loops import Kernel
-from eqsat.ir.tensor import Build, Generic, Program, as_generic
+from eqsat.ir.tensor import Build, Generic, Program, Tensor, as_generic
 from eqsat.ir.typed_check import check_typed
 from eqsat.ir.typed_kernel import TypedKernel
 from eqsat.kept import kept_code
@@ -39,6 +40,8 @@ class Result:
     loops                     the loop nests, in execution order
     llvm_ir, assembly         made when asked for
     certificate               with Options(certify=True): what was proved and compared
+    finite                    tensors of `program` of which every call checks that their values are finite; where they are not, it computes
+                              the program without algebra: reordered sums of infinities and NaN are not what NumPy gives
     """
 
     original: Program
@@ -49,7 +52,9 @@ class Result:
     report: Report
     options: Options
     dump: Dump
+    otherwise: Callable[[], Plan]
     certificate: Certificate | None = None
+    finite: tuple[Tensor, ...] = ()
 
     @property
     def generics(self) -> tuple[Generic | Build, ...]:
@@ -78,7 +83,8 @@ class Result:
             self.dump.write("typed", "\n\n".join(map(str, self._typed)))
             self.dump.write("module", self._code.llvm_ir, "ll")
             self.dump.write("module", self._code.assembly, "s")
-        return Plan(draw(self.program, self.nests, [ns for _, ns in self.cost.kernels], self._code.object_code))
+        estimates = [ns for _, ns in self.cost.kernels]
+        return Plan(draw(self.program, self.nests, estimates, self._code.object_code, self.finite), self.otherwise)
 
     def compile(self) -> Plan:
         """The plan of kernels, compiled; the same one every time."""

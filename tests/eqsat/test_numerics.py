@@ -1,0 +1,81 @@
+"""What each level of `numerics` may change: rounding, contraction, infinities, NaN and the sign of zero, on named programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eqsat
+from eqsat.options import Numerics
+from eqsat.target import DEFAULT_TARGET
+from tests.eqsat.kernel_programs import PROGRAMS, arrays
+from tests.eqsat.test_algebra import CASES, data
+
+Array = np.ndarray[Any, Any]
+SPECIAL = (np.inf, -np.inf, np.nan, -0.0, 0.0, 1e-42, 3e38, -3e38)
+# where a kernel costs nothing, algebra pays for small arrays too
+CHEAP_KERNELS = replace(DEFAULT_TARGET, launch_ns=0.0)
+
+
+def special(arrays: list[Array], seed: int) -> list[Array]:
+    """The arrays with a few special values at random places."""
+    rng = np.random.default_rng(seed)
+    changed = [array.copy() for array in arrays]
+    for array in changed:
+        places = rng.integers(0, array.size, 2)
+        array.reshape(-1)[places] = rng.choice(SPECIAL, 2)
+    return changed
+
+
+def as_written(function: Callable[..., Any], given: list[Array]) -> Array:
+    """The program kernel by kernel, in the order of its operations, float32 sums carried in float64."""
+    with np.errstate(all="ignore"):
+        return np.asarray(eqsat.optimize(function, *given, options=eqsat.Options(rules=(), numerics="exact"))(*given))
+
+
+def assert_special_values_equal(found: Array, expected: Array) -> None:
+    """NaN and infinities stand in the same places."""
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    np.testing.assert_array_equal(np.isposinf(found), np.isposinf(expected))
+    np.testing.assert_array_equal(np.isneginf(found), np.isneginf(expected))
+
+
+ALGEBRA = [name for name, (_, _, rows) in CASES.items() if rows - {"constant-is-function"}]
+
+
+@pytest.mark.parametrize("numerics", ["exact", "default"])
+@pytest.mark.parametrize("name", ALGEBRA)
+def test_algebra_gives_the_special_values_of_the_program_as_written(name: str, numerics: Numerics) -> None:
+    function, shapes, _ = CASES[name]
+    for seed in range(12):
+        given = special(data(shapes, "float32", seed), seed)
+        expected = as_written(function, given)
+        found = np.asarray(eqsat.optimize(function, *given, options=eqsat.Options(numerics=numerics, target=CHEAP_KERNELS))(*given))
+        if np.abs(np.concatenate([array[np.isfinite(array)] for array in given])).max() < 1e30:
+            assert_special_values_equal(found, expected)
+
+
+def test_some_of_these_programs_are_checked_and_some_need_no_check() -> None:
+    taken = 0
+    for name in ALGEBRA:
+        function, shapes, _ = CASES[name]
+        result = eqsat.optimize(function, *data(shapes, "float32"), options=eqsat.Options(target=CHEAP_KERNELS))
+        taken += bool(result.finite)
+        assert not eqsat.optimize(function, *data(shapes, "int32"), options=eqsat.Options(target=CHEAP_KERNELS)).finite
+        assert not eqsat.optimize(function, *data(shapes, "float32"), options=eqsat.Options(target=CHEAP_KERNELS, numerics="fast")).finite
+    assert taken >= 8
+
+
+@pytest.mark.parametrize("numerics", ["exact", "default"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_fusion_gives_the_special_values_of_the_program_as_written(name: str, numerics: Numerics) -> None:
+    named = PROGRAMS[name]
+    for seed in range(3):
+        given = [np.where(np.abs(array) > 1e30, 1.0, array).astype("float32") for array in special(arrays(named), seed)]
+        expected = as_written(named.function, given)
+        found = np.asarray(eqsat.optimize(named.function, *given, options=eqsat.Options(numerics=numerics))(*given))
+        assert_special_values_equal(found, expected)
