@@ -13,7 +13,7 @@ from eqsat.lowering import candidates, hoist
 from eqsat.nest_costs import nest_ns
 from eqsat.options import Options
 from eqsat.report import Report
-from eqsat.simplifier import simplify_all
+from eqsat.simplifier import simplify_terms
 
 
 @dataclass(frozen=True)
@@ -46,5 +46,5 @@ def lower_program(program: Program, options: Options, report: Report) -> tuple[N
 def _simplifier(kernels: list[Kernel], options: Options, report: Report) -> Callable[[Index], Index]:
     """A function from the index terms of all kernels to their simplified forms, found in one run of the e-graph."""
     terms = list(dict.fromkeys(term for kernel in kernels for term in index_terms(kernel)))
-    known = dict(zip(terms, simplify_all(terms, options, report, within=True), strict=True))
+    known = dict(zip(terms, simplify_terms(terms, options, report, within=True), strict=True))
     return lambda term: known[term]

@@ -51,11 +51,16 @@ def simplify_many(expressions: Iterable[Index | int], options: Options | None = 
     return RESULTS.results(terms, chosen, lambda missing: simplify_all(missing, chosen, Report()))
 
 
-def simplify_all(terms: list[Index], options: Options, report: Report, within: bool = False) -> list[Index]:
-    """simplify_many, with the report; a term that the e-graph cannot hold comes back as it is.  `within`: see Simplifier."""
+def simplify_all(terms: list[Index], options: Options, report: Report) -> list[Index]:
+    """simplify_many, with the report; a term that the e-graph cannot hold comes back as it is."""
     fact = facts_about(terms)
     if not isinstance(fact, Const):
         return [index for index, _ in gate_all([(term, fact) for term in terms], options, report, free_gate=True)]
+    return simplify_terms(terms, options, report)
+
+
+def simplify_terms(terms: list[Index], options: Options, report: Report, within: bool = False) -> list[Index]:
+    """simplify_all for terms over loop variables, of which no user knows anything, whatever they are called.  `within`: see Simplifier."""
     found: dict[Index, Index] = {}
     for together in _groups(list(dict.fromkeys(terms)), lambda term: (term,)):
         with Simplifier(options, report, within) as simplifier:

@@ -176,7 +176,7 @@ class Model:
             return self.leaves[node.args[0]]
         if node.op == "Literal":
             return self._constant(np.dtype(node.args[1]).type(literal_from(*node.args).value))
-        if node.op in ("Read", "Element", "Build", "Reduce") or node.op.startswith("Call"):
+        if node.op in ("Read", "Element", "Position", "Build", "Reduce") or node.op.startswith(("Call", "Gather")):
             return self._element(node)
         if node.op == "Scale":
             below = self.values.get(("Ix", node.args[1]))
@@ -242,6 +242,11 @@ class Model:
             return self._spread(below[0], _axes(below[0].shape))  # type: ignore[union-attr, arg-type]
         if node.op == "Read":
             return self._read(below[0], below[1])  # type: ignore[arg-type]
+        if node.op == "Position":
+            return np.asarray(below[0]).astype(node.args[1])
+        if node.op.startswith("Gather"):
+            tensor, *found = (np.asarray(value) for value in below)
+            return np.asarray(tensor[tuple(np.clip(place, 0, n - 1) for place, n in zip(found, tensor.shape, strict=True))])
         if node.op == "Build":
             return self._build(tuple(int(n.item()) for n in below[0]), below[1])  # type: ignore[union-attr, arg-type]
         if node.op == "Reduce":
@@ -300,7 +305,19 @@ def _loops(snapshot: Snapshot, leaves: Sequence[Array]) -> set[tuple[Any, ...]]:
     shapes = {n for leaf in leaves for n in leaf.shape} | {n for n in constants if n > 0} if leaves else set()
     rank = 1 + max((leaf.ndim for leaf in leaves), default=0)
     bound = {("RAxis", level, n) for level in range(depth) for n in extents}
-    return loops | bound | {("Axis", k, n) for k in range(rank) for n in shapes}
+    return loops | bound | {("Axis", k, n) for k in range(rank) for n in shapes} | set(_long_axes(snapshot, rank))
+
+
+def _long_axes(snapshot: Snapshot, rank: int) -> Iterator[tuple[Any, ...]]:
+    """The axes from this one on of builds that have more."""
+    numbers = {name: node.args[0] for name, nodes in snapshot.classes["Ix"].items() for node in nodes if node.op == "Num"}
+    cells = {name: node.args for name, nodes in snapshot.classes["Ixs"].items() for node in nodes if node.op == "Cons"}
+    for build in (node for nodes in snapshot.classes["Tx"].values() for node in nodes if node.op == "Build"):
+        extents, rest = [], build.args[0]
+        while rest in cells:
+            head, rest = cells[rest]
+            extents.append(numbers[head])
+        yield from (("Axis", k, n) for k, n in enumerate(extents) if k >= rank)
 
 
 def _axes(shape: tuple[int, ...]) -> list[tuple[Any, ...]]:
@@ -312,6 +329,10 @@ def _children(node: ENode) -> list[Class]:
         return [("Tx", node.args[0])]
     if node.op == "Read":
         return [("Tx", node.args[0]), ("Ixs", node.args[1])]
+    if node.op == "Position":
+        return [("Ix", node.args[0])]
+    if node.op.startswith("Gather"):
+        return [("Tx", node.args[0]), *(("Sx", arg) for arg in node.args[1:])]
     if node.op == "Build":
         return [("Ixs", node.args[0]), ("Sx", node.args[1])]
     return [("Sx", arg) for arg in (node.args[2:] if node.op.startswith("Call") else node.args[2:3])]

@@ -58,3 +58,12 @@ def test_two_names_of_the_same_elements_are_not_stored_for_each_other() -> None:
     )
     assert stored == [(256,)]
     assert result.cost < result.original_cost
+
+
+def test_facts_about_variables_do_not_reach_the_loops_of_programs() -> None:
+    def transposed(x: Any) -> Any:
+        return x.reshape(8, 8).transpose(1, 0).reshape(64) * 2.0
+
+    x = np.arange(64.0)
+    with eqsat.assume(eqsat.var("i0", 0, 63) < 8):
+        np.testing.assert_array_equal(eqsat.optimize(transposed, x)(x), transposed(x))

@@ -11,6 +11,7 @@ import pytest
 
 from eqsat.driver import optimize
 from eqsat.egraph.encode_tensor import TensorEncoder
+from eqsat.egraph.schema import GATHER_RANKS
 from eqsat.ir.check import check_program
 from eqsat.ir.evaluate import evaluate, evaluate_tensor
 from eqsat.ir.index import Index, apply, where
@@ -18,9 +19,12 @@ from eqsat.ir.tensor import (
     Arg,
     Build,
     Call,
+    Constant,
+    Gather,
     Generic,
     Input,
     Literal,
+    Position,
     Program,
     Read,
     Reduce,
@@ -169,6 +173,38 @@ def folded_rows(tensor: Tensor) -> list[Build]:
     ]
 
 
+def gathered(tensor: Tensor, rank: int) -> Generic:
+    """Elements of a tensor of this rank at places that it gives itself, turned round."""
+    flat = moved(tensor, (tensor.size,), *(tensor_index(axes((tensor.size,))[0], tensor.shape)))
+    cube = moved(flat, (*(1,) * (rank - 1), flat.size), axes((*(1,) * (rank - 1), flat.size))[-1])
+    (i,) = axes((flat.size,))
+    places = tuple(call("add", Read(flat, (i,)), one(k)) for k in range(rank))
+    return turned(Build((flat.size,), Gather(cube, places)))
+
+
+def tensor_index(i: Index, shape: Shape) -> tuple[Index, ...]:
+    """The indices of the i-th element in C order."""
+    indices: list[Index] = []
+    rest = int(np.prod(shape))
+    for n in shape:
+        rest //= n
+        indices.append(i // rest % n)
+    return tuple(indices)
+
+
+def positioned(tensor: Tensor) -> list[Tensor]:
+    """Positions read through a map, and a sum of which one element counts."""
+    (n,) = tensor.shape
+    (i,), r = axes((n,)), reduction(0, n)
+    weighted = Build((n,), call("multiply", Read(tensor, (i,)), Position(2 * i + 1, INT)))
+    chosen = call("where", Position(apply("eq", r, n - 1 - i), "bool"), Read(tensor, (r,)), one(0))
+    return [
+        turned(weighted),
+        Build((n,), Reduce("sum", r, chosen)),
+        elementwise(call("add", arg(0), arg(1)), tensor, Constant(np.arange(n))),
+    ]
+
+
 def programs(shape: Shape) -> dict[str, Tensor]:
     """Programs on two integer inputs of one shape, by name."""
     x, y = Input("x", shape, INT), Input("y", shape, INT)
@@ -193,6 +229,8 @@ def programs(shape: Shape) -> dict[str, Tensor]:
         "sums of a build": row_sums(total),
         "table": tables_of(vector),
     }
+    made.update((f"gathered {rank}", gathered(total, rank)) for rank in GATHER_RANKS)
+    made.update((f"positions {k}", tensor) for k, tensor in enumerate(positioned(vector)))
     made.update((f"turned weights {k}", turned(tensor)) for k, tensor in enumerate(weighted(total, vector)))
     made.update((f"fold {k}", tensor) for k, tensor in enumerate(folded_through(flat(tables_of(vector)))))
     if len(shape) == 2:
@@ -236,7 +274,8 @@ def fused(program: Program, values: dict[Input, Array], tables: tuple[Table, ...
         encoder = TensorEncoder(work.encoder)
         roots = encoder.program(program)
         snapshot = work.run(PHASES["fusion"])
-        return Model(snapshot, [values[leaf] for leaf in encoder.leaves if isinstance(leaf, Input)]), roots, report
+        leaves = [values[leaf] if isinstance(leaf, Input) else evaluate_tensor(leaf, {}) for leaf in encoder.leaves]
+        return Model(snapshot, leaves), roots, report
 
 
 @functools.cache
