@@ -24,10 +24,11 @@ Array = np.ndarray[Any, Any]
 class PlanKernel:
     """One step of a plan.
 
-    buffers          positions in Plan.buffers, the one written last
+    buffers          positions in Plan.buffers, those written last
     dependencies     earlier kernels whose results it reads
     group            its topological level: kernels of one group depend on none of each other, and may run in parallel
     parallel_extent  iterations of its outermost loop if that is the whole kernel and may be split over threads, else None
+    results          how many buffers it writes
     """
 
     name: str
@@ -36,6 +37,17 @@ class PlanKernel:
     group: int
     estimated_ns: float
     parallel_extent: int | None
+    results: int = 1
+
+    @property
+    def read(self) -> tuple[int, ...]:
+        """The buffers that it reads."""
+        return self.buffers[: -self.results]
+
+    @property
+    def written(self) -> tuple[int, ...]:
+        """The buffers that it writes."""
+        return self.buffers[-self.results :]
 
 
 @dataclass(frozen=True)
@@ -103,17 +115,17 @@ def _scheduled(nests: Sequence[Nest], estimates: Sequence[float], slots: Mapping
     group_of: dict[int, int] = {}
     levels: list[int] = []
     for nest in nests:
-        read, written = [slots[tensor] for tensor in nest.tensors[:-1]], slots[nest.tensors[-1]]
-        levels.append(max((group_of[slot] + 1 for slot in read if slot in group_of), default=0))
-        group_of[written] = levels[-1]
+        levels.append(max((group_of[slots[tensor]] + 1 for tensor in nest.read if slots[tensor] in group_of), default=0))
+        group_of.update((slots[build], levels[-1]) for build in nest.builds)
     order = sorted(range(len(nests)), key=levels.__getitem__)
-    writer = {slots[nests[k].tensors[-1]]: position for position, k in enumerate(order)}
+    writer = {slots[build]: position for position, k in enumerate(order) for build in nests[k].builds}
     kernels = []
     for k in order:
         kernel = nests[k].kernel
         buffers = tuple(slots[tensor] for tensor in nests[k].tensors)
-        needs = tuple(sorted({writer[slot] for slot in buffers[:-1] if slot in writer}))
-        kernels.append(PlanKernel(kernel.name, buffers, needs, levels[k], estimates[k], parallel_extent(kernel)))
+        needs = tuple(sorted({writer[slots[tensor]] for tensor in nests[k].read if slots[tensor] in writer}))
+        results = len(nests[k].builds)
+        kernels.append(PlanKernel(kernel.name, buffers, needs, levels[k], estimates[k], parallel_extent(kernel), results))
     return tuple(kernels)
 
 
@@ -126,8 +138,8 @@ def _placed(
     roles |= {slot: "constant" for tensor, slot in slots.items() if isinstance(tensor, Constant)}
     plain = {slot: PlanBuffer(roles[slot], tensor.shape, tensor.dtype) for tensor, slot in slots.items()}
     between = [slot for slot in plain if roles[slot] == "intermediate"]
-    written = {kernel.buffers[-1]: kernel.group for kernel in kernels}
-    read = {slot: kernel.group for kernel in kernels for slot in kernel.buffers[:-1]} | dict.fromkeys(checked, len(kernels))
+    written = {slot: kernel.group for kernel in kernels for slot in kernel.written}
+    read = {slot: kernel.group for kernel in kernels for slot in kernel.read} | dict.fromkeys(checked, len(kernels))
     lifetimes = [Lifetime(plain[slot].nbytes, written[slot], read.get(slot, written[slot])) for slot in between]
     places, storages = share_storage(lifetimes)
     plain |= {slot: replace(plain[slot], storage=place) for slot, place in zip(between, places, strict=True)}

@@ -275,9 +275,13 @@ def total_ns(parts: Mapping[Hashable, Part]) -> float:
     return sum(ns for ns, _ in parts.values())
 
 
-def kernel_ns(model: CostModel, build: Build) -> float:
-    """One kernel: launch, loads, operations, store."""
-    return model.store_ns(build.shape, build.dtype) + total_ns(price_body(model, build.body).parts)
+def kernel_ns(model: CostModel, *builds: Build) -> float:
+    """One kernel for several builds: launch, loads, operations, stores; what they have in common counts once."""
+    parts: Parts = {}
+    for build in builds:
+        parts.update(price_body(model, build.body).parts)
+    stores = sum(model.store_ns(build.shape, build.dtype) for build in builds)
+    return stores - (len(builds) - 1) * model.target.launch_ns + total_ns(parts)
 
 
 def cost(program: Program, target: Target = DEFAULT_TARGET) -> Cost:

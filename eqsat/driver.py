@@ -70,7 +70,7 @@ def optimize_program(program: Program, options: Options) -> Result:
     nests = lower_program(extracted, options, report)
     dump.write("loops", "\n\n".join(str(nest.kernel) for nest in nests))
     model = CostModel(options.target)
-    kernels = tuple((nest.kernel.name, kernel_ns(model, nest.build)) for nest in nests)
+    kernels = tuple((nest.kernel.name, kernel_ns(model, *nest.builds)) for nest in nests)
     values = compare_values(program, extracted, options) if options.certify else ()
     certificate = Certificate(tuple(report.proofs), values) if options.certify else None
 

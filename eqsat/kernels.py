@@ -1,46 +1,93 @@
-"""From an extracted program to the loop nests that run it: candidates lowered, their indices simplified, priced, one picked."""
+"""From an extracted program to the loop nests that run it: candidates lowered, their indices simplified, priced, one picked.
+
+Builds of one shape that wait for the same kernels and read some array in common are siblings: one nest may compute them all.  Both ways are
+lowered and priced.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from eqsat.ir.index import Index
 from eqsat.ir.loops import Kernel, index_terms, map_indices
 from eqsat.ir.loops_check import check_kernel
-from eqsat.ir.tensor import Build, Program, Tensor, tensors
+from eqsat.ir.tensor import Build, Program, Shape, Tensor, sources, tensors
 from eqsat.lowering import candidates, hoist
 from eqsat.nest_costs import nest_ns
 from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.simplifier import simplify_terms
 
+Group = tuple[Build, ...]
+
 
 @dataclass(frozen=True)
 class Nest:
-    """A kernel with the tensor that it computes and the tensors of its buffers, output last."""
+    """A kernel with the tensors that it computes and the tensors of its buffers, those that it computes last."""
 
     kernel: Kernel
-    build: Build
+    builds: Group
     tensors: tuple[Tensor, ...]
+
+    @property
+    def read(self) -> tuple[Tensor, ...]:
+        """The tensors that it reads."""
+        return self.tensors[: -len(self.builds)]
 
 
 def lower_program(program: Program, options: Options, report: Report) -> tuple[Nest, ...]:
-    """One loop nest for every tensor that the program stores, in execution order."""
+    """Loop nests for all tensors that the program stores, in execution order."""
     builds = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
     names: dict[Tensor, str] = {tensor: tensor.name for tensor in program.inputs}
     for tensor in tensors(*program.outputs):
         names.setdefault(tensor, f"t{len(names)}")
-    choices = [candidates(build, f"kernel_{k}", names) for k, build in enumerate(builds)]
-    simplified = _simplifier([kernel for group in choices for kernel in group], options, report)
+    levels = _levels(builds)
+    siblings = _siblings(builds, levels)
+    choices = {group: candidates(group, "kernel", names) for group in (*((build,) for build in builds), *siblings)}
+    simplified = _simplifier([kernel for kernels in choices.values() for kernel in kernels], options, report)
+    picked = {group: _cheapest((map_indices(kernel, simplified) for kernel in kernels), options) for group, kernels in choices.items()}
     by_name = {name: tensor for tensor, name in names.items()}
-    nests = []
-    for build, group in zip(builds, choices, strict=True):
-        kernels = [map_indices(kernel, simplified) for kernel in group]
-        picked = hoist(min(kernels, key=lambda kernel: nest_ns(kernel, options.target)))
-        check_kernel(picked)
-        nests.append(Nest(picked, build, tuple(by_name[buffer.name] for buffer in picked.buffers)))
+    groups = _chosen(builds, siblings, {group: ns for group, (ns, _) in picked.items()})
+    nests: list[Nest] = []
+    for group in sorted(groups, key=lambda group: levels[group[0]]):
+        kernel = hoist(replace(picked[group][1], name=f"kernel_{len(nests)}"))
+        check_kernel(kernel)
+        nests.append(Nest(kernel, group, tuple(by_name[buffer.name] for buffer in kernel.buffers)))
     return tuple(nests)
+
+
+def _cheapest(kernels: Iterable[Kernel], options: Options) -> tuple[float, Kernel]:
+    """The cheapest of several kernels, and what it costs."""
+    return min(((nest_ns(kernel, options.target), kernel) for kernel in kernels), key=lambda priced: priced[0])
+
+
+def _levels(builds: Sequence[Build]) -> dict[Tensor, int]:
+    """How many others wait for each other before a build can begin."""
+    levels: dict[Tensor, int] = {}
+    for build in builds:
+        levels[build] = max((levels[source] + 1 for source in sources(build) if source in levels), default=0)
+    return levels
+
+
+def _siblings(builds: Sequence[Build], levels: Mapping[Tensor, int]) -> list[Group]:
+    """Builds of one shape on one level that read some tensor in common with another of them."""
+    alike: dict[tuple[int, Shape], list[Build]] = {}
+    for build in builds:
+        alike.setdefault((levels[build], build.shape), []).append(build)
+    related = ([one for one in group if any(_share(one, other) for other in group if other is not one)] for group in alike.values())
+    return [tuple(group) for group in related if len(group) > 1]
+
+
+def _share(one: Build, other: Build) -> bool:
+    return not set(sources(one)).isdisjoint(sources(other))
+
+
+def _chosen(builds: Sequence[Build], siblings: list[Group], ns: Mapping[Group, float]) -> list[Group]:
+    """Siblings together where that is cheaper."""
+    together = [group for group in siblings if ns[group] < sum(ns[one,] for one in group)]
+    group_of = {build: (build,) for build in builds} | {build: group for group in together for build in group}
+    return list(dict.fromkeys(group_of[build] for build in builds))
 
 
 def _simplifier(kernels: list[Kernel], options: Options, report: Report) -> Callable[[Index], Index]:

@@ -59,7 +59,7 @@ class Result:
     @property
     def generics(self) -> tuple[Generic | Build, ...]:
         """The kernels as generic operations with composed blocks; a build that folds inside its function stays a build."""
-        return tuple(as_generic(nest.build) or nest.build for nest in self.nests)
+        return tuple(as_generic(build) or build for nest in self.nests for build in nest.builds)
 
     @property
     def loops(self) -> tuple[Kernel, ...]:

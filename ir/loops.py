@@ -1,6 +1,6 @@
 """Loop nests: how a kernel computes its tensor.
 
-    kernel ::= Kernel(name, buffers, body)            buffers: what it reads and the one that it writes, flat and C-ordered
+    kernel ::= Kernel(name, buffers, body)            buffers: what it reads, then what it writes, flat and C-ordered
     stmt   ::= For(variable, kind, body)              kind: "parallel" (iterations independent) or "serial"
              | Bind(variable, value)                  an index computed once and used below as a variable
              | Let(name, value)                       an element computed once and used below as Temp
@@ -107,15 +107,15 @@ Stmt = For | Bind | Let | Fold | Store
 
 @dataclass(frozen=True)
 class Kernel:
-    """One loop nest; the last buffer is the one that it writes."""
+    """One loop nest; the last buffers are those that it writes."""
 
     name: str
     buffers: tuple[Buffer, ...]
     body: tuple[Stmt, ...]
 
     @property
-    def output(self) -> Buffer:
-        return self.buffers[-1]
+    def outputs(self) -> tuple[Buffer, ...]:
+        return tuple(buffer for buffer in self.buffers if buffer.role == "out")
 
     def __str__(self) -> str:
         return to_text(self)

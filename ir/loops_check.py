@@ -17,7 +17,7 @@ def check_kernel(kernel: Kernel) -> None:
     """Raise InternalError, naming the kernel and the statement, unless the loop nest is legal:
 
     every variable and Temp is bound before its use and every name once; every load and store offset stays in its buffer
-    by its `bounds`; dtypes agree; operations exist; only the last buffer is written.
+    by its `bounds`; dtypes agree; operations exist; only outputs, the last buffers, are written.
     """
     _Checker(kernel).block(kernel.body, (), {})
 
@@ -35,8 +35,9 @@ class _Checker:
             if buffer.dtype not in DTYPES or buffer.size < 1:
                 self.fail(f"buffer {buffer.name}", f"{buffer.dtype}[{buffer.size}]", "a known dtype and at least one element")
             self.buffers[buffer.name] = buffer
-        if [b.role for b in kernel.buffers] != ["in"] * (len(kernel.buffers) - 1) + ["out"]:
-            self.fail("buffers", "roles " + ", ".join(b.role for b in kernel.buffers), "inputs and then one output")
+        results = len(kernel.outputs)
+        if not results or any(b.role != "in" for b in kernel.buffers[:-results]):
+            self.fail("buffers", "roles " + ", ".join(b.role for b in kernel.buffers), "inputs and then outputs")
 
     def fail(self, where: str, found: str, expected: str) -> None:
         raise InternalError(f"kernel {self.kernel.name}, {where}: found {found}, expected {expected}")
@@ -93,7 +94,7 @@ class _Checker:
             self.reduction(where, stmt.combine)
         buffer = self.access(where, stmt.buffer, stmt.index, known)
         if buffer.role != "out":
-            self.fail(where, "an input", "the output buffer")
+            self.fail(where, "an input", "an output buffer")
         self.value(stmt, known, temps)
         self.same(where, stmt.value.dtype, buffer.dtype)
 

@@ -107,10 +107,14 @@ class Position(Scalar):
     dtype: str
 
 
-class Gathered(Scalar):
-    """An element of an array at places that are elements themselves: int64, one a dimension, clipped to it."""
+class Compound(Scalar):
+    """A scalar of scalars that is no operation on elements."""
 
     args: tuple[Scalar, ...]
+
+
+class Gathered(Compound):
+    """An element of an array at places that are elements themselves: int64, one a dimension, clipped to it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -259,7 +263,7 @@ def scalars(*roots: Scalar) -> Iterator[Scalar]:
 
 def operands(term: Scalar) -> tuple[Scalar, ...]:
     """The scalars directly below a scalar."""
-    if isinstance(term, Call | Gathered):
+    if isinstance(term, Call | Compound):
         return term.args
     return (term.body,) if isinstance(term, Reduce) else ()
 
@@ -294,7 +298,7 @@ def rebuild(term: Scalar, args: tuple[Scalar, ...]) -> Scalar:
         return term
     if isinstance(term, Call):
         return Call(term.op, args, term.dtype)
-    if isinstance(term, Gathered):
+    if isinstance(term, Compound):
         return replace(term, args=args)  # type: ignore[type-var]  # the dataclasses derived from it
     return Reduce(term.op, term.variable, args[0]) if isinstance(term, Reduce) else term
 

@@ -15,27 +15,29 @@ from eqsat.lowering.split import split
 MOST = 12
 
 
-def candidates(build: Build, name: str, names: Mapping[Tensor, str]) -> tuple[Kernel, ...]:
-    """Loop nests that compute a Build, at most MOST, the one as written first; they differ in speed only.
+def candidates(builds: tuple[Build, ...], name: str, names: Mapping[Tensor, str]) -> tuple[Kernel, ...]:
+    """Loop nests that compute builds of one shape together, at most MOST, the one as written first; they differ in speed only.
 
-    `names` gives the buffer of the Build itself and of every tensor that its body reads.  Buffers are C-ordered; the
-    kernel's are those read, in order of first read, and the output last.  Offsets are left for the caller to simplify.
+    `names` gives the buffers of the builds and of every tensor that they read, none of which is one of them.  Buffers are C-ordered;
+    the kernel's are those read, in order of first read, and the outputs last.  Offsets are left for the caller to simplify.
     Sums may be added in another order; all else is equal bit for bit.
     """
-    buffers = tuple(Buffer(names[t], t.dtype, t.size, "in") for t in sources(build))
-    output = Buffer(names[build], build.dtype, build.size, "out")
-    bodies = dict.fromkeys(_bodies(nest_of(build, names), output.name, frozenset(b.name for b in (*buffers, output))))
-    return tuple(Kernel(name, (*buffers, output), body) for body in tuple(bodies)[:MOST])
+    read = dict.fromkeys(tensor for build in builds for tensor in sources(build))
+    outputs = tuple(Buffer(names[build], build.dtype, build.size, "out") for build in builds)
+    buffers = (*(Buffer(names[t], t.dtype, t.size, "in") for t in read), *outputs)
+    written = tuple(output.name for output in outputs)
+    bodies = dict.fromkeys(_bodies(nest_of(builds, names), written, frozenset(b.name for b in buffers)))
+    return tuple(Kernel(name, buffers, body) for body in tuple(bodies)[:MOST])
 
 
-def _bodies(written: Nest, output: str, buffers: frozenset[str]) -> Iterator[tuple[Stmt, ...]]:
+def _bodies(written: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Iterator[tuple[Stmt, ...]]:
     cut = split(written)
-    yield nested(written, output, buffers)
-    yield nested(cut, output, buffers)
+    yield nested(written, outputs, buffers)
+    yield nested(cut, outputs, buffers)
     arranged = orders(merge(unit_folds_innermost(cut)))
     wide = [widened(nest) for nest in orders(unit_folds_innermost(cut))]
     for nest in dict.fromkeys((*(merge(nest) for nest in arranged), merge(written), *wide)):
-        yield nested(nest, output, buffers)
-        moved = outward(nest, output, buffers)
+        yield nested(nest, outputs, buffers)
+        moved = outward(nest, outputs[0], buffers)
         if moved is not None:
             yield moved

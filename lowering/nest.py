@@ -2,7 +2,8 @@
 
     nest ::= Nest(loops, body, index)       for loops, outermost first: output[index] = body
 
-In a body every read is a Load at a flat offset, every Reduce binds a variable of its own, and no loop has one iteration.
+In a body every read is a Load at a flat offset, every Reduce binds a variable of its own, and no loop has one iteration.  A nest of
+several outputs has a Several as its body, one scalar for each.
 """
 
 from __future__ import annotations
@@ -13,10 +14,18 @@ from dataclasses import dataclass
 
 from eqsat.ir.index import Const, Index, Var, substitute, variables
 from eqsat.ir.loops import Load, Pick, rebuilt
-from eqsat.ir.tensor import Build, Gather, Position, Read, Reduce, Scalar, Shape, Tensor, axes, operands, rebuild, scalars
+from eqsat.ir.tensor import Build, Compound, Gather, Position, Read, Reduce, Scalar, Shape, Tensor, axes, operands, rebuild, scalars
 
 Names = Mapping[Tensor, str]
 Free = dict[Scalar, frozenset[Var]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Several(Compound):
+    """The elements that one iteration of a nest of several outputs computes."""
+
+    args: tuple[Scalar, ...]
+    dtype: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,13 +53,15 @@ class Nest:
         return tuple(dict.fromkeys((*self.offsets, *positions)))
 
 
-def nest_of(build: Build, names: Names) -> Nest:
-    """The nest of a Build as written: a loop an axis, in order."""
-    loops = axes(build.shape)
+def nest_of(builds: tuple[Build, ...], names: Names) -> Nest:
+    """The nest of builds of one shape as written: a loop an axis, in order."""
+    shape = builds[0].shape
+    loops = axes(shape)
+    whole = builds[0].body if len(builds) == 1 else Several(tuple(build.body for build in builds))
     unit: dict[Var, Index] = {v: Const(0) for v in loops if v.extent == 1}
     indices = tuple(unit.get(v, v) for v in loops)
-    body = _Naming(build.body, names).scope(build.body, unit)
-    return Nest(tuple(v for v in loops if v not in unit), body, flat(indices, build.shape))
+    body = _Naming(whole, names).scope(whole, unit)
+    return Nest(tuple(v for v in loops if v not in unit), body, flat(indices, shape))
 
 
 def flat(indices: tuple[Index, ...], shape: Shape) -> Index:

@@ -15,7 +15,7 @@ from eqsat.ir.loops import Load, Stmt, Store, rebuilt
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Literal, Reduce, Scalar, operands, scalars
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.nest import Nest, chains
+from eqsat.lowering.nest import Nest, Several, chains
 from eqsat.lowering.place import Placer, Scope
 
 # adding up one by one in the result's dtype loses accuracy with length; longer sums stay folds, which carry more digits
@@ -28,7 +28,7 @@ def outward(nest: Nest, output: str, buffers: frozenset[str]) -> tuple[Stmt, ...
     Possible where the body is one chain of folds, or elementwise in its result and of the same dtype.
     """
     found = chains(nest.body)
-    if not nest.loops or len(found) != 1 or found[0][0].dtype != nest.body.dtype:
+    if isinstance(nest.body, Several) or not nest.loops or len(found) != 1 or found[0][0].dtype != nest.body.dtype:
         return None
     chain = found[0]
     if chain[0].op == "sum" and is_float(chain[0].dtype) and prod(fold.variable.extent for fold in chain) > LONGEST_SUM:

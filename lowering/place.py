@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from eqsat.ir.index import Var
 from eqsat.ir.loops import Fold, For, Let, Load, LoopKind, Pick, Stmt, Store, Temp
 from eqsat.ir.tensor import Call, Position, Reduce, Scalar, operands, rebuild
-from eqsat.lowering.nest import Free, Nest, free_variables
+from eqsat.lowering.nest import Free, Nest, Several, free_variables
 
 
 @dataclass(eq=False)
@@ -100,7 +100,7 @@ class Placer:
         return Temp(name, term.dtype)
 
 
-def nested(nest: Nest, output: str, buffers: frozenset[str]) -> tuple[Stmt, ...]:
+def nested(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tuple[Stmt, ...]:
     """The loops of a nest in their order, all parallel, folds where their variables are known."""
     placer = Placer(buffers)
     scope = placer.top
@@ -109,7 +109,8 @@ def nested(nest: Nest, output: str, buffers: frozenset[str]) -> tuple[Stmt, ...]
         scope = placer.open(variable, scope)
         opened.append(scope)
     value = placer.place(nest.body, scope)
-    scope.body.append(Store(output, nest.index, value))
+    values = value.args if isinstance(value, Several) else (value,)
+    scope.body += [Store(output, nest.index, one) for output, one in zip(outputs, values, strict=True)]
     for scope in reversed(opened):
         placer.close(scope, "parallel")
     return tuple(placer.top.body)

@@ -27,7 +27,7 @@ def best(run: Callable[[], object]) -> float:
 
 
 def report(name: str, kernel: Kernel, x: Array, reference: Callable[[], object], numerics: Numerics = "default") -> None:
-    out = np.zeros(kernel.output.size, kernel.output.dtype)
+    out = np.zeros(kernel.outputs[0].size, kernel.outputs[0].dtype)
     routine = compiled([kernel], numerics).routine(kernel.name)
     ours, numpys = best(lambda: routine([x, out])), best(reference)
     print(f"{name:20s} {numerics:8s} {ours:7.3f} ns   numpy {numpys:7.3f} ns   {numpys / ours:5.2f} x")

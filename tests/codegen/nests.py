@@ -49,6 +49,6 @@ def compiled(kernels: Sequence[Kernel], numerics: Numerics = "default") -> Machi
 
 def run(kernel: Kernel, *arrays: Array, numerics: Numerics = "default", start: Any = 0) -> Array:
     """The output of the kernel on these inputs; its buffer holds `start` before."""
-    out = np.full(kernel.output.size, start, kernel.output.dtype)
+    out = np.full(kernel.outputs[0].size, start, kernel.outputs[0].dtype)
     compiled([kernel], numerics).routine(kernel.name)([*arrays, out])
     return out

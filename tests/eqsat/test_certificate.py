@@ -11,6 +11,7 @@ import pytest
 import eqsat
 import eqsat.numpy as enp
 from eqsat import driver, integer_sets, simplifier, values
+from eqsat.cheapest import Extracted
 from eqsat.ir.errors import UnsoundRuleError
 from eqsat.ir.evaluate import Elements, elements, evaluate
 from eqsat.ir.index import apply, minimum, var
@@ -121,7 +122,7 @@ def test_a_planted_unsound_rule_is_caught_in_the_maps_of_a_program(monkeypatch: 
 
 def test_a_wrong_program_is_caught_by_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
     other = as_builds(eqsat.trace(lambda a: a.reshape(3, 4)[:, ::-1], np.ones(12)))
-    monkeypatch.setattr(driver, "cheapest_outputs", lambda program, *rest: _reading(program, other))
+    monkeypatch.setattr(driver, "cheapest_outputs", lambda program, *rest: Extracted(_reading(program, other)))
     with pytest.raises(UnsoundRuleError, match="output 0 differs from that of the program as written"):
         eqsat.optimize(lambda a: a.reshape(3, 4), np.ones(12), options=CERTIFY)
 

@@ -36,9 +36,9 @@ def plan_of(function: Any, *arrays: Array) -> Plan:
 
 def test_a_kernel_comes_after_those_that_it_reads_and_groups_are_their_levels() -> None:
     plan = plan_of(apart, A, B, C)
-    written = {kernel.buffers[-1]: position for position, kernel in enumerate(plan.kernels)}
+    written = {slot: position for position, kernel in enumerate(plan.kernels) for slot in kernel.written}
     for position, kernel in enumerate(plan.kernels):
-        assert kernel.dependencies == tuple(sorted({written[slot] for slot in kernel.buffers[:-1] if slot in written}))
+        assert kernel.dependencies == tuple(sorted({written[slot] for slot in kernel.read if slot in written}))
         assert all(earlier < position for earlier in kernel.dependencies)
         assert kernel.group == max((plan.kernels[earlier].group + 1 for earlier in kernel.dependencies), default=0)
     assert [kernel.group for kernel in plan.kernels] == sorted(kernel.group for kernel in plan.kernels)

@@ -35,11 +35,10 @@ def run_loops(result: eqsat.Result, arrays: Sequence[Array]) -> list[Array]:
     """The outputs of the optimized program, its loop nests run by their interpreter."""
     flat: dict[Tensor, Array] = {tensor: array.ravel() for tensor, array in zip(result.program.inputs, arrays, strict=True)}
     for nest in result.nests:
-        for tensor in nest.tensors[:-1]:
+        for tensor in nest.read:
             if isinstance(tensor, Constant):
                 flat[tensor] = tensor.data.ravel()
-        made = nest.tensors[-1]
-        flat[made] = np.full(made.size, 77).astype(made.dtype)
+        flat.update((made, np.full(made.size, 77).astype(made.dtype)) for made in nest.builds)
         run_kernel(nest.kernel, [flat[tensor] for tensor in nest.tensors])
     return [(flat[t] if t in flat else constant(t)).reshape(t.shape) for t in result.program.outputs]
 

@@ -26,7 +26,7 @@ def names_of(build: Build) -> dict[Tensor, str]:
 
 
 def lowered(build: Build) -> tuple[Kernel, ...]:
-    return candidates(build, "k", names_of(build))
+    return candidates((build,), "k", names_of(build))
 
 
 def inputs_of(build: Build) -> dict[Input, Array]:
