@@ -14,7 +14,7 @@ import numpy as np
 from eqsat.codegen import parallel_extent
 from eqsat.ir.structure import Structure
 from eqsat.ir.tensor import Constant, Input, Program, Tensor
-from eqsat.kernels import Nest
+from eqsat.kernels import Nest, computed_once
 from eqsat.storage import Lifetime, share_storage
 
 Array = np.ndarray[Any, Any]
@@ -75,6 +75,7 @@ class Blueprint:
     constants    the elements of buffers, by their positions
     outputs      positions in buffers; structure: the containers around them
     object_code  the machine code of all kernels
+    once         kernels, by position, that are made of nothing but constants: they run when the plan is loaded
     finite       buffers of which every element has to be finite; where one is not, the plan is not to be trusted
     """
 
@@ -86,6 +87,7 @@ class Blueprint:
     outputs: tuple[int, ...]
     structure: Structure
     object_code: bytes
+    once: tuple[int, ...] = ()
     finite: tuple[int, ...] = ()
 
 
@@ -97,9 +99,12 @@ def draw(
     outputs = tuple(slots[output] for output in program.outputs)
     kernels = _scheduled(nests, estimates, slots)
     checked = tuple(slots[tensor] for tensor in finite)
-    buffers, storages = _placed(kernels, outputs, checked, slots)
+    first = {nest.kernel.name for nest in computed_once(nests)}
+    once = tuple(k for k, kernel in enumerate(kernels) if kernel.name in first)
+    kept = [slot for k in once for slot in kernels[k].written]
+    buffers, storages = _placed(kernels, outputs, checked, kept, slots)
     constants = {slot: tensor.data for tensor, slot in slots.items() if isinstance(tensor, Constant)}
-    return Blueprint(program.inputs, kernels, buffers, storages, constants, outputs, program.structure, object_code, checked)
+    return Blueprint(program.inputs, kernels, buffers, storages, constants, outputs, program.structure, object_code, once, checked)
 
 
 def _slots(program: Program, nests: Sequence[Nest]) -> dict[Tensor, int]:
@@ -130,12 +135,13 @@ def _scheduled(nests: Sequence[Nest], estimates: Sequence[float], slots: Mapping
 
 
 def _placed(
-    kernels: Sequence[PlanKernel], outputs: Sequence[int], checked: Sequence[int], slots: Mapping[Tensor, int]
+    kernels: Sequence[PlanKernel], outputs: Sequence[int], checked: Sequence[int], kept: Sequence[int], slots: Mapping[Tensor, int]
 ) -> tuple[tuple[PlanBuffer, ...], tuple[int, ...]]:
     """The buffers, and the bytes of each storage of intermediate ones."""
     roles = dict.fromkeys(slots.values(), "intermediate") | dict.fromkeys(outputs, "output")
     roles |= {slot: "input" for tensor, slot in slots.items() if isinstance(tensor, Input)}
     roles |= {slot: "constant" for tensor, slot in slots.items() if isinstance(tensor, Constant)}
+    roles |= dict.fromkeys(kept, "constant")
     plain = {slot: PlanBuffer(roles[slot], tensor.shape, tensor.dtype) for tensor, slot in slots.items()}
     between = [slot for slot in plain if roles[slot] == "intermediate"]
     written = {slot: kernel.group for kernel in kernels for slot in kernel.written}

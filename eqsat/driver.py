@@ -18,7 +18,7 @@ from eqsat.ir.check import check_program
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Program, as_builds
-from eqsat.kernels import lower_program
+from eqsat.kernels import computed_once, lower_program
 from eqsat.leaves import numbered, over_leaves
 from eqsat.options import Options
 from eqsat.plan import Plan
@@ -70,7 +70,8 @@ def optimize_program(program: Program, options: Options) -> Result:
     nests = lower_program(extracted, options, report)
     dump.write("loops", "\n\n".join(str(nest.kernel) for nest in nests))
     model = CostModel(options.target)
-    kernels = tuple((nest.kernel.name, kernel_ns(model, *nest.builds)) for nest in nests)
+    once = computed_once(nests)
+    kernels = tuple((nest.kernel.name, 0.0 if nest in once else kernel_ns(model, *nest.builds)) for nest in nests)
     values = compare_values(program, extracted, options) if options.certify else ()
     certificate = Certificate(tuple(report.proofs), values) if options.certify else None
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from eqsat.costs import Priced, Variables, price_call, price_fold, price_gather, price_position, price_read, total_ns
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.dtypes import is_float
-from eqsat.ir.tensor import Shape, level_of, reduction
+from eqsat.ir.tensor import Constant, Shape, level_of, reduction
 from eqsat.tensor_classes import TensorClasses, reads
 
 FIRST, LAST = -1, 1 << 62
@@ -36,12 +36,14 @@ class Choice(Priced):
 
 @dataclass(frozen=True)
 class Kernel:
-    """The kernel of a tensor class: its element, what it costs alone, and the tensor classes that it reads."""
+    """The kernel of a tensor class: its element, what it costs alone in every call, the tensor classes that it reads, and whether it is
+    `constant`: made of nothing but constants, computed once and free from then on."""
 
     shape: Shape
     element: Choice
     ns: float
     reads: tuple[int, ...]
+    constant: bool = False
 
 
 class KernelChoices:
@@ -106,9 +108,18 @@ class KernelChoices:
         if element.node is None:
             return None
         shape = self.classes.shape_of(node)
+        moved = tuple(key[1] for key in element.parts if isinstance(key, tuple) and key[0] == "move")
+        constant = all(self._is_constant(name) for name in moved)
         ns = self.classes.model.store_ns(shape, self.classes.dtype_of(node.args[1])) + total_ns(element.parts)
-        moved = (key[1] for key in element.parts if isinstance(key, tuple) and key[0] == "move")
-        return Kernel(shape, element, ns, tuple(moved))
+        return Kernel(shape, element, 0.0 if constant else ns, moved, constant)
+
+    def _is_constant(self, name: int) -> bool:
+        """Whether a tensor that a kernel reads is the same in every call."""
+        leaf = self.classes.leaf(name)
+        if leaf is not None:
+            return isinstance(leaf, Constant)
+        kernel = self.kernel(name)
+        return kernel is not None and kernel.constant
 
     def _element(self, root: int, place: int) -> Choice:
         """The choice of an element class for a kernel at this place."""

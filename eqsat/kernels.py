@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from eqsat.ir.index import Index
 from eqsat.ir.loops import Kernel, index_terms, map_indices
 from eqsat.ir.loops_check import check_kernel
-from eqsat.ir.tensor import Build, Program, Shape, Tensor, sources, tensors
+from eqsat.ir.tensor import Build, Constant, Program, Shape, Tensor, sources, tensors
 from eqsat.lowering import candidates, hoist
 from eqsat.nest_costs import nest_ns
 from eqsat.options import Options
@@ -55,6 +55,17 @@ def lower_program(program: Program, options: Options, report: Report) -> tuple[N
         check_kernel(kernel)
         nests.append(Nest(kernel, group, tuple(by_name[buffer.name] for buffer in kernel.buffers)))
     return tuple(nests)
+
+
+def computed_once(nests: Sequence[Nest]) -> tuple[Nest, ...]:
+    """The kernels that are made of nothing but constants: what they compute is the same in every call."""
+    same: set[Tensor] = set()
+    found: list[Nest] = []
+    for nest in nests:
+        if all(isinstance(tensor, Constant) or tensor in same for tensor in nest.read):
+            same.update(nest.builds)
+            found.append(nest)
+    return tuple(found)
 
 
 def _cheapest(kernels: Iterable[Kernel], options: Options) -> tuple[float, Kernel]:

@@ -39,6 +39,7 @@ def pack(blueprint: Blueprint, known: Sequence[Array]) -> bytes:
         "storages": blueprint.storages,
         "constants": constants,
         "outputs": blueprint.outputs,
+        "once": blueprint.once,
         "finite": blueprint.finite,
         "structure": _plain(blueprint.structure),
         "blobs": [len(blob) for blob in blobs],
@@ -66,6 +67,7 @@ def unpack(data: bytes, known: Sequence[Array]) -> Blueprint:
         tuple(head["outputs"]),
         _structure(head["structure"]),
         code,
+        tuple(head["once"]),
         tuple(head["finite"]),
     )
 

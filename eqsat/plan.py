@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,9 +37,10 @@ class Plan:
         self.storages = blueprint.storages
         arities = {kernel.name: len(kernel.buffers) for kernel in self.kernels}
         self._code, entries = load_kernels(blueprint.object_code, arities)
-        self._launches = tuple(_launch(kernel, entries[kernel.name]) for kernel in self.kernels)
+        self._launches = tuple(_launch(kernel, entries[kernel.name]) for k, kernel in enumerate(self.kernels) if k not in blueprint.once)
+        self._constants = self._computed_once(entries)
         # outputs that are inputs or constants are copied, so that no result aliases an argument
-        self._shared = frozenset(blueprint.constants) | frozenset(range(len(blueprint.inputs)))
+        self._shared = frozenset(self._constants) | frozenset(range(len(blueprint.inputs)))
         self._taken = tuple((tensor.shape, np.dtype(tensor.dtype)) for tensor in blueprint.inputs)
         self._given = tuple(self.buffers[slot] for slot in blueprint.outputs)
         made = [slot for slot in dict.fromkeys(blueprint.outputs) if slot not in self._shared]
@@ -47,6 +48,14 @@ class Plan:
         # memory between kernels, kept from call to call: new pages cost more than the arithmetic on them
         self._idle: list[list[Array]] = []
         self._latest: tuple[Array, ...] | None = None
+
+    def _computed_once(self, entries: Mapping[str, Entry]) -> dict[int, Array]:
+        """The constants, and what kernels make of nothing else."""
+        known = dict(self.blueprint.constants)
+        for kernel in (self.kernels[k] for k in self.blueprint.once):
+            known.update((slot, np.empty(self.buffers[slot].shape, self.buffers[slot].dtype)) for slot in kernel.written)
+            entries[kernel.name](*(known[slot] for slot in kernel.buffers), 0, kernel.parallel_extent or 0)
+        return known
 
     @property
     def num_outputs(self) -> int:
@@ -124,7 +133,7 @@ class Plan:
     def _allocated(self, slot: int, storages: list[Array]) -> Array:
         buffer = self.buffers[slot]
         if buffer.storage is None:
-            return self.blueprint.constants.get(slot, _OPEN)
+            return self._constants.get(slot, _OPEN)
         return array_in(storages[buffer.storage], buffer.shape, np.dtype(buffer.dtype))
 
 

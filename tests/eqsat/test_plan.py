@@ -131,3 +131,23 @@ def test_an_out_that_does_not_fit_is_refused_before_anything_runs(out: Any, erro
         plan(A, B, out=out)
     with pytest.raises(UsageError, match="found no run yet"):
         plan.output(0)
+
+
+def test_what_is_made_of_constants_is_computed_once() -> None:
+    weights = np.random.default_rng(3).uniform(-1, 1, (64, 64)).astype("float32")
+
+    def function(x: Array) -> Any:
+        return x @ np.tanh(enp.asarray(weights) @ enp.asarray(weights).T), enp.asarray(weights) * 2
+
+    x = np.random.default_rng(4).uniform(-1, 1, (8, 64)).astype("float32")
+    result = eqsat.optimize(function, x)
+    plan = result.compile()
+    assert len(plan.blueprint.once) >= 1
+    assert [ns for _, ns in result.cost.breakdown()].count(0.0) == len(plan.blueprint.once)
+    first, second = plan(x), plan(x)
+    for found in (first, second):
+        np.testing.assert_allclose(found[0], x @ np.tanh(weights @ weights.T), rtol=1e-4, atol=1e-4)
+        np.testing.assert_array_equal(found[1], weights * 2)
+    assert not np.shares_memory(first[1], second[1])
+    first[1][:] = 0
+    np.testing.assert_array_equal(plan(x)[1], weights * 2)
