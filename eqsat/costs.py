@@ -48,6 +48,8 @@ ELEMENT_CYCLES = {
 }
 SIMPLE_CYCLES = 0.6
 AFFINE_CYCLES = 0.05
+# folding the lanes of one vector, where a fold runs along its own variable because no axis has all loads side by side
+ACROSS_CYCLES = 2.0
 # what memory gives at once
 LINE_BYTES = 64
 DIVISIONS = ("floordiv", "mod")
@@ -123,7 +125,7 @@ class CostModel:
         """Loading an element at these indices, as often as they vary; `folded` is the variable of the reduction around it."""
         loops = variables(*indices)
         vector = [v for v in loops if v.extent >= SHORT_LOOP and (v is folded or v.name[0] == "i")]
-        unit = not loops or any(_is_unit(indices, tensor_shape, v) for v in vector)
+        unit = not loops or any(1 in _steps(indices, tensor_shape, v) for v in vector)
         cycles = self.target.load_cycles / self.lanes(dtype) if unit else self.target.gather_cycles
         return self.cycles_ns(cycles) * trips(frozenset(loops))
 
@@ -143,12 +145,12 @@ def _index_cycles(term: Apply) -> float:
     return term_cycles(term)
 
 
-def _is_unit(indices: tuple[Index, ...], shape: tuple[int, ...], variable: Var) -> bool:
-    """Whether neighbours along a loop are neighbours in memory, or would be in the inner part of the loop where it is split at one of
-    the divisors that the indices divide it by."""
+def _steps(indices: tuple[Index, ...], shape: tuple[int, ...], variable: Var) -> set[int | None]:
+    """How far a load goes in memory from one iteration of a loop to the next, and within the inner part of the loop where it is split at
+    one of the divisors that the indices divide it by."""
     divided = {term.args[1] for term in walk(*indices) if isinstance(term, Apply) and term.op in DIVISIONS and term.args[0] is variable}
     parts = (_inner_part(indices, variable, int(d.value)) for d in divided if isinstance(d, Const) and d.value >= SHORT_LOOP)
-    return _stride(indices, shape, variable) == 1 or any(_stride(part, shape, inner) == 1 for part, inner in parts)
+    return {_stride(indices, shape, variable), *(_stride(part, shape, inner) for part, inner in parts)}
 
 
 def _inner_part(indices: tuple[Index, ...], variable: Var, divisor: int) -> tuple[tuple[Index, ...], Var]:
@@ -180,10 +182,12 @@ def trips(loops: Variables) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Priced:
-    """An element with the parts of its cost and the loop variables that it depends on."""
+    """An element with the parts of its cost, the loop variables that it depends on, and those axes among them along which some load
+    neither stays nor goes on by one."""
 
     parts: Mapping[Hashable, Part] = field(default_factory=dict)
     loops: Variables = NO_LOOPS
+    awkward: Variables = NO_LOOPS
 
 
 @dataclass(frozen=True)
@@ -193,6 +197,7 @@ class Access:
     load: Part
     move: Part
     indices: Parts
+    awkward: Variables
 
 
 def price_access(model: CostModel, shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...], folded: Var | None) -> Access:
@@ -201,12 +206,13 @@ def price_access(model: CostModel, shape: tuple[int, ...], dtype: str, indices: 
     for index in indices:
         parts.update(model.index_parts(index))
     load = model.read_ns(shape, dtype, indices, folded), frozenset(variables(*indices))
-    return Access(load, (model.move_ns(shape, dtype), NO_LOOPS), parts)
+    awkward = frozenset(v for v in variables(*indices) if v.name[0] == "i" and _steps(indices, shape, v).isdisjoint((0, 1)))
+    return Access(load, (model.move_ns(shape, dtype), NO_LOOPS), parts, awkward)
 
 
 def price_read(key: Hashable, tensor: Hashable, access: Access) -> Priced:
     """A load; `key` names it, `tensor` what has to be moved for it."""
-    return Priced({("load", key): access.load, ("move", tensor): access.move, **access.indices}, access.load[1])
+    return Priced({("load", key): access.load, ("move", tensor): access.move, **access.indices}, access.load[1], access.awkward)
 
 
 def price_gather(model: CostModel, key: Hashable, places: Sequence[Priced], tensor: Hashable, shape: tuple[int, ...], dtype: str) -> Priced:
@@ -218,7 +224,7 @@ def price_gather(model: CostModel, key: Hashable, places: Sequence[Priced], tens
         min(model.move_ns(shape, dtype), model.target.byte_ns_of(prod(shape) * itemsize(dtype)) * LINE_BYTES * trips(loops)),
         NO_LOOPS,
     )
-    return Priced(parts, loops)
+    return Priced(parts, loops, NO_LOOPS.union(*(place.awkward for place in places)))
 
 
 def price_position(model: CostModel, index: Index) -> Priced:
@@ -230,6 +236,9 @@ def price_fold(model: CostModel, key: Hashable, body: Priced, variable: Var, dty
     """A reduction: what depends on its variable is done in its loop, for every iteration of the loops around it."""
     inside = body.loops | {variable}
     own = model.call_ns("add", dtype, trips(inside))
+    side_by_side = any(v.name[0] == "i" and v.extent >= SHORT_LOOP for v in body.loops - body.awkward)
+    if not side_by_side and variable.extent >= SHORT_LOOP:
+        own += model.cycles_ns(ACROSS_CYCLES) * trips(body.loops - {variable})
     parts: Parts = {}
     for name, (ns, loops) in body.parts.items():
         if variable in loops:
@@ -237,7 +246,7 @@ def price_fold(model: CostModel, key: Hashable, body: Priced, variable: Var, dty
         else:
             parts[name] = ns, loops
     parts[key] = own, inside - {variable}
-    return Priced(parts, inside - {variable})
+    return Priced(parts, inside - {variable}, body.awkward)
 
 
 def price_body(model: CostModel, body: Scalar) -> Priced:
@@ -267,7 +276,7 @@ def price_call(model: CostModel, key: Hashable, below: Sequence[Priced], op: str
     loops = NO_LOOPS.union(*(priced.loops for priced in below))
     if op:
         parts[key] = model.call_ns(op, dtype, trips(loops)), loops
-    return Priced(parts, loops)
+    return Priced(parts, loops, NO_LOOPS.union(*(priced.awkward for priced in below)))
 
 
 def total_ns(parts: Mapping[Hashable, Part]) -> float:

@@ -205,7 +205,7 @@ class KernelChoices:
             priced = price_gather(model, node, operands, node.args[0], *self.classes.tensor_type(node.args[0]))
         else:
             priced = price_call(model, node, operands, node.args[0], node.args[1])
-        return Choice(priced.parts, priced.loops, name, node, operands)
+        return Choice(priced.parts, priced.loops, priced.awkward, name, node, operands)
 
 
 def repeated(kernels: Iterable[Kernel]) -> set[int]:
@@ -268,7 +268,7 @@ def _outside(fold: Priced) -> Priced:
     if not any(level_of(v) is not None for v in fold.loops):
         return fold
     parts = {key: (ns, _lowered(loops)) for key, (ns, loops) in fold.parts.items()}
-    return Priced(parts, _lowered(fold.loops))
+    return Priced(parts, _lowered(fold.loops), fold.awkward)
 
 
 def _lowered(loops: Variables) -> Variables:

@@ -106,7 +106,7 @@ PROGRAMS = {
     "layer norm": Named(layer_norm, ((256, 512), (512,), (512,)), 1, "mean and variance are of the row that one iteration has"),
     "variance": Named(variance, ((256, 512),), 1, "the mean is of the row that one iteration has"),
     "matrix product, bias, relu": Named(lambda a, b, c: maximum(a @ b + c, 0.0), ((64, 128), (128, 96), (96,)), 1, "the end of a product"),
-    "attention": Named(attention, ((128, 64),) * 3, 4, "two products and a softmax"),
+    "attention": Named(attention, ((128, 64),) * 3, 5, "two products, a softmax of two, keys turned so that vectors run along them"),
     "transformer block": Named(block, BLOCK, 12, "eight products and four: two norms and a softmax of two"),
     "mandelbrot": Named(mandelbrot, ((128, 128),) * 2, 1, "every operation is at the same place"),
     "heat": Named(stencil, ((258, 258),), 1, "neighbours are reads"),

@@ -127,7 +127,8 @@ ILLEGAL: dict[str, tuple[Kernel, str]] = {
     "an unknown fold": (rows(replace(SUM, op="product"), STORE), "unknown reduction product"),
     "an unknown combine": (rows(Store("out", I0, ZERO, "product")), "unknown reduction product"),
     "an unknown kind of loop": (kernel(For(I0, "vector", ())), "kind vector"),  # type: ignore[arg-type]
-    "two outputs": (Kernel("k", (Buffer("a", "bool", 1, "out"), Buffer("b", "bool", 1, "out")), ()), "inputs and then one output"),
+    "no output": (Kernel("k", (Buffer("a", "bool", 1, "in"),), ()), "inputs and then outputs"),
+    "an input last": (Kernel("k", (Buffer("a", "bool", 1, "out"), Buffer("b", "bool", 1, "in")), ()), "inputs and then outputs"),
 }
 
 
