@@ -6,7 +6,7 @@ import functools
 from collections import defaultdict
 from collections.abc import Mapping
 
-from eqsat.costs import NO_LOOPS, Access, CostModel, Variables, price_access
+from eqsat.costs import NO_LOOPS, Access, CostModel, Variables, loops_of, price_access
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.index_reader import IndexReader
 from eqsat.ir import interval
@@ -104,7 +104,7 @@ class TensorClasses:
         if node.args[0] not in self.reader.forms:
             return None
         term = self.reader.term(node.args[0])
-        idle: dict[Var, Index] = {v: Const(0) for v in variables(term) if v.extent == 1 or v not in self._loops[name]}
+        idle: dict[Var, Index] = {v: Const(0) for v in loops_of(term) if v.extent == 1 or v not in self._loops[name]}
         found = substitute(term, idle) if idle else term
         return apply("bool", found) if node.args[1] == "bool" and found.kind != "bool" else found
 
@@ -128,7 +128,7 @@ class TensorClasses:
         if node.op == "Element" or (node.op == "Read" and self.reader.is_list(node.args[1])):
             return frozenset(variables(*self._written(node)))
         if node.op == "Position" and node.args[0] in self.reader.forms:
-            return frozenset(variables(self.reader.term(node.args[0])))
+            return loops_of(self.reader.term(node.args[0]))
         below = [known.get(name) for name in elements_of(node)]
         if node.op in ("Read", "Position", "At") or any(loops is None for loops in below):
             return None

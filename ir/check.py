@@ -37,6 +37,7 @@ from eqsat.ir.tensor import (
     Shape,
     Tensor,
     axes,
+    is_size,
     operands,
     scalars,
     tensors,
@@ -156,7 +157,7 @@ def _indices(where: str, tensor: Tensor, indices: tuple[Index, ...]) -> None:
 def _bound(where: str, used: Iterable[Var], loops: tuple[Var, ...]) -> None:
     known = frozenset(loops)
     for variable in used:
-        if variable not in known:
+        if variable not in known and not is_size(variable):
             expected = ", ".join(f"{loop.name} in 0..{loop.hi}" for loop in loops) or "none"
             found = f"{variable.name} in {variable.lo}..{variable.hi}"
             raise InternalError(f"{where}: found the variable {found}, expected its loop variables: {expected}")

@@ -19,7 +19,7 @@ from eqsat.ir import interval
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import OPS, Apply, Const, Index, Var, walk
 from eqsat.ir.interval import Interval
-from eqsat.ir.tensor import level_of, reduction
+from eqsat.ir.tensor import is_size, level_of, reduction
 
 LIMIT = 1 << 62
 EVERYTHING = (-LIMIT, LIMIT)
@@ -154,6 +154,9 @@ class Encoder:
                 done[term] = self.node(f"Raw{len(term.args)}", term.op, *(done[arg] for arg in term.args))
             else:
                 assert isinstance(term, Var)
+                if is_size(term):
+                    done[term] = self.bounded(self.node("Var", term.name, term.lo, term.hi), term.bounds)
+                    continue
                 bound = reduction(len(reductions) - 1 - reductions.index(term), term.extent) if term in reductions else term
                 done[term] = self._axis(bound)
         return done[root]
@@ -206,7 +209,7 @@ class Encoder:
         return self._operation(term, forms)
 
     def _variable(self, term: Var, axes: bool) -> int:
-        handle = self._axis(term) if axes else self.node("Var", term.name, term.lo, term.hi)
+        handle = self._axis(term) if axes and not is_size(term) else self.node("Var", term.name, term.lo, term.hi)
         self._variables[handle] = term
         return handle
 
