@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from eqsat.egraph.encode import Encoder
-from eqsat.egraph.engine import Engine
+from eqsat.egraph.engine import Engine, Row
 from eqsat.egraph.forms import RECIPES, Forms, Reading, read
 from eqsat.egraph.schema import CLASS_SORTS
 from eqsat.egraph.snapshot import Snapshot, extended, only_nary_forms, take_snapshot, written_snapshot
@@ -110,7 +110,8 @@ class Session:
         enabled = [row for table in tables for row in table.rows if isinstance(row, SumRow)]
         iterations = 0
         if phase.visits_sums and not self._present:
-            self._visit(read(written_snapshot(self.encoder)), enabled)
+            held, _ = self._visit(read(written_snapshot(self.encoder)), enabled)
+            self.encoder.hold(held)
         while True:
             self.load()
             schedule = self._schedule(phase, tables)
@@ -123,7 +124,7 @@ class Session:
                     changed = False
                 else:
                     changed = changed or self._schedule(phase, tables) != schedule
-                    snapshot, changed = self._visit(reading, enabled, changed, done)
+                    snapshot, changed = self._visited(reading, enabled, changed, done)
                 nodes = snapshot.nodes
             else:
                 nodes = self.engine.size()
@@ -135,19 +136,24 @@ class Session:
                 self._note(phase, iterations, snapshot)
                 return snapshot
 
-    def _visit(self, reading: Reading, rows: list[SumRow], changed: bool = True, done: Done | None = None) -> tuple[Snapshot, bool]:
-        """Sum rows look at classes; what they find is left in the encoder -> the classes with it, and whether another step is due."""
-        named, since = self.encoder.take(), self.encoder.new_handle()
+    def _visit(self, reading: Reading, rows: list[SumRow]) -> tuple[dict[str, list[Row]], int]:
+        """Sum rows look at classes; the encoder holds only what they find then -> what it held before, and the first handle since."""
+        held, since = self.encoder.take(), self.encoder.new_handle()
         visit = Visit(reading, self.encoder, self._seen)
         visit.run(rows)
         self.report.matches.update(visit.counts)
-        snapshot, self._read = reading.snapshot, reading
+        self._read = reading
+        return held, since
+
+    def _visited(self, reading: Reading, rows: list[SumRow], changed: bool, done: Done | None) -> tuple[Snapshot, bool]:
+        """The classes with what sum rows find in them, which is left in the encoder, and whether another step is due."""
+        held, since = self._visit(reading, rows)
+        snapshot = reading.snapshot
         if self.encoder.facts:
             changed = changed or not only_nary_forms(snapshot, self.encoder, since)
             snapshot = extended(snapshot, self.encoder, since)
             changed = changed and not (done is not None and done(snapshot, read(snapshot, reading).forms))
-        for kind, rows_of_kind in named.items():
-            self.encoder.facts[kind] += rows_of_kind
+        self.encoder.hold(held)
         return snapshot, changed
 
     def _schedule(self, phase: Phase, tables: list[Table]) -> str:

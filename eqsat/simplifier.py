@@ -114,18 +114,13 @@ def _may_divide_by_zero(terms: tuple[Index, ...]) -> bool:
 
 def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report, free_gate: bool) -> list[tuple[Index, Index]]:
     encoder = Encoder()
+    gates = [where(valid, index, INVALID) for index, valid in pairs]
     roots: dict[int, int] = {}
-    for k, (index, valid) in enumerate(pairs):
+    for k, gated in enumerate(gates):
         with suppress(UnsupportedError):
-            roots[k] = encoder.index(where(valid, index, INVALID))
+            roots[k] = encoder.index(gated)
     nowhere = encoder.index(INVALID)
-    with session(
-        options.tables,
-        _limits(options.limits, (where(valid, index, INVALID) for index, valid in pairs)),
-        report,
-        encoder=encoder,
-        sorts=("Ix",),
-    ) as work:
+    with session(options.tables, _limits(options.limits, gates), report, encoder=encoder, sorts=("Ix",)) as work:
         snapshot = work.run(PHASES["index"])
     chosen = cheapest_forms(snapshot)
     results = []

@@ -44,11 +44,15 @@ class Reading:
     cost: dict[int, float] = field(default_factory=dict)
     fresh: set[int] = field(default_factory=set)
 
+    def constant(self, name: int) -> int | None:
+        """The constant that a class is."""
+        node = self.forms.get(name)
+        return node.args[0] if node is not None and node.op == "Num" else None
+
     def cost_of(self, node: ENode) -> float:
         """The tree cost of a node of fixed arity; none that is made of its own class costs as little as the class."""
         below = sum(self.cost.get(child, float("inf")) for child in index_children(node))
-        own = node_cycles(node, lambda name: self.forms[name].args[0] if name in self.forms and self.forms[name].op == "Num" else None)
-        return below + (own or 0.0)
+        return below + (node_cycles(node, self.constant) or 0.0)
 
 
 def cheapest_forms(snapshot: Snapshot, written: bool = False) -> dict[int, ENode]:

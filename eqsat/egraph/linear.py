@@ -38,6 +38,14 @@ class Linear:
     def times(self, factor: int) -> Linear:
         return Linear(0).plus(self, factor)
 
+    def over(self, factor: int) -> Linear:
+        """This form divided by a common factor."""
+        return Linear(self.constant // factor, tuple((a, k // factor) for a, k in self.terms))
+
+    def without(self, *atoms: int) -> Linear:
+        """This form less the terms of these atoms."""
+        return Linear(self.constant, tuple(t for t in self.terms if t[0] not in atoms))
+
     @property
     def unsigned(self) -> Linear:
         """This form or its negative: one for both."""

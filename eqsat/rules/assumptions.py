@@ -86,8 +86,7 @@ class Assumption:
         for _ in range(2):
             for form in self.signs:
                 for atom, k in form.terms:
-                    rest = Linear(form.constant, tuple(t for t in form.terms if t[0] != atom))
-                    limit = -self._bounds_of(rest)[1]
+                    limit = -self._bounds_of(form.without(atom))[1]
                     if not self._narrow(Linear(0, ((atom, 1),)), (-(-limit // k), EVERYTHING[1]) if k > 0 else (EVERYTHING[0], limit // k)):
                         return False
                 if len(form.terms) > 1:

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
-from eqsat.index_cost import sum_cycles
+from eqsat.index_cost import sign_cycles
 from eqsat.rules.orders import MAX_MEMBERS, OPPOSITE, chain, members_of, where_of
 from eqsat.rules.quotients import form_cycles
 from eqsat.rules.row import SumRow, Table
@@ -55,7 +55,7 @@ def _pieces(v: Visit, op: str, member: int) -> list[Linear]:
     for atom, k in form.terms if form.single is None else ():
         node = v.node(atom)
         if node.op == (op if k > 0 else OPPOSITE[op]):
-            rest = form.plus(Linear(0, ((atom, 1),)), -k)
+            rest = form.without(atom)
             return [v.form(arg).times(k).plus(rest) for arg in members_of(v, node.op, node)]
     return []
 
@@ -90,7 +90,7 @@ def order_difference(v: Visit) -> None:
                 plus, minus = (atom, other) if k > 0 else (other, atom)
                 clamp = _clamped_difference(v, v.node(plus), v.node(minus))
                 if clamp is not None and v.first("order-difference", name, form, atom, other, v.node(atom), v.node(other)):
-                    rest = Linear(form.constant, tuple(t for t in form.terms if t[0] not in (atom, other)))
+                    rest = form.without(atom, other)
                     v.encoder.same(name, v.sum(rest.plus(clamp, abs(k))))
 
 
@@ -226,10 +226,8 @@ def signs_of_order(v: Visit) -> None:
 
 
 def _sign_cycles(form: Linear) -> float:
-    """What a comparison of a sum with zero costs, each side written without negation."""
-    sides = [tuple(abs(k) for _, k in form.terms if (k > 0) == positive) for positive in (True, False)]
-    offset = all(sides) and form.constant not in (0, -1)
-    return 1 + offset + sum(sum_cycles(0, side) for side in sides)
+    """What the sign of a sum costs."""
+    return sign_cycles("Nonneg", form.constant, tuple(k for _, k in form.terms))
 
 
 CLAMPS = Table(

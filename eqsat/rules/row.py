@@ -69,7 +69,7 @@ class TensorRule:
 DIVISIONS = ("Floordiv", "Mod")
 PRODUCTS = ("Prod", "Mul")
 BOUNDED = ("Min", "Max")
-CHOSEN = ("Min", "Max", "Where")
+CHOICES = ("Min", "Max", "Where")
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def _pairs(v: Visit, form: Linear) -> Iterator[tuple[int, int, int, int]]:
         divisor = v.constant(node.args[1]) if node.op in ("Floordiv", "Mod") else None
         if divisor is not None and divisor > 1 and (node.op == "Mod" or m % divisor == 0):
             c = -m // (divisor if node.op == "Floordiv" else 1)
-            rest = form.plus(Linear(0, ((atom, 1),)), -m).plus(v.form(node.args[0]), -c)
+            rest = form.without(atom).plus(v.form(node.args[0]), -c)
             if len(rest.terms) < len(form.terms):
                 yield node.args[0], c, atom, m
 
@@ -144,8 +144,7 @@ def split_multiple(v: Visit) -> None:
             for rest in _rests(v, op, form, d):
                 quotient = form.plus(rest, -1)
                 if (quotient.terms or quotient.constant) and v.first("split-multiple", name, d, form, rest):
-                    exact = Linear(quotient.constant // d, tuple((a, k // d) for a, k in quotient.terms))
-                    v.state("as-multiple", name, d, v.sum(exact), v.sum(rest))
+                    v.state("as-multiple", name, d, v.sum(quotient.over(d)), v.sum(rest))
 
 
 def _rests(v: Visit, op: str, form: Linear, d: int) -> Iterator[Linear]:
@@ -227,7 +226,7 @@ def split_inner(v: Visit) -> None:
                 node = v.node_as(atom, "Mod")
                 modulus = v.constant(node.args[1]) if node.op == "Mod" else None
                 if modulus and modulus % d == 0 and form.single is None and v.first("split-inner", name, form, node):
-                    rest = Linear(form.constant, tuple(t for t in form.terms if t[0] != atom))
+                    rest = form.without(atom)
                     v.state("as-inner", name, k, node.args[0], modulus, v.sum(rest))
 
 
@@ -244,7 +243,7 @@ def floor_difference(v: Visit) -> None:
                 offset = v.form(first.args[0]).plus(v.form(second.args[0]), -1)
                 joined = _joined(v, first, second, offset, n, k, m)
                 if joined is not None and v.first("floor-difference", name, form, a, b, first, second):
-                    rest = Linear(form.constant, tuple(t for t in form.terms if t[0] not in (a, b)))
+                    rest = form.without(a, b)
                     v.encoder.same(name, v.sum(rest.plus(joined, k)))
 
 
@@ -313,7 +312,7 @@ SUMS = Table(
             "(x + c) // n - x // n = (x % n + c) // n",
             "also the sum of two halves",
             floor_difference,
-            ("Floordiv", "Mod"),
+            DIVISIONS,
         ),
         SumRow("digit-of-sum", "(g*x + r) // a % n = (g*(x % (a*n // g)) + r) // a", "where g divides a*n and 0 <= r < g", digit_of_sum),
         SumRow(
@@ -321,7 +320,7 @@ SUMS = Table(
             "x % z + z*(x // z) = x",
             "solved for x, the remainder and the multiple",
             symbolic_identity,
-            ("Floordiv", "Mod"),
+            DIVISIONS,
         ),
         SumRow("read-forms", "C = x // n, C = x % n", "the cheapest form of a class, for quotients of quotients", read_forms),
         SumRow(

@@ -89,8 +89,7 @@ class Visit:
 
     def constant(self, name: int) -> int | None:
         """The constant that a class is."""
-        node = self.forms.get(name)
-        return node.args[0] if node is not None and node.op == "Num" else None
+        return self.reading.constant(name)
 
     def bounds(self, name: int) -> Interval:
         return self.encoder.bounds.get(name, EVERYTHING)
@@ -127,7 +126,7 @@ class Visit:
             if self.node(atom).op == "Given":
                 for node in self.classes[atom]:
                     if node.op == "Sum" and len(node.args) == 2:
-                        form = form.plus(Linear(0, ((atom, 1),)), -k).plus(Linear(node.args[0], node.args[1:]), k)
+                        form = form.without(atom).plus(Linear(node.args[0], node.args[1:]), k)
         return form
 
     # what rows say -------------------------------------------------------------------------------------------------
