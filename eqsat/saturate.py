@@ -100,6 +100,7 @@ class Session:
     _fired: tuple[tuple[str, ...], ...] = ()
     _present: set[str] = field(default_factory=set)
     _read: Reading | None = None
+    _last: Reading | None = None
 
     def run(self, phase: Phase, done: Done | None = None) -> Snapshot:
         """Step a phase until nothing changes, a limit is met, or the caller is content with the cheapest forms of a snapshot.
@@ -119,7 +120,7 @@ class Session:
             iterations += 1
             if phase.visits_sums:
                 snapshot = self.snapshot()
-                reading = read(snapshot, self._read)
+                reading = self._last = read(snapshot, self._read)
                 if done is not None and done(snapshot, reading.forms):
                     changed = False
                 else:
@@ -142,7 +143,7 @@ class Session:
         visit = Visit(reading, self.encoder, self._seen)
         visit.run(rows)
         self.report.matches.update(visit.counts)
-        self._read = reading
+        self._read = self._last = reading
         return held, since
 
     def _visited(self, reading: Reading, rows: list[SumRow], changed: bool, done: Done | None) -> tuple[Snapshot, bool]:
@@ -150,9 +151,9 @@ class Session:
         held, since = self._visit(reading, rows)
         snapshot = reading.snapshot
         if self.encoder.facts:
-            changed = changed or not only_nary_forms(snapshot, self.encoder, since)
+            changed = changed or bool(reading.postponed) or not only_nary_forms(snapshot, self.encoder, since)
             snapshot = extended(snapshot, self.encoder, since)
-            changed = changed and not (done is not None and done(snapshot, read(snapshot, reading).forms))
+            changed = changed and not (done is not None and done(snapshot, self.forms(snapshot)))
         self.encoder.hold(held)
         return snapshot, changed
 
@@ -182,6 +183,12 @@ class Session:
             fired = tuple(dict.fromkeys(name for step in reversed(self._fired) for name in step))
             raise UnsoundRuleError(f"two different values became equal; rules of the last two steps: {', '.join(fired)}", fired)
         return snapshot
+
+    def forms(self, snapshot: Snapshot) -> Forms:
+        """The cheapest forms of a snapshot, with what the last visit found in it."""
+        if self._last is None or self._last.snapshot is not snapshot:
+            self._last = read(snapshot, self._read)
+        return self._last.forms
 
     def load(self) -> None:
         """Hand over what the encoder collected."""

@@ -36,13 +36,15 @@ def constants(snapshot: Snapshot) -> dict[int, int]:
 class Reading:
     """A snapshot with the cheapest well-founded node of every index class that has a finite form, and its tree cost.
 
-    fresh  the classes whose nodes or bounds are not as the reading before had them, and those that are made of such
+    fresh      the classes whose nodes or bounds are not as the reading before had them, and those that are made of such
+    postponed  the classes that a visit has not looked at, for another one is due: the reading after has them as fresh
     """
 
     snapshot: Snapshot
     forms: dict[int, ENode] = field(default_factory=dict)
     cost: dict[int, float] = field(default_factory=dict)
     fresh: set[int] = field(default_factory=set)
+    postponed: set[int] = field(default_factory=set)
 
     def constant(self, name: int) -> int | None:
         """The constant that a class is."""
@@ -66,7 +68,7 @@ def cheapest_forms(snapshot: Snapshot, written: bool = False) -> dict[int, ENode
 def read(snapshot: Snapshot, before: Reading | None = None, written: bool = False) -> Reading:
     """The cheapest forms of a snapshot; those of classes that did not change are taken from the reading before."""
     classes = snapshot.classes["Ix"]
-    reading = Reading(snapshot, fresh=fresh_classes(snapshot, before.snapshot) if before is not None else set(classes))
+    reading = Reading(snapshot, fresh=fresh_classes(snapshot, before) if before is not None else set(classes))
     chosen, cost = reading.forms, reading.cost
     if before is not None:
         for name in classes:
@@ -83,10 +85,12 @@ def read(snapshot: Snapshot, before: Reading | None = None, written: bool = Fals
         if (own := node_cycles(node, known.get)) is not None and (written or node.op not in RAW)
     ]
     unknown = float("inf")
-    changed = True
-    while changed:
-        changed = False
+    moved = set(cost)
+    while True:
+        earlier, moved = moved, set()
         for name, node, own, children in todo:
+            if children and earlier.isdisjoint(children) and moved.isdisjoint(children):
+                continue  # it costs what it did
             total = own
             for child in children:
                 total += cost.get(child, unknown)
@@ -95,8 +99,10 @@ def read(snapshot: Snapshot, before: Reading | None = None, written: bool = Fals
             known_cost = cost.get(name, unknown)
             # a node that costs nothing itself must be cheaper, or classes might be made of each other
             if total < known_cost or (own and total == known_cost < unknown and _rank(node) < _rank(chosen[name])):
-                cost[name], chosen[name], changed = total, node, True
-    return reading
+                cost[name], chosen[name] = total, node
+                moved.add(name)
+        if not moved:
+            return reading
 
 
 def _rank(node: ENode) -> int:
@@ -104,10 +110,12 @@ def _rank(node: ENode) -> int:
     return 0 if node.op == "Sum" else 2 if node.op in RECIPES else 1
 
 
-def fresh_classes(snapshot: Snapshot, before: Snapshot) -> set[int]:
-    """The index classes whose nodes or bounds are not as they were, and those that are made of such."""
-    classes, known = snapshot.classes["Ix"], before.classes["Ix"]
-    found = [name for name, nodes in classes.items() if nodes != known.get(name) or snapshot.bounds.get(name) != before.bounds.get(name)]
+def fresh_classes(snapshot: Snapshot, before: Reading) -> set[int]:
+    """The index classes whose nodes or bounds are not as they were, those that were postponed, and those that are made of such."""
+    classes, known = snapshot.classes["Ix"], before.snapshot.classes["Ix"]
+    bounds, bounds_before = snapshot.bounds, before.snapshot.bounds
+    found = [name for name, nodes in classes.items() if nodes != known.get(name) or bounds.get(name) != bounds_before.get(name)]
+    found += {snapshot.name(name) for name in before.postponed}.difference(found)
     parents: dict[int, list[int]] = {}
     for name, nodes in classes.items() if len(found) < len(classes) else ():
         for node in nodes:

@@ -6,7 +6,7 @@ Views state nothing but a way to write a sum:
     as-offset S x c          S = x + c
     as-step S k x c          S = k*x + c, x one atom
     as-inner S k x m r       S = k*(x % m) + r, for the cheapest form x % m of a term
-    as-pair S a x b y r      S = a*x + b*y + r
+    as-pair S a x b y r      S = a*x + b*y + r (digits.py)
     as-multiple-of S z q r   S = z*q + r
     as-common-of S d z q w r S = z*q + r, d = z*w
 """
@@ -22,12 +22,12 @@ from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir import interval
 from eqsat.ir.interval import Interval
+from eqsat.rules.digits import join_digits, pairs
 from eqsat.rules.products import distribute, factor_common, factor_some, flatten_product, take_content
 from eqsat.rules.row import DIVISIONS, PRODUCTS, SumRow, Table
 from eqsat.rules.symbolic import split_symbolic, symbolic_identity
 from eqsat.rules.visit import Visit
 
-LEAVES = ("Num", "Var", "Axis", "RAxis", "Given")
 RELATIONS = {"Floordiv": "quotient", "Mod": "remainder"}
 
 
@@ -61,59 +61,6 @@ def _tighten(v: Visit, name: int, bounds: Interval) -> None:
     known = v.encoder.bounds.get(name)
     v.encoder.bounded(name, bounds)
     v.counts["bounds-of-sum"] += v.encoder.bounds[name] != known
-
-
-# pairs -----------------------------------------------------------------------------------------------------------
-def pairs(v: Visit) -> None:
-    """Pairs that stand apart are joined side by side, each in what the ones before it leave; others each in the whole sum."""
-    for name in v.sums:
-        for form in v.alternatives(name):
-            here, left = name, form
-            for x, a, y, b in _pairs(v, form):
-                taken = v.form(x).times(a).plus(Linear(0, ((y, b),)))
-                apart = left.plus(taken, -1)
-                if len(apart.terms) != len(left.terms) - len(taken.terms):
-                    apart, at = form.plus(taken, -1), name
-                else:
-                    at, left = here, apart
-                rest = v.sum(apart)
-                if v.first("split-pair", at, x, a, y, b, rest):
-                    v.state("as-pair", at, a, x, b, y, rest)
-                    if at != name:  # the pairs before it need not be joined
-                        v.encoder.same(name, v.encoder.sum(form.plus(left, -1).plus(taken, -1).plus(Linear(0, ((here, 1),)))))
-                here = rest if left is apart else here
-
-
-def _pairs(v: Visit, form: Linear) -> Iterator[tuple[int, int, int, int]]:
-    """(x, a, y, b) for terms a*x + b*y of a sum: a remainder with a multiple of it, c*(x % n) + c*n*y; and a term with its quotient
-    or remainder, c*x - c*n*(x // n) and c*x - c*(x % n), where taking them out leaves no more terms than there were."""
-    for atom, k in form.terms if len(form.terms) > 1 else ():
-        for n in moduli(v, atom):
-            yield from ((atom, k, other, m) for other, m in form.terms if m == k * n and other != atom and _is_digit(v, other))
-    for atom, m in form.terms if len(form.terms) > 1 else ():
-        node = v.node(atom)
-        divisor = v.constant(node.args[1]) if node.op in ("Floordiv", "Mod") else None
-        if divisor is not None and divisor > 1 and (node.op == "Mod" or m % divisor == 0):
-            c = -m // (divisor if node.op == "Floordiv" else 1)
-            rest = form.without(atom).plus(v.form(node.args[0]), -c)
-            if len(rest.terms) < len(form.terms):
-                yield node.args[0], c, atom, m
-
-
-def _is_digit(v: Visit, name: int) -> bool:
-    """Whether a class holds a quotient or a remainder."""
-    return any(node.op in RELATIONS for node in v.classes.get(name, ()))
-
-
-def moduli(v: Visit, name: int) -> list[int]:
-    """The constants n for which the class holds a remainder x % n; none for a leaf, which is its own remainder.
-
-    A product that this visit made is not in the e-graph yet, and holds none.
-    """
-    if name not in v.forms or v.node(name).op in LEAVES:
-        return []
-    divisors = (v.constant(node.args[1]) for node in v.classes.get(name, ()) if node.op == "Mod")
-    return list(dict.fromkeys(d for d in divisors if d is not None))
 
 
 # division by a constant ------------------------------------------------------------------------------------------
@@ -308,6 +255,14 @@ SUMS = Table(
         SumRow("flatten-product", "(x*p)*q = x*(p*q)", "associativity, for every way in which a factor is a product", flatten_product),
         SumRow("take-content", "(g*p + g*q) * x = g * ((p + q)*x)", "common factors of a factor's coefficients", take_content),
         SumRow(
+            "join-digits",
+            "x // a % n + n*(x // (a*n) % m) + n*m*y = x // a % (n*m*k)",
+            "for y = x // (a*n*m) % k: three digits and more at once, two are joined as pairs",
+            join_digits,
+            DIVISIONS,
+        ),
+        SumRow("split-pair", "S = c*(x % n) + c*n*y + r", "pairs that a div/mod identity may join", pairs, DIVISIONS),
+        SumRow(
             "floor-difference",
             "(x + c) // n - x // n = (x % n + c) // n",
             "also the sum of two halves",
@@ -330,7 +285,6 @@ SUMS = Table(
         SumRow("split-offset", "S = x + c", "with the largest remainder that x can have", split_offset),
         SumRow("split-step", "S = k*x + c", "for x of two values", split_step),
         SumRow("split-inner", "S = k*(x % m) + r", "each remainder among the terms", split_inner),
-        SumRow("split-pair", "S = c*(x % n) + c*n*y + r", "pairs that a div/mod identity may join", pairs, DIVISIONS),
         SumRow("zero-divided", "0 // z = 0 and 0 % z = 0", "where z is not zero"),
         SumRow("split-symbolic", "S = z*q + r  under S // (z*w) and S % (z*w)", "for divisors that are products of terms", split_symbolic),
     ),

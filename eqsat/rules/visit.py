@@ -45,6 +45,7 @@ class Visit:
             if name in self.forms and self.forms[name].op != "Num":
                 for node in nodes:
                     self.by_op.setdefault(node.op, []).append((name, node))
+        self._products = {name: node for name, node in self.by_op.get("Prod", ()) if self.forms[name].op == "Sum"}
         sums = dict.fromkeys(name for op in SUM_OPS for name, _ in self.by_op.get(op, ()) if name in self.fresh)
         self.sums = {name: self._alternatives(name) for name in sums}
 
@@ -60,8 +61,13 @@ class Visit:
             return []
         nodes = [n for n in (self.forms[name], *self.classes[name]) if n.op in SUM_OPS and all(c in self.forms for c in members(n))]
         opened = [self.open.of_node(n) for n in nodes]
-        standing = [Linear.of(n.args[0], n.args[1:]) for n in nodes if n.op == "Sum"]
+        standing = [Linear.of(n.args[0], map(self._as_product, n.args[1:])) for n in nodes if n.op == "Sum"]
         return list(dict.fromkeys((*opened, *standing)))
+
+    def _as_product(self, term: tuple[int, int]) -> tuple[int, int]:
+        """A term of a sum; one that is cheapest as a sum, but a product too, as the product, for rows that look for factors."""
+        product = self._products.get(term[0])
+        return term if product is None else (self.encoder.product(product.args), term[1])
 
     # what there is -------------------------------------------------------------------------------------------------
     def nodes(self, *ops: str) -> Iterator[tuple[int, ENode]]:
@@ -100,11 +106,11 @@ class Visit:
         return lo >= 0 and hi <= 1
 
     def divisions(self) -> dict[Division, None]:
-        """(op, class of the dividend, constant divisor) of every division by a positive constant."""
+        """(op, class of the dividend, constant divisor) of every division by a positive constant of what is not postponed."""
         found: dict[Division, None] = {}
         for _, node in self.nodes("Floordiv", "Mod"):
             divisor = self.constant(node.args[1])
-            if divisor is not None and divisor > 0:
+            if divisor is not None and divisor > 0 and node.args[0] not in self.reading.postponed:
                 found[node.op, node.args[0], divisor] = None
         return found
 
