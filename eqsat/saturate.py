@@ -158,7 +158,9 @@ class Session:
         return snapshot, changed
 
     def _schedule(self, phase: Phase, tables: list[Table]) -> str:
-        return phase.schedule(self.engine, [table.name for table in tables], self._present)
+        names = [table.name for table in tables]
+        key = (phase.name, *names, frozenset(self._present))
+        return self.engine.remembered(key, lambda: phase.schedule(self.engine, names, self._present))
 
     def _step(self, phase: Phase, schedule: str) -> bool:
         """Run the rules until nothing changes, at most `repeat` times -> whether the last time changed something."""
@@ -166,7 +168,7 @@ class Session:
         for _ in range(phase.repeat):
             changed, matches = self.engine.run(schedule)
             for name, count in matches.items():
-                if count and (row := name.partition("~")[0]) in self._row_names:
+                if (row := name.partition("~")[0]) in self._row_names:
                     fired[row] += count
             if not changed:
                 break
@@ -198,7 +200,7 @@ class Session:
 
     @functools.cached_property
     def _row_names(self) -> frozenset[str]:
-        return frozenset(row.name for table in self.tables for row in table.rows)
+        return frozenset[str]().union(*(table.names for table in self.tables))
 
     def _limit(self, nodes: int, iterations: int, changed: bool) -> StopReason | None:
         if nodes > self.limits.nodes:

@@ -14,17 +14,21 @@ SIGNS = ("Nonneg", "Zero")
 RECIPES = ("Add", "Scale", "Mul")
 SUM_OPS = ("Num", "Sum", "Add", "Scale", "Prod", "Mul")
 RAW = ("Raw1", "Raw2", "Raw3")
+# where the classes stand among the operands of a node, if not all operands are classes
+_NONE, _FIRST, _LATER = slice(0, 0), slice(0, 1), slice(1, None)
+CHILDREN = {
+    **dict.fromkeys(("Num", "Var", "Axis", "RAxis", "Unknown"), _NONE),
+    **dict.fromkeys(("Scale", *RAW), _LATER),
+    "Given": _FIRST,
+}
 
 
 def index_children(node: ENode) -> tuple[int, ...]:
     """The classes below an index node."""
-    if node.op == "Sum":
-        return tuple(atom for atom, _ in node.args[1:])
-    if node.op in ("Num", "Var", "Axis", "RAxis", "Unknown"):
-        return ()
-    if node.op == "Given":
-        return (node.args[0],)
-    return tuple(node.args[1:]) if node.op == "Scale" or node.op in RAW else tuple(node.args)
+    op, args = node
+    if op == "Sum":
+        return tuple([atom for atom, _ in args[1:]])
+    return args[CHILDREN[op]] if op in CHILDREN else args
 
 
 def constants(snapshot: Snapshot) -> dict[int, int]:

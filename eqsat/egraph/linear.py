@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from eqsat.ir.index import Const, Index, apply
 
 Parts = Sequence[tuple[Index, int]]
 
 
-@dataclass(frozen=True)
-class Linear:
+class Linear(NamedTuple):
     """constant + sum of coefficient * class; classes ascending, coefficients not zero."""
 
     constant: int

@@ -16,7 +16,7 @@ from eqsat.egraph.forms import index_children
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.interval import Interval
-from eqsat.rules.row import SumRow, Table
+from eqsat.rules.row import BOUNDED, SumRow, Table
 from eqsat.rules.visit import Visit
 
 MAX_SIZE = 200
@@ -349,8 +349,12 @@ CONDITIONS = Table(
     "what a condition says where it holds",
     (
         SumRow(
-            "under-condition", "where(p, x, y) = where(p, x if p, y if not p)", "comparisons and bounds that p decides", under_condition
+            "under-condition",
+            "where(p, x, y) = where(p, x if p, y if not p)",
+            "comparisons and bounds that p decides",
+            under_condition,
+            ("Where",),
         ),
-        SumRow("under-conjuncts", "p and q = p and (q if p)", "also of or; what cannot hold together is false", under_conjuncts),
+        SumRow("under-conjuncts", "p and q = p and (q if p)", "also of or; what cannot hold together is false", under_conjuncts, BOUNDED),
     ),
 )

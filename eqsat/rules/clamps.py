@@ -10,7 +10,7 @@ from eqsat.egraph.snapshot import ENode
 from eqsat.index_cost import sign_cycles
 from eqsat.rules.orders import MAX_MEMBERS, OPPOSITE, chain, members_of, where_of
 from eqsat.rules.quotients import form_cycles
-from eqsat.rules.row import SumRow, Table
+from eqsat.rules.row import BOUNDED, PRODUCTS, SumRow, Table
 from eqsat.rules.visit import Visit
 
 
@@ -235,16 +235,32 @@ CLAMPS = Table(
     "index",
     "min and max of sums of min and max",
     (
-        SumRow("dominated-members", "min(k*min(x, y) + r, z) = min(k*y + r, z)", "where k*x + r >= z", dominated_members),
-        SumRow("between-members", "min(z, max(x, y)) = max(x, y)", "where x, y <= z; z where one is more", between_members),
-        SumRow("absorb-inner", "max(y, min(max(x, y), z)) = max(y, min(x, z))", "what is outside need not be inside", absorb_inner),
+        SumRow("dominated-members", "min(k*min(x, y) + r, z) = min(k*y + r, z)", "where k*x + r >= z", dominated_members, BOUNDED),
+        SumRow("between-members", "min(z, max(x, y)) = max(x, y)", "where x, y <= z; z where one is more", between_members, BOUNDED),
         SumRow(
-            "order-difference", "min(x + a, y + b) - min(x, y) = max(b, min(a, y - x + b))", "for a >= b; also of max", order_difference
+            "absorb-inner", "max(y, min(max(x, y), z)) = max(y, min(x, z))", "what is outside need not be inside", absorb_inner, BOUNDED
         ),
-        SumRow("order-of-quotients", "min(x // d + a, y // d) = min(x + a*d, y) // d", "division is monotone", order_of_quotients),
-        SumRow("product-of-orders", "min(x, y)*max(x, y) = x*y", "one of them is x, the other y", product_of_orders),
-        SumRow("order-of-where", "min(where(p, x, y), z) = where(p, min(x, z), min(y, z))", "where one is decided", order_of_where),
-        SumRow("zero-of-clamp", "min(x, b) == c = x == c", "for c < b; x >= b for c = b, false for c > b; also of max", zero_of_clamp),
-        SumRow("signs-of-order", "x + r >= 0 and y + r >= 0 = min(x, y) + r >= 0", "where that is cheaper; or: max", signs_of_order),
+        SumRow(
+            "order-difference",
+            "min(x + a, y + b) - min(x, y) = max(b, min(a, y - x + b))",
+            "for a >= b; also of max",
+            order_difference,
+            BOUNDED,
+        ),
+        SumRow("order-of-quotients", "min(x // d + a, y // d) = min(x + a*d, y) // d", "division is monotone", order_of_quotients, BOUNDED),
+        SumRow("product-of-orders", "min(x, y)*max(x, y) = x*y", "one of them is x, the other y", product_of_orders, PRODUCTS),
+        SumRow(
+            "order-of-where", "min(where(p, x, y), z) = where(p, min(x, z), min(y, z))", "where one is decided", order_of_where, BOUNDED
+        ),
+        SumRow(
+            "zero-of-clamp",
+            "min(x, b) == c = x == c",
+            "for c < b; x >= b for c = b, false for c > b; also of max",
+            zero_of_clamp,
+            ("Zero",),
+        ),
+        SumRow(
+            "signs-of-order", "x + r >= 0 and y + r >= 0 = min(x, y) + r >= 0", "where that is cheaper; or: max", signs_of_order, BOUNDED
+        ),
     ),
 )

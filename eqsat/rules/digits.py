@@ -67,11 +67,11 @@ def _chain(starts: dict[tuple[int, int, int], Digit], first: Digit) -> Chain:
 
 
 def _digits(v: Visit, atom: int, k: int) -> Iterator[Digit]:
-    """The ways to read a term as a digit."""
+    """The ways to read a term as a digit; a remainder by 1 is none, for it would end where it begins."""
     for op, x, n in _divisions(v, atom):
         if op == "Floordiv":
             yield Digit(atom, k, x, n, None)
-        else:
+        elif n > 1:
             yield Digit(atom, k, x, 1, n)
             yield from (Digit(atom, k, below, low, low * n) for inner, below, low in _divisions(v, x) if inner == "Floordiv")
 

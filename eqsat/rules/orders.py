@@ -16,7 +16,7 @@ from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
 from eqsat.rules.assumptions import assumed
 from eqsat.rules.products import divided_by
-from eqsat.rules.row import BOUNDED, CHOICES, DIVISIONS, SumRow, Table
+from eqsat.rules.row import BOUNDED, CHOICES, DIVISIONS, PRODUCTS, SumRow, Table
 from eqsat.rules.sums import by_factor
 from eqsat.rules.visit import Visit
 
@@ -371,10 +371,12 @@ ORDERS = Table(
     "index",
     "min, max, where and comparisons of sums",
     (
-        SumRow("flatten-order", "min(min(x, y), z) = min(x, min(y, z))", "associativity, for every two members", flatten_order),
-        SumRow("absorb", "min(x, max(x, y)) = x; min(max(x, y), max(x, z)) = max(x, min(y, z))", "absorption and distribution", absorb),
-        SumRow("compare-members", "d = x - y  under min(x, y)", "bounds of the difference decide", compare_members),
-        SumRow("shift-order", "min(k*x + r, k*y + r) = k*min(x, y) + r", "what both have in common; max for k < 0", shift_order),
+        SumRow("flatten-order", "min(min(x, y), z) = min(x, min(y, z))", "associativity, for every two members", flatten_order, BOUNDED),
+        SumRow(
+            "absorb", "min(x, max(x, y)) = x; min(max(x, y), max(x, z)) = max(x, min(y, z))", "absorption and distribution", absorb, BOUNDED
+        ),
+        SumRow("compare-members", "d = x - y  under min(x, y)", "bounds of the difference decide", compare_members, BOUNDED),
+        SumRow("shift-order", "min(k*x + r, k*y + r) = k*min(x, y) + r", "what both have in common; max for k < 0", shift_order, BOUNDED),
         SumRow(
             "sum-into-order",
             "k*min(x, y) + r = min(k*x + r, k*y + r)",
@@ -390,20 +392,23 @@ ORDERS = Table(
             merge_wheres,
             ("Where",),
         ),
-        SumRow("shift-where", "where(p, k*x + r, k*y + r) = k*where(p, x, y) + r", "what both branches have in common", shift_where),
-        SumRow("factor-where", "where(p, x*y, x*z) = x*where(p, y, z)", "factors that both branches share", factor_where),
-        SumRow("where-is-order", "where(x >= y, x, y) = max(x, y)", "and min for the other branch", where_is_order),
-        SumRow("split-scaled", "S = g*q + r  under S >= 0", "for common factors g of coefficients", split_scaled),
-        SumRow("split-quotient", "S = k*(x // m) + r  under S >= 0", "each quotient among the terms", split_quotient),
+        SumRow(
+            "shift-where", "where(p, k*x + r, k*y + r) = k*where(p, x, y) + r", "what both branches have in common", shift_where, ("Where",)
+        ),
+        SumRow("factor-where", "where(p, x*y, x*z) = x*where(p, y, z)", "factors that both branches share", factor_where, ("Where",)),
+        SumRow("where-is-order", "where(x >= y, x, y) = max(x, y)", "and min for the other branch", where_is_order, ("Where",)),
+        SumRow("split-scaled", "S = g*q + r  under S >= 0", "for common factors g of coefficients", split_scaled, SIGNS),
+        SumRow("split-quotient", "S = k*(x // m) + r  under S >= 0", "each quotient among the terms", split_quotient, (*DIVISIONS, *SIGNS)),
         SumRow(
             "simplex",
             "c - k*x - m*y >= 0 = -x - y >= 0  when 0 <= c < k, m and x, y >= 0",
             "only zero fits; or all but zero",
             simplex,
+            ("Nonneg",),
         ),
-        SumRow("compare-choice", "min(x, y) + r >= 0 = x + r >= 0 and y + r >= 0", "also of max and where", compare_choice),
-        SumRow("unsigned-zero", "-x == 0 = x == 0", "one form for both signs", unsigned_zero),
-        SumRow("product-of-truths", "p*q = p and q", "for truth values", product_of_truths),
-        SumRow("negation-of-truth", "1 - p = not p", "for truth values", negation_of_truth),
+        SumRow("compare-choice", "min(x, y) + r >= 0 = x + r >= 0 and y + r >= 0", "also of max and where", compare_choice, ("Nonneg",)),
+        SumRow("unsigned-zero", "-x == 0 = x == 0", "one form for both signs", unsigned_zero, ("Zero",)),
+        SumRow("product-of-truths", "p*q = p and q", "for truth values", product_of_truths, PRODUCTS),
+        SumRow("negation-of-truth", "1 - p = not p", "for truth values", negation_of_truth, (*SIGNS, "Not")),
     ),
 )

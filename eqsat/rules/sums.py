@@ -18,6 +18,7 @@ from itertools import permutations
 from math import gcd
 
 from eqsat.egraph.encode import LIMIT
+from eqsat.egraph.forms import SIGNS
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir import interval
@@ -249,11 +250,17 @@ SUMS = Table(
             flatten,
         ),
         SumRow("bounds-of-sum", "lo and hi of c + k*p + ..  and of p*q", "interval arithmetic, and what min, max, // and % are", bound),
-        SumRow("distribute", "x*(p + q) = x*p + x*q", "where a sum or a division reads the product", distribute),
+        SumRow("distribute", "x*(p + q) = x*p + x*q", "where a sum or a division reads the product", distribute, ("Prod",)),
         SumRow("factor-common", "x*p + x*q = x*(p + q)", "a factor that all terms share", factor_common, PRODUCTS),
         SumRow("factor-some", "x*p + x*q + r = x*(p + q) + r", "a factor that some terms share", factor_some, PRODUCTS),
-        SumRow("flatten-product", "(x*p)*q = x*(p*q)", "associativity, for every way in which a factor is a product", flatten_product),
-        SumRow("take-content", "(g*p + g*q) * x = g * ((p + q)*x)", "common factors of a factor's coefficients", take_content),
+        SumRow(
+            "flatten-product",
+            "(x*p)*q = x*(p*q)",
+            "associativity, for every way in which a factor is a product",
+            flatten_product,
+            ("Prod",),
+        ),
+        SumRow("take-content", "(g*p + g*q) * x = g * ((p + q)*x)", "common factors of a factor's coefficients", take_content, ("Prod",)),
         SumRow(
             "join-digits",
             "x // a % n + n*(x // (a*n) % m) + n*m*y = x // a % (n*m*k)",
@@ -269,7 +276,13 @@ SUMS = Table(
             floor_difference,
             DIVISIONS,
         ),
-        SumRow("digit-of-sum", "(g*x + r) // a % n = (g*(x % (a*n // g)) + r) // a", "where g divides a*n and 0 <= r < g", digit_of_sum),
+        SumRow(
+            "digit-of-sum",
+            "(g*x + r) // a % n = (g*(x % (a*n // g)) + r) // a",
+            "where g divides a*n and 0 <= r < g",
+            digit_of_sum,
+            ("Mod",),
+        ),
         SumRow(
             "symbolic-identity",
             "x % z + z*(x // z) = x",
@@ -277,15 +290,25 @@ SUMS = Table(
             symbolic_identity,
             DIVISIONS,
         ),
-        SumRow("read-forms", "C = x // n, C = x % n", "the cheapest form of a class, for quotients of quotients", read_forms),
+        SumRow("read-forms", "C = x // n, C = x % n", "the cheapest form of a class, for quotients of quotients", read_forms, DIVISIONS),
         SumRow(
-            "split-multiple", "S = d*q + r  under S // d and S % d", "multiples of d, and coefficients reduced modulo d", split_multiple
+            "split-multiple",
+            "S = d*q + r  under S // d and S % d",
+            "multiples of d, and coefficients reduced modulo d",
+            split_multiple,
+            DIVISIONS,
         ),
-        SumRow("split-common", "S = g*q + r  under S // d and S % d", "for every g = gcd(d, coefficient)", split_common),
-        SumRow("split-offset", "S = x + c", "with the largest remainder that x can have", split_offset),
-        SumRow("split-step", "S = k*x + c", "for x of two values", split_step),
-        SumRow("split-inner", "S = k*(x % m) + r", "each remainder among the terms", split_inner),
+        SumRow("split-common", "S = g*q + r  under S // d and S % d", "for every g = gcd(d, coefficient)", split_common, DIVISIONS),
+        SumRow("split-offset", "S = x + c", "with the largest remainder that x can have", split_offset, DIVISIONS),
+        SumRow("split-step", "S = k*x + c", "for x of two values", split_step, (*DIVISIONS, *SIGNS)),
+        SumRow("split-inner", "S = k*(x % m) + r", "each remainder among the terms", split_inner, ("Mod",)),
         SumRow("zero-divided", "0 // z = 0 and 0 % z = 0", "where z is not zero"),
-        SumRow("split-symbolic", "S = z*q + r  under S // (z*w) and S % (z*w)", "for divisors that are products of terms", split_symbolic),
+        SumRow(
+            "split-symbolic",
+            "S = z*q + r  under S // (z*w) and S % (z*w)",
+            "for divisors that are products of terms",
+            split_symbolic,
+            DIVISIONS,
+        ),
     ),
 )

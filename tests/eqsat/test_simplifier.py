@@ -279,6 +279,11 @@ def test_six_digits_are_joined_at_once() -> None:
     assert report.iterations == 1
 
 
+def test_a_digit_of_one_value_is_no_part_of_a_number() -> None:
+    m = eqsat.var("m", 0, 99)
+    assert divisions(simplified((m // 3 % 1 * -2 + m // 3 * -2) * 7 + X)[0]) == ["floordiv"]
+
+
 def test_the_e_graph_of_a_sum_of_pairs_grows_with_its_length() -> None:
     def nodes(pairs: int) -> int:
         total: Index = Const(0)
