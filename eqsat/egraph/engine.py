@@ -45,6 +45,9 @@ class Engine:
         self._folder = tempfile.TemporaryDirectory(prefix="eqsat-", dir=_memory_folder())
         self._egglog = egglog.bindings.EGraph(fact_directory=self._folder.name)
         self._parse = functools.lru_cache(maxsize=256)(self._egglog.parse_program)
+        self.integer: Callable[[Any], int] = self._egglog.value_to_i64
+        # the members of a multiset, repeated as often as they occur
+        self.members: Callable[[Any], list[Any]] = self._egglog.value_to_multiset
         self._error: type[Exception] = egglog.bindings.EggSmolError
         self._kinds = {name: kind for kind, name in enumerate(loadable(sorts))}
         self._handles = frozenset(f"H{sort}" for sort in sorts)
@@ -121,10 +124,3 @@ class Engine:
     def freeze(self) -> Mapping[str, Any]:
         """The tables of the e-graph by constructor, relation or function name."""
         return self._egglog.freeze().functions
-
-    def integer(self, value: Any) -> int:
-        return self._egglog.value_to_i64(value)
-
-    def members(self, value: Any) -> list[Any]:
-        """The members of a multiset, repeated as often as they occur."""
-        return self._egglog.value_to_multiset(value)

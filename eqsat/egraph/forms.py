@@ -102,16 +102,19 @@ def read(snapshot: Snapshot, before: Reading | None = None, written: bool = Fals
                 total -= sign_saving(node.op, chosen[children[0]])
             known_cost = cost.get(name, unknown)
             # a node that costs nothing itself must be cheaper, or classes might be made of each other
-            if total < known_cost or (own and total == known_cost < unknown and _rank(node) < _rank(chosen[name])):
+            if total < known_cost or (own and total == known_cost < unknown and _rank(node, chosen) < _rank(chosen[name], chosen)):
                 cost[name], chosen[name] = total, node
                 moved.add(name)
         if not moved:
             return reading
 
 
-def _rank(node: ENode) -> int:
-    """Which of several nodes of equal cost: a sum, for sums that read it can take it in; a recipe last, the sum that it means follows."""
-    return 0 if node.op == "Sum" else 2 if node.op in RECIPES else 1
+def _rank(node: ENode, forms: Forms) -> int:
+    """Which of several nodes of equal cost: a sum, for sums that read it can take it in, one of variables first; a recipe last, the sum
+    that it means follows."""
+    if node.op == "Sum":
+        return int(any(forms[atom].op != "Var" for atom, _ in node.args[1:]))
+    return 3 if node.op in RECIPES else 2
 
 
 def fresh_classes(snapshot: Snapshot, before: Reading) -> set[int]:

@@ -2,7 +2,7 @@
 
 They are a sum of variables, and at most one operation more on variables of its own that bounds do not decide:
 
-    x + 2*y - 3      y + (x - z + 1) // 4      x < y      min(x, 7)
+    x + 2*y - 3      y + (x - z + 1) // 4      x < y + z      min(x, 7)      where(x < 4, y, 0)
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def is_settled(forms: Forms, bounds: Bounds, name: int) -> bool:
         return alone and _is_least_division(forms, bounds, atom, form.without(atom))
     if form.single is None:
         return False
-    return _is_open_sign(forms, bounds, atom) if op in SIGNS else op in ("Min", "Max") and _is_open_order(forms, bounds, atom)
+    if op in SIGNS:
+        return _is_open_sign(forms, bounds, atom)
+    return (op in ("Min", "Max") and _is_open_order(forms, bounds, atom)) or (op == "Where" and _is_open_choice(forms, bounds, atom))
 
 
 def _form(forms: Forms, name: int) -> Linear:
@@ -69,17 +71,10 @@ def _is_least_division(forms: Forms, bounds: Bounds, name: int, outside: Linear)
 
 
 def _is_open_sign(forms: Forms, bounds: Bounds, name: int) -> bool:
-    """Whether a comparison is one operation on one or two variables, and undecided."""
+    """Whether a comparison is one of variables, added or subtracted, and undecided: then it depends on each of them."""
     node = forms[name]
-    if node.args[0] not in forms:
+    if node.args[0] not in forms or not _are_variables(forms, bounds, _form(forms, node.args[0]), LEAST_RANGE):
         return False
-    below = _form(forms, node.args[0])
-    if not _are_variables(forms, bounds, below, LEAST_RANGE):
-        return False
-    if len(below.terms) > 1:
-        balanced = len(below.terms) == 2 and below.terms[0][1] + below.terms[1][1] == 0
-        if not balanced or below.constant not in ((0, -1) if node.op == "Nonneg" else (0,)):
-            return False
     lo, hi = bounds.get(node.args[0], EVERYTHING)
     return lo < 0 <= hi if node.op == "Nonneg" else lo <= 0 <= hi
 
@@ -87,7 +82,21 @@ def _is_open_sign(forms: Forms, bounds: Bounds, name: int) -> bool:
 def _is_open_order(forms: Forms, bounds: Bounds, name: int) -> bool:
     """Whether min or max chooses between two variables, or a variable and a constant, and either can be chosen."""
     x, y = (bounds.get(arg, EVERYTHING) for arg in forms[name].args)
-    operations = [forms[arg].op if arg in forms else "" for arg in forms[name].args]
-    known = len({*forms[name].args}) == 2 and "Var" in operations and all(op in ("Var", "Num") for op in operations)
-    wide = all(hi - lo >= LEAST_RANGE for op, (lo, hi) in zip(operations, (x, y), strict=True) if op == "Var")
-    return known and wide and x[0] < y[1] and y[0] < x[1]
+    return _are_leaves(forms, bounds, *forms[name].args) and x[0] < y[1] and y[0] < x[1]
+
+
+def _is_open_choice(forms: Forms, bounds: Bounds, name: int) -> bool:
+    """Whether a comparison chooses between two variables that are not compared, or one and a constant."""
+    sign, *branches = forms[name].args
+    if sign not in forms or forms[sign].op not in SIGNS or not _is_open_sign(forms, bounds, sign):
+        return False
+    compared = (atom for atom, _ in _form(forms, forms[sign].args[0]).terms)
+    return _are_leaves(forms, bounds, *branches) and set(branches).isdisjoint(compared)
+
+
+def _are_leaves(forms: Forms, bounds: Bounds, x: int, y: int) -> bool:
+    """Whether two classes are variables, or one of them a constant."""
+    operations = [forms[name].op if name in forms else "" for name in (x, y)]
+    ranges = [bounds.get(name, EVERYTHING) for name in (x, y)]
+    wide = all(op == "Num" or (op == "Var" and hi - lo >= LEAST_RANGE) for op, (lo, hi) in zip(operations, ranges, strict=True))
+    return wide and "Var" in operations and x != y

@@ -86,16 +86,16 @@ def _of_two_values(v: Visit, name: int, node: ENode) -> bool:
 
 
 def split_multiple(v: Visit) -> None:
-    for op, name, d in v.divisions():
+    for name, d in dict.fromkeys((name, d) for _, name, d in v.divisions()):
         forms = v.alternatives(name)
-        for form in forms if v.changed("split-multiple", (op, name, d), forms) else ():
-            for rest in _rests(v, op, form, d):
+        for form in forms if v.changed("split-multiple", (name, d), forms) else ():
+            for rest in _rests(v, form, d):
                 quotient = form.plus(rest, -1)
                 if (quotient.terms or quotient.constant) and v.first("split-multiple", name, d, form, rest):
                     v.state("as-multiple", name, d, v.sum(quotient.over(d)), v.sum(rest))
 
 
-def _rests(v: Visit, op: str, form: Linear, d: int) -> Iterator[Linear]:
+def _rests(v: Visit, form: Linear, d: int) -> Iterator[Linear]:
     """What is left of a sum without multiples of d: terms that are multiples gone; and, where all its values share a quotient or it
     is cheaper, every coefficient reduced, to its least or to its absolutely least remainder."""
     plain = Linear(form.constant % d, tuple((a, k) for a, k in form.terms if k % d))

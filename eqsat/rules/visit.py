@@ -34,6 +34,7 @@ class Visit:
     counts: Counter[str] = field(default_factory=Counter)
     memo: dict[str, dict[int, object]] = field(default_factory=dict)
     _opened: dict[int, list[Linear]] = field(default_factory=dict)
+    _made: dict[Linear, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.forms, self.fresh = self.reading.forms, self.reading.fresh
@@ -121,11 +122,11 @@ class Visit:
     def alternatives(self, name: int) -> list[Linear]:
         """The first linear forms of a class; atoms that are known to be m*q + r also written so."""
         if name not in self._opened:
-            self._opened[name] = self.sums.get(name) or self._alternatives(name)
-        forms = self._opened[name][:MAX_ALTERNATIVES] or [Linear(0, ((name, 1),))]
-        if "Given" in self.by_op:
-            forms += [other for form in forms[:1] if (other := self._stepped(form)) not in forms]
-        return forms
+            forms = (self.sums.get(name) or self._alternatives(name))[:MAX_ALTERNATIVES] or [Linear(0, ((name, 1),))]
+            if "Given" in self.by_op:
+                forms += [other for form in forms[:1] if (other := self._stepped(form)) not in forms]
+            self._opened[name] = forms
+        return self._opened[name]
 
     def _stepped(self, form: Linear) -> Linear:
         for atom, k in form.terms:
@@ -159,6 +160,11 @@ class Visit:
 
     def sum(self, form: Linear) -> int:
         """The class of a linear form, with the bounds that it has as a whole; an empty class if 62 bits cannot hold it."""
+        if form not in self._made:
+            self._made[form] = self._sum(form)
+        return self._made[form]
+
+    def _sum(self, form: Linear) -> int:
         try:
             handle = self.encoder.sum(form)
         except UnsupportedError:

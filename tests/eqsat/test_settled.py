@@ -11,7 +11,7 @@ from eqsat.egraph.encode import Encoder
 from eqsat.egraph.settled import is_settled
 from eqsat.egraph.snapshot import written_snapshot
 from eqsat.index_cost import index_cycles
-from eqsat.ir.index import Index, apply, var
+from eqsat.ir.index import Index, apply, var, where
 from eqsat.options import Options
 from eqsat.parse import parse_index
 from eqsat.report import Report
@@ -27,6 +27,8 @@ SETTLED = (
     "not (x == 4)",
     "min(x, 7)",
     "max(x, y)",
+    "x + y < z + 4",
+    "where(x < 4, y, z)",
 )
 OPEN = {
     "x // 4 * 4": "x - x % 4 costs less",
@@ -41,11 +43,14 @@ OPEN = {
     "b >= 1": "a truth value itself",
     "x >= -1": "bounds decide",
     "2*x < 9": "a coefficient",
-    "x + y + z < 9": "more than one operation",
+    "x + b < 9": "a variable of two values",
     "min(x, -1)": "bounds decide",
     "min(x, x)": "a variable with itself",
     "x // 4 + y % 2": "two operations",
-    "where(x < 4, y, z)": "a choice",
+    "where(x < 4, y, x)": "a variable compared and chosen",
+    "where(x < 4, y, y)": "no choice",
+    "where(x < 4, 1, 0)": "a truth value itself",
+    "where(x < 4, y, b)": "a variable of two values",
 }
 
 
@@ -70,17 +75,20 @@ def test_what_may_get_cheaper_is_not_settled(text: str) -> None:
 def drawn(rng: random.Random) -> Index:
     """A sum of variables and one operation, settled or nearly so."""
     v = [var(name, lo := rng.randint(-9, 9), lo + rng.choice((1, 2, 3, 5, 8, 15, 40))) for name in rng.sample("uvwxyz", 5)]
-    kind = rng.choice(("floordiv", "mod", "ge", "lt", "eq", "min", "max"))
+    kind = rng.choice(("floordiv", "mod", "ge", "lt", "eq", "min", "max", "where"))
+    other = rng.choice((v[1], rng.randint(-9, 40)))
+    if kind in ("min", "max"):
+        return apply(kind, v[0], other)
     if kind not in ("floordiv", "mod"):
-        first = v[0] * rng.choice((1, -1)) if kind in ("ge", "lt", "eq") else v[0]
-        return apply(kind, first, rng.choice((v[1], rng.randint(-9, 40))))
+        compared = apply(rng.choice(("ge", "lt", "eq")), v[0] * rng.choice((1, -1)) + rng.choice((0, 0, v[2], -v[2])), other)
+        return compared if kind != "where" else where(compared, v[3], rng.choice((v[4], 0, 1, -3)))
     dividend = v[0] * rng.choice((1, -1)) + rng.choice((0, 0, 1, 3, -4, 9))
-    for other in v[1 : rng.randint(1, 3)]:
-        dividend = dividend + other * rng.choice((1, 1, 1, -1))
+    for more in v[1 : rng.randint(1, 3)]:
+        dividend = dividend + more * rng.choice((1, 1, 1, -1))
     n = rng.choice((2, 3, 4, 5, 8))
     total = apply(kind, dividend, n) * (rng.choice((1, 1, 2, n)) if kind == "mod" else 1) + rng.choice((0, 0, 1, -7))
-    for other in v[3 : rng.randint(3, 5)]:
-        total = total + other * rng.choice((1, 1, -1, 2, 3, 4, 8))
+    for more in v[3 : rng.randint(3, 5)]:
+        total = total + more * rng.choice((1, 1, -1, 2, 3, 4, 8))
     return total
 
 
