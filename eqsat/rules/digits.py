@@ -103,7 +103,7 @@ def pairs(v: Visit) -> None:
             together = {digit.atom for chain in chains(v, form) for digit in chain}
             left, apart = form, Linear(0)
             for x, a, y, b in _pairs(v, form):
-                if y in together:
+                if x in together and y in together:
                     continue
                 taken = v.form(x).times(a).plus(Linear(0, ((y, b),)))
                 rest = left.plus(taken, -1)
