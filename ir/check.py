@@ -149,8 +149,8 @@ def _indices(where: str, tensor: Tensor, indices: tuple[Index, ...]) -> None:
     if len(indices) != len(tensor.shape):
         raise InternalError(f"{where}: found {len(indices)} indices, expected {len(tensor.shape)} for the shape {list(tensor.shape)}")
     for index, extent in zip(indices, tensor.shape, strict=True):
-        low, high = index.bounds
-        if low < 0 or high >= extent:
+        if not interval.within(index.bounds, (0, extent - 1)):
+            low, high = index.bounds
             raise BoundsError(f"{where}: found the index {index} within {low}..{high}, expected 0..{extent - 1}")
 
 

@@ -53,6 +53,11 @@ class Encoder:
         facts, self.facts = dict(self.facts), defaultdict(list)
         return facts
 
+    def hold(self, rows: dict[str, list[Row]]) -> None:
+        """Collect rows that were taken, after those of their kind."""
+        for kind, of_kind in rows.items():
+            self.facts[kind] += of_kind
+
     def made(self, since: int = 0) -> Iterator[tuple[int, str, tuple[Any, ...]]]:
         """(handle, kind, operands) of every node that was made since this handle, the newest first, operands as a snapshot has them."""
         for key, handle in reversed(self._made.items()):
@@ -104,14 +109,14 @@ class Encoder:
         """The handle of a linear form."""
         if not form.terms:
             return self.number(form.constant)
-        lo, hi = self.linear_bounds(form)
-        if lo > LIMIT or hi < -LIMIT:
-            raise UnsupportedError(f"simplify: a sum reaches {lo}..{hi}, beyond 62 bits")
         if form.single is not None:
             return form.single
         key = ("Sum", form)
         handle = self._made.get(key)
         if handle is None:
+            lo, hi = self.linear_bounds(form)
+            if lo > LIMIT or hi < -LIMIT:
+                raise UnsupportedError(f"simplify: a sum reaches {lo}..{hi}, beyond 62 bits")
             # members gather under the handle, so every form needs one of its own
             handle = self._made[key] = self.new_handle()
             if len(form.terms) <= SHORT_SUM:
