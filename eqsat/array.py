@@ -16,7 +16,7 @@ import numpy as np
 
 from eqsat.ir.errors import ShapeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.index import Var
-from eqsat.ir.tensor import Constant, Tensor
+from eqsat.ir.tensor import Constant, Input, Loop, Tensor
 from eqsat.operations.table import by_numpy_function, missing, run
 from eqsat.sizes import Extent
 
@@ -24,7 +24,7 @@ _BY_FUNCTION = by_numpy_function()
 # Folds of ufuncs: np.add.reduce and so on.
 _FOLDS = {"add": "sum", "maximum": "max", "minimum": "min"}
 # What to write in place of a loop whose length values decide.
-REPEAT = "to repeat, eqsat.fori outside of the trace"
+REPEAT = "to repeat, eqsat.fori"
 
 
 class Trace:
@@ -33,9 +33,25 @@ class Trace:
     label: ClassVar[str] = "TracedArray"
     lazy: ClassVar[bool] = False
 
-    def __init__(self, sizes: Mapping[int, Var] | None = None) -> None:
-        """`sizes` that are known at run time, by the extents that stand for them."""
+    def __init__(self, sizes: Mapping[int, Var] | None = None, around: Trace | None = None) -> None:
+        """`sizes` that are known at run time, by the extents that stand for them; `around`: the trace of a loop of whose body this is one.
+
+        captured  the inputs that stand for arrays of the trace around; loops: those that were met, in order
+        """
         self.sizes = sizes or {}
+        self.around = around
+        self.captured: dict[Tensor, Input] = {}
+        self.loops: list[Loop] = []
+
+    def is_inside(self, other: Trace) -> bool:
+        """Whether this is a trace of a loop's body within another one."""
+        return self.around is not None and (self.around is other or self.around.is_inside(other))
+
+    def capture(self, tensor: Tensor) -> Input:
+        """The input of a loop's body that stands for an array of the trace around."""
+        if tensor not in self.captured:
+            self.captured[tensor] = Input(f"captured{len(self.captured)}", tensor.shape, tensor.dtype)
+        return self.captured[tensor]
 
     def current(self, tensor: Tensor) -> Tensor:
         """The term that stands for a tensor by now."""
@@ -58,6 +74,9 @@ def apply(name: str, *args: Any, **kwargs: Any) -> Any:
 def _common_owner(name: str, arrays: list[TracedArray]) -> Trace:
     owners = {array.owner for array in arrays}
     traces = [owner for owner in owners if not owner.lazy]
+    innermost = [owner for owner in traces if all(owner is other or owner.is_inside(other) for other in traces)]
+    if len(traces) > 1 and innermost:
+        return innermost[0]
     if len(traces) > 1:
         raise UsageError(f"{name}: found arrays of two traces, expected those of one; pass what a function uses as its argument")
     return (traces or [*owners])[0]
@@ -65,7 +84,11 @@ def _common_owner(name: str, arrays: list[TracedArray]) -> Trace:
 
 def in_owner(array: TracedArray, owner: Trace) -> Tensor:
     """The array's term among those of `owner`; to a trace, a lazy tensor is a constant like any array from elsewhere."""
-    return array.tensor if array.owner is owner else Constant(array.owner.value(array, "constant", ""))
+    if array.owner is owner:
+        return array.tensor
+    if owner.around is not None and not array.owner.lazy:
+        return owner.capture(in_owner(array, owner.around))
+    return Constant(array.owner.value(array, "constant", ""))
 
 
 def is_lazy(value: Any) -> bool:

@@ -86,6 +86,7 @@ class Blueprint:
     outputs      positions in buffers; structure: the containers around them
     object_code  the machine code of all kernels
     once         kernels, by position, that are made of nothing but constants: they run when the plan is loaded
+    loops        steps that are no kernels of the machine code, but loops over plans
     sizes        that are known when it is called, by name: bounds, and the extent that stands for it in shapes
     finite       buffers of which every element has to be finite; where one is not, the plan is not to be trusted
     """
@@ -101,58 +102,94 @@ class Blueprint:
     once: tuple[int, ...] = ()
     finite: tuple[int, ...] = ()
     sizes: tuple[RunTimeSize, ...] = ()
+    loops: tuple[PlanLoop, ...] = ()
+
+
+@dataclass(frozen=True)
+class PlanLoop:
+    """The step of that name: `count` calls of a plan with the counter and the arrays that the step reads, of which the first are
+    replaced by the results each time."""
+
+    name: str
+    count: int
+    body: Blueprint
 
 
 def draw(
-    program: Program, nests: Sequence[Nest], estimates: Sequence[float], object_code: bytes, finite: Sequence[Tensor] = ()
+    program: Program,
+    nests: Sequence[Nest],
+    estimates: Sequence[float],
+    object_code: bytes,
+    finite: Sequence[Tensor] = (),
+    bodies: Sequence[Blueprint] = (),
 ) -> Blueprint:
-    """The blueprint of a program whose kernels are these loop nests, with their estimated nanoseconds and their machine code."""
-    slots = _slots(program, nests)
+    """The blueprint of a program whose kernels are these loop nests, with estimated nanoseconds and machine code; `bodies` of its loops."""
+    steps = [_Step(nest.kernel.name, nest.read, nest.builds, parallel_extent(nest.kernel)) for nest in nests]
+    steps += [_Step(f"loop_{k}", loop.given, loop.results, None) for k, loop in enumerate(program.loops)]
+    slots = _slots(program, steps)
     outputs = tuple(slots[output] for output in program.outputs)
-    kernels = _scheduled(nests, estimates, slots)
+    kernels = _scheduled(steps, estimates, slots)
     checked = tuple(slots[tensor] for tensor in finite)
     sizes = tuple(RunTimeSize(s.variable.name[1:], s.variable.lo, s.variable.hi, s.marker) for s in program.sizes)
     first = {nest.kernel.name for nest in computed_once(nests)} if not sizes else set()
     once = tuple(k for k, kernel in enumerate(kernels) if kernel.name in first)
     kept = [slot for k in once for slot in kernels[k].written]
-    buffers, storages = _placed(kernels, outputs, checked, kept, slots)
+    buffers, storages = _placed(program, kernels, outputs, checked, kept, slots)
     constants = {slot: tensor.data for tensor, slot in slots.items() if isinstance(tensor, Constant)}
-    return Blueprint(program.inputs, kernels, buffers, storages, constants, outputs, program.structure, object_code, once, checked, sizes)
+    loops = tuple(PlanLoop(f"loop_{k}", loop.count, body) for k, (loop, body) in enumerate(zip(program.loops, bodies, strict=True)))
+    inputs, structure = program.inputs, program.structure
+    return Blueprint(inputs, kernels, buffers, storages, constants, outputs, structure, object_code, once, checked, sizes, loops)
 
 
-def _slots(program: Program, nests: Sequence[Nest]) -> dict[Tensor, int]:
-    """The position of every array: inputs first, then in the order in which kernels meet them."""
+@dataclass(frozen=True)
+class _Step:
+    """A kernel, or a loop: the tensors that it reads and those that it makes."""
+
+    name: str
+    read: tuple[Tensor, ...]
+    made: tuple[Tensor, ...]
+    parallel_extent: int | None
+
+
+def _slots(program: Program, steps: Sequence[_Step]) -> dict[Tensor, int]:
+    """The position of every array: inputs first, then in the order in which steps meet them."""
     slots: dict[Tensor, int] = {tensor: k for k, tensor in enumerate(program.inputs)}
-    for tensor in (*(tensor for nest in nests for tensor in nest.tensors), *program.outputs):
+    for tensor in (*(tensor for step in steps for tensor in (*step.read, *step.made)), *program.outputs):
         slots.setdefault(tensor, len(slots))
     return slots
 
 
-def _scheduled(nests: Sequence[Nest], estimates: Sequence[float], slots: Mapping[Tensor, int]) -> tuple[PlanKernel, ...]:
-    """The kernels by topological level."""
-    group_of: dict[int, int] = {}
-    levels: list[int] = []
-    for nest in nests:
-        levels.append(max((group_of[slots[tensor]] + 1 for tensor in nest.read if slots[tensor] in group_of), default=0))
-        group_of.update((slots[build], levels[-1]) for build in nest.builds)
-    order = sorted(range(len(nests)), key=levels.__getitem__)
-    writer = {slots[build]: position for position, k in enumerate(order) for build in nests[k].builds}
+def _scheduled(steps: Sequence[_Step], estimates: Sequence[float], slots: Mapping[Tensor, int]) -> tuple[PlanKernel, ...]:
+    """The steps by topological level."""
+    maker = {tensor: k for k, step in enumerate(steps) for tensor in step.made}
+    levels: dict[int, int] = {}
+    while len(levels) < len(steps):
+        for k, step in enumerate(steps):
+            before = [maker[tensor] for tensor in step.read if tensor in maker]
+            if k not in levels and all(other in levels for other in before):
+                levels[k] = max((levels[other] + 1 for other in before), default=0)
+    order = sorted(levels, key=lambda k: (levels[k], k))
+    position = {k: place for place, k in enumerate(order)}
     kernels = []
     for k in order:
-        kernel = nests[k].kernel
-        buffers = tuple(slots[tensor] for tensor in nests[k].tensors)
-        needs = tuple(sorted({writer[slots[tensor]] for tensor in nests[k].read if slots[tensor] in writer}))
-        results = len(nests[k].builds)
-        kernels.append(PlanKernel(kernel.name, buffers, needs, levels[k], estimates[k], parallel_extent(kernel), results))
+        step = steps[k]
+        buffers = tuple(slots[tensor] for tensor in (*step.read, *step.made))
+        needs = tuple(sorted({position[maker[tensor]] for tensor in step.read if tensor in maker}))
+        kernels.append(PlanKernel(step.name, buffers, needs, levels[k], estimates[k], step.parallel_extent, len(step.made)))
     return tuple(kernels)
 
 
 def _placed(
-    kernels: Sequence[PlanKernel], outputs: Sequence[int], checked: Sequence[int], kept: Sequence[int], slots: Mapping[Tensor, int]
+    program: Program,
+    kernels: Sequence[PlanKernel],
+    outputs: Sequence[int],
+    checked: Sequence[int],
+    kept: Sequence[int],
+    slots: Mapping[Tensor, int],
 ) -> tuple[tuple[PlanBuffer, ...], tuple[int, ...]]:
     """The buffers, and the bytes of each storage of intermediate ones."""
     roles = dict.fromkeys(slots.values(), "intermediate") | dict.fromkeys(outputs, "output")
-    roles |= {slot: "input" for tensor, slot in slots.items() if isinstance(tensor, Input)}
+    roles |= {slots[tensor]: "input" for tensor in program.inputs}
     roles |= {slot: "constant" for tensor, slot in slots.items() if isinstance(tensor, Constant)}
     roles |= dict.fromkeys(kept, "constant")
     plain = {slot: PlanBuffer(roles[slot], tensor.shape, tensor.dtype) for tensor, slot in slots.items()}

@@ -5,6 +5,7 @@ check -> encode -> fuse -> index algebra -> extract -> lower -> simplify loop in
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, overload
 
 from eqsat.array import is_lazy
@@ -17,7 +18,7 @@ from eqsat.guards import Missing
 from eqsat.ir.check import check_program
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Index
-from eqsat.ir.tensor import Program, as_builds
+from eqsat.ir.tensor import Program, as_builds, with_loops, without_loops
 from eqsat.kernels import computed_once, lower_program
 from eqsat.leaves import numbered, over_leaves
 from eqsat.options import Options
@@ -60,10 +61,11 @@ def optimize_program(program: Program, options: Options) -> Result:
     dump = Dump(options.dump)
     dump.write("program", program)
     report = Report()
-    written = as_builds(program)
+    written = as_builds(without_loops(program))
     before = cost(written, options.target)
     found = cheapest_outputs(written, before, options, report)
-    extracted = Program(program.inputs, found.outputs, program.structure, program.sizes)
+    extracted = with_loops(program, found.outputs)
+    bodies = tuple(_optimized_body(loop.body, options) for loop in program.loops)
     if options.check:
         check_program(extracted)
     dump.write("extracted", extracted)
@@ -72,13 +74,23 @@ def optimize_program(program: Program, options: Options) -> Result:
     model = CostModel(options.target)
     once = computed_once(nests)
     kernels = tuple((nest.kernel.name, 0.0 if nest in once else kernel_ns(model, *nest.builds)) for nest in nests)
-    values = compare_values(program, extracted, options) if options.certify and not program.sizes else ()
+    repeated = [(f"loop_{k}", loop.count, body) for k, (loop, body) in enumerate(zip(program.loops, bodies, strict=True))]
+    kernels += tuple((name, count * float(body.cost)) for name, count, body in repeated)
+    before = Cost(before.kernels + tuple((name, count * float(body.original_cost)) for name, count, body in repeated))
+    values = compare_values(program, extracted, options) if options.certify and not program.sizes and not program.loops else ()
     certificate = Certificate(tuple(report.proofs), values) if options.certify else None
 
     def otherwise() -> Plan:
         return optimize_program(program, options.without_algebra()).compile()
 
-    return Result(program, extracted, nests, Cost(kernels), before, report, options, dump, otherwise, certificate, found.finite)
+    return Result(program, extracted, nests, Cost(kernels), before, report, options, dump, otherwise, certificate, found.finite, bodies)
+
+
+def _optimized_body(body: Program, options: Options) -> Result:
+    """The body of a loop, without what would have to be checked in every step."""
+    plain = replace(options, dump=None)
+    result = optimize_program(body, plain)
+    return optimize_program(body, plain.without_algebra()) if result.finite else result
 
 
 def optimize_index(term: Index, options: Options) -> IndexResult:

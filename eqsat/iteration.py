@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from eqsat.array import is_traced
-from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
+from eqsat.array import Trace, TracedArray, in_owner, is_traced
+from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.structure import Container, Structure, flatten_result, rebuild_result
+from eqsat.ir.tensor import Constant, Input, Loop, Program, Tensor
 from eqsat.lazy import plan_of, values_of
 from eqsat.leaves import numbered
 from eqsat.operations.generic import integer
 from eqsat.options import Options
 from eqsat.signature import Arguments, Baked, is_number, leaves_of, spec_of
 from eqsat.spec import Spec
-from eqsat.tracing import record
+from eqsat.tracing import CURRENT, record, record_body
 
 COUNTER = Spec((), "int64")
 
@@ -31,15 +32,18 @@ def fori(n: int, body: Callable[[Any, Any], Any], init: Any, *, options: Options
 
     Returns new numpy arrays in those containers.  The steps are a loop in Python over one plan, which is kept by structure.
     Arrays and lazy tensors that the body takes from elsewhere are constants, with the elements that they have when fori is called.
+    In a function that is traced (`jit`, `trace`, `optimize`) the loop becomes part of the program: results are traced arrays, and the body
+    may use other arrays of the trace.
 
     Raises UsageError for a negative n and for other containers, ShapeError and DTypeError for other leaves than in `init`, each with the
-    place, before anything is computed; UnsupportedError inside a trace, which has no loops yet.
+    place, before anything is computed; UnsupportedError in programs with sizes that are known at run time only.
     """
     steps = integer("fori", "n", n)
     if steps < 0:
         raise UsageError(f"fori: found n = {steps}, expected 0 or more")
-    if any(is_traced(leaf) for leaf in leaves_of(init)):
-        raise UnsupportedError("fori: found traced arrays in init, expected arrays; call fori outside of jit and trace")
+    around = CURRENT.get()
+    if around is None and any(is_traced(leaf) for leaf in leaves_of(init)):
+        raise UsageError("fori: found arrays of a trace that is over, expected arrays")
     given: list[Any] = []
     specs: list[tuple[str, Spec | Baked]] = [("i", COUNTER)]
 
@@ -49,19 +53,36 @@ def fori(n: int, body: Callable[[Any, Any], Any], init: Any, *, options: Options
         return len(given)
 
     structure = flatten_result(init, place, "carry")
-    program = record(body, Arguments((("i", 0), ("carry", structure)), (), tuple(specs)))
+    arguments = Arguments((("i", 0), ("carry", structure)), (), tuple(specs))
+    program, captured = record_body(body, arguments, around) if around is not None else (record(body, arguments), ())
     outputs = [program.outputs[position] for position in _matched(program.structure, structure, "carry")]
     for (where, expected), output in zip(specs[1:], outputs, strict=True):
         _check_leaf(where, Spec(output.shape, output.dtype), expected)
+    if around is not None:
+        return rebuild_result(structure, [None, *_recorded(around, steps, program, outputs, given, captured)])
     carry = values_of(given)
     if steps:
-        shared, constants = numbered(outputs, program.inputs)
+        whole = Program(program.inputs, tuple(outputs), Container("tuple", tuple(range(len(outputs)))), loops=program.loops)
+        shared, constants = (whole, []) if program.loops else numbered(outputs, program.inputs)
         plan = plan_of(shared, options or Options())
         for step in range(steps):
             carry = plan.result((np.array(step), *carry, *constants))
     else:
         carry = [array.copy() for array in carry]
     return rebuild_result(structure, [None, *carry])
+
+
+def _recorded(
+    around: Trace, steps: int, program: Program, outputs: Sequence[Tensor], given: Sequence[Any], captured: Sequence[Tensor]
+) -> list[TracedArray]:
+    """The results of a loop in the program that is being traced."""
+    first = [in_owner(leaf, around) if isinstance(leaf, TracedArray) else Constant(np.asarray(leaf)) for leaf in given]
+    if not steps:
+        return [TracedArray(tensor, around) for tensor in first]
+    body = Program(program.inputs, tuple(outputs), loops=program.loops)
+    results = tuple(Input(f"loop{len(around.loops)}_{k}", tensor.shape, tensor.dtype) for k, tensor in enumerate(first))
+    around.loops.append(Loop(steps, body, (*first, *captured), results))
+    return [TracedArray(result, around) for result in results]
 
 
 def _matched(found: Structure, expected: Structure, where: str) -> Iterator[int]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from eqsat.ir.index import Index
 from eqsat.ir.loops import Kernel, index_terms, map_indices
 from eqsat.ir.loops_check import check_kernel
-from eqsat.ir.tensor import Build, Constant, Program, Shape, Tensor, sources, tensors
+from eqsat.ir.tensor import Build, Constant, Loop, Program, Shape, Tensor, sources, tensors, without_loops
 from eqsat.lowering import candidates, hoist
 from eqsat.nest_costs import nest_ns
 from eqsat.options import Options
@@ -38,11 +38,12 @@ class Nest:
 
 def lower_program(program: Program, options: Options, report: Report) -> tuple[Nest, ...]:
     """Loop nests for all tensors that the program stores, in execution order."""
+    loops, program = program.loops, without_loops(program)
     builds = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
     names: dict[Tensor, str] = {tensor: tensor.name for tensor in program.inputs}
     for tensor in tensors(*program.outputs):
         names.setdefault(tensor, f"t{len(names)}")
-    levels = _levels(builds)
+    levels = _levels(builds, loops)
     siblings = _siblings(builds, levels)
     choices = {group: candidates(group, "kernel", names, program.sizes) for group in (*((build,) for build in builds), *siblings)}
     simplified = _simplifier([kernel for kernels in choices.values() for kernel in kernels], options, report)
@@ -73,11 +74,18 @@ def _cheapest(kernels: Iterable[Kernel], options: Options) -> tuple[float, Kerne
     return min(((nest_ns(kernel, options.target), kernel) for kernel in kernels), key=lambda priced: priced[0])
 
 
-def _levels(builds: Sequence[Build]) -> dict[Tensor, int]:
-    """How many others wait for each other before a build can begin."""
+def _levels(builds: Sequence[Build], loops: Sequence[Loop]) -> dict[Tensor, int]:
+    """How many others, kernels and loops, wait for each other before a build can begin, or before a loop has a result."""
     levels: dict[Tensor, int] = {}
-    for build in builds:
-        levels[build] = max((levels[source] + 1 for source in sources(build) if source in levels), default=0)
+    made = {result: loop for loop in loops for result in loop.results}
+
+    def level(tensor: Tensor) -> int:
+        if tensor in made and tensor not in levels:
+            levels[tensor] = 1 + max((level(given) for given in made[tensor].given), default=-1)
+        return levels.get(tensor, -1)
+
+    for build in builds:  # what loops are given comes first
+        levels[build] = 1 + max((level(source) for source in sources(build)), default=-1)
     return levels
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eqsat.arguments import all_fit, check_arguments, check_out
-from eqsat.blueprint import Array, Blueprint, PlanKernel
+from eqsat.blueprint import Array, Blueprint, PlanKernel, PlanLoop
 from eqsat.codegen import Entry, load_kernels
 from eqsat.ir.errors import UsageError
 from eqsat.ir.structure import rebuild_result
@@ -39,6 +39,7 @@ class Plan:
         self.buffers = blueprint.buffers
         self.storages = blueprint.storages
         self._code, entries = loaded or load(blueprint)
+        entries = {**entries, **{loop.name: _repeating(loop) for loop in blueprint.loops}}
         self._launches = tuple(_launch(kernel, entries[kernel.name]) for k, kernel in enumerate(self.kernels) if k not in blueprint.once)
         self._constants = self._computed_once(entries)
         # outputs that are inputs or constants are copied, so that no result aliases an argument
@@ -150,7 +151,24 @@ _OPEN: Array = np.empty(0)
 
 def load(blueprint: Blueprint) -> tuple[Any, dict[str, Entry]]:
     """The machine code of a plan, and the entry of every kernel."""
-    return load_kernels(blueprint.object_code, {kernel.name: len(kernel.buffers) for kernel in blueprint.kernels}, len(blueprint.sizes))
+    loops = {loop.name for loop in blueprint.loops}
+    arities = {kernel.name: len(kernel.buffers) for kernel in blueprint.kernels if kernel.name not in loops}
+    return load_kernels(blueprint.object_code, arities, len(blueprint.sizes))
+
+
+def _repeating(loop: PlanLoop) -> Entry:
+    """A loop as an entry: arrays that it reads, arrays for its results, and a range that is none."""
+    plan, carries = Plan(loop.body), len(loop.body.outputs)
+
+    def entry(*arguments: Any) -> None:
+        arrays = arguments[:-2]
+        carry, stay, results = arrays[:carries], arrays[carries:-carries], arrays[-carries:]
+        for step in range(loop.count):
+            carry = plan.run((np.array(step), *carry, *stay))
+        for array, value in zip(results, carry, strict=True):
+            np.copyto(array, value)
+
+    return entry
 
 
 def _launch(kernel: PlanKernel, entry: Entry) -> Launch:

@@ -43,6 +43,7 @@ class Result:
     certificate               with Options(certify=True): what was proved and compared
     finite                    tensors of `program` of which every call checks that their values are finite; where they are not, it computes
                               the program without algebra: reordered sums of infinities and NaN are not what NumPy gives
+    bodies                    the optimized bodies of the program's loops
     """
 
     original: Program
@@ -56,6 +57,7 @@ class Result:
     otherwise: Callable[[], Plan]
     certificate: Certificate | None = None
     finite: tuple[Tensor, ...] = ()
+    bodies: tuple[Result, ...] = ()
 
     @property
     def generics(self) -> tuple[Generic | Build, ...]:
@@ -85,7 +87,8 @@ class Result:
             self.dump.write("module", self._code.llvm_ir, "ll")
             self.dump.write("module", self._code.assembly, "s")
         estimates = [ns for _, ns in self.cost.kernels]
-        return plan_of(draw(self.program, self.nests, estimates, self._code.object_code, self.finite), self.otherwise)
+        loops = [body.compile().blueprint for body in self.bodies]
+        return plan_of(draw(self.program, self.nests, estimates, self._code.object_code, self.finite, loops), self.otherwise)
 
     def compile(self) -> Plan:
         """The plan of kernels, compiled; the same one every time."""

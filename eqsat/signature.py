@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from eqsat.arguments import array_spec
-from eqsat.array import TracedArray, is_lazy
+from eqsat.array import TracedArray
 from eqsat.ir.errors import UsageError
 from eqsat.ir.structure import Structure, flatten_result
 from eqsat.operations.table import plain_signature
@@ -107,10 +107,10 @@ def _is_array(value: Any) -> bool:
 
 
 def spec_of(value: Any, where: str, function: str) -> Spec:
-    """Shape and dtype of an array, a lazy tensor or a Spec; UsageError or DTypeError, naming the place, for anything else."""
+    """Shape and dtype of an array, lazy or traced or not, or a Spec; UsageError or DTypeError, naming the place, for anything else."""
     if isinstance(value, Spec):
         return value
-    return Spec(value.shape, value.dtype.name) if is_lazy(value) else array_spec(where, value, function)
+    return Spec(value.tensor.shape, value.dtype.name) if isinstance(value, TracedArray) else array_spec(where, value, function)
 
 
 def _key(value: Any, where: str) -> Any:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from eqsat.array import Trace, TracedArray, in_owner, is_traced
 from eqsat.ir.dtypes import dtype_name
-from eqsat.ir.errors import UsageError
+from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.index import Var
 from eqsat.ir.structure import flatten_result, rebuild_result
-from eqsat.ir.tensor import Build, Constant, Input, Program, Read, Size, Tensor, axes
+from eqsat.ir.tensor import Build, Constant, Input, Loop, Program, Read, Size, Tensor, axes, tensors
 from eqsat.signature import Arguments, Baked, describe, function_name, is_number, parameter_names
 from eqsat.sizes import TRACED, DerivedSizeError, check_generic, largest_common, sizes_for
 from eqsat.spec import Spec
+
+# the trace that is being recorded
+CURRENT: ContextVar[Trace | None] = ContextVar("trace", default=None)
 
 
 def trace(function: Callable[..., Any], *arguments: Any) -> Program:
@@ -68,6 +72,26 @@ def _marked(function: Callable[..., Any], arguments: Arguments, dims: Sequence[V
 
 def _record(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...]) -> Program:
     owner = Trace({size.marker: size.variable for size in sizes})
+    token = CURRENT.set(owner)
+    try:
+        return _recorded(function, arguments, sizes, owner)
+    finally:
+        CURRENT.reset(token)
+
+
+def record_body(function: Callable[..., Any], arguments: Arguments, around: Trace) -> tuple[Program, tuple[Tensor, ...]]:
+    """The Program of the body of a loop within a trace, and the arrays of that trace that it takes, its last inputs."""
+    owner = Trace(around.sizes, around)
+    token = CURRENT.set(owner)
+    try:
+        program = _recorded(function, arguments, (), owner)
+    finally:
+        CURRENT.reset(token)
+    inputs = (*program.inputs, *owner.captured.values())
+    return Program(inputs, program.outputs, program.structure, (), program.loops), tuple(owner.captured)
+
+
+def _recorded(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...], owner: Trace) -> Program:
     markers = {size.variable.name[1:]: size.marker for size in sizes}
     inputs: list[Input] = []
 
@@ -87,13 +111,26 @@ def _record(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Siz
         return outputs.setdefault(_output(leaf, where, owner), len(outputs))
 
     structure = flatten_result(result, place, f"{function_name(function)}: result")
-    return Program(tuple(inputs), tuple(outputs), structure, sizes)
+    if sizes and owner.loops:
+        raise UnsupportedError("fori: found a loop in a program with sizes that are known at run time only; give spec numbers")
+    return Program(tuple(inputs), tuple(outputs), structure, sizes, _needed(owner.loops, outputs))
+
+
+def _needed(loops: Sequence[Loop], outputs: Iterable[Tensor]) -> tuple[Loop, ...]:
+    """The loops whose results are used."""
+    needed: list[Loop] = []
+    used = set(tensors(*outputs))
+    for loop in reversed(loops):
+        if not used.isdisjoint(loop.results):
+            needed.insert(0, loop)
+            used.update(tensors(*loop.given))
+    return tuple(needed)
 
 
 def _output(leaf: Any, where: str, owner: Trace) -> Tensor:
     """What a function returned as a tensor to compute; inputs and constants are copied."""
     if isinstance(leaf, TracedArray):
-        if leaf.owner is not owner and is_traced(leaf):
+        if leaf.owner is not owner and is_traced(leaf) and not owner.is_inside(leaf.owner):
             raise UsageError(f"{where}: found an array of another trace, expected one computed from the arguments")
         return _copied(in_owner(leaf, owner))
     if not is_number(leaf) and not isinstance(leaf, np.ndarray | np.generic):

@@ -29,6 +29,7 @@ from eqsat.ir.tensor import (
     Generic,
     Input,
     Literal,
+    Loop,
     Position,
     Program,
     Read,
@@ -41,6 +42,7 @@ from eqsat.ir.tensor import (
     operands,
     scalars,
     tensors,
+    without_loops,
 )
 
 
@@ -56,10 +58,23 @@ def check_program(program: Program) -> None:
     for position in positions(program.structure):
         if not 0 <= position < len(program.outputs):
             raise InternalError(f"program: found the result {position}, expected one of {len(program.outputs)} outputs")
+    for loop in program.loops:
+        _loop(loop)
+    program = without_loops(program)
     for tensor in tensors(*program.outputs):
         if isinstance(tensor, Input) and tensor not in program.inputs:
             raise InternalError(f"program: found a read of {tensor.name}, which is none of its inputs")
         check_tensor(tensor)
+
+
+def _loop(loop: Loop) -> None:
+    check_program(loop.body)
+    _counter, *inputs = loop.body.inputs
+    carries = inputs[: len(loop.results)]
+    pairs = [*zip(inputs, loop.given, strict=True), *zip(carries, loop.body.outputs, strict=True), *zip(carries, loop.results, strict=True)]
+    for one, other in pairs:
+        if (one.shape, one.dtype) != (other.shape, other.dtype):
+            raise InternalError(f"loop: found {other.dtype}{list(other.shape)}, expected {one.dtype}{list(one.shape)} as of {one.name}")
 
 
 def check_tensor(tensor: Tensor) -> None:

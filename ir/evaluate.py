@@ -23,6 +23,7 @@ from eqsat.ir.tensor import (
     Generic,
     Input,
     Literal,
+    Loop,
     Position,
     Program,
     Read,
@@ -66,8 +67,19 @@ def evaluate(program: Program, arrays: Sequence[Array]) -> tuple[Array, ...]:
     """The outputs of a program on these arrays, one an input, in order."""
     if len(arrays) != len(program.inputs):
         raise UsageError(f"evaluate: found {len(arrays)} arrays, expected {len(program.inputs)}")
-    values = _evaluate_all(program.outputs, dict(zip(program.inputs, arrays, strict=True)))
+    known = dict(zip(program.inputs, arrays, strict=True))
+    for loop in program.loops:
+        given = _evaluate_all(loop.given, known)
+        known.update(zip(loop.results, _run_loop(loop, [given[tensor] for tensor in loop.given]), strict=True))
+    values = _evaluate_all(program.outputs, known)
     return tuple(values[output] for output in program.outputs)
+
+
+def _run_loop(loop: Loop, given: Sequence[Array]) -> Sequence[Array]:
+    carry, stay = given[: len(loop.results)], given[len(loop.results) :]
+    for step in range(loop.count):
+        carry = evaluate(loop.body, [np.array(step), *carry, *stay])
+    return carry
 
 
 def evaluate_tensor(tensor: Tensor, inputs: Mapping[Input, Array]) -> Array:

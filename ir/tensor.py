@@ -242,7 +242,8 @@ def is_size(variable: Var) -> bool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Program(Node):
-    """Inputs in call order, the tensors to compute, and the containers that hold the results; `sizes` that are known at run time.
+    """Inputs in call order, the tensors to compute, and the containers that hold the results; `sizes` that are known at run time, and
+    `loops`, each behind those whose results it is given.
 
     Without `structure` one output stands alone and several form a tuple.
     """
@@ -251,11 +252,43 @@ class Program(Node):
     outputs: tuple[Tensor, ...]
     structure: Structure = None  # type: ignore[assignment]  # None: the default is known only with the outputs
     sizes: tuple[Size, ...] = ()
+    loops: tuple[Loop, ...] = ()
 
     def __post_init__(self) -> None:
         if self.structure is None:
             several = Container("tuple", tuple(range(len(self.outputs))))
             object.__setattr__(self, "structure", 0 if len(self.outputs) == 1 else several)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Loop(Node):
+    """`count` steps of `body`, a program of the counter, the carries and then arrays that stay; its outputs are the next carries.
+
+    given    the first carries, and what stays
+    results  the inputs that stand for the last carries, in the program around the loop
+    """
+
+    count: int
+    body: Program
+    given: tuple[Tensor, ...]
+    results: tuple[Input, ...]
+
+
+def without_loops(program: Program) -> Program:
+    """The program around its loops: their results are inputs behind its own, what they are given are outputs before its own."""
+    results = (result for loop in program.loops for result in loop.results)
+    given = (tensor for loop in program.loops for tensor in loop.given)
+    outputs = (*given, *program.outputs)
+    return Program((*program.inputs, *results), outputs, Container("tuple", tuple(range(len(outputs)))), program.sizes)
+
+
+def with_loops(program: Program, outputs: tuple[Tensor, ...]) -> Program:
+    """A program over other outputs of `without_loops`."""
+    loops: list[Loop] = []
+    for loop in program.loops:
+        loops.append(Loop(loop.count, loop.body, outputs[: len(loop.given)], loop.results))
+        outputs = outputs[len(loop.given) :]
+    return Program(program.inputs, outputs, program.structure, program.sizes, tuple(loops))
 
 
 def scalars(*roots: Scalar) -> Iterator[Scalar]:

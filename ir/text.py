@@ -40,6 +40,7 @@ from eqsat.ir.tensor import (
     operands,
     scalars,
     tensors,
+    without_loops,
 )
 
 Names = Mapping[Tensor, str]
@@ -55,10 +56,18 @@ SHOWN_ELEMENTS = 8
 @to_text.register
 def program_text(program: Program) -> str:
     """The listing of a program; sizes that are known at run time are shown by name."""
-    names = _names(*program.inputs, *program.outputs)
+    whole = without_loops(program)
+    names = _names(*whole.inputs, *whole.outputs)
     inputs = ", ".join(f"{tensor.name}: {_type(tensor)}" for tensor in program.inputs)
-    shown = _structure(program.structure, tuple(names[output] for output in program.outputs))
-    text = "\n".join([f"program ({inputs})", *_definitions(program.outputs, names), f"  return {shown}"])
+    lines = [f"program ({inputs})"]
+    for loop in program.loops:
+        lines += _definitions(loop.given, names)
+        lines.append(f"  {', '.join(names[t] for t in loop.results)} = {loop.count} times ({', '.join(names[t] for t in loop.given)})")
+        lines += [f"    {line}" for line in program_text(loop.body).splitlines()]
+    lines += _definitions(program.outputs, names)
+    text = "\n".join(
+        [*dict.fromkeys(lines), f"  return {_structure(program.structure, tuple(names[output] for output in program.outputs))}"]
+    )
     for size in program.sizes:
         text = re.sub(rf"\b{size.marker}\b", size.variable.name[1:], text)
     return text

@@ -137,7 +137,6 @@ INDICES: tuple[Row, ...] = (
     TensorRule("raise-axis", "axis^1 = axis", "(= e (Up k)) (= k (Axis i n))", "(union e k)"),
     TensorRule("raise-reduction", "r_l^1 = r_(l+1)", "(= e (Up k)) (= k (RAxis l n))", "(union e (RAxis (+ l 1) n))"),
     TensorRule("raise-constant", "c^1 = c", "(= e (Up k)) (= k (Num v))", "(union e k)"),
-    TensorRule("raise-size", "n^1 = n", "(= e (Up k)) (= k (Var name low high))", "(union e k)"),
     *_through_index_terms("raise-index", "Up", "", "^1"),
 )
 

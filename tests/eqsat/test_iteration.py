@@ -13,7 +13,7 @@ import pytest
 import eqsat
 import eqsat.numpy as enp
 from eqsat import lazy
-from eqsat.ir.errors import DTypeError, EqsatError, ShapeError, TraceError, UnsupportedError, UsageError
+from eqsat.ir.errors import DTypeError, EqsatError, ShapeError, TraceError, UsageError
 from eqsat.ir.tensor import Program
 from eqsat.options import Options
 from eqsat.plan import Plan
@@ -126,13 +126,6 @@ def test_keys_may_come_back_in_another_order() -> None:
     assert list(found) == ["a", "b"]
     assert np.array_equal(found["a"], F + 2)
     assert np.array_equal(found["b"], F * 4)
-
-
-def test_a_trace_has_no_loops_yet() -> None:
-    with pytest.raises(UnsupportedError, match="call fori outside of jit and trace"):
-        eqsat.trace(lambda x: eqsat.fori(3, lambda i, c: c + 1, x), F)
-    with pytest.raises(TraceError, match="index: found TracedArray"):
-        eqsat.trace(lambda x: eqsat.fori(x.astype("int64").sum(), lambda i, c: c + 1, F), F)
 
 
 def test_options_reach_the_plan() -> None:
