@@ -18,7 +18,7 @@ Array = np.ndarray[Any, Any]
 
 
 def run_kernel(kernel: Kernel, arrays: list[Array]) -> None:
-    """Run the kernel on flat arrays, one a buffer in the order of `kernel.buffers`; the last one is written in place.
+    """Run the kernel on flat arrays, one a buffer in the order of `kernel.buffers`; the outputs are written in place.
 
     Raises InternalError where arrays do not fit the buffers, and for a load or store outside its buffer.
     """
