@@ -37,8 +37,8 @@ class Scope:
 def emit_module(typed_kernels: Sequence[TypedKernel], numerics: Numerics, scales: bool = False) -> str:
     """The LLVM IR of kernels with distinct names; `scales`: see Builder.
 
-    Each becomes `void NAME(ptr buffer, ..., i64 begin, i64 end)` and `void NAME.arrays(ptr array, ..., i64 begin, i64 end)`,
-    which takes numpy.ndarray objects instead of their data.  Raises InternalError for a nest that breaks the rules of ir.loops.
+    Each becomes `void NAME(ptr buffer, ..., i64 begin, i64 end, i64 size, ...)` and `void NAME.arrays(ptr array, ..., the same)`, which
+    takes numpy.ndarray objects instead of their data.  Raises InternalError for a nest that breaks the rules of ir.loops.
     """
     kernels = [typed.kernel for typed in typed_kernels]
     if len({kernel.name for kernel in kernels}) != len(kernels):
@@ -76,8 +76,9 @@ def array_entry(kernel: Kernel) -> str:
     head = object.__basicsize__
     names = [f"a{k}" for k in range(len(kernel.buffers))]
     lines = [f"  %p_{name} = getelementptr i8, ptr %{name}, i64 {head}\n  %d_{name} = load ptr, ptr %p_{name}" for name in names]
-    taken = ", ".join([*(f"ptr %{name}" for name in names), "i64 %begin", "i64 %end"])
-    passed = ", ".join([*(f"ptr %d_{name}" for name in names), "i64 %begin", "i64 %end"])
+    numbers = ["i64 %begin", "i64 %end", *(f"i64 %s{k}" for k in range(len(kernel.sizes)))]
+    taken = ", ".join([*(f"ptr %{name}" for name in names), *numbers])
+    passed = ", ".join([*(f"ptr %d_{name}" for name in names), *numbers])
     call = f"  call void {symbol(kernel.name)}({passed})\n  ret void"
     return "\n".join([f"define void {symbol(kernel.name + '.arrays')}({taken}) nounwind {{", *lines, call, "}"])
 
@@ -101,19 +102,24 @@ class KernelEmitter:
         split = outer_loop(self.kernel)
         span = f"i64 noundef range(i64 0, {(parallel_extent(self.kernel) or 0) + 1})"
         parameters = [self.parameter(buffer) for buffer in self.kernel.buffers] + [f"{span} %begin", f"{span} %end"]
+        parameters += [f"i64 noundef range(i64 {s.variable.lo}, {s.variable.hi + 1}) %s{k}" for k, s in enumerate(self.kernel.sizes)]
+        scope = Scope(ChainMap(), ChainMap())
+        for k, size in enumerate(self.kernel.sizes):
+            name = self.typed[size.variable]
+            scope.indices[name] = resized(self.b, Value(f"%s{k}", "i64"), llvm_type(name), size.variable.bounds)
         if split:
-            self.split_loop(split)
+            self.split_loop(split, scope)
         else:
-            self.block(self.kernel.body, Scope(ChainMap(), ChainMap()))
+            self.block(self.kernel.body, scope)
         return f"define void {symbol(self.kernel.name)}({', '.join(parameters)}) #0 {{\n{self.b.finish()}\n}}"
 
     def parameter(self, buffer: Buffer) -> str:
         size = itemsize(buffer.dtype)
         access = "" if buffer.name in self.stored else "readonly "
-        reach = f"dereferenceable({buffer.size * size}) " if buffer.size else ""
+        reach = f"dereferenceable({buffer.size * size}) " if buffer.size and not self.kernel.sizes else ""
         return f"ptr noalias noundef align {size} {access}{reach}{self.places[buffer.name]}"
 
-    def split_loop(self, loop: For) -> None:
+    def split_loop(self, loop: For, scope: Scope) -> None:
         """The outermost loop from `begin` to `end`, counted from its first iteration."""
         b, low, bounds = self.b, loop.variable.lo, (loop.variable.lo, loop.variable.hi + 1)
         type = llvm_type(self.typed[loop.variable])
@@ -121,7 +127,7 @@ class KernelEmitter:
         b.start("some")
         counts = (b.binary("add", Value(name, "i64"), integer(low), "nsw") for name in ("%begin", "%end"))
         first, end = (resized(b, count, type, bounds) for count in counts)
-        self.each(loop.variable, first, end, Scope(ChainMap(), ChainMap()), loop.body)
+        self.each(loop.variable, first, end, scope, loop.body)
         b.jump("none")
         b.start("none")
 
@@ -132,7 +138,7 @@ class KernelEmitter:
     def statement(self, stmt: Stmt, scope: Scope) -> None:
         if isinstance(stmt, For):
             if stmt.variable.extent > 0:
-                first, end = self.range(stmt.variable)
+                first, end = self.range(stmt.variable, scope)
                 self.each(stmt.variable, first, end, scope, stmt.body)
         elif isinstance(stmt, Bind):
             self.index(stmt.variable, scope)
@@ -174,7 +180,8 @@ class KernelEmitter:
 
     def fold(self, stmt: Fold, scope: Scope) -> Value:
         """A fold in one loop, or in blocks whose results are folded in float64 (see `fold`)."""
-        extent, low, (first, end) = stmt.variable.extent, stmt.variable.lo, self.range(stmt.variable)
+        extent, low, (first, end) = stmt.variable.extent, stmt.variable.lo, self.range(stmt.variable, scope)
+        size = self.kernel.size_of(stmt.variable)
         nested = any(isinstance(inner, For | Fold) for inner in stmt.body)
         sums = stmt.op == "sum" and is_float(stmt.dtype)
         total = accumulator(stmt.op, stmt.dtype, self.flags, wide=sums and (self.exact or (nested and extent >= LONG_OUTER_FOLD)))
@@ -184,14 +191,19 @@ class KernelEmitter:
             return self.fold_range(stmt, first, end, scope, total)
         b, wide, part = self.b, accumulator("sum", "float64", self.flags, wide=True), total
 
+        stop = integer(stmt.variable.hi + 1) if size is None else resized(b, end, "i64", size.variable.bounds)
+        count = integer(-(-extent // BLOCK))
+        if size is not None:
+            count = b.binary("lshr", b.binary("add", stop, integer(BLOCK - 1), "nuw nsw"), integer(BLOCK.bit_length() - 1))
+
         def step(counter: Value, carried: Carried) -> Carried:
             first = b.binary("add", b.binary("mul", counter, integer(BLOCK), "nuw nsw"), integer(low), "nsw")
             last = b.binary("add", first, integer(BLOCK), "nsw")
-            last = last if extent % BLOCK == 0 else b.intrinsic("smin", last, integer(stmt.variable.hi + 1))
+            last = last if size is None and extent % BLOCK == 0 else b.intrinsic("smin", last, stop)
             value = self.fold_range(stmt, first, last, scope.inner(), part)
             return wide.step(b, carried, scalar.convert(b, value, stmt.dtype, "float64"))
 
-        blocks = self.loop(ZERO, integer(-(-extent // BLOCK)), wide.initial, step, rolled=True)
+        blocks = self.loop(ZERO, count, wide.initial, step, rolled=True)
         return scalar.convert(b, wide.result(b, blocks), "float64", stmt.dtype)
 
     def fold_range(self, stmt: Fold, first: Value, end: Value, scope: Scope, into: Accumulator) -> Value:
@@ -242,10 +254,12 @@ class KernelEmitter:
     def index(self, term: Index, scope: Scope) -> Value:
         return emit_index(self.b, self.typed[term], scope.indices)
 
-    def range(self, variable: Var) -> tuple[Value, Value]:
+    def range(self, variable: Var, scope: Scope) -> tuple[Value, Value]:
         """Where a loop begins and ends, in the type of its counter."""
-        type = llvm_type(self.typed[variable])
-        return integer(variable.lo, type), integer(variable.hi + 1, type)
+        type, size = llvm_type(self.typed[variable]), self.kernel.size_of(variable)
+        if size is None:
+            return integer(variable.lo, type), integer(variable.hi + 1, type)
+        return integer(variable.lo, type), resized(self.b, scope.indices[self.typed[size.variable]], type, size.variable.bounds)
 
     def value(self, root: Scalar, scope: Scope) -> Value:
         """The value of an element expression; every distinct term of the block is computed once."""

@@ -20,17 +20,18 @@ Entry = Callable[..., None]
 
 
 @functools.cache
-def _prototype(arrays: int) -> Any:
-    return ctypes.CFUNCTYPE(None, *[ctypes.py_object] * arrays, ctypes.c_int64, ctypes.c_int64)
+def _prototype(arrays: int, sizes: int) -> Any:
+    return ctypes.CFUNCTYPE(None, *[ctypes.py_object] * arrays, *[ctypes.c_int64] * (2 + sizes))
 
 
-def load_kernels(code: bytes, arities: Mapping[str, int]) -> tuple[Library, dict[str, Entry]]:
-    """The kernels of this machine's object code, given how many buffers each has; they stay as long as the library.
+def load_kernels(code: bytes, arities: Mapping[str, int], sizes: int = 0) -> tuple[Library, dict[str, Entry]]:
+    """The kernels of this machine's object code, given how many buffers each has, and how many sizes all have; they stay as long as
+    the library.
 
-    `entry(*arrays, begin, end)` is the call without checks; it holds the GIL only while ctypes converts the arguments.
+    `entry(*arrays, begin, end, *sizes)` is the call without checks; it holds the GIL only while ctypes converts the arguments.
     """
     loaded = library(code, tuple(f"{name}.arrays" for name in arities))
-    return loaded, {name: _prototype(arity)(loaded.address(f"{name}.arrays")) for name, arity in arities.items()}
+    return loaded, {name: _prototype(arity, sizes)(loaded.address(f"{name}.arrays")) for name, arity in arities.items()}
 
 
 class Routine:

@@ -62,24 +62,24 @@ def check_out(out: Any, outputs: Sequence[Described]) -> list[Array] | None:
         raise UsageError(f"out: found {found}, expected {len(outputs)} arrays, one for each output")
     for k, (array, expected) in enumerate(zip(given, outputs, strict=True)):
         where = f"out[{k}]" if len(outputs) > 1 else "out"
-        found_spec = array_spec(where, array)
-        if found_spec.dtype != expected.dtype:
-            raise DTypeError(f"{where}: found {found_spec}, expected {describe(expected.shape, expected.dtype)}")
-        if found_spec.shape != expected.shape:
-            raise ShapeError(f"{where}: found {found_spec}, expected {describe(expected.shape, expected.dtype)}")
+        _check(where, array, expected)
         if not array.flags.writeable:
             raise UsageError(f"{where}: found a read-only array, expected a writeable one")
     return list(given)
 
 
 def _fitting(tensor: Input, value: Any) -> Array:
-    found = array_spec(tensor.name, value)
-    expected = describe(tensor.shape, tensor.dtype)
-    if found.dtype != tensor.dtype:
-        raise DTypeError(f"{tensor.name}: found {found}, expected {expected}; convert with .astype({tensor.dtype!r})")
-    if found.shape != tensor.shape:
-        raise ShapeError(f"{tensor.name}: found {found}, expected {expected}")
+    _check(tensor.name, value, tensor, f"; convert with .astype({tensor.dtype!r})")
     return np.require(value, requirements=("C", "A"))
+
+
+def _check(where: str, value: Any, expected: Described, advice: str = "") -> None:
+    """Whether a value is an array of this dtype, else `advice`, and of this shape."""
+    found = array_spec(where, value)
+    if found.dtype != expected.dtype:
+        raise DTypeError(f"{where}: found {found}, expected {describe(expected.shape, expected.dtype)}{advice}")
+    if found.shape != expected.shape:
+        raise ShapeError(f"{where}: found {found}, expected {describe(expected.shape, expected.dtype)}")
 
 
 def array_spec(name: str, value: Any, function: str = "") -> Spec:

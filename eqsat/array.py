@@ -6,16 +6,19 @@ belongs to its owner: one trace, where nothing has a value, or the lazy tensors 
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
 from eqsat.ir.errors import ShapeError, TraceError, UnsupportedError, UsageError
+from eqsat.ir.index import Var
 from eqsat.ir.tensor import Constant, Tensor
 from eqsat.operations.table import by_numpy_function, missing, run
+from eqsat.sizes import Extent
 
 _BY_FUNCTION = by_numpy_function()
 # Folds of ufuncs: np.add.reduce and so on.
@@ -29,6 +32,10 @@ class Trace:
 
     label: ClassVar[str] = "TracedArray"
     lazy: ClassVar[bool] = False
+
+    def __init__(self, sizes: Mapping[int, Var] | None = None) -> None:
+        """`sizes` that are known at run time, by the extents that stand for them."""
+        self.sizes = sizes or {}
 
     def current(self, tensor: Tensor) -> Tensor:
         """The term that stands for a tensor by now."""
@@ -150,7 +157,8 @@ class TracedArray:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._tensor.shape
+        sizes = self.owner.sizes
+        return tuple(Extent(sizes[n], n) if n in sizes else n for n in self._tensor.shape) if sizes else self._tensor.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -162,7 +170,7 @@ class TracedArray:
 
     @property
     def size(self) -> int:
-        return self._tensor.size
+        return math.prod(self.shape)
 
     @property
     def T(self) -> TracedArray:
@@ -175,6 +183,8 @@ class TracedArray:
     def __len__(self) -> int:
         if not self.shape:
             raise ShapeError("len: found a 0-d array, expected one dimension or more")
+        if isinstance(self.shape[0], Extent):
+            raise TraceError(f"len: found the size {self.shape[0]!r}, which is known at run time only")
         return self.shape[0]
 
     def __iter__(self) -> Iterator[TracedArray]:

@@ -66,6 +66,16 @@ class PlanBuffer:
 
 
 @dataclass(frozen=True)
+class RunTimeSize:
+    """A size called `name`, lo <= size <= hi, that `marker` stands for."""
+
+    name: str
+    lo: int
+    hi: int
+    marker: int
+
+
+@dataclass(frozen=True)
 class Blueprint:
     """A plan before it is loaded.
 
@@ -76,6 +86,7 @@ class Blueprint:
     outputs      positions in buffers; structure: the containers around them
     object_code  the machine code of all kernels
     once         kernels, by position, that are made of nothing but constants: they run when the plan is loaded
+    sizes        that are known when it is called, by name: bounds, and the extent that stands for it in shapes
     finite       buffers of which every element has to be finite; where one is not, the plan is not to be trusted
     """
 
@@ -89,6 +100,7 @@ class Blueprint:
     object_code: bytes
     once: tuple[int, ...] = ()
     finite: tuple[int, ...] = ()
+    sizes: tuple[RunTimeSize, ...] = ()
 
 
 def draw(
@@ -99,12 +111,13 @@ def draw(
     outputs = tuple(slots[output] for output in program.outputs)
     kernels = _scheduled(nests, estimates, slots)
     checked = tuple(slots[tensor] for tensor in finite)
-    first = {nest.kernel.name for nest in computed_once(nests)}
+    sizes = tuple(RunTimeSize(s.variable.name[1:], s.variable.lo, s.variable.hi, s.marker) for s in program.sizes)
+    first = {nest.kernel.name for nest in computed_once(nests)} if not sizes else set()
     once = tuple(k for k, kernel in enumerate(kernels) if kernel.name in first)
     kept = [slot for k in once for slot in kernels[k].written]
     buffers, storages = _placed(kernels, outputs, checked, kept, slots)
     constants = {slot: tensor.data for tensor, slot in slots.items() if isinstance(tensor, Constant)}
-    return Blueprint(program.inputs, kernels, buffers, storages, constants, outputs, program.structure, object_code, once, checked)
+    return Blueprint(program.inputs, kernels, buffers, storages, constants, outputs, program.structure, object_code, once, checked, sizes)
 
 
 def _slots(program: Program, nests: Sequence[Nest]) -> dict[Tensor, int]:

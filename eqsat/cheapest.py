@@ -19,6 +19,7 @@ from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.saturate import PHASES, Session, session
 from eqsat.simplifier import Simplifier
+from eqsat.sizes import is_generic
 from eqsat.tensor_classes import TensorClasses, elements_of
 from eqsat.views import compose_views
 
@@ -54,8 +55,19 @@ def cheapest_outputs(program: Program, before: Cost, options: Options, report: R
         if best is None or best.ns > before.total:
             return Extracted(program.outputs)
         chosen = search.spell(best)
+        if program.sizes and not is_generic(chosen.outputs, program.sizes):
+            return Extracted(program.outputs)
         search.state_generics(chosen.outputs)
         return chosen
+
+
+def _offers(program: Program, options: Options) -> dict[Tensor, tuple[Alternative, ...]]:
+    """What algebra offers; of programs with sizes what makes no number of them."""
+    found = alternatives(program, options.numerics)
+    if not program.sizes:
+        return found
+    generic = {tensor: tuple(way for way in ways if is_generic([way.found.build], program.sizes)) for tensor, ways in found.items()}
+    return {tensor: ways for tensor, ways in generic.items() if ways}
 
 
 class _Search:
@@ -67,7 +79,7 @@ class _Search:
         self.roots = self.encoder.program(program)
         self.written: list[Tensor] = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
         self._ways: dict[tuple[int, ENode], list[Alternative]] = {}
-        self.offers = alternatives(program, options.numerics) if "algebra" in options.tables else {}
+        self.offers = _offers(program, options) if "algebra" in options.tables else {}
         for tensor, ways in self.offers.items():
             for way in ways:
                 self.encoder.equate(way.found.build, self.encoder.handles[tensor])

@@ -28,6 +28,7 @@ from eqsat.ir.tensor import (
     Reduce,
     Scalar,
     as_build,
+    is_size,
     level_of,
     operands,
     scalars,
@@ -117,7 +118,7 @@ class CostModel:
             return parts
         for sub in walk(term):
             if isinstance(sub, Apply):
-                loops = frozenset(variables(sub))
+                loops = loops_of(sub)
                 parts[sub] = self.cycles_ns(_index_cycles(sub)) * trips(loops), loops
         return parts
 
@@ -175,6 +176,11 @@ def _stride(indices: tuple[Index, ...], shape: tuple[int, ...], variable: Var) -
     return abs(total)
 
 
+def loops_of(*terms: Index) -> Variables:
+    """The loop variables of index terms."""
+    return frozenset(v for v in variables(*terms) if not is_size(v))
+
+
 def trips(loops: Variables) -> int:
     """How often something that depends on these loop variables is computed."""
     return prod(v.extent for v in loops)
@@ -229,7 +235,7 @@ def price_gather(model: CostModel, key: Hashable, places: Sequence[Priced], tens
 
 def price_position(model: CostModel, index: Index) -> Priced:
     """The value of an index term."""
-    return Priced(model.index_parts(index), frozenset(variables(index)))
+    return Priced(model.index_parts(index), loops_of(index))
 
 
 def price_fold(model: CostModel, key: Hashable, body: Priced, variable: Var, dtype: str) -> Priced:

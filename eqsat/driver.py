@@ -63,7 +63,7 @@ def optimize_program(program: Program, options: Options) -> Result:
     written = as_builds(program)
     before = cost(written, options.target)
     found = cheapest_outputs(written, before, options, report)
-    extracted = Program(program.inputs, found.outputs, program.structure)
+    extracted = Program(program.inputs, found.outputs, program.structure, program.sizes)
     if options.check:
         check_program(extracted)
     dump.write("extracted", extracted)
@@ -72,7 +72,7 @@ def optimize_program(program: Program, options: Options) -> Result:
     model = CostModel(options.target)
     once = computed_once(nests)
     kernels = tuple((nest.kernel.name, 0.0 if nest in once else kernel_ns(model, *nest.builds)) for nest in nests)
-    values = compare_values(program, extracted, options) if options.certify else ()
+    values = compare_values(program, extracted, options) if options.certify and not program.sizes else ()
     certificate = Certificate(tuple(report.proofs), values) if options.certify else None
 
     def otherwise() -> Plan:

@@ -150,19 +150,19 @@ class _Speller:
             else:
                 stack.pop()
                 below = tuple(self._elements[operand, inside] for operand in choice.below)
-                self._elements[choice, depth] = self._spelled(choice.node, below, depth)
+                self._elements[choice, depth] = self._spelled(choice.name, choice.node, below, depth)
         return self._elements[root, 0]
 
-    def _spelled(self, node: ENode, below: tuple[Scalar, ...], depth: int) -> Scalar:
+    def _spelled(self, name: int, node: ENode, below: tuple[Scalar, ...], depth: int) -> Scalar:
         """A node over its operands, under `depth` reductions."""
         if node.op == "Literal":
             return literal_from(*node.args)
         if node.op == "Position":
-            index = self.classes.position(node)
+            index = self.classes.position(name, node)
             assert index is not None
             return Position(_named(index, depth), node.args[1])
         if node.op in ("Read", "Element"):
-            return Read(self.tensor(node.args[0]), tuple(_named(index, depth) for index in self.classes.indices(node)))
+            return Read(self.tensor(node.args[0]), tuple(_named(index, depth) for index in self.classes.indices(name, node)))
         if node.op == "Reduce":
             return Reduce(node.args[0], reduction(depth, node.args[1]), below[0])
         if reads(node):

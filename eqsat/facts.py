@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from types import TracebackType
 
 from eqsat.ir.errors import UsageError
-from eqsat.ir.index import Const, Index, Var, apply, var, variables
+from eqsat.ir.index import Index, Var, conjunction, var, variables
 
 _LOCK = threading.Lock()
 _FACTS: dict[Fact, None] = {}
@@ -81,8 +81,4 @@ def facts_about(terms: Iterable[Index]) -> Index:
                 used.append(fact)
                 known.update(variables(fact.condition))
                 more = True
-    result: Index = Const(True)
-    for fact in facts:
-        if fact in used:
-            result = fact.condition if isinstance(result, Const) else apply("and", result, fact.condition)
-    return result
+    return conjunction(fact.condition for fact in facts if fact in used)

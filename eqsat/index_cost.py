@@ -6,7 +6,7 @@ mask; by a variable a hardware division.  The ratios are those that published si
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.index import Apply, Const, Index, walk
@@ -45,16 +45,23 @@ def sum_cycles(constant: int, coefficients: tuple[int, ...]) -> float:
     return work + ADD * (constant == 0 and magnitudes == {1} and all(k < 0 for k in coefficients))
 
 
+def sign_cycles(op: str, constant: int, coefficients: tuple[int, ...]) -> float:
+    """A comparison of a sum with zero, each side written without negation."""
+    sides = [tuple(abs(k) for k in coefficients if (k > 0) == positive) for positive in (True, False)]
+    return ADD * (1 + has_offset(op, constant, sides)) + sum(sum_cycles(0, side) for side in sides)
+
+
+def has_offset(op: str, constant: int, sides: Sequence[object]) -> bool:
+    """Whether a comparison adds its constant to a side: where one side is empty the constant stands there, and x > y is x - y - 1 >= 0."""
+    return all(sides) and constant not in ((0, -1) if op == "Nonneg" else (0,))
+
+
 def sign_saving(op: str, node: ENode) -> float:
-    """How much less than its sum and one more operation a comparison of this sum costs: each side is written without negation."""
+    """How much less than its sum and one more operation a comparison of this sum costs."""
     if node.op != "Sum":
         return 0.0
     constant, coefficients = node.args[0], tuple(k for _, k in node.args[1:])
-    left, right = (tuple(abs(k) for k in coefficients if (k > 0) == positive) for positive in (True, False))
-    sides = sum_cycles(0, left) * bool(left) + sum_cycles(0, right) * bool(right)
-    if left and right and constant not in ((0, -1) if op == "Nonneg" else (0,)):
-        sides += ADD
-    return sum_cycles(constant, coefficients) - sides
+    return sum_cycles(constant, coefficients) + ADD - sign_cycles(op, constant, coefficients)
 
 
 def division_cycles(op: str, divisor: int | None) -> float:

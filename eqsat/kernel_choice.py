@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from eqsat.costs import Priced, Variables, price_call, price_fold, price_gather, price_position, price_read, total_ns
+from eqsat.costs import Priced, price_call, price_fold, price_gather, price_position, price_read, total_ns
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.dtypes import is_float
 from eqsat.ir.tensor import Constant, Shape, level_of, reduction
-from eqsat.tensor_classes import TensorClasses, reads
+from eqsat.tensor_classes import TensorClasses, outside, reads
 
 FIRST, LAST = -1, 1 << 62
 Candidates = list[tuple[ENode, tuple[int, ...]]]
@@ -147,19 +147,19 @@ class KernelChoices:
     def _candidates(self, name: int, place: int) -> Candidates:
         """The nodes worth pricing, with the classes below them: what needs no computing, if there is such a node."""
         nodes = self.classes.below[name]
-        ready: Candidates = [(node, ()) for node, _ in nodes if self._is_ready(node, place)]
+        ready: Candidates = [(node, ()) for node, _ in nodes if self._is_ready(name, node, place)]
         offers = self.classes.offers.get(name, ())
         offered = [(n, children) for n, children in nodes if n in offers and (name, n) in self.taken]
         rest = [(node, children) for node, children in nodes if children and node not in offers]
         return ready or offered or [(n, children) for n, children in rest if not reads(n) or self._may_read(n.args[0], place)]
 
-    def _is_ready(self, node: ENode, place: int) -> bool:
+    def _is_ready(self, name: int, node: ENode, place: int) -> bool:
         """Whether a node needs no computing: a constant, the value of an index, or a load that a kernel at this place may make."""
         if node.op == "Position":
-            return self.classes.position(node) is not None
+            return self.classes.position(name, node) is not None
         if node.op not in ("Read", "Element"):
             return node.op == "Literal"
-        return self._may_read(node.args[0], place) and self.classes.access(node) is not None
+        return self._may_read(node.args[0], place) and self.classes.access(name, node) is not None
 
     def _may_read(self, name: int, place: int) -> bool:
         return self.classes.leaf(name) is not None or (name in self.readable and self.order[name] < place)
@@ -191,11 +191,11 @@ class KernelChoices:
             return Choice(name=name, node=node)
         model = self.classes.model
         if node.op == "Position":
-            index = self.classes.position(node)
+            index = self.classes.position(name, node)
             assert index is not None
             priced = price_position(model, index)
         elif node.op in ("Read", "Element"):
-            access = self.classes.access(node)
+            access = self.classes.access(name, node)
             assert access is not None
             priced = price_read(node, node.args[0], access)
         elif node.op == "Reduce":
@@ -267,10 +267,5 @@ def _outside(fold: Priced) -> Priced:
     """Leaving a reduction: indices of the reduction variables around it are one less."""
     if not any(level_of(v) is not None for v in fold.loops):
         return fold
-    parts = {key: (ns, _lowered(loops)) for key, (ns, loops) in fold.parts.items()}
-    return Priced(parts, _lowered(fold.loops), fold.awkward)
-
-
-def _lowered(loops: Variables) -> Variables:
-    levels = ((v, level_of(v)) for v in loops)
-    return frozenset(v if level is None else reduction(level - 1, v.extent) for v, level in levels)
+    parts = {key: (ns, outside(loops)) for key, (ns, loops) in fold.parts.items()}
+    return Priced(parts, outside(fold.loops), fold.awkward)

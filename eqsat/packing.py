@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.blueprint import Array, Blueprint, PlanBuffer, PlanKernel
+from eqsat.blueprint import Array, Blueprint, PlanBuffer, PlanKernel, RunTimeSize
 from eqsat.ir.structure import Container, Structure
 from eqsat.ir.tensor import Input
 
@@ -41,6 +41,7 @@ def pack(blueprint: Blueprint, known: Sequence[Array]) -> bytes:
         "outputs": blueprint.outputs,
         "once": blueprint.once,
         "finite": blueprint.finite,
+        "sizes": [astuple(size) for size in blueprint.sizes],
         "structure": _plain(blueprint.structure),
         "blobs": [len(blob) for blob in blobs],
     }
@@ -69,6 +70,7 @@ def unpack(data: bytes, known: Sequence[Array]) -> Blueprint:
         code,
         tuple(head["once"]),
         tuple(head["finite"]),
+        tuple(RunTimeSize(*size) for size in head["sizes"]),
     )
 
 

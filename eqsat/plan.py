@@ -29,14 +29,16 @@ class Plan:
     otherwise  makes the plan that computes where a value is not finite that has to be
     """
 
-    def __init__(self, blueprint: Blueprint, otherwise: Callable[[], Plan] | None = None) -> None:
+    def __init__(
+        self, blueprint: Blueprint, otherwise: Callable[[], Plan] | None = None, loaded: tuple[Any, Mapping[str, Entry]] | None = None
+    ) -> None:
+        """`loaded`: the machine code and its entries, where it is loaded already."""
         self.blueprint = blueprint
         self._otherwise = otherwise
         self.kernels = blueprint.kernels
         self.buffers = blueprint.buffers
         self.storages = blueprint.storages
-        arities = {kernel.name: len(kernel.buffers) for kernel in self.kernels}
-        self._code, entries = load_kernels(blueprint.object_code, arities)
+        self._code, entries = loaded or load(blueprint)
         self._launches = tuple(_launch(kernel, entries[kernel.name]) for k, kernel in enumerate(self.kernels) if k not in blueprint.once)
         self._constants = self._computed_once(entries)
         # outputs that are inputs or constants are copied, so that no result aliases an argument
@@ -76,6 +78,12 @@ class Plan:
         """
         self._latest = self.run(arrays, out)
         return rebuild_result(self.blueprint.structure, self._latest)
+
+    def execute_with_vars(self, *arrays: Any, out: Any = None, **sizes: int) -> Any:
+        """A call with sizes by name, which must be those of the arrays; UsageError for a name that is no size of the program."""
+        for name in sizes:
+            raise UsageError(f"execute_with_vars: found the size {name}, expected none: all sizes of this plan are known")
+        return self(*arrays, out=out)
 
     def result(self, arrays: Sequence[Any], out: Any = None) -> Any:
         """What a call returns; the plan keeps none of it."""
@@ -138,6 +146,11 @@ class Plan:
 
 
 _OPEN: Array = np.empty(0)
+
+
+def load(blueprint: Blueprint) -> tuple[Any, dict[str, Entry]]:
+    """The machine code of a plan, and the entry of every kernel."""
+    return load_kernels(blueprint.object_code, {kernel.name: len(kernel.buffers) for kernel in blueprint.kernels}, len(blueprint.sizes))
 
 
 def _launch(kernel: PlanKernel, entry: Entry) -> Launch:

@@ -9,6 +9,7 @@ from eqsat.keys import plan_key
 from eqsat.options import Options
 from eqsat.packing import pack, unpack
 from eqsat.plan import Plan
+from eqsat.sized_plan import plan_of
 
 
 def compiled_plan(program: Program, options: Options) -> Plan:
@@ -23,7 +24,7 @@ def compiled_plan(program: Program, options: Options) -> Plan:
     constants = [tensor.data for tensor in tensors(*program.outputs) if isinstance(tensor, Constant)]
     kept = store.get(key)
     if kept is not None:
-        return Plan(unpack(kept, constants), lambda: compiled_plan(program, options.without_algebra()))
+        return plan_of(unpack(kept, constants), lambda: compiled_plan(program, options.without_algebra()))
     plan = optimize_program(program, options).compile()
     store.put(key, pack(plan.blueprint, constants))
     return plan

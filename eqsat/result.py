@@ -27,6 +27,7 @@ from eqsat.options import Options
 from eqsat.plan import Plan
 from eqsat.proof import Proof
 from eqsat.report import Report
+from eqsat.sized_plan import plan_of
 from eqsat.target import DEFAULT_TARGET
 
 
@@ -84,7 +85,7 @@ class Result:
             self.dump.write("module", self._code.llvm_ir, "ll")
             self.dump.write("module", self._code.assembly, "s")
         estimates = [ns for _, ns in self.cost.kernels]
-        return Plan(draw(self.program, self.nests, estimates, self._code.object_code, self.finite), self.otherwise)
+        return plan_of(draw(self.program, self.nests, estimates, self._code.object_code, self.finite), self.otherwise)
 
     def compile(self) -> Plan:
         """The plan of kernels, compiled; the same one every time."""

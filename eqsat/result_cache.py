@@ -2,48 +2,35 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.options import Options
+from eqsat.recent import Recent
 
 CAPACITY = 8192
 Simplify = Callable[[list[Index]], list[Index]]
 
 
-class ResultCache:
+class ResultCache(Recent[Index]):
     """The most recently used results; calls from several threads take turns."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
-        self.capacity = capacity
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[object, ...], Index] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def clear(self) -> None:
-        with self._lock:
-            self._kept.clear()
+        super().__init__(capacity)
 
     def results(self, terms: Sequence[Index], options: Options, simplify: Simplify) -> list[Index]:
         """The results for terms in order: those that are kept, and what `simplify` makes of the others, all at once."""
         shapes = {term: _numbered(term) for term in dict.fromkeys(terms)}
         keys = {term: (shape, options.tables, options.limits) for term, (shape, _) in shapes.items()}
-        with self._lock:
-            known = {key: self._kept[key] for key in keys.values() if key in self._kept}
-            for key in known:
-                self._kept.move_to_end(key)
+        with self.lock:
+            known = {key: self[key] for key in dict.fromkeys(keys.values()) if key in self}
         missing = {key: term for term, key in reversed(keys.items()) if key not in known}
         asked = list(missing.values())[::-1]
         for term, result in zip(asked, simplify(asked) if asked else [], strict=True):
             known[keys[term]] = substitute(result, shapes[term][1])
-        with self._lock:
-            self._kept.update({key: known[key] for key in missing})
-            while len(self._kept) > self.capacity:
-                self._kept.popitem(last=False)
+        with self.lock:
+            for key in missing:
+                self[key] = known[key]
         return [substitute(known[keys[term]], {number: v for v, number in shapes[term][1].items()}) for term in terms]
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from eqsat.egraph.encode import Encoder
-from eqsat.egraph.engine import Engine
+from eqsat.egraph.engine import Engine, Row
 from eqsat.egraph.forms import RECIPES, Forms, Reading, read
 from eqsat.egraph.schema import CLASS_SORTS
 from eqsat.egraph.snapshot import Snapshot, extended, only_nary_forms, take_snapshot, written_snapshot
@@ -100,6 +100,7 @@ class Session:
     _fired: tuple[tuple[str, ...], ...] = ()
     _present: set[str] = field(default_factory=set)
     _read: Reading | None = None
+    _last: Reading | None = None
 
     def run(self, phase: Phase, done: Done | None = None) -> Snapshot:
         """Step a phase until nothing changes, a limit is met, or the caller is content with the cheapest forms of a snapshot.
@@ -110,7 +111,8 @@ class Session:
         enabled = [row for table in tables for row in table.rows if isinstance(row, SumRow)]
         iterations = 0
         if phase.visits_sums and not self._present:
-            self._visit(read(written_snapshot(self.encoder)), enabled)
+            held, _ = self._visit(read(written_snapshot(self.encoder)), enabled)
+            self.encoder.hold(held)
         while True:
             self.load()
             schedule = self._schedule(phase, tables)
@@ -118,12 +120,12 @@ class Session:
             iterations += 1
             if phase.visits_sums:
                 snapshot = self.snapshot()
-                reading = read(snapshot, self._read)
+                reading = self._last = read(snapshot, self._read)
                 if done is not None and done(snapshot, reading.forms):
                     changed = False
                 else:
                     changed = changed or self._schedule(phase, tables) != schedule
-                    snapshot, changed = self._visit(reading, enabled, changed, done)
+                    snapshot, changed = self._visited(reading, enabled, changed, done)
                 nodes = snapshot.nodes
             else:
                 nodes = self.engine.size()
@@ -135,23 +137,30 @@ class Session:
                 self._note(phase, iterations, snapshot)
                 return snapshot
 
-    def _visit(self, reading: Reading, rows: list[SumRow], changed: bool = True, done: Done | None = None) -> tuple[Snapshot, bool]:
-        """Sum rows look at classes; what they find is left in the encoder -> the classes with it, and whether another step is due."""
-        named, since = self.encoder.take(), self.encoder.new_handle()
+    def _visit(self, reading: Reading, rows: list[SumRow]) -> tuple[dict[str, list[Row]], int]:
+        """Sum rows look at classes; the encoder holds only what they find then -> what it held before, and the first handle since."""
+        held, since = self.encoder.take(), self.encoder.new_handle()
         visit = Visit(reading, self.encoder, self._seen)
         visit.run(rows)
         self.report.matches.update(visit.counts)
-        snapshot, self._read = reading.snapshot, reading
+        self._read = self._last = reading
+        return held, since
+
+    def _visited(self, reading: Reading, rows: list[SumRow], changed: bool, done: Done | None) -> tuple[Snapshot, bool]:
+        """The classes with what sum rows find in them, which is left in the encoder, and whether another step is due."""
+        held, since = self._visit(reading, rows)
+        snapshot = reading.snapshot
         if self.encoder.facts:
-            changed = changed or not only_nary_forms(snapshot, self.encoder, since)
+            changed = changed or bool(reading.postponed) or not only_nary_forms(snapshot, self.encoder, since)
             snapshot = extended(snapshot, self.encoder, since)
-            changed = changed and not (done is not None and done(snapshot, read(snapshot, reading).forms))
-        for kind, rows_of_kind in named.items():
-            self.encoder.facts[kind] += rows_of_kind
+            changed = changed and not (done is not None and done(snapshot, self.forms(snapshot)))
+        self.encoder.hold(held)
         return snapshot, changed
 
     def _schedule(self, phase: Phase, tables: list[Table]) -> str:
-        return phase.schedule(self.engine, [table.name for table in tables], self._present)
+        names = [table.name for table in tables]
+        key = (phase.name, *names, frozenset(self._present))
+        return self.engine.remembered(key, lambda: phase.schedule(self.engine, names, self._present))
 
     def _step(self, phase: Phase, schedule: str) -> bool:
         """Run the rules until nothing changes, at most `repeat` times -> whether the last time changed something."""
@@ -159,7 +168,7 @@ class Session:
         for _ in range(phase.repeat):
             changed, matches = self.engine.run(schedule)
             for name, count in matches.items():
-                if count and (row := name.partition("~")[0]) in self._row_names:
+                if (row := name.partition("~")[0]) in self._row_names:
                     fired[row] += count
             if not changed:
                 break
@@ -177,6 +186,12 @@ class Session:
             raise UnsoundRuleError(f"two different values became equal; rules of the last two steps: {', '.join(fired)}", fired)
         return snapshot
 
+    def forms(self, snapshot: Snapshot) -> Forms:
+        """The cheapest forms of a snapshot, with what the last visit found in it."""
+        if self._last is None or self._last.snapshot is not snapshot:
+            self._last = read(snapshot, self._read)
+        return self._last.forms
+
     def load(self) -> None:
         """Hand over what the encoder collected."""
         facts = self.encoder.take()
@@ -185,7 +200,7 @@ class Session:
 
     @functools.cached_property
     def _row_names(self) -> frozenset[str]:
-        return frozenset(row.name for table in self.tables for row in table.rows)
+        return frozenset[str]().union(*(table.names for table in self.tables))
 
     def _limit(self, nodes: int, iterations: int, changed: bool) -> StopReason | None:
         if nodes > self.limits.nodes:

@@ -75,7 +75,7 @@ def describe(
 
     def place(value: Any, where: str) -> int:
         if is_static(value):
-            leaves.append((where, Baked((type(value), repr(value)), value)))
+            leaves.append((where, Baked(_key(value, where), value)))
         else:
             arrays.append(np.asarray(value) if isinstance(value, np.generic) else value)
             leaves.append((where, spec_of(arrays[-1], where, function)))

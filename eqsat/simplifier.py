@@ -10,9 +10,10 @@ from typing import TypeVar
 from eqsat.certificate import certify_terms
 from eqsat.egraph.choose import cheapest_term, sharing_forms
 from eqsat.egraph.encode import Encoder
-from eqsat.egraph.forms import Forms, cheapest_forms
+from eqsat.egraph.forms import Forms
 from eqsat.egraph.linear import Linear
-from eqsat.egraph.snapshot import Snapshot
+from eqsat.egraph.settled import is_settled
+from eqsat.egraph.snapshot import Snapshot, written_snapshot
 from eqsat.egraph.spell import index_term, negated
 from eqsat.facts import facts_about
 from eqsat.index_cost import index_cycles
@@ -62,7 +63,11 @@ def simplify_all(terms: list[Index], options: Options, report: Report) -> list[I
 def simplify_terms(terms: list[Index], options: Options, report: Report, within: bool = False) -> list[Index]:
     """simplify_all for terms over loop variables, of which no user knows anything, whatever they are called.  `within`: see Simplifier."""
     found: dict[Index, Index] = {}
-    for together in _groups(list(dict.fromkeys(terms)), lambda term: (term,)):
+    for term in dict.fromkeys(terms) if not options.certify and not within else ():
+        written = _as_written(term)
+        if written is not None:
+            found[term] = _cheaper(written, term)
+    for together in _groups([term for term in dict.fromkeys(terms) if term not in found], lambda term: (term,)):
         with Simplifier(options, report, within) as simplifier:
             found.update(zip(together, simplifier.simplify(together), strict=True))
     return [found[term] for term in terms]
@@ -119,20 +124,15 @@ def _may_divide_by_zero(terms: tuple[Index, ...]) -> bool:
 
 def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report, free_gate: bool) -> list[tuple[Index, Index]]:
     encoder = Encoder()
+    gates = [where(valid, index, INVALID) for index, valid in pairs]
     roots: dict[int, int] = {}
-    for k, (index, valid) in enumerate(pairs):
+    for k, gated in enumerate(gates):
         with suppress(UnsupportedError):
-            roots[k] = encoder.index(where(valid, index, INVALID))
+            roots[k] = encoder.index(gated)
     nowhere = encoder.index(INVALID)
-    with session(
-        options.tables,
-        _limits(options.limits, (where(valid, index, INVALID) for index, valid in pairs)),
-        report,
-        encoder=encoder,
-        sorts=("Ix",),
-    ) as work:
+    with session(options.tables, _limits(options.limits, gates), report, encoder=encoder, sorts=("Ix",)) as work:
         snapshot = work.run(PHASES["index"])
-    chosen = cheapest_forms(snapshot)
+    chosen = work.forms(snapshot)
     results = []
     for k, (index, valid) in enumerate(pairs):
         ways = _read_gated(snapshot, chosen, snapshot.name(roots[k]), snapshot.name(nowhere)) if k in roots else []
@@ -197,11 +197,13 @@ class Simplifier:
         if roots:
             work = self._work()
             work.limits = _limits(self.options.limits, roots, self._nodes)
-            snapshot = work.run(PHASES["index"], lambda found, forms: all(_is_plain(forms, found.name(root)) for root in roots.values()))
+            snapshot = work.run(PHASES["index"], lambda found, forms: _all_settled(found, forms, roots.values()))
             self._nodes = snapshot.nodes
-            chosen = cheapest_forms(snapshot)
+            chosen = work.forms(snapshot)
             names = {term: snapshot.name(root) for term, root in roots.items()}
-            spelled.update((term, cheapest_term(snapshot, chosen, name)) for term, name in names.items())
+            for term, name in names.items():
+                settled = is_settled(chosen, snapshot.bounds, name)
+                spelled[term] = index_term(chosen, name) if settled else cheapest_term(snapshot, chosen, name)
             if self.within:
                 for term, name in names.items():
                     if not interval.within(spelled[term].bounds, term.bounds):
@@ -212,9 +214,9 @@ class Simplifier:
         return results
 
     def _better(self, result: Index, original: Index) -> Index:
-        """The result, if it costs no more: forms are chosen class by class, so what they share may be paid twice."""
+        """The result, if it is a better one."""
         wider = self.within and not interval.within(result.bounds, original.bounds)
-        return original if wider or index_cycles(result) > index_cycles(original) else result
+        return original if wider else _cheaper(result, original)
 
     def _work(self) -> Session:
         if self._session is None:
@@ -223,12 +225,25 @@ class Simplifier:
         return self._session
 
 
-def _is_plain(forms: Forms, name: int) -> bool:
-    """Whether the cheapest form of a class is a sum of variables: there is no cheaper one then."""
-    node = forms.get(name)
-    if node is None or node.op not in ("Num", "Var", "Sum"):
-        return False
-    return node.op != "Sum" or all(forms[atom].op == "Var" for atom, _ in node.args[1:])
+def _all_settled(snapshot: Snapshot, forms: Forms, roots: Iterable[int]) -> bool:
+    return all(is_settled(forms, snapshot.bounds, snapshot.name(root)) for root in roots)
+
+
+def _as_written(term: Index) -> Index | None:
+    """The n-ary form of a term, if that shows that nothing is cheaper."""
+    encoder = Encoder()
+    try:
+        root = encoder.index(term)
+    except UnsupportedError:
+        return None
+    snapshot = written_snapshot(encoder)
+    forms = {name: nodes[0] for name, nodes in snapshot.classes["Ix"].items()}
+    return _as_kind(index_term(forms, root), term) if is_settled(forms, snapshot.bounds, root) else None
+
+
+def _cheaper(result: Index, original: Index) -> Index:
+    """The result, if it costs no more: forms are chosen class by class, so what they share may be paid twice."""
+    return original if index_cycles(result) > index_cycles(original) else result
 
 
 def _as_kind(result: Index, original: Index) -> Index:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
+from collections.abc import Mapping
 
-from eqsat.costs import Access, CostModel, price_access
+from eqsat.costs import NO_LOOPS, Access, CostModel, Variables, loops_of, price_access
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.index_reader import IndexReader
 from eqsat.ir import interval
-from eqsat.ir.index import Const, Index, apply, substitute, variables
-from eqsat.ir.tensor import Shape, Tensor, axes, level_of
+from eqsat.ir.index import Const, Index, Var, apply, substitute, variables
+from eqsat.ir.tensor import Shape, Tensor, axes, level_of, reduction
 
 
 class TensorClasses:
@@ -24,7 +25,7 @@ class TensorClasses:
 
     def __init__(self, snapshot: Snapshot, leaves: list[Tensor], model: CostModel, reader: IndexReader) -> None:
         self.snapshot, self.leaves, self.model, self.reader = snapshot, leaves, model, reader
-        self._accesses: dict[tuple[tuple[int, ...], Shape, str], Access | None] = {}
+        self._accesses: dict[tuple[int, ENode], Access | None] = {}
         self._types: dict[int, tuple[Shape, str]] = {}
         self._leaf_of = {name: leaves[n.args[0]] for name, nodes in snapshot.classes["Tx"].items() for n in nodes if n.op == "Leaf"}
         self.offers: dict[int, frozenset[ENode]] = {}
@@ -86,31 +87,62 @@ class TensorClasses:
             return leaf.dtype
         return str(node.args[1]) if node.op.startswith("Call") or node.op in ("Literal", "Position") else None
 
-    def indices(self, node: ENode) -> tuple[Index, ...]:
-        """The index terms of a Read or Element node.
+    def indices(self, name: int, node: ENode) -> tuple[Index, ...]:
+        """The index terms of a Read or Element node of an element class.
 
-        A loop of one step is its index zero: classes that agree there may be read under other loops, where it does not occur.
+        A loop that the class does not depend on, as one of its nodes shows, is at zero there: the class may be read under other loops.
         """
-        terms = axes(self.tensor_type(node.args[0])[0]) if node.op == "Element" else self.reader.terms(node.args[1])
-        single = {v: Const(0) for v in variables(*terms) if v.extent == 1}
-        return tuple(substitute(term, single) for term in terms) if single else terms
+        terms = self._written(node)
+        idle: dict[Var, Index] = {v: Const(0) for v in variables(*terms) if v.extent == 1 or v not in self._loops[name]}
+        return tuple(substitute(term, idle) for term in terms) if idle else terms
 
-    def position(self, node: ENode) -> Index | None:
-        """The index term of a Position node, if it is known to its end."""
+    def _written(self, node: ENode) -> tuple[Index, ...]:
+        return axes(self.tensor_type(node.args[0])[0]) if node.op == "Element" else self.reader.terms(node.args[1])
+
+    def position(self, name: int, node: ENode) -> Index | None:
+        """The index term of a Position node of an element class, if it is known to its end."""
         if node.args[0] not in self.reader.forms:
             return None
         term = self.reader.term(node.args[0])
-        return apply("bool", term) if node.args[1] == "bool" and term.kind != "bool" else term
+        idle: dict[Var, Index] = {v: Const(0) for v in loops_of(term) if v.extent == 1 or v not in self._loops[name]}
+        found = substitute(term, idle) if idle else term
+        return apply("bool", found) if node.args[1] == "bool" and found.kind != "bool" else found
 
-    def access(self, node: ENode) -> Access | None:
-        """What the load of a Read or Element node costs; None where its map is not known to its end, or its parts do not show that it
-        stays in range, as those of the maps that it was composed of do."""
+    @functools.cached_property
+    def _loops(self) -> dict[int, Variables]:
+        """The loop variables that an element class may depend on: those of all its nodes, for all have its value."""
+        known: dict[int, Variables] = {}
+        elements = self.snapshot.classes["Sx"]
+        work = dict.fromkeys(elements)
+        while work:
+            todo, work = work, {}
+            for name in todo:
+                found = [loops for node in elements[name] if (loops := self._loops_of(node, known)) is not None]
+                if found and (shared := found[0].intersection(*found[1:])) != known.get(name):
+                    known[name] = shared
+                    work.update((user, None) for sort, user in self.users["Sx", name] if sort == "Sx")
+        return known
+
+    def _loops_of(self, node: ENode, known: Mapping[int, Variables]) -> Variables | None:
+        """The loop variables of a node; None where they are not known yet."""
+        if node.op == "Element" or (node.op == "Read" and self.reader.is_list(node.args[1])):
+            return frozenset(variables(*self._written(node)))
+        if node.op == "Position" and node.args[0] in self.reader.forms:
+            return loops_of(self.reader.term(node.args[0]))
+        below = [known.get(name) for name in elements_of(node)]
+        if node.op in ("Read", "Position", "At") or any(loops is None for loops in below):
+            return None
+        loops = NO_LOOPS.union(*(loops for loops in below if loops is not None))
+        return outside(loops - {reduction(0, node.args[1])}) if node.op == "Reduce" else loops
+
+    def access(self, name: int, node: ENode) -> Access | None:
+        """What the load of a Read or Element node of an element class costs; None where its map is not known to its end, or its parts do
+        not show that it stays in range, as those of the maps that it was composed of do."""
         if node.op == "Read" and not self.reader.is_list(node.args[1]):
             return None
-        shape, dtype = self.tensor_type(node.args[0])
-        key = (node.args[1:], shape, dtype)
+        key = (name, node)
         if key not in self._accesses:
-            self._accesses[key] = self._access(self.indices(node), shape, dtype)
+            self._accesses[key] = self._access(self.indices(name, node), *self.tensor_type(node.args[0]))
         return self._accesses[key]
 
     def _access(self, indices: tuple[Index, ...], shape: Shape, dtype: str) -> Access | None:
@@ -118,6 +150,12 @@ class TensorClasses:
             return None
         folded = min((v for v in variables(*indices) if level_of(v) is not None), key=lambda v: v.name, default=None)
         return price_access(self.model, shape, dtype, indices, folded)
+
+
+def outside(loops: Variables) -> Variables:
+    """Loops as they are called outside of a reduction: indices of the reduction variables around it are one less."""
+    levels = ((v, level_of(v)) for v in loops)
+    return frozenset(v if level is None else reduction(level - 1, v.extent) for v, level in levels)
 
 
 def children_of(node: ENode) -> tuple[tuple[str, int], ...]:

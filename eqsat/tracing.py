@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,11 @@ import numpy as np
 from eqsat.array import Trace, TracedArray, in_owner, is_traced
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import UsageError
+from eqsat.ir.index import Var
 from eqsat.ir.structure import flatten_result, rebuild_result
-from eqsat.ir.tensor import Build, Constant, Input, Program, Read, Tensor, axes
+from eqsat.ir.tensor import Build, Constant, Input, Program, Read, Size, Tensor, axes
 from eqsat.signature import Arguments, Baked, describe, function_name, is_number, parameter_names
+from eqsat.sizes import TRACED, DerivedSizeError, check_generic, largest_common, sizes_for
 from eqsat.spec import Spec
 
 
@@ -36,13 +38,44 @@ def trace(function: Callable[..., Any], *arguments: Any) -> Program:
 
 def record(function: Callable[..., Any], arguments: Arguments) -> Program:
     """The Program of a call in which every Spec stands for an array, an input named after its place; the rest is passed as it is."""
-    owner = Trace()
+    dims = [extent for _, leaf in arguments.leaves if isinstance(leaf, Spec) for extent in leaf.shape if isinstance(extent, Var)]
+    return _record(function, arguments, ()) if not dims else _record_sized(function, arguments, dims)
+
+
+def _record_sized(function: Callable[..., Any], arguments: Arguments, dims: Sequence[Var]) -> Program:
+    """The Program of a call with sizes that are known at run time: markers stand for them, larger than anything else in it; it must be
+    the same whatever they are."""
+    given = [extent for _, leaf in arguments.leaves if isinstance(leaf, Spec) for extent in leaf.shape if isinstance(extent, int)]
+    first = _marked(function, arguments, dims, max(given, default=1))
+    second = _marked(function, arguments, dims, max(size.marker for size in first.sizes))
+    if str(first) != str(second):
+        names = ", ".join(dict.fromkeys(dim.name for dim in dims))
+        raise DerivedSizeError(f"{function_name(function)}: found another program for other values of {names}, expected one for all")
+    program = _marked(function, arguments, dims, largest_common(first.outputs, second.outputs))
+    check_generic(program.outputs, program.sizes)
+    return program
+
+
+def _marked(function: Callable[..., Any], arguments: Arguments, dims: Sequence[Var], above: int) -> Program:
+    """The Program of a call with markers above a number."""
+    sizes = sizes_for(dims, above)
+    token = TRACED.set({size.marker: size.variable for size in sizes})
+    try:
+        return _record(function, arguments, sizes)
+    finally:
+        TRACED.reset(token)
+
+
+def _record(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...]) -> Program:
+    owner = Trace({size.marker: size.variable for size in sizes})
+    markers = {size.variable.name[1:]: size.marker for size in sizes}
     inputs: list[Input] = []
 
     def value(where: str, leaf: Spec | Baked) -> Any:
         if isinstance(leaf, Baked):
             return leaf.value
-        inputs.append(Input(where, leaf.shape, leaf.dtype))
+        shape = tuple(markers[extent.name] if isinstance(extent, Var) else extent for extent in leaf.shape)
+        inputs.append(Input(where, shape, leaf.dtype))
         return TracedArray(inputs[-1], owner)
 
     values = [value(where, leaf) for where, leaf in arguments.leaves]
@@ -54,7 +87,7 @@ def record(function: Callable[..., Any], arguments: Arguments) -> Program:
         return outputs.setdefault(_output(leaf, where, owner), len(outputs))
 
     structure = flatten_result(result, place, f"{function_name(function)}: result")
-    return Program(tuple(inputs), tuple(outputs), structure)
+    return Program(tuple(inputs), tuple(outputs), structure, sizes)
 
 
 def _output(leaf: Any, where: str, owner: Trace) -> Tensor:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from eqsat.ir.evaluate import evaluate_index
-from eqsat.ir.index import Apply, Const, Index, Var, apply, var
+from eqsat.ir.index import Apply, Const, Index, Var, conjunction, var
 from eqsat.ir.tensor import Shape
 from eqsat.strided import View, row_major
 
@@ -53,15 +53,6 @@ def split(position: Index, shape: Shape) -> tuple[Index, ...]:
         quotient = position // stride if stride > 1 else position
         place.append(Const(0) if n == 1 else quotient if prod(shape[:axis]) == 1 else quotient % n)
     return tuple(place)
-
-
-def conjunction(conditions: Sequence[Index]) -> Index:
-    """All of the conditions, each once; True of none."""
-    distinct = list(dict.fromkeys(conditions)) or [Const(True)]
-    joined = distinct[0]
-    for condition in distinct[1:]:
-        joined = apply("and", joined, condition)
-    return joined
 
 
 def _conditions(view: View, place: Sequence[Index]) -> list[Index]:

@@ -39,6 +39,7 @@ from eqsat.ir.tensor import (
     Shape,
     Tensor,
     axes,
+    is_size,
     operands,
     scalars,
     tensors,
@@ -150,15 +151,15 @@ def _indices(where: str, tensor: Tensor, indices: tuple[Index, ...]) -> None:
     if len(indices) != len(tensor.shape):
         raise InternalError(f"{where}: found {len(indices)} indices, expected {len(tensor.shape)} for the shape {list(tensor.shape)}")
     for index, extent in zip(indices, tensor.shape, strict=True):
-        low, high = index.bounds
-        if low < 0 or high >= extent:
+        if not interval.within(index.bounds, (0, extent - 1)):
+            low, high = index.bounds
             raise BoundsError(f"{where}: found the index {index} within {low}..{high}, expected 0..{extent - 1}")
 
 
 def _bound(where: str, used: Iterable[Var], loops: tuple[Var, ...]) -> None:
     known = frozenset(loops)
     for variable in used:
-        if variable not in known:
+        if variable not in known and not is_size(variable):
             expected = ", ".join(f"{loop.name} in 0..{loop.hi}" for loop in loops) or "none"
             found = f"{variable.name} in {variable.lo}..{variable.hi}"
             raise InternalError(f"{where}: found the variable {found}, expected its loop variables: {expected}")

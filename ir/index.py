@@ -11,7 +11,7 @@ are written: simplification has one home, the e-graph.  `str()` gives Python tex
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -305,6 +305,15 @@ def minimum(a: Index | int, b: Index | int) -> Index:
 
 def maximum(a: Index | int, b: Index | int) -> Index:
     return apply("max", a, b)
+
+
+def conjunction(conditions: Iterable[Index]) -> Index:
+    """All of the conditions, each once; True of none."""
+    distinct = list(dict.fromkeys(conditions)) or [Const(True)]
+    joined = distinct[0]
+    for condition in distinct[1:]:
+        joined = apply("and", joined, condition)
+    return joined
 
 
 def children(term: Index) -> tuple[Index, ...]:

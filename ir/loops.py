@@ -1,6 +1,6 @@
 """Loop nests: how a kernel computes its tensor.
 
-    kernel ::= Kernel(name, buffers, body)            buffers: what it reads, then what it writes, flat and C-ordered
+    kernel ::= Kernel(name, buffers, body, sizes)     buffers: what it reads, then what it writes, flat and C-ordered
     stmt   ::= For(variable, kind, body)              kind: "parallel" (iterations independent) or "serial"
              | Bind(variable, value)                  an index computed once and used below as a variable
              | Let(name, value)                       an element computed once and used below as Temp
@@ -22,7 +22,7 @@ from typing import Literal as Choice
 
 from eqsat.ir.index import Index, Var
 from eqsat.ir.node import to_text
-from eqsat.ir.tensor import Gathered, Position, Scalar, Shape, operands, rebuild, scalars
+from eqsat.ir.tensor import Gathered, Position, Scalar, Shape, Size, operands, rebuild, scalars
 
 LoopKind = Choice["parallel", "serial"]
 Role = Choice["in", "out"]
@@ -107,11 +107,20 @@ Stmt = For | Bind | Let | Fold | Store
 
 @dataclass(frozen=True)
 class Kernel:
-    """One loop nest; the last buffers are those that it writes."""
+    """One loop nest; the last buffers are those that it writes.
+
+    sizes  that are known when it is called: a loop or fold whose extent is the marker of one ends at the size, and the size's variable
+           may be used in index terms; a buffer is as large as sizes may be
+    """
 
     name: str
     buffers: tuple[Buffer, ...]
     body: tuple[Stmt, ...]
+    sizes: tuple[Size, ...] = ()
+
+    def size_of(self, variable: Var) -> Size | None:
+        """The size at which a loop variable ends."""
+        return next((size for size in self.sizes if size.marker == variable.extent), None)
 
     @property
     def outputs(self) -> tuple[Buffer, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,19 +18,20 @@ from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 Array = np.ndarray[Any, Any]
 
 
-def run_kernel(kernel: Kernel, arrays: list[Array]) -> None:
-    """Run the kernel on flat arrays, one a buffer in the order of `kernel.buffers`; the outputs are written in place.
+def run_kernel(kernel: Kernel, arrays: list[Array], sizes: Sequence[int] = ()) -> None:
+    """Run the kernel on flat arrays, one a buffer in the order of `kernel.buffers`, and sizes; its outputs are written in place.
 
     Raises InternalError where arrays do not fit the buffers, and for a load or store outside its buffer.
     """
     if len(arrays) != len(kernel.buffers):
         raise InternalError(f"kernel {kernel.name}: found {len(arrays)} arrays, expected {len(kernel.buffers)}")
     for buffer, array in zip(kernel.buffers, arrays, strict=True):
-        if array.shape != (buffer.size,) or array.dtype.name != buffer.dtype:
+        fits = array.shape == (buffer.size,) or (kernel.sizes and array.ndim == 1 and array.size <= buffer.size)
+        if not fits or array.dtype.name != buffer.dtype:
             found = f"{array.dtype.name}{list(array.shape)}"
             raise InternalError(f"kernel {kernel.name}, buffer {buffer.name}: found {found}, expected {buffer.dtype}[{buffer.size}]")
     with np.errstate(all="ignore"):
-        _Run(kernel, arrays).block(kernel.body)
+        _Run(kernel, arrays, sizes).block(kernel.body)
 
 
 def apply_scalar(op: str, dtype: str, *args: Any) -> Any:
@@ -46,16 +48,16 @@ def apply_scalar(op: str, dtype: str, *args: Any) -> Any:
 class _Run:
     """One run: the values of variables and Temps."""
 
-    def __init__(self, kernel: Kernel, arrays: list[Array]) -> None:
+    def __init__(self, kernel: Kernel, arrays: list[Array], sizes: Sequence[int]) -> None:
         self.kernel = kernel
         self.arrays = {buffer.name: array for buffer, array in zip(kernel.buffers, arrays, strict=True)}
-        self.variables: dict[Var, int] = {}
+        self.variables: dict[Var, int] = {size.variable: value for size, value in zip(kernel.sizes, sizes, strict=True)}
         self.temps: dict[str, Any] = {}
 
     def block(self, body: tuple[Stmt, ...]) -> None:
         for stmt in body:
             if isinstance(stmt, For):
-                for value in range(stmt.variable.lo, stmt.variable.hi + 1):
+                for value in self.values(stmt.variable):
                     self.variables[stmt.variable] = value
                     self.block(stmt.body)
             elif isinstance(stmt, Bind):
@@ -67,10 +69,15 @@ class _Run:
             else:
                 self.store(stmt)
 
+    def values(self, variable: Var) -> range:
+        """The values of a loop."""
+        size = self.kernel.size_of(variable)
+        return range(variable.lo, variable.hi + 1 if size is None else self.variables[size.variable])
+
     def fold(self, stmt: Fold) -> Any:
         step = REDUCE_OPS[stmt.op].step
         total = identity_of(stmt.op, stmt.dtype)
-        for value in range(stmt.variable.lo, stmt.variable.hi + 1):
+        for value in self.values(stmt.variable):
             self.variables[stmt.variable] = value
             self.block(stmt.body)
             total = apply_scalar(step, stmt.dtype, total, self.scalar(stmt.value))

@@ -228,8 +228,21 @@ class Generic(Tensor):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Size(Node):
+    """A size that is known at run time: its variable, and the extent that stands for it in shapes, a prime that nothing else is near."""
+
+    variable: Var
+    marker: int
+
+
+def is_size(variable: Var) -> bool:
+    """Whether a variable is a size, and no loop."""
+    return variable.name[0] == "$"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Program(Node):
-    """Inputs in call order, the tensors to compute, and the containers that hold the results.
+    """Inputs in call order, the tensors to compute, and the containers that hold the results; `sizes` that are known at run time.
 
     Without `structure` one output stands alone and several form a tuple.
     """
@@ -237,6 +250,7 @@ class Program(Node):
     inputs: tuple[Input, ...]
     outputs: tuple[Tensor, ...]
     structure: Structure = None  # type: ignore[assignment]  # None: the default is known only with the outputs
+    sizes: tuple[Size, ...] = ()
 
     def __post_init__(self) -> None:
         if self.structure is None:
@@ -396,4 +410,4 @@ def as_builds(program: Program, changed: Mapping[Tensor, Build] | None = None) -
         if isinstance(build, Build) and any(done[source] is not source for source in sources(build)):
             build = Build(build.shape, reread(build.body, done))
         done[tensor] = build
-    return Program(program.inputs, tuple(done[output] for output in program.outputs), program.structure)
+    return Program(program.inputs, tuple(done[output] for output in program.outputs), program.structure, program.sizes)

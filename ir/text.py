@@ -11,6 +11,7 @@ body uses several times is named: `-> s0 * s0 with s0 = ...`.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections import Counter
 from collections.abc import Mapping
@@ -53,11 +54,14 @@ SHOWN_ELEMENTS = 8
 
 @to_text.register
 def program_text(program: Program) -> str:
-    """The listing of a program."""
+    """The listing of a program; sizes that are known at run time are shown by name."""
     names = _names(*program.inputs, *program.outputs)
     inputs = ", ".join(f"{tensor.name}: {_type(tensor)}" for tensor in program.inputs)
     shown = _structure(program.structure, tuple(names[output] for output in program.outputs))
-    return "\n".join([f"program ({inputs})", *_definitions(program.outputs, names), f"  return {shown}"])
+    text = "\n".join([f"program ({inputs})", *_definitions(program.outputs, names), f"  return {shown}"])
+    for size in program.sizes:
+        text = re.sub(rf"\b{size.marker}\b", size.variable.name[1:], text)
+    return text
 
 
 @to_text.register

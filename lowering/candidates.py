@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from eqsat.ir.loops import Buffer, Kernel, Stmt
-from eqsat.ir.tensor import Build, Tensor, sources
+from eqsat.ir.tensor import Build, Size, Tensor, sources
 from eqsat.lowering.nest import Nest, nest_of
 from eqsat.lowering.order import merge, orders, unit_folds_innermost, widened
 from eqsat.lowering.outward import outward
@@ -15,7 +15,7 @@ from eqsat.lowering.split import split
 MOST = 12
 
 
-def candidates(builds: tuple[Build, ...], name: str, names: Mapping[Tensor, str]) -> tuple[Kernel, ...]:
+def candidates(builds: tuple[Build, ...], name: str, names: Mapping[Tensor, str], sizes: tuple[Size, ...] = ()) -> tuple[Kernel, ...]:
     """Loop nests that compute builds of one shape together, at most MOST, the one as written first; they differ in speed only.
 
     `names` gives the buffers of the builds and of every tensor that they read, none of which is one of them.  Buffers are C-ordered;
@@ -26,17 +26,18 @@ def candidates(builds: tuple[Build, ...], name: str, names: Mapping[Tensor, str]
     outputs = tuple(Buffer(names[build], build.dtype, build.size, "out") for build in builds)
     buffers = (*(Buffer(names[t], t.dtype, t.size, "in") for t in read), *outputs)
     written = tuple(output.name for output in outputs)
-    bodies = dict.fromkeys(_bodies(nest_of(builds, names), written, frozenset(b.name for b in buffers)))
-    return tuple(Kernel(name, buffers, body) for body in tuple(bodies)[:MOST])
+    known = {size.marker: size.variable for size in sizes}
+    bodies = dict.fromkeys(_bodies(nest_of(builds, names, known), written, frozenset(b.name for b in buffers), frozenset(known)))
+    return tuple(Kernel(name, buffers, body, sizes) for body in tuple(bodies)[:MOST])
 
 
-def _bodies(written: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Iterator[tuple[Stmt, ...]]:
+def _bodies(written: Nest, outputs: tuple[str, ...], buffers: frozenset[str], markers: frozenset[int]) -> Iterator[tuple[Stmt, ...]]:
     cut = split(written)
     yield nested(written, outputs, buffers)
     yield nested(cut, outputs, buffers)
-    arranged = orders(merge(unit_folds_innermost(cut)))
+    arranged = orders(merge(unit_folds_innermost(cut), markers))
     wide = [widened(nest) for nest in orders(unit_folds_innermost(cut))]
-    for nest in dict.fromkeys((*(merge(nest) for nest in arranged), merge(written), *wide)):
+    for nest in dict.fromkeys((*(merge(nest, markers) for nest in arranged), merge(written, markers), *wide)):
         yield nested(nest, outputs, buffers)
         moved = outward(nest, outputs[0], buffers)
         if moved is not None:

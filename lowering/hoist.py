@@ -69,7 +69,7 @@ def _homes(order: tuple[Index, ...], levels: Levels, homes: dict[Index, Level | 
     """The innermost level among the variables of every term; None where it has none."""
     for term in order:
         if isinstance(term, Var):
-            homes[term] = levels[term]
+            homes[term] = levels.get(term)  # a size is known everywhere
         elif isinstance(term, Apply):
             found = [home for arg in term.args if (home := homes[arg]) is not None]
             homes[term] = max(found, key=lambda level: level.depth, default=None)

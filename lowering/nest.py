@@ -14,9 +14,26 @@ from dataclasses import dataclass
 
 from eqsat.ir.index import Const, Index, Var, substitute, variables
 from eqsat.ir.loops import Load, Pick, rebuilt
-from eqsat.ir.tensor import Build, Compound, Gather, Position, Read, Reduce, Scalar, Shape, Tensor, axes, operands, rebuild, scalars
+from eqsat.ir.tensor import (
+    Build,
+    Compound,
+    Gather,
+    Position,
+    Read,
+    Reduce,
+    Scalar,
+    Shape,
+    Tensor,
+    axes,
+    is_size,
+    operands,
+    rebuild,
+    scalars,
+)
 
 Names = Mapping[Tensor, str]
+# the variables of sizes that are known at run time, by the extents that stand for them
+Sizes = Mapping[int, Var]
 Free = dict[Scalar, frozenset[Var]]
 
 
@@ -53,26 +70,26 @@ class Nest:
         return tuple(dict.fromkeys((*self.offsets, *positions)))
 
 
-def nest_of(builds: tuple[Build, ...], names: Names) -> Nest:
+def nest_of(builds: tuple[Build, ...], names: Names, sizes: Sizes) -> Nest:
     """The nest of builds of one shape as written: a loop an axis, in order."""
     shape = builds[0].shape
     loops = axes(shape)
     whole = builds[0].body if len(builds) == 1 else Several(tuple(build.body for build in builds))
     unit: dict[Var, Index] = {v: Const(0) for v in loops if v.extent == 1}
     indices = tuple(unit.get(v, v) for v in loops)
-    body = _Naming(whole, names).scope(whole, unit)
-    return Nest(tuple(v for v in loops if v not in unit), body, flat(indices, shape))
+    body = _Naming(whole, names, sizes).scope(whole, unit)
+    return Nest(tuple(v for v in loops if v not in unit), body, flat(indices, shape, sizes))
 
 
-def flat(indices: tuple[Index, ...], shape: Shape) -> Index:
+def flat(indices: tuple[Index, ...], shape: Shape, sizes: Sizes) -> Index:
     """The offset of an element in C order; dimensions of size one add nothing."""
     total: Index | None = None
-    stride = 1
+    stride: Index | int = 1
     parts: list[Index] = []
     for index, extent in zip(reversed(indices), reversed(shape), strict=True):
         if extent > 1:
-            parts.append(index if stride == 1 else index * stride)
-        stride *= extent
+            parts.append(index if isinstance(stride, int) and stride == 1 else index * stride)
+        stride = stride * sizes.get(extent, extent) if not isinstance(stride, int) or stride != 1 else sizes.get(extent, extent)
     for part in reversed(parts):
         total = part if total is None else total + part
     return Const(0) if total is None else total
@@ -83,9 +100,9 @@ def free_variables(root: Scalar) -> Free:
     free: Free = {}
     for term in scalars(root):
         if isinstance(term, Load | Position):
-            free[term] = frozenset(variables(term.index))
+            free[term] = frozenset(v for v in variables(term.index) if not is_size(v))
         elif isinstance(term, Read):
-            free[term] = frozenset(variables(*term.indices))
+            free[term] = frozenset(v for v in variables(*term.indices) if not is_size(v))
         else:
             below = frozenset[Var]().union(*(free[arg] for arg in operands(term)))
             free[term] = below - {term.variable} if isinstance(term, Reduce) else below
@@ -115,8 +132,8 @@ class _Naming:
     A Reduce that occurs under several loops is copied only where a variable it needs differs, so sharing survives.
     """
 
-    def __init__(self, root: Scalar, names: Names) -> None:
-        self.names = names
+    def __init__(self, root: Scalar, names: Names, sizes: Sizes) -> None:
+        self.names, self.sizes = names, sizes
         self.free = free_variables(root)
         self.reduced: dict[tuple[Reduce, frozenset[tuple[Var, Index]]], Scalar] = {}
         self.count = 0
@@ -126,7 +143,7 @@ class _Naming:
         for term in scope_order(root):
             if isinstance(term, Read):
                 indices = tuple(substitute(index, env) for index in term.indices)
-                done[term] = Load(self.names[term.tensor], flat(indices, term.tensor.shape), term.dtype)
+                done[term] = Load(self.names[term.tensor], flat(indices, term.tensor.shape, self.sizes), term.dtype)
             elif isinstance(term, Gather):
                 places = tuple(done[arg] for arg in term.args)
                 done[term] = Pick(self.names[term.tensor], term.tensor.shape, places, term.dtype)

@@ -70,21 +70,22 @@ def unit_folds_innermost(nest: Nest) -> Nest:
     return Nest(nest.loops, done[nest.body], nest.index)
 
 
-def merge(nest: Nest) -> Nest:
-    """Neighbouring loops, and neighbouring folds of one operation, made one wherever every access allows it.
+def merge(nest: Nest, markers: frozenset[int] = frozenset()) -> Nest:
+    """Neighbouring loops, and neighbouring folds of one operation, made one wherever every access allows it and both have extents that
+    are no `markers` of sizes known at run time.
 
     Outer u and inner v become one range where every offset is linear in both and stride(u) = extent(v) * stride(v).
     """
-    while pair := _mergeable(nest, forms := Forms()):
+    while pair := _mergeable(nest, forms := Forms(), markers):
         nest = _merged(nest, *pair, forms)
     return nest
 
 
-def _mergeable(nest: Nest, forms: Forms) -> tuple[Var, Var] | None:
+def _mergeable(nest: Nest, forms: Forms, markers: frozenset[int]) -> tuple[Var, Var] | None:
     folds = [tuple(r.variable for r in chain) for chain in chains(nest.body)]
     for row in (nest.loops, *folds):
         for outer, inner in pairwise(row):
-            if all(_one_range(forms(offset), outer, inner) for offset in nest.terms):
+            if markers.isdisjoint((outer.extent, inner.extent)) and all(_one_range(forms(offset), outer, inner) for offset in nest.terms):
                 return outer, inner
     return None
 

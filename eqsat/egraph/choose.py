@@ -8,7 +8,7 @@ from eqsat.egraph.forms import RAW, SIGNS, Forms, index_children
 from eqsat.egraph.schema import LEAVES
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.egraph.spell import Group, as_spelled, common_groups, given_class, index_term, reachable, split_groups
-from eqsat.index_cost import ADD, MULTIPLY, index_cycles, node_cycles
+from eqsat.index_cost import ADD, MULTIPLY, has_offset, index_cycles, node_cycles
 from eqsat.ir.index import Index
 
 # how many other choices are tried, and among how many classes
@@ -91,24 +91,16 @@ def _has_cycle(forms: Forms, root: int) -> bool:
 
 def _usable(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, int]) -> list[Choice]:
     """(class, node, operands) of all that a term may be made of, its operands first where that can be."""
-    found: dict[int, None] = {root: None}
+    names, found = [root], {root}
     usable: list[Choice] = []
-    for name in _while_growing(found):
+    for name in names:
         for node in snapshot.classes["Ix"].get(name, ()) if name not in known else ():
             children = index_children(node)
             if node.op not in RAW and node_cycles(node, known.get) is not None and all(child in forms for child in children):
                 usable.append((name, node, children))
-                found.update(dict.fromkeys(children))
+                names += (new := [child for child in dict.fromkeys(children) if child not in found])
+                found.update(new)
     return usable[::-1]
-
-
-def _while_growing(found: dict[int, None]) -> Iterator[int]:
-    """The keys of a dictionary that grows while they are read."""
-    done = 0
-    while done < len(found):
-        names = list(found)[done:]
-        done = len(found)
-        yield from names
 
 
 def _work(forms: Forms, name: int, node: ENode, known: dict[int, int]) -> Iterator[tuple[Work, float]]:
@@ -145,8 +137,7 @@ def _sign_work(name: int, op: str, below: ENode, grouped: Callable[[Group], Iter
     sides = [tuple((atom, sign * k) for atom, k in below.args[1:] if sign * k > 0) for sign in (1, -1)]
     for side in sides:
         yield from _sum_work(0, grouped(side)) if side else ()
-    offset = all(sides) and constant not in ((0, -1) if op == "Nonneg" else (0,))
-    yield name, ADD * (1 + offset)
+    yield name, ADD * (1 + has_offset(op, constant, sides))
 
 
 def _total(forms: Forms, root: int, known: dict[int, int]) -> float:

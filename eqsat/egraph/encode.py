@@ -19,7 +19,7 @@ from eqsat.ir import interval
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import OPS, Apply, Const, Index, Var, walk
 from eqsat.ir.interval import Interval
-from eqsat.ir.tensor import level_of, reduction
+from eqsat.ir.tensor import is_size, level_of, reduction
 
 LIMIT = 1 << 62
 EVERYTHING = (-LIMIT, LIMIT)
@@ -52,6 +52,11 @@ class Encoder:
         """The rows collected since the last call."""
         facts, self.facts = dict(self.facts), defaultdict(list)
         return facts
+
+    def hold(self, rows: dict[str, list[Row]]) -> None:
+        """Collect rows that were taken, after those of their kind."""
+        for kind, of_kind in rows.items():
+            self.facts[kind] += of_kind
 
     def made(self, since: int = 0) -> Iterator[tuple[int, str, tuple[Any, ...]]]:
         """(handle, kind, operands) of every node that was made since this handle, the newest first, operands as a snapshot has them."""
@@ -104,14 +109,14 @@ class Encoder:
         """The handle of a linear form."""
         if not form.terms:
             return self.number(form.constant)
-        lo, hi = self.linear_bounds(form)
-        if lo > LIMIT or hi < -LIMIT:
-            raise UnsupportedError(f"simplify: a sum reaches {lo}..{hi}, beyond 62 bits")
         if form.single is not None:
             return form.single
         key = ("Sum", form)
         handle = self._made.get(key)
         if handle is None:
+            lo, hi = self.linear_bounds(form)
+            if lo > LIMIT or hi < -LIMIT:
+                raise UnsupportedError(f"simplify: a sum reaches {lo}..{hi}, beyond 62 bits")
             # members gather under the handle, so every form needs one of its own
             handle = self._made[key] = self.new_handle()
             if len(form.terms) <= SHORT_SUM:
@@ -154,6 +159,9 @@ class Encoder:
                 done[term] = self.node(f"Raw{len(term.args)}", term.op, *(done[arg] for arg in term.args))
             else:
                 assert isinstance(term, Var)
+                if is_size(term):
+                    done[term] = self.bounded(self.node("Var", term.name, term.lo, term.hi), term.bounds)
+                    continue
                 bound = reduction(len(reductions) - 1 - reductions.index(term), term.extent) if term in reductions else term
                 done[term] = self._axis(bound)
         return done[root]
@@ -206,7 +214,7 @@ class Encoder:
         return self._operation(term, forms)
 
     def _variable(self, term: Var, axes: bool) -> int:
-        handle = self._axis(term) if axes else self.node("Var", term.name, term.lo, term.hi)
+        handle = self._axis(term) if axes and not is_size(term) else self.node("Var", term.name, term.lo, term.hi)
         self._variables[handle] = term
         return handle
 

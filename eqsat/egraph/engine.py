@@ -7,10 +7,11 @@ memory back.  Calls from several threads take turns.
 
 from __future__ import annotations
 
+import functools
 import os
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,11 +38,16 @@ class Engine:
     def __init__(self, program: str, sorts: tuple[str, ...], rulesets: Mapping[str, tuple[tuple[str, frozenset[str]], ...]]) -> None:
         self._rulesets = rulesets
         self._combined: dict[tuple[str, ...], str] = {}
+        self._schedules: dict[tuple[object, ...], str] = {}
         import egglog.bindings
 
         self._lock = threading.RLock()
         self._folder = tempfile.TemporaryDirectory(prefix="eqsat-", dir=_memory_folder())
         self._egglog = egglog.bindings.EGraph(fact_directory=self._folder.name)
+        self._parse = functools.lru_cache(maxsize=256)(self._egglog.parse_program)
+        self.integer: Callable[[Any], int] = self._egglog.value_to_i64
+        # the members of a multiset, repeated as often as they occur
+        self.members: Callable[[Any], list[Any]] = self._egglog.value_to_multiset
         self._error: type[Exception] = egglog.bindings.EggSmolError
         self._kinds = {name: kind for kind, name in enumerate(loadable(sorts))}
         self._handles = frozenset(f"H{sort}" for sort in sorts)
@@ -53,7 +59,7 @@ class Engine:
     def run_text(self, text: str) -> list[Any]:
         """Run egglog text; what egglog refuses is a bug of ours."""
         try:
-            return self._egglog.run_program(*self._egglog.parse_program(text))
+            return self._egglog.run_program(*self._parse(text))
         except self._error as error:
             raise InternalError(f"egglog: {error}") from error
 
@@ -75,6 +81,7 @@ class Engine:
     def _restart(self) -> None:
         self.run_text("(pop) (push)")
         self._combined.clear()
+        self._schedules.clear()
 
     def load(self, facts: Mapping[str, Iterable[Row]]) -> None:
         """Carry out rows of each kind of schema.loadable."""
@@ -98,10 +105,16 @@ class Engine:
             self.run_text(f"(unstable-combined-ruleset {self._combined[key]} {' '.join(rulesets)})")
         return self._combined[key]
 
+    def remembered(self, key: tuple[object, ...], schedule: Callable[[], str]) -> str:
+        """A schedule over combined rulesets, written once while their names last."""
+        if key not in self._schedules:
+            self._schedules[key] = schedule()
+        return self._schedules[key]
+
     def run(self, schedule: str) -> tuple[bool, dict[str, int]]:
         """Run a schedule -> whether anything changed, and how often each named rule matched."""
         report = self.run_text(f"(run-schedule {schedule})")[0].report
-        return bool(report.updated), dict(report.num_matches_per_rule)
+        return bool(report.updated), {name: count for name, count in report.num_matches_per_rule.items() if count}
 
     def size(self) -> int:
         """How many rows all tables hold, names of classes left out."""
@@ -111,10 +124,3 @@ class Engine:
     def freeze(self) -> Mapping[str, Any]:
         """The tables of the e-graph by constructor, relation or function name."""
         return self._egglog.freeze().functions
-
-    def integer(self, value: Any) -> int:
-        return self._egglog.value_to_i64(value)
-
-    def members(self, value: Any) -> list[Any]:
-        """The members of a multiset, repeated as often as they occur."""
-        return self._egglog.value_to_multiset(value)

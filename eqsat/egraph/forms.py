@@ -14,17 +14,21 @@ SIGNS = ("Nonneg", "Zero")
 RECIPES = ("Add", "Scale", "Mul")
 SUM_OPS = ("Num", "Sum", "Add", "Scale", "Prod", "Mul")
 RAW = ("Raw1", "Raw2", "Raw3")
+# where the classes stand among the operands of a node, if not all operands are classes
+_NONE, _FIRST, _LATER = slice(0, 0), slice(0, 1), slice(1, None)
+CHILDREN = {
+    **dict.fromkeys(("Num", "Var", "Axis", "RAxis", "Unknown"), _NONE),
+    **dict.fromkeys(("Scale", *RAW), _LATER),
+    "Given": _FIRST,
+}
 
 
 def index_children(node: ENode) -> tuple[int, ...]:
     """The classes below an index node."""
-    if node.op == "Sum":
-        return tuple(atom for atom, _ in node.args[1:])
-    if node.op in ("Num", "Var", "Axis", "RAxis", "Unknown"):
-        return ()
-    if node.op == "Given":
-        return (node.args[0],)
-    return tuple(node.args[1:]) if node.op == "Scale" or node.op in RAW else tuple(node.args)
+    op, args = node
+    if op == "Sum":
+        return tuple([atom for atom, _ in args[1:]])
+    return args[CHILDREN[op]] if op in CHILDREN else args
 
 
 def constants(snapshot: Snapshot) -> dict[int, int]:
@@ -36,19 +40,25 @@ def constants(snapshot: Snapshot) -> dict[int, int]:
 class Reading:
     """A snapshot with the cheapest well-founded node of every index class that has a finite form, and its tree cost.
 
-    fresh  the classes whose nodes or bounds are not as the reading before had them, and those that are made of such
+    fresh      the classes whose nodes or bounds are not as the reading before had them, and those that are made of such
+    postponed  the classes that a visit has not looked at, for another one is due: the reading after has them as fresh
     """
 
     snapshot: Snapshot
     forms: dict[int, ENode] = field(default_factory=dict)
     cost: dict[int, float] = field(default_factory=dict)
     fresh: set[int] = field(default_factory=set)
+    postponed: set[int] = field(default_factory=set)
+
+    def constant(self, name: int) -> int | None:
+        """The constant that a class is."""
+        node = self.forms.get(name)
+        return node.args[0] if node is not None and node.op == "Num" else None
 
     def cost_of(self, node: ENode) -> float:
         """The tree cost of a node of fixed arity; none that is made of its own class costs as little as the class."""
         below = sum(self.cost.get(child, float("inf")) for child in index_children(node))
-        own = node_cycles(node, lambda name: self.forms[name].args[0] if name in self.forms and self.forms[name].op == "Num" else None)
-        return below + (own or 0.0)
+        return below + (node_cycles(node, self.constant) or 0.0)
 
 
 def cheapest_forms(snapshot: Snapshot, written: bool = False) -> dict[int, ENode]:
@@ -62,7 +72,7 @@ def cheapest_forms(snapshot: Snapshot, written: bool = False) -> dict[int, ENode
 def read(snapshot: Snapshot, before: Reading | None = None, written: bool = False) -> Reading:
     """The cheapest forms of a snapshot; those of classes that did not change are taken from the reading before."""
     classes = snapshot.classes["Ix"]
-    reading = Reading(snapshot, fresh=fresh_classes(snapshot, before.snapshot) if before is not None else set(classes))
+    reading = Reading(snapshot, fresh=fresh_classes(snapshot, before) if before is not None else set(classes))
     chosen, cost = reading.forms, reading.cost
     if before is not None:
         for name in classes:
@@ -79,10 +89,12 @@ def read(snapshot: Snapshot, before: Reading | None = None, written: bool = Fals
         if (own := node_cycles(node, known.get)) is not None and (written or node.op not in RAW)
     ]
     unknown = float("inf")
-    changed = True
-    while changed:
-        changed = False
+    moved = set(cost)
+    while True:
+        earlier, moved = moved, set()
         for name, node, own, children in todo:
+            if children and earlier.isdisjoint(children) and moved.isdisjoint(children):
+                continue  # it costs what it did
             total = own
             for child in children:
                 total += cost.get(child, unknown)
@@ -90,20 +102,27 @@ def read(snapshot: Snapshot, before: Reading | None = None, written: bool = Fals
                 total -= sign_saving(node.op, chosen[children[0]])
             known_cost = cost.get(name, unknown)
             # a node that costs nothing itself must be cheaper, or classes might be made of each other
-            if total < known_cost or (own and total == known_cost < unknown and _rank(node) < _rank(chosen[name])):
-                cost[name], chosen[name], changed = total, node, True
-    return reading
+            if total < known_cost or (own and total == known_cost < unknown and _rank(node, chosen) < _rank(chosen[name], chosen)):
+                cost[name], chosen[name] = total, node
+                moved.add(name)
+        if not moved:
+            return reading
 
 
-def _rank(node: ENode) -> int:
-    """Which of several nodes of equal cost: a sum, for sums that read it can take it in; a recipe last, the sum that it means follows."""
-    return 0 if node.op == "Sum" else 2 if node.op in RECIPES else 1
+def _rank(node: ENode, forms: Forms) -> int:
+    """Which of several nodes of equal cost: a sum, for sums that read it can take it in, one of variables first; a recipe last, the sum
+    that it means follows."""
+    if node.op == "Sum":
+        return int(any(forms[atom].op != "Var" for atom, _ in node.args[1:]))
+    return 3 if node.op in RECIPES else 2
 
 
-def fresh_classes(snapshot: Snapshot, before: Snapshot) -> set[int]:
-    """The index classes whose nodes or bounds are not as they were, and those that are made of such."""
-    classes, known = snapshot.classes["Ix"], before.classes["Ix"]
-    found = [name for name, nodes in classes.items() if nodes != known.get(name) or snapshot.bounds.get(name) != before.bounds.get(name)]
+def fresh_classes(snapshot: Snapshot, before: Reading) -> set[int]:
+    """The index classes whose nodes or bounds are not as they were, those that were postponed, and those that are made of such."""
+    classes, known = snapshot.classes["Ix"], before.snapshot.classes["Ix"]
+    bounds, bounds_before = snapshot.bounds, before.snapshot.bounds
+    found = [name for name, nodes in classes.items() if nodes != known.get(name) or bounds.get(name) != bounds_before.get(name)]
+    found += {snapshot.name(name) for name in before.postponed}.difference(found)
     parents: dict[int, list[int]] = {}
     for name, nodes in classes.items() if len(found) < len(classes) else ():
         for node in nodes:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from eqsat.ir.index import Const, Index, apply
 
 Parts = Sequence[tuple[Index, int]]
 
 
-@dataclass(frozen=True)
-class Linear:
+class Linear(NamedTuple):
     """constant + sum of coefficient * class; classes ascending, coefficients not zero."""
 
     constant: int
@@ -37,6 +36,14 @@ class Linear:
 
     def times(self, factor: int) -> Linear:
         return Linear(0).plus(self, factor)
+
+    def over(self, factor: int) -> Linear:
+        """This form divided by a common factor."""
+        return Linear(self.constant // factor, tuple((a, k // factor) for a, k in self.terms))
+
+    def without(self, *atoms: int) -> Linear:
+        """This form less the terms of these atoms."""
+        return Linear(self.constant, tuple(t for t in self.terms if t[0] not in atoms))
 
     @property
     def unsigned(self) -> Linear:

@@ -21,6 +21,7 @@ match.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -195,6 +196,7 @@ def _loaders(sorts: tuple[str, ...]) -> Iterator[str]:
         yield _loader(kinds["same tensor"], "same tensor", ["a", "b"], "(union (HTx a) (HTx b))")
 
 
+@functools.cache
 def nodes_of(sorts: tuple[str, ...]) -> tuple[Constructor, ...]:
     """The constructors whose operands and results are all of these sorts."""
     known = {*sorts, "i64", "Name"}

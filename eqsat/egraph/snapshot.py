@@ -6,7 +6,7 @@ one of its nodes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -135,15 +135,17 @@ class _Reader:
                 snapshot.names[sort][handle] = handle
                 self.unnamed[sort].add(handle)
 
-    def operand(self, sort: str, value: Any) -> Any:
-        if sort == "i64":
-            return self.engine.integer(value)
-        return self.encoder.names[self.engine.integer(value)] if sort == "Name" else self.classes[sort][value]
+    def _operand(self, sort: str) -> Callable[[Any], Any]:
+        """What reads an operand of a sort."""
+        if sort == "Name":
+            return lambda value: self.encoder.names[self.engine.integer(value)]
+        return self.engine.integer if sort == "i64" else self.classes[sort].__getitem__
 
     def read(self, node: Constructor, rows: list[Any], snapshot: Snapshot) -> None:
         known, classes, unnamed = self.classes[node.sort], snapshot.classes[node.sort], self.unnamed[node.sort]
+        operand = [self._operand(sort) for sort in node.operands]
         for row in rows:
-            args = tuple(map(self.operand, node.operands, row.inputs))
+            args = tuple([read(value) for read, value in zip(operand, row.inputs, strict=True)])
             here = known[row.output]
             if here in unnamed:
                 unnamed.discard(here)

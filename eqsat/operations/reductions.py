@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from eqsat.ir.dtypes import dtype_name, is_float, promote
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.index import Index
-from eqsat.ir.tensor import Arg, Tensor, axes, reduction
+from eqsat.ir.tensor import Arg, Position, Tensor, axes, reduction
 from eqsat.operations.elementwise import call, cast, elementwise
 from eqsat.operations.generic import broadcast_map, broadcast_shapes, make_generic, normalize_axes, tensor_of
+from eqsat.sizes import product
 
 
 def fold(name: str, combine: str, source: Tensor, axis: Any, keepdims: bool, dtype: str) -> Tensor:
@@ -65,8 +65,11 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False)
     if not is_float(chosen):
         raise DTypeError(f"mean: found dtype {chosen}, expected float32 or float64")
     folded = range(len(source.shape)) if axis is None else normalize_axes("mean", axis, len(source.shape))
-    count = math.prod(source.shape[k] for k in folded)
-    return elementwise("mean", (sum(source, axis, chosen, keepdims=keepdims),), lambda total: call("divide", total, float(count)))
+    count = product(source.shape[k] for k in folded)
+    total = sum(source, axis, chosen, keepdims=keepdims)
+    if isinstance(count, int):
+        return elementwise("mean", (total,), lambda value: call("divide", value, float(count)))
+    return elementwise("mean", (total,), lambda value: call("divide", value, cast(Position(count, "int64"), chosen)))
 
 
 def matmul(x1: Any, x2: Any, /) -> Tensor:

@@ -16,7 +16,7 @@ from eqsat.egraph.forms import index_children
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.interval import Interval
-from eqsat.rules.row import SumRow, Table
+from eqsat.rules.row import BOUNDED, SumRow, Table
 from eqsat.rules.visit import Visit
 
 MAX_SIZE = 200
@@ -86,8 +86,7 @@ class Assumption:
         for _ in range(2):
             for form in self.signs:
                 for atom, k in form.terms:
-                    rest = Linear(form.constant, tuple(t for t in form.terms if t[0] != atom))
-                    limit = -self._bounds_of(rest)[1]
+                    limit = -self._bounds_of(form.without(atom))[1]
                     if not self._narrow(Linear(0, ((atom, 1),)), (-(-limit // k), EVERYTHING[1]) if k > 0 else (EVERYTHING[0], limit // k)):
                         return False
                 if len(form.terms) > 1:
@@ -350,8 +349,12 @@ CONDITIONS = Table(
     "what a condition says where it holds",
     (
         SumRow(
-            "under-condition", "where(p, x, y) = where(p, x if p, y if not p)", "comparisons and bounds that p decides", under_condition
+            "under-condition",
+            "where(p, x, y) = where(p, x if p, y if not p)",
+            "comparisons and bounds that p decides",
+            under_condition,
+            ("Where",),
         ),
-        SumRow("under-conjuncts", "p and q = p and (q if p)", "also of or; what cannot hold together is false", under_conjuncts),
+        SumRow("under-conjuncts", "p and q = p and (q if p)", "also of or; what cannot hold together is false", under_conjuncts, BOUNDED),
     ),
 )

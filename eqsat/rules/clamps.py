@@ -7,10 +7,10 @@ from itertools import combinations
 
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
-from eqsat.index_cost import sum_cycles
+from eqsat.index_cost import sign_cycles
 from eqsat.rules.orders import MAX_MEMBERS, OPPOSITE, chain, members_of, where_of
 from eqsat.rules.quotients import form_cycles
-from eqsat.rules.row import SumRow, Table
+from eqsat.rules.row import BOUNDED, PRODUCTS, SumRow, Table
 from eqsat.rules.visit import Visit
 
 
@@ -55,7 +55,7 @@ def _pieces(v: Visit, op: str, member: int) -> list[Linear]:
     for atom, k in form.terms if form.single is None else ():
         node = v.node(atom)
         if node.op == (op if k > 0 else OPPOSITE[op]):
-            rest = form.plus(Linear(0, ((atom, 1),)), -k)
+            rest = form.without(atom)
             return [v.form(arg).times(k).plus(rest) for arg in members_of(v, node.op, node)]
     return []
 
@@ -90,7 +90,7 @@ def order_difference(v: Visit) -> None:
                 plus, minus = (atom, other) if k > 0 else (other, atom)
                 clamp = _clamped_difference(v, v.node(plus), v.node(minus))
                 if clamp is not None and v.first("order-difference", name, form, atom, other, v.node(atom), v.node(other)):
-                    rest = Linear(form.constant, tuple(t for t in form.terms if t[0] not in (atom, other)))
+                    rest = form.without(atom, other)
                     v.encoder.same(name, v.sum(rest.plus(clamp, abs(k))))
 
 
@@ -226,10 +226,8 @@ def signs_of_order(v: Visit) -> None:
 
 
 def _sign_cycles(form: Linear) -> float:
-    """What a comparison of a sum with zero costs, each side written without negation."""
-    sides = [tuple(abs(k) for _, k in form.terms if (k > 0) == positive) for positive in (True, False)]
-    offset = all(sides) and form.constant not in (0, -1)
-    return 1 + offset + sum(sum_cycles(0, side) for side in sides)
+    """What the sign of a sum costs."""
+    return sign_cycles("Nonneg", form.constant, tuple(k for _, k in form.terms))
 
 
 CLAMPS = Table(
@@ -237,16 +235,32 @@ CLAMPS = Table(
     "index",
     "min and max of sums of min and max",
     (
-        SumRow("dominated-members", "min(k*min(x, y) + r, z) = min(k*y + r, z)", "where k*x + r >= z", dominated_members),
-        SumRow("between-members", "min(z, max(x, y)) = max(x, y)", "where x, y <= z; z where one is more", between_members),
-        SumRow("absorb-inner", "max(y, min(max(x, y), z)) = max(y, min(x, z))", "what is outside need not be inside", absorb_inner),
+        SumRow("dominated-members", "min(k*min(x, y) + r, z) = min(k*y + r, z)", "where k*x + r >= z", dominated_members, BOUNDED),
+        SumRow("between-members", "min(z, max(x, y)) = max(x, y)", "where x, y <= z; z where one is more", between_members, BOUNDED),
         SumRow(
-            "order-difference", "min(x + a, y + b) - min(x, y) = max(b, min(a, y - x + b))", "for a >= b; also of max", order_difference
+            "absorb-inner", "max(y, min(max(x, y), z)) = max(y, min(x, z))", "what is outside need not be inside", absorb_inner, BOUNDED
         ),
-        SumRow("order-of-quotients", "min(x // d + a, y // d) = min(x + a*d, y) // d", "division is monotone", order_of_quotients),
-        SumRow("product-of-orders", "min(x, y)*max(x, y) = x*y", "one of them is x, the other y", product_of_orders),
-        SumRow("order-of-where", "min(where(p, x, y), z) = where(p, min(x, z), min(y, z))", "where one is decided", order_of_where),
-        SumRow("zero-of-clamp", "min(x, b) == c = x == c", "for c < b; x >= b for c = b, false for c > b; also of max", zero_of_clamp),
-        SumRow("signs-of-order", "x + r >= 0 and y + r >= 0 = min(x, y) + r >= 0", "where that is cheaper; or: max", signs_of_order),
+        SumRow(
+            "order-difference",
+            "min(x + a, y + b) - min(x, y) = max(b, min(a, y - x + b))",
+            "for a >= b; also of max",
+            order_difference,
+            BOUNDED,
+        ),
+        SumRow("order-of-quotients", "min(x // d + a, y // d) = min(x + a*d, y) // d", "division is monotone", order_of_quotients, BOUNDED),
+        SumRow("product-of-orders", "min(x, y)*max(x, y) = x*y", "one of them is x, the other y", product_of_orders, PRODUCTS),
+        SumRow(
+            "order-of-where", "min(where(p, x, y), z) = where(p, min(x, z), min(y, z))", "where one is decided", order_of_where, BOUNDED
+        ),
+        SumRow(
+            "zero-of-clamp",
+            "min(x, b) == c = x == c",
+            "for c < b; x >= b for c = b, false for c > b; also of max",
+            zero_of_clamp,
+            ("Zero",),
+        ),
+        SumRow(
+            "signs-of-order", "x + r >= 0 and y + r >= 0 = min(x, y) + r >= 0", "where that is cheaper; or: max", signs_of_order, BOUNDED
+        ),
     ),
 )

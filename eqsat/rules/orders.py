@@ -15,12 +15,12 @@ from eqsat.egraph.forms import SIGNS
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
 from eqsat.rules.assumptions import assumed
-from eqsat.rules.row import BOUNDED, SumRow, Table
+from eqsat.rules.products import divided_by
+from eqsat.rules.row import BOUNDED, CHOICES, DIVISIONS, PRODUCTS, SumRow, Table
 from eqsat.rules.sums import by_factor
 from eqsat.rules.visit import Visit
 
 MAX_MEMBERS = 6
-CHOICES = ("Min", "Max", "Where")
 OPPOSITE = {"Min": "Max", "Max": "Min"}
 
 
@@ -133,7 +133,7 @@ def shift_order(v: Visit) -> None:
                 factor = _factor(first, second)
                 if (common != Linear(0) or factor != 1) and v.first("shift-order", name, node, common):
                     kind = op if factor > 0 else OPPOSITE[op]
-                    inner = chain(v, kind, tuple(v.sum(_exactly(form, factor)) for form in (first, second)))
+                    inner = chain(v, kind, tuple(v.sum(form.over(factor)) for form in (first, second)))
                     v.encoder.same(name, v.sum(common.plus(Linear(0, ((inner, factor),)))))
 
 
@@ -151,19 +151,15 @@ def _common(first: Linear, second: Linear) -> Linear:
     return Linear(min((rest for rest in rests if rest[0]), default=((), first.constant))[1], terms)
 
 
-def _exactly(form: Linear, factor: int) -> Linear:
-    return Linear(form.constant // factor, tuple((a, k // factor) for a, k in form.terms))
-
-
 def sum_into_order(v: Visit) -> None:
     """k*min(x, y) + r = min(k*x + r, k*y + r) where r cancels something."""
     for name in v.sums:
         for form in v.alternatives(name):
             for atom, k in form.terms:
                 node = v.node(atom)
-                if node.op not in ("Min", "Max", "Where") or len(form.terms) + (form.constant != 0) < 2:
+                if node.op not in CHOICES or len(form.terms) + (form.constant != 0) < 2:
                     continue
-                rest = form.plus(Linear(0, ((atom, 1),)), -k)
+                rest = form.without(atom)
                 if any(v.node(other).op in CHOICES for other, _ in rest.terms):
                     continue
                 branches = [v.form(arg).times(k).plus(rest) for arg in node.args[-2:]]
@@ -187,7 +183,7 @@ def min_plus_max(v: Visit) -> None:
                     args = v.node(atom).args
                     if sorted(args) == sorted(v.node(other).args) and v.first("min-plus-max", name, form, atom):
                         joined = v.form(args[0]).plus(v.form(args[1]))
-                        rest = Linear(form.constant, tuple(t for t in form.terms if t[0] not in (atom, other)))
+                        rest = form.without(atom, other)
                         v.encoder.same(name, v.sum(rest.plus(joined, k)))
 
 
@@ -214,7 +210,7 @@ def merge_wheres(v: Visit) -> None:
                     q, z, t = p, t, z
                 if p == q and v.first("merge-wheres", name, form, atom, other, p, x, y, z, t):
                     merged = where_of(v, p, *(v.sum(v.form(a).times(k).plus(v.form(b), m)) for a, b in ((x, z), (y, t))))
-                    rest = Linear(form.constant, tuple(u for u in form.terms if u[0] not in (atom, other)))
+                    rest = form.without(atom, other)
                     v.encoder.same(name, v.sum(rest.plus(Linear(0, ((merged, 1),)))))
 
 
@@ -238,7 +234,7 @@ def shift_where(v: Visit) -> None:
         first, second = (form.plus(shared, -1) for form in whole)
         factor = _factor(first, second) if first.terms or second.terms else 1
         if (shared != Linear(0) or factor != 1) and v.first("shift-where", name, node):
-            inner = where_of(v, node.args[0], *(v.sum(_exactly(form, factor)) for form in (first, second)))
+            inner = where_of(v, node.args[0], *(v.sum(form.over(factor)) for form in (first, second)))
             v.encoder.same(name, v.sum(shared.plus(Linear(0, ((inner, factor),)))))
 
 
@@ -251,13 +247,7 @@ def factor_where(v: Visit) -> None:
         groups = [v.encoder.factors.get(form.terms[0][0], (form.terms[0][0],)) for form in forms]
         shared = tuple(factor for factor in dict.fromkeys(groups[0]) if factor in groups[1])
         if shared and forms[0] != forms[1] and v.first("factor-where", name, node, *forms):
-            rests = []
-            for form, group in zip(forms, groups, strict=True):
-                left = list(group)
-                for factor in shared:
-                    left.remove(factor)
-                product = Linear(0, ((v.encoder.product(tuple(left)) if len(left) > 1 else left[0], 1),)) if left else Linear(1)
-                rests.append(v.sum(product.times(form.terms[0][1])))
+            rests = [v.sum(divided_by(v, atom, shared).times(k)) for form in forms for atom, k in form.terms]
             v.encoder.same(name, v.encoder.product((*shared, where_of(v, node.args[0], *rests))))
 
 
@@ -295,9 +285,9 @@ def split_quotient(v: Visit) -> None:
     for name in dict.fromkeys((*compared, *divided)):
         for form in v.alternatives(name):
             for atom, k in form.terms if form.single is None else ():
-                rest = Linear(form.constant, tuple(t for t in form.terms if t[0] != atom))
+                rest = form.without(atom)
                 for node in dict.fromkeys((v.node(atom), v.node_as(atom, "Floordiv"))):
-                    divisor = v.constant(node.args[1]) if node.op in ("Floordiv", "Mod") else None
+                    divisor = v.constant(node.args[1]) if node.op in DIVISIONS else None
                     if not divisor or divisor < 0 or abs(k) != 1 or (name in divided and (k != 1 or node.op == "Mod")):
                         continue
                     if v.first("split-quotient", name, form, atom, node):
@@ -337,9 +327,9 @@ def compare_choice(v: Visit) -> None:
         for form in v.alternatives(node.args[0]):
             for atom, k in form.terms:
                 below = v.node(atom)
-                if below.op not in ("Min", "Max", "Where") or not v.first("compare-choice", name, form, atom, below):
+                if below.op not in CHOICES or not v.first("compare-choice", name, form, atom, below):
                     continue
-                rest = form.plus(Linear(0, ((atom, 1),)), -k)
+                rest = form.without(atom)
                 sums = [v.form(arg).times(k).plus(rest) for arg in below.args[-2:]]
                 decided = [lo >= 0 or hi < 0 for lo, hi in map(v.bounds_of, sums)]
                 if below.op == "Where" and not any(decided):
@@ -381,16 +371,18 @@ ORDERS = Table(
     "index",
     "min, max, where and comparisons of sums",
     (
-        SumRow("flatten-order", "min(min(x, y), z) = min(x, min(y, z))", "associativity, for every two members", flatten_order),
-        SumRow("absorb", "min(x, max(x, y)) = x; min(max(x, y), max(x, z)) = max(x, min(y, z))", "absorption and distribution", absorb),
-        SumRow("compare-members", "d = x - y  under min(x, y)", "bounds of the difference decide", compare_members),
-        SumRow("shift-order", "min(k*x + r, k*y + r) = k*min(x, y) + r", "what both have in common; max for k < 0", shift_order),
+        SumRow("flatten-order", "min(min(x, y), z) = min(x, min(y, z))", "associativity, for every two members", flatten_order, BOUNDED),
+        SumRow(
+            "absorb", "min(x, max(x, y)) = x; min(max(x, y), max(x, z)) = max(x, min(y, z))", "absorption and distribution", absorb, BOUNDED
+        ),
+        SumRow("compare-members", "d = x - y  under min(x, y)", "bounds of the difference decide", compare_members, BOUNDED),
+        SumRow("shift-order", "min(k*x + r, k*y + r) = k*min(x, y) + r", "what both have in common; max for k < 0", shift_order, BOUNDED),
         SumRow(
             "sum-into-order",
             "k*min(x, y) + r = min(k*x + r, k*y + r)",
             "where r cancels something",
             sum_into_order,
-            ("Min", "Max", "Where"),
+            CHOICES,
         ),
         SumRow("min-plus-max", "min(x, y) + max(x, y) = x + y", "one of them is x, the other y", min_plus_max, BOUNDED),
         SumRow(
@@ -400,20 +392,23 @@ ORDERS = Table(
             merge_wheres,
             ("Where",),
         ),
-        SumRow("shift-where", "where(p, k*x + r, k*y + r) = k*where(p, x, y) + r", "what both branches have in common", shift_where),
-        SumRow("factor-where", "where(p, x*y, x*z) = x*where(p, y, z)", "factors that both branches share", factor_where),
-        SumRow("where-is-order", "where(x >= y, x, y) = max(x, y)", "and min for the other branch", where_is_order),
-        SumRow("split-scaled", "S = g*q + r  under S >= 0", "for common factors g of coefficients", split_scaled),
-        SumRow("split-quotient", "S = k*(x // m) + r  under S >= 0", "each quotient among the terms", split_quotient),
+        SumRow(
+            "shift-where", "where(p, k*x + r, k*y + r) = k*where(p, x, y) + r", "what both branches have in common", shift_where, ("Where",)
+        ),
+        SumRow("factor-where", "where(p, x*y, x*z) = x*where(p, y, z)", "factors that both branches share", factor_where, ("Where",)),
+        SumRow("where-is-order", "where(x >= y, x, y) = max(x, y)", "and min for the other branch", where_is_order, ("Where",)),
+        SumRow("split-scaled", "S = g*q + r  under S >= 0", "for common factors g of coefficients", split_scaled, SIGNS),
+        SumRow("split-quotient", "S = k*(x // m) + r  under S >= 0", "each quotient among the terms", split_quotient, (*DIVISIONS, *SIGNS)),
         SumRow(
             "simplex",
             "c - k*x - m*y >= 0 = -x - y >= 0  when 0 <= c < k, m and x, y >= 0",
             "only zero fits; or all but zero",
             simplex,
+            ("Nonneg",),
         ),
-        SumRow("compare-choice", "min(x, y) + r >= 0 = x + r >= 0 and y + r >= 0", "also of max and where", compare_choice),
-        SumRow("unsigned-zero", "-x == 0 = x == 0", "one form for both signs", unsigned_zero),
-        SumRow("product-of-truths", "p*q = p and q", "for truth values", product_of_truths),
-        SumRow("negation-of-truth", "1 - p = not p", "for truth values", negation_of_truth),
+        SumRow("compare-choice", "min(x, y) + r >= 0 = x + r >= 0 and y + r >= 0", "also of max and where", compare_choice, ("Nonneg",)),
+        SumRow("unsigned-zero", "-x == 0 = x == 0", "one form for both signs", unsigned_zero, ("Zero",)),
+        SumRow("product-of-truths", "p*q = p and q", "for truth values", product_of_truths, PRODUCTS),
+        SumRow("negation-of-truth", "1 - p = not p", "for truth values", negation_of_truth, (*SIGNS, "Not")),
     ),
 )

@@ -104,6 +104,5 @@ def take_content(v: Visit) -> None:
             form = v.form(arg)
             g = gcd(form.constant, *(c for _, c in form.terms))
             if g > 1 and len(form.terms) + (form.constant != 0) > 1 and v.first("take-content", name, node, arg, form):
-                exact = Linear(form.constant // g, tuple((a, c // g) for a, c in form.terms))
-                rest = v.encoder.product((*node.args[:k], *node.args[k + 1 :], v.sum(exact)))
+                rest = v.encoder.product((*node.args[:k], *node.args[k + 1 :], v.sum(form.over(g))))
                 v.encoder.same(name, v.sum(Linear(0, ((rest, g),))))

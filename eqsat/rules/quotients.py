@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 from eqsat.egraph.linear import Linear
 from eqsat.index_cost import sum_cycles
-from eqsat.rules.row import DIVISIONS, SumRow, Table
+from eqsat.rules.row import CHOICES, DIVISIONS, SumRow, Table
 from eqsat.rules.visit import Visit
-
-CHOICES = ("Min", "Max", "Where")
 
 
 def form_cycles(form: Linear) -> float:
@@ -28,7 +26,7 @@ def into_quotient(v: Visit) -> None:
                     continue
                 below = v.form(node.args[0])
                 dividend = below if k > 0 else Linear(d - 1).plus(below, -1)
-                rest = form.plus(Linear(0, ((atom, 1),)), -k)
+                rest = form.without(atom)
                 inside = {a for a, _ in dividend.terms} | {a for a, _ in _cancelled(v, dividend, rest, d)}
                 taken = Linear(rest.constant, tuple(t for t in rest.terms if t[0] in inside))
                 whole, left = dividend.plus(taken, d), rest.plus(taken, -1)
@@ -64,7 +62,7 @@ def complement(v: Visit) -> None:
                     continue
                 below = v.form(node.args[0])
                 turned = Linear((-1 - below.constant) % n, tuple((a, 1 if -c % n == 1 else -c) for a, c in below.terms))
-                left = form.plus(Linear(0, ((atom, 1),)), -k).plus(Linear((n - 1) * k))
+                left = form.without(atom).plus(Linear((n - 1) * k))
                 after = form_cycles(turned) + form_cycles(left.plus(Linear(0, ((atom, -k),))))
                 if after < form_cycles(below) + form_cycles(form) and v.first("complement", name, form, atom, node):
                     other = v.encoder.bounded(v.encoder.node("Mod", v.sum(turned), node.args[1]), (0, n - 1))
@@ -77,10 +75,10 @@ def take_in(v: Visit) -> None:
     for name in v.sums:
         for form in v.alternatives(name):
             for atom, k in form.terms if form.single is None else ():
-                for node in v.classes.get(atom, ()) if v.node(atom).op in ("Floordiv", "Mod") else ():
+                for node in v.classes.get(atom, ()) if v.node(atom).op in DIVISIONS else ():
                     if node.op != "Sum" or any(a not in cost for a, _ in node.args[1:]):
                         continue
-                    opened = form.plus(Linear(0, ((atom, 1),)), -k).plus(Linear.of(node.args[0], node.args[1:]), k)
+                    opened = form.without(atom).plus(Linear.of(node.args[0], node.args[1:]), k)
                     before = form_cycles(form) + sum(cost.get(a, 0.0) for a, _ in form.terms)
                     after = form_cycles(opened) + sum(cost.get(a, 0.0) for a, _ in opened.terms)
                     if after < before and v.first("take-in", name, form, atom, node):

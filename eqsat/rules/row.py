@@ -8,6 +8,7 @@ Three kinds share name, equation and reason:
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -69,7 +70,7 @@ class TensorRule:
 DIVISIONS = ("Floordiv", "Mod")
 PRODUCTS = ("Prod", "Mul")
 BOUNDED = ("Min", "Max")
-CHOSEN = ("Min", "Max", "Where")
+CHOICES = ("Min", "Max", "Where")
 
 
 @dataclass(frozen=True)
@@ -97,3 +98,8 @@ class Table:
     phase: str
     why: str
     rows: tuple[Row, ...]
+
+    @functools.cached_property
+    def names(self) -> frozenset[str]:
+        """The names of its rows."""
+        return frozenset(row.name for row in self.rows)

@@ -6,7 +6,7 @@ Views state nothing but a way to write a sum:
     as-offset S x c          S = x + c
     as-step S k x c          S = k*x + c, x one atom
     as-inner S k x m r       S = k*(x % m) + r, for the cheapest form x % m of a term
-    as-pair S a x b y r      S = a*x + b*y + r
+    as-pair S a x b y r      S = a*x + b*y + r (digits.py)
     as-multiple-of S z q r   S = z*q + r
     as-common-of S d z q w r S = z*q + r, d = z*w
 """
@@ -18,16 +18,17 @@ from itertools import permutations
 from math import gcd
 
 from eqsat.egraph.encode import LIMIT
+from eqsat.egraph.forms import SIGNS
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir import interval
 from eqsat.ir.interval import Interval
+from eqsat.rules.digits import join_digits, pairs
 from eqsat.rules.products import distribute, factor_common, factor_some, flatten_product, take_content
 from eqsat.rules.row import DIVISIONS, PRODUCTS, SumRow, Table
 from eqsat.rules.symbolic import split_symbolic, symbolic_identity
 from eqsat.rules.visit import Visit
 
-LEAVES = ("Num", "Var", "Axis", "RAxis", "Given")
 RELATIONS = {"Floordiv": "quotient", "Mod": "remainder"}
 
 
@@ -63,59 +64,6 @@ def _tighten(v: Visit, name: int, bounds: Interval) -> None:
     v.counts["bounds-of-sum"] += v.encoder.bounds[name] != known
 
 
-# pairs -----------------------------------------------------------------------------------------------------------
-def pairs(v: Visit) -> None:
-    """Pairs that stand apart are joined side by side, each in what the ones before it leave; others each in the whole sum."""
-    for name in v.sums:
-        for form in v.alternatives(name):
-            here, left = name, form
-            for x, a, y, b in _pairs(v, form):
-                taken = v.form(x).times(a).plus(Linear(0, ((y, b),)))
-                apart = left.plus(taken, -1)
-                if len(apart.terms) != len(left.terms) - len(taken.terms):
-                    apart, at = form.plus(taken, -1), name
-                else:
-                    at, left = here, apart
-                rest = v.sum(apart)
-                if v.first("split-pair", at, x, a, y, b, rest):
-                    v.state("as-pair", at, a, x, b, y, rest)
-                    if at != name:  # the pairs before it need not be joined
-                        v.encoder.same(name, v.encoder.sum(form.plus(left, -1).plus(taken, -1).plus(Linear(0, ((here, 1),)))))
-                here = rest if left is apart else here
-
-
-def _pairs(v: Visit, form: Linear) -> Iterator[tuple[int, int, int, int]]:
-    """(x, a, y, b) for terms a*x + b*y of a sum: a remainder with a multiple of it, c*(x % n) + c*n*y; and a term with its quotient
-    or remainder, c*x - c*n*(x // n) and c*x - c*(x % n), where taking them out leaves no more terms than there were."""
-    for atom, k in form.terms if len(form.terms) > 1 else ():
-        for n in moduli(v, atom):
-            yield from ((atom, k, other, m) for other, m in form.terms if m == k * n and other != atom and _is_digit(v, other))
-    for atom, m in form.terms if len(form.terms) > 1 else ():
-        node = v.node(atom)
-        divisor = v.constant(node.args[1]) if node.op in ("Floordiv", "Mod") else None
-        if divisor is not None and divisor > 1 and (node.op == "Mod" or m % divisor == 0):
-            c = -m // (divisor if node.op == "Floordiv" else 1)
-            rest = form.plus(Linear(0, ((atom, 1),)), -m).plus(v.form(node.args[0]), -c)
-            if len(rest.terms) < len(form.terms):
-                yield node.args[0], c, atom, m
-
-
-def _is_digit(v: Visit, name: int) -> bool:
-    """Whether a class holds a quotient or a remainder."""
-    return any(node.op in RELATIONS for node in v.classes.get(name, ()))
-
-
-def moduli(v: Visit, name: int) -> list[int]:
-    """The constants n for which the class holds a remainder x % n; none for a leaf, which is its own remainder.
-
-    A product that this visit made is not in the e-graph yet, and holds none.
-    """
-    if name not in v.forms or v.node(name).op in LEAVES:
-        return []
-    divisors = (v.constant(node.args[1]) for node in v.classes.get(name, ()) if node.op == "Mod")
-    return list(dict.fromkeys(d for d in divisors if d is not None))
-
-
 # division by a constant ------------------------------------------------------------------------------------------
 def read_forms(v: Visit) -> None:
     """Classes whose cheapest form is a quotient or a remainder, if it will stay: one of two values becomes linear."""
@@ -138,17 +86,16 @@ def _of_two_values(v: Visit, name: int, node: ENode) -> bool:
 
 
 def split_multiple(v: Visit) -> None:
-    for op, name, d in v.divisions():
+    for name, d in dict.fromkeys((name, d) for _, name, d in v.divisions()):
         forms = v.alternatives(name)
-        for form in forms if v.changed("split-multiple", (op, name, d), forms) else ():
-            for rest in _rests(v, op, form, d):
+        for form in forms if v.changed("split-multiple", (name, d), forms) else ():
+            for rest in _rests(v, form, d):
                 quotient = form.plus(rest, -1)
                 if (quotient.terms or quotient.constant) and v.first("split-multiple", name, d, form, rest):
-                    exact = Linear(quotient.constant // d, tuple((a, k // d) for a, k in quotient.terms))
-                    v.state("as-multiple", name, d, v.sum(exact), v.sum(rest))
+                    v.state("as-multiple", name, d, v.sum(quotient.over(d)), v.sum(rest))
 
 
-def _rests(v: Visit, op: str, form: Linear, d: int) -> Iterator[Linear]:
+def _rests(v: Visit, form: Linear, d: int) -> Iterator[Linear]:
     """What is left of a sum without multiples of d: terms that are multiples gone; and, where all its values share a quotient or it
     is cheaper, every coefficient reduced, to its least or to its absolutely least remainder."""
     plain = Linear(form.constant % d, tuple((a, k) for a, k in form.terms if k % d))
@@ -227,7 +174,7 @@ def split_inner(v: Visit) -> None:
                 node = v.node_as(atom, "Mod")
                 modulus = v.constant(node.args[1]) if node.op == "Mod" else None
                 if modulus and modulus % d == 0 and form.single is None and v.first("split-inner", name, form, node):
-                    rest = Linear(form.constant, tuple(t for t in form.terms if t[0] != atom))
+                    rest = form.without(atom)
                     v.state("as-inner", name, k, node.args[0], modulus, v.sum(rest))
 
 
@@ -244,7 +191,7 @@ def floor_difference(v: Visit) -> None:
                 offset = v.form(first.args[0]).plus(v.form(second.args[0]), -1)
                 joined = _joined(v, first, second, offset, n, k, m)
                 if joined is not None and v.first("floor-difference", name, form, a, b, first, second):
-                    rest = Linear(form.constant, tuple(t for t in form.terms if t[0] not in (a, b)))
+                    rest = form.without(a, b)
                     v.encoder.same(name, v.sum(rest.plus(joined, k)))
 
 
@@ -303,36 +250,65 @@ SUMS = Table(
             flatten,
         ),
         SumRow("bounds-of-sum", "lo and hi of c + k*p + ..  and of p*q", "interval arithmetic, and what min, max, // and % are", bound),
-        SumRow("distribute", "x*(p + q) = x*p + x*q", "where a sum or a division reads the product", distribute),
+        SumRow("distribute", "x*(p + q) = x*p + x*q", "where a sum or a division reads the product", distribute, ("Prod",)),
         SumRow("factor-common", "x*p + x*q = x*(p + q)", "a factor that all terms share", factor_common, PRODUCTS),
         SumRow("factor-some", "x*p + x*q + r = x*(p + q) + r", "a factor that some terms share", factor_some, PRODUCTS),
-        SumRow("flatten-product", "(x*p)*q = x*(p*q)", "associativity, for every way in which a factor is a product", flatten_product),
-        SumRow("take-content", "(g*p + g*q) * x = g * ((p + q)*x)", "common factors of a factor's coefficients", take_content),
+        SumRow(
+            "flatten-product",
+            "(x*p)*q = x*(p*q)",
+            "associativity, for every way in which a factor is a product",
+            flatten_product,
+            ("Prod",),
+        ),
+        SumRow("take-content", "(g*p + g*q) * x = g * ((p + q)*x)", "common factors of a factor's coefficients", take_content, ("Prod",)),
+        SumRow(
+            "join-digits",
+            "x // a % n + n*(x // (a*n) % m) + n*m*y = x // a % (n*m*k)",
+            "for y = x // (a*n*m) % k: three digits and more at once, two are joined as pairs",
+            join_digits,
+            DIVISIONS,
+        ),
+        SumRow("split-pair", "S = c*(x % n) + c*n*y + r", "pairs that a div/mod identity may join", pairs, DIVISIONS),
         SumRow(
             "floor-difference",
             "(x + c) // n - x // n = (x % n + c) // n",
             "also the sum of two halves",
             floor_difference,
-            ("Floordiv", "Mod"),
+            DIVISIONS,
         ),
-        SumRow("digit-of-sum", "(g*x + r) // a % n = (g*(x % (a*n // g)) + r) // a", "where g divides a*n and 0 <= r < g", digit_of_sum),
+        SumRow(
+            "digit-of-sum",
+            "(g*x + r) // a % n = (g*(x % (a*n // g)) + r) // a",
+            "where g divides a*n and 0 <= r < g",
+            digit_of_sum,
+            ("Mod",),
+        ),
         SumRow(
             "symbolic-identity",
             "x % z + z*(x // z) = x",
             "solved for x, the remainder and the multiple",
             symbolic_identity,
-            ("Floordiv", "Mod"),
+            DIVISIONS,
         ),
-        SumRow("read-forms", "C = x // n, C = x % n", "the cheapest form of a class, for quotients of quotients", read_forms),
+        SumRow("read-forms", "C = x // n, C = x % n", "the cheapest form of a class, for quotients of quotients", read_forms, DIVISIONS),
         SumRow(
-            "split-multiple", "S = d*q + r  under S // d and S % d", "multiples of d, and coefficients reduced modulo d", split_multiple
+            "split-multiple",
+            "S = d*q + r  under S // d and S % d",
+            "multiples of d, and coefficients reduced modulo d",
+            split_multiple,
+            DIVISIONS,
         ),
-        SumRow("split-common", "S = g*q + r  under S // d and S % d", "for every g = gcd(d, coefficient)", split_common),
-        SumRow("split-offset", "S = x + c", "with the largest remainder that x can have", split_offset),
-        SumRow("split-step", "S = k*x + c", "for x of two values", split_step),
-        SumRow("split-inner", "S = k*(x % m) + r", "each remainder among the terms", split_inner),
-        SumRow("split-pair", "S = c*(x % n) + c*n*y + r", "pairs that a div/mod identity may join", pairs, DIVISIONS),
+        SumRow("split-common", "S = g*q + r  under S // d and S % d", "for every g = gcd(d, coefficient)", split_common, DIVISIONS),
+        SumRow("split-offset", "S = x + c", "with the largest remainder that x can have", split_offset, DIVISIONS),
+        SumRow("split-step", "S = k*x + c", "for x of two values", split_step, (*DIVISIONS, *SIGNS)),
+        SumRow("split-inner", "S = k*(x % m) + r", "each remainder among the terms", split_inner, ("Mod",)),
         SumRow("zero-divided", "0 // z = 0 and 0 % z = 0", "where z is not zero"),
-        SumRow("split-symbolic", "S = z*q + r  under S // (z*w) and S % (z*w)", "for divisors that are products of terms", split_symbolic),
+        SumRow(
+            "split-symbolic",
+            "S = z*q + r  under S // (z*w) and S % (z*w)",
+            "for divisors that are products of terms",
+            split_symbolic,
+            DIVISIONS,
+        ),
     ),
 )

@@ -57,7 +57,7 @@ def symbolic_identity(v: Visit) -> None:
                 for quotient, extra, c in _symbolic_quotients(v, *term):
                     below, divisor = v.node(quotient).args
                     mod = v.encoder.node("Mod", below, divisor)
-                    rest = Linear(form.constant, tuple(t for t in form.terms if t is not term))
+                    rest = form.without(term[0])
                     remainder, whole = _times(v, mod, extra).times(c), _spread(v, v.form(below), extra).times(c)
                     if remainder.terms[0] in rest.terms and v.first("symbolic-identity", name, form, term, below, divisor):
                         v.encoder.same(name, v.sum(rest.plus(remainder, -1).plus(whole)))
@@ -67,7 +67,7 @@ def symbolic_identity(v: Visit) -> None:
                 node, k = v.node(term[0]), term[1]
                 if node.op != "Mod" or v.constant(node.args[1]) is not None:
                     continue
-                left = Linear(form.constant, tuple(t for t in form.terms if t is not term)).plus(v.form(node.args[0]), k)
+                left = form.without(term[0]).plus(v.form(node.args[0]), k)
                 if len(left.terms) < len(form.terms) - 1 and v.first("symbolic-identity", name, form, term, node, "div"):
                     multiple = product_of(v, (node.args[1], v.encoder.node("Floordiv", *node.args)))
                     v.encoder.same(name, v.sum(left.plus(multiple, -k)))

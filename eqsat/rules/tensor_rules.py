@@ -128,6 +128,7 @@ INDICES: tuple[Row, ...] = (
     TensorRule("compose-axis", "axis i [js] = i-th of js", "(= e (Comp k js)) (= k (Axis i n))", "(union e (Pick js i))"),
     TensorRule("compose-reduction", "r[js] = r", "(= e (Comp k js)) (= k (RAxis l n))", "(union e k)"),
     TensorRule("compose-constant", "c[js] = c", "(= e (Comp k js)) (= k (Num v))", "(union e k)"),
+    TensorRule("compose-size", "n[js] = n", "(= e (Comp k js)) (= k (Var name low high))", "(union e k)", "a size is no loop"),
     *_through_index_terms("compose-index", "Comp", " js", "[js]"),
     TensorRule("pick-first", "(j, js) 0 = j", "(= e (Pick ks 0)) (= ks (Cons j js))", "(union e j)"),
     TensorRule("pick-next", "(j, js) i = js (i-1)", "(= e (Pick ks i)) (> i 0) (= ks (Cons j js))", "(union e (Pick js (- i 1)))"),
@@ -136,6 +137,7 @@ INDICES: tuple[Row, ...] = (
     TensorRule("raise-axis", "axis^1 = axis", "(= e (Up k)) (= k (Axis i n))", "(union e k)"),
     TensorRule("raise-reduction", "r_l^1 = r_(l+1)", "(= e (Up k)) (= k (RAxis l n))", "(union e (RAxis (+ l 1) n))"),
     TensorRule("raise-constant", "c^1 = c", "(= e (Up k)) (= k (Num v))", "(union e k)"),
+    TensorRule("raise-size", "n^1 = n", "(= e (Up k)) (= k (Var name low high))", "(union e k)"),
     *_through_index_terms("raise-index", "Up", "", "^1"),
 )
 

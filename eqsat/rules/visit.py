@@ -34,6 +34,7 @@ class Visit:
     counts: Counter[str] = field(default_factory=Counter)
     memo: dict[str, dict[int, object]] = field(default_factory=dict)
     _opened: dict[int, list[Linear]] = field(default_factory=dict)
+    _made: dict[Linear, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.forms, self.fresh = self.reading.forms, self.reading.fresh
@@ -45,6 +46,7 @@ class Visit:
             if name in self.forms and self.forms[name].op != "Num":
                 for node in nodes:
                     self.by_op.setdefault(node.op, []).append((name, node))
+        self._products = {name: node for name, node in self.by_op.get("Prod", ()) if self.forms[name].op == "Sum"}
         sums = dict.fromkeys(name for op in SUM_OPS for name, _ in self.by_op.get(op, ()) if name in self.fresh)
         self.sums = {name: self._alternatives(name) for name in sums}
 
@@ -60,8 +62,13 @@ class Visit:
             return []
         nodes = [n for n in (self.forms[name], *self.classes[name]) if n.op in SUM_OPS and all(c in self.forms for c in members(n))]
         opened = [self.open.of_node(n) for n in nodes]
-        standing = [Linear.of(n.args[0], n.args[1:]) for n in nodes if n.op == "Sum"]
+        standing = [Linear.of(n.args[0], map(self._as_product, n.args[1:])) for n in nodes if n.op == "Sum"]
         return list(dict.fromkeys((*opened, *standing)))
+
+    def _as_product(self, term: tuple[int, int]) -> tuple[int, int]:
+        """A term of a sum; one that is cheapest as a sum, but a product too, as the product, for rows that look for factors."""
+        product = self._products.get(term[0])
+        return term if product is None else (self.encoder.product(product.args), term[1])
 
     # what there is -------------------------------------------------------------------------------------------------
     def nodes(self, *ops: str) -> Iterator[tuple[int, ENode]]:
@@ -89,8 +96,7 @@ class Visit:
 
     def constant(self, name: int) -> int | None:
         """The constant that a class is."""
-        node = self.forms.get(name)
-        return node.args[0] if node is not None and node.op == "Num" else None
+        return self.reading.constant(name)
 
     def bounds(self, name: int) -> Interval:
         return self.encoder.bounds.get(name, EVERYTHING)
@@ -101,11 +107,11 @@ class Visit:
         return lo >= 0 and hi <= 1
 
     def divisions(self) -> dict[Division, None]:
-        """(op, class of the dividend, constant divisor) of every division by a positive constant."""
+        """(op, class of the dividend, constant divisor) of every division by a positive constant of what is not postponed."""
         found: dict[Division, None] = {}
         for _, node in self.nodes("Floordiv", "Mod"):
             divisor = self.constant(node.args[1])
-            if divisor is not None and divisor > 0:
+            if divisor is not None and divisor > 0 and node.args[0] not in self.reading.postponed:
                 found[node.op, node.args[0], divisor] = None
         return found
 
@@ -116,18 +122,18 @@ class Visit:
     def alternatives(self, name: int) -> list[Linear]:
         """The first linear forms of a class; atoms that are known to be m*q + r also written so."""
         if name not in self._opened:
-            self._opened[name] = self.sums.get(name) or self._alternatives(name)
-        forms = self._opened[name][:MAX_ALTERNATIVES] or [Linear(0, ((name, 1),))]
-        if "Given" in self.by_op:
-            forms += [other for form in forms[:1] if (other := self._stepped(form)) not in forms]
-        return forms
+            forms = (self.sums.get(name) or self._alternatives(name))[:MAX_ALTERNATIVES] or [Linear(0, ((name, 1),))]
+            if "Given" in self.by_op:
+                forms += [other for form in forms[:1] if (other := self._stepped(form)) not in forms]
+            self._opened[name] = forms
+        return self._opened[name]
 
     def _stepped(self, form: Linear) -> Linear:
         for atom, k in form.terms:
             if self.node(atom).op == "Given":
                 for node in self.classes[atom]:
                     if node.op == "Sum" and len(node.args) == 2:
-                        form = form.plus(Linear(0, ((atom, 1),)), -k).plus(Linear(node.args[0], node.args[1:]), k)
+                        form = form.without(atom).plus(Linear(node.args[0], node.args[1:]), k)
         return form
 
     # what rows say -------------------------------------------------------------------------------------------------
@@ -154,6 +160,11 @@ class Visit:
 
     def sum(self, form: Linear) -> int:
         """The class of a linear form, with the bounds that it has as a whole; an empty class if 62 bits cannot hold it."""
+        if form not in self._made:
+            self._made[form] = self._sum(form)
+        return self._made[form]
+
+    def _sum(self, form: Linear) -> int:
         try:
             handle = self.encoder.sum(form)
         except UnsupportedError:

@@ -16,14 +16,13 @@ import random
 from collections.abc import Callable, Sequence
 from math import prod
 
-from eqsat.ir.index import Apply, Const, Index, Var, apply, var, walk, where
+from eqsat.ir.index import Apply, Const, Index, Var, apply, conjunction, var, walk, where
 from tests.bench.index_guards import clamps, symbolic
 from tests.bench.index_score import divisions, score, tree_size
 from tests.bench.movement import (
     SIZES,
     Kind,
     Move,
-    conjunction,
     flatten,
     loops,
     plus,

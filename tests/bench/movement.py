@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Literal
 
-from eqsat.ir.index import Const, Index, apply, as_index, var
+from eqsat.ir.index import Const, Index, as_index, conjunction, var
 
 Shape = tuple[int, ...]
 Kind = Literal["reshape", "permute", "expand", "shrink", "flip", "pad", "stride"]
@@ -128,15 +128,6 @@ def read_through(start: Shape, chain: Sequence[Move], place: Sequence[Index]) ->
         conditions = move.conditions(shape, here) + conditions
         here = move.place(shape, here)
     return here, conjunction(conditions)
-
-
-def conjunction(conditions: Sequence[Index]) -> Index:
-    """All of the conditions, each once."""
-    distinct = list(dict.fromkeys(conditions))
-    joined: Index = distinct[0] if distinct else Const(True)
-    for condition in distinct[1:]:
-        joined = apply("and", joined, condition)
-    return joined
 
 
 def random_shape(rng: random.Random, rank: int, primes: int | None = None) -> Shape:

@@ -34,11 +34,13 @@ EXACT_PARTS = 2.0**6
 
 @dataclass(frozen=True)
 class Value:
-    """What a step gives: its array, whether it is free of rounding, and the magnitude that rounding is relative to."""
+    """What a step gives: its array, whether it is free of rounding, the magnitude that rounding is relative to, and whether it was rounded
+    to float32 on the way."""
 
     array: Array
     exact: bool
     scale: float
+    single: bool = False
 
     @property
     def dtype(self) -> str:
@@ -67,12 +69,12 @@ class RandomProgram:
         return tuple(values[k] for k in self.outputs)
 
     def check(self, found: Sequence[Array], what: str) -> None:
-        """Assert that the arrays are NumPy's: dtypes, shapes, and values to 1e-5 (float32) or 1e-12 (float64) of their scale."""
+        """Assert that the arrays are NumPy's: dtypes, shapes, and values to 1e-5 (rounded to float32) or 1e-12 of their scale."""
         for position, (array, k) in enumerate(zip(found, self.outputs, strict=True)):
             expected = self.values[k]
             name = f"{what}, output {position} (v{k})"
             assert (array.dtype, array.shape) == (expected.array.dtype, expected.shape), f"{name}: {array.dtype}{array.shape}"
-            tolerance = 1e-5 if expected.dtype == "float32" else 1e-12
+            tolerance = 1e-5 if expected.dtype == "float32" or expected.single else 1e-12
             assert_close(array, expected.array, tolerance * max(1.0, expected.scale / magnitude(expected.array)), name)
 
     def __repr__(self) -> str:
@@ -133,7 +135,8 @@ class Drawing:
         if array.ndim > LARGEST_RANK or array.size > LARGEST_SIZE or array.dtype.name not in DTYPES or scale > 1e6 * magnitude(array):
             return False
         self.steps.append(source)
-        self.values.append(Value(array, exact, scale))
+        single = not exact and (array.dtype == np.float32 or any(value.single for value in before))
+        self.values.append(Value(array, exact, scale, single))
         return True
 
     def choose(self, fits: Callable[[Value], bool] = lambda value: True) -> int | None:

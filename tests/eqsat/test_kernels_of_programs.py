@@ -67,3 +67,13 @@ def test_facts_about_variables_do_not_reach_the_loops_of_programs() -> None:
     x = np.arange(64.0)
     with eqsat.assume(eqsat.var("i0", 0, 63) < 8):
         np.testing.assert_array_equal(eqsat.optimize(transposed, x)(x), transposed(x))
+
+
+def test_elements_that_depend_on_no_loop_are_read_under_any() -> None:
+    """Zeros of one shape are equal to those of another, whatever loops they are read at."""
+
+    def function(x: Any) -> Any:
+        return enp.expand_dims(enp.abs(enp.sum(enp.zeros_like(x), axis=())), 0)
+
+    x = np.array([True, False, True])
+    np.testing.assert_array_equal(eqsat.optimize(function, x)(x), function(x))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from math import prod
 
 import numpy as np
 import pytest
@@ -13,7 +14,10 @@ from eqsat.index_cost import index_cycles
 from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import OPS, Apply, Const, Index, apply, minimum, variables, walk, where
+from eqsat.options import Options
+from eqsat.report import Report
 from eqsat.rules import without
+from eqsat.simplifier import simplify_all
 from eqsat.testing import assert_equivalent
 from tests.eqsat.index_terms import VARIABLES, numbers, terms, values
 
@@ -252,6 +256,45 @@ def test_a_truth_value_in_arithmetic_is_an_integer() -> None:
     p, q = where(x < 3, 1, 0), where(y < 2, 1, 0)
     for term in (p - q, p + q, -p, abs(p - 3), (p + y) // 2, p * q, minimum(p, y) * 2):
         assert_equivalent(eqsat.simplify(term), term)
+
+
+def simplified(term: Index) -> tuple[Index, Report]:
+    report = Report()
+    return simplify_all([term], Options(), report)[0], report
+
+
+def test_a_product_that_is_cheapest_as_a_sum_is_divided_as_a_product() -> None:
+    s, t = eqsat.var("s", 1, 100), eqsat.var("t", 1, 100)
+    assert eqsat.simplify_many([(s % t - s) % t, (s - s % t) % t]) == [Const(0), Const(0)]
+
+
+def test_six_digits_are_joined_at_once() -> None:
+    sizes = (3, 4, 5, 2, 7, 6)
+    flat = eqsat.var("flat", 0, prod(sizes) - 1)
+    strides = [prod(sizes[k + 1 :]) for k in range(len(sizes))]
+    again = sum((flat // stride % n * stride for stride, n in zip(strides, sizes, strict=True)), Const(0))
+    result, report = simplified(again)
+    assert result == flat
+    assert report.matches["join-digits"] == 1
+    assert report.iterations == 1
+
+
+def test_a_digit_of_one_value_is_no_part_of_a_number() -> None:
+    m = eqsat.var("m", 0, 99)
+    assert divisions(simplified((m // 3 % 1 * -2 + m // 3 * -2) * 7 + X)[0]) == ["floordiv"]
+
+
+def test_the_e_graph_of_a_sum_of_pairs_grows_with_its_length() -> None:
+    def nodes(pairs: int) -> int:
+        total: Index = Const(0)
+        for k in range(1, pairs + 1):
+            x, n = eqsat.var(f"x{k}", 0, 40), k + 1
+            total = total + x // n * (n * (2 * k + 1)) + x % n * (2 * k + 1)
+        result, report = simplified(total)
+        assert not divisions(result)
+        return report.nodes
+
+    assert nodes(32) < 2.2 * nodes(16)
 
 
 def test_what_a_term_gains_where_it_divides_by_zero_reaches_no_other_of_its_batch() -> None:

@@ -114,6 +114,9 @@ INSTANCES: dict[str, Callable[[random.Random], Index]] = {
     "split-offset": lambda r: (2 * x + r.randint(1, 9)) // small(r),
     "split-step": lambda r: (r.randint(-9, 9) * (x % 2) + r.randint(1, 20)) % small(r),
     "split-inner": lambda r: (small(r) * (x % ((n := small(r)) * small(r))) + y) % n,
+    "join-digits": lambda r: (
+        (x - y) // (a := r.randint(1, 3)) % (n := small(r)) + (x - y) // (a * n) % 2 * n + (x - y) // (a * n * 2) % small(r) * n * 2 + z
+    ),
     "split-pair": lambda r: x % (n := small(r)) + n * (x // n) + y,
     "digit-of-sum": lambda r: ((a := 2 * small(r)) // 2 * (n := small(r)) * x + p + 1) // a % n,
     "zero-divided": lambda r: ((d := r.choice((y, b, y * z))) * x) // d,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import sys
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Const, Index, Var, apply, variables
 from eqsat.points import conditions
 from tests.bench.index_families import family
+from tests.fuzz.outcome import conclude
 
 SIZES = ("n", "m")
 POINTS = 4000
@@ -131,11 +131,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
-    counts, wrong = check(chosen.count, chosen.seed)
-    print(", ".join(f"{name} {number}" for name, number in counts.items()), f"; wrong {len(wrong)}")
-    for line in wrong:
-        print(f"  {line}")
-    sys.exit(1 if wrong else 0)
+    conclude(*check(chosen.count, chosen.seed))
 
 
 if __name__ == "__main__":

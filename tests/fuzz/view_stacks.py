@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -26,6 +25,7 @@ from eqsat.strided import View
 from eqsat.view_reading import loops
 from eqsat.viewstack import ViewStack
 from tests.bench.movement import Kind, Move, Shape, random_move, random_shape
+from tests.fuzz.outcome import conclude
 
 Array = np.ndarray[Any, Any]
 KINDS: tuple[Kind, ...] = ("reshape", "reshape", "permute", "expand", "shrink", "flip", "pad", "stride")
@@ -251,11 +251,7 @@ def main() -> None:
         chains = small_chains(chosen.longest, chosen.count, chosen.seed)
     start = time.perf_counter()
     counts, wrong = search(chains, chosen.complete or chosen.every)
-    spent = time.perf_counter() - start
-    print(", ".join(f"{name} {number}" for name, number in counts.items()), f"; wrong {len(wrong)}; {spent:.1f} s")
-    for line in wrong:
-        print(f"  {line}")
-    sys.exit(1 if wrong else 0)
+    conclude(counts, wrong, f"; {time.perf_counter() - start:.1f} s")
 
 
 if __name__ == "__main__":

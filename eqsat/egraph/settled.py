@@ -1,0 +1,102 @@
+"""Terms that no rule makes cheaper, as their cheapest form shows: saturation need not begin or go on for them.
+
+They are a sum of variables, and at most one operation more on variables of its own that bounds do not decide:
+
+    x + 2*y - 3      y + (x - z + 1) // 4      x < y + z      min(x, 7)      where(x < 4, y, 0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from eqsat.egraph.encode import EVERYTHING
+from eqsat.egraph.forms import SIGNS, Forms
+from eqsat.egraph.linear import Linear
+from eqsat.ir.interval import Interval
+
+Bounds = Mapping[int, Interval]
+# a variable of two values makes more terms linear
+LEAST_RANGE = 2
+
+
+def is_settled(forms: Forms, bounds: Bounds, name: int) -> bool:
+    """Whether the cheapest form of a class shows that there is no cheaper one."""
+    while name in forms and forms[name].op == "Not":
+        name = forms[name].args[0]
+    if name not in forms:
+        return False
+    form = _form(forms, name)
+    if any(atom not in forms for atom, _ in form.terms):
+        return False
+    others = [(atom, k) for atom, k in form.terms if forms[atom].op != "Var"]
+    if not others:
+        return True
+    (atom, k), *more = others
+    op = forms[atom].op
+    if op in ("Floordiv", "Mod"):
+        alone = not more and (k == 1 or (k > 0 and op == "Mod"))
+        return alone and _is_least_division(forms, bounds, atom, form.without(atom))
+    if form.single is None:
+        return False
+    if op in SIGNS:
+        return _is_open_sign(forms, bounds, atom)
+    return (op in ("Min", "Max") and _is_open_order(forms, bounds, atom)) or (op == "Where" and _is_open_choice(forms, bounds, atom))
+
+
+def _form(forms: Forms, name: int) -> Linear:
+    node = forms[name]
+    if node.op == "Num":
+        return Linear(node.args[0])
+    return Linear(node.args[0], node.args[1:]) if node.op == "Sum" else Linear(0, ((name, 1),))
+
+
+def _are_variables(forms: Forms, bounds: Bounds, form: Linear, least: int) -> bool:
+    """Whether a sum is made of variables with as large a range at least, added or subtracted."""
+    ranges = (bounds.get(atom, EVERYTHING) for atom, _ in form.terms)
+    units = all(abs(k) == 1 and atom in forms and forms[atom].op == "Var" for atom, k in form.terms)
+    return units and bool(form.terms) and all(hi - lo >= least for lo, hi in ranges)
+
+
+def _is_least_division(forms: Forms, bounds: Bounds, name: int, outside: Linear) -> bool:
+    """Whether a division is by a constant that every variable of its dividend exceeds, nothing is negated, and no constant can go into
+    another."""
+    dividend, divisor = forms[name].args
+    n = forms[divisor].args[0] if divisor in forms and forms[divisor].op == "Num" else 0
+    if n < 2 or dividend not in forms:
+        return False
+    below = _form(forms, dividend)
+    apart = {atom for atom, _ in below.terms}.isdisjoint(atom for atom, _ in outside.terms)
+    least = any(k > 0 for _, k in below.terms) if not below.constant else not outside.constant and below.constant % n != 0
+    return apart and least and _are_variables(forms, bounds, below, n)
+
+
+def _is_open_sign(forms: Forms, bounds: Bounds, name: int) -> bool:
+    """Whether a comparison is one of variables, added or subtracted, and undecided: then it depends on each of them."""
+    node = forms[name]
+    if node.args[0] not in forms or not _are_variables(forms, bounds, _form(forms, node.args[0]), LEAST_RANGE):
+        return False
+    lo, hi = bounds.get(node.args[0], EVERYTHING)
+    return lo < 0 <= hi if node.op == "Nonneg" else lo <= 0 <= hi
+
+
+def _is_open_order(forms: Forms, bounds: Bounds, name: int) -> bool:
+    """Whether min or max chooses between two variables, or a variable and a constant, and either can be chosen."""
+    x, y = (bounds.get(arg, EVERYTHING) for arg in forms[name].args)
+    return _are_leaves(forms, bounds, *forms[name].args) and x[0] < y[1] and y[0] < x[1]
+
+
+def _is_open_choice(forms: Forms, bounds: Bounds, name: int) -> bool:
+    """Whether a comparison chooses between two variables that are not compared, or one and a constant."""
+    sign, *branches = forms[name].args
+    if sign not in forms or forms[sign].op not in SIGNS or not _is_open_sign(forms, bounds, sign):
+        return False
+    compared = (atom for atom, _ in _form(forms, forms[sign].args[0]).terms)
+    return _are_leaves(forms, bounds, *branches) and set(branches).isdisjoint(compared)
+
+
+def _are_leaves(forms: Forms, bounds: Bounds, x: int, y: int) -> bool:
+    """Whether two classes are variables, or one of them a constant."""
+    operations = [forms[name].op if name in forms else "" for name in (x, y)]
+    ranges = [bounds.get(name, EVERYTHING) for name in (x, y)]
+    wide = all(op == "Num" or (op == "Var" and hi - lo >= LEAST_RANGE) for op, (lo, hi) in zip(operations, ranges, strict=True))
+    return wide and "Var" in operations and x != y

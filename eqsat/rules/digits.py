@@ -1,0 +1,163 @@
+"""Sum rows for digits: terms of a sum that are quotients and remainders of one dividend, and belong together.
+
+as-pair S a x b y r    S = a*x + b*y + r
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from eqsat.egraph.linear import Linear
+from eqsat.rules.visit import Visit
+
+LEAVES = ("Num", "Var", "Axis", "RAxis", "Given")
+# as many are joined at once; fewer are a pair, which egglog's identities join
+LEAST_DIGITS = 3
+
+
+class Digit(NamedTuple):
+    """A term k*(x // low % (high // low)) of a sum; k*(x // low) where there is no `high`."""
+
+    atom: int
+    k: int
+    x: int
+    low: int
+    high: int | None
+
+
+Chain = tuple[Digit, ...]
+
+
+# many digits -----------------------------------------------------------------------------------------------------
+def join_digits(v: Visit) -> None:
+    """Neighbouring digits of one dividend are one digit; what divides their sum waits, for then there is less to divide."""
+    for name in v.sums:
+        for form in v.alternatives(name):
+            for chain in chains(v, form):
+                if v.first("join-digits", name, form, chain):
+                    v.reading.postponed.add(name)
+                    rest = form.without(*(digit.atom for digit in chain))
+                    v.encoder.same(name, v.sum(rest.plus(Linear(0, ((_digit(v, chain), chain[0].k),)))))
+
+
+def chains(v: Visit, form: Linear) -> list[Chain]:
+    """Digits of a sum of which each begins where the one before ends, the longest first; no term is part of two."""
+    digits = [digit for term in form.terms for digit in _digits(v, *term)] if len(form.terms) >= LEAST_DIGITS else []
+    if len(digits) < LEAST_DIGITS:
+        return []
+    starts = {(digit.x, digit.low, digit.k): digit for digit in reversed(digits)}
+    found = sorted((_chain(starts, digit) for digit in digits), key=len, reverse=True)
+    taken: set[int] = set()
+    kept = []
+    for chain in found:
+        atoms = {digit.atom for digit in chain}
+        if len(atoms) == len(chain) >= LEAST_DIGITS and taken.isdisjoint(atoms):
+            taken |= atoms
+            kept.append(chain)
+    return kept
+
+
+def _chain(starts: dict[tuple[int, int, int], Digit], first: Digit) -> Chain:
+    """A digit and those above it."""
+    chain = [first]
+    while (high := chain[-1].high) is not None and (above := starts.get((first.x, high, chain[-1].k * (high // chain[-1].low)))):
+        chain.append(above)
+    return tuple(chain)
+
+
+def _digits(v: Visit, atom: int, k: int) -> Iterator[Digit]:
+    """The ways to read a term as a digit; a remainder by 1 is none, for it would end where it begins."""
+    for op, x, n in _divisions(v, atom):
+        if op == "Floordiv":
+            yield Digit(atom, k, x, n, None)
+        elif n > 1:
+            yield Digit(atom, k, x, 1, n)
+            yield from (Digit(atom, k, below, low, low * n) for inner, below, low in _divisions(v, x) if inner == "Floordiv")
+
+
+def _divisions(v: Visit, name: int) -> Iterator[tuple[str, int, int]]:
+    """(op, dividend, divisor) of what a class holds divided by positive constants."""
+    for node in v.classes.get(name, ()):
+        n = v.constant(node.args[1]) if node.op in ("Floordiv", "Mod") else None
+        if n is not None and n > 0:
+            yield node.op, node.args[0], n
+
+
+def _digit(v: Visit, chain: Chain) -> int:
+    """The class of the digit that a chain is."""
+    x, low, high = chain[0].x, chain[0].low, chain[-1].high
+    if low > 1:
+        least, greatest = v.bounds(x)
+        x = v.encoder.bounded(v.encoder.node("Floordiv", x, v.encoder.number(low)), (least // low, greatest // low))
+    if high is None:
+        return x
+    return v.encoder.bounded(v.encoder.node("Mod", x, v.encoder.number(high // low)), (0, high // low - 1))
+
+
+# pairs -----------------------------------------------------------------------------------------------------------
+def pairs(v: Visit) -> None:
+    """Pairs that stand apart are classes of their own, terms of one sum in their place; others are taken out of the whole sum."""
+    for name in v.sums:
+        for form in v.alternatives(name):
+            together = {digit.atom for chain in chains(v, form) for digit in chain}
+            left, apart = form, Linear(0)
+            for x, a, y, b in _pairs(v, form):
+                if x in together and y in together:
+                    continue
+                taken = v.form(x).times(a).plus(Linear(0, ((y, b),)))
+                rest = left.plus(taken, -1)
+                if len(rest.terms) == len(left.terms) - len(taken.terms) and rest != Linear(0):
+                    pair, left = v.sum(taken), rest
+                    apart = apart.plus(Linear(0, ((pair, 1),)))
+                    _state_pair(v, pair, x, a, y, b, Linear(0))
+                else:
+                    _state_pair(v, name, x, a, y, b, form.plus(taken, -1))
+            if apart.terms and v.first("split-pair", name, left, apart):
+                v.encoder.same(name, v.sum(left.plus(apart)))
+
+
+def _state_pair(v: Visit, name: int, x: int, a: int, y: int, b: int, rest: Linear) -> None:
+    if v.first("split-pair", name, x, a, y, b, rest):
+        v.state("as-pair", name, a, x, b, y, v.sum(rest))
+
+
+def _pairs(v: Visit, form: Linear) -> Iterator[tuple[int, int, int, int]]:
+    """(x, a, y, b) for terms a*x + b*y of a sum: a remainder with a multiple of it, c*(x % n) + c*n*y; and a term with its quotient
+    or remainder, c*x - c*n*(x // n) and c*x - c*(x % n), where taking them out leaves no more terms than there were."""
+    for atom, k in form.terms if len(form.terms) > 1 else ():
+        for n in moduli(v, atom):
+            yield from ((atom, k, other, m) for other, m in form.terms if m == k * n and other != atom and _may_join(v, atom, other))
+    for atom, m in form.terms if len(form.terms) > 1 else ():
+        node = v.node(atom)
+        divisor = v.constant(node.args[1]) if node.op in ("Floordiv", "Mod") else None
+        if divisor is not None and divisor > 1 and (node.op == "Mod" or m % divisor == 0):
+            c = -m // (divisor if node.op == "Floordiv" else 1)
+            rest = form.without(atom).plus(v.form(node.args[0]), -c)
+            if len(rest.terms) < len(form.terms):
+                yield node.args[0], c, atom, m
+
+
+def _may_join(v: Visit, remainder: int, quotient: int) -> bool:
+    """Whether a class holds a remainder of what another class, or a dividend of it, holds a quotient of."""
+    lower = {x for divided in _dividends(v, remainder, "Mod") for x in (divided, *_dividends(v, divided, "Floordiv"))}
+    upper = _dividends(v, quotient, "Floordiv")
+    return not lower.isdisjoint(upper) or any(
+        not lower.isdisjoint(_dividends(v, divided, "Floordiv")) for divided in _dividends(v, quotient, "Mod")
+    )
+
+
+def _dividends(v: Visit, name: int, op: str) -> list[int]:
+    """What a class holds divisions of."""
+    return [node.args[0] for node in v.classes.get(name, ()) if node.op == op]
+
+
+def moduli(v: Visit, name: int) -> list[int]:
+    """The constants n for which the class holds a remainder x % n; none for a leaf, which is its own remainder.
+
+    A product that this visit made is not in the e-graph yet, and holds none.
+    """
+    if name not in v.forms or v.node(name).op in LEAVES:
+        return []
+    divisors = (v.constant(node.args[1]) for node in v.classes.get(name, ()) if node.op == "Mod")
+    return list(dict.fromkeys(d for d in divisors if d is not None))

@@ -1,0 +1,113 @@
+"""Plans for sizes that are known when they are called: one machine code, and what depends on the sizes for each that is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from eqsat.blueprint import Array, Blueprint, PlanBuffer
+from eqsat.codegen import Entry
+from eqsat.ir.errors import ShapeError, UsageError
+from eqsat.ir.tensor import Input, Shape
+from eqsat.once import Once
+from eqsat.plan import Plan, load
+
+# for how many sizes a plan keeps arrays between kernels
+CAPACITY = 32
+Sizes = tuple[int, ...]
+
+
+def plan_of(blueprint: Blueprint, otherwise: Callable[[], Plan] | None = None) -> Plan:
+    """The plan of a blueprint."""
+    return SizedPlan(blueprint, otherwise) if blueprint.sizes else Plan(blueprint, otherwise)
+
+
+class SizedPlan(Plan):
+    """A plan with sizes: shapes of its buffers hold the markers of `blueprint.sizes`; a call reads the sizes off its arrays."""
+
+    def __init__(self, blueprint: Blueprint, otherwise: Callable[[], Plan] | None = None) -> None:
+        self.blueprint = blueprint
+        self._otherwise = otherwise
+        self.kernels, self.buffers, self.storages = blueprint.kernels, blueprint.buffers, blueprint.storages
+        self._loaded = load(blueprint)
+        self._latest: tuple[Array, ...] | None = None
+        self._plans: Once[Plan] = Once(CAPACITY)
+
+    def run(self, arrays: Sequence[Any], out: Any = None) -> tuple[Array, ...]:
+        """The outputs in order, without the structure around them."""
+        return self._at(self._sizes_of(arrays)).run(arrays, out)
+
+    def execute_with_vars(self, *arrays: Any, out: Any = None, **sizes: int) -> Any:
+        """A call with sizes by name, which must be those of the arrays; UsageError for a name that is no size of the program."""
+        names = [size.name for size in self.blueprint.sizes]
+        for name, value in sizes.items():
+            if name not in names:
+                raise UsageError(f"execute_with_vars: found the size {name}, expected one of {', '.join(names)}")
+            found = self._sizes_of(arrays)[names.index(name)]
+            if found != value:
+                raise ShapeError(f"execute_with_vars: found {name} = {value}, expected {found} as in the arrays")
+        return self(*arrays, out=out)
+
+    def _at(self, sizes: Sizes) -> Plan:
+        """The plan for these sizes, of the same machine code."""
+
+        def make() -> Plan:
+            code, entries = self._loaded
+            return Plan(
+                at_sizes(self.blueprint, sizes), lambda: self._instead, (code, {name: _with(e, sizes) for name, e in entries.items()})
+            )
+
+        return self._plans.get(sizes, make)
+
+    def _sizes_of(self, arrays: Sequence[Any]) -> Sizes:
+        """The sizes that the arrays have; ShapeError where two differ, or one is out of its bounds."""
+        found: dict[int, tuple[int, str]] = {}
+        known = {size.marker: size for size in self.blueprint.sizes}
+        for tensor, array in zip(self.blueprint.inputs, arrays, strict=False):
+            for extent, actual in zip(tensor.shape, np.shape(array), strict=False):
+                if extent in known:
+                    value, where = found.setdefault(extent, (actual, tensor.name))
+                    if value != actual:
+                        raise ShapeError(f"{tensor.name}: found {known[extent].name} = {actual}, expected {value} as in {where}")
+        for marker, size in known.items():
+            if marker not in found:
+                expected = ", ".join(tensor.name for tensor in self.blueprint.inputs if marker in tensor.shape)
+                raise UsageError(f"call: found no array that tells the size {size.name}, expected one for {expected or 'it'}")
+            value, where = found[marker]
+            if not size.lo <= value <= size.hi:
+                raise ShapeError(f"{where}: found {size.name} = {value}, expected {size.lo} to {size.hi}")
+        return tuple(found[size.marker][0] for size in self.blueprint.sizes)
+
+
+def _with(entry: Entry, sizes: Sizes) -> Entry:
+    return lambda *arguments: entry(*arguments, *sizes)
+
+
+def at_sizes(blueprint: Blueprint, sizes: Sizes) -> Blueprint:
+    """What a plan is where its sizes have these values."""
+    known = {size.marker: value for size, value in zip(blueprint.sizes, sizes, strict=True)}
+    buffers = tuple(replace(buffer, shape=_actual(buffer.shape, known)) for buffer in blueprint.buffers)
+    return replace(
+        blueprint,
+        inputs=tuple(Input(tensor.name, _actual(tensor.shape, known), tensor.dtype) for tensor in blueprint.inputs),
+        kernels=tuple(replace(k, parallel_extent=known.get(k.parallel_extent or 0, k.parallel_extent)) for k in blueprint.kernels),
+        buffers=buffers,
+        storages=_storages(buffers, len(blueprint.storages)),
+        sizes=(),
+    )
+
+
+def _actual(shape: Shape, known: Mapping[int, int]) -> Shape:
+    return tuple(known.get(extent, extent) for extent in shape)
+
+
+def _storages(buffers: Sequence[PlanBuffer], count: int) -> tuple[int, ...]:
+    """The bytes of each storage: those of the largest array in it."""
+    held: list[list[int]] = [[] for _ in range(count)]
+    for buffer in buffers:
+        if buffer.storage is not None:
+            held[buffer.storage].append(buffer.nbytes)
+    return tuple(max(sizes, default=0) for sizes in held)

@@ -1,0 +1,160 @@
+"""Sizes that are known at run time: extents that stand for them while a program is traced and optimized.
+
+A size n is a prime in shapes, its marker, larger than the greatest n and far from every other number of the program.  What is true of all
+indices below the marker is true of those below any n; so nothing is decided by the size itself, as long as no number is made of it and
+an axis of that size is read at its own loops only.  `check_generic` looks for the contrary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextvars import ContextVar
+from typing import Any, NoReturn
+
+from eqsat.ir.errors import TraceError, UnsupportedError, UsageError
+from eqsat.ir.index import Const, Index, Var, walk
+from eqsat.ir.tensor import Build, Gather, Generic, Literal, Read, Reduce, Size, Tensor, as_build, index_terms, scalars, tensors
+
+# numbers of a program are below its markers by this factor
+APART = 4
+# the sizes of the program that is being traced, by their markers
+TRACED: ContextVar[Mapping[int, Var] | None] = ContextVar("sizes", default=None)
+
+
+class DerivedSizeError(UnsupportedError):
+    """A program computes with a size, which has no value before it runs."""
+
+
+def sizes_for(dims: Iterable[Var], above: int) -> tuple[Size, ...]:
+    """Sizes for dims, with markers that are larger than APART times `above`."""
+    found: list[Size] = []
+    for dim in dict.fromkeys(dims):
+        marker = max(dim.hi, APART * above + 1, *(size.marker + 1 for size in found), 2)
+        while not _is_prime(marker):
+            marker += 1
+        found.append(Size(Var(f"${dim.name}", dim.lo, dim.hi), marker))
+    names = [size.variable.name for size in found]
+    if len(set(names)) < len(names):
+        raise UsageError(f"spec: found two sizes called {names[0][1:]}, expected one dim for each name")
+    return tuple(found)
+
+
+def _is_prime(n: int) -> bool:
+    return n > 1 and all(n % k for k in range(2, int(n**0.5) + 1))
+
+
+class Extent(int):
+    """The size of an axis as a traced function sees it: it may be passed on, but Python cannot compute with it or decide by it."""
+
+    size: Var
+
+    def __new__(cls, size: Var, marker: int) -> Extent:
+        made = super().__new__(cls, marker)
+        made.size = size
+        return made
+
+    def __repr__(self) -> str:
+        return self.size.name[1:]
+
+    __str__ = __repr__
+
+    def _computed(self, *_: Any) -> NoReturn:
+        raise DerivedSizeError(f"shape: found arithmetic with the size {self!r}, which is known at run time only; use extents as they are")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __rfloordiv__ = _computed
+    __truediv__ = __rtruediv__ = __mod__ = __rmod__ = __pow__ = __neg__ = __float__ = _computed
+
+    def _decided(self, true: bool, false: bool, other: Any) -> bool:
+        """What a comparison with another number is where bounds tell."""
+        if true or false:
+            return true
+        raise TraceError(
+            f"shape: found a decision by the size {self!r} in {self.size.lo}..{self.size.hi} ({other!r}), which is known at run time only"
+        )
+
+    def _bounds(self, other: Any) -> tuple[int, int]:
+        return (int(self), int(self)) if isinstance(other, Extent) and other.size is self.size else self.size.bounds
+
+    def __lt__(self, other: Any) -> bool:
+        low, high = self._bounds(other)
+        return self._decided(high < int(other), low >= int(other), other)
+
+    def __ge__(self, other: Any) -> bool:
+        return not self < other
+
+    def __gt__(self, other: Any) -> bool:
+        low, high = self._bounds(other)
+        return self._decided(low > int(other), high <= int(other), other)
+
+    def __le__(self, other: Any) -> bool:
+        return not self > other
+
+    __hash__ = int.__hash__
+
+
+def check_generic(roots: Iterable[Tensor], sizes: tuple[Size, ...]) -> None:
+    """DerivedSizeError where a tensor has an extent, index or constant that is no small number and no marker as it stands, or is read
+    where some size may have no element."""
+    markers = {size.marker for size in sizes}
+    least = {size.marker: size.variable.lo for size in sizes}
+    limit = min(markers) // APART
+    for tensor in tensors(*roots):
+        build = as_build(tensor) if isinstance(tensor, Generic) else tensor
+        for read in _reads_outside(build, least):
+            names = ", ".join(size.variable.name[1:] for size in sizes)
+            raise DerivedSizeError(f"sizes {names}: found an axis of such a size that is read at {read}, expected all of it, in order")
+        for number in _numbers(build, markers):
+            if abs(number) >= limit:
+                names = ", ".join(size.variable.name[1:] for size in sizes)
+                raise DerivedSizeError(f"sizes {names}: found a number that is computed from them, or as large as they may be ({number:g})")
+
+
+def is_generic(roots: Iterable[Tensor], sizes: tuple[Size, ...]) -> bool:
+    """Whether check_generic finds nothing."""
+    try:
+        check_generic(roots, sizes)
+    except DerivedSizeError:
+        return False
+    return True
+
+
+def _reads_outside(tensor: Tensor, least: Mapping[int, int]) -> Iterator[Index]:
+    """Indices of axes whose extents are sizes that are neither a loop over the same size nor below the least of it."""
+    for term in scalars(tensor.body) if isinstance(tensor, Build) else ():
+        if isinstance(term, Read):
+            for index, extent in zip(term.indices, term.tensor.shape, strict=True):
+                own = isinstance(index, Var) and index.extent == extent
+                if extent in least and not own and index.bounds[1] >= least[extent]:
+                    yield index
+
+
+def _numbers(tensor: Tensor, markers: set[int]) -> Iterator[float]:
+    """The numbers that a tensor is made of: extents that are no markers, constants, and constants of indices."""
+    yield from (extent for extent in tensor.shape if extent not in markers)
+    if not isinstance(tensor, Build):
+        return
+    for term in scalars(tensor.body):
+        if isinstance(term, Literal) and term.value and any(term.value % marker == 0 for marker in markers):
+            yield term.value
+        elif isinstance(term, Reduce) and term.variable.extent not in markers:
+            yield term.variable.extent
+        elif isinstance(term, Gather):
+            yield from (extent for extent in term.tensor.shape if extent in markers)  # places are computed from extents
+        for index in index_terms(term):
+            yield from (int(sub.value) for sub in walk(index) if isinstance(sub, Const))
+
+
+def largest_common(first: Iterable[Tensor], second: Iterable[Tensor]) -> int:
+    """The greatest extent that a program has whatever the markers are."""
+    extents = ({extent for tensor in tensors(*roots) for extent in tensor.shape} for roots in (first, second))
+    return max(set.intersection(*extents), default=1)
+
+
+def product(extents: Iterable[int]) -> int | Index:
+    """The number of elements of axes: an index term where one is a size of the program that is traced."""
+    known = TRACED.get() or {}
+    total: int | Index = 1
+    for extent in extents:
+        factor = known.get(int(extent), int(extent))
+        total = factor if isinstance(total, int) and total == 1 else total * factor
+    return total
