@@ -20,7 +20,7 @@ CASES: dict[str, tuple[Any, int]] = {
     "one shape, nothing in common": (lambda x: (x[:32] + 1.0, x[32:] * 2.0), 1),
     "two shapes": (lambda x: (x.sum(axis=1), x.sum(axis=0)), 2),
     "mixed dtypes": (lambda x: (x > 0.0, x.astype("float64") * 2.0, x), 1),
-    "one made of the other": (lambda x: (enp.exp(x) @ x.T, (enp.exp(x) @ x.T).max(axis=0)), 3),
+    "one made of the other, and x turned": (lambda x: (enp.exp(x) @ x.T, (enp.exp(x) @ x.T).max(axis=0)), 4),
 }
 
 
