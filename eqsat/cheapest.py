@@ -13,12 +13,13 @@ from eqsat.extract import Move, Selection, cheapest, spell
 from eqsat.index_reader import IndexReader
 from eqsat.ir.affine import is_affine
 from eqsat.ir.dtypes import is_float
+from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Program, Tensor, as_build, as_generic, sources, tensors
 from eqsat.kernel_choice import shows_not_finite, uses
 from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.saturate import PHASES, Session, session
-from eqsat.simplifier import Simplifier
+from eqsat.simplifier import Simplifier, limits_for
 from eqsat.sizes import is_generic
 from eqsat.tensor_classes import TensorClasses, elements_of
 from eqsat.views import compose_views
@@ -49,6 +50,7 @@ def cheapest_outputs(program: Program, before: Cost, options: Options, report: R
             free = search.cheapest(snapshot, reader, CostModel(options.target, free_indices=True), None)
             if free is not None and search.state_maps(free, reader):
                 start = search.readable(free, snapshot)
+                work.limits = limits_for(options.limits, search.maps, snapshot.nodes)
                 snapshot = work.run(PHASES["index"])
                 reader = IndexReader(snapshot)
         best = search.cheapest(snapshot, reader, CostModel(options.target), start)
@@ -78,6 +80,7 @@ class _Search:
         self.encoder = TensorEncoder(work.encoder)
         self.roots = self.encoder.program(program)
         self.written: list[Tensor] = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
+        self.maps: list[Index] = []
         self._ways: dict[tuple[int, ENode], list[Alternative]] = {}
         self.offers = _offers(program, options) if "algebra" in options.tables else {}
         for tensor, ways in self.offers.items():
@@ -175,8 +178,9 @@ class _Search:
         wanted = dict.fromkeys(name for node in nodes if node.op == "Read" for name in reader.items(node.args[1]))
         wanted |= dict.fromkeys(node.args[0] for node in nodes if node.op == "Position")
         stated = [name for name in wanted if not reader.is_stated(name) and not is_affine(reader.term(name))]
-        for name in stated:
-            self.work.encoder.same(name, self.work.encoder.index(reader.term(name), axes=True))
+        self.maps = [reader.term(name) for name in stated]
+        for name, term in zip(stated, self.maps, strict=True):
+            self.work.encoder.same(name, self.work.encoder.index(term, axes=True))
         self.work.report.matches["state-map"] += len(stated)
         return bool(stated)
 

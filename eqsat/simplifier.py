@@ -130,7 +130,7 @@ def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report, f
         with suppress(UnsupportedError):
             roots[k] = encoder.index(gated)
     nowhere = encoder.index(INVALID)
-    with session(options.tables, _limits(options.limits, gates), report, encoder=encoder, sorts=("Ix",)) as work:
+    with session(options.tables, limits_for(options.limits, gates), report, encoder=encoder, sorts=("Ix",)) as work:
         snapshot = work.run(PHASES["index"])
     chosen = work.forms(snapshot)
     results = []
@@ -157,7 +157,7 @@ def _read_gated(snapshot: Snapshot, forms: Forms, root: int, nowhere: int) -> li
     return found or [(cheapest_term(snapshot, forms, root), Const(True))]
 
 
-def _limits(limits: Limits, terms: Iterable[Index], before: int = 0) -> Limits:
+def limits_for(limits: Limits, terms: Iterable[Index], before: int = 0) -> Limits:
     """A budget for the largest of these terms, for each other one, and for what the e-graph holds from before."""
     sizes = [sum(1 for _ in walk(term)) for term in terms]
     nodes = max(NODES, NODES_PER_SUBTERM * max(sizes, default=0)) + NODES_PER_OTHER * max(len(sizes) - 1, 0) + before
@@ -196,7 +196,7 @@ class Simplifier:
         roots = {term: encoder.sum(form) for term, form in forms.items() if term not in spelled}
         if roots:
             work = self._work()
-            work.limits = _limits(self.options.limits, roots, self._nodes)
+            work.limits = limits_for(self.options.limits, roots, self._nodes)
             snapshot = work.run(PHASES["index"], lambda found, forms: _all_settled(found, forms, roots.values()))
             self._nodes = snapshot.nodes
             chosen = work.forms(snapshot)

@@ -3,6 +3,8 @@
 program   input names differ; every Input that is read is one of them; the structure names outputs
 build     no extent is zero; a body uses the axes of its Build and the variables of the Reduces around it
 read      one index a dimension, each within the array whatever the loop variables are
+gather    one place a dimension, each an int64; the array is not empty
+position  bool for a truth value, else int32 or int64 that holds every value of the index
 call      operands share a dtype (apart from the condition of where, and astype), the result is NumPy's
 generic   one map an operand, one index a dimension; the block computes with Arg, Position, Literal and Call only
 """
@@ -186,7 +188,7 @@ def _typed(term: Scalar) -> None:
     elif isinstance(term, Call):
         _call(term)
     elif isinstance(term, Position):
-        _position(term)
+        check_position(term)
     elif isinstance(term, Gather):
         _gather(term)
 
@@ -195,10 +197,12 @@ def _gather(term: Gather) -> None:
     if len(term.args) != len(term.tensor.shape) or any(arg.dtype != "int64" for arg in term.args):
         found = ", ".join(arg.dtype for arg in term.args)
         raise InternalError(f"gather: found the places {found}, expected {len(term.tensor.shape)} of int64, one a dimension")
+    if 0 in term.tensor.shape:
+        raise InternalError(f"gather: found an array of the shape {list(term.tensor.shape)}, expected one that has elements")
 
 
-def _position(term: Position) -> None:
-    """Its dtype holds every value of the index."""
+def check_position(term: Position) -> None:
+    """InternalError unless the dtype of a position holds every value of its index."""
     if (term.dtype == "bool") != (term.index.kind == "bool") or term.dtype not in ("bool", "int32", "int64"):
         raise InternalError(f"position: found {term.index} as {term.dtype}, expected bool for a truth value, int32 or int64 for an integer")
     if term.dtype != "bool":

@@ -8,7 +8,7 @@
              | Store(buffer, index, value, combine)   buffer[index] = value, or combine(buffer[index], value)
     expr   ::= Literal | Position | Call              as in ir.tensor, over these leaves
              | Load(buffer, index, dtype)             buffer[index]
-            | Pick(buffer, shape, args, dtype)       the element of a C-ordered array of this shape at args, each clipped to its dimension
+             | Pick(buffer, shape, args, dtype)       an element of a C-ordered array of this shape at args, clipped to its dimensions
              | Temp(name, dtype)                      a Let or a finished Fold
 
 Statement order is execution order.  A name is bound once in a kernel.  Buffer indices are flat element offsets.

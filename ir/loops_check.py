@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from eqsat.ir.check import check_position
 from eqsat.ir.dtypes import DTYPES
 from eqsat.ir.errors import DTypeError, InternalError
 from eqsat.ir.index import Const, Index, Var, variables
@@ -17,7 +18,7 @@ def check_kernel(kernel: Kernel) -> None:
     """Raise InternalError, naming the kernel and the statement, unless the loop nest is legal:
 
     every variable and Temp is bound before its use and every name once; every load and store offset stays in its buffer
-    by its `bounds`; dtypes agree; operations exist; only outputs, the last buffers, are written.
+    by its `bounds`; a pick has the shape of its buffer; dtypes agree; operations exist; only outputs, the last buffers, are written.
     """
     _Checker(kernel).block(kernel.body, tuple(size.variable for size in kernel.sizes), {})
 
@@ -117,11 +118,18 @@ class _Checker:
         elif isinstance(term, Pick):
             self.pick(term)
         elif isinstance(term, Position):
-            self.index("position", term.index, known)
+            self.position(term, known)
         elif not isinstance(term, Literal):
             self.fail("expression", type(term).__name__, "Literal, Position, Call, Load, Pick or Temp")
         elif term.dtype not in DTYPES:
             self.fail("literal", term.dtype, "a known dtype")
+
+    def position(self, term: Position, known: tuple[Var, ...]) -> None:
+        self.index("position", term.index, known)
+        try:
+            check_position(term)
+        except InternalError as error:
+            raise InternalError(f"kernel {self.kernel.name}, {error}") from error
 
     def pick(self, term: Pick) -> None:
         where = f"pick from {term.buffer}"

@@ -26,7 +26,7 @@ def _load(load: Load) -> str:
 
 @to_text.register
 def _pick(pick: Pick) -> str:
-    return pick.buffer
+    return body_text(pick, {})
 
 
 @to_text.register

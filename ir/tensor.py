@@ -7,8 +7,8 @@
               | Generic(iterators, maps, operands, block, combine)
     scalar  ::= Literal(value, dtype)
               | Read(tensor, indices)                           one index expression a dimension
-            | Position(index, dtype)                          the value of an index expression
-            | Gather(tensor, scalars)                         one integer element a dimension, clipped to it
+              | Position(index, dtype)                          the value of an index expression
+              | Gather(tensor, scalars)                         one integer element a dimension, clipped to it
               | Call(op, scalars, dtype)                        op: a row of ops.SCALAR_OPS
               | Reduce(op, variable, scalar)                    op: a row of ops.REDUCE_OPS; binds variable r0, r1, ...
               | Arg(position, dtype)                            only in the block of a Generic

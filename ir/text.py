@@ -116,7 +116,7 @@ def _term(term: Scalar, shown: Mapping[Scalar, tuple[str, int]], names: Names) -
     if isinstance(term, Read):
         return _read(term.tensor, term.indices, names), ATOM
     if isinstance(term, Gathered):
-        name = names[term.tensor] if isinstance(term, Gather) else to_text(term)
+        name = names[term.tensor] if isinstance(term, Gather) else term.buffer  # type: ignore[attr-defined]  # a Pick of ir.loops
         return f"{name}[clip {', '.join(shown[arg][0] for arg in term.args)}]", ATOM
     if isinstance(term, Reduce):
         return f"{term.op}({term.variable.name}: {term.variable.extent}, {shown[term.body][0]})", ATOM

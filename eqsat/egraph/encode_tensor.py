@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from eqsat.egraph.encode import Encoder
-from eqsat.egraph.schema import CONSTRUCTORS
+from eqsat.egraph.schema import CONSTRUCTORS, GATHER_RANKS
 from eqsat.egraph.snapshot import ENode, Snapshot
-from eqsat.ir.errors import InternalError
+from eqsat.ir.errors import InternalError, UnsupportedError
 from eqsat.ir.index import Index, Var
 from eqsat.ir.tensor import (
     Build,
@@ -138,6 +138,10 @@ class _Body:
                 return "Element", (handle,)
             return "Read", (handle, self.tensors.index_list(term.indices, reductions))
         if isinstance(term, Gather):
+            if len(term.args) not in GATHER_RANKS:
+                raise UnsupportedError(
+                    f"gather: found an array of {len(term.args)} dimensions, expected 1 to {max(GATHER_RANKS)}; reshape it"
+                )
             return f"Gather{len(term.args)}", (self.tensors.handles[term.tensor],)
         if isinstance(term, Position):
             return "Position", (self.tensors.encoder.written(term.index, reductions), term.dtype)

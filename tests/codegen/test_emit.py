@@ -7,11 +7,12 @@ import pytest
 
 from eqsat.codegen.fold import Numerics
 from eqsat.ir.errors import InternalError
-from eqsat.ir.index import Var, var
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, LoopKind, Stmt, Store, Temp
+from eqsat.ir.index import Const, Index, Var, apply, var
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, LoopKind, Pick, Stmt, Store, Temp
+from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS
-from eqsat.ir.tensor import Literal, Scalar
+from eqsat.ir.tensor import Literal, Position, Scalar
 from tests.codegen.nests import Array, astype, call, compiled, elementwise, rows, run
 
 DTYPES = ("bool", "int32", "int64", "float32", "float64")
@@ -166,6 +167,121 @@ def test_statements_in_a_fold_run_before_its_value() -> None:
     np.testing.assert_allclose(run(kernel, x), np.log(np.exp(2 * x).reshape(5, 7).sum(1)), rtol=1e-15)
 
 
+PLACES = np.array([-(2**63), -(2**32), -1, 0, 1, 2, 3, 4, 2**31, 2**32 + 1, 2**63 - 1])
+
+
+def equals_the_interpreter(kernel: Kernel, *arrays: Array) -> Array:
+    """What the kernel writes at every level of numerics, which is what the interpreter writes."""
+    check_kernel(kernel)
+    expected = np.zeros(kernel.outputs[0].size, kernel.outputs[0].dtype)
+    run_kernel(kernel, [*arrays, expected])
+    levels: tuple[Numerics, ...] = ("exact", "default", "fast")
+    for numerics in levels:
+        np.testing.assert_array_equal(run(kernel, *arrays, numerics=numerics), expected)
+    return expected
+
+
+def picking(shape: tuple[int, ...], dtype: str, size: int) -> Kernel:
+    """out[i] = data[places[i], places[i], ...], clipped."""
+    i = var("i", 0, size - 1)
+    place = Load("places", i, "int64")
+    inputs = Buffer("places", "int64", size, "in"), Buffer("data", dtype, int(np.prod(shape, dtype=int)), "in")
+    store = Store("out", i, Pick("data", shape, (place,) * len(shape), dtype))
+    return Kernel("picking", (*inputs, Buffer("out", dtype, size, "out")), (For(i, "parallel", (store,)),))
+
+
+@pytest.mark.parametrize("shape", [(1,), (4,), (3, 5), (5, 3), (2, 3, 4), (1, 4, 1)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_pick_clips_its_places_at_both_ends(dtype: str, shape: tuple[int, ...]) -> None:
+    data = sample(dtype, int(np.prod(shape)))
+    found = equals_the_interpreter(picking(shape, dtype, PLACES.size), PLACES, data)
+    clipped = tuple(np.clip(PLACES, 0, extent - 1) for extent in shape)
+    np.testing.assert_array_equal(found, data.reshape(shape)[clipped])
+
+
+@pytest.mark.parametrize("size", [1, 7, 16, 67, 1000])
+def test_a_pick_in_a_loop_of_any_length_equals_numpy(size: int) -> None:
+    """Vectors of places are clipped lane by lane."""
+    places, data = np.random.default_rng(4).integers(-50, 150, size), sample("float32", 100)
+    np.testing.assert_array_equal(run(picking((100,), "float32", size), places, data), data[np.clip(places, 0, 99)])
+
+
+def test_a_pick_at_a_pick_equals_the_interpreter() -> None:
+    def body(place: Scalar) -> Scalar:
+        return Pick("in0", (PLACES.size,), (Pick("in0", (PLACES.size,), (place,), "int64"),), "int64")
+
+    equals_the_interpreter(elementwise(body, ("int64",), PLACES.size), PLACES)
+
+
+def test_a_pick_after_a_store_sees_what_was_stored() -> None:
+    i = var("i", 0, 3)
+    first = Pick("out", (4,), (Literal(0, "int64"),), "int64")
+    body: tuple[Stmt, ...] = (Store("out", i, call("add", first, Literal(1, "int64"))), Store("out", Const(0), call("add", first, first)))
+    kernel = Kernel("readback", (Buffer("out", "int64", 4, "out"),), (For(i, "serial", body),))
+    expected = np.full(4, 5)
+    run_kernel(kernel, [expected])
+    assert run(kernel, start=5).tolist() == expected.tolist()
+
+
+def test_a_fold_of_picks_equals_the_interpreter() -> None:
+    i, r = var("i", 0, PLACES.size - 1), var("r", 0, 4)
+    pick = Pick("data", (3, 5), (Load("places", i, "int64"), Position(5 - r, "int64")), "int64")
+    fold = Fold("s", "sum", "int64", r, (), pick)
+    buffers = (Buffer("places", "int64", PLACES.size, "in"), Buffer("data", "int64", 15, "in"), Buffer("out", "int64", PLACES.size, "out"))
+    kernel = Kernel("folded", buffers, (For(i, "parallel", (fold, Store("out", i, Temp("s", "int64")))),))
+    equals_the_interpreter(kernel, PLACES, sample("int64", 15))
+
+
+ROW, COLUMN = var("i", -3, 20), var("j", 0, 6)
+POSITIONS: dict[str, tuple[Index, str]] = {
+    "a counter": (ROW, "int64"),
+    "a counter as int32": (ROW, "int32"),
+    "negative numbers": (ROW * -7 - COLUMN, "int32"),
+    "int32 to its ends": ((COLUMN % 2) * (2**32 - 1) - 2**31, "int32"),
+    "beyond int32": (ROW * 2**40 + COLUMN, "int64"),
+    "digits": ((ROW + 3) * 7 + COLUMN - (ROW * COLUMN) // 5 % 3, "int64"),
+    "a constant": (Const(2**40), "int64"),
+    "a comparison": (apply("lt", ROW, COLUMN), "bool"),
+    "an equation of digits": (apply("eq", (ROW + 3) % 5, COLUMN // 2), "bool"),
+    "a conjunction": (apply("and", apply("ge", ROW, 2), apply("not", apply("eq", COLUMN, 3))), "bool"),
+    "what is always true": (apply("lt", ROW, 100), "bool"),
+}
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_positions_equal_the_interpreter(name: str) -> None:
+    index, dtype = POSITIONS[name]
+    store = Store("out", (ROW + 3) * 7 + COLUMN, Position(index, dtype))
+    kernel = Kernel("positions", (Buffer("out", dtype, 24 * 7, "out"),), (For(ROW, "parallel", (For(COLUMN, "parallel", (store,)),)),))
+    equals_the_interpreter(kernel)
+
+
+def test_positions_enter_arithmetic_in_their_dtype() -> None:
+    """2^31 - 1 and one more, in 32 bits: sums of elements wrap, whatever the type of the index."""
+    i = var("i", 0, 3)
+    value = call("add", Position(i + (2**31 - 4), "int32"), Literal(2, "int32"))
+    kernel = Kernel("wrapped", (Buffer("out", "int32", 4, "out"),), (For(i, "parallel", (Store("out", i, value),)),))
+    assert equals_the_interpreter(kernel).tolist() == [2**31 - 2, 2**31 - 1, -(2**31), -(2**31) + 1]
+
+
+@pytest.mark.parametrize("numerics", ["exact", "default", "fast"])
+def test_a_kernel_writes_all_of_its_results(numerics: Numerics) -> None:
+    i, r = var("i", 0, 9), var("r", 0, 6)
+    fold = Fold("s", "sum", "int64", r, (), Load("x", i * 7 + r, "int64"))
+    total = Temp("s", "int64")
+    stores = (Store("a", i, total), Store("b", i, astype(total, "float64")), Store("c", i, call("less", total, Literal(0, "int64"))))
+    outputs = (Buffer("a", "int64", 10, "out"), Buffer("b", "float64", 10, "out"), Buffer("c", "bool", 10, "out"))
+    kernel = Kernel("several", (Buffer("x", "int64", 70, "in"), *outputs), (For(i, "parallel", (fold, *stores)),))
+    check_kernel(kernel)
+    x, written = sample("int64", 70), [np.zeros(10, buffer.dtype) for buffer in outputs]
+    routine = compiled([kernel], numerics).routine("several")
+    for begin, end in ((6, 10), (0, 6)):
+        routine([x, *written], begin, end)
+    sums = x.reshape(10, 7).sum(axis=1)
+    for found, expected in zip(written, (sums, sums, sums < 0), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_an_expression_with_more_paths_than_could_be_walked_compiles() -> None:
     def doubled(x: Scalar) -> Scalar:
         for _ in range(50):
@@ -240,6 +356,7 @@ def test_default_numerics_keep_every_single_operation() -> None:
         (Fold("t", "product", "float32", var("r", 0, 3), (), Literal(1.0, "float32")),),
         (Fold("t", "sum", "float32", var("r", 0, 3), (), Literal(1.0, "float64")),),
         (Store("out", var("i", 0, 3), astype(Load("nowhere", var("i", 0, 3), "bool"), "float32")),),
+        (Store("out", var("i", 0, 3), Pick("nowhere", (4,), (Literal(0, "int64"),), "float32")),),
     ],
 )
 def test_an_illegal_statement_is_reported(body: tuple[Stmt, ...]) -> None:

@@ -7,15 +7,18 @@ import pytest
 
 from eqsat.ir.check import check_program
 from eqsat.ir.errors import BoundsError, DTypeError, EqsatError, InternalError, UsageError
+from eqsat.ir.index import apply
 from eqsat.ir.structure import Container
 from eqsat.ir.tensor import (
     Arg,
     Build,
     Call,
     Constant,
+    Gather,
     Generic,
     Input,
     Literal,
+    Position,
     Program,
     Read,
     Reduce,
@@ -31,6 +34,8 @@ I0, I1, R = axis(0, 3), axis(1, 4), reduction(0, 4)
 ONE = Literal(1.0, "float32")
 A0 = Arg(0, "float32")
 ELEMENT = Read(X, (I0, I1))
+BELOW = apply("lt", I0, I1)
+COLUMN = Position(I1, "int64")
 
 
 def built(body: Scalar, shape: tuple[int, ...] = (3, 4)) -> Build:
@@ -53,6 +58,13 @@ LEGAL = {
     "a choice": built(Call("where", (Literal(True, "bool"), ELEMENT, ONE), "float32")),
     "a cast": built(Call("astype", (ELEMENT,), "int64")),
     "an empty constant": Constant(np.empty((0, 3))),
+    "an index as an integer": built(Position(I0 * 4 + I1, "int32")),
+    "a comparison of indices as a truth value": built(Position(BELOW, "bool")),
+    "the largest int32": Build((2,), Position(axis(0, 2) * (2**31 - 1), "int32")),
+    "an index in a fold": Build((3,), Reduce("sum", R, Position(I0 * R, "int64"))),
+    "an index in the block of a generic": generic(Position(I0 + R, "int64"), "max"),
+    "elements at places": built(Gather(X, (Call("astype", (Read(N, (I0,)),), "int64"), COLUMN))),
+    "elements at places of elements": built(Gather(X, (Literal(-7, "int64"), Position(I0 * 100, "int64")))),
 }
 
 
@@ -97,6 +109,23 @@ ILLEGAL: dict[str, tuple[Tensor, type[EqsatError], str]] = {
     "an argument of another dtype": (generic(Arg(0, "float64"), "sum"), InternalError, "as float64"),
     "a read in a block": (generic(Read(N, (I0,)), "max"), InternalError, "Read in the block"),
     "a map too few": (Generic((("parallel", 3),), (), (X,), A0), InternalError, "found 0 maps"),
+    "an integer as a truth value": (built(Position(I0, "bool")), InternalError, "position: found i0 as bool"),
+    "a truth value as an integer": (built(Position(BELOW, "int64")), InternalError, "expected bool for a truth value"),
+    "an index as a float": (built(Position(I0, "float32")), InternalError, "position: found i0 as float32"),
+    "an index beyond int32": (Build((3,), Position(I0 * 2**30, "int32")), InternalError, "expected values of int32"),
+    "an index beyond int64": (Build((3,), Position(I0 * 2**62, "int64")), InternalError, "expected values of int64"),
+    "an index of an unbound variable": (built(Position(R, "int64")), InternalError, "variable r0"),
+    "an index of an unbound variable in a block": (generic(Position(I1, "int64"), "max"), InternalError, "variable i1"),
+    "a place too few": (built(Gather(X, (COLUMN,))), InternalError, "gather: found the places int64, expected 2 of int64"),
+    "a place of another dtype": (built(Gather(X, (COLUMN, Position(I1, "int32")))), InternalError, "found the places int64, int32"),
+    "a place of an unbound variable": (built(Gather(X, (COLUMN, Position(R, "int64")))), InternalError, "variable r0"),
+    "a gather from no elements": (built(Gather(Constant(np.empty((0,))), (COLUMN,))), InternalError, "the shape [0]"),
+    "a gather in a block": (generic(Gather(N, (Literal(0, "int64"),)), "max"), InternalError, "Gather in the block"),
+    "a gather from another program's input": (
+        built(Gather(Input("y", (3,), "float32"), (COLUMN,))),
+        InternalError,
+        "a read of y",
+    ),
     "a build without elements": (Build((0, 4), ONE), InternalError, "[0, 4]"),
     "an input of another program": (Input("y", (3,), "float32"), InternalError, "y"),
     "a dtype that does not exist": (Build((3,), Literal(1, "uint8")), DTypeError, "uint8"),

@@ -16,9 +16,11 @@ from eqsat.ir.tensor import (
     Build,
     Call,
     Constant,
+    Gather,
     Generic,
     Input,
     Literal,
+    Position,
     Program,
     Read,
     Reduce,
@@ -102,6 +104,50 @@ def test_a_generic_means_its_build() -> None:
     square = Call("multiply", (Arg(0, "float32"), Arg(0, "float32")), "float32")
     generic = Generic((("reduction", 3), ("parallel", 4)), ((reduction(0, 3), axis(0, 4)),), (X,), square, "sum")
     assert np.allclose(value_of(generic), (ARRAY * ARRAY).sum(axis=0))
+
+
+def test_a_position_is_its_index_in_its_dtype() -> None:
+    flat, diagonal = Position(I0 * 4 - I1, "int32"), Position(apply("eq", I0, I1), "bool")
+    rows, columns = np.indices((3, 4))
+    for position, expected in ((flat, rows * 4 - columns), (diagonal, rows == columns)):
+        found = value_of(Build((3, 4), position))
+        assert found.dtype == position.dtype
+        assert np.array_equal(found, expected)
+    assert value_of(Build((2,), Position(apply("add", 2**40, 0), "int64"))).tolist() == [2**40] * 2
+    masked = Call("where", (diagonal, Read(X, (I0, I1)), Literal(0.0, "float32")), "float32")
+    assert np.array_equal(value_of(Build((3, 4), masked)), ARRAY * np.eye(3, 4, dtype=np.float32))
+
+
+def test_positions_in_folds_and_blocks_are_those_of_the_iteration() -> None:
+    assert value_of(Build((3,), Reduce("sum", R, Position(I0 * R, "int64")))).tolist() == [0, 6, 12]
+    block = Call("multiply", (Arg(0, "float32"), Call("astype", (Position(R, "int64"),), "float32")), "float32")
+    weighted = Generic((("parallel", 3), ("reduction", 4)), ((I0, R),), (X,), block, "sum")
+    assert np.allclose(value_of(weighted), (ARRAY * np.arange(4)).sum(axis=1))
+
+
+PLACES = np.array([-(2**63), -1, 0, 2, 3, 2**63 - 1])
+CLIPPED = [0, 0, 0, 2, 2, 2]
+P = Input("p", (6,), "int64")
+
+
+def test_a_gather_clips_every_place_to_its_dimension() -> None:
+    place = Read(P, (axis(0, 6),))
+    rows = Build((6, 4), Gather(X, (place, Position(I1, "int64"))))
+    assert np.array_equal(evaluate_tensor(rows, {X: ARRAY, P: PLACES}), ARRAY[CLIPPED])
+    both = Build((6,), Gather(X, (place, place)))
+    assert np.array_equal(evaluate_tensor(both, {X: ARRAY, P: PLACES}), ARRAY[CLIPPED, [0, 0, 0, 2, 3, 3]])
+    at_both_ends = Build((), Gather(X, (Literal(-1, "int64"), Literal(4, "int64"))))
+    assert value_of(at_both_ends) == ARRAY[0, 3]
+
+
+def test_gathers_within_folds_and_gathers_equal_numpy() -> None:
+    inner = Gather(P, (Read(P, (axis(0, 6),)),))
+    assert evaluate_tensor(Build((6,), inner), {P: PLACES}).tolist() == PLACES[np.clip(PLACES, 0, 5)].tolist()
+    total = Reduce("sum", R, Gather(X, (Read(P, (axis(0, 6),)), Position(3 - R, "int64"))))
+    assert np.allclose(evaluate_tensor(Build((6,), total), {X: ARRAY, P: PLACES}), ARRAY[CLIPPED].sum(axis=1))
+    scaled = Build((3, 4), Call("negative", (Read(X, (I0, I1)),), "float32"))
+    of_computed = Build((6,), Gather(scaled, (Read(P, (axis(0, 6),)), Literal(1, "int64"))))
+    assert np.array_equal(evaluate_tensor(of_computed, {X: ARRAY, P: PLACES}), -ARRAY[CLIPPED, 1])
 
 
 def test_a_call_without_variables_fills_the_shape() -> None:

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from eqsat.ir.errors import InternalError
-from eqsat.ir.index import Const, Var
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp
+from eqsat.ir.index import Const, Var, apply
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, index_terms, map_indices
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.loops_evaluate import run_kernel
-from eqsat.ir.tensor import Call, Literal
+from eqsat.ir.tensor import Call, Literal, Position, Scalar
 
 I0, R0, B0 = Var("i0", 0, 2), Var("r0", 0, 3), Var("b0", 0, 8)
 ROW = Load("x", B0 + R0, "float32")
@@ -90,6 +90,45 @@ def test_an_access_outside_its_buffer_stops_the_run() -> None:
         run_kernel(kernel(body), [np.zeros(12, np.float32), np.zeros(3, np.float32)])
 
 
+def picked(*places: Scalar, shape: tuple[int, ...] = (3, 4), dtype: str = "float32") -> Kernel:
+    """out[i0] = x, seen in this shape, at places."""
+    return rows(Store("out", I0, Pick("x", shape, places, dtype)))
+
+
+COLUMN, FAR, NEAR = Position(I0, "int64"), Literal(2**63 - 1, "int64"), Literal(-(2**63), "int64")
+
+
+@pytest.mark.parametrize(
+    ("places", "expected"),
+    [((COLUMN, COLUMN), [0, 5, 10]), ((FAR, COLUMN), [8, 9, 10]), ((COLUMN, FAR), [3, 7, 11]), ((NEAR, FAR), [3] * 3)],
+)
+def test_a_pick_clips_every_place_to_its_dimension(places: tuple[Scalar, ...], expected: list[int]) -> None:
+    out = np.zeros(3, np.float32)
+    check_kernel(picked(*places))
+    run_kernel(picked(*places), [np.arange(12, dtype=np.float32), out])
+    assert out.tolist() == expected
+
+
+def test_positions_and_picks_read_as_in_programs() -> None:
+    assert str(picked(Position(I0 * 2, "int64"), FAR)).endswith("out[i0] = x[clip int64(i0 * 2), 9223372036854775807]")
+
+
+def test_positions_are_index_terms_of_their_kernel() -> None:
+    kernel = picked(Position(I0 * 2, "int64"), Position(2 - I0, "int64"))
+    assert {str(term) for term in index_terms(kernel)} == {"i0 * 4", "i0 * 2", "2 - i0", "i0"}
+    doubled = map_indices(kernel, lambda term: Const(1) if str(term) == "2 - i0" else term)
+    assert "x[clip int64(i0 * 2), int64(1)]" in str(doubled)
+
+
+def test_positions_are_values_of_their_dtype() -> None:
+    out = np.zeros(3, np.bool_)
+    body = For(I0, "parallel", (Store("out", I0, Position(apply("lt", I0, 2), "bool")),))
+    mask = Kernel("k", (Buffer("out", "bool", 3, "out"),), (body,))
+    check_kernel(mask)
+    run_kernel(mask, [out])
+    assert out.tolist() == [True, True, False]
+
+
 @pytest.mark.parametrize(
     "arrays",
     [
@@ -127,6 +166,21 @@ ILLEGAL: dict[str, tuple[Kernel, str]] = {
     "an unknown fold": (rows(replace(SUM, op="product"), STORE), "unknown reduction product"),
     "an unknown combine": (rows(Store("out", I0, ZERO, "product")), "unknown reduction product"),
     "an unknown kind of loop": (kernel(For(I0, "vector", ())), "kind vector"),  # type: ignore[arg-type]
+    "a position of an unbound variable": (
+        rows(Store("out", I0, Call("astype", (Position(R0, "int64"),), "float32"))),
+        "unbound variable r0",
+    ),
+    "a position of another kind": (rows(Let("t0", Position(I0, "bool"))), "position: found i0 as bool"),
+    "a position that its dtype does not hold": (rows(Let("t0", Position(I0 * 2**31, "int32"))), "expected values of int32"),
+    "a pick from an unknown buffer": (rows(Let("t0", Pick("y", (3,), (COLUMN,), "float32"))), "pick from y: found an unknown buffer"),
+    "a pick in a shape of another size": (
+        picked(COLUMN, COLUMN, shape=(3, 5)),
+        "2 places in the shape (3, 5), expected one a dimension of 12",
+    ),
+    "a pick of too few places": (picked(COLUMN), "1 places in the shape (3, 4)"),
+    "a pick of another dtype": (picked(COLUMN, COLUMN, dtype="float64"), "pick from x: found dtype float64, expected float32"),
+    "a pick at an int32": (picked(COLUMN, Position(I0, "int32")), "pick from x: found dtype int32, expected int64"),
+    "a pick at an unbound variable": (picked(COLUMN, Position(R0, "int64")), "position: found the unbound variable r0"),
     "no output": (Kernel("k", (Buffer("a", "bool", 1, "in"),), ()), "inputs and then outputs"),
     "an input last": (Kernel("k", (Buffer("a", "bool", 1, "out"), Buffer("b", "bool", 1, "in")), ()), "inputs and then outputs"),
 }

@@ -5,9 +5,26 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eqsat.ir.index import var
+from eqsat.ir.index import apply, var
+from eqsat.ir.loops import Pick
 from eqsat.ir.structure import Container
-from eqsat.ir.tensor import Arg, Build, Call, Constant, Generic, Input, Literal, Program, Read, Reduce, Scalar, axis, reduction
+from eqsat.ir.tensor import (
+    Arg,
+    Build,
+    Call,
+    Constant,
+    Gather,
+    Generic,
+    Input,
+    Literal,
+    Position,
+    Program,
+    Read,
+    Reduce,
+    Scalar,
+    axis,
+    reduction,
+)
 
 X = Input("x", (3, 4), "float32")
 T0 = Input("t0", (3,), "float32")
@@ -62,6 +79,22 @@ def test_a_fold_and_what_it_reads_are_shown_without_a_program() -> None:
     expected = "max(r0: 4, t0[i0, r0])\n  t0: float32[3, 4] = build (i0: 3, i1: 4) -> x[i0, i1] * 0.5f32"
     assert str(fold) == expected
     assert str(Build((3,), fold)).splitlines()[1] == expected.splitlines()[1]
+
+
+def test_positions_name_their_dtype() -> None:
+    i, j = axis(0, 3), axis(1, 4)
+    assert str(Position(i * 4 + j, "int32")) == "int32(i0 * 4 + i1)"
+    below = Position(apply("lt", i, j), "bool")
+    assert str(Call("logical_not", (below,), "bool")) == "not bool(i0 < i1)"
+
+
+def test_gathers_and_picks_show_that_places_are_clipped() -> None:
+    doubled = Build((3, 4), Call("add", (Read(X, (axis(0, 3), axis(1, 4))),) * 2, "float32"))
+    places = (Literal(7, "int64"), Position(axis(0, 4), "int64"))
+    expected = "t0[clip 7, int64(i0)]\n  t0: float32[3, 4] = build (i0: 3, i1: 4) -> x[i0, i1] + x[i0, i1]"
+    assert str(Gather(doubled, places)) == expected
+    assert str(Pick("x", (3, 4), places, "float32")) == "x[clip 7, int64(i0)]"
+    assert str(Pick("x", (3, 4), (Pick("n", (9,), places[:1], "int64"), places[1]), "float32")) == "x[clip n[clip 7], int64(i0)]"
 
 
 def test_a_deeply_shared_body_has_a_short_text() -> None:

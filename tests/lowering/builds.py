@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from eqsat.ir.evaluate import evaluate_tensor
-from eqsat.ir.index import Const, Index, Var
+from eqsat.ir.index import Const, Index, Var, apply
 from eqsat.ir.loops import Kernel
 from eqsat.ir.loops_evaluate import run_kernel
-from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, Tensor, axes, reduction, sources
+from eqsat.ir.tensor import Build, Call, Gather, Input, Literal, Position, Read, Reduce, Scalar, Tensor, axes, reduction, sources
 from eqsat.lowering import candidates
 
 Array = np.ndarray[Any, Any]
@@ -20,36 +20,39 @@ EXTENTS = st.sampled_from([1, 2, 3, 4, 6])
 MOST_STEPS = 150
 
 
-def names_of(build: Build) -> dict[Tensor, str]:
-    names: dict[Tensor, str] = {t: t.name for t in sources(build) if isinstance(t, Input)}
-    return {**names, build: "out"}
+def names_of(*builds: Build) -> dict[Tensor, str]:
+    names: dict[Tensor, str] = {t: t.name for build in builds for t in sources(build) if isinstance(t, Input)}
+    outputs = ["out"] if len(builds) == 1 else [f"out{k}" for k in range(len(builds))]
+    return {**names, **dict(zip(builds, outputs, strict=True))}
 
 
-def lowered(build: Build) -> tuple[Kernel, ...]:
-    return candidates((build,), "k", names_of(build))
+def lowered(*builds: Build) -> tuple[Kernel, ...]:
+    return candidates(builds, "k", names_of(*builds))
 
 
-def inputs_of(build: Build) -> dict[Input, Array]:
+def inputs_of(*builds: Build) -> dict[Input, Array]:
     """Small integers, so that sums are exact in every dtype and order."""
     rng = np.random.default_rng(0)
-    return {t: rng.integers(-9, 10, t.shape).astype(t.dtype) for t in sources(build) if isinstance(t, Input)}
+    read = dict.fromkeys(t for build in builds for t in sources(build) if isinstance(t, Input))
+    return {t: rng.integers(-9, 10, t.shape).astype(t.dtype) for t in read}
 
 
-def reference(build: Build) -> Array:
-    return evaluate_tensor(build, inputs_of(build))
+def reference(*builds: Build) -> tuple[Array, ...]:
+    inputs = inputs_of(*builds)
+    return tuple(evaluate_tensor(build, inputs) for build in builds)
 
 
-def run(kernel: Kernel, build: Build) -> Array:
-    """What the kernel writes, in the shape of the Build; the output starts as garbage."""
-    values = {t.name: array.ravel() for t, array in inputs_of(build).items()}
-    out = np.full(build.size, 77).astype(build.dtype)
-    run_kernel(kernel, [*(values[b.name] for b in kernel.buffers[:-1]), out])
-    return out.reshape(build.shape)
+def run(kernel: Kernel, *builds: Build) -> tuple[Array, ...]:
+    """What the kernel writes, in the shapes of the Builds; the outputs start as garbage."""
+    values = {t.name: array.ravel() for t, array in inputs_of(*builds).items()}
+    written = [np.full(build.size, 77).astype(build.dtype) for build in builds]
+    run_kernel(kernel, [*(values[b.name] for b in kernel.buffers[: -len(builds)]), *written])
+    return tuple(out.reshape(build.shape) for out, build in zip(written, builds, strict=True))
 
 
 @st.composite
 def builds(draw: st.DrawFn) -> Build:
-    """Elementwise terms, transposes, reversals, reshapes with // and %, nested reductions and shared subterms."""
+    """Elementwise terms, transposes, reversals, reshapes with // and %, positions, gathers, nested reductions and shared subterms."""
     shape = tuple(draw(st.lists(EXTENTS, max_size=3)))
     drawing = _Drawing(draw, int(np.prod(shape, dtype=int)))
     root = draw(st.sampled_from(["any", "fold", "epilogue"]))
@@ -57,6 +60,15 @@ def builds(draw: st.DrawFn) -> Build:
         return Build(shape, drawing.scalar(axes(shape), 3))
     fold = drawing.reduce(axes(shape), 2)
     return Build(shape, fold if root == "fold" else Call("subtract", (fold, drawing.scalar(axes(shape), 1)), DTYPE))
+
+
+@st.composite
+def siblings(draw: st.DrawFn) -> tuple[Build, ...]:
+    """Two or three Builds of one shape that may have terms in common."""
+    shape = tuple(draw(st.lists(EXTENTS, max_size=3)))
+    drawing = _Drawing(draw, int(np.prod(shape, dtype=int)))
+    bodies = [drawing.scalar(axes(shape), 3) for _ in range(draw(st.integers(2, 3)))]
+    return tuple(dict.fromkeys(Build(shape, body) for body in bodies))
 
 
 class _Drawing:
@@ -70,13 +82,17 @@ class _Drawing:
 
     def scalar(self, loops: tuple[Var, ...], depth: int) -> Scalar:
         shared = [term for term, free in self.drawn if free <= set(loops)]
-        kind = self.draw(st.sampled_from(["read", "read", "again", "call", "call", "reduce", "reduce", "literal"]))
+        kind = self.draw(st.sampled_from(["read", "read", "again", "call", "call", "reduce", "reduce", "literal", "position", "gather"]))
         if kind == "again" and shared:
             return self.draw(st.sampled_from(shared))
         if kind == "call" and depth:
             term = self.call(loops, depth)
         elif kind == "reduce" and depth:
             term = self.reduce(loops, depth)
+        elif kind == "position":
+            term = self.position(loops)
+        elif kind == "gather" and depth:
+            term = self.gather(loops, depth)
         elif kind == "literal":
             return Literal(self.draw(st.integers(-3, 3)), DTYPE)
         else:
@@ -99,6 +115,19 @@ class _Drawing:
         variable = reduction(sum(v.name[0] == "r" for v in loops), extent)
         op = self.draw(st.sampled_from(["sum", "max", "min"]))
         return Reduce(op, variable, self.scalar((*loops, variable), depth - 1))
+
+    def position(self, loops: tuple[Var, ...]) -> Scalar:
+        index = self.index(loops)
+        if self.draw(st.booleans()):
+            return Position(index, DTYPE)
+        return Call("astype", (Position(apply("lt", index, self.draw(st.integers(0, 5))), "bool"),), DTYPE)
+
+    def gather(self, loops: tuple[Var, ...], depth: int) -> Scalar:
+        """Of a small array, so that places lie on both sides of it."""
+        shape = tuple(self.draw(st.lists(EXTENTS, min_size=1, max_size=2)))
+        places = tuple(self.scalar(loops, depth - 1) for _ in shape)
+        self.inputs += 1
+        return Gather(Input(f"x{self.inputs}", shape, DTYPE), places)
 
     def read(self, loops: tuple[Var, ...]) -> Scalar:
         indices = tuple(self.index(loops) for _ in range(self.draw(st.integers(0, 3))))

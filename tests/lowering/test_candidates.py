@@ -8,23 +8,24 @@ import numpy as np
 from hypothesis import given, settings
 
 from eqsat.ir.evaluate import evaluate_index
-from eqsat.ir.index import Const, Index, Var, variables
-from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Store, index_terms, statements
+from eqsat.ir.index import Const, Index, Var, apply, variables
+from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Pick, Store, index_terms, statements, value_of
 from eqsat.ir.loops_check import check_kernel
-from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, axis, reduction
+from eqsat.ir.tensor import Build, Call, Gather, Input, Literal, Position, Read, Reduce, Scalar, axis, reduction, scalars
 from eqsat.lowering import hoist
 from eqsat.lowering.candidates import MOST
-from tests.lowering.builds import builds, lowered, names_of, reference, run
+from tests.lowering.builds import builds, lowered, names_of, reference, run, siblings
 
 I0, I1, R0 = axis(0, 4), axis(1, 6), reduction(0, 5)
 
 
-def check_all(build: Build, tolerance: float = 0.0) -> None:
-    expected = reference(build)
-    for kernel in lowered(build):
+def check_all(*together: Build, tolerance: float = 0.0) -> None:
+    expected = reference(*together)
+    for kernel in lowered(*together):
         for form in (kernel, hoist(kernel)):
             check_kernel(form)
-            np.testing.assert_allclose(run(form, build), expected, rtol=tolerance, atol=tolerance, err_msg=str(form))
+            for found, value in zip(run(form, *together), expected, strict=True):
+                np.testing.assert_allclose(found, value, rtol=tolerance, atol=tolerance, err_msg=str(form))
 
 
 def depths(kernel: Kernel) -> dict[str, int]:
@@ -88,6 +89,13 @@ def test_every_candidate_equals_the_interpreter(build: Build) -> None:
     check_all(build)
 
 
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(siblings())
+def test_every_candidate_of_several_builds_equals_the_interpreter(together: tuple[Build, ...]) -> None:
+    assert 1 <= len(lowered(*together)) <= MOST
+    check_all(*together)
+
+
 def test_offsets_are_sums_in_c_order() -> None:
     x = Input("x", (4, 1, 6), "int64")
     kernel = lowered(Build((4, 6), Read(x, (I0, I0 - I0, I1))))[0]
@@ -121,14 +129,14 @@ def test_softmax_folds_stand_in_the_row_loop() -> None:
     assert [fold.op for fold in folds] == ["max", "sum"]
     assert [depths(kernel)[fold.name] for fold in folds] == [1, 1]
     assert [v.name for v in loops(kernel)] == ["i0", "i1"]
-    check_all(build, 1e-6)
+    check_all(build, tolerance=1e-6)
 
 
 def test_softmax_of_columns_has_a_candidate_that_folds_once_a_column() -> None:
     build = softmax((4, 6), 0)
     kernels = [kernel for kernel in lowered(build) if [v.name for v in loops(kernel)] == ["i1", "i0"]]
     assert any(set(depths(kernel).values()) == {1} for kernel in kernels)
-    check_all(build, 1e-6)
+    check_all(build, tolerance=1e-6)
 
 
 def test_a_shared_fold_is_computed_once() -> None:
@@ -259,6 +267,110 @@ def test_the_fold_of_unit_stride_goes_innermost() -> None:
     build = Build((4,), Reduce("max", R0, Reduce("max", r1, Read(x, (I0, r1, 4 - R0)))))
     assert {_fold_extents(kernel) for kernel in lowered(build)} == {(5, 7), (7, 5)}
     check_all(build)
+
+
+def picks(kernel: Kernel) -> list[Pick]:
+    values = (value for stmt in statements(kernel.body) if (value := value_of(stmt)) is not None)
+    return [term for value in values for term in scalars(value) if isinstance(term, Pick)]
+
+
+def gathered() -> Build:
+    """Rows of x (3, 6) at places."""
+    x, places = Input("x", (3, 6), "int64"), Input("places", (4,), "int64")
+    return Build((4, 6), Gather(x, (Read(places, (I0,)), Position(I1, "int64"))))
+
+
+def test_a_gather_is_a_pick_in_the_shape_of_its_array() -> None:
+    build = gathered()
+    assert [(b.name, b.role) for b in lowered(build)[0].buffers] == [("places", "in"), ("x", "in"), ("out", "out")]
+    assert {(pick.buffer, pick.shape) for kernel in lowered(build) for pick in picks(kernel)} == {("x", (3, 6))}
+    check_all(build)
+
+
+def test_a_place_that_an_inner_loop_does_not_change_is_loaded_outside() -> None:
+    kernel = lowered(gathered())[0]
+    lets = {str(stmt.value): depths(kernel)[stmt.name] for stmt in statements(kernel.body) if isinstance(stmt, Let)}
+    assert lets["places[i0]"] == 1
+
+
+def test_a_gather_in_a_fold_is_folded() -> None:
+    x, places = Input("x", (3, 5), "int64"), Input("places", (4,), "int64")
+    build = Build((4,), Reduce("sum", R0, Gather(x, (Read(places, (I0,)), Position(4 - R0, "int64")))))
+    check_all(build)
+
+
+def test_loops_that_positions_tell_apart_are_not_merged() -> None:
+    x = Input("x", (4, 6), "int64")
+    kept, merged = (Build((4, 6), Call("add", (Read(x, (I0, I1)), Position(index, "int64")), "int64")) for index in (I0 + I1, I0 * 6 + I1))
+    assert all(len(loops(kernel)) == 2 for kernel in lowered(kept))
+    assert any([v.extent for v in loops(kernel)] == [24] for kernel in lowered(merged))
+    check_all(kept)
+    check_all(merged)
+
+
+def test_ranges_are_split_where_positions_divide_them() -> None:
+    flat = axis(0, 24)
+    build = Build((24,), Call("astype", (Position(apply("eq", flat // 6, flat % 6), "bool"),), "int64"))
+    assert any([v.extent for v in loops(kernel)] == [4, 6] for kernel in lowered(build))
+    check_all(build)
+
+
+def test_positions_of_unit_axes_are_constants() -> None:
+    build = Build((1, 6), Position(axis(0, 1) * 5 + I1, "int64"))
+    assert all(v.extent > 1 for kernel in lowered(build) for term in index_terms(kernel) for v in variables(term))
+    check_all(build)
+
+
+def test_a_matrix_product_with_a_position_has_the_fold_outside() -> None:
+    """A triangle of a product: the position is known at the end only."""
+    triangle = Position(apply("le", I1, I0), "bool")
+    build = Build((4, 6), Call("where", (triangle, matmul().body, Literal(0, "int64")), "int64"))
+    moved = [kernel for kernel in lowered(build) if any(isinstance(s, Store) and s.combine == "sum" for s in statements(kernel.body))]
+    assert moved
+    check_all(build)
+
+
+def several() -> tuple[Build, ...]:
+    """Sum, maximum and last element of rows, in three dtypes."""
+    x = Input("x", (4, 5), "int64")
+    row = Read(x, (I0, R0))
+    bodies: tuple[Scalar, ...] = (
+        Reduce("sum", R0, row),
+        Call("astype", (Reduce("max", R0, row),), "float64"),
+        Call("less", (Read(x, (I0, Const(4))), Literal(0, "int64")), "bool"),
+    )
+    return tuple(Build((4,), body) for body in bodies)
+
+
+def test_several_builds_have_their_outputs_last_and_in_order() -> None:
+    for kernel in lowered(*several()):
+        assert [(b.name, b.dtype, b.role) for b in kernel.buffers] == [
+            ("x", "int64", "in"),
+            ("out0", "int64", "out"),
+            ("out1", "float64", "out"),
+            ("out2", "bool", "out"),
+        ]
+        stores = [stmt for stmt in statements(kernel.body) if isinstance(stmt, Store)]
+        assert [store.buffer for store in stores] == ["out0", "out1", "out2"]
+        assert len(loops(kernel)) == 1
+    check_all(*several())
+
+
+def test_what_several_builds_share_is_computed_once() -> None:
+    x = Input("x", (4, 5), "int64")
+    total = Reduce("sum", R0, Read(x, (I0, R0)))
+    together = tuple(Build((4,), body) for body in (total, Call("negative", (total,), "int64")))
+    assert all(sum(isinstance(stmt, Fold) for stmt in statements(kernel.body)) == 1 for kernel in lowered(*together))
+    check_all(*together)
+
+
+def test_several_products_keep_their_folds_inside() -> None:
+    a, b, c = Input("a", (4, 5), "int64"), Input("b", (5, 6), "int64"), Input("c", (5, 6), "int64")
+    together = tuple(
+        Build((4, 6), Reduce("sum", R0, Call("multiply", (Read(a, (I0, R0)), Read(other, (R0, I1))), "int64"))) for other in (b, c)
+    )
+    assert all(stmt.combine is None for kernel in lowered(*together) for stmt in statements(kernel.body) if isinstance(stmt, Store))
+    check_all(*together)
 
 
 def test_a_body_of_two_to_the_forty_paths_lowers_at_once() -> None:
