@@ -64,11 +64,29 @@ class Trace:
 
 def apply(name: str, *args: Any, **kwargs: Any) -> Any:
     """The named operation; its result belongs to the trace of its arguments, or is a lazy tensor if all of them are."""
-    owner = _common_owner(name, [value for value in (*args, *kwargs.values()) if isinstance(value, TracedArray)])
-    bare = [in_owner(value, owner) if isinstance(value, TracedArray) else value for value in args]
-    named = {key: in_owner(value, owner) if isinstance(value, TracedArray) else value for key, value in kwargs.items()}
+    owner = _common_owner(name, list(traced_in(*args, *kwargs.values())))
+    bare = [_bare(value, owner) for value in args]
+    named = {key: _bare(value, owner) for key, value in kwargs.items()}
     result = run(name, tuple(bare), named)
     return TracedArray(result, owner) if isinstance(result, Tensor) else result
+
+
+def traced_in(*values: Any) -> Iterator[TracedArray]:
+    """The traced arrays and lazy tensors among values, and in lists and tuples of them."""
+    for value in values:
+        if isinstance(value, TracedArray):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from (part for part in value if isinstance(part, TracedArray))
+
+
+def _bare(value: Any, owner: Trace) -> Any:
+    """A value with terms of an owner in the place of its arrays."""
+    if isinstance(value, TracedArray):
+        return in_owner(value, owner)
+    if isinstance(value, list | tuple) and any(isinstance(part, TracedArray) for part in value):
+        return [in_owner(part, owner) if isinstance(part, TracedArray) else part for part in value]
+    return value
 
 
 def _common_owner(name: str, arrays: list[TracedArray]) -> Trace:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as _np
 
-from eqsat.array import TracedArray as _TracedArray, apply as _apply
+from eqsat.array import TracedArray as _TracedArray, apply as _apply, traced_in as _traced_in
 from eqsat.lazy import asarray as _lazy
 from eqsat.operations.table import missing as _missing
 
@@ -29,7 +29,7 @@ def _function(name: str) -> Callable[..., Any]:
     """The operation `name` on traced arrays, numpy's on others."""
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        if any(isinstance(value, _TracedArray) for value in (*args, *kwargs.values())):
+        if any(True for _ in _traced_in(*args, *kwargs.values())):
             return _apply(name, *args, **kwargs)
         return getattr(_np, name)(*args, **kwargs)
 
@@ -90,11 +90,42 @@ flip = _function("flip")
 broadcast_to = _function("broadcast_to")
 expand_dims = _function("expand_dims")
 squeeze = _function("squeeze")
+pad = _function("pad")
+concatenate = _function("concatenate")
+concat = _function("concat")
+stack = _function("stack")
+roll = _function("roll")
+tile = _function("tile")
+repeat = _function("repeat")
+tril = _function("tril")
+triu = _function("triu")
+arange = _function("arange")
+eye = _function("eye")
+zeros = _function("zeros")
+ones = _function("ones")
+full = _function("full")
 astype = _function("astype")
 copy = _function("copy")
 zeros_like = _function("zeros_like")
 ones_like = _function("ones_like")
 full_like = _function("full_like")
+
+
+def conv2d(x: Any, w: Any, stride: int = 1, pad: int = 0, groups: int = 1) -> Any:
+    """Cross-correlation of x (N, C, H, W) with w (O, C / groups, KH, KW), zeros around x: (N, O, OH, OW), traced, or lazy on numpy arrays.
+
+    OH = (H + 2 pad - KH) // stride + 1.  Raises ShapeError where shapes do not fit.
+    """
+    return _apply("conv2d", _array(x), w, stride, pad, groups)
+
+
+def maxpool2d(x: Any, k: int = 3, stride: int = 2, pad: int = 0) -> Any:
+    """The greatest element of every k x k window of x (N, C, H, W): (N, C, OH, OW), traced, or lazy on a numpy array."""
+    return _apply("maxpool2d", _array(x), k, stride, pad)
+
+
+def _array(x: Any) -> Any:
+    return x if isinstance(x, _TracedArray) else _lazy(x)
 
 
 def asarray(x: Any, /, dtype: Any = None) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 
 from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.ops import SCALAR_OPS
-from eqsat.operations import elementwise, movement, reductions
+from eqsat.operations import elementwise, joining, movement, reductions, windows
 
 Implementation = Callable[..., Any]
 
@@ -51,12 +51,22 @@ OPERATIONS: dict[str, Implementation] = {
     "expand_dims": movement.expand_dims,
     "squeeze": movement.squeeze,
     "getitem": movement.getitem,
+    "pad": joining.pad,
+    "concatenate": joining.concatenate,
+    "stack": joining.stack,
+    "roll": joining.roll,
+    "tile": joining.tile,
+    "repeat": joining.repeat,
+    "tril": joining.tril,
+    "triu": joining.triu,
+    "conv2d": windows.conv2d,
+    "maxpool2d": windows.maxpool2d,
     "shape": lambda a: a.shape,
     "ndim": lambda a: len(a.shape),
     "size": lambda a: a.size,
 }
 
-ALIASES = {"true_divide": "divide", "mod": "remainder", "abs": "absolute", "amax": "max", "amin": "min"}
+ALIASES = {"concat": "concatenate", "true_divide": "divide", "mod": "remainder", "abs": "absolute", "amax": "max", "amin": "min"}
 for _alias, _name in ALIASES.items():
     OPERATIONS[_alias] = OPERATIONS[_name]
 

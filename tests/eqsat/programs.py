@@ -160,7 +160,21 @@ def movement(drawing: Drawing) -> bool:
         f"enp.flip({x})",
         f"enp.broadcast_to({x}, {(drawing.pick([1, 2, 3]), *(drawing.pick([1, 3]) if n == 1 else n for n in shape))})",
         f"enp.transpose({x}, {tuple(drawing.draw(st.permutations(range(rank))))})",
+        f"enp.roll({x}, {drawing.pick([-3, 1, 2])})",
+        f"enp.tile({x}, {drawing.pick([1, 2, (2, 1), (1, 2)])})",
+        f"enp.repeat({x}, {drawing.pick([1, 2, 3])})",
+        f"enp.pad({x}, {drawing.pick([0, 1, (1, 2), (0, 1)])}, constant_values={drawing.pick([0, 1])})",
+        f"enp.concatenate(({x}, {x}), axis=None)",
+        f"enp.stack([{x}, {x}])",
     ]
+    if rank:
+        sources += [
+            f"enp.roll({x}, {drawing.pick([-3, 1, 2])}, {axis})",
+            f"enp.repeat({x}, {drawing.pick([1, 2])}, {axis})",
+            f"enp.concatenate([{x}, enp.flip({x}), {x}], {axis})",
+            f"enp.concat([{x}, enp.ones({shape}, {drawing.values[k].dtype!r})], {axis})",
+            f"enp.stack([{x}, enp.flip({x})], {axis})",
+        ]
     if rank:
         slices = ", ".join(_slice(drawing, n) for n in shape)
         sources += [f"enp.flip({x}, {axis})", f"{x}[{slices}]", f"{x}[{slices}]", f"{x}[{drawing.pick(range(-shape[0], shape[0]))}]"]
@@ -169,6 +183,8 @@ def movement(drawing: Drawing) -> bool:
         sources += [
             f"enp.permute_dims({x}, {tuple(reversed(range(rank)))})",
             f"enp.matrix_transpose({x})",
+            f"enp.tril({x}, {drawing.pick([-1, 0, 2])})",
+            f"enp.triu({x}, {drawing.pick([-1, 0, 2])})",
             f"enp.swapaxes({x}, {axis}, {other})",
             f"enp.moveaxis({x}, {axis}, {other})",
         ]
@@ -266,7 +282,14 @@ def product(drawing: Drawing) -> bool:
     if j is not None:
         return drawing.step(drawing.pick([f"enp.matmul({x}, v{j})", f"{x} @ v{j}"]), k, j, gain=shape[-1])
     inner, outer = shape[-1], shape[-2] if len(shape) > 1 else shape[-1]
-    constant = f"np.arange({inner * 2}, dtype='float32').reshape({inner}, 2)"
+    constant = drawing.pick(
+        [
+            f"enp.arange({inner * 2}, dtype='float32').reshape({inner}, 2)",
+            f"enp.eye({inner}, k={drawing.pick([-1, 0, 1])}, dtype='float32')",
+            f"enp.full(({inner}, 2), 3, dtype='int32')",
+            f"enp.zeros(({inner}, 1), dtype='float32')",
+        ]
+    )
     squared = [f"enp.matmul({x}, enp.matrix_transpose({x}))"] if len(shape) > 1 else [f"{x} @ {x}"]
     picked = drawing.pick([f"{x} @ {constant}", f"enp.matmul(np.ones({outer}, 'int32'), {x})", *squared])
     return drawing.step(picked, k, k, gain=2.0 * inner * inner)

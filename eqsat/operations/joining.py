@@ -1,0 +1,177 @@
+"""Operations that put arrays together, beside each other or into a frame: which element is read, and whether one is, depends on the place.
+
+A place outside of an array reads an element at its edge, and a `where` over positions drops it: no read leaves its array.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eqsat.ir.dtypes import promote
+from eqsat.ir.errors import ShapeError, UnsupportedError, UsageError
+from eqsat.ir.index import Const, Index, apply
+from eqsat.ir.tensor import Arg, Call, Position, Scalar, Shape, Tensor, axes
+from eqsat.operations.elementwise import cast
+from eqsat.operations.generic import integer, integers, literal, make_generic, normalize_axes, tensor_of, view
+from eqsat.operations.movement import expand_dims, ravel, reshape
+
+
+def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Tensor:
+    """The elements in a frame of one number; widths as NumPy takes them: one number, (before, after), or such a pair for every axis."""
+    source = tensor_of("pad", array)
+    if mode != "constant":
+        raise UnsupportedError(f"pad: found the mode {mode!r}, supported is 'constant'; concatenate slices instead")
+    if not isinstance(constant_values, int | float | np.number | np.bool_):
+        raise UnsupportedError(f"pad: found constant_values of type {type(constant_values).__name__}, supported is one number")
+    widths = _widths(pad_width, len(source.shape))
+    shape = tuple(n + before + after for n, (before, after) in zip(source.shape, widths, strict=True))
+    value = literal(np.asarray(constant_values).astype(source.dtype).item(), source.dtype)
+    if source.size == 0:
+        return make_generic(shape, (), (), (), value)
+    inside: Index | None = None
+    indices: list[Index] = []
+    for loop, n, (before, after) in zip(axes(shape), source.shape, widths, strict=True):
+        indices.append(_clamped(loop - before if before else loop, n, bool(before), bool(after)))
+        for condition in [*([apply("ge", loop, before)] if before else []), *([apply("lt", loop, before + n)] if after else [])]:
+            inside = condition if inside is None else apply("and", inside, condition)
+    read: Scalar = Arg(0, source.dtype)
+    block = read if inside is None else Call("where", (Position(inside, "bool"), read, value), source.dtype)
+    return make_generic(shape, (), (source,), (tuple(indices),), block)
+
+
+def _widths(given: Any, rank: int) -> list[tuple[int, int]]:
+    try:
+        table = np.broadcast_to(np.asarray(given), (rank, 2)).tolist()
+    except ValueError:
+        raise UsageError(f"pad: found the widths {given!r}, expected one number, a pair, or a pair for each of {rank} axes") from None
+    widths = [(integer("pad", "width", before), integer("pad", "width", after)) for before, after in table]
+    if any(width < 0 for pair in widths for width in pair):
+        raise UsageError(f"pad: found the widths {given!r}, expected 0 or more")
+    return widths
+
+
+def _clamped(index: Index, extent: int, low: bool, high: bool) -> Index:
+    """An index that stays in an axis where it may leave it at these ends."""
+    index = apply("max", index, 0) if low else index
+    return apply("min", index, extent - 1) if high else index
+
+
+def concatenate(arrays: Any, axis: Any = 0) -> Tensor:
+    """Arrays behind each other along an axis (None: flattened first), in the dtype that all promote to."""
+    parts = _sequence("concatenate", arrays)
+    if axis is None:
+        return concatenate([ravel(part) for part in parts])
+    rank = len(parts[0].shape)
+    (k,) = normalize_axes("concatenate", axis, rank)
+    for part in parts:
+        if len(part.shape) != rank or any(m != n for d, (m, n) in enumerate(zip(part.shape, parts[0].shape, strict=True)) if d != k):
+            raise ShapeError(f"concatenate: found the shapes {parts[0].shape} and {part.shape}, expected the same but for axis {k}")
+    dtype = promote(*(part.dtype for part in parts))
+    shape = (*parts[0].shape[:k], sum(part.shape[k] for part in parts), *parts[0].shape[k + 1 :])
+    return _joined([part for part in parts if part.size], k, shape, dtype)
+
+
+def _joined(parts: Sequence[Tensor], k: int, shape: Shape, dtype: str) -> Tensor:
+    loops = axes(shape)
+    ends = list(itertools.accumulate(part.shape[k] for part in parts))
+    maps = []
+    block: Scalar | None = None
+    for position, (part, end) in reversed(list(enumerate(zip(parts, ends, strict=True)))):
+        start, last = end - part.shape[k], position == len(parts) - 1
+        index = _clamped(loops[k] - start if start else loops[k], part.shape[k], start > 0, not last)
+        maps.append((*loops[:k], index, *loops[k + 1 :]))
+        read = cast(Arg(position, part.dtype), dtype)
+        block = read if block is None else Call("where", (Position(apply("lt", loops[k], end), "bool"), read, block), dtype)
+    return make_generic(shape, (), parts, maps[::-1], block if block is not None else literal(0, dtype))
+
+
+def stack(arrays: Any, axis: Any = 0) -> Tensor:
+    """Arrays of one shape beside each other along a new axis."""
+    parts = _sequence("stack", arrays)
+    for part in parts:
+        if part.shape != parts[0].shape:
+            raise ShapeError(f"stack: found the shapes {parts[0].shape} and {part.shape}, expected one shape")
+    (k,) = normalize_axes("stack", axis, len(parts[0].shape) + 1)
+    return concatenate([expand_dims(part, k) for part in parts], k)
+
+
+def _sequence(name: str, arrays: Any) -> list[Tensor]:
+    if isinstance(arrays, Tensor):
+        return [view(arrays, arrays.shape[1:], lambda loops, k=k: (Const(k), *loops)) for k in range(arrays.shape[0])]  # type: ignore[misc]
+    if not isinstance(arrays, list | tuple) or not arrays:
+        found = "no arrays" if isinstance(arrays, list | tuple) else f"a {type(arrays).__name__}"
+        raise UsageError(f"{name}: found {found}, expected a list or tuple of arrays")
+    return [tensor_of(name, array) for array in arrays]
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
+    """The elements of some axes moved round by `shift`; of the flattened array without `axis`."""
+    source = tensor_of("roll", a)
+    if axis is None:
+        return reshape(roll(ravel(source), shift, 0), source.shape)
+    taken = normalize_axes("roll", axis, len(source.shape))
+    steps = integers("roll", "shift", shift)
+    if len(steps) not in (1, len(taken)):
+        raise UsageError(f"roll: found {len(steps)} shifts for {len(taken)} axes, expected one, or one for each")
+    by = dict(zip(taken, steps * len(taken) if len(steps) == 1 else steps, strict=True))
+
+    def moved(loop: Index, k: int) -> Index:
+        n = source.shape[k]
+        offset = -by.get(k, 0) % n if n else 0
+        return (loop + offset) % n if offset else loop
+
+    return view(source, source.shape, lambda loops: tuple(moved(loop, k) for k, loop in enumerate(loops)))
+
+
+def tile(A: Any, reps: Any) -> Tensor:
+    """The array repeated as a whole along every axis, aligned to the right."""
+    source = tensor_of("tile", A)
+    times = integers("tile", "repetition", reps)
+    if any(n < 0 for n in times):
+        raise UsageError(f"tile: found the repetitions {times}, expected 0 or more")
+    rank = max(len(times), len(source.shape))
+    times = (*(1,) * (rank - len(times)), *times)
+    source = reshape(source, (*(1,) * (rank - len(source.shape)), *source.shape))
+    shape = tuple(n * m for n, m in zip(source.shape, times, strict=True))
+
+    def within(loop: Index, n: int, m: int) -> Index:
+        return Const(0) if n == 1 else loop if m == 1 else loop % n
+
+    return view(source, shape, lambda loops: tuple(map(within, loops, source.shape, times)))
+
+
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Tensor:
+    """Every element, or slice of an axis, so many times; one number for all."""
+    source = tensor_of("repeat", a)
+    times = integer("repeat", "repeats", repeats)
+    if times < 0:
+        raise UsageError(f"repeat: found {times} times, expected 0 or more")
+    if axis is None:
+        return repeat(ravel(source), times, 0)
+    (k,) = normalize_axes("repeat", axis, len(source.shape))
+    shape = (*source.shape[:k], source.shape[k] * times, *source.shape[k + 1 :])
+    return view(source, shape, lambda loops: (*loops[:k], loops[k] // times, *loops[k + 1 :]))
+
+
+def tril(m: Any, k: Any = 0) -> Tensor:
+    """The elements on and below the k-th diagonal of the last two axes, zeros above."""
+    return _side("tril", m, lambda row, column, offset: apply("le", column - row, offset), k)
+
+
+def triu(m: Any, k: Any = 0) -> Tensor:
+    """The elements on and above the k-th diagonal of the last two axes, zeros below."""
+    return _side("triu", m, lambda row, column, offset: apply("ge", column - row, offset), k)
+
+
+def _side(name: str, m: Any, kept: Any, k: Any) -> Tensor:
+    source = tensor_of(name, m)
+    if len(source.shape) < 2:
+        raise ShapeError(f"{name}: found the shape {source.shape}, expected two dimensions or more")
+    *_, row, column = loops = axes(source.shape)
+    holds = Position(kept(row, column, integer(name, "k", k)), "bool")
+    block = Call("where", (holds, Arg(0, source.dtype), literal(0 if source.dtype != "bool" else False, source.dtype)), source.dtype)
+    return make_generic(source.shape, (), (source,), (tuple(loops),), block)
