@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from eqsat.algebra import Alternative, alternatives
 from eqsat.costs import Cost, CostModel
 from eqsat.egraph.encode_tensor import TensorEncoder
@@ -14,7 +16,7 @@ from eqsat.index_reader import IndexReader
 from eqsat.ir.affine import is_affine
 from eqsat.ir.dtypes import is_float
 from eqsat.ir.index import Index
-from eqsat.ir.tensor import Build, Program, Tensor, as_build, as_generic, sources, tensors
+from eqsat.ir.tensor import Build, Constant, Program, Tensor, as_build, as_generic, sources, tensors
 from eqsat.kernel_choice import shows_not_finite, uses
 from eqsat.options import Options
 from eqsat.report import Report
@@ -72,6 +74,10 @@ def _offers(program: Program, options: Options) -> dict[Tensor, tuple[Alternativ
     return {tensor: ways for tensor, ways in generic.items() if ways}
 
 
+def _is_finite(constant: Constant) -> bool:
+    return not is_float(constant.dtype) or bool(np.isfinite(constant.data).all())
+
+
 class _Search:
     """Searching a session's e-graph for the cheapest form of one program of builds."""
 
@@ -115,7 +121,9 @@ class _Search:
         for way in self._ways[offer]:
             if not way.checked:
                 continue
-            checked += [self._name(tensor, snapshot) for tensor in way.found.finite]
+            if any(isinstance(tensor, Constant) and not _is_finite(tensor) for tensor in way.found.finite):
+                return None
+            checked += [self._name(tensor, snapshot) for tensor in way.found.finite if not isinstance(tensor, Constant)]
             if way.found.shows:
                 users = {name: kernel.element for name, kernel in selection.kernels.items() if uses(kernel.element, offer[1])}
                 if not all(shows_not_finite(element, offer[1]) for element in users.values()):

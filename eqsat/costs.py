@@ -51,6 +51,8 @@ SIMPLE_CYCLES = 0.6
 AFFINE_CYCLES = 0.05
 # folding the lanes of one vector, where a fold runs along its own variable because no axis has all loads side by side
 ACROSS_CYCLES = 2.0
+# a load of vectors that are put together of short parts, by that of a whole vector
+SHUFFLED = 4.0
 # what memory gives at once
 LINE_BYTES = 64
 DIVISIONS = ("floordiv", "mod")
@@ -126,8 +128,11 @@ class CostModel:
         """Loading an element at these indices, as often as they vary; `folded` is the variable of the reduction around it."""
         loops = variables(*indices)
         vector = [v for v in loops if v.extent >= SHORT_LOOP and (v is folded or v.name[0] == "i")]
-        unit = not loops or any(1 in _steps(indices, tensor_shape, v) for v in vector)
-        cycles = self.target.load_cycles / self.lanes(dtype) if unit else self.target.gather_cycles
+        cycles = self.target.gather_cycles
+        if not loops or any(1 in _steps(indices, tensor_shape, v) for v in vector):
+            cycles = self.target.load_cycles / self.lanes(dtype)
+        elif any(_is_interleaved(indices, tensor_shape, v) for v in vector):
+            cycles = SHUFFLED * self.target.load_cycles / self.lanes(dtype)
         return self.cycles_ns(cycles) * trips(frozenset(loops))
 
     def move_ns(self, shape: tuple[int, ...], dtype: str) -> float:
@@ -148,22 +153,49 @@ def _index_cycles(term: Apply) -> float:
 
 def _steps(indices: tuple[Index, ...], shape: tuple[int, ...], variable: Var) -> set[int | None]:
     """How far a load goes in memory from one iteration of a loop to the next, and within the inner part of the loop where it is split at
-    one of the divisors that the indices divide it by."""
-    divided = {term.args[1] for term in walk(*indices) if isinstance(term, Apply) and term.op in DIVISIONS and term.args[0] is variable}
-    parts = (_inner_part(indices, variable, int(d.value)) for d in divided if isinstance(d, Const) and d.value >= SHORT_LOOP)
+    one of the divisors that the indices divide it by, if that part is not too short."""
+    parts = (_inner_part(indices, variable, divisor) for divisor in _divisors(indices, variable) if divisor >= SHORT_LOOP)
     return {_stride(indices, shape, variable), *(_stride(part, shape, inner) for part, inner in parts)}
+
+
+def _is_interleaved(indices: tuple[Index, ...], shape: tuple[int, ...], variable: Var) -> bool:
+    """Whether a load stays, or goes on by one, within short parts of a loop, or from one such part to the next."""
+    for divisor in _divisors(indices, variable):
+        if divisor < SHORT_LOOP:
+            inside, inner = _inner_part(indices, variable, divisor)
+            across, outer = _outer_part(indices, variable, divisor)
+            if _stride(inside, shape, inner) in (0, 1) or _stride(across, shape, outer) in (0, 1):
+                return True
+    return False
+
+
+def _divisors(indices: tuple[Index, ...], variable: Var) -> set[int]:
+    """The constants that indices divide a loop variable by."""
+    divided = (term for term in walk(*indices) if isinstance(term, Apply) and term.op in DIVISIONS and term.args[0] is variable)
+    return {int(term.args[1].value) for term in divided if isinstance(term.args[1], Const)}
 
 
 def _inner_part(indices: tuple[Index, ...], variable: Var, divisor: int) -> tuple[tuple[Index, ...], Var]:
     """The indices within one step of `variable // divisor`, and the variable that counts there."""
     inner = Var("inner", 0, divisor - 1)
-    done: dict[Index, Index] = {variable: inner}
+    return _split(indices, variable, divisor, Const(0), inner, inner), inner
+
+
+def _outer_part(indices: tuple[Index, ...], variable: Var, divisor: int) -> tuple[tuple[Index, ...], Var]:
+    """The indices at the steps of `variable // divisor`, and the variable that counts them."""
+    outer = Var("outer", 0, variable.hi // divisor)
+    return _split(indices, variable, divisor, outer, Const(0), outer * divisor), outer
+
+
+def _split(indices: tuple[Index, ...], variable: Var, divisor: int, quotient: Index, rest: Index, whole: Index) -> tuple[Index, ...]:
+    """The indices with these terms for `variable // divisor`, `variable % divisor` and the variable."""
+    done: dict[Index, Index] = {variable: whole}
     for term in walk(*indices):
         if isinstance(term, Apply):
             splits = term.op in DIVISIONS and term.args[0] is variable and term.args[1] is Const(divisor)
-            whole: Index = Const(0) if term.op == "floordiv" else inner
-            done[term] = whole if splits else apply(term.op, *(done.get(arg, arg) for arg in term.args))
-    return tuple(done.get(index, index) for index in indices), inner
+            part = quotient if term.op == "floordiv" else rest
+            done[term] = part if splits else apply(term.op, *(done.get(arg, arg) for arg in term.args))
+    return tuple(done.get(index, index) for index in indices)
 
 
 def _stride(indices: tuple[Index, ...], shape: tuple[int, ...], variable: Var) -> int | None:

@@ -21,6 +21,8 @@ from eqsat.kernel_choice import Choice, Kernel, KernelChoices, choices_below, re
 from eqsat.tensor_classes import TensorClasses, reads
 
 PASSES = 4
+# costs that differ by rounding only
+SAME = 1e-9
 # programs with no more moves are searched from both ends
 MOST_MOVES_TWICE = 200
 
@@ -77,22 +79,30 @@ def cheapest(
 
 
 def _descend(choices: KernelChoices, best: Selection, outputs: tuple[int, ...], moves: Sequence[Move]) -> Selection:
-    """The program that is left when no move makes it cheaper, or after so many rounds, there and back."""
-    for _ in range(PASSES):
-        before = best.ns
-        for move in moves:
+    """The program that is left when no move makes it cheaper, or after so many rounds, there and back; stores move in the second."""
+    alone = [move for move in moves if move.offer is not None or len(move.tensors) == 1]
+    for turn in range(PASSES):
+        before = best
+        for move in moves if turn else alone:
             flipped = _moved(move, choices, best)
             while flipped is not None and (found := _selection(flipped, outputs)) is not None:
-                if found.ns < best.ns * (1 - 1e-9):
+                if _is_better(found, best):
                     choices, best = flipped, found
                     break
                 # another tensor of the same elements stands in for one that is read no more: both have to go
                 instead = [name for name in found.kernels if name not in best.kernels and name not in outputs]
                 flipped = flipped.flipped(instead) if instead and move.offer is None else None
-        if best.ns == before:
+        if turn and best is before:
             break
-        moves = moves[::-1]
+        moves = moves[::-1] if turn else moves
     return best
+
+
+def _is_better(found: Selection, best: Selection) -> bool:
+    """Whether a program costs less, or as much with fewer kernels."""
+    if abs(found.ns - best.ns) <= SAME * best.ns:
+        return len(found.kernels) < len(best.kernels)
+    return found.ns < best.ns
 
 
 def _moved(move: Move, choices: KernelChoices, best: Selection) -> KernelChoices | None:
