@@ -43,8 +43,25 @@ def cheapest_outputs(program: Program, before: Cost, options: Options, report: R
     with Simplifier(options, report, within=True) as simplifier:
         composed, count = compose_views(program, simplifier.simplify)
         report.matches["compose-views"] += count
+    offers = _offers(composed, options) if "algebra" in options.tables else {}
+    while True:
+        try:
+            return _searched(composed, offers, before, options, report)
+        except _MergedError as merged:  # what would have to be checked became true for free: not offered then
+            offers = {tensor: ways for tensor, ways in offers.items() if tensor is not merged.tensor}
+
+
+class _MergedError(Exception):
+    """An offer that has to be checked is how the program computes another tensor, so both are one class."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        super().__init__()
+        self.tensor = tensor
+
+
+def _searched(program: Program, offers: Offers, before: Cost, options: Options, report: Report) -> Extracted:
     with session(options.tables, options.limits, report) as work:
-        search = _Search(work, composed, options)
+        search = _Search(work, program, offers, options)
         snapshot = work.run(PHASES["fusion"])
         reader = IndexReader(snapshot)
         start: Iterable[Tensor] | None = None
@@ -65,7 +82,10 @@ def cheapest_outputs(program: Program, before: Cost, options: Options, report: R
         return chosen
 
 
-def _offers(program: Program, options: Options) -> dict[Tensor, tuple[Alternative, ...]]:
+Offers = Mapping[Tensor, tuple[Alternative, ...]]
+
+
+def _offers(program: Program, options: Options) -> Offers:
     """What algebra offers; of programs with sizes what makes no number of them."""
     found = alternatives(program, options.numerics)
     if not program.sizes:
@@ -81,14 +101,14 @@ def _is_finite(constant: Constant) -> bool:
 class _Search:
     """Searching a session's e-graph for the cheapest form of one program of builds."""
 
-    def __init__(self, work: Session, program: Program, options: Options) -> None:
+    def __init__(self, work: Session, program: Program, offers: Offers, options: Options) -> None:
         self.work, self.options = work, options
         self.encoder = TensorEncoder(work.encoder)
         self.roots = self.encoder.program(program)
         self.written: list[Tensor] = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
         self.maps: list[Index] = []
         self._ways: dict[tuple[int, ENode], list[Alternative]] = {}
-        self.offers = _offers(program, options) if "algebra" in options.tables else {}
+        self.offers = offers
         for tensor, ways in self.offers.items():
             for way in ways:
                 self.encoder.equate(way.found.build, self.encoder.handles[tensor])
@@ -150,12 +170,14 @@ class _Search:
 
     def _offers(self, snapshot: Snapshot, order: Mapping[int, int], classes: TensorClasses) -> Iterator[Move]:
         """What algebra offers; a form that the program has as it is written is none, and what is only read is free to all."""
-        own = {self._root(tensor, snapshot) for tensor in self.written}
+        own = {self._root(tensor, snapshot): tensor for tensor in self.written}
         self._ways = {}
         for tensor, ways in self.offers.items():
             name = self._name(tensor, snapshot)
             for way in ways:
                 root = self._root(way.found.build, snapshot)
+                if way.checked and root in own and own[root] is not tensor and root != self._root(tensor, snapshot):
+                    raise _MergedError(tensor)
                 if root not in own and name in order and elements_of(root[1]):
                     self._ways.setdefault(root, []).append(way)
                     classes.offers[root[0]] = classes.offers.get(root[0], frozenset()) | {root[1]}

@@ -7,16 +7,20 @@ an axis of that size is read at its own loops only.  `check_generic` looks for t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any, NoReturn
 
+from eqsat.ir.canonical import canonical_text
 from eqsat.ir.errors import TraceError, UnsupportedError, UsageError
 from eqsat.ir.index import Const, Index, Var, walk
-from eqsat.ir.tensor import Build, Gather, Generic, Literal, Read, Reduce, Size, Tensor, as_build, index_terms, scalars, tensors
+from eqsat.ir.tensor import Build, Gather, Generic, Literal, Program, Read, Reduce, Size, Tensor, as_build, index_terms, scalars, tensors
 
 # numbers of a program are below its markers by this factor
 APART = 4
+# a number with many divisors, so that what depends on remainders shows
+COMPOSITE = 5040
 # the sizes of the program that is being traced, by their markers
 TRACED: ContextVar[Mapping[int, Var] | None] = ContextVar("sizes", default=None)
 
@@ -25,12 +29,12 @@ class DerivedSizeError(UnsupportedError):
     """A program computes with a size, which has no value before it runs."""
 
 
-def sizes_for(dims: Iterable[Var], above: int) -> tuple[Size, ...]:
-    """Sizes for dims, with markers that are larger than APART times `above`."""
+def sizes_for(dims: Iterable[Var], above: int, prime: bool = True) -> tuple[Size, ...]:
+    """Sizes for dims, with markers that are larger than APART times `above`: primes, or numbers with many divisors."""
     found: list[Size] = []
     for dim in dict.fromkeys(dims):
-        marker = max(dim.hi, APART * above + 1, *(size.marker + 1 for size in found), 2)
-        while not _is_prime(marker):
+        marker = max(dim.hi + 2, APART * (above + 1), *(size.marker + 1 for size in found), 2)
+        while not (_is_prime(marker) if prime else marker % COMPOSITE == 0):
             marker += 1
         found.append(Size(Var(f"${dim.name}", dim.lo, dim.hi), marker))
     names = [size.variable.name for size in found]
@@ -62,6 +66,8 @@ class Extent(int):
         raise DerivedSizeError(f"shape: found arithmetic with the size {self!r}, which is known at run time only; use extents as they are")
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __rfloordiv__ = _computed
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _computed
+    __divmod__ = __rdivmod__ = __abs__ = __pos__ = __invert__ = __round__ = __trunc__ = __floor__ = __ceil__ = __int__ = _computed
     __truediv__ = __rtruediv__ = __mod__ = __rmod__ = __pow__ = __neg__ = __float__ = _computed
 
     def _decided(self, true: bool, false: bool, other: Any) -> bool:
@@ -88,6 +94,18 @@ class Extent(int):
 
     def __le__(self, other: Any) -> bool:
         return not self > other
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Extent) and other.size is self.size:
+            return True
+        if not isinstance(other, int):
+            return False
+        low, high = other.size.bounds if isinstance(other, Extent) else (other, other)
+        mine = self.size.bounds
+        return self._decided(mine[0] == mine[1] == low == high, high < mine[0] or low > mine[1], other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
 
     __hash__ = int.__hash__
 
@@ -144,6 +162,28 @@ def _numbers(tensor: Tensor, markers: set[int]) -> Iterator[float]:
             yield from (int(sub.value) for sub in walk(index) if isinstance(sub, Const))
 
 
+def plain(value: int) -> int:
+    """An extent as a number, its marker if it is a size."""
+    return int.__add__(value, 0)
+
+
+def is_one(extent: int) -> bool:
+    """Whether an extent of the program that is traced is 1; DerivedSizeError where that depends on a size."""
+    size = (TRACED.get() or {}).get(extent)
+    if size is not None and size.lo == 1:
+        raise DerivedSizeError(f"found the size {size.name[1:]} in {size.lo}..{size.hi}, which may be 1; name the axes")
+    return extent == 1
+
+
+def program_text(program: Program) -> str:
+    """A text that two programs have in common if they differ in the markers of their sizes only."""
+    text = canonical_text(program)
+    for size in program.sizes:
+        name = size.variable.name[1:]
+        text = re.sub(rf"(?<![\w.:]){size.marker}(?![\w.])", name, re.sub(rf"(?<![\w.:]){size.marker - 1}(?![\w.])", f"{name}-1", text))
+    return text
+
+
 def largest_common(first: Iterable[Tensor], second: Iterable[Tensor]) -> int:
     """The greatest extent that a program has whatever the markers are."""
     extents = ({extent for tensor in tensors(*roots) for extent in tensor.shape} for roots in (first, second))
@@ -155,6 +195,13 @@ def product(extents: Iterable[int]) -> int | Index:
     known = TRACED.get() or {}
     total: int | Index = 1
     for extent in extents:
-        factor = known.get(int(extent), int(extent))
+        factor = known.get(plain(extent), plain(extent))
         total = factor if isinstance(total, int) and total == 1 else total * factor
     return total
+
+
+def shape_text(shape: Iterable[int]) -> str:
+    """A shape with the names of sizes that are known at run time only."""
+    known = TRACED.get() or {}
+    names = [known[plain(n)].name[1:] if plain(n) in known else str(plain(n)) for n in shape]
+    return f"({', '.join(names)}{',' if len(names) == 1 else ''})"

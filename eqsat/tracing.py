@@ -15,7 +15,7 @@ from eqsat.ir.index import Var
 from eqsat.ir.structure import flatten_result, rebuild_result
 from eqsat.ir.tensor import Build, Constant, Input, Loop, Program, Read, Size, Tensor, axes, tensors
 from eqsat.signature import Arguments, Baked, describe, function_name, is_number, parameter_names
-from eqsat.sizes import TRACED, DerivedSizeError, check_generic, largest_common, sizes_for
+from eqsat.sizes import TRACED, DerivedSizeError, check_generic, largest_common, program_text, sizes_for
 from eqsat.spec import Spec
 
 # the trace that is being recorded
@@ -51,18 +51,18 @@ def _record_sized(function: Callable[..., Any], arguments: Arguments, dims: Sequ
     the same whatever they are."""
     given = [extent for _, leaf in arguments.leaves if isinstance(leaf, Spec) for extent in leaf.shape if isinstance(extent, int)]
     first = _marked(function, arguments, dims, max(given, default=1))
-    second = _marked(function, arguments, dims, max(size.marker for size in first.sizes))
-    if str(first) != str(second):
+    second = _marked(function, arguments, dims, max(size.marker for size in first.sizes), prime=False)
+    if program_text(first) != program_text(second):
         names = ", ".join(dict.fromkeys(dim.name for dim in dims))
         raise DerivedSizeError(f"{function_name(function)}: found another program for other values of {names}, expected one for all")
-    program = _marked(function, arguments, dims, largest_common(first.outputs, second.outputs))
+    program = _marked(function, arguments, dims, max(largest_common(first.outputs, second.outputs), *given, 1))
     check_generic(program.outputs, program.sizes)
     return program
 
 
-def _marked(function: Callable[..., Any], arguments: Arguments, dims: Sequence[Var], above: int) -> Program:
+def _marked(function: Callable[..., Any], arguments: Arguments, dims: Sequence[Var], above: int, prime: bool = True) -> Program:
     """The Program of a call with markers above a number."""
-    sizes = sizes_for(dims, above)
+    sizes = sizes_for(dims, above, prime)
     token = TRACED.set({size.marker: size.variable for size in sizes})
     try:
         return _record(function, arguments, sizes)

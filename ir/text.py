@@ -69,7 +69,7 @@ def program_text(program: Program) -> str:
         [*dict.fromkeys(lines), f"  return {_structure(program.structure, tuple(names[output] for output in program.outputs))}"]
     )
     for size in program.sizes:
-        text = re.sub(rf"\b{size.marker}\b", size.variable.name[1:], text)
+        text = re.sub(rf"(?<![\w.]){size.marker}(?![\w.])", size.variable.name[1:], text)
     return text
 
 

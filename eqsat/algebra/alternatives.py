@@ -10,7 +10,7 @@ from eqsat.algebra.constants import as_function
 from eqsat.algebra.contraction import Spelling, cheapest_order
 from eqsat.algebra.points import without_spikes
 from eqsat.algebra.polynomial import collected, with_common_factor
-from eqsat.algebra.products import Opener, has_fold, through_movements
+from eqsat.algebra.products import CoefficientError, Opener, has_fold, through_movements
 from eqsat.ir.dtypes import is_float
 from eqsat.ir.index import Var, variables
 from eqsat.ir.tensor import Build, Constant, Program, Reduce, Scalar, Tensor, axes, index_terms, scalars, tensors
@@ -23,12 +23,13 @@ EXACT, ROUNDS, ASSUMES = "exact", "rounds", "assumes"
 @dataclass(frozen=True)
 class Found:
     """A build that is equal to another, the tensors that it reads and the program does not have, sources first, and what has to be
-    finite for that: the result itself, where it shows what is not, or tensors, where it does not."""
+    finite for that: the result itself, where it shows what is not, or tensors, where it does not, or values between (`assumes`)."""
 
     build: Build
     made: tuple[Build, ...] = ()
     shows: bool = False
     finite: tuple[Tensor, ...] = ()
+    assumes: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,9 @@ def sum_of_one_point(tensor: Build) -> Iterator[Found]:
     """Sums over elements of which all but one are zero."""
     found = without_spikes(tensor)
     if found is not None:
-        product, multiplied = found
         spelling = Spelling()
-        build = spelling.result(cheapest_order(product, axes(tensor.shape)), product, tensor.shape, tensor.dtype)
-        yield Found(build, tuple(spelling.made), finite=multiplied)
+        build = spelling.result(cheapest_order(found.product, axes(tensor.shape)), found.product, tensor.shape, tensor.dtype)
+        yield Found(build, tuple(spelling.made), finite=found.multiplied, assumes=found.overflows)
 
 
 def fold_of_invariant(tensor: Build) -> Iterator[Found]:
@@ -120,13 +120,21 @@ def alternatives(program: Program, numerics: Numerics) -> dict[Tensor, tuple[Alt
         if isinstance(tensor, Build):
             rows = [row for row in ROWS if row.allows(tensor.dtype, numerics)]
             checked = is_float(tensor.dtype) and numerics != "fast"
-            ways = tuple(Alternative(row.name, one, checked) for row in rows for one in row.find(tensor) if one.build is not tensor)
+            every_way = (Alternative(row.name, one, checked) for row in rows for one in _found(row, tensor))
+            ways = tuple(way for way in every_way if way.found.build is not tensor and not (checked and way.found.assumes))
         else:
             function = as_function(tensor) if isinstance(tensor, Constant) else None
             ways = (Alternative("constant-is-function", Found(function), False),) if function is not None else ()
         if ways:
             found[tensor] = ways
     return found
+
+
+def _found(row: AlgebraRow, tensor: Build) -> list[Found]:
+    try:
+        return list(row.find(tensor))
+    except CoefficientError:
+        return []
 
 
 def _work(tensor: Build) -> int:

@@ -73,7 +73,7 @@ def _bands(data: Array, dtype: str) -> Iterator[Scalar]:
             yield _chosen(apply("eq", column - row, offset), matrix[tuple(places[0])], below, dtype)
     else:
         places = np.argwhere(matrix == below)
-        offset = int((places[:, 1] - places[:, 0]).max())
+        offset = int((places[:, 1] - places[:, 0]).max()) if places.size else 0
         yield _chosen(apply("le", column - row, offset), below, above, dtype)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from eqsat.algebra.constants import as_function
-from eqsat.algebra.products import Opener, Product, function_of, is_call
+from eqsat.algebra.products import Number, Opener, Product, function_of, is_call
 from eqsat.egraph.schema import GATHER_RANKS
 from eqsat.ir.affine import coefficient
 from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, variables, where
@@ -47,19 +47,31 @@ class Spike:
     value: Scalar
 
 
-def without_spikes(tensor: Build) -> tuple[Product, tuple[Tensor, ...]] | None:
-    """The product that a tensor is, with every sum of one element replaced by that; and the tensors of which elements were multiplied
-    by zero, which makes them zero only if they are finite.  None where there is no such sum."""
+@dataclass(frozen=True)
+class Chosen:
+    """A product with sums of one element replaced by that element.
+
+    multiplied  the tensors of which elements were multiplied by zero, which makes them zero only if they are finite
+    overflows   whether what was multiplied by zero may be infinite although those tensors are finite
+    """
+
+    product: Product
+    multiplied: tuple[Tensor, ...] = ()
+    overflows: bool = False
+
+
+def without_spikes(tensor: Build) -> Chosen | None:
+    """The product that a tensor is, with every sum of one element replaced by that; None where there is none."""
     product = Opener().product(tensor)
-    multiplied: dict[Tensor, None] = {}
-    changed = False
-    while product is not None and (smaller := _smaller(product, multiplied)) is not None:
-        product, changed = smaller, True
-    return (product, tuple(multiplied)) if product is not None and changed else None
+    found = first = Chosen(product) if product is not None else None
+    while found is not None and (smaller := _smaller(found)) is not None:
+        found = smaller
+    return found if found is not first else None
 
 
-def _smaller(product: Product, multiplied: dict[Tensor, None]) -> Product | None:
-    """The product without one of its sums."""
+def _smaller(before: Chosen) -> Chosen | None:
+    """The product without one more of its sums."""
+    product = before.product
     for k, factor in enumerate(product.factors):
         spike = spike_of(factor)
         for variable in product.bound if spike is not None else ():
@@ -67,9 +79,21 @@ def _smaller(product: Product, multiplied: dict[Tensor, None]) -> Product | None
             others = (*product.factors[:k], *product.factors[k + 1 :])
             factors = _chosen((spike.value, *others), spike, variable)
             if factors is not None:
-                multiplied.update((below.tensor, None) for other in others for below in scalars(other) if isinstance(below, Read))
-                return Product(product.coefficient, tuple(v for v in product.bound if v is not variable), factors)
+                read = (below.tensor for other in others for below in scalars(other) if isinstance(below, Read))
+                multiplied = tuple(dict.fromkeys((*before.multiplied, *read)))
+                smaller = Product(product.coefficient, tuple(v for v in product.bound if v is not variable), factors)
+                return Chosen(smaller, multiplied, before.overflows or _may_overflow(product.coefficient, others))
     return None
+
+
+def _may_overflow(coefficient: Number, factors: tuple[Scalar, ...]) -> bool:
+    """Whether a product may be infinite although all that it reads is finite: it is more than one element, ones and zeros aside."""
+    large = [factor for factor in factors if (spike := spike_of(factor)) is None or not _is_small(spike.value)]
+    return len(large) > 1 or any(not isinstance(factor, Read) for factor in large) or (bool(large) and not -1 <= coefficient <= 1)
+
+
+def _is_small(value: Scalar) -> bool:
+    return isinstance(value, Literal) and -1 <= value.value <= 1
 
 
 def _chosen(factors: tuple[Scalar, ...], spike: Spike, variable: Var) -> tuple[Scalar, ...] | None:

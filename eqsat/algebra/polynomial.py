@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from eqsat.algebra.products import (
@@ -11,6 +12,7 @@ from eqsat.algebra.products import (
     Number,
     Opener,
     Product,
+    exact,
     function_of,
     has_fold,
     is_call,
@@ -61,8 +63,8 @@ class _Expansion:
         return self._known[key]
 
     def _of(self, term: Scalar, env: Mapping[Var, Index]) -> Polynomial:
-        if isinstance(term, Literal):
-            return {(): term.value}
+        if isinstance(term, Literal) and math.isfinite(term.value):
+            return {(): exact(term)}
         if isinstance(term, Call) and term.op in RING:
             self.operations += 1
             parts = [self.of(arg, env) for arg in term.args]
@@ -99,7 +101,7 @@ def _spelled(polynomial: Polynomial, dtype: str) -> Scalar:
         if result is None:
             result = multiplied(coefficient, factors, dtype)
         else:
-            part = multiplied(abs(coefficient), factors, dtype)
+            part = multiplied(coefficient if coefficient > 0 else -coefficient, factors, dtype)
             result = Call("add" if coefficient > 0 else "subtract", (result, part), dtype)
     return number(0, dtype) if result is None else result
 

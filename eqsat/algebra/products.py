@@ -8,15 +8,20 @@ A factor is an element without folds over the axes of the tensor and the bound v
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, Tensor, axes, index_terms, operands, rebuild, reindexed, scalars
 
-Number = int | float
+# coefficients of floats are exact until they are written, so that no two products become one by rounding to zero or infinity
+Number = int | Fraction
 RING = ("add", "subtract", "multiply", "negative")
 MOST_TERMS = 8
+# of floats; the least is one by that
+LARGEST_COEFFICIENT = {"float32": 1e10, "float64": 1e30}
 MOST_FACTORS = 7
 
 
@@ -75,8 +80,8 @@ class Opener:
             yield reindexed(term, env), sign
 
     def _product(self, term: Scalar, env: Mapping[Var, Index]) -> Product:
-        if isinstance(term, Literal):
-            return Product(coefficient=term.value)
+        if isinstance(term, Literal) and math.isfinite(term.value):
+            return Product(coefficient=exact(term))
         if isinstance(term, Call) and term.op == "multiply":
             return self._product(term.args[0], env).times(self._product(term.args[1], env))
         if isinstance(term, Call) and term.op == "negative":
@@ -135,12 +140,26 @@ def variables_of(*terms: Scalar) -> tuple[Var, ...]:
     return tuple(dict.fromkeys(v for index in below for v in variables(index)))
 
 
+class CoefficientError(Exception):
+    """A coefficient that was put together is so large or so small that products with it may overflow or vanish."""
+
+
+def exact(term: Literal) -> Number:
+    """The value of a finite literal."""
+    return Fraction(term.value) if isinstance(term.value, float) else int(term.value)
+
+
 def number(value: Number, dtype: str) -> Literal:
     """A coefficient as an element; integers wrap as they do in arrays."""
-    if isinstance(value, int) and dtype in ("int32", "int64"):
+    if dtype in ("int32", "int64"):
         half = 1 << (31 if dtype == "int32" else 63)
-        value = (value + half) % (2 * half) - half
-    return Literal(value, dtype)
+        return Literal((int(value) + half) % (2 * half) - half, dtype)
+    if dtype == "bool":
+        return Literal(bool(value), dtype)
+    largest = LARGEST_COEFFICIENT[dtype]
+    if value and not 1 / largest <= float(value if value > 0 else -value) <= largest:
+        raise CoefficientError
+    return Literal(float(value), dtype)
 
 
 def multiplied(coefficient: Number, factors: Iterable[Scalar], dtype: str) -> Scalar:

@@ -17,6 +17,7 @@ from eqsat.ir.errors import EqsatError, ShapeError, TraceError, UsageError
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Arg, Constant, Generic, IteratorKind, Literal, Scalar, Shape, Tensor, axes
+from eqsat.sizes import plain, shape_text
 
 Number = bool | int | float
 Operand = Tensor | Literal | Number  # a Literal is a NumPy scalar, of fixed dtype; a number adapts to the arrays beside it
@@ -92,10 +93,11 @@ def view(source: Tensor, shape: Shape, index_map: Callable[[tuple[Var, ...]], Ma
 
 def broadcast_shapes(name: str, *shapes: Shape) -> Shape:
     """NumPy's common shape; ShapeError where there is none."""
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise ShapeError(f"{name}: found the shapes {' and '.join(str(s) for s in shapes)}, which do not broadcast") from None
+    rank = max((len(shape) for shape in shapes), default=0)
+    extents = [{shape[k - rank] for shape in shapes if len(shape) >= rank - k} - {1} for k in range(rank)]
+    if any(len(found) > 1 for found in extents):
+        raise ShapeError(f"{name}: found the shapes {' and '.join(shape_text(s) for s in shapes)}, which do not broadcast")
+    return tuple(next(iter(found), 1) for found in extents)
 
 
 def broadcast_map(shape: Shape, loops: tuple[Var, ...]) -> Map:
@@ -114,7 +116,7 @@ def integer(name: str, what: str, value: Any) -> int:
     try:
         if isinstance(value, bool | np.bool_):
             raise TypeError
-        return operator.index(value)
+        return plain(value) if isinstance(value, int) else operator.index(value)
     except TraceError:
         raise
     except (TypeError, EqsatError):

@@ -11,6 +11,7 @@ from eqsat.ir.errors import BoundsError, ShapeError, UnsupportedError, UsageErro
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.tensor import Shape, Tensor
 from eqsat.operations.generic import Map, broadcast_map, broadcast_shapes, integer, integers, normalize_axes, tensor_of, view
+from eqsat.sizes import is_one
 
 
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Tensor:
@@ -152,8 +153,8 @@ def squeeze(a: Any, axis: Any = None) -> Tensor:
     """The tensor without some dimensions of one, all of them by default."""
     source = tensor_of("squeeze", a)
     rank = len(source.shape)
-    ones = tuple(k for k, n in enumerate(source.shape) if n == 1)
-    removed = ones if axis is None else normalize_axes("squeeze", axis, rank)
+    removed = tuple(k for k, n in enumerate(source.shape) if is_one(n)) if axis is None else normalize_axes("squeeze", axis, rank)
+    ones = tuple(k for k in removed if is_one(source.shape[k]))
     if any(k not in ones for k in removed):
         raise ShapeError(f"squeeze: found the shape {source.shape}, expected dimensions of one at the axes {removed}")
     kept = [k for k in range(rank) if k not in removed]

@@ -13,7 +13,7 @@ import eqsat
 from eqsat.options import Numerics
 from eqsat.target import DEFAULT_TARGET
 from tests.eqsat.kernel_programs import PROGRAMS, arrays
-from tests.eqsat.test_algebra import CASES, data
+from tests.eqsat.test_algebra import CASES, Function, data
 
 Array = np.ndarray[Any, Any]
 SPECIAL = (np.inf, -np.inf, np.nan, -0.0, 0.0, 1e-42, 3e38, -3e38)
@@ -79,3 +79,26 @@ def test_fusion_gives_the_special_values_of_the_program_as_written(name: str, nu
         expected = as_written(named.function, given)
         found = np.asarray(eqsat.optimize(named.function, *given, options=eqsat.Options(numerics=numerics))(*given))
         assert_special_values_equal(found, expected)
+
+
+HUGE = np.full((6, 6), 1e250)
+SCALED: dict[str, tuple[Function, tuple[Array, ...]]] = {
+    "coefficients that vanish together": (lambda a, b, v: (((a @ b) * 1e-200 @ v) * 1e-200) * 1e200, (HUGE, HUGE / 1e250, HUGE[0])),
+    "coefficients that are infinite together": (lambda a, v: ((a * 1e-200 @ v) * 1e-200) / 1e-300, (HUGE, HUGE[0])),
+    "infinite products times zero": (lambda x: np.eye(6) @ (x * x), (HUGE,)),
+    "two orders of one chain": (lambda a, b, v: ((a @ b) @ v, a @ (b @ v)), (HUGE, HUGE, HUGE[0] / 1e250 / 1e250)),
+    "a constant on both sides": (lambda x: np.eye(6) @ x @ np.eye(6), (HUGE,)),
+    "a constant with NaN": (lambda x: np.triu(np.full((6, 6), np.nan)) @ x, (HUGE,)),
+}
+
+
+@pytest.mark.parametrize("numerics", ["exact", "default"])
+@pytest.mark.parametrize("name", SCALED)
+def test_numbers_between_may_be_infinite_or_vanish(name: str, numerics: Numerics) -> None:
+    function, given = SCALED[name]
+    with np.errstate(all="ignore"):
+        expected = function(*given)
+    found = eqsat.optimize(function, *given, options=eqsat.Options(numerics=numerics, target=CHEAP_KERNELS))(*given)
+    outputs, wanted = (values if isinstance(values, tuple) else (values,) for values in (found, expected))
+    for one, other in zip(outputs, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)

@@ -183,6 +183,14 @@ DEPENDENT: dict[str, tuple[Function, type[Exception]]] = {
     "a loop over it": (lambda x: sum(x[k] for k in range(x.shape[0])), EqsatError),
     "an array of another size": (lambda x: x + FIXED, ShapeError),
     "the size as a number": (lambda x: x * x.shape[0], EqsatError),
+    "whether it is a number": (lambda x: x * 2.0 if x.shape[0] == 7 else x, TraceError),
+    "whether it is another number": (lambda x: x * 2.0 if x.shape[0] != 7 else x, TraceError),
+    "whether it is among numbers": (lambda x: x * (2.0 if x.shape[0] in (1, 2, 3) else 3.0), TraceError),
+    "its lowest bit": (lambda x: x * 2.0 if x.shape[0] & 1 else x, UnsupportedError),
+    "its remainder": (lambda x: x * 2.0 if x.shape[0] % 3 else x, UnsupportedError),
+    "its remainder, with the quotient": (lambda x: x * divmod(x.shape[0], 2)[1], UnsupportedError),
+    "its conversion": (lambda x: x * float(int(x.shape[0])), UnsupportedError),
+    "dimensions of one": (lambda x: x.squeeze() + 1.0, UnsupportedError),
 }
 
 
@@ -212,6 +220,12 @@ def test_first_rows_within_the_least_size_are_fine() -> None:
     plan = eqsat.optimize(lambda x: x[:5] * 2.0, eqsat.spec((eqsat.dim("n", 5, 100), 3), "float32")).compile()
     for n, x in itertools.product((5, 6, 100), (np.random.default_rng(1).random((100, 3), "float32"),)):
         np.testing.assert_array_equal(plan(x[:n]), x[:5] * 2.0)
+
+
+def test_remainders_that_python_does_not_let_us_see_are_noticed() -> None:
+    """`int.__add__` goes around the operators of a size, as C code may; what comes of it differs between two traces."""
+    with pytest.raises(UnsupportedError, match="found another program for other values of n, expected one for all"):
+        eqsat.optimize(lambda x: x * float(int.__add__(x.shape[0], 0) % 7 == 0), eqsat.spec((eqsat.dim("n", 1, 40), 4), "float32"))
 
 
 def test_specs_of_sizes_are_checked() -> None:
