@@ -145,12 +145,21 @@ def value_of(stmt: Stmt) -> Scalar | None:
 
 def map_indices(kernel: Kernel, change: Callable[[Index], Index]) -> Kernel:
     """The kernel with every index term replaced by `change(term)`."""
+    return _mapped(kernel, lambda term, args: rebuilt(term, args, change), change)
 
+
+def map_loads(kernel: Kernel, change: Callable[[Load], Load]) -> Kernel:
+    """The kernel with every load replaced by `change(load)`."""
+    return _mapped(kernel, lambda term, args: change(term) if isinstance(term, Load) else rebuild(term, args), lambda index: index)
+
+
+def _mapped(kernel: Kernel, element: Callable[[Scalar, tuple[Scalar, ...]], Scalar], index: Callable[[Index], Index]) -> Kernel:
+    """The kernel over other elements, made of a term and its operands, and other index terms."""
     done: dict[Scalar, Scalar] = {}
 
     def scalar(root: Scalar) -> Scalar:
         for term in scalars(root):
-            done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), change)
+            done[term] = element(term, tuple(done[arg] for arg in operands(term)))
         return done[root]
 
     def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -160,12 +169,12 @@ def map_indices(kernel: Kernel, change: Callable[[Index], Index]) -> Kernel:
         if isinstance(stmt, For):
             return replace(stmt, body=block(stmt.body))
         if isinstance(stmt, Bind):
-            return replace(stmt, value=change(stmt.value))
+            return replace(stmt, value=index(stmt.value))
         if isinstance(stmt, Let):
             return replace(stmt, value=scalar(stmt.value))
         if isinstance(stmt, Fold):
             return replace(stmt, body=block(stmt.body), value=scalar(stmt.value))
-        return replace(stmt, index=change(stmt.index), value=scalar(stmt.value))
+        return replace(stmt, index=index(stmt.index), value=scalar(stmt.value))
 
     return replace(kernel, body=block(kernel.body))
 
