@@ -52,21 +52,51 @@ def _conjugate(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
 
 
 def _absolute(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
-    """sqrt(re^2 + im^2) without overflow on the way: in double for floats, else by the larger part; an infinite part gives infinity."""
     x, y = (b.intrinsic("fabs", part) for part in b.parts(args[0]))
-    type = x.type
-    infinite = b.binary("or", b.compare("oeq", x, real(float("inf"), type)), b.compare("oeq", y, real(float("inf"), type)))
-    if type == "float":
-        first, second = (b.binary("fmul", wide, wide) for wide in (b.cast("fpext", part, "double") for part in (x, y)))
-        size = b.cast("fptrunc", b.intrinsic("sqrt", b.binary("fadd", first, second)), "float")
-    else:
-        swaps = b.compare("olt", x, y)
-        large, small = b.select(swaps, y, x), b.select(swaps, x, y)
-        ratio = b.binary("fdiv", small, large)
-        root = b.intrinsic("sqrt", b.binary("fadd", real(1.0, type), b.binary("fmul", ratio, ratio)))
-        nothing = b.compare("oeq", large, real(0.0, type))
-        size = b.select(nothing, real(0.0, type), b.binary("fmul", large, root))
-    return b.select(infinite, real(float("inf"), type), size)
+    if x.type == "float":
+        return b.cast("fptrunc", _hypotenuse(b, b.cast("fpext", x, "double"), b.cast("fpext", y, "double")), "float")
+    return _hypotenuse(b, x, y)
+
+
+def _hypotenuse(b: Builder, x: Value, y: Value) -> Value:
+    """sqrt(x^2 + y^2) of numbers that are not negative, without overflow on the way; infinite if one is, even beside NaN."""
+    zero, infinity = real(0.0, x.type), real(float("inf"), x.type)
+    swaps = b.compare("olt", x, y)
+    large, small = b.select(swaps, y, x), b.select(swaps, x, y)
+    ratio = b.binary("fdiv", small, large)
+    root = b.intrinsic("sqrt", b.binary("fadd", real(1.0, x.type), b.binary("fmul", ratio, ratio)))
+    size = b.select(b.compare("oeq", b.binary("fadd", x, y), zero), zero, b.binary("fmul", large, root))
+    infinite = b.binary("or", b.compare("oeq", x, infinity), b.compare("oeq", y, infinity))
+    return b.select(infinite, infinity, size)
+
+
+def _sqrt(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+    """With t = sqrt((|re| + |z|)/2): t + im/(2t) i to the right of the imaginary axis, |im|/(2t) +- t i to its left.
+
+    Numbers near the ends of the range are scaled by a power of four, floats computed in double, where none is.
+    """
+    parts = b.parts(args[0])
+    if parts[0].type == "float":
+        wide = _sqrt(b, (b.pair(*(b.cast("fpext", part, "double") for part in parts)),), flags)
+        return b.pair(*(b.cast("fptrunc", part, "float") for part in b.parts(wide)))
+    type = parts[0].type
+    x, y = (b.intrinsic("fabs", part) for part in parts)
+    most = b.select(b.compare("olt", x, y), y, x)
+    large, tiny = b.compare("ogt", most, real(2.0**1000, type)), b.compare("olt", most, real(2.0**-900, type))
+    scale = b.select(large, real(2.0**-8, type), b.select(tiny, real(2.0**200, type), real(1.0, type)))
+    back = b.select(large, real(2.0**4, type), b.select(tiny, real(2.0**-100, type), real(1.0, type)))
+    x, y = b.binary("fmul", x, scale), b.binary("fmul", y, scale)
+    root = b.intrinsic("sqrt", b.binary("fmul", b.binary("fadd", x, _hypotenuse(b, x, y)), real(0.5, type)))
+    other = b.binary("fmul", b.binary("fdiv", y, b.binary("fadd", root, root)), back)
+    root = b.binary("fmul", root, back)
+    left = b.compare("olt", parts[0], real(0.0, type))
+    real_part, imag_part = b.select(left, other, root), b.select(left, root, other)
+    nothing, endless = b.compare("oeq", b.binary("fadd", x, y), real(0.0, type)), b.compare("oeq", y, real(float("inf"), type))
+    real_part = b.select(nothing, real(0.0, type), b.select(endless, y, real_part))
+    imag_part = b.select(nothing, real(0.0, type), b.select(endless, y, imag_part))
+    unordered = b.compare("uno", parts[0], parts[0])
+    imag_part = b.select(b.binary("and", unordered, b.compare("one", y, real(float("inf"), type))), parts[0], imag_part)
+    return b.pair(real_part, b.intrinsic("copysign", imag_part, parts[1]))
 
 
 def _ordered(predicate: str, or_equal: str) -> Code:
@@ -110,6 +140,7 @@ COMPLEX: dict[str, Code] = {
     "divide": _divide,
     "negative": _negative,
     "absolute": _absolute,
+    "sqrt": _sqrt,
     "conjugate": _conjugate,
     "real": lambda b, args, flags: b.parts(args[0])[0],
     "imag": lambda b, args, flags: b.parts(args[0])[1],

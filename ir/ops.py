@@ -82,6 +82,13 @@ SCALAR_OPS = _scalar(
     ScalarOp("imag", 1, "part", np.imag),
     ScalarOp("astype", 1, "cast", lambda x: x, takes_bool=True),
 )
+# those that are computed of complex numbers
+COMPLEX_OPS = frozenset(
+    (
+        *("add", "subtract", "multiply", "divide", "negative", "absolute", "sqrt", "conjugate", "real", "imag", "maximum", "minimum"),
+        *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "where", "astype"),
+    )
+)
 # of bool, NumPy's arithmetic and bit operations are these
 BOOL_FORM = {
     "add": "logical_or",

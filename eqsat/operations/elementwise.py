@@ -13,7 +13,7 @@ import numpy as np
 
 from eqsat.ir.dtypes import dtype_name, integer_range, is_complex, is_inexact, is_integer
 from eqsat.ir.errors import DTypeError, UnsupportedError, UsageError
-from eqsat.ir.ops import BOOL_FORM, SCALAR_OPS, Given, converted, loop_dtypes
+from eqsat.ir.ops import BOOL_FORM, COMPLEX_OPS, SCALAR_OPS, Given, converted, loop_dtypes
 from eqsat.ir.tensor import Arg, Call, Literal, Scalar, Tensor, axes
 from eqsat.operations.generic import Number, Operand, broadcast_map, broadcast_shapes, literal, make_generic, operand
 
@@ -50,6 +50,8 @@ def call(op: str, *args: Element) -> Scalar:
     if row.rule == "compare" and (decided := _decided(op, *args)) is not None:
         return decided
     *dtypes, result = loop_dtypes(op, *map(given, args))
+    if is_complex(dtypes[0]) and op not in COMPLEX_OPS:
+        raise UnsupportedError(f"{op}: found {dtypes[0]}, supported are real numbers; write it with x.real and x.imag")
     if op in BOOL_FORM and result == "bool":
         return call(BOOL_FORM[op], *args)
     if len(set(dtypes)) > 1:
