@@ -103,7 +103,8 @@ def cast(value: Element, dtype: str, wraps: bool = False) -> Scalar:
 def truth(value: Element) -> Scalar:
     """Whether the element is not zero."""
     if not isinstance(value, Scalar):
-        return Literal(bool(value), "bool")
+        number = literal(value, "int64") if type(value) is int else Literal(value, "complex128")  # larger integers NumPy refuses
+        return Literal(bool(number.value), "bool")
     return value if value.dtype == "bool" else call("not_equal", value, literal(0, value.dtype))
 
 
