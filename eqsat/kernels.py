@@ -49,7 +49,8 @@ def lower_program(program: Program, options: Options, report: Report, kept: Coll
         names.setdefault(tensor, f"t{len(names)}")
     levels = _levels(builds, loops)
     siblings = _siblings(builds, levels)
-    choices = {group: candidates(group, "kernel", names, program.sizes) for group in (*((build,) for build in builds), *siblings)}
+    tiles = options.numerics != "exact"
+    choices = {group: candidates(group, "kernel", names, program.sizes, tiles) for group in (*((build,) for build in builds), *siblings)}
     simplified = _simplifier([kernel for kernels in choices.values() for kernel in kernels], options, report)
     picked = {group: _cheapest((map_indices(kernel, simplified) for kernel in kernels), options) for group, kernels in choices.items()}
     by_name = {name: tensor for tensor, name in names.items()}

@@ -12,8 +12,7 @@ from eqsat.lowering.affine import Affine, Forms, bounds
 
 
 def in_place(kernel: Kernel, source: str, target: str) -> Kernel | None:
-    """The kernel with the elements of `source` in the memory of `target`, which it writes once each; None where one might be read after
-    it is written."""
+    """The kernel with the elements of `source` in the memory of `target`; None where one might be read after it is written."""
     buffers = {buffer.name: buffer for buffer in kernel.buffers}
     if (buffers[source].dtype, buffers[source].size) != (buffers[target].dtype, buffers[target].size):
         return None
@@ -51,15 +50,15 @@ def _reads(stmt: Stmt, buffer: str) -> list[Load | Pick]:
 
 
 def _before(place: _Place, term: Load | Pick, store: _Place, forms: Forms) -> bool:
-    """Whether an element is read before it is written: by the same iteration, as variables are bound by one loop each; or by one that
-    has its elements to itself, as it is read by an earlier statement."""
+    """Whether an element is read before it is written: by an earlier statement of iterations that have their elements to themselves.
+    Variables are bound by one loop each, so what is read at the index of the store is read by the iterations that write there."""
     assert isinstance(store.stmt, Store)
     if isinstance(term, Pick) or store.stmt.combine is not None:
         return False
-    if term.index == store.stmt.index:
-        return True
     inside = (*place.around, place.stmt.variable) if isinstance(place.stmt, Fold) else place.around
     common = [mine for mine, other in zip(inside, store.around, strict=False) if mine is other]
+    if term.index == store.stmt.index:
+        common = list(store.around)
     return _apart(forms(term.index), forms(store.stmt.index), common)
 
 

@@ -61,6 +61,7 @@ UNSAFE: dict[str, Kernel] = {
     "one more than the row": rows(ROW * 5 + R),
     "one element for all": both_loops(Store("out", HERE, load(ROW * 0))),
     "picked": both_loops(Store("out", HERE, Pick("x", (SIZE,), (Position(23 - HERE, "int64"),), "int64"))),
+    "an element written twice": both_loops(Store("out", ROW * 4 + J, load(ROW * 4 + J))),
     "added to what is there": both_loops(Store("out", HERE, load(HERE), "sum")),
     "after the store": both_loops(Store("out", HERE, Literal(1, "int64")), Store("out", HERE, load(HERE))),
     "a whole row inside the loop that writes it": both_loops(
