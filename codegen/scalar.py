@@ -13,7 +13,7 @@ from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, integer, is_real, 
 from eqsat.codegen.casts import convert
 from eqsat.codegen.integers import UNSIGNED, left_shift, right_shift
 from eqsat.codegen.pairs import COMPLEX
-from eqsat.ir.dtypes import UNSIGNED as UNSIGNED_DTYPES, is_complex, is_float, part_of
+from eqsat.ir.dtypes import COMPLEX as COMPLEX_DTYPES, DTYPES, UNSIGNED as UNSIGNED_DTYPES, is_float, part_of
 from eqsat.ir.errors import DTypeError, InternalError
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, loop_dtypes
 from eqsat.ir.tensor import Call, Literal
@@ -41,7 +41,7 @@ def call(b: Builder, term: Call, args: tuple[Value, ...], flags: str) -> Value:
 
 def code_of(op: str, dtype: str) -> Code:
     """The code of an operation on operands of this dtype; InternalError if there is none."""
-    table = COMPLEX if is_complex(dtype) else {**CODE, **UNSIGNED} if dtype in UNSIGNED_DTYPES else CODE
+    table = TABLES[dtype]
     if op not in table:
         raise InternalError(f"codegen: found {op} of {dtype}, which has no code")
     return _in_single(table[op]) if dtype == "float16" and op != "where" else table[op]
@@ -195,7 +195,7 @@ def _floor_divide_reals(b: Builder, a: Value, d: Value) -> Value:
     return b.select(b.compare("oeq", d, zero), ratio, floor)
 
 
-# astype, which needs the dtype that it comes from, is `convert`; UNSIGNED and COMPLEX have what differs for those
+# astype, which needs the dtype that it comes from, is `convert`
 CODE: dict[str, Code] = {
     "add": _arithmetic("fadd", "add"),
     "subtract": _arithmetic("fsub", "sub"),
@@ -228,4 +228,12 @@ CODE: dict[str, Code] = {
     "left_shift": left_shift,
     "right_shift": right_shift,
     "conjugate": lambda b, args, flags: args[0],
+}
+# of equal numbers, which may be zeros of two signs, NumPy takes the first in float16 and the second in others
+HALF: dict[str, Code] = {"maximum": _extremum("oge", "", ""), "minimum": _extremum("ole", "", "")}
+TABLES: dict[str, dict[str, Code]] = {
+    **dict.fromkeys(DTYPES, CODE),
+    **{dtype: {**CODE, **UNSIGNED} for dtype in UNSIGNED_DTYPES},
+    **dict.fromkeys(COMPLEX_DTYPES, COMPLEX),
+    "float16": {**CODE, **HALF},
 }

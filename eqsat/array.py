@@ -279,7 +279,6 @@ class TracedArray:
 
     sum, max, min, mean = _method("sum"), _method("max"), _method("min"), _method("mean")
     astype, copy, flatten, ravel = _method("astype"), _method("copy"), _method("ravel"), _method("ravel")
-    conj, conjugate = _method("conjugate"), _method("conjugate")
     swapaxes, squeeze = _method("swapaxes"), _method("squeeze")
 
     __bool__ = _needs_element("bool()", f"use enp.where(condition, a, b), & | ~; {REPEAT}", bool)
@@ -291,6 +290,12 @@ class TracedArray:
     __contains__ = _needs_value("in", "use (x == value).max()", _contains)
     item = _needs_value("item()", "return the array and read its value outside", np.ndarray.item)
     tolist = _needs_value("tolist()", "return the array and read its value outside", np.ndarray.tolist)
+
+    def conjugate(self) -> TracedArray:
+        """Complex numbers with the sign of their imaginary parts changed; any others as they are, bool too, unlike np.conjugate."""
+        return self._apply("conjugate") if self.dtype.kind == "c" else self
+
+    conj = conjugate
 
     def reshape(self, *shape: Any, order: str = "C") -> TracedArray:
         """The elements under another shape, given as integers or one tuple."""

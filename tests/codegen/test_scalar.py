@@ -118,7 +118,7 @@ def test_a_cast_equals_numpys_of_single_elements(source: str, target: str) -> No
 def test_every_float16_is_the_float_that_numpy_makes_of_it_and_back() -> None:
     every = np.arange(2**16, dtype=np.uint16).view(np.float16)
     for target in ("float32", "float64"):
-        found = run(elementwise(lambda x, target=target: astype(x, target), ("float16",), every.size), every)  # type: ignore[misc]
+        found = run(elementwise(lambda x, target=target: astype(x, target), ("float16",), every.size), every)
         np.testing.assert_array_equal(found, every.astype(target))
         back = run(elementwise(lambda x: astype(x, "float16"), (target,), every.size), found)
         np.testing.assert_array_equal(back, every)
@@ -155,7 +155,7 @@ def test_an_operation_with_a_constant_equals_numpy(name: str, dtype: str) -> Non
     (operand,) = grid(dtype)
     for number in values(dtype):
         constant = Literal(number.item(), dtype)
-        kernel = elementwise(lambda x, constant=constant: call(name, x, constant), (dtype,), operand.size)  # type: ignore[misc]
+        kernel = elementwise(lambda x, constant=constant: call(name, x, constant), (dtype,), operand.size)
         with np.errstate(all="ignore"):
             expected = SCALAR_OPS[name].meaning(operand, number)
         np.testing.assert_array_equal(run(kernel, operand), expected)
