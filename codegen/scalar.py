@@ -11,7 +11,7 @@ from collections.abc import Callable
 from eqsat.codegen import math
 from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, integer, is_real, pair, real, truth
 from eqsat.codegen.casts import convert
-from eqsat.codegen.integers import UNSIGNED, left_shift, right_shift
+from eqsat.codegen.integers import UNSIGNED, left_shift, quotient, right_shift
 from eqsat.codegen.pairs import COMPLEX
 from eqsat.ir.dtypes import COMPLEX as COMPLEX_DTYPES, DTYPES, UNSIGNED as UNSIGNED_DTYPES, is_float, part_of
 from eqsat.ir.errors import DTypeError, InternalError
@@ -130,7 +130,8 @@ def _safe_division(b: Builder, a: Value, d: Value) -> tuple[Value, Value, Value,
     zero = b.compare("eq", d, integer(0, d.type))
     special = b.binary("or", zero, b.compare("eq", d, integer(-1, d.type)))
     safe = b.select(special, integer(1, d.type), d)
-    return b.binary("sdiv", a, safe), b.binary("srem", a, safe), zero, special
+    found = quotient(b, a, d, safe)
+    return found, b.binary("sub", a, b.binary("mul", found, safe)), zero, special
 
 
 def _borrow(b: Builder, remainder: Value, d: Value) -> Value:

@@ -150,6 +150,21 @@ def test_a_function_of_float16_is_its_float32_rounded(name: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("name", ["floor_divide", "remainder"])
+def test_division_is_exact_beside_multiples(name: str, dtype: str) -> None:
+    """Where a quotient that is rounded would be carried over an integer."""
+    info, random = np.iinfo(dtype), np.random.default_rng(0)
+    a = random.integers(info.min, info.max, 20_000, dtype, endpoint=True)
+    d = random.integers(info.min, info.max, a.size, dtype, endpoint=True) >> random.integers(0, info.bits, a.size).astype(dtype)
+    with np.errstate(all="ignore"):
+        multiple = a - a % d
+        near, divisors = np.concatenate([multiple, multiple - 1, multiple + 1]), np.tile(d, 3)
+        expected = SCALAR_OPS[name].meaning(near, divisors)
+    found = run(elementwise(lambda x, y: call(name, x, y), (dtype, dtype), near.size), near, divisors)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("name", ["floor_divide", "remainder", "left_shift", "right_shift"])
 def test_an_operation_with_a_constant_equals_numpy(name: str, dtype: str) -> None:
     (operand,) = grid(dtype)
