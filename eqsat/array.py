@@ -16,7 +16,7 @@ import numpy as np
 
 from eqsat.ir.errors import ShapeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.index import Var
-from eqsat.ir.tensor import Constant, Input, Loop, Tensor
+from eqsat.ir.tensor import Constant, Input, Tensor
 from eqsat.operations.table import by_numpy_function, missing, run
 from eqsat.sizes import Extent
 
@@ -36,12 +36,11 @@ class Trace:
     def __init__(self, sizes: Mapping[int, Var] | None = None, around: Trace | None = None) -> None:
         """`sizes` that are known at run time, by the extents that stand for them; `around`: the trace of a loop of whose body this is one.
 
-        captured  the inputs that stand for arrays of the trace around; loops: those that were met, in order
+        captured  the inputs that stand for arrays of the trace around
         """
         self.sizes = sizes or {}
         self.around = around
         self.captured: dict[Tensor, Input] = {}
-        self.loops: list[Loop] = []
 
     def is_inside(self, other: Trace) -> bool:
         """Whether this is a trace of a loop's body within another one."""

@@ -9,8 +9,9 @@ import numpy as np
 
 from eqsat.array import Trace, TracedArray, in_owner, is_traced
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
+from eqsat.ir.steps import Loop
 from eqsat.ir.structure import Container, Structure, flatten_result, rebuild_result
-from eqsat.ir.tensor import Constant, Input, Loop, Program, Tensor
+from eqsat.ir.tensor import Constant, Program, Tensor
 from eqsat.lazy import plan_of, values_of
 from eqsat.leaves import numbered
 from eqsat.operations.generic import integer
@@ -62,8 +63,7 @@ def fori(n: int, body: Callable[[Any, Any], Any], init: Any, *, options: Options
         return rebuild_result(structure, [None, *_recorded(around, steps, program, outputs, given, captured)])
     carry = values_of(given)
     if steps:
-        whole = Program(program.inputs, tuple(outputs), Container("tuple", tuple(range(len(outputs)))), loops=program.loops)
-        shared, constants = (whole, []) if program.loops else numbered(outputs, program.inputs)
+        shared, constants = numbered(outputs, program.inputs)
         plan = plan_of(shared, options or Options())
         for step in range(steps):
             carry = plan.result((np.array(step), *carry, *constants))
@@ -79,10 +79,8 @@ def _recorded(
     first = [in_owner(leaf, around) if isinstance(leaf, TracedArray) else Constant(np.asarray(leaf)) for leaf in given]
     if not steps:
         return [TracedArray(tensor, around) for tensor in first]
-    body = Program(program.inputs, tuple(outputs), loops=program.loops)
-    results = tuple(Input(f"loop{len(around.loops)}_{k}", tensor.shape, tensor.dtype) for k, tensor in enumerate(first))
-    around.loops.append(Loop(steps, body, (*first, *captured), results))
-    return [TracedArray(result, around) for result in results]
+    loop = Loop(steps, Program(program.inputs, tuple(outputs)), (*first, *captured))
+    return [TracedArray(result, around) for result in loop.results]
 
 
 def _matched(found: Structure, expected: Structure, where: str) -> Iterator[int]:

@@ -26,7 +26,7 @@ LENGTH = 8
 def pack(blueprint: Blueprint, known: Sequence[Array]) -> bytes:
     """The bytes of a blueprint; constants that are in `known`, those of the program, are named by their position there."""
     positions = {id(array): position for position, array in enumerate(known)}
-    blobs = [blueprint.object_code, *(pack(loop.body, known) for loop in blueprint.loops)]
+    blobs = [blueprint.object_code, *(pack(step.body, known) for step in blueprint.steps)]
     constants: list[list[Any]] = []
     for slot, array in blueprint.constants.items():
         constants.append([slot, positions.get(id(array))])
@@ -41,7 +41,7 @@ def pack(blueprint: Blueprint, known: Sequence[Array]) -> bytes:
         "outputs": blueprint.outputs,
         "once": blueprint.once,
         "finite": blueprint.finite,
-        "loops": [[loop.name, loop.count] for loop in blueprint.loops],
+        "steps": [[step.name, step.count] for step in blueprint.steps],
         "sizes": [astuple(size) for size in blueprint.sizes],
         "structure": _plain(blueprint.structure),
         "blobs": [len(blob) for blob in blobs],
@@ -56,7 +56,7 @@ def unpack(data: bytes, known: Sequence[Array]) -> Blueprint:
     head = json.loads(data[LENGTH:start])
     blobs = iter(_pieces(data, start, head["blobs"]))
     code = next(blobs)
-    loops = tuple(PlanLoop(name, count, unpack(next(blobs), known)) for name, count in head["loops"])
+    steps = tuple(PlanLoop(name, count, unpack(next(blobs), known)) for name, count in head["steps"])
     buffers = tuple(PlanBuffer(role, tuple(shape), dtype, storage) for role, shape, dtype, storage in head["buffers"])
     constants = {
         slot: known[position] if position is not None else _elements(next(blobs), buffers[slot]) for slot, position in head["constants"]
@@ -73,7 +73,7 @@ def unpack(data: bytes, known: Sequence[Array]) -> Blueprint:
         tuple(head["once"]),
         tuple(head["finite"]),
         tuple(RunTimeSize(*size) for size in head["sizes"]),
-        loops,
+        steps,
     )
 
 

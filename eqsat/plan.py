@@ -39,7 +39,7 @@ class Plan:
         self.buffers = blueprint.buffers
         self.storages = blueprint.storages
         self._code, entries = loaded or load(blueprint)
-        entries = {**entries, **{loop.name: _repeating(loop) for loop in blueprint.loops}}
+        entries = {**entries, **{step.name: _repeating(step) for step in blueprint.steps}}
         self._launches = tuple(_launch(kernel, entries[kernel.name]) for k, kernel in enumerate(self.kernels) if k not in blueprint.once)
         self._constants = self._computed_once(entries)
         # outputs that are inputs or constants are copied, so that no result aliases an argument
@@ -151,8 +151,8 @@ _OPEN: Array = np.empty(0)
 
 def load(blueprint: Blueprint) -> tuple[Any, dict[str, Entry]]:
     """The machine code of a plan, and the entry of every kernel."""
-    loops = {loop.name for loop in blueprint.loops}
-    arities = {kernel.name: len(kernel.buffers) for kernel in blueprint.kernels if kernel.name not in loops}
+    others = {step.name for step in blueprint.steps}
+    arities = {kernel.name: len(kernel.buffers) for kernel in blueprint.kernels if kernel.name not in others}
     return load_kernels(blueprint.object_code, arities, len(blueprint.sizes))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -12,8 +12,9 @@ from eqsat.array import Trace, TracedArray, in_owner, is_traced
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.index import Var
+from eqsat.ir.steps import Loop
 from eqsat.ir.structure import flatten_result, rebuild_result
-from eqsat.ir.tensor import Build, Constant, Input, Loop, Program, Read, Size, Tensor, axes, tensors
+from eqsat.ir.tensor import Build, Constant, Input, Program, Read, Size, Tensor, axes
 from eqsat.signature import Arguments, Baked, describe, function_name, is_number, parameter_names
 from eqsat.sizes import TRACED, DerivedSizeError, check_generic, largest_common, program_text, sizes_for
 from eqsat.spec import Spec
@@ -88,7 +89,7 @@ def record_body(function: Callable[..., Any], arguments: Arguments, around: Trac
     finally:
         CURRENT.reset(token)
     inputs = (*program.inputs, *owner.captured.values())
-    return Program(inputs, program.outputs, program.structure, (), program.loops), tuple(owner.captured)
+    return Program(inputs, program.outputs, program.structure), tuple(owner.captured)
 
 
 def _recorded(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...], owner: Trace) -> Program:
@@ -111,20 +112,10 @@ def _recorded(function: Callable[..., Any], arguments: Arguments, sizes: tuple[S
         return outputs.setdefault(_output(leaf, where, owner), len(outputs))
 
     structure = flatten_result(result, place, f"{function_name(function)}: result")
-    if sizes and owner.loops:
+    program = Program(tuple(inputs), tuple(outputs), structure, sizes)
+    if sizes and any(isinstance(step, Loop) for step in program.steps):
         raise UnsupportedError("fori: found a loop in a program with sizes that are known at run time only; give spec numbers")
-    return Program(tuple(inputs), tuple(outputs), structure, sizes, _needed(owner.loops, outputs))
-
-
-def _needed(loops: Sequence[Loop], outputs: Iterable[Tensor]) -> tuple[Loop, ...]:
-    """The loops whose results are used."""
-    needed: list[Loop] = []
-    used = set(tensors(*outputs))
-    for loop in reversed(loops):
-        if not used.isdisjoint(loop.results):
-            needed.insert(0, loop)
-            used.update(tensors(*loop.given))
-    return tuple(needed)
+    return program
 
 
 def _output(leaf: Any, where: str, owner: Trace) -> Tensor:

@@ -34,8 +34,9 @@ class _Data:
 
     def __getitem__(self, indices: tuple[Any, ...]) -> Any:
         flat = np.ravel_multi_index(np.broadcast_arrays(*indices), self.shape) if indices else np.int64(0)
-        mixed = (np.asarray(flat, np.uint64) + np.uint64(self.seed)) * np.uint64(0x9E3779B97F4A7C15)
-        mixed = ((mixed ^ (mixed >> np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9)) >> np.uint64(40)
+        with np.errstate(over="ignore"):
+            mixed = (np.asarray(flat, np.uint64) + np.uint64(self.seed)) * np.uint64(0x9E3779B97F4A7C15)
+            mixed = ((mixed ^ (mixed >> np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9)) >> np.uint64(40)
         if is_float(self.dtype):
             return (mixed.astype(np.float64) / 2**22 - 2).astype(self.dtype)[()]
         return (mixed % np.uint64(2) if self.dtype == "bool" else mixed.astype(np.int64) % 17 - 8).astype(self.dtype)[()]
