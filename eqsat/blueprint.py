@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from eqsat.codegen import parallel_extent
+from eqsat.ir.host import Invocation
 from eqsat.ir.steps import Parts
 from eqsat.ir.structure import Structure
 from eqsat.ir.tensor import Constant, Input, Program, Tensor
@@ -103,7 +104,7 @@ class Blueprint:
     once: tuple[int, ...] = ()
     finite: tuple[int, ...] = ()
     sizes: tuple[RunTimeSize, ...] = ()
-    steps: tuple[PlanLoop, ...] = ()
+    steps: tuple[PlanStep, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -116,13 +117,24 @@ class PlanLoop:
     body: Blueprint
 
 
+@dataclass(frozen=True)
+class PlanCall:
+    """The step of that name: a call of a function of NumPy on the arrays that the step reads."""
+
+    name: str
+    invocation: Invocation
+
+
+PlanStep = PlanLoop | PlanCall
+
+
 def draw(
     parts: Parts,
     nests: Sequence[Nest],
     estimates: Sequence[float],
     object_code: bytes,
     finite: Sequence[Tensor] = (),
-    others: Sequence[PlanLoop] = (),
+    others: Sequence[PlanStep] = (),
 ) -> Blueprint:
     """The blueprint of a program whose kernels are these loop nests, with machine code; `others` are its steps that are no kernels, the
     last of the estimated nanoseconds are theirs."""

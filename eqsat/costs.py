@@ -13,11 +13,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
+from eqsat.host_costs import host_ns
 from eqsat.index_cost import term_cycles
 from eqsat.ir.affine import coefficient, strides
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
-from eqsat.ir.steps import Loop
+from eqsat.ir.steps import HostCall, Loop
 from eqsat.ir.tensor import (
     Build,
     Call,
@@ -347,5 +348,7 @@ def cost(program: Program, target: Target = DEFAULT_TARGET) -> Cost:
 
 def step_ns(step: Step, target: Target) -> float:
     """A step as it is written."""
-    assert isinstance(step, Loop)
-    return step.count * float(cost(step.body, target))
+    if isinstance(step, Loop):
+        return step.count * float(cost(step.body, target))
+    assert isinstance(step, HostCall)
+    return host_ns(step, target)

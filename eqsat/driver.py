@@ -12,7 +12,7 @@ from typing import Any, overload
 from eqsat.array import is_lazy
 from eqsat.certificate import Certificate, Compared
 from eqsat.cheapest import cheapest_outputs
-from eqsat.costs import Cost, CostModel, cost, kernel_ns
+from eqsat.costs import Cost, CostModel, cost, kernel_ns, step_ns
 from eqsat.dump import Dump
 from eqsat.facts import facts_about
 from eqsat.guards import Missing
@@ -51,7 +51,7 @@ def optimize(target: Any, *specs: Any, options: Options | None = None) -> Result
     if all(is_lazy(array) for array in (target, *specs)):
         return optimize_program(numbered(over_leaves([array.tensor for array in (target, *specs)]))[0], chosen)
     if callable(target) and not isinstance(target, Program | Index):
-        return optimize_program(trace(target, *specs), chosen)
+        return optimize_program(trace(target, *specs, fallback=chosen.fallback), chosen)
     raise UsageError(
         f"optimize: found a {type(target).__name__}, expected a Program, a function with specs, lazy tensors, or an index expression"
     )
@@ -76,7 +76,10 @@ def optimize_program(program: Program, options: Options) -> Result:
     model = CostModel(options.target)
     once = computed_once(nests)
     kernels = tuple((nest.kernel.name, 0.0 if nest in once else kernel_ns(model, *nest.builds)) for nest in nests)
-    kernels += tuple((name, loops[name].count * float(body.cost)) for name, body in bodies.items())
+    others = ((placed.name, placed.step) for placed in parts.steps)
+    kernels += tuple(
+        (name, loops[name].count * float(bodies[name].cost) if name in loops else step_ns(step, options.target)) for name, step in others
+    )
     values = compare_values(written.around, parts.around, options) if options.certify and not program.sizes else ()
     certificate = _certificate(report, values, bodies.values()) if options.certify else None
 

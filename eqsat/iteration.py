@@ -55,7 +55,8 @@ def fori(n: int, body: Callable[[Any, Any], Any], init: Any, *, options: Options
 
     structure = flatten_result(init, place, "carry")
     arguments = Arguments((("i", 0), ("carry", structure)), (), tuple(specs))
-    program, captured = record_body(body, arguments, around) if around is not None else (record(body, arguments), ())
+    chosen = options or Options()
+    program, captured = record_body(body, arguments, around) if around is not None else (record(body, arguments, chosen.fallback), ())
     outputs = [program.outputs[position] for position in _matched(program.structure, structure, "carry")]
     for (where, expected), output in zip(specs[1:], outputs, strict=True):
         _check_leaf(where, Spec(output.shape, output.dtype), expected)
@@ -64,7 +65,7 @@ def fori(n: int, body: Callable[[Any, Any], Any], init: Any, *, options: Options
     carry = values_of(given)
     if steps:
         shared, constants = numbered(outputs, program.inputs)
-        plan = plan_of(shared, options or Options())
+        plan = plan_of(shared, chosen)
         for step in range(steps):
             carry = plan.result((np.array(step), *carry, *constants))
     else:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from eqsat.arguments import all_fit, check_arguments, check_out
-from eqsat.blueprint import Array, Blueprint, PlanKernel, PlanLoop
+from eqsat.blueprint import Array, Blueprint, PlanCall, PlanKernel, PlanLoop, PlanStep
 from eqsat.codegen import Entry, load_kernels
 from eqsat.ir.errors import UsageError
-from eqsat.ir.structure import rebuild_result
+from eqsat.ir.host import run_host
+from eqsat.ir.structure import positions, rebuild_result
 from eqsat.storage import aligned_bytes, array_in
 from eqsat.threads import num_threads, run_split
 
@@ -39,7 +40,7 @@ class Plan:
         self.buffers = blueprint.buffers
         self.storages = blueprint.storages
         self._code, entries = loaded or load(blueprint)
-        entries = {**entries, **{step.name: _repeating(step) for step in blueprint.steps}}
+        entries = {**entries, **{step.name: _entry(step) for step in blueprint.steps}}
         self._launches = tuple(_launch(kernel, entries[kernel.name]) for k, kernel in enumerate(self.kernels) if k not in blueprint.once)
         self._constants = self._computed_once(entries)
         # outputs that are inputs or constants are copied, so that no result aliases an argument
@@ -99,13 +100,7 @@ class Plan:
         values = [*inputs, *workspace]
         for slot, shape, dtype in self._made:
             values[slot] = direct[slot] if slot in direct else np.empty(shape, dtype)
-        for entry, slots, extent, splits in self._launches:
-            buffers = [values[slot] for slot in slots]
-            if splits and num_threads() > 1:
-                run_split(functools.partial(entry, *buffers), extent)
-            else:
-                entry(*buffers, 0, extent)
-        finite = all(np.isfinite(values[slot]).all() for slot in self.blueprint.finite)
+        finite = self._launch_all(values) and all(np.isfinite(values[slot]).all() for slot in self.blueprint.finite)
         self._idle.append(workspace)
         if not finite:
             return self._instead.run(arrays, out)
@@ -115,6 +110,21 @@ class Plan:
             if values[slot] is not target:
                 np.copyto(target, values[slot])
         return tuple(targets)
+
+    def _launch_all(self, values: Sequence[Array]) -> bool:
+        """Run all steps; False where one refused what is not to be trusted."""
+        try:
+            for entry, slots, extent, splits in self._launches:
+                buffers = [values[slot] for slot in slots]
+                if splits and num_threads() > 1:
+                    run_split(functools.partial(entry, *buffers), extent)
+                else:
+                    entry(*buffers, 0, extent)
+        except Exception:
+            if not self.blueprint.finite:
+                raise
+            return False
+        return True
 
     @functools.cached_property
     def _instead(self) -> Plan:
@@ -156,8 +166,24 @@ def load(blueprint: Blueprint) -> tuple[Any, dict[str, Entry]]:
     return load_kernels(blueprint.object_code, arities, len(blueprint.sizes))
 
 
+def _entry(step: PlanStep) -> Entry:
+    """A step as an entry: arrays that it reads, arrays for its results, and a range that is none."""
+    return _repeating(step) if isinstance(step, PlanLoop) else _calling(step)
+
+
+def _calling(step: PlanCall) -> Entry:
+    given = len(positions(step.invocation.arguments)) - len(step.invocation.values)
+
+    def entry(*arguments: Any) -> None:
+        arrays, results = arguments[:given], arguments[given:-2]
+        values = run_host(step.invocation, arrays, [(array.shape, array.dtype.name) for array in results])
+        for array, value in zip(results, values, strict=True):
+            np.copyto(array, value)
+
+    return entry
+
+
 def _repeating(loop: PlanLoop) -> Entry:
-    """A loop as an entry: arrays that it reads, arrays for its results, and a range that is none."""
     plan, carries = Plan(loop.body), len(loop.body.outputs)
 
     def entry(*arguments: Any) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from eqsat.blueprint import PlanLoop, draw
+from eqsat.blueprint import PlanCall, PlanLoop, PlanStep, draw
 from eqsat.certificate import Certificate
 from eqsat.codegen import MachineCode, compile_kernels
 from eqsat.costs import Cost
@@ -17,7 +17,7 @@ from eqsat.guards import Missing, missing_guards
 from eqsat.index_cost import index_cycles
 from eqsat.ir.index import Index
 from eqsat.ir.loops import Kernel
-from eqsat.ir.steps import Loop, Parts
+from eqsat.ir.steps import HostCall, Loop, Parts
 from eqsat.ir.tensor import Build, Generic, Program, Tensor, as_generic
 from eqsat.ir.typed_check import check_typed
 from eqsat.ir.typed_kernel import TypedKernel
@@ -96,11 +96,16 @@ class Result:
         return plan_of(draw(self.parts, self.nests, estimates, self._code.object_code, self.finite, self._others), self.otherwise)
 
     @property
-    def _others(self) -> list[PlanLoop]:
+    def _others(self) -> list[PlanStep]:
         """The steps of the plan that are no kernels."""
         bodies = iter(self.bodies)
-        loops = ((placed.name, placed.step) for placed in self.parts.steps if isinstance(placed.step, Loop))
-        return [PlanLoop(name, loop.count, next(bodies).compile().blueprint) for name, loop in loops]
+        found: list[PlanStep] = []
+        for placed in self.parts.steps:
+            if isinstance(placed.step, Loop):
+                found.append(PlanLoop(placed.name, placed.step.count, next(bodies).compile().blueprint))
+            elif isinstance(placed.step, HostCall):
+                found.append(PlanCall(placed.name, placed.step.invocation))
+        return found
 
     def compile(self) -> Plan:
         """The plan of kernels, compiled; the same one every time."""

@@ -23,7 +23,7 @@ from eqsat.spec import Spec
 CURRENT: ContextVar[Trace | None] = ContextVar("trace", default=None)
 
 
-def trace(function: Callable[..., Any], *arguments: Any) -> Program:
+def trace(function: Callable[..., Any], *arguments: Any, fallback: bool = False) -> Program:
     """The Program that `function` is on arrays like these.
 
     An argument is a Spec, a numpy.ndarray or lazy tensor (of which shape and dtype count), or a Python number, string, None, dtype or
@@ -32,47 +32,51 @@ def trace(function: Callable[..., Any], *arguments: Any) -> Program:
 
     Arrays and lazy tensors that the function takes from elsewhere are constants, with the elements that they have while it is traced.
 
+    `fallback`: functions of NumPy that eqsat lacks are called by the program (docs/fallback.md).
+
     Raises UsageError for other arguments or results, TraceError where Python needs the value of an array, UnsupportedError for
     an operation that eqsat lacks; errors of the function itself pass through.
     """
     if not callable(function):
         raise UsageError(f"trace: found a {type(function).__name__}, expected a function")
     names = parameter_names(function, len(arguments))
-    return record(function, describe(zip(names, arguments, strict=True), ())[0])
+    return record(function, describe(zip(names, arguments, strict=True), ())[0], fallback)
 
 
-def record(function: Callable[..., Any], arguments: Arguments) -> Program:
+def record(function: Callable[..., Any], arguments: Arguments, fallback: bool = False) -> Program:
     """The Program of a call in which every Spec stands for an array, an input named after its place; the rest is passed as it is."""
     dims = [extent for _, leaf in arguments.leaves if isinstance(leaf, Spec) for extent in leaf.shape if isinstance(extent, Var)]
-    return _record(function, arguments, ()) if not dims else _record_sized(function, arguments, dims)
+    return _record(function, arguments, (), fallback) if not dims else _record_sized(function, arguments, dims, fallback)
 
 
-def _record_sized(function: Callable[..., Any], arguments: Arguments, dims: Sequence[Var]) -> Program:
+def _record_sized(function: Callable[..., Any], arguments: Arguments, dims: Sequence[Var], fallback: bool) -> Program:
     """The Program of a call with sizes that are known at run time: markers stand for them, larger than anything else in it; it must be
     the same whatever they are."""
     given = [extent for _, leaf in arguments.leaves if isinstance(leaf, Spec) for extent in leaf.shape if isinstance(extent, int)]
-    first = _marked(function, arguments, dims, max(given, default=1))
-    second = _marked(function, arguments, dims, max(size.marker for size in first.sizes), prime=False)
+    first = _marked(function, arguments, dims, fallback, max(given, default=1))
+    second = _marked(function, arguments, dims, fallback, max(size.marker for size in first.sizes), prime=False)
     if program_text(first) != program_text(second):
         names = ", ".join(dict.fromkeys(dim.name for dim in dims))
         raise DerivedSizeError(f"{function_name(function)}: found another program for other values of {names}, expected one for all")
-    program = _marked(function, arguments, dims, max(largest_common(first.outputs, second.outputs), *given, 1))
+    program = _marked(function, arguments, dims, fallback, max(largest_common(first.outputs, second.outputs), *given, 1))
     check_generic(program.outputs, program.sizes)
     return program
 
 
-def _marked(function: Callable[..., Any], arguments: Arguments, dims: Sequence[Var], above: int, prime: bool = True) -> Program:
+def _marked(
+    function: Callable[..., Any], arguments: Arguments, dims: Sequence[Var], fallback: bool, above: int, prime: bool = True
+) -> Program:
     """The Program of a call with markers above a number."""
     sizes = sizes_for(dims, above, prime)
     token = TRACED.set({size.marker: size.variable for size in sizes})
     try:
-        return _record(function, arguments, sizes)
+        return _record(function, arguments, sizes, fallback)
     finally:
         TRACED.reset(token)
 
 
-def _record(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...]) -> Program:
-    owner = Trace({size.marker: size.variable for size in sizes})
+def _record(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...], fallback: bool) -> Program:
+    owner = Trace({size.marker: size.variable for size in sizes}, fallback=fallback)
     token = CURRENT.set(owner)
     try:
         return _recorded(function, arguments, sizes, owner)
@@ -82,7 +86,7 @@ def _record(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Siz
 
 def record_body(function: Callable[..., Any], arguments: Arguments, around: Trace) -> tuple[Program, tuple[Tensor, ...]]:
     """The Program of the body of a loop within a trace, and the arrays of that trace that it takes, its last inputs."""
-    owner = Trace(around.sizes, around)
+    owner = Trace(around.sizes, around, around.fallback)
     token = CURRENT.set(owner)
     try:
         program = _recorded(function, arguments, (), owner)

@@ -19,9 +19,10 @@ import numpy as np
 from eqsat.ir import interval
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import BoundsError, DTypeError, InternalError, UsageError
+from eqsat.ir.host import flat, host_function, made_by
 from eqsat.ir.index import Index, Var, variables
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, result_dtype
-from eqsat.ir.steps import Loop
+from eqsat.ir.steps import HostCall, Loop
 from eqsat.ir.structure import positions
 from eqsat.ir.tensor import (
     Arg,
@@ -72,8 +73,19 @@ def check_program(program: Program) -> None:
 def _step(step: Step) -> None:
     if isinstance(step, Loop):
         _loop(step)
+    elif isinstance(step, HostCall):
+        _host_call(step)
     else:
         raise InternalError(f"step: found a {type(step).__name__}, expected one of the grammar")
+
+
+def _host_call(step: HostCall) -> None:
+    """The function exists, and makes what its row says, if it says so."""
+    row = host_function(step.invocation.function)
+    for _, dtype in step.made:
+        dtype_name(dtype, step.name)
+    if row.made is not None and (expected := tuple(flat(made_by(step.invocation, step.given)))) != step.made:
+        raise InternalError(f"{step.name}: found the results {step.made}, expected {expected}")
 
 
 def _loop(loop: Loop) -> None:

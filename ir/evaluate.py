@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from eqsat.ir.errors import BoundsError, InternalError, UsageError
+from eqsat.ir.host import run_host
 from eqsat.ir.index import OPS, Const, Index, Var, walk
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS
-from eqsat.ir.steps import Loop
+from eqsat.ir.steps import HostCall, Loop
 from eqsat.ir.tensor import (
     Build,
     Call,
@@ -77,6 +78,8 @@ def evaluate(program: Program, arrays: Sequence[Array]) -> tuple[Array, ...]:
 def _run_step(step: Step, given: Sequence[Array]) -> Sequence[Array]:
     if isinstance(step, Loop):
         return _run_loop(step, given)
+    if isinstance(step, HostCall):
+        return run_host(step.invocation, given, step.made)
     raise InternalError(f"evaluate: found a {type(step).__name__}, expected a step of the grammar")
 
 

@@ -1,6 +1,7 @@
 """Steps of a program that are no kernels, and a program taken apart at them.
 
-    step ::= Loop(count, body, given)        a program again and again
+    step ::= Loop(count, body, given)                a program again and again
+           | HostCall(invocation, given, made)       a function of NumPy (host.py), with static arguments
 
 A step makes whole arrays of whole arrays.  Nothing looks into it from outside, so a program is optimized around its steps: what they are
 given are outputs there, what they make are inputs.
@@ -10,8 +11,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
+from eqsat.ir.host import Invocation
 from eqsat.ir.structure import Container
 from eqsat.ir.tensor import Input, Program, Shape, Step, StepResult, Tensor, over, tensors
 
@@ -26,14 +29,28 @@ class Loop(Step):
     count: int
     body: Program
     given: tuple[Tensor, ...]
+    made: tuple[tuple[Shape, str], ...] = field(init=False)
+    name: str = field(init=False, default="loop")
 
-    @property
-    def name(self) -> str:
-        return "loop"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "made", tuple((tensor.shape, tensor.dtype) for tensor in self.body.outputs))
 
-    @property
-    def made(self) -> tuple[tuple[Shape, str], ...]:
-        return tuple((tensor.shape, tensor.dtype) for tensor in self.body.outputs)
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HostCall(Step):
+    """A call of a function of the host; the leaves of its arguments are the arrays that it is given, then static values."""
+
+    invocation: Invocation
+    given: tuple[Tensor, ...]
+    made: tuple[tuple[Shape, str], ...]
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.invocation.function.removeprefix("numpy."))
+
+    def identity(self) -> tuple[Any, ...]:
+        function, arguments, values = self.invocation
+        return function, arguments, tuple(map(repr, values)), self.given, self.made
 
 
 @dataclass(frozen=True)

@@ -231,19 +231,14 @@ class Generic(Tensor):
 class Step(Node):
     """What makes whole arrays of whole arrays, and is no function of their elements' places.
 
+    name   of its kind
     given  the tensors that it reads
     made   shape and dtype of every array that it makes
     """
 
+    name: str
     given: tuple[Tensor, ...]
-
-    @property
-    def name(self) -> str:
-        raise NotImplementedError
-
-    @property
-    def made(self) -> tuple[tuple[Shape, str], ...]:
-        raise NotImplementedError
+    made: tuple[tuple[Shape, str], ...]
 
     @property
     def results(self) -> tuple[StepResult, ...]:

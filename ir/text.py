@@ -14,13 +14,14 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from eqsat.ir.errors import InternalError
+from eqsat.ir.host import Invocation
 from eqsat.ir.index import Index
 from eqsat.ir.node import to_text
 from eqsat.ir.ops import SCALAR_OPS
-from eqsat.ir.steps import Loop
+from eqsat.ir.steps import HostCall, Loop
 from eqsat.ir.structure import Container, Structure
 from eqsat.ir.tensor import (
     Arg,
@@ -167,7 +168,18 @@ def _step(step: Step, names: Names) -> list[str]:
     given = [names[tensor] for tensor in step.given]
     if isinstance(step, Loop):
         return [f"{made} = {step.count} times ({', '.join(given)})", *(f"  {line}" for line in program_text(step.body).splitlines())]
+    if isinstance(step, HostCall):
+        return [f"{made} = {step.name}({_arguments(step.invocation, given)})"]
     raise InternalError(f"text: found a {type(step).__name__}, expected a step of the grammar")
+
+
+def _arguments(call: Invocation, given: Sequence[str]) -> str:
+    """x, axis=-1."""
+    texts = [*given, *map(repr, call.values)]
+    positional, keyword = call.arguments.items  # type: ignore[union-attr]  # a tuple of both
+    named = zip(keyword.keys, keyword.items, strict=True)  # type: ignore[union-attr]  # a dict
+    shown = [_structure(item, texts) for item in positional.items]  # type: ignore[union-attr]  # a tuple
+    return ", ".join([*shown, *(f"{key}={_structure(item, texts)}" for key, item in named)])
 
 
 def _definition(tensor: Tensor, names: Names) -> str:
@@ -211,7 +223,7 @@ def _type(tensor: Tensor) -> str:
     return f"{tensor.dtype}[{', '.join(str(extent) for extent in tensor.shape)}]"
 
 
-def _structure(structure: Structure, outputs: tuple[str, ...]) -> str:
+def _structure(structure: Structure, outputs: Sequence[str]) -> str:
     if not isinstance(structure, Container):
         return outputs[structure]
     items = [_structure(item, outputs) for item in structure.items]
