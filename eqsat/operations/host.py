@@ -154,9 +154,9 @@ def _parted(name: str, a: Any, kth: Any, axis: Any, kind: str) -> tuple[Any, ...
     extent = source.shape[along]
     places = tuple(integer(name, "kth", place) for place in (kth if isinstance(kth, tuple | list | np.ndarray) else (kth,)))
     for place in places:
-        if not -extent <= place < extent:
+        if source.size and not -extent <= place < extent:  # of nothing, everything is in its place
             raise UsageError(f"{name}: found kth = {place}, expected one in {-extent}..{extent - 1}")
-    return source, tuple(place % extent for place in places), along
+    return source, tuple(place % max(1, extent) for place in places), along
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
