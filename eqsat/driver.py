@@ -71,7 +71,7 @@ def optimize_program(program: Program, options: Options) -> Result:
     dump.write("extracted", parts.joined())
     loops = {placed.name: placed.step for placed in parts.steps if isinstance(placed.step, Loop)}
     bodies = {name: _optimized_body(loop.body, options) for name, loop in loops.items()}
-    nests = lower_program(parts, options, report)
+    nests = lower_program(parts, options, report, found.finite)
     dump.write("loops", "\n\n".join(str(nest.kernel) for nest in nests))
     model = CostModel(options.target)
     once = computed_once(nests)

@@ -153,7 +153,7 @@ LINALG: dict[str, tuple[Function, tuple[Array, ...]]] = {
     "histogram": (lambda np, a: tuple(np.histogram(a, bins=4)), (ROWS,)),
     "histogram in a range": (lambda np, a: tuple(np.histogram(a, 3, range=(-1, 0.5))), (ROWS,)),
 }
-NORMS = {
+NORMS: dict[str, tuple[Function, Array]] = {
     "all": (lambda np, x: np.linalg.norm(x), ROWS),
     "a vector": (lambda np, x: np.linalg.norm(x), ROWS[0]),
     "columns": (lambda np, x: np.linalg.norm(x, axis=0), ROWS),
