@@ -6,6 +6,7 @@ around it is compiled.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -80,18 +81,23 @@ def static(name: str, where: str, leaf: Any) -> Static:
 
 def as_numpy(name: str) -> Callable[..., Any]:
     """The function of that row, with the parameters of NumPy's; lists for parameters without a default are arrays."""
-    signature = inspect.signature(host_function(name).call)
-    needed = {key for key, parameter in signature.parameters.items() if parameter.default is inspect.Parameter.empty}
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        bound = signature.bind(*args, **kwargs)
-        for key in needed & bound.arguments.keys():
-            if isinstance(bound.arguments[key], list):
-                bound.arguments[key] = tensor_of(name, bound.arguments[key])
+        parameters = signature(function)
+        bound = parameters.bind(*args, **kwargs)
+        for key, value in bound.arguments.items():
+            if isinstance(value, list) and parameters.parameters[key].default is inspect.Parameter.empty:
+                bound.arguments[key] = tensor_of(name, value)
         return host_call(name, bound.args, bound.kwargs)
 
-    function.__signature__ = signature  # type: ignore[attr-defined]  # what inspect.signature looks at
+    function.row = name  # type: ignore[attr-defined]
     return function
+
+
+@functools.cache
+def signature(function: Callable[..., Any]) -> inspect.Signature:
+    """The parameters of an operation, of a row those of its function."""
+    return inspect.signature(host_function(function.row).call if hasattr(function, "row") else function)
 
 
 def sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descending: bool = False) -> Tensor:

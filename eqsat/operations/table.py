@@ -6,7 +6,6 @@ eqsat.numpy, NumPy's own functions and ufuncs on traced arrays, operators and me
 from __future__ import annotations
 
 import difflib
-import functools
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -168,7 +167,7 @@ def run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     Raises UnsupportedError for a keyword of NumPy that eqsat lacks and UsageError for a call that fits no signature.
     """
     implementation = OPERATIONS[name]
-    signature = _signature(implementation)
+    signature = host.signature(implementation)
     taken = {key: value for key, value in kwargs.items() if key in signature.parameters or not _neutral(key, value)}
     for key in taken:
         if key not in signature.parameters:
@@ -178,9 +177,6 @@ def run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     except TypeError as error:
         raise UsageError(f"{name}: found a call that does not fit ({error}), expected {name}{plain_signature(signature)}") from None
     return implementation(*bound.args, **bound.kwargs)
-
-
-_signature = functools.cache(inspect.signature)
 
 
 def _neutral(key: str, value: Any) -> bool:
