@@ -26,6 +26,8 @@ from eqsat.sizes import Extent
 _BY_FUNCTION = by_numpy_function()
 # Folds of ufuncs: np.add.reduce and so on.
 _FOLDS = {"add": "sum", "maximum": "max", "minimum": "min"}
+# and scans: np.add.accumulate
+_SCANS = {"add": "cumsum", "multiply": "cumprod"}
 # What to write in place of a loop whose length values decide.
 REPEAT = "to repeat, eqsat.fori"
 
@@ -129,8 +131,8 @@ def _deep(value: Any, owner: Trace) -> Any:
         return in_owner(value, owner)
     if isinstance(value, dict):
         return {key: _deep(part, owner) for key, part in value.items()}
-    if type(value) in (tuple, list):
-        return type(value)(_deep(part, owner) for part in value)
+    if isinstance(value, tuple | list):
+        return (list if isinstance(value, list) else tuple)(_deep(part, owner) for part in value)
     return value
 
 
@@ -334,6 +336,7 @@ class TracedArray:
     sum, max, min, mean = _method("sum"), _method("max"), _method("min"), _method("mean")
     astype, copy, flatten, ravel = _method("astype"), _method("copy"), _method("ravel"), _method("ravel")
     swapaxes, squeeze = _method("swapaxes"), _method("squeeze")
+    cumsum, cumprod = _method("cumsum"), _method("cumprod")
     argsort, argpartition, searchsorted = _method("argsort"), _method("argpartition"), _method("searchsorted")
     sort, partition = _refused_method("sort"), _refused_method("partition")
 
@@ -361,6 +364,8 @@ class TracedArray:
         name = _BY_FUNCTION.get(ufunc)
         if method == "reduce" and name in _FOLDS:
             return apply(_FOLDS[name], *inputs, **{"axis": 0, **kwargs})
+        if method == "accumulate" and name in _SCANS:
+            return apply(_SCANS[name], *inputs, **{"axis": 0, **kwargs})
         if method == "__call__":
             return apply(name, *inputs, **kwargs) if name else on_host(ufunc, inputs, kwargs, ufunc.__name__)
         return on_host(getattr(ufunc, method), inputs, kwargs, f"{ufunc.__name__}.{method}")

@@ -103,7 +103,7 @@ def _form(container: Container) -> tuple[object, ...]:
 def _described(structure: Structure) -> str:
     if isinstance(structure, int):
         return "an array"
-    parts = ", ".join(map(repr, structure.keys)) if structure.kind == "dict" else len(structure.items)
+    parts = ", ".join(map(repr, structure.keys)) if structure.keys else len(structure.items)
     return f"a {structure.kind} of {parts}"
 
 

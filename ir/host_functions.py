@@ -63,6 +63,10 @@ def _places(a: Any, *_args: Any, **_kwargs: Any) -> Made:
     return Made(a.shape, "int64")
 
 
+def _scanned(x: Any, axis: int, dtype: str, include_initial: bool = False) -> Made:
+    return Made(tuple(n + (include_initial and k == axis) for k, n in enumerate(x.shape)), dtype)
+
+
 def _found(_a: Any, v: Any, *_args: Any, **_kwargs: Any) -> Made:
     return Made(v.shape if hasattr(v, "shape") else (), "int64")
 
@@ -207,6 +211,8 @@ FUNCTIONS = {
         HostFunction("topk", _topk, _topk_made),
         HostFunction("partition", np.partition, _same),
         HostFunction("argpartition", np.argpartition, _places),
+        HostFunction("cumulative_sum", np.cumulative_sum, _scanned),
+        HostFunction("cumulative_prod", np.cumulative_prod, _scanned),
         HostFunction("searchsorted", np.searchsorted, _found),
         HostFunction("bincount", np.bincount, _counts, SHORT),
         HostFunction("histogram", np.histogram),

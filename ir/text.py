@@ -231,4 +231,6 @@ def _structure(structure: Structure, outputs: Sequence[str]) -> str:
         return "{" + ", ".join(f"{key!r}: {item}" for key, item in zip(structure.keys, items, strict=True)) + "}"
     if structure.kind == "list":
         return f"[{', '.join(items)}]"
+    if structure.keys:
+        return f"({', '.join(f'{key}={item}' for key, item in zip(structure.keys, items, strict=True))})"
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"

@@ -1,4 +1,4 @@
-"""Operations that are calls of library functions: sorting, searching, order statistics, linear algebra, Fourier transforms.
+"""Operations that are calls of library functions: sorting, searching, scans, order statistics, linear algebra, Fourier transforms.
 
 They cannot be written as functions of an element's place.  A call is a step of the program: it takes and makes whole arrays, and what is
 around it is compiled.
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.ir.dtypes import is_float
+from eqsat.ir.dtypes import dtype_name, is_float
 from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.host import Invocation, Static, flat, host_function, made_by, run_host
 from eqsat.ir.host_functions import FUNCTIONS, VALUES_DECIDE, Made
@@ -24,6 +24,7 @@ from eqsat.operations import reductions
 from eqsat.operations.elementwise import call, cast, elementwise
 from eqsat.operations.generic import integer, normalize_axes, tensor_of
 from eqsat.operations.movement import ravel
+from eqsat.sizes import shape_text
 
 KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
 ARRAYS = (Tensor, np.ndarray, np.generic)
@@ -162,7 +163,40 @@ def _parted(name: str, a: Any, kth: Any, axis: Any, kind: str) -> tuple[Any, ...
     for place in places:
         if source.size and not -extent <= place < extent:  # of nothing, everything is in its place
             raise UsageError(f"{name}: found kth = {place}, expected one in {-extent}..{extent - 1}")
-    return source, tuple(place % max(1, extent) for place in places), along
+    return source, places, along
+
+
+def scan(name: str, row: str) -> Callable[..., Tensor]:
+    """NumPy's cumsum or cumprod: of all elements in one row where axis is None."""
+
+    def function(a: Any, axis: Any = None, dtype: Any = None) -> Tensor:
+        source, k = _along(name, a, axis)
+        return _scanned(name, row, source, k, dtype, False)
+
+    return function
+
+
+def array_api_scan(name: str) -> Callable[..., Tensor]:
+    """The array API's name of it: arrays of several dimensions need an axis; `include_initial` puts what an empty one gives in front."""
+
+    def function(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
+        source = tensor_of(name, x)
+        if axis is None and len(source.shape) != 1:
+            raise UsageError(f"{name}: found axis None for the shape {shape_text(source.shape)}, expected an axis")
+        source, k = _along(name, source, axis)
+        return _scanned(name, name, source, k, dtype, bool(include_initial))
+
+    return function
+
+
+def _scanned(name: str, row: str, source: Tensor, axis: int, dtype: Any, initial: bool) -> Tensor:
+    try:
+        chosen = host_function(row).call(np.empty(0, source.dtype), dtype=dtype).dtype
+    except TypeError as error:
+        raise DTypeError(f"{name}: found dtype {dtype!r} for elements of {source.dtype}: {error}") from None
+    how = {"axis": axis, "dtype": dtype_name(chosen, name), **({"include_initial": True} if initial else {})}
+    found: Tensor = host_call(row, (source,), how)
+    return found
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
@@ -241,6 +275,10 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "topk": topk,
     "partition": partition,
     "argpartition": argpartition,
+    "cumsum": scan("cumsum", "cumulative_sum"),
+    "cumprod": scan("cumprod", "cumulative_prod"),
+    "cumulative_sum": array_api_scan("cumulative_sum"),
+    "cumulative_prod": array_api_scan("cumulative_prod"),
     "searchsorted": searchsorted,
     "bincount": bincount,
     "linalg.norm": norm,
