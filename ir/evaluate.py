@@ -15,7 +15,7 @@ import numpy as np
 from eqsat.ir.errors import BoundsError, InternalError, UsageError
 from eqsat.ir.host import run_host
 from eqsat.ir.index import OPS, Const, Index, Var, walk
-from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS
+from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, converted
 from eqsat.ir.steps import HostCall, Loop
 from eqsat.ir.tensor import (
     Build,
@@ -226,7 +226,7 @@ def _read(term: Read, env: Env, values: Mapping[Tensor, Array]) -> Any:
 
 def _call(term: Call, args: list[Any]) -> Any:
     if term.op == "astype":
-        return args[0].astype(term.dtype)
+        return converted(args[0], term.dtype)
     return SCALAR_OPS[term.op].meaning(*args)
 
 

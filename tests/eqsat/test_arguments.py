@@ -47,7 +47,7 @@ REFUSED: dict[str, tuple[list[Any], type[EqsatError], str]] = {
     "None": ([None, SCALAR], UsageError, "x: found a NoneType"),
     "a masked array": ([np.ma.masked_array(ARRAY), SCALAR], UsageError, "x: found a MaskedArray"),
     "another dtype": ([ARRAY.astype("float64"), SCALAR], DTypeError, "found float64[3, 4], expected float32[3, 4]; convert with .astype"),
-    "an unknown dtype": ([ARRAY.astype("uint8"), SCALAR], DTypeError, "x: found uint8"),
+    "an unknown dtype": ([ARRAY.astype("longdouble"), SCALAR], DTypeError, "x: found float128"),
     "another byte order": ([ARRAY.astype(ARRAY.dtype.newbyteorder()), SCALAR], DTypeError, "byte order"),
     "another shape": ([ARRAY.T, SCALAR], ShapeError, "x: found float32[4, 3], expected float32[3, 4]"),
     "another rank": ([ARRAY, SCALAR.reshape(1)], ShapeError, "s: found float64[1], expected float64[]"),
