@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eqsat.ir.dtypes import part_of
 from eqsat.ir.errors import DTypeError, ShapeError
 
 Shape = tuple[int, ...]
@@ -93,7 +94,7 @@ def inexact(name: str, *arrays: Any) -> str:
 
 
 def _real(name: str, a: Any) -> str:
-    return {"complex64": "float32", "complex128": "float64"}.get(dtype := inexact(name, a), dtype)
+    return part_of(inexact(name, a))
 
 
 def _matrices(name: str, a: Any, square: bool = True) -> tuple[Shape, int, int]:
@@ -178,7 +179,9 @@ def _pinv(a: Any, **_kwargs: Any) -> Made:
 
 
 def _matrix_rank(a: Any, **_kwargs: Any) -> Made:
-    return Made(_matrices("linalg.matrix_rank", a, square=False)[0], "int64")
+    stack, _, _ = _matrices("linalg.matrix_rank", a, square=False)
+    inexact("linalg.matrix_rank", a)
+    return Made(stack, "int64")
 
 
 def _matrix_power(a: Any, n: int) -> Made:
@@ -192,7 +195,8 @@ def _cond(x: Any, p: Any = None) -> Made:
 
 def _norm(x: Any, ord: Any, axis: tuple[int, ...], keepdims: bool) -> Made:
     kept = ((1 if k in axis else n) for k, n in enumerate(x.shape) if keepdims or k not in axis)
-    return Made(tuple(kept), _real("linalg.norm", x))
+    singular = len(axis) == 2 and ord in ("nuc", 2, -2)  # by the SVD, which others do without
+    return Made(tuple(kept), _real("linalg.norm", x) if singular or x.dtype != "float16" else "float16")
 
 
 # NumPy's own tuples with names, which have no public name

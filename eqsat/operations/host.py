@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.ir.dtypes import dtype_name, is_float
+from eqsat.ir.dtypes import dtype_name, is_complex, is_inexact
 from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.host import Invocation, Static, flat, host_function, made_by, run_host
 from eqsat.ir.host_functions import FUNCTIONS, VALUES_DECIDE, Made
 from eqsat.ir.steps import HostCall
 from eqsat.ir.structure import flatten_result
-from eqsat.ir.tensor import Constant, Tensor
+from eqsat.ir.tensor import Constant, Scalar, Tensor
 from eqsat.operations import reductions
 from eqsat.operations.elementwise import call, cast, elementwise
 from eqsat.operations.generic import integer, normalize_axes, tensor_of
@@ -236,7 +236,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
     euclidean = ord is None or (len(axes) == 1 and ord == 2) or (len(axes) == 2 and ord == "fro")
     if (ord is not None or axis is not None) and len(axes) not in (1, 2):
         raise ShapeError(f"linalg.norm: found {len(axes)} axes, expected one or two")
-    if euclidean and np.dtype(source.dtype).kind != "c":
+    if euclidean:
         return _euclidean(source, axes, bool(keepdims))
     if len(axes) == 1 and isinstance(ord, str):
         raise UsageError(f"linalg.norm: found ord {ord!r} for vectors, expected a number")
@@ -250,7 +250,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     """The array API's norm of vectors along axes, of all elements where axis is None."""
     source = tensor_of("linalg.vector_norm", x)
     axes = tuple(range(len(source.shape))) if axis is None else normalize_axes("linalg.vector_norm", axis, len(source.shape))
-    if ord == 2 and np.dtype(source.dtype).kind != "c":
+    if ord == 2:
         return _euclidean(source, axes, bool(keepdims))
     found: Tensor = host_call("numpy.linalg.vector_norm", (source,), {"axis": axes, "keepdims": bool(keepdims), "ord": ord})
     return found
@@ -262,9 +262,14 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tenso
 
 
 def _euclidean(source: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
-    dtype = source.dtype if is_float(source.dtype) else "float64"
-    squares = elementwise("linalg.norm", (source,), lambda a: call("multiply", cast(a, dtype), cast(a, dtype)))
-    total = reductions.sum(squares, axes, keepdims=keepdims)
+    dtype = source.dtype if is_inexact(source.dtype) else "float64"
+
+    def square(a: Scalar) -> Scalar:
+        if is_complex(dtype):
+            return call("add", *(call("multiply", part, part) for part in (call("real", a), call("imag", a))))
+        return call("multiply", cast(a, dtype), cast(a, dtype))
+
+    total = reductions.sum(elementwise("linalg.norm", (source,), square), axes, keepdims=keepdims)
     return elementwise("linalg.norm", (total,), lambda a: call("sqrt", a))
 
 
