@@ -49,6 +49,7 @@ ELEMENT_CYCLES = {
     "log": 16.0,
     "tanh": 20.0,
     "where": 1.0,
+    "threefry": 35.0,
 }
 SIMPLE_CYCLES = 0.6
 AFFINE_CYCLES = 0.05

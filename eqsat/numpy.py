@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as _np
 
-from eqsat import fft as fft, linalg as linalg
+from eqsat import fft as fft, linalg as linalg, random as random
 from eqsat.array import TracedArray as _TracedArray, apply as _apply
 from eqsat.functions import array as _array, function as _function
 from eqsat.ir.host import host_function as _host_function

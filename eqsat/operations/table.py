@@ -16,7 +16,7 @@ from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.host import numpy_name
 from eqsat.ir.host_functions import VALUES_DECIDE
 from eqsat.ir.ops import SCALAR_OPS
-from eqsat.operations import elementwise, host, joining, movement, reductions, windows
+from eqsat.operations import elementwise, host, joining, movement, random, reductions, windows
 
 Implementation = Callable[..., Any]
 
@@ -61,6 +61,7 @@ OPERATIONS: dict[str, Implementation] = {
     "conv2d": windows.conv2d,
     "maxpool2d": windows.maxpool2d,
     **host.OPERATIONS,
+    **random.OPERATIONS,
     "linalg.matmul": reductions.matmul,
     "linalg.matrix_transpose": movement.matrix_transpose,
     "shape": lambda a: a.shape,
