@@ -6,7 +6,7 @@ import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -516,3 +516,15 @@ def test_a_program_is_its_parts_joined() -> None:
     assert parts.joined() is program
     assert not parts.around.steps
     assert len(parts.steps) == len(program.steps) == 6
+
+
+def test_direct_calls_keep_steps_and_names() -> None:
+    class Both(NamedTuple):
+        twice: Any
+        half: Any
+
+    plain, ordered = eqsat.jit(lambda x: Both(x * 2, x / 2)), eqsat.jit(lambda x: Both(np.sort(x), x / 2))
+    for _ in range(4):
+        assert plain(X)._fields == ordered(X)._fields == Both._fields
+        same(plain(X).half, X / 2)
+        same(ordered(X).twice, np.sort(X))
