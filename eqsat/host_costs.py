@@ -10,7 +10,7 @@ from eqsat.ir.tensor import Shape
 from eqsat.target import Target
 
 # finding the function, checking its arguments, copying its results
-CALL_CYCLES = 15_000.0
+CALL_CYCLES = 22_000.0
 Work = Callable[[HostCall], float]
 
 

@@ -200,7 +200,7 @@ def _calling(step: PlanCall) -> Entry:
 
     def entry(*arguments: Any) -> None:
         arrays, results = arguments[:given], arguments[given:-2]
-        values = run_host(step.invocation, arrays, [(array.shape, array.dtype.name) for array in results])
+        values = run_host(step.invocation, arrays, [(array.shape, array.dtype) for array in results])
         for array, value in zip(results, values, strict=True):
             np.copyto(array, value)
 

@@ -108,7 +108,7 @@ def _public(path: str) -> Callable[..., Any] | None:
     return found if hasattr(found, "_implementation") else None  # what __array_function__ is asked about
 
 
-def run_host(call: Invocation, arrays: Sequence[Array], made: Sequence[tuple[tuple[int, ...], str]]) -> list[Array]:
+def run_host(call: Invocation, arrays: Sequence[Array], made: Sequence[tuple[tuple[int, ...], str | np.dtype[Any]]]) -> list[Array]:
     """The results of a call on these arrays; what NumPy raises, and UnsupportedError where they are not of the shapes and dtypes `made`."""
     found = [np.asarray(leaf) for leaf in flat(_result(call, arrays))]
     for array, (shape, dtype) in zip(found, made, strict=True):

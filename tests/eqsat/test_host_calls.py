@@ -291,7 +291,7 @@ def test_programs_with_calls_equal_numpy_at_every_stage(tmp_path: Path) -> None:
     check_mixed(Plan(unpack(pack(plan.blueprint, ()), ()))(X, Y))
     assert "argsort" in next(tmp_path.glob("*-extracted.txt")).read_text()
     assert float(result.cost) <= float(result.original_cost)
-    assert float(eqsat.cost(result.program)) >= sum(k.estimated_ns for k in plan.kernels if not k.name.startswith("kernel")) > 4 * 5000
+    assert float(eqsat.cost(result.program)) >= sum(k.estimated_ns for k in plan.kernels if not k.name.startswith("kernel")) > 4 * 7000
 
 
 def test_lazy_tensors_record_calls_and_compute_them_in_one_plan() -> None:
