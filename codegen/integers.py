@@ -50,15 +50,38 @@ def _words(b: Builder, value: Value) -> tuple[Value, Value]:
     return b.cast("trunc", b.binary("lshr", value, integer(32)), "i32"), b.cast("trunc", value, "i32")
 
 
-def _unsigned_division(op: str) -> Code:
-    """x // 0 = x % 0 = 0."""
+def quotient(b: Builder, a: Value, d: Value, safe: Value, sign: str = "s") -> Value:
+    """a / d towards zero of signed (s) or unsigned (u) integers, where `safe` is d, or 1 where the processor would trap.
 
-    def code(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
-        a, d = args
-        zero = b.compare("eq", d, integer(0, d.type))
-        return b.select(zero, integer(0, a.type), b.binary(op, a, b.select(zero, integer(1, d.type), d)))
+    Up to 32 bits it is a quotient of floats, which are divided in vectors: where d does not divide a, a / d is further from an integer
+    than 1 / a of itself, and rounding to 24 bits (for 16 and fewer) or 53 bits does not bridge that.  By constants LLVM multiplies.
+    """
+    if _width(a) > 32 or not d.text.startswith("%"):
+        return b.binary(f"{sign}div", a, safe)
+    type = "float" if _width(a) <= 16 else "double"
+    ratio = b.binary("fdiv", b.cast(f"{sign}itofp", a, type), b.cast(f"{sign}itofp", safe, type))
+    found = b.cast(f"fpto{sign}i", ratio, "i32")
+    return found if a.type == "i32" else b.cast("trunc", found, a.type)
 
-    return code
+
+def _unsigned_division(b: Builder, args: tuple[Value, ...]) -> tuple[Value, Value, Value]:
+    """Quotient and remainder, and whether the divisor is zero, which is divided by 1."""
+    a, d = args
+    zero = b.compare("eq", d, integer(0, d.type))
+    safe = b.select(zero, integer(1, d.type), d)
+    found = quotient(b, a, d, safe, "u")
+    return found, b.binary("sub", a, b.binary("mul", found, safe)), zero
+
+
+def _floor_divide(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+    """x // 0 = 0."""
+    found, _, zero = _unsigned_division(b, args)
+    return b.select(zero, integer(0, found.type), found)
+
+
+def _remainder(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+    """x % 0 = x % 1 = 0."""
+    return _unsigned_division(b, args)[1]
 
 
 def _compared(predicate: str) -> Code:
@@ -67,8 +90,8 @@ def _compared(predicate: str) -> Code:
 
 # operations that differ from those of signed integers
 UNSIGNED: dict[str, Code] = {
-    "floor_divide": _unsigned_division("udiv"),
-    "remainder": _unsigned_division("urem"),
+    "floor_divide": _floor_divide,
+    "remainder": _remainder,
     "right_shift": lambda b, args, flags: _shifted(b, "lshr", *args),
     "absolute": lambda b, args, flags: args[0],
     "maximum": lambda b, args, flags: b.intrinsic("umax", *args),

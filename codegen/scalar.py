@@ -11,9 +11,9 @@ from collections.abc import Callable
 from eqsat.codegen import math
 from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, integer, is_real, pair, real, truth
 from eqsat.codegen.casts import convert
-from eqsat.codegen.integers import UNSIGNED, left_shift, right_shift, threefry
+from eqsat.codegen.integers import UNSIGNED, left_shift, quotient, right_shift, threefry
 from eqsat.codegen.pairs import COMPLEX
-from eqsat.ir.dtypes import COMPLEX as COMPLEX_DTYPES, DTYPES, UNSIGNED as UNSIGNED_DTYPES, is_float, part_of
+from eqsat.ir.dtypes import COMPLEX as COMPLEX_DTYPES, DTYPES, UNSIGNED as UNSIGNED_DTYPES, carrier, is_float, part_of
 from eqsat.ir.errors import DTypeError, InternalError
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, loop_dtypes
 from eqsat.ir.tensor import Call, Literal
@@ -44,15 +44,16 @@ def code_of(op: str, dtype: str) -> Code:
     table = TABLES[dtype]
     if op not in table:
         raise InternalError(f"codegen: found {op} of {dtype}, which has no code")
-    return _in_single(table[op]) if dtype == "float16" and op != "where" else table[op]
+    return table[op] if carrier(dtype) == dtype or op == "where" else _carried(table[op], dtype)
 
 
-def _in_single(code: Code) -> Code:
-    """float16 is computed in float32, and the result of each operation is rounded."""
+def _carried(code: Code, dtype: str) -> Code:
+    """Floats of 16 bits are computed in float32, and the result of each operation is rounded."""
+    inside = carrier(dtype)
 
     def wide(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
-        result = code(b, tuple(b.cast("fpext", arg, "float") for arg in args), flags)
-        return b.cast("fptrunc", result, "half") if is_real(result.type) else result
+        result = code(b, tuple(convert(b, arg, dtype, inside) for arg in args), flags)
+        return convert(b, result, inside, dtype) if is_real(result.type) else result
 
     return wide
 
@@ -130,7 +131,8 @@ def _safe_division(b: Builder, a: Value, d: Value) -> tuple[Value, Value, Value,
     zero = b.compare("eq", d, integer(0, d.type))
     special = b.binary("or", zero, b.compare("eq", d, integer(-1, d.type)))
     safe = b.select(special, integer(1, d.type), d)
-    return b.binary("sdiv", a, safe), b.binary("srem", a, safe), zero, special
+    found = quotient(b, a, d, safe)
+    return found, b.binary("sub", a, b.binary("mul", found, safe)), zero, special
 
 
 def _borrow(b: Builder, remainder: Value, d: Value) -> Value:

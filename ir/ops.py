@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from eqsat.ir.dtypes import DTYPES, integer_range, is_complex, is_inexact, is_integer, part_of
+from eqsat.ir.dtypes import DTYPES, integer_range, is_complex, is_inexact, is_integer, part_of, promoted
 from eqsat.ir.errors import DTypeError
 from eqsat.ir.threefry import threefry
 
@@ -172,8 +172,7 @@ def _ufunc_loop(row: ScalarOp, dtypes: Sequence[Given]) -> tuple[str, ...]:
 
 def _promoted(dtypes: Sequence[Given]) -> str:
     """NumPy's result type; numbers are weak, what is known of theirs is the type."""
-    name: str = np.result_type(*(np.dtype(dtype) if isinstance(dtype, str) else dtype(1) for dtype in dtypes)).name
-    return name
+    return promoted(*(np.dtype(dtype) if isinstance(dtype, str) else dtype(1) for dtype in dtypes))
 
 
 def _listed(dtypes: Sequence[Given]) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
-from eqsat.ir.dtypes import carrier, dtype_name, is_inexact, promote, sum_dtype
+import numpy as np
+
+from eqsat.ir.dtypes import carrier, dtype_name, is_inexact, sum_dtype
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Arg, Position, Scalar, Shape, Tensor, axes, reduction
@@ -101,7 +104,13 @@ def matmul(x1: Any, x2: Any, /) -> Tensor:
 
 def multiply_add(shape: Shape, folded: Shape, operands: tuple[Tensor, Tensor], maps: tuple[Map, Map]) -> Tensor:
     """The sum of products of the elements of two tensors in NumPy's dtypes; of bool, whether both hold anywhere."""
-    dtype = promote(*(tensor.dtype for tensor in operands))
+    dtype = _matmul_dtype(*(tensor.dtype for tensor in operands))
     elements = (cast(cast(Arg(k, tensor.dtype), dtype), carrier(dtype)) for k, tensor in enumerate(operands))
     total = make_generic(shape, folded, operands, maps, call("multiply", *elements), "max" if dtype == "bool" else "sum")
     return settled(total, dtype)
+
+
+@functools.cache
+def _matmul_dtype(*dtypes: str) -> str:
+    """NumPy's: the promoted one, but float32 for bfloat16."""
+    return np.matmul.resolve_dtypes((*map(np.dtype, dtypes), None))[-1].name
