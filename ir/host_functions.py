@@ -186,7 +186,10 @@ def _matrix_rank(a: Any, **_kwargs: Any) -> Made:
 
 def _matrix_power(a: Any, n: int) -> Made:
     _matrices("linalg.matrix_power", a)
-    return Made(a.shape, inexact("linalg.matrix_power", a) if n < 0 else a.dtype)
+    if n < 0:
+        return Made(a.shape, inexact("linalg.matrix_power", a))
+    dtype = np.dtype(a.dtype)
+    return Made(a.shape, a.dtype if n < 2 else np.matmul.resolve_dtypes((dtype, dtype, None))[-1].name)
 
 
 def _cond(x: Any, p: Any = None) -> Made:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.ir.dtypes import dtype_name, is_complex, is_inexact
+from eqsat.ir.dtypes import dtype_name, is_complex
 from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.host import Invocation, Static, flat, host_function, made_by, run_host
 from eqsat.ir.host_functions import FUNCTIONS, VALUES_DECIDE, Made
@@ -262,7 +262,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tenso
 
 
 def _euclidean(source: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
-    dtype = source.dtype if is_inexact(source.dtype) else "float64"
+    dtype = source.dtype if np.dtype(source.dtype).kind in "fc" else "float64"  # of bfloat16 too
 
     def square(a: Scalar) -> Scalar:
         if is_complex(dtype):

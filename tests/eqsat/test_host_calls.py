@@ -75,7 +75,8 @@ def same(found: Any, expected: Any, what: str = "") -> None:
     """NumPy's dtypes, shapes and values, to the last bit."""
     for one, other in zip(flat(found), flat(expected), strict=True):
         assert (one.dtype, one.shape) == (np.asarray(other).dtype, np.shape(other)), what
-        np.testing.assert_array_equal(one, other, err_msg=what)
+        comparable = np.promote_types(one.dtype, np.float32) if one.dtype.kind == "V" else one.dtype  # bfloat16
+        np.testing.assert_array_equal(one.astype(comparable), np.asarray(other).astype(comparable), err_msg=what)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -145,6 +146,7 @@ LINALG: dict[str, tuple[Function, tuple[Array, ...]]] = {
     "pinv": (lambda np, a: np.linalg.pinv(a), (ROWS,)),
     "matrix_rank": (lambda np, a: np.linalg.matrix_rank(a), (SQUARE,)),
     "matrix_power": (lambda np, a: np.linalg.matrix_power(a, 3), (SQUARE,)),
+    "matrix_power, none": (lambda np, a: (np.linalg.matrix_power(a, 0), np.linalg.matrix_power(a, 1)), (SQUARE,)),
     "matrix_power, negative": (lambda np, a: np.linalg.matrix_power(a, -2), (SQUARE,)),
     "cond": (lambda np, a: np.linalg.cond(a), (SQUARE,)),
     "cond of columns": (lambda np, a: np.linalg.cond(a, 1), (SQUARE,)),
@@ -192,11 +194,13 @@ def test_linear_algebra_is_that_of_numpy(name: str, dtype: str) -> None:
         arrays = [a @ a.swapaxes(-1, -2).conj() + 4 * np.eye(4, dtype=a.dtype) for a in arrays]
     try:
         expected = function(np, *arrays)
+        if (name, dtype) == ("histogram", "bfloat16"):  # of which values decide the dtype
+            raise TypeError
     except (TypeError, ValueError, np.linalg.LinAlgError):  # NumPy's linear algebra has no float16, and its histogram no complex numbers
         with pytest.raises((EqsatError, np.linalg.LinAlgError)):
             traced(lambda *a: function(np, *a), arrays)
         return
-    if name.startswith("mat"):  # matmul and matrix_transpose are compiled
+    if name in ("matmul", "matrix_transpose"):  # these are compiled
         for one, other in zip(flat(traced(lambda *a: function(np, *a), arrays)), flat(expected), strict=True):
             assert_close(one, np.asarray(other))
     else:
