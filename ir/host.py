@@ -122,9 +122,16 @@ def run_host(call: Invocation, arrays: Sequence[Array], made: Sequence[tuple[tup
 
 
 def _result(call: Invocation, arrays: Sequence[Array]) -> Any:
-    args, kwargs = rebuild_result(call.arguments, [*arrays, *call.values])
+    args, kwargs = rebuild_result(call.arguments, [*map(_locked, arrays), *call.values])
     with np.errstate(all="ignore"):
         return host_function(call.function).call(*args, **kwargs)
+
+
+def _locked(array: Array) -> Array:
+    """The array, safe from functions that write to their arguments."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
 
 
 def flat(result: Any) -> Iterator[Any]:
