@@ -118,6 +118,12 @@ class Builder:
         self.declarations.add(f"declare {a.type} {symbol}({a.type}, i32)")
         return self.emit(a.type, f"call {a.type} {symbol}({a}, {power})")
 
+    def library(self, name: str, *args: Value) -> Value:
+        """A function of the C library on doubles, which keeps the loop around it from vectorizing."""
+        taken = ", ".join("double" for _ in args)
+        self.declarations.add(f"declare double @{name}({taken}) nounwind willreturn memory(none)")
+        return self.emit("double", f"call double @{name}({', '.join(map(str, args))})")
+
     def load(self, type: str, pointer: Value) -> Value:
         return self.emit(type, f"load {type}, {pointer}")
 

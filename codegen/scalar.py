@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from eqsat.codegen import math
-from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, integer, is_real, real, truth
+from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, bits_of, integer, is_real, real, truth
+from eqsat.codegen.integers import power as integer_power
+from eqsat.codegen.math import FUNCTIONS
 from eqsat.ir.dtypes import is_float
 from eqsat.ir.errors import InternalError
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS
@@ -195,6 +196,85 @@ def _floor_divide_reals(b: Builder, a: Value, d: Value) -> Value:
     return b.select(b.compare("oeq", d, zero), ratio, floor)
 
 
+def _fmod(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+    """The remainder with the sign of the dividend; integers: fmod(x, 0) = 0."""
+    a, d = args
+    if is_real(a.type):
+        return b.binary("frem", a, d)
+    _, remainder, _, special = _safe_division(b, a, d)
+    return b.select(special, integer(0, a.type), remainder)
+
+
+def _power(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+    return FUNCTIONS["power"](b, *args) if is_real(args[0].type) else integer_power(b, *args)
+
+
+def _sign(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+    """-1, 0 or 1; NaN stays."""
+    a = args[0]
+    if not is_real(a.type):
+        zero = integer(0, a.type)
+        above, below = (b.cast("zext", b.compare(predicate, a, zero), a.type) for predicate in ("sgt", "slt"))
+        return b.binary("sub", above, below)
+    zero = real(0.0, a.type)
+    sign = b.select(b.compare("oeq", a, zero), zero, b.intrinsic("copysign", real(1.0, a.type), a))
+    return b.select(b.compare("uno", a, a), a, sign)
+
+
+def _rounding(name: str) -> Code:
+    return lambda b, args, flags: b.intrinsic(name, args[0]) if is_real(args[0].type) else args[0]
+
+
+def _signbit(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+    a = args[0]
+    if a.type == "i1":
+        return truth(False)
+    bits = b.cast("bitcast", a, bits_of(a.type)) if is_real(a.type) else a
+    return b.compare("slt", bits, integer(0, bits.type))
+
+
+def _by_size(predicate: str, of_integers: bool) -> Code:
+    """How the magnitude compares with infinity; every integer is finite."""
+
+    def code(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+        a = args[0]
+        if not is_real(a.type):
+            return truth(of_integers)
+        return b.compare(predicate, b.intrinsic("fabs", a), real(float("inf"), a.type))
+
+    return code
+
+
+def _nextafter(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+    """The neighbour of a towards c: bit patterns of one sign are ordered as their magnitudes; NaN if either is."""
+    a, c = args
+    bits, zero = bits_of(a.type), real(0.0, a.type)
+    pattern = b.cast("bitcast", a, bits)
+    outward = b.binary("xor", b.compare("olt", a, c), b.compare("olt", a, zero))
+    moved = b.binary("add", pattern, b.select(outward, integer(1, bits), integer(-1, bits)))
+    least = b.intrinsic("copysign", b.cast("bitcast", integer(1, bits), a.type), c)
+    moved = b.select(b.compare("oeq", a, zero), least, b.cast("bitcast", moved, a.type))
+    moved = b.select(b.compare("oeq", a, c), c, moved)
+    return b.select(b.compare("uno", a, c), b.binary("fadd", a, c), moved)
+
+
+def _known_extremum(on_reals: str, on_others: str) -> Code:
+    """The greater (less) of two, the one that is no NaN where the other is."""
+
+    def code(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+        a, c = args
+        if not is_real(a.type):
+            return CODE[on_others](b, args, flags)
+        better = b.binary("or", b.compare(on_reals, a, c), b.compare("uno", c, c))
+        return b.select(better, a, c)
+
+    return code
+
+
+def _approximation(function: Callable[..., Value]) -> Code:
+    return lambda b, args, flags: function(b, *args)
+
+
 # astype, which needs the dtype that it comes from, is `convert`.
 CODE: dict[str, Code] = {
     "add": _arithmetic("fadd", "add"),
@@ -205,12 +285,24 @@ CODE: dict[str, Code] = {
     "remainder": _remainder,
     "negative": lambda b, args, flags: b.negate(args[0], flags),
     "absolute": _absolute,
+    "sign": _sign,
+    "floor": _rounding("floor"),
+    "ceil": _rounding("ceil"),
+    "trunc": _rounding("trunc"),
+    "rint": _unary("rint"),
+    "fmod": _fmod,
+    "power": _power,
     "sqrt": _unary("sqrt"),
-    "exp": lambda b, args, flags: math.exp(b, args[0]),
-    "log": lambda b, args, flags: math.log(b, args[0]),
-    "tanh": lambda b, args, flags: math.tanh(b, args[0]),
+    "copysign": lambda b, args, flags: b.intrinsic("copysign", *args),
+    "nextafter": _nextafter,
+    "signbit": _signbit,
+    "isnan": lambda b, args, flags: b.compare("uno", args[0], args[0]) if is_real(args[0].type) else truth(False),
+    "isinf": _by_size("oeq", False),
+    "isfinite": _by_size("one", True),
     "maximum": _extremum("ogt", "smax", "or"),
     "minimum": _extremum("olt", "smin", "and"),
+    "fmax": _known_extremum("ogt", "maximum"),
+    "fmin": _known_extremum("olt", "minimum"),
     "less": _comparison("olt", "slt"),
     "less_equal": _comparison("ole", "sle"),
     "greater": _comparison("ogt", "sgt"),
@@ -219,6 +311,8 @@ CODE: dict[str, Code] = {
     "not_equal": _comparison("une", "ne"),
     "logical_and": lambda b, args, flags: b.binary("and", args[0], args[1]),
     "logical_or": lambda b, args, flags: b.binary("or", args[0], args[1]),
+    "logical_xor": lambda b, args, flags: b.binary("xor", args[0], args[1]),
     "logical_not": lambda b, args, flags: b.binary("xor", args[0], truth(True)),
     "where": lambda b, args, flags: b.select(args[0], args[1], args[2]),
+    **{name: _approximation(function) for name, function in FUNCTIONS.items() if name != "power"},
 }

@@ -68,6 +68,8 @@ def apply(name: str, *args: Any, **kwargs: Any) -> Any:
     bare = [_bare(value, owner) for value in args]
     named = {key: _bare(value, owner) for key, value in kwargs.items()}
     result = run(name, tuple(bare), named)
+    if isinstance(result, tuple) and any(isinstance(part, Tensor) for part in result):
+        return tuple(TracedArray(part, owner) for part in result)
     return TracedArray(result, owner) if isinstance(result, Tensor) else result
 
 
@@ -253,6 +255,7 @@ class TracedArray:
     __truediv__, __rtruediv__ = _operator("divide"), _reflected("divide")
     __floordiv__, __rfloordiv__ = _operator("floor_divide"), _reflected("floor_divide")
     __mod__, __rmod__ = _operator("remainder"), _reflected("remainder")
+    __divmod__, __rdivmod__ = _operator("divmod"), _reflected("divmod")
     __matmul__, __rmatmul__ = _operator("matmul"), _reflected("matmul")
     __pow__, __rpow__ = _operator("power"), _reflected("power")
     __and__, __rand__ = _operator("bitwise_and"), _reflected("bitwise_and")
@@ -269,6 +272,7 @@ class TracedArray:
     sum, max, min, mean = _method("sum"), _method("max"), _method("min"), _method("mean")
     astype, copy, flatten, ravel = _method("astype"), _method("copy"), _method("ravel"), _method("ravel")
     swapaxes, squeeze = _method("swapaxes"), _method("squeeze")
+    clip, round, __round__ = _method("clip"), _method("round"), _method("round")
 
     __bool__ = _needs_element("bool()", f"use enp.where(condition, a, b), & | ~; {REPEAT}", bool)
     __int__ = _needs_element("int()", f"use astype('int64'), enp.where; {REPEAT}", int)

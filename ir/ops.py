@@ -1,7 +1,7 @@
 """Scalar operations on elements: one row says what an operation means and which dtypes it takes and gives.
 
-The NumPy function is the meaning (the reference interpreter calls it).  Cost weights live in eqsat/costs.py and code in
-codegen/, both under the same name; a test holds the three tables together.
+The NumPy function is the meaning (the reference interpreter calls it); ir/meanings.py has what NumPy lacks.  Cost weights live
+in eqsat/costs.py and code in codegen/, both under the same name; a test holds the three tables together.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from eqsat.ir import meanings
 from eqsat.ir.dtypes import is_float, promote
 from eqsat.ir.errors import DTypeError
 
@@ -52,20 +53,56 @@ SCALAR_OPS = _scalar(
     ScalarOp("remainder", 2, "same", np.remainder, "%"),
     ScalarOp("negative", 1, "same", np.negative, "-"),
     ScalarOp("absolute", 1, "same", np.absolute, takes_bool=True),
+    ScalarOp("sign", 1, "same", np.sign),
+    ScalarOp("floor", 1, "same", np.floor, takes_bool=True),
+    ScalarOp("ceil", 1, "same", np.ceil, takes_bool=True),
+    ScalarOp("trunc", 1, "same", np.trunc, takes_bool=True),
+    ScalarOp("rint", 1, "float", np.rint),
+    ScalarOp("fmod", 2, "same", np.fmod),
+    ScalarOp("power", 2, "same", meanings.power),
     ScalarOp("sqrt", 1, "float", np.sqrt),
+    ScalarOp("cbrt", 1, "float", np.cbrt),
+    ScalarOp("hypot", 2, "float", np.hypot),
     ScalarOp("exp", 1, "float", np.exp),
+    ScalarOp("exp2", 1, "float", np.exp2),
+    ScalarOp("expm1", 1, "float", np.expm1),
     ScalarOp("log", 1, "float", np.log),
+    ScalarOp("log2", 1, "float", np.log2),
+    ScalarOp("log10", 1, "float", np.log10),
+    ScalarOp("log1p", 1, "float", np.log1p),
+    ScalarOp("sin", 1, "float", np.sin),
+    ScalarOp("cos", 1, "float", np.cos),
+    ScalarOp("tan", 1, "float", np.tan),
+    ScalarOp("arcsin", 1, "float", np.arcsin),
+    ScalarOp("arccos", 1, "float", np.arccos),
+    ScalarOp("arctan", 1, "float", np.arctan),
+    ScalarOp("arctan2", 2, "float", np.arctan2),
+    ScalarOp("sinh", 1, "float", np.sinh),
+    ScalarOp("cosh", 1, "float", np.cosh),
     ScalarOp("tanh", 1, "float", np.tanh),
+    ScalarOp("arcsinh", 1, "float", np.arcsinh),
+    ScalarOp("arccosh", 1, "float", np.arccosh),
+    ScalarOp("arctanh", 1, "float", np.arctanh),
+    ScalarOp("erf", 1, "float", meanings.erf),
+    ScalarOp("copysign", 2, "float", np.copysign),
+    ScalarOp("nextafter", 2, "float", np.nextafter),
     ScalarOp("maximum", 2, "same", np.maximum, takes_bool=True),
     ScalarOp("minimum", 2, "same", np.minimum, takes_bool=True),
+    ScalarOp("fmax", 2, "same", np.fmax, takes_bool=True),
+    ScalarOp("fmin", 2, "same", np.fmin, takes_bool=True),
     ScalarOp("less", 2, "compare", np.less, "<", takes_bool=True),
     ScalarOp("less_equal", 2, "compare", np.less_equal, "<=", takes_bool=True),
     ScalarOp("greater", 2, "compare", np.greater, ">", takes_bool=True),
     ScalarOp("greater_equal", 2, "compare", np.greater_equal, ">=", takes_bool=True),
     ScalarOp("equal", 2, "compare", np.equal, "==", takes_bool=True),
     ScalarOp("not_equal", 2, "compare", np.not_equal, "!=", takes_bool=True),
+    ScalarOp("isnan", 1, "compare", np.isnan, takes_bool=True),
+    ScalarOp("isinf", 1, "compare", np.isinf, takes_bool=True),
+    ScalarOp("isfinite", 1, "compare", np.isfinite, takes_bool=True),
+    ScalarOp("signbit", 1, "compare", np.signbit, takes_bool=True),
     ScalarOp("logical_and", 2, "logic", np.logical_and, "and", takes_bool=True),
     ScalarOp("logical_or", 2, "logic", np.logical_or, "or", takes_bool=True),
+    ScalarOp("logical_xor", 2, "logic", np.logical_xor, takes_bool=True),
     ScalarOp("logical_not", 1, "logic", np.logical_not, "not", takes_bool=True),
     ScalarOp("where", 3, "select", np.where, takes_bool=True),
     ScalarOp("astype", 1, "cast", lambda x: x, takes_bool=True),
@@ -83,7 +120,7 @@ def result_dtype(name: str, *dtypes: str) -> str:
 
     same     promotion of the operands; bool only where NumPy has a loop for it and means the same
     float    the same for floats; integers and bool become float64
-    compare  bool, operands compared in their promoted dtype
+    compare  bool, operands compared (or one looked at) in their promoted dtype
     logic    bool operands only (use `x != 0` for others)
     select   where(bool, a, b): promotion of a and b
     """

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.ir.dtypes import dtype_name, is_float
-from eqsat.ir.errors import DTypeError, UnsupportedError, UsageError
+from eqsat.ir.dtypes import dtype_name
+from eqsat.ir.errors import DTypeError, UnsupportedError
 from eqsat.ir.ops import SCALAR_OPS, result_dtype
 from eqsat.ir.tensor import Arg, Call, Literal, Scalar, Tensor, axes
 from eqsat.operations.generic import Number, Operand, broadcast_map, broadcast_shapes, literal, make_generic, operand
@@ -22,7 +22,6 @@ Block = Callable[..., Scalar]
 
 # NumPy's add and multiply of two bools are "or" and "and".
 BOOL_FORM = {"add": "logical_or", "multiply": "logical_and"}
-LARGEST_POWER = 16
 
 
 def elementwise(name: str, values: Sequence[Any], block: Block) -> Tensor:
@@ -50,7 +49,7 @@ def call(op: str, *args: Element) -> Scalar:
     dtype = common_dtype(op, args)
     if dtype == "bool" and op in BOOL_FORM:
         return Call(BOOL_FORM[op], tuple(cast(arg, dtype) for arg in args), dtype)
-    if dtype == "bool" and row.rule == "float" and row.arity == 1:
+    if dtype == "bool" and row.rule == "float" and op != "divide":
         raise DTypeError(f"{op}: found bool, for which NumPy computes in float16; use astype('float32') or astype('float64') first")
     result = result_dtype(op, *[dtype] * row.arity)
     return Call(op, tuple(cast(arg, result if row.rule == "float" else dtype) for arg in args), result)
@@ -97,10 +96,6 @@ def where(condition: Any, x: Any, y: Any, /) -> Tensor:
     return elementwise("where", (condition, x, y), lambda c, a, b: call("where", c, a, b))
 
 
-def square(x: Any, /) -> Tensor:
-    return power(x, 2)
-
-
 def positive(x: Any, /) -> Tensor:
     return elementwise("positive", (x,), lambda a: _number("positive", a))
 
@@ -126,42 +121,6 @@ def bitwise(name: str, op: str) -> Callable[..., Tensor]:
         return elementwise(name, (x1, x2), block)
 
     return unary if SCALAR_OPS[op].arity == 1 else binary
-
-
-def power(x1: Any, x2: Any, /) -> Tensor:
-    """x1 ** x2 for a constant exponent: an integer up to 16 in magnitude by multiplications, +-0.5 by a square root."""
-    exponent = operand("power", x2)
-    if isinstance(exponent, Tensor):
-        raise UnsupportedError("power: found an array as the exponent, supported are numbers; use exp(y * log(x)) for positive x")
-    return elementwise("power", (x1,), lambda base: _power(base, exponent))
-
-
-def _power(base: Scalar, exponent: Literal | Number) -> Scalar:
-    dtype = common_dtype("multiply", (base, exponent))
-    if base.dtype == "bool" and (dtype == "bool" or isinstance(exponent, int)):
-        raise DTypeError("power: found bool operands, for which NumPy computes in int8; use astype first")
-    value = exponent.value if isinstance(exponent, Literal) else exponent
-    x = cast(base, dtype)
-    if value in (0.5, -0.5):
-        root = call("sqrt", x)
-        return root if value > 0 else call("divide", 1, root)
-    if value != value // 1 or abs(value) > LARGEST_POWER:
-        raise UnsupportedError(
-            f"power: found the exponent {value}, supported are integers up to {LARGEST_POWER} and 0.5; use exp(y * log(x))"
-        )
-    if value < 0 and not is_float(dtype):
-        raise UsageError(f"power: found {dtype} to the negative power {value}, expected a float base; use astype first")
-    product = _product(x, abs(int(value)), dtype)
-    return product if value >= 0 else call("divide", 1, product)
-
-
-def _product(x: Scalar, times: int, dtype: str) -> Scalar:
-    """x multiplied `times` times, by squaring."""
-    if times <= 1:
-        return x if times else literal(1, dtype)
-    half = _product(x, times // 2, dtype)
-    even = call("multiply", half, half)
-    return call("multiply", even, x) if times % 2 else even
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True) -> Tensor:

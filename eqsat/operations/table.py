@@ -15,18 +15,33 @@ import numpy as np
 
 from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.ops import SCALAR_OPS
-from eqsat.operations import elementwise, joining, movement, reductions, windows
+from eqsat.operations import composed, elementwise, joining, movement, powers, reductions, windows
 
 Implementation = Callable[..., Any]
 
 OPERATIONS: dict[str, Implementation] = {
-    **{op: elementwise.scalar_operation(op) for op in SCALAR_OPS if op not in ("where", "astype")},
+    **{op: elementwise.scalar_operation(op) for op in SCALAR_OPS if op not in ("where", "astype", "power")},
     "where": elementwise.where,
     "astype": elementwise.astype,
     "copy": elementwise.copy,
-    "square": elementwise.square,
     "positive": elementwise.positive,
-    "power": elementwise.power,
+    "power": powers.power,
+    "float_power": powers.float_power,
+    "square": powers.square,
+    "divmod": composed.divmod,
+    "reciprocal": composed.reciprocal,
+    "fabs": composed.fabs,
+    "deg2rad": composed.deg2rad,
+    "rad2deg": composed.rad2deg,
+    "sinc": composed.sinc,
+    "heaviside": composed.heaviside,
+    "logaddexp": composed.logaddexp,
+    "logaddexp2": composed.logaddexp2,
+    "clip": composed.clip,
+    "round": composed.round,
+    "nan_to_num": composed.nan_to_num,
+    "isclose": composed.isclose,
+    "allclose": composed.allclose,
     "bitwise_and": elementwise.bitwise("bitwise_and", "logical_and"),
     "bitwise_or": elementwise.bitwise("bitwise_or", "logical_or"),
     "bitwise_xor": elementwise.bitwise("bitwise_xor", "not_equal"),
@@ -66,7 +81,26 @@ OPERATIONS: dict[str, Implementation] = {
     "size": lambda a: a.size,
 }
 
-ALIASES = {"concat": "concatenate", "true_divide": "divide", "mod": "remainder", "abs": "absolute", "amax": "max", "amin": "min"}
+ALIASES = {
+    "concat": "concatenate",
+    "true_divide": "divide",
+    "mod": "remainder",
+    "abs": "absolute",
+    "amax": "max",
+    "amin": "min",
+    "acos": "arccos",
+    "asin": "arcsin",
+    "atan": "arctan",
+    "atan2": "arctan2",
+    "acosh": "arccosh",
+    "asinh": "arcsinh",
+    "atanh": "arctanh",
+    "pow": "power",
+    "around": "round",
+    "fix": "trunc",
+    "degrees": "rad2deg",
+    "radians": "deg2rad",
+}
 for _alias, _name in ALIASES.items():
     OPERATIONS[_alias] = OPERATIONS[_name]
 
@@ -95,18 +129,10 @@ INSTEAD_OF = {
     "dot": "matmul, or * for 0-d arrays",
     "einsum": "transpose, multiply, sum and matmul",
     "tensordot": "reshape and matmul",
-    "clip": "minimum(maximum(x, low), high)",
     "var": "((x - x.mean()) ** 2).mean()",
     "std": "sqrt(((x - x.mean()) ** 2).mean())",
     "any": "max of a bool array",
     "all": "min of a bool array",
-    "log2": "log(x) / log(2.0)",
-    "log10": "log(x) / log(10.0)",
-    "expm1": "exp(x) - 1",
-    "log1p": "log(1 + x)",
-    "exp2": "exp(x * log(2.0))",
-    "sin": "operations on constants, computed by numpy beforehand",
-    "cos": "operations on constants, computed by numpy beforehand",
     "full": "full_like",
     "zeros": "zeros_like",
     "ones": "ones_like",
