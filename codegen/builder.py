@@ -60,7 +60,7 @@ def is_real(type: str) -> bool:
 class Builder:
     """Appends instructions to the blocks of one function.
 
-    `declarations` collects the intrinsics it calls, `metadata` the notes on loops of the whole module; `scales`: the host
+    `declarations` collects what it calls, `metadata` the notes on loops of the whole module; `scales`: the host
     multiplies by a power of two in one instruction.
     """
 
@@ -117,12 +117,6 @@ class Builder:
         symbol = f"@llvm.ldexp.{'f32' if a.type == 'float' else 'f64'}.i32"
         self.declarations.add(f"declare {a.type} {symbol}({a.type}, i32)")
         return self.emit(a.type, f"call {a.type} {symbol}({a}, {power})")
-
-    def library(self, name: str, *args: Value) -> Value:
-        """A function of the C library on doubles, which keeps the loop around it from vectorizing."""
-        taken = ", ".join("double" for _ in args)
-        self.declarations.add(f"declare double @{name}({taken}) nounwind willreturn memory(none)")
-        return self.emit("double", f"call double @{name}({', '.join(map(str, args))})")
 
     def load(self, type: str, pointer: Value) -> Value:
         return self.emit(type, f"load {type}, {pointer}")

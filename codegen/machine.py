@@ -75,6 +75,10 @@ def optimize(text: str) -> Any:
         setattr(tuning, setting, value)
     builder = llvm.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
+    if "alwaysinline" in text:
+        late = llvm.create_new_module_pass_manager()
+        late.add_always_inliner_pass()
+        late.run(module, builder)
     return module
 
 

@@ -12,34 +12,47 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from eqsat.codegen.builder import Value
-from eqsat.codegen.math.exponential import exp, tanh
-from eqsat.codegen.math.library import c_function
-from eqsat.codegen.math.logarithm import log
+from eqsat.codegen.builder import Builder, Value
+from eqsat.codegen.math.error_function import erf
+from eqsat.codegen.math.exponential import cosh, exp, exp2, expm1, sinh, tanh
+from eqsat.codegen.math.logarithm import arccosh, arcsinh, arctanh, log, log1p, log2, log10
+from eqsat.codegen.math.number import Number
+from eqsat.codegen.math.power import power
+from eqsat.codegen.math.roots import cbrt, hypot
+from eqsat.codegen.math.trigonometric import arccos, arcsin, arctan, arctan2, cos, sin, tan
 
-FUNCTIONS: dict[str, Callable[..., Value]] = {
-    "power": c_function("pow"),
-    "cbrt": c_function("cbrt"),
-    "hypot": c_function("hypot"),
+
+def _code(function: Callable[..., Number]) -> Callable[..., Value]:
+    def code(b: Builder, *args: Value) -> Value:
+        return function(*(Number(b, arg) for arg in args)).value
+
+    return code
+
+
+MATHEMATICS: dict[str, Callable[..., Number]] = {
+    "power": power,
+    "cbrt": cbrt,
+    "hypot": hypot,
     "exp": exp,
-    "exp2": c_function("exp2"),
-    "expm1": c_function("expm1"),
+    "exp2": exp2,
+    "expm1": expm1,
     "log": log,
-    "log2": c_function("log2"),
-    "log10": c_function("log10"),
-    "log1p": c_function("log1p"),
-    "sin": c_function("sin"),
-    "cos": c_function("cos"),
-    "tan": c_function("tan"),
-    "arcsin": c_function("asin"),
-    "arccos": c_function("acos"),
-    "arctan": c_function("atan"),
-    "arctan2": c_function("atan2"),
-    "sinh": c_function("sinh"),
-    "cosh": c_function("cosh"),
+    "log2": log2,
+    "log10": log10,
+    "log1p": log1p,
+    "sin": sin,
+    "cos": cos,
+    "tan": tan,
+    "arcsin": arcsin,
+    "arccos": arccos,
+    "arctan": arctan,
+    "arctan2": arctan2,
+    "sinh": sinh,
+    "cosh": cosh,
     "tanh": tanh,
-    "arcsinh": c_function("asinh"),
-    "arccosh": c_function("acosh"),
-    "arctanh": c_function("atanh"),
-    "erf": c_function("erf"),
+    "arcsinh": arcsinh,
+    "arccosh": arccosh,
+    "arctanh": arctanh,
+    "erf": erf,
 }
+FUNCTIONS: dict[str, Callable[..., Value]] = {name: _code(function) for name, function in MATHEMATICS.items()}

@@ -1,58 +1,91 @@
-"""exp and tanh."""
+"""exp, exp2, expm1 and the hyperbolic functions: 2^n e^r with a small r."""
 
 from __future__ import annotations
 
-from eqsat.codegen.builder import Builder, Value, bits_of, integer, real
-from eqsat.codegen.math.parts import FORMATS, Format, polynomial, power_of_two
+from eqsat.codegen.math.coefficients import EXP, EXP2, SINH, TANH
+from eqsat.codegen.math.formats import Rounded, format_of, power_of_two, rounded, scaled
+from eqsat.codegen.math.number import Number, magnitude, muladd, ordered_sum, polynomial, where, with_sign
+
+# from here on tanh is one; below expm1 is -1
+TANH_ONE = {"float": 10.0, "double": 20.0}
+EXPM1_LOW = {"float": -20.0, "double": -40.0}
 
 
-def exp(b: Builder, x: Value) -> Value:
-    """e^x for float32 or float64, correct also where the result is infinite, denormal or zero.
-
-    e^x = 2^n (1 + r + r^2 Q(r)) with n = round(x / ln 2).  Where the host does not scale in one instruction the power of
-    two is applied in two halves, so that only the last multiplication can round.
-    """
-    form = FORMATS[x.type]
-    bits = bits_of(x.type)
-    low, high = (real(end, x.type) for end in form.exp_range)
-    x = b.select(b.compare("ogt", x, high), high, x)
-    x = b.select(b.compare("olt", x, low), low, x)
-    power, mantissa = _exp_parts(b, x, form)
-    if b.scales:
-        return b.scale(mantissa, power if bits == "i32" else b.cast("trunc", power, "i32"))
-    doubled = b.binary("add", power, integer(2 * form.bias, bits))
-    first = b.binary("lshr", doubled, integer(1, bits))
-    second = b.binary("sub", doubled, first)
-    return b.binary("fmul", b.binary("fmul", mantissa, power_of_two(b, first, x.type)), power_of_two(b, second, x.type))
+def between(x: Number, low: float, high: float) -> Number:
+    """x, or the bound that it lies beyond; NaN stays."""
+    x = where(x > high, high, x)
+    return where(x < low, low, x)
 
 
-def tanh(b: Builder, x: Value) -> Value:
-    """Hyperbolic tangent for float32 or float64: x + x z T(z) below 0.625, else 1 - 2/(e^2|x| + 1), with the sign of x."""
-    form, type, bits = FORMATS[x.type], x.type, bits_of(x.type)
-    size = b.intrinsic("fabs", x)
-    capped = b.select(b.compare("ogt", size, real(form.tanh_one, type)), real(form.tanh_one, type), size)
-    power, mantissa = _exp_parts(b, b.binary("fadd", capped, capped), form)
-    scale = power_of_two(b, b.binary("add", power, integer(form.bias, bits)), type)
-    one = real(1.0, type)
-    divisor = b.binary("fadd", b.binary("fmul", mantissa, scale), one)
-    large = b.binary("fsub", one, b.binary("fdiv", real(2.0, type), divisor))
-    square = b.binary("fmul", size, size)
-    small = b.intrinsic("fmuladd", b.binary("fmul", size, square), polynomial(b, square, form.tanh), size)
-    return b.intrinsic("copysign", b.select(b.compare("olt", size, real(0.625, type)), small, large), x)
+def reduced(x: Number) -> tuple[Rounded, Number]:
+    """n = round(x / ln 2) and r = x - n ln 2."""
+    form = format_of(x)
+    n = rounded(x, 1.4426950408889634)
+    r = muladd(n.real, -form.ln2_head, x)
+    return n, muladd(n.real, -form.ln2_tail, r)
 
 
-def _exp_parts(b: Builder, x: Value, form: Format) -> tuple[Value, Value]:
-    """n = round(x / ln 2) as an integer and e^(x - n ln 2).
+def exponential_less_one(r: Number) -> Number:
+    """e^r - 1 = r + r^2 Q(r) for |r| <= ln(2)/2."""
+    return muladd(r * r, polynomial(r, EXP[r.type]), r)
 
-    Adding 1.5 * 2^mantissa rounds to an integer and leaves n in the low bits of the sum.
-    """
-    bits = bits_of(x.type)
-    magic = 1.5 * 2.0**form.mantissa
-    rounded = b.intrinsic("fmuladd", x, real(1.4426950408889634, x.type), real(magic, x.type))
-    magic_bits = (form.bias + form.mantissa) << form.mantissa | 1 << form.mantissa - 1
-    power = b.binary("sub", b.cast("bitcast", rounded, bits), integer(magic_bits, bits))
-    n = b.binary("fsub", rounded, real(magic, x.type))
-    r = b.intrinsic("fmuladd", n, real(-form.ln2_head, x.type), x)
-    r = b.intrinsic("fmuladd", n, real(-form.ln2_tail, x.type), r)
-    tail = b.intrinsic("fmuladd", b.binary("fmul", r, r), polynomial(b, r, form.exp), r)
-    return power, b.binary("fadd", tail, real(1.0, x.type))
+
+def exp(x: Number) -> Number:
+    """e^x, correct also where the result is infinite, denormal or zero."""
+    n, r = reduced(between(x, *format_of(x).exp_range))
+    return scaled(exponential_less_one(r) + 1, n.binary)
+
+
+def exp2(x: Number) -> Number:
+    """2^x = 2^n (1 + r Q(r)) with n = round(x)."""
+    form = format_of(x)
+    x = between(x, -form.bias - form.mantissa - 3.0, form.bias + 2.0)
+    n = rounded(x, 1.0)
+    return scaled(power_of_fraction(x - n.real, x.type), n.binary)
+
+
+def power_of_fraction(r: Number, precision: str) -> Number:
+    """2^r for |r| <= 1/2."""
+    return muladd(r, polynomial(r, EXP2[precision]), 1.0)
+
+
+def expm1(x: Number) -> Number:
+    """e^x - 1 = 2^n (e^r - 1 + (1 - 2^-n)), where only the small terms are rounded before the last sum."""
+    form = format_of(x)
+    n, r = reduced(between(x, EXPM1_LOW[x.type], form.exp_range[1]))
+    biased = form.bias - n.binary
+    total = ordered_sum(1 - power_of_two(where(biased > 0, biased, 0)), r)
+    more = muladd(r * r, polynomial(r, EXP[x.type]), total.low)
+    return with_sign(scaled(total.high + more, n.binary), x)
+
+
+def _half_exponential(size: Number) -> Number:
+    """e^x / 2, which overflows later than e^x."""
+    n, r = reduced(where(size > format_of(size).exp_range[1] + 1, format_of(size).exp_range[1] + 1, size))
+    return scaled(exponential_less_one(r) + 1, n.binary - 1)
+
+
+def sinh(x: Number) -> Number:
+    """x + x z S(z) below 1, else h - 1/(4h) with h = e^|x| / 2."""
+    size = magnitude(x)
+    half = _half_exponential(size)
+    square = size * size
+    small = muladd(size * square, polynomial(square, SINH[x.type]), size)
+    return with_sign(where(size < 1, small, half - 0.25 / half), x)
+
+
+def cosh(x: Number) -> Number:
+    half = _half_exponential(magnitude(x))
+    return half + 0.25 / half
+
+
+def tanh(x: Number) -> Number:
+    """x + x z T(z) below 0.625, else 1 - 2/(e^2|x| + 1), with the sign of x."""
+    form = format_of(x)
+    size = magnitude(x)
+    capped = where(size > TANH_ONE[x.type], TANH_ONE[x.type], size)
+    n, r = reduced(capped + capped)
+    divisor = (exponential_less_one(r) + 1) * power_of_two(n.binary + form.bias) + 1
+    square = size * size
+    small = muladd(size * square, polynomial(square, TANH[x.type]), size)
+    return with_sign(where(size < 0.625, small, 1 - 2 / divisor), x)

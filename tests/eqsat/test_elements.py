@@ -69,7 +69,7 @@ def values(dtype: str) -> Array:
         info = np.iinfo(dtype)
         return np.array([0, 1, -1, 2, -2, 3, 5, -7, 10, 15, -25, 31, 1 << 20, info.min, info.max, info.min + 1], dtype)
     real = np.finfo(dtype)
-    ends = [real.max, real.smallest_normal, real.smallest_subnormal, real.eps, np.inf]
+    ends = [float(end) for end in (real.max, real.smallest_normal, real.smallest_subnormal, real.eps, np.inf)]
     some = [
         0.0,
         0.1,
@@ -95,7 +95,7 @@ def values(dtype: str) -> Array:
         3.3e7,
         1e22,
     ]
-    return np.array([sign * value for value in (*map(float, ends), *some) for sign in (1, -1)] + [np.nan], dtype)
+    return np.array([sign * value for value in (*ends, *some) for sign in (1, -1)] + [np.nan], dtype)
 
 
 def pairs(dtype: str) -> tuple[Array, Array]:
