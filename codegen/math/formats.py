@@ -20,6 +20,10 @@ class Format(NamedTuple):
     exp_range: tuple[float, float]
 
     @property
+    def sign_bit(self) -> int:
+        return 31 if self.mantissa == 23 else 63
+
+    @property
     def rounder(self) -> float:
         """A number to which adding another rounds that to an integer."""
         return 1.5 * 2.0**self.mantissa

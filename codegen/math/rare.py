@@ -6,66 +6,67 @@ loop vectorizer finds by their names, ask whether any lane is huge; `machine.opt
 
 from __future__ import annotations
 
+import math
+
+from eqsat.codegen.builder import real
 from eqsat.codegen.math.number import Number
 
-HUGE = 2.0**30
-LANES = (2, 4, 8, 16)
+HUGE = {"float": 2.0**17, "double": 2.0**30}
+LANES = {"float": (4, 8, 16), "double": (2, 4, 8, 16)}
+SUFFIXES = {"float": ("f", "f32"), "double": ("", "f64")}
 TRAITS = "nounwind willreturn memory(none)"
 
 
 def unless_huge(name: str, x: Number, common: Number) -> Number:
-    """`common`, or NAME(x) where |x| > HUGE is finite; both float64."""
-    b = x.b
-    b.declarations |= _texts(name)
-    names = ",".join(f"_ZGV_LLVM_N{lanes}vv_rare.{name}(rare.{name}.{lanes})" for lanes in LANES)
-    call = f'call double @rare.{name}({x.value}, {common.value}) {TRAITS} "vector-function-abi-variant"="{names}"'
-    return Number(b, b.emit("double", call))
+    """`common`, or the C function NAME of x where that is finite and of a magnitude above HUGE."""
+    b, type = x.b, x.type
+    symbol = name + SUFFIXES[type][0]
+    b.declarations |= {_on_one(symbol, type), *(text for lanes in LANES[type] for text in _on_vectors(symbol, type, lanes))}
+    b.declarations |= {f"declare {type} @{symbol}({type}) {TRAITS}", f"declare {type} @llvm.fabs.{SUFFIXES[type][1]}({type})"}
+    names = ",".join(f"_ZGV_LLVM_N{lanes}vv_rare.{symbol}(rare.{symbol}.{lanes})" for lanes in LANES[type])
+    call = f'call {type} @rare.{symbol}({x.value}, {common.value}) {TRAITS} "vector-function-abi-variant"="{names}"'
+    return Number(b, b.emit(type, call))
 
 
-def _texts(name: str) -> set[str]:
-    """The functions and what they call."""
-    plain = f"""define hidden double @rare.{name}(double %x, double %common) noinline {TRAITS} {{
-  %size = call double @llvm.fabs.f64(double %x)
-  %large = fcmp ogt double %size, {HUGE}
-  %finite = fcmp one double %size, 0x7FF0000000000000
+def _on_one(symbol: str, type: str) -> str:
+    return f"""define hidden {type} @rare.{symbol}({type} %x, {type} %common) noinline {TRAITS} {{
+  %size = call {type} @llvm.fabs.{SUFFIXES[type][1]}({type} %x)
+  %large = fcmp ogt {type} %size, {real(HUGE[type], type).text}
+  %finite = fcmp one {type} %size, {real(math.inf, type).text}
   %huge = and i1 %large, %finite
   br i1 %huge, label %slow, label %done
 slow:
-  %value = call double @{name}(double %x)
-  ret double %value
-done:
-  ret double %common
-}}"""
-    needed = {f"declare double @{name}(double) {TRAITS}", "declare double @llvm.fabs.f64(double)"}
-    for lanes in LANES:
-        type, mask = f"<{lanes} x double>", f"<{lanes} x i1>"
-        needed |= {f"declare {type} @llvm.fabs.v{lanes}f64({type})", f"declare i1 @llvm.vector.reduce.or.v{lanes}i1({mask})"}
-    return {plain, *needed, *(_on_vectors(name, lanes) for lanes in LANES)}
-
-
-def _on_vectors(name: str, lanes: int) -> str:
-    type, mask = f"<{lanes} x double>", f"<{lanes} x i1>"
-    each, last = list[str](), "%common"
-    for k in range(lanes):
-        each += [
-            f"  %x{k} = extractelement {type} %x, i64 {k}",
-            f"  %c{k} = extractelement {type} %common, i64 {k}",
-            f"  %r{k} = call double @rare.{name}(double %x{k}, double %c{k})",
-            f"  %v{k} = insertelement {type} {last}, double %r{k}, i64 {k}",
-        ]
-        last = f"%v{k}"
-    body = "\n".join(each)
-    return f"""define hidden {type} @rare.{name}.{lanes}({type} %x, {type} %common) alwaysinline {TRAITS} {{
-  %size = call {type} @llvm.fabs.v{lanes}f64({type} %x)
-  %large = fcmp ogt {type} %size, splat (double {HUGE})
-  %finite = fcmp one {type} %size, splat (double 0x7FF0000000000000)
-  %huge = and {mask} %large, %finite
-  %any = call i1 @llvm.vector.reduce.or.v{lanes}i1({mask} %huge)
-  %expected = call i1 @llvm.expect.i1(i1 %any, i1 false)
-  br i1 %expected, label %slow, label %done
-slow:
-{body}
-  ret {type} {last}
+  %value = call {type} @{symbol}({type} %x)
+  ret {type} %value
 done:
   ret {type} %common
 }}"""
+
+
+def _on_vectors(symbol: str, type: str, lanes: int) -> tuple[str, ...]:
+    """The variant on vectors, and the intrinsics that it calls."""
+    vector, mask, suffix = f"<{lanes} x {type}>", f"<{lanes} x i1>", f"v{lanes}{SUFFIXES[type][1]}"
+    each, last = list[str](), "%common"
+    for k in range(lanes):
+        each += [
+            f"  %x{k} = extractelement {vector} %x, i64 {k}",
+            f"  %c{k} = extractelement {vector} %common, i64 {k}",
+            f"  %r{k} = call {type} @rare.{symbol}({type} %x{k}, {type} %c{k})",
+            f"  %v{k} = insertelement {vector} {last}, {type} %r{k}, i64 {k}",
+        ]
+        last = f"%v{k}"
+    body = "\n".join(each)
+    function = f"""define hidden {vector} @rare.{symbol}.{lanes}({vector} %x, {vector} %common) alwaysinline {TRAITS} {{
+  %size = call {vector} @llvm.fabs.{suffix}({vector} %x)
+  %large = fcmp ogt {vector} %size, splat ({real(HUGE[type], type)})
+  %finite = fcmp one {vector} %size, splat ({real(math.inf, type)})
+  %huge = and {mask} %large, %finite
+  %any = call i1 @llvm.vector.reduce.or.v{lanes}i1({mask} %huge)
+  br i1 %any, label %slow, label %done
+slow:
+{body}
+  ret {vector} {last}
+done:
+  ret {vector} %common
+}}"""
+    return function, f"declare {vector} @llvm.fabs.{suffix}({vector})", f"declare i1 @llvm.vector.reduce.or.v{lanes}i1({mask})"

@@ -5,40 +5,35 @@ from __future__ import annotations
 import math
 
 from eqsat.codegen.math.coefficients import CUBE_ROOT
-from eqsat.codegen.math.formats import FORMATS, rounded, to_real
+from eqsat.codegen.math.formats import format_of, power_of_two, rounded, to_real
 from eqsat.codegen.math.number import Number, fused, magnitude, muladd, polynomial, product, root, where, with_sign
-
-FORMAT = FORMATS["double"]
-# of what is scaled so that it is no denormal: a multiple of three
-TINY = 54
 
 
 def cbrt(x: Number) -> Number:
     """2^n c with c = m^(1/3), |x| = 2^3n m, 1 <= m < 8: c = m y^2 with y near to m^(-1/3), improved by series and Newton's method."""
-    wide = magnitude(x.to("double"))
-    size, offset = wide, wide.constant(FORMAT.bias)
-    if x.type == "double":
-        tiny = wide < FORMAT.least_normal
-        size = where(tiny, wide * 2.0**TINY, wide)
-        offset = where(tiny, wide.constant(FORMAT.bias + TINY), offset)
-    bits = size.bits
-    exponent = to_real(bits >> FORMAT.mantissa) - offset
-    unit = (bits & ((1 << FORMAT.mantissa) - 1) | FORMAT.bias << FORMAT.mantissa).as_real
+    form, size = format_of(x), magnitude(x)
+    tiny, places = size < form.least_normal, 3 * (form.mantissa // 3 + 1)
+    bits = where(tiny, size * 2.0**places, size).bits
+    exponent = to_real(bits >> form.mantissa) - where(tiny, x.constant(form.bias + places), x.constant(form.bias))
+    unit = (bits & ((1 << form.mantissa) - 1) | form.bias << form.mantissa).as_real
     n = rounded(exponent, 1 / 3, -1 / 3)
     third = muladd(n.real, -3.0, exponent)
-    m = unit * where(third.equals(0), unit.constant(1), where(third.equals(1), unit.constant(2), unit.constant(4)))
-    factor = where(third.equals(0), unit.constant(1), where(third.equals(1), unit.constant(0.5 ** (1 / 3)), unit.constant(0.25 ** (1 / 3))))
-    y = polynomial(unit, CUBE_ROOT[x.type]) * factor
+    m = unit * _by(third, 1.0, 2.0, 4.0)
+    y = polynomial(unit, CUBE_ROOT[x.type]) * _by(third, 1.0, 0.5 ** (1 / 3), 0.25 ** (1 / 3))
     error = muladd(y * y * y, -m, 1.0)
     y = muladd(y * error, polynomial(error, (1 / 3, 2 / 9, 14 / 81)), y)
     c = m * (y * y)
-    if x.type == "double":
-        square = product(c, c)
-        left = muladd(-c, square.low, fused(-c, square.high, m))
-        c = muladd(left * (1 / 3), y * y, c)
-    result = c * (n.binary + FORMAT.bias << FORMAT.mantissa).as_real
-    result = where(wide < math.inf, result, wide)
-    return with_sign(where(wide.equals(0), wide, result).to(x.type), x)
+    square = product(c, c)
+    left = muladd(-c, square.low, fused(-c, square.high, m))
+    result = muladd(left * (1 / 3), y * y, c) * power_of_two(n.binary + form.bias)
+    result = where(size < math.inf, result, size)
+    return with_sign(where(size.equals(0), size, result), x)
+
+
+def _by(third: Number, *values: float) -> Number:
+    """The value of number 0, 1 or 2."""
+    first, second, last = map(third.constant, values)
+    return where(third.equals(0), first, where(third.equals(1), second, last))
 
 
 def hypot(x: Number, y: Number) -> Number:
