@@ -32,7 +32,7 @@ def medians(*runs: Callable[[], object]) -> list[float]:
 def arguments(name: str, dtype: str) -> list[Array]:
     """From the first range of every argument, where it is used most."""
     rng = np.random.default_rng(0)
-    return [rng.uniform(*ranges[0], SIZE).astype(dtype) for ranges in FUNCTIONS[name].ranges]
+    return [rng.uniform(*ranges[0], SIZE).astype(dtype) for ranges in FUNCTIONS[name]]
 
 
 def compare(name: str, dtype: str) -> tuple[float, float]:
