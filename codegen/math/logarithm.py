@@ -18,7 +18,6 @@ from eqsat.codegen.math.number import (
     muladd,
     ordered_sum,
     polynomial,
-    product,
     root,
     sum_of,
     where,
@@ -65,29 +64,21 @@ def _rest(f: Number, square: Number) -> Number:
 def log2(x: Number) -> Number:
     """e + log(1 + f) log2(e)."""
     f, e = split(x)
-    high, low = _product(_logarithm(f), LOG2_E[x.type])
-    total = ordered_sum(e, high)
-    return defined(total.high + (total.low + low), x)
+    return defined(e + _times(f, LOG2_E[x.type]), x)
 
 
 def log10(x: Number) -> Number:
     """e log10(2) + log(1 + f) log10(e)."""
     f, e = split(x)
-    high, low = _product(_logarithm(f), LOG10_E[x.type])
-    total = ordered_sum(e * LOG10_2[x.type][0], high)
-    return defined(total.high + (total.low + muladd(e, LOG10_2[x.type][1], low)), x)
+    head, tail = LOG10_2[x.type]
+    return defined(muladd(e, head, muladd(e, tail, _times(f, LOG10_E[x.type]))), x)
 
 
-def _logarithm(f: Number) -> Pair:
-    """log(1 + f) to some bits more than the type has."""
-    square = product(f, f)
-    head = ordered_sum(f, square.high * -0.5)
-    return Pair(head.high, head.low + muladd(square.low, -0.5, _rest(f, square.high)))
-
-
-def _product(a: Pair, b: tuple[float, float]) -> Pair:
-    exact = product(a.high, a.high.constant(b[0]))
-    return Pair(exact.high, muladd(a.low, b[0], muladd(a.high, b[1], exact.low)))
+def _times(f: Number, factor: tuple[float, float]) -> Number:
+    """log(1 + f) times the sum of the factor's parts, where only what is small beside f is rounded before the last operation."""
+    square = f * f
+    small = _rest(f, square) - square * 0.5
+    return muladd(f, factor[0], muladd(f, factor[1], small * factor[0]))
 
 
 def log1p(x: Number) -> Number:
