@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from eqsat.codegen.builder import real
+from eqsat.codegen.builder import Builder, real
 from eqsat.codegen.math.number import Number
 
 HUGE = {"float": 2.0**17, "double": 2.0**30}
@@ -21,7 +21,7 @@ def unless_huge(name: str, x: Number, common: Number) -> Number:
     """`common`, or the C function NAME of x where that is finite and of a magnitude above HUGE."""
     b, type = x.b, x.type
     symbol = name + SUFFIXES[type][0]
-    b.declarations |= {_on_one(symbol, type), *(text for lanes in LANES[type] for text in _on_vectors(symbol, type, lanes))}
+    b.declarations |= {_on_one(symbol, type), *(text for lanes in LANES[type] for text in _on_vectors(b, symbol, type, lanes))}
     b.declarations |= {f"declare {type} @{symbol}({type}) {TRAITS}", f"declare {type} @llvm.fabs.{SUFFIXES[type][1]}({type})"}
     names = ",".join(f"_ZGV_LLVM_N{lanes}vv_rare.{symbol}(rare.{symbol}.{lanes})" for lanes in LANES[type])
     call = f'call {type} @rare.{symbol}({x.value}, {common.value}) {TRAITS} "vector-function-abi-variant"="{names}"'
@@ -43,20 +43,11 @@ done:
 }}"""
 
 
-def _on_vectors(symbol: str, type: str, lanes: int) -> tuple[str, ...]:
+def _on_vectors(b: Builder, symbol: str, type: str, lanes: int) -> tuple[str, ...]:
     """The variant on vectors, and the intrinsics that it calls."""
     vector, mask, suffix = f"<{lanes} x {type}>", f"<{lanes} x i1>", f"v{lanes}{SUFFIXES[type][1]}"
-    each, last = list[str](), "%common"
-    for k in range(lanes):
-        each += [
-            f"  %x{k} = extractelement {vector} %x, i64 {k}",
-            f"  %c{k} = extractelement {vector} %common, i64 {k}",
-            f"  %r{k} = call {type} @rare.{symbol}({type} %x{k}, {type} %c{k})",
-            f"  %v{k} = insertelement {vector} {last}, {type} %r{k}, i64 {k}",
-        ]
-        last = f"%v{k}"
-    body = "\n".join(each)
     function = f"""define hidden {vector} @rare.{symbol}.{lanes}({vector} %x, {vector} %common) alwaysinline {TRAITS} {{
+entry:
   %size = call {vector} @llvm.fabs.{suffix}({vector} %x)
   %large = fcmp ogt {vector} %size, splat ({real(HUGE[type], type)})
   %finite = fcmp one {vector} %size, splat ({real(math.inf, type)})
@@ -64,9 +55,17 @@ def _on_vectors(symbol: str, type: str, lanes: int) -> tuple[str, ...]:
   %any = call i1 @llvm.vector.reduce.or.v{lanes}i1({mask} %huge)
   br i1 %any, label %slow, label %done
 slow:
-{body}
-  ret {vector} {last}
+  %k = phi i64 [ 0, %entry ], [ %next, %slow ]
+  %values = phi {vector} [ %common, %entry ], [ %more, %slow ]
+  %one = extractelement {vector} %x, i64 %k
+  %other = extractelement {vector} %common, i64 %k
+  %value = call {type} @rare.{symbol}({type} %one, {type} %other)
+  %more = insertelement {vector} %values, {type} %value, i64 %k
+  %next = add i64 %k, 1
+  %again = icmp ult i64 %next, {lanes}
+  br i1 %again, label %slow, label %done{b.keep_rolled()}
 done:
-  ret {vector} %common
+  %result = phi {vector} [ %common, %entry ], [ %more, %slow ]
+  ret {vector} %result
 }}"""
     return function, f"declare {vector} @llvm.fabs.{suffix}({vector})", f"declare i1 @llvm.vector.reduce.or.v{lanes}i1({mask})"
