@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from eqsat.codegen.builder import Builder, real
+from eqsat.codegen.builder import real
 from eqsat.codegen.math.number import Number
 
 HUGE = {"float": 2.0**17, "double": 2.0**30}
@@ -21,7 +21,7 @@ def unless_huge(name: str, x: Number, common: Number) -> Number:
     """`common`, or the C function NAME of x where that is finite and of a magnitude above HUGE."""
     b, type = x.b, x.type
     symbol = name + SUFFIXES[type][0]
-    b.declarations |= {_on_one(symbol, type), *(text for lanes in LANES[type] for text in _on_vectors(b, symbol, type, lanes))}
+    b.declarations |= {_on_one(symbol, type), *(text for lanes in LANES[type] for text in _on_vectors(symbol, type, lanes))}
     b.declarations |= {f"declare {type} @{symbol}({type}) {TRAITS}", f"declare {type} @llvm.fabs.{SUFFIXES[type][1]}({type})"}
     names = ",".join(f"_ZGV_LLVM_N{lanes}vv_rare.{symbol}(rare.{symbol}.{lanes})" for lanes in LANES[type])
     call = f'call {type} @rare.{symbol}({x.value}, {common.value}) {TRAITS} "vector-function-abi-variant"="{names}"'
@@ -43,7 +43,7 @@ done:
 }}"""
 
 
-def _on_vectors(b: Builder, symbol: str, type: str, lanes: int) -> tuple[str, ...]:
+def _on_vectors(symbol: str, type: str, lanes: int) -> tuple[str, ...]:
     """The variant on vectors, and the intrinsics that it calls."""
     vector, mask, suffix = f"<{lanes} x {type}>", f"<{lanes} x i1>", f"v{lanes}{SUFFIXES[type][1]}"
     function = f"""define hidden {vector} @rare.{symbol}.{lanes}({vector} %x, {vector} %common) alwaysinline {TRAITS} {{
@@ -63,7 +63,7 @@ slow:
   %more = insertelement {vector} %values, {type} %value, i64 %k
   %next = add i64 %k, 1
   %again = icmp ult i64 %next, {lanes}
-  br i1 %again, label %slow, label %done{b.keep_rolled()}
+  br i1 %again, label %slow, label %done
 done:
   %result = phi {vector} [ %common, %entry ], [ %more, %slow ]
   ret {vector} %result
