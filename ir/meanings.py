@@ -11,9 +11,9 @@ _erf = np.vectorize(math.erf, otypes=[np.float64])
 
 
 def erf(x: Any) -> Any:
-    """The error function, computed in float64; of float32 rounded to that."""
-    found, dtype = np.asarray(_erf(x)), np.asarray(x).dtype
-    return (found.astype(dtype) if dtype.kind == "f" else found)[()]
+    """The error function, computed in float64 and rounded to the dtype that NumPy's functions give."""
+    dtype = np.sqrt.resolve_dtypes((np.asarray(x).dtype, None))[-1]
+    return np.asarray(_erf(x)).astype(dtype)[()]
 
 
 def power(x: Any, y: Any) -> Any:

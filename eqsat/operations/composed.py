@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from eqsat.ir.dtypes import is_float
-from eqsat.ir.errors import DTypeError
-from eqsat.ir.ops import result_dtype
-from eqsat.ir.tensor import Scalar, Tensor
+from eqsat.ir.dtypes import SIGNED, carrier, is_complex, is_float, is_integer
+from eqsat.ir.errors import DTypeError, UnsupportedError
+from eqsat.ir.tensor import Arg, Scalar, Tensor
 from eqsat.operations.elementwise import Element, call, cast, common_dtype, elementwise, scalar_operation
-from eqsat.operations.generic import integer
+from eqsat.operations.generic import integer, literal
 from eqsat.operations.reductions import fold
 
+BRAIN = SimpleNamespace(eps=2.0**-7, max=float(2.0**128 - 2.0**120))
 _floor_divide, _remainder = scalar_operation("floor_divide"), scalar_operation("remainder")
 
 
-def in_floats(name: str, *values: Element) -> tuple[Scalar, ...]:
-    """The values in the float dtype that NumPy computes in."""
-    dtype = common_dtype("add", values)
-    if dtype == "bool":
-        raise DTypeError(f"{name}: found bool, for which NumPy computes in float16; use astype('float32') or astype('float64') first")
-    dtype = result_dtype("sqrt", dtype)
-    return tuple(cast(value, dtype) for value in values)
+def in_floats(op: str, *values: Element) -> tuple[str, tuple[Scalar, ...]]:
+    """The dtype that NumPy gives for a function with loops like those of `op`, and the values in the dtype that it computes in."""
+    dtype = common_dtype(op, values)
+    return dtype, tuple(cast(value, carrier(dtype)) for value in values)
 
 
-def is_real(value: Element) -> bool:
-    return is_float(value.dtype) if isinstance(value, Scalar) else isinstance(value, float)
+def finfo(dtype: str) -> Any:
+    """Of bfloat16, which NumPy's does not know, by what it has in common with float32."""
+    return np.finfo(dtype) if dtype != "bfloat16" else BRAIN
 
 
 def divmod(x1: Any, x2: Any, /) -> tuple[Tensor, Tensor]:
@@ -37,21 +36,29 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Tensor, Tensor]:
 
 
 def reciprocal(x: Any, /) -> Tensor:
-    """1 / x, for integers without its fraction; 1 / 0 is the least integer, as NumPy gives on x86."""
+    """1 / x, for integers without its fraction; 1 / 0 is what this machine's NumPy gives."""
 
     def block(a: Scalar) -> Scalar:
-        if a.dtype == "bool":
-            raise DTypeError("reciprocal: found bool, for which NumPy computes in int8; use astype first")
-        if is_real(a):
-            return call("divide", 1, a)
-        unit = call("where", call("equal", call("absolute", a), 1), a, 0)
-        return call("where", call("equal", a, 0), int(np.iinfo(a.dtype).min), unit)
+        dtype = "int8" if a.dtype == "bool" else a.dtype
+        x = cast(a, dtype)
+        if not is_integer(dtype):
+            return call("divide", 1, x)
+        unit = call("where", call("equal", x, 1), x, literal(0, dtype))
+        if dtype in SIGNED:
+            unit = call("where", call("equal", x, -1), x, unit)
+        with np.errstate(all="ignore"):
+            of_zero = int(np.reciprocal(np.zeros(1, dtype))[0])
+        return call("where", call("equal", x, 0), literal(of_zero, dtype), unit)
 
     return elementwise("reciprocal", (x,), block)
 
 
 def fabs(x: Any, /) -> Tensor:
-    return elementwise("fabs", (x,), lambda a: call("absolute", *in_floats("fabs", a)))
+    def block(a: Scalar) -> Scalar:
+        dtype, (value,) = in_floats("rint", a)
+        return cast(call("absolute", value), dtype)
+
+    return elementwise("fabs", (x,), block)
 
 
 def deg2rad(x: Any, /) -> Tensor:
@@ -66,8 +73,8 @@ def _scaled(name: str, x: Any) -> Tensor:
     """Times the value that the function has at one, rounded to the dtype."""
 
     def block(a: Scalar) -> Scalar:
-        (value,) = in_floats(name, a)
-        return call("multiply", value, float(getattr(np, name)(np.dtype(value.dtype).type(1))))
+        dtype, (value,) = in_floats("rint", a)
+        return cast(call("multiply", value, float(getattr(np, name)(np.dtype(value.dtype).type(1)))), dtype)
 
     return elementwise(name, (x,), block)
 
@@ -77,7 +84,7 @@ def sinc(x: Any, /) -> Tensor:
 
     def block(a: Scalar) -> Scalar:
         scaled = call("multiply", a, math.pi)
-        angle = call("where", call("equal", scaled, 0), float(np.finfo(scaled.dtype).eps), scaled)
+        angle = call("where", call("equal", scaled, 0), float(finfo(scaled.dtype).eps), scaled)
         return call("divide", call("sin", angle), angle)
 
     return elementwise("sinc", (x,), block)
@@ -87,9 +94,9 @@ def heaviside(x1: Any, x2: Any, /) -> Tensor:
     """0 below zero, x2 at zero, 1 above; NaN stays."""
 
     def block(a: Element, h: Element) -> Scalar:
-        x, at_zero = in_floats("heaviside", a, h)
+        dtype, (x, at_zero) = in_floats("hypot", a, h)
         beside = call("where", call("less", x, 0), 0, call("where", call("greater", x, 0), 1, x))
-        return call("where", call("equal", x, 0), at_zero, beside)
+        return cast(call("where", call("equal", x, 0), at_zero, beside), dtype)
 
     return elementwise("heaviside", (x1, x2), block)
 
@@ -98,9 +105,9 @@ def logaddexp(x1: Any, x2: Any, /) -> Tensor:
     """log(exp(x1) + exp(x2)) without overflow: the greater one and log1p(exp(-distance))."""
 
     def block(a: Element, b: Element) -> Scalar:
-        x, y = in_floats("logaddexp", a, b)
+        dtype, (x, y) = in_floats("hypot", a, b)
         smaller = call("exp", call("negative", call("absolute", call("subtract", x, y))))
-        return _of_sum(x, y, call("log1p", smaller), math.log(2))
+        return cast(_of_sum(x, y, call("log1p", smaller), math.log(2)), dtype)
 
     return elementwise("logaddexp", (x1, x2), block)
 
@@ -109,9 +116,9 @@ def logaddexp2(x1: Any, x2: Any, /) -> Tensor:
     """log2(2**x1 + 2**x2) without overflow."""
 
     def block(a: Element, b: Element) -> Scalar:
-        x, y = in_floats("logaddexp2", a, b)
+        dtype, (x, y) = in_floats("hypot", a, b)
         smaller = call("exp2", call("negative", call("absolute", call("subtract", x, y))))
-        return _of_sum(x, y, call("multiply", call("log1p", smaller), math.log2(math.e)), 1.0)
+        return cast(_of_sum(x, y, call("multiply", call("log1p", smaller), math.log2(math.e)), 1.0), dtype)
 
     return elementwise("logaddexp2", (x1, x2), block)
 
@@ -128,13 +135,14 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
     def block(x: Scalar, *bounds: Element) -> Scalar:
         found = iter(bounds)
         chosen = [next(found) if bound is not None else None for bound in (low, high)]
-        integers = not is_float(x.dtype) and x.dtype != "bool"
+        integers = is_integer(x.dtype)
         if integers and isinstance(chosen[0], int) and chosen[0] <= np.iinfo(x.dtype).min:
             chosen[0] = None
         if integers and isinstance(chosen[1], int) and chosen[1] >= np.iinfo(x.dtype).max:
             chosen[1] = None
-        left = [bound for bound in chosen if bound is not None]
-        dtype = common_dtype("maximum", (x, *left))
+        dtype = x.dtype
+        for bound in chosen:
+            dtype = dtype if bound is None else common_dtype("maximum", (Arg(0, dtype), bound))
         result = cast(x, dtype)
         result = result if chosen[0] is None else call("maximum", result, cast(chosen[0], dtype))
         return result if chosen[1] is None else call("minimum", result, cast(chosen[1], dtype))
@@ -147,9 +155,11 @@ def round(a: Any, decimals: int = 0) -> Tensor:
     digits = integer("round", "decimals", decimals)
 
     def block(x: Scalar) -> Scalar:
-        if x.dtype != "bool" and not is_float(x.dtype):
+        if is_integer(x.dtype):
             return x if digits >= 0 else cast(rounded(cast(x, "float64")), x.dtype)
-        return rounded(*in_floats("round", x))
+        if x.dtype == "bool" and digits:
+            raise DTypeError("round: found bool, which NumPy rounds to no decimals; use astype first")
+        return rounded(cast(x, common_dtype("rint", (x,))))
 
     def rounded(x: Scalar) -> Scalar:
         if digits == 0:
@@ -165,10 +175,12 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     """NaN and infinities replaced, by the greatest and least float unless it is said by what; a copy always."""
 
     def block(a: Scalar, *others: Element) -> Scalar:
+        if is_complex(a.dtype):
+            raise UnsupportedError(f"nan_to_num: found {a.dtype}, supported are real numbers; apply it to x.real and x.imag")
         if not is_float(a.dtype):
             return a
         given = iter(others)
-        largest = float(np.finfo(a.dtype).max)
+        largest = float(finfo(a.dtype).max)
         of_nan = next(given)
         above = largest if posinf is None else next(given)
         below = -largest if neginf is None else next(given)

@@ -14,6 +14,7 @@ import numpy as np
 from eqsat.ir.dtypes import promote
 from eqsat.ir.errors import ShapeError, UnsupportedError, UsageError
 from eqsat.ir.index import Const, Index, apply
+from eqsat.ir.ops import converted
 from eqsat.ir.tensor import Arg, Call, Position, Scalar, Shape, Tensor, axes
 from eqsat.operations.elementwise import cast
 from eqsat.operations.generic import integer, integers, literal, make_generic, normalize_axes, tensor_of, view
@@ -25,11 +26,11 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
     source = tensor_of("pad", array)
     if mode != "constant":
         raise UnsupportedError(f"pad: found the mode {mode!r}, supported is 'constant'; concatenate slices instead")
-    if not isinstance(constant_values, int | float | np.number | np.bool_):
+    if not isinstance(constant_values, int | float | complex | np.number | np.bool_):
         raise UnsupportedError(f"pad: found constant_values of type {type(constant_values).__name__}, supported is one number")
     widths = _widths(pad_width, len(source.shape))
     shape = tuple(n + before + after for n, (before, after) in zip(source.shape, widths, strict=True))
-    value = literal(np.asarray(constant_values).astype(source.dtype).item(), source.dtype)
+    value = literal(converted(np.asarray(constant_values), source.dtype).item(), source.dtype)
     if source.size == 0:
         return make_generic(shape, (), (), (), value)
     inside: Index | None = None
@@ -173,5 +174,5 @@ def _side(name: str, m: Any, kept: Any, k: Any) -> Tensor:
         raise ShapeError(f"{name}: found the shape {source.shape}, expected two dimensions or more")
     *_, row, column = loops = axes(source.shape)
     holds = Position(kept(row, column, integer(name, "k", k)), "bool")
-    block = Call("where", (holds, Arg(0, source.dtype), literal(0 if source.dtype != "bool" else False, source.dtype)), source.dtype)
+    block = Call("where", (holds, Arg(0, source.dtype), literal(0, source.dtype)), source.dtype)
     return make_generic(source.shape, (), (source,), (tuple(loops),), block)

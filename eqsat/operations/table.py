@@ -42,10 +42,8 @@ OPERATIONS: dict[str, Implementation] = {
     "nan_to_num": composed.nan_to_num,
     "isclose": composed.isclose,
     "allclose": composed.allclose,
-    "bitwise_and": elementwise.bitwise("bitwise_and", "logical_and"),
-    "bitwise_or": elementwise.bitwise("bitwise_or", "logical_or"),
-    "bitwise_xor": elementwise.bitwise("bitwise_xor", "not_equal"),
-    "invert": elementwise.bitwise("invert", "logical_not"),
+    "real": elementwise.real,
+    "imag": elementwise.imag,
     "full_like": elementwise.full_like,
     "zeros_like": elementwise.zeros_like,
     "ones_like": elementwise.ones_like,
@@ -100,6 +98,10 @@ ALIASES = {
     "fix": "trunc",
     "degrees": "rad2deg",
     "radians": "deg2rad",
+    "bitwise_left_shift": "left_shift",
+    "bitwise_right_shift": "right_shift",
+    "bitwise_invert": "invert",
+    "conj": "conjugate",
 }
 for _alias, _name in ALIASES.items():
     OPERATIONS[_alias] = OPERATIONS[_name]

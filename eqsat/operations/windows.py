@@ -8,10 +8,10 @@ import numpy as np
 
 from eqsat.ir.dtypes import is_float, promote
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
-from eqsat.ir.tensor import Arg, Call, Tensor, axes, reduction
-from eqsat.operations.elementwise import cast
+from eqsat.ir.tensor import Arg, Tensor, axes, reduction
 from eqsat.operations.generic import integer, make_generic, tensor_of
 from eqsat.operations.joining import pad as padded
+from eqsat.operations.reductions import multiply_add
 
 
 def conv2d(x: Any, w: Any, stride: Any = 1, pad: Any = 0, groups: Any = 1) -> Tensor:
@@ -33,10 +33,8 @@ def conv2d(x: Any, w: Any, stride: Any = 1, pad: Any = 0, groups: Any = 1) -> Te
     n, o, i, j = axes(shape)
     c, k, m = (reduction(level, extent) for level, extent in enumerate((inner, height, width)))
     channel = c if parts == 1 else (o // (outputs // parts)) * inner + c
-    dtype = promote(source.dtype, kernel.dtype)
-    block = Call("multiply", (cast(Arg(0, source.dtype), dtype), cast(Arg(1, kernel.dtype), dtype)), dtype)
     maps = ((n, channel, i * step + k, j * step + m), (o, c, k, m))
-    return make_generic(shape, (inner, height, width), (whole, kernel), maps, block, "sum")
+    return multiply_add(shape, (inner, height, width), (whole, kernel), maps)
 
 
 def maxpool2d(x: Any, k: Any = 3, stride: Any = 2, pad: Any = 0) -> Tensor:

@@ -12,14 +12,16 @@ from hypothesis.extra import numpy as hnp
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.ir.dtypes import DTYPES, is_float
-from eqsat.ir.errors import DTypeError, UsageError
+from eqsat.ir.dtypes import DTYPES as ALL_DTYPES, INTEGERS, integer_range, is_complex, is_float
+from eqsat.ir.errors import DTypeError, UnsupportedError, UsageError
 from eqsat.options import Options
 from eqsat.spec import spec
 from eqsat.tracing import trace
 from tests.eqsat.tracing_cases import Array, traced
 
 Function = Callable[..., Any]
+# bfloat16 is a guest of NumPy's, not of all its functions
+DTYPES = [dtype for dtype in ALL_DTYPES if dtype != "bfloat16" and not is_complex(dtype)]
 
 UNARY_NAMES = (
     *("sign", "signbit", "fabs", "floor", "ceil", "trunc", "fix", "rint", "round", "isnan", "isinf", "isfinite", "reciprocal", "square"),
@@ -34,7 +36,7 @@ BINARY_NAMES = (
 UNARY: dict[str, Function] = {
     **{name: getattr(enp, name) for name in UNARY_NAMES},
     "round to tenths": lambda x: np.round(x, 1),
-    "round to tens": lambda x: x.round(-1),
+    "round to tens": lambda x: np.where(x < 100, x.round(-1), 0),
     "around": lambda x: np.around(x, decimals=2),
     "nan_to_num with values": lambda x: np.nan_to_num(x, nan=7, posinf=5, neginf=-3),
     "clip to numbers": lambda x: np.clip(x, -2, 3),
@@ -58,19 +60,18 @@ BINARY: dict[str, Function] = {
     "clip": lambda x, y: np.clip(x, y, y + 1),
     "float_power": np.float_power,
 }
-# the table says int64, but x**2 is int8 in NumPy; and what SciPy gives for bool is no matter
-REFUSED = {("to the power 2", "bool"), ("erf", "bool")}
 
 
 def values(dtype: str) -> Array:
     if dtype == "bool":
         return np.array([False, True])
     if not is_float(dtype):
-        info = np.iinfo(dtype)
-        return np.array([0, 1, -1, 2, -2, 3, 5, -7, 10, 15, -25, 31, 1 << 20, info.min, info.max, info.min + 1], dtype)
+        low, high = integer_range(dtype)
+        some = [0, 1, -1, 2, -2, 3, 5, -7, 10, 15, -25, 31, 100, 1 << 20, low, high, low + 1]
+        return np.array([value for value in some if low <= value <= high], dtype)
     real = np.finfo(dtype)
     ends = [float(end) for end in (real.max, real.smallest_normal, real.smallest_subnormal, real.eps, np.inf)]
-    some = [
+    reals = [
         0.0,
         0.1,
         0.25,
@@ -95,7 +96,8 @@ def values(dtype: str) -> Array:
         3.3e7,
         1e22,
     ]
-    return np.array([sign * value for value in (*ends, *some) for sign in (1, -1)] + [np.nan], dtype)
+    with np.errstate(all="ignore"):
+        return np.array([sign * value for value in (*ends, *reals) for sign in (1, -1)] + [np.nan]).astype(dtype)
 
 
 def pairs(dtype: str) -> tuple[Array, Array]:
@@ -106,8 +108,6 @@ def pairs(dtype: str) -> tuple[Array, Array]:
 def expected(name: str, arrays: tuple[Array, ...]) -> Array | None:
     """What NumPy gives, None where it refuses or gives a dtype that eqsat lacks."""
     function = UNARY[name] if len(arrays) == 1 else BINARY[name]
-    if (name, arrays[0].dtype.name) in REFUSED:
-        return None
     try:
         with np.errstate(all="ignore"):
             found = np.asarray(function(*arrays))
@@ -173,22 +173,29 @@ def test_the_traced_program_means_what_numpy_does(name: str, dtype: str) -> None
     assert_equal(found, reference, name)
 
 
-INTEGERS = [dtype for dtype in DTYPES if dtype.startswith("int")]
-
-
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integer_powers_wrap_and_negative_ones_are_truncated_reciprocals(dtype: str) -> None:
-    info = np.iinfo(dtype)
-    bases = np.array([0, 1, -1, 2, -2, 3, -7, 10, 12345, info.min, info.max], dtype)
-    exponents = np.array([0, 1, 2, 3, 5, 15, 31, 32, 62, 63, 64, 1000, info.max, -1, -2, -63, info.min], dtype)
-    x, y = (np.ascontiguousarray(column.ravel()) for column in np.meshgrid(bases, exponents))
+    low, high = integer_range(dtype)
+    bases = [0, 1, -1, 2, -2, 3, -7, 10, 12345, low, high]
+    exponents = [0, 1, 2, 3, 5, 15, 31, 32, 62, 63, 64, 1000, high, -1, -2, -63, low]
+    columns = ([value for value in some if low <= value <= high] for some in (bases, exponents))
+    x, y = (np.ascontiguousarray(column.ravel()).astype(dtype) for column in np.meshgrid(*columns))
     found = eqsat.jit(lambda x, y: x**y)(x, y)
     assert found.dtype == dtype
-    modulus = 1 << info.bits
+    modulus = high - low + 1
     for base, exponent, result in zip(x.tolist(), y.tolist(), found.tolist(), strict=True):
         inverse = {1: 1, -1: -1 if exponent % 2 else 1}.get(base, 0)
         exact = pow(base, exponent, modulus) if exponent >= 0 else inverse
         assert (result - exact) % modulus == 0, f"{base} ** {exponent}"
+
+
+@pytest.mark.parametrize("dtype", [dtype for dtype in ALL_DTYPES if is_complex(dtype)])
+@pytest.mark.parametrize("name", ["floor", "exp2", "sin", "arctan2", "hypot", "float_power", "nan_to_num", "heaviside", "logaddexp"])
+def test_functions_of_complex_numbers_are_refused(name: str, dtype: str) -> None:
+    x = np.array([1 + 2j, -0.5j, 3], dtype)
+    arguments = (x,) * (name in ("arctan2", "hypot", "float_power", "heaviside", "logaddexp"))
+    with pytest.raises((DTypeError, UnsupportedError)):
+        trace(lambda a: getattr(np, name)(a, *arguments), x)
 
 
 @pytest.mark.parametrize("numbers", [(2, 0.5), (3, True), (2.5, -2.0)])
@@ -215,13 +222,6 @@ def test_numbers_are_weak_operands(name: str, dtype: str, numbers: tuple[Any, An
 def test_a_negative_power_of_integers_that_is_known_is_refused(function: Function, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         trace(function, spec((3,), "int64"))
-
-
-@pytest.mark.parametrize("name", ["exp2", "sin", "arctan2", "hypot", "round", "copysign", "deg2rad", "heaviside", "logaddexp"])
-def test_what_numpy_computes_in_float16_is_refused(name: str) -> None:
-    function = getattr(np, name)
-    with pytest.raises(DTypeError, match="float16"):
-        trace(lambda x: function(x) if name in ("exp2", "sin", "round", "deg2rad") else function(x, x), spec((3,), "bool"))
 
 
 @pytest.mark.parametrize("shape", [(0,), (1,), (), (3, 0, 2), (1, 1)])
