@@ -268,7 +268,13 @@ CODE: dict[str, Code] = {
     "conjugate": lambda b, args, flags: args[0],
 }
 # of equal numbers, which may be zeros of two signs, NumPy takes the first in float16 and the second in others
-HALF: dict[str, Code] = {"maximum": _extremum("oge", "", ""), "minimum": _extremum("ole", "", ""), "nextafter": nextafter_of_halves}
+HALF: dict[str, Code] = {
+    "maximum": _extremum("oge", "", ""),
+    "minimum": _extremum("ole", "", ""),
+    "nextafter": nextafter_of_halves,
+    "fmax": _known_extremum("oge", "maximum"),
+    "fmin": _known_extremum("ole", "minimum"),
+}
 TABLES: dict[str, dict[str, Code]] = {
     **dict.fromkeys(DTYPES, CODE),
     **{dtype: {**CODE, **UNSIGNED} for dtype in UNSIGNED_DTYPES},

@@ -146,9 +146,11 @@ def test_rounding_to_float16_is_once_and_to_even(source: str) -> None:
 @pytest.mark.parametrize("name", MATH)
 def test_a_function_of_float16_is_its_float32_rounded(name: str) -> None:
     every = np.arange(2**16, dtype=np.uint16).view(np.float16)
-    found = run(elementwise(lambda x: call(name, x), ("float16",), every.size), every)
+    arity = SCALAR_OPS[name].arity
+    arrays = [every, np.random.default_rng(0).permutation(every)][:arity]
+    found = run(elementwise(lambda *args: call(name, *args), ("float16",) * arity, every.size), *arrays)
     with np.errstate(all="ignore"):
-        expected = SCALAR_OPS[name].meaning(every.astype(np.float64)).astype(np.float16)
+        expected = SCALAR_OPS[name].meaning(*(array.astype(np.float64) for array in arrays)).astype(np.float16)
     distance = np.abs(found.view(np.int16).astype(int) - expected.view(np.int16).astype(int))
     assert distance[~np.isnan(expected)].max() <= 1
     np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
