@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
+from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.errors import ShapeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.index import Var
 from eqsat.ir.tensor import Constant, Input, Loop, Tensor
@@ -123,6 +124,15 @@ def is_traced(value: Any) -> bool:
 
 def _operator(name: str) -> Callable[..., Any]:
     return lambda self, *others: apply(name, self, *others)
+
+
+def _power(self: TracedArray, exponent: Any) -> Any:
+    """NumPy's operator takes squares and roots where its function need not: bool ** 2 is int8, and -inf ** 0.5 NaN in float16 too."""
+    if type(exponent) is int and exponent == 2:
+        return apply("square", self)
+    if type(exponent) is float and exponent == 0.5 and is_inexact(self.dtype.name):
+        return apply("sqrt", self)
+    return apply("power", self, exponent)
 
 
 def _reflected(name: str) -> Callable[..., Any]:
@@ -265,7 +275,7 @@ class TracedArray:
     __mod__, __rmod__ = _operator("remainder"), _reflected("remainder")
     __divmod__, __rdivmod__ = _operator("divmod"), _reflected("divmod")
     __matmul__, __rmatmul__ = _operator("matmul"), _reflected("matmul")
-    __pow__, __rpow__ = _operator("power"), _reflected("power")
+    __pow__, __rpow__ = _power, _reflected("power")
     __and__, __rand__ = _operator("bitwise_and"), _reflected("bitwise_and")
     __or__, __ror__ = _operator("bitwise_or"), _reflected("bitwise_or")
     __xor__, __rxor__ = _operator("bitwise_xor"), _reflected("bitwise_xor")

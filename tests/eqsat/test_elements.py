@@ -49,6 +49,8 @@ UNARY: dict[str, Function] = {
     "allclose": lambda x: np.allclose(x, x + 1e-9),
     "allclose but for NaN": lambda x: np.allclose(x, x, equal_nan=True),
     **{f"to the power {k}": lambda x, k=k: np.power(x, k) for k in (0, 1, 2, 3, 4, 5, 6, 7, 2.0, -1.0, -2.0, -3.0, 0.5, -0.5, 2.5, -0.25)},
+    "squared": lambda x: x**2,
+    "rooted": lambda x: x**0.5,
     "the power of two": lambda x: np.power(2.0, x),
     "float_power": lambda x: np.float_power(x, 3),
     "divmod": lambda x: sum(divmod(x, 3)),
