@@ -7,13 +7,14 @@ arrays it is numpy's function of the same name.
 from __future__ import annotations
 
 import sys as _sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as _np
 
-from eqsat.array import TracedArray as _TracedArray, apply as _apply, traced_in as _traced_in
-from eqsat.ir.ops import SCALAR_OPS as _SCALAR_OPS
+from eqsat import fft as fft, linalg as linalg, random as random
+from eqsat.array import TracedArray as _TracedArray, apply as _apply
+from eqsat.functions import array as _array, function as _function
+from eqsat.ir.host import host_function as _host_function
 from eqsat.lazy import asarray as _lazy
 from eqsat.operations.table import missing as _missing
 
@@ -24,20 +25,6 @@ float16, float32, float64 = _np.float16, _np.float32, _np.float64
 complex64, complex128 = _np.complex64, _np.complex128
 newaxis = _np.newaxis
 pi = _np.pi
-
-
-def _function(name: str) -> Callable[..., Any]:
-    """The operation `name` on traced arrays, numpy's on others (erf, which it lacks: as its row means it)."""
-    plain = getattr(_np, name) if hasattr(_np, name) else _SCALAR_OPS[name].meaning
-
-    def function(*args: Any, **kwargs: Any) -> Any:
-        if any(True for _ in _traced_in(*args, *kwargs.values())):
-            return _apply(name, *args, **kwargs)
-        return plain(*args, **kwargs)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"numpy.{name}, on traced arrays as well."
-    return function
 
 
 add = _function("add")
@@ -182,6 +169,46 @@ copy = _function("copy")
 zeros_like = _function("zeros_like")
 ones_like = _function("ones_like")
 full_like = _function("full_like")
+partition = _function("partition")
+argpartition = _function("argpartition")
+cumsum = _function("cumsum")
+cumprod = _function("cumprod")
+cumulative_sum = _function("cumulative_sum")
+cumulative_prod = _function("cumulative_prod")
+searchsorted = _function("searchsorted")
+bincount = _function("bincount")
+histogram = _function("histogram")
+median = _function("median")
+percentile = _function("percentile")
+quantile = _function("quantile")
+nanmedian = _function("nanmedian")
+nanpercentile = _function("nanpercentile")
+nanquantile = _function("nanquantile")
+
+
+def sort(x: Any, /, axis: Any = -1, *, descending: bool = False, **how: Any) -> Any:
+    """numpy.sort, on traced arrays as well, and `descending` of the array API: the reverse, NaN first."""
+    return _ordered("sort", x, axis, descending, how)
+
+
+def argsort(x: Any, /, axis: Any = -1, *, descending: bool = False, **how: Any) -> Any:
+    """numpy.argsort, on traced arrays as well, and `descending` of the array API; equal elements stay in order where the sort is stable."""
+    return _ordered("argsort", x, axis, descending, how)
+
+
+def _ordered(name: str, x: Any, axis: Any, descending: bool, how: dict[str, Any]) -> Any:
+    if isinstance(x, _TracedArray):
+        return _apply(name, x, axis, descending=descending, **how)
+    found = _host_function(name).call
+    return found(_np.ravel(x) if axis is None else _np.asarray(x), 0 if axis is None else axis, descending, **how)
+
+
+def topk(x: Any, k: int, axis: int = -1, largest: bool = True) -> Any:
+    """The k greatest (or least) elements along an axis, the most extreme first, and their int64 places; of equal ones the first.
+
+    NaN counts as the greatest, as in numpy.sort.  Traced, or lazy on a numpy array.
+    """
+    return _apply("topk", _array(x), k, axis, largest)
 
 
 def conv2d(x: Any, w: Any, stride: int = 1, pad: int = 0, groups: int = 1) -> Any:
@@ -195,10 +222,6 @@ def conv2d(x: Any, w: Any, stride: int = 1, pad: int = 0, groups: int = 1) -> An
 def maxpool2d(x: Any, k: int = 3, stride: int = 2, pad: int = 0) -> Any:
     """The greatest element of every k x k window of x (N, C, H, W): (N, C, OH, OW), traced, or lazy on a numpy array."""
     return _apply("maxpool2d", _array(x), k, stride, pad)
-
-
-def _array(x: Any) -> Any:
-    return x if isinstance(x, _TracedArray) else _lazy(x)
 
 
 def asarray(x: Any, /, dtype: Any = None) -> Any:

@@ -6,7 +6,6 @@ eqsat.numpy, NumPy's own functions and ufuncs on traced arrays, operators and me
 from __future__ import annotations
 
 import difflib
-import functools
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from eqsat.ir.errors import UnsupportedError, UsageError
+from eqsat.ir.host import numpy_name
+from eqsat.ir.host_functions import VALUES_DECIDE
 from eqsat.ir.ops import SCALAR_OPS
-from eqsat.operations import composed, elementwise, joining, movement, powers, reductions, windows
+from eqsat.operations import composed, elementwise, host, joining, movement, powers, random, reductions, windows
 
 Implementation = Callable[..., Any]
 
@@ -74,6 +75,10 @@ OPERATIONS: dict[str, Implementation] = {
     "triu": joining.triu,
     "conv2d": windows.conv2d,
     "maxpool2d": windows.maxpool2d,
+    **host.OPERATIONS,
+    **random.OPERATIONS,
+    "linalg.matmul": reductions.matmul,
+    "linalg.matrix_transpose": movement.matrix_transpose,
     "shape": lambda a: a.shape,
     "ndim": lambda a: len(a.shape),
     "size": lambda a: a.size,
@@ -118,6 +123,7 @@ NEUTRAL: dict[str, tuple[Any, ...]] = {
     "keepdims": (False,),
     "dtype": (None,),
     "copy": (True, None),
+    "overwrite_input": (False, True),
 }
 # What to write instead of a keyword, or of an operation, that is missing.
 INSTEAD_OF_KEYWORD = {
@@ -127,7 +133,32 @@ INSTEAD_OF_KEYWORD = {
     "dtype": "use astype",
     "order": "arrays are in C order",
 }
+# the way out where eqsat has no operation, but NumPy a function
+FALLBACK = "Options(fallback=True), which leaves it to NumPy"
+VALUES_DECIDE_SHAPES = frozenset(
+    {
+        "nonzero",
+        "flatnonzero",
+        "argwhere",
+        "unique",
+        "unique_values",
+        "unique_counts",
+        "unique_inverse",
+        "unique_all",
+        "union1d",
+        "intersect1d",
+        "setdiff1d",
+        "setxor1d",
+        "extract",
+        "compress",
+        "trim_zeros",
+        "roots",
+    }
+)
 INSTEAD_OF = {
+    "linalg.eig": "linalg.eigh for symmetric matrices; of others the dtype of the result depends on values",
+    "linalg.eigvals": "linalg.eigvalsh for symmetric matrices; of others the dtype of the result depends on values",
+    "linalg.lstsq": "linalg.pinv(a) @ b, or linalg.solve",
     "dot": "matmul, or * for 0-d arrays",
     "einsum": "transpose, multiply, sum and matmul",
     "tensordot": "reshape and matmul",
@@ -139,8 +170,6 @@ INSTEAD_OF = {
     "zeros": "zeros_like",
     "ones": "ones_like",
     "atleast_2d": "x[None, :] or reshape",
-    "linalg.norm": "sqrt((x * x).sum())",
-    "norm": "sqrt((x * x).sum())",
 }
 
 
@@ -148,9 +177,17 @@ def by_numpy_function() -> dict[Any, str]:
     """The table's name of every NumPy function that has one."""
     names: dict[Any, str] = {}
     for name in OPERATIONS:
-        if hasattr(np, name):
-            names.setdefault(getattr(np, name), name)
+        if (function := numpy_function(name)) is not None:
+            names.setdefault(function, name)
     return names
+
+
+def numpy_function(name: str) -> Any:
+    """NumPy's function of an operation's name, None where it has none."""
+    found: Any = np
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
 
 
 def run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -159,7 +196,7 @@ def run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     Raises UnsupportedError for a keyword of NumPy that eqsat lacks and UsageError for a call that fits no signature.
     """
     implementation = OPERATIONS[name]
-    signature = _signature(implementation)
+    signature = host.signature(implementation)
     taken = {key: value for key, value in kwargs.items() if key in signature.parameters or not _neutral(key, value)}
     for key in taken:
         if key not in signature.parameters:
@@ -169,9 +206,6 @@ def run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     except TypeError as error:
         raise UsageError(f"{name}: found a call that does not fit ({error}), expected {name}{plain_signature(signature)}") from None
     return implementation(*bound.args, **bound.kwargs)
-
-
-_signature = functools.cache(inspect.signature)
 
 
 def _neutral(key: str, value: Any) -> bool:
@@ -191,10 +225,13 @@ def plain_signature(signature: inspect.Signature) -> str:
     return str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))
 
 
-def missing(name: str) -> str:
-    """One line for an operation that is not in the table, with the nearest way that works."""
+def missing(name: str, function: Any = None) -> str:
+    """One line for an operation that is not in the table, with the nearest way that works; `function`: NumPy's."""
+    if name in VALUES_DECIDE_SHAPES:
+        return f"{name}: not supported on traced arrays, for the shape of its result depends on values; {VALUES_DECIDE}"
+    option = f", or {FALLBACK}" if numpy_name(function if function is not None else numpy_function(name)) else ""
     if name in INSTEAD_OF:
-        return f"{name}: not supported on traced arrays; use {INSTEAD_OF[name]}"
+        return f"{name}: not supported on traced arrays; use {INSTEAD_OF[name]}{option}"
     near = difflib.get_close_matches(name, [known for known in OPERATIONS if known != "getitem"], n=3)
     hint = f"the nearest are {', '.join(near)}" if near else "eqsat.numpy lists what is"
-    return f"{name}: not supported on traced arrays; {hint}"
+    return f"{name}: not supported on traced arrays; {hint}{option}"
