@@ -130,4 +130,4 @@ def sieve_of_eratosthenes(limit: int) -> Array:
 @program(normal(20, dtype="float64"), normal(20, seed=1, dtype="float64"))
 def polar_and_back(x: Array, y: Array) -> tuple[Array, Array]:
     radius, angle = np.hypot(x, y), np.arctan2(y, x)
-    return radius * np.cos(angle) - x, np.rad2deg(angle) % 360
+    return radius * np.cos(angle), np.rad2deg(angle) % 360
