@@ -46,17 +46,24 @@ class Accumulator(NamedTuple):
 
 def accumulator(op: str, dtype: str, flags: Flags, wide: bool) -> Accumulator:
     """How to fold values of `dtype`; `wide`: sums of floats are carried in float64.  InternalError for an unknown fold."""
-    if op not in REDUCE_OPS or (op == "sum" and dtype == "bool"):
-        raise InternalError(f"codegen: found a fold {op} of {dtype}, expected one of {', '.join(REDUCE_OPS)} (sum: of numbers)")
+    if op not in REDUCE_OPS or (op in ("sum", "prod") and dtype == "bool"):
+        raise InternalError(f"codegen: found a fold {op} of {dtype}, expected one of {', '.join(REDUCE_OPS)} (sum, prod: of numbers)")
     type = LLVM_TYPES[dtype]
     if not is_real(type):
         start = identity_of(op, dtype)
         code = CODE[REDUCE_OPS[op].step]
         first = truth(bool(start)) if dtype == "bool" else integer(int(start), type)
-        return Accumulator((first,), lambda b, carried, value: (code(b, (carried[0], value), ""),), lambda b, carried: carried[0])
+        return Accumulator((first,), lambda b, carried, value: (code(b, (carried[0], value), ""),), _carried)
     if op == "sum":
         return _sum("double" if wide else type, type, flags.fold)
+    if op == "prod":
+        first = real(1.0, type)
+        return Accumulator((first,), lambda b, carried, value: (b.binary("fmul", carried[0], value, flags.fold),), _carried)
     return _extremum(op, type, float(identity_of(op, dtype)), flags)
+
+
+def _carried(_b: Builder, carried: Carried) -> Value:
+    return carried[0]
 
 
 def _sum(carrier: str, type: str, flags: str) -> Accumulator:

@@ -22,7 +22,7 @@ from eqsat.sizes import Extent
 
 _BY_FUNCTION = by_numpy_function()
 # Folds of ufuncs: np.add.reduce and so on.
-_FOLDS = {"add": "sum", "maximum": "max", "minimum": "min"}
+_FOLDS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
 # What to write in place of a loop whose length values decide.
 REPEAT = "to repeat, eqsat.fori"
 
@@ -67,25 +67,31 @@ def apply(name: str, *args: Any, **kwargs: Any) -> Any:
     owner = _common_owner(name, list(traced_in(*args, *kwargs.values())))
     bare = [_bare(value, owner) for value in args]
     named = {key: _bare(value, owner) for key, value in kwargs.items()}
-    result = run(name, tuple(bare), named)
+    return _owned(run(name, tuple(bare), named), owner)
+
+
+def _owned(result: Any, owner: Trace) -> Any:
+    """A result with arrays of an owner in the place of terms, in lists and tuples too."""
+    if isinstance(result, list | tuple):
+        return type(result)(_owned(part, owner) for part in result)
     return TracedArray(result, owner) if isinstance(result, Tensor) else result
 
 
 def traced_in(*values: Any) -> Iterator[TracedArray]:
-    """The traced arrays and lazy tensors among values, and in lists and tuples of them."""
+    """The traced arrays and lazy tensors among values, and in lists and tuples of them, nested."""
     for value in values:
         if isinstance(value, TracedArray):
             yield value
         elif isinstance(value, list | tuple):
-            yield from (part for part in value if isinstance(part, TracedArray))
+            yield from traced_in(*value)
 
 
 def _bare(value: Any, owner: Trace) -> Any:
     """A value with terms of an owner in the place of its arrays."""
     if isinstance(value, TracedArray):
         return in_owner(value, owner)
-    if isinstance(value, list | tuple) and any(isinstance(part, TracedArray) for part in value):
-        return [in_owner(part, owner) if isinstance(part, TracedArray) else part for part in value]
+    if isinstance(value, list | tuple) and any(True for _ in traced_in(value)):
+        return type(value)(_bare(part, owner) for part in value)
     return value
 
 
@@ -266,7 +272,10 @@ class TracedArray:
     __ifloordiv__, __imod__, __imatmul__, __ipow__ = _in_place("//"), _in_place("%"), _in_place("@"), _in_place("**")
     __iand__, __ior__, __ixor__ = _in_place("&"), _in_place("|"), _in_place("^")
 
-    sum, max, min, mean = _method("sum"), _method("max"), _method("min"), _method("mean")
+    sum, prod, max, min = _method("sum"), _method("prod"), _method("max"), _method("min")
+    any, all, argmax, argmin = _method("any"), _method("all"), _method("argmax"), _method("argmin")
+    mean, var, std = _method("mean"), _method("var"), _method("std")
+    dot, trace, diagonal, repeat = _method("dot"), _method("trace"), _method("diagonal"), _method("repeat")
     astype, copy, flatten, ravel = _method("astype"), _method("copy"), _method("ravel"), _method("ravel")
     swapaxes, squeeze = _method("swapaxes"), _method("squeeze")
 
@@ -297,7 +306,9 @@ class TracedArray:
         if method == "reduce" and name in _FOLDS:
             return apply(_FOLDS[name], *inputs, **{"axis": 0, **kwargs})
         if method != "__call__":
-            raise UnsupportedError(f"{name}.{method}: not supported on traced arrays; use sum, max, min or broadcasting with None")
+            raise UnsupportedError(
+                f"{name}.{method}: not supported on traced arrays; use sum, prod, max, min, any, all or broadcasting with None"
+            )
         return apply(name, *inputs, **kwargs)
 
     def __array_function__(self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:

@@ -73,6 +73,7 @@ SCALAR_OPS = _scalar(
 
 REDUCE_OPS = {
     "sum": ReduceOp("sum", "add", np.add.reduce),
+    "prod": ReduceOp("prod", "multiply", np.multiply.reduce),
     "max": ReduceOp("max", "maximum", np.maximum.reduce),
     "min": ReduceOp("min", "minimum", np.minimum.reduce),
 }
@@ -107,10 +108,10 @@ def result_dtype(name: str, *dtypes: str) -> str:
 
 
 def identity_of(reduction: str, dtype: str) -> Any:
-    """The value that a fold starts from: 0 for sum, the least (greatest) value of the dtype for max (min)."""
+    """The value that a fold starts from: 0 for sum, 1 for prod, the least (greatest) value of the dtype for max (min)."""
     kind = np.dtype(dtype)
-    if reduction == "sum":
-        return kind.type(0)
+    if reduction in ("sum", "prod"):
+        return kind.type(reduction == "prod")
     low, high = (False, True) if dtype == "bool" else (-np.inf, np.inf)
     if dtype in ("int32", "int64"):
         low, high = np.iinfo(kind).min, np.iinfo(kind).max

@@ -9,15 +9,22 @@ import difflib
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.ops import SCALAR_OPS
-from eqsat.operations import elementwise, joining, movement, reductions, windows
+from eqsat.operations import assembling, contraction, elementwise, joining, movement, products, reductions, statistics, windows
 
 Implementation = Callable[..., Any]
+
+
+def _family(module: ModuleType, names: str) -> dict[str, Implementation]:
+    """Functions of a module under their own names."""
+    return {name: getattr(module, name) for name in names.split()}
+
 
 OPERATIONS: dict[str, Implementation] = {
     **{op: elementwise.scalar_operation(op) for op in SCALAR_OPS if op not in ("where", "astype")},
@@ -34,11 +41,10 @@ OPERATIONS: dict[str, Implementation] = {
     "full_like": elementwise.full_like,
     "zeros_like": elementwise.zeros_like,
     "ones_like": elementwise.ones_like,
-    "sum": reductions.sum,
-    "max": reductions.max,
-    "min": reductions.min,
-    "mean": reductions.mean,
-    "matmul": reductions.matmul,
+    **_family(reductions, "sum prod max min any all count_nonzero argmax argmin"),
+    **_family(statistics, "mean var std ptp average nansum nanprod nanmax nanmin nanmean nanvar nanstd"),
+    **_family(products, "matmul matvec vecmat vecdot dot vdot inner outer tensordot kron cross trace diagonal diag diagflat"),
+    "einsum": contraction.einsum,
     "reshape": movement.reshape,
     "ravel": movement.ravel,
     "transpose": movement.transpose,
@@ -59,6 +65,12 @@ OPERATIONS: dict[str, Implementation] = {
     "repeat": joining.repeat,
     "tril": joining.tril,
     "triu": joining.triu,
+    **_family(assembling, "split array_split unstack hstack vstack dstack column_stack block append delete insert broadcast_arrays"),
+    **_family(assembling, "meshgrid rot90 fliplr flipud rollaxis"),
+    "vsplit": assembling.splitting("vsplit", 0, 2),
+    "hsplit": assembling.splitting("hsplit", 1, 1),
+    "dsplit": assembling.splitting("dsplit", 2, 3),
+    **{f"atleast_{rank}d": assembling.at_least(rank) for rank in (1, 2, 3)},
     "conv2d": windows.conv2d,
     "maxpool2d": windows.maxpool2d,
     "shape": lambda a: a.shape,
@@ -92,14 +104,7 @@ INSTEAD_OF_KEYWORD = {
     "order": "arrays are in C order",
 }
 INSTEAD_OF = {
-    "dot": "matmul, or * for 0-d arrays",
-    "einsum": "transpose, multiply, sum and matmul",
-    "tensordot": "reshape and matmul",
     "clip": "minimum(maximum(x, low), high)",
-    "var": "((x - x.mean()) ** 2).mean()",
-    "std": "sqrt(((x - x.mean()) ** 2).mean())",
-    "any": "max of a bool array",
-    "all": "min of a bool array",
     "log2": "log(x) / log(2.0)",
     "log10": "log(x) / log(10.0)",
     "expm1": "exp(x) - 1",
@@ -110,7 +115,6 @@ INSTEAD_OF = {
     "full": "full_like",
     "zeros": "zeros_like",
     "ones": "ones_like",
-    "atleast_2d": "x[None, :] or reshape",
     "linalg.norm": "sqrt((x * x).sum())",
     "norm": "sqrt((x * x).sum())",
 }
@@ -140,6 +144,8 @@ def run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         bound = signature.bind(*args, **taken)
     except TypeError as error:
         raise UsageError(f"{name}: found a call that does not fit ({error}), expected {name}{plain_signature(signature)}") from None
+    if bound.arguments.get("out") is not None:
+        _refuse_keyword(name, "out", tuple(signature.parameters))
     return implementation(*bound.args, **bound.kwargs)
 
 

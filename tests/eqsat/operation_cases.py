@@ -1,0 +1,132 @@
+"""Cases of the table of operations: Python sources on named arrays, by family.  They hold for NumPy and for traced arrays alike.
+
+m (4, 6)    c (2, 3, 4)    q (3, 3)    v (5,)    w (6,)    s ()    o (1, 1)    z (0, 3)    e (0,)    g (4, 6) with NaN
+k (4, 6) of bool    i (3,), j (2, 3) of indices -3 .. 2    h (2, 1, 2) of indices -3 .. 2
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+import eqsat.numpy as enp
+from tests.eqsat.tracing_cases import Array, sample
+
+SHAPES = {"m": (4, 6), "c": (2, 3, 4), "q": (3, 3), "v": (5,), "w": (6,), "s": (), "o": (1, 1), "z": (0, 3), "e": (0,), "g": (4, 6)}
+INDICES = {"i": (3,), "j": (2, 3), "h": (2, 1, 2)}
+NAMES = ("enp", "np")
+
+CASES: dict[str, str] = {
+    "reductions": """
+        enp.sum(m) | enp.sum(m, 0) | m.sum(-1, keepdims=True) | enp.sum(c, (0, 2)) | enp.sum(m, dtype='float64') | enp.sum(z)
+        enp.sum(z, 0) | enp.sum(m, where=k) | enp.sum(m, 1, where=k[:, :1]) | enp.sum(m, 0, initial=3) | np.add.reduce(m)
+        enp.sum(s) | enp.sum(m, ()) | enp.prod(m) | enp.prod(c, 1) | enp.prod(z, 0) | enp.prod(e) | enp.prod(m, 0, where=k)
+        enp.prod(m, (0, 1), initial=2, keepdims=True) | np.multiply.reduce(m, axis=1) | m.prod() | enp.prod(o) | enp.prod(s)
+        enp.max(m) | enp.max(c, (0, -1)) | enp.max(m, 0, initial=2, where=k) | enp.max(e, initial=4) | enp.max(z, 1)
+        enp.max(m, initial=100) | enp.min(g) | enp.min(m, 1, keepdims=True) | enp.min(m, initial=-2, where=k) | enp.max(g, 0)
+        enp.max(g, 1, initial=2) | enp.any(m) | enp.any(k, 0) | enp.any(z) | enp.any(g, 1) | enp.any(m > 4, 1, keepdims=True)
+        enp.any(m > 4, 0, where=k) | k.any() | enp.all(m) | enp.all(k, 1) | enp.all(z, 0) | enp.all(k, (0, 1), keepdims=True)
+        enp.all(m > -9, where=k) | k.all(0) | enp.all(s) | enp.count_nonzero(m) | enp.count_nonzero(k, 1)
+        enp.count_nonzero(c, (0, 1), keepdims=True) | enp.count_nonzero(z, 0) | enp.argmax(m) | enp.argmax(m, 0)
+        enp.argmax(c, 1, keepdims=True) | enp.argmax(m, keepdims=True) | enp.argmax(g) | enp.argmax(g, 1) | enp.argmin(m, -1)
+        enp.argmin(g, 0) | enp.argmin(k, 1) | enp.argmax(k) | enp.argmax(s) | enp.argmax(z, 1) | m.argmin() | enp.argmax(o, 1)
+        enp.argmax(m * m * -np.inf) | enp.argmin(m * 0) | enp.argmax(k & ~k, 1) | enp.argmax(s, 0) | enp.argmin(v.argmax())
+    """,
+    "statistics": """
+        enp.mean(m) | enp.mean(c, (0, 1)) | enp.mean(m, 0, where=k) | enp.mean(e) | enp.mean(z, 0)
+        enp.mean(m, 1, 'float64', keepdims=True) | enp.var(m) | enp.var(c, 1) | enp.var(m, 0, ddof=1) | enp.var(m, 1, correction=1)
+        enp.var(o) | enp.var(o, ddof=1) | enp.var(e) | enp.var(m, 0, where=k) | enp.var(m, mean=enp.mean(m, keepdims=True))
+        enp.var(m, 0, keepdims=True) | enp.var(m, ddof=0.5) | m.var(0) | enp.std(m) | enp.std(m, (0, 1), keepdims=True)
+        enp.std(c, -1, ddof=1) | enp.std(g) | enp.std(m, 1, where=k) | m.std() | enp.std(z, 1) | enp.ptp(v) | enp.ptp(w, 0)
+        enp.ptp(c * 1.0, (0, 2)) | enp.ptp(m + 1, 1, keepdims=True) | enp.average(m) | enp.average(m, 1) | enp.average(m, 1, w * w)
+        enp.average(m, 1, w * w, keepdims=True) | enp.average(m, weights=m * m) | enp.average(c, (1, 0), (c[:, :, 0] * 3.0).T)
+        enp.average(m, 0, returned=True) | enp.average(m, 1, w * w, returned=True) | enp.nansum(g) | enp.nansum(g, 0)
+        enp.nansum(m, 1) | enp.nanprod(g, 1) | enp.nanprod(v) | enp.nanmax(g) | enp.nanmax(g, 0) | enp.nanmin(g, 1) | enp.nanmin(m)
+        enp.nanmax(g * np.nan, 0) | enp.nanmin(g, initial=1.0) | enp.nanmean(g) | enp.nanmean(g, 0) | enp.nanmean(m, 1)
+        enp.nanvar(g) | enp.nanvar(g, 0, ddof=1) | enp.nanvar(m) | enp.nanstd(g, 1) | enp.nanstd(g * np.nan, 0)
+        enp.nanmean(g, 0, where=k) | enp.nanvar(g, 1, where=k) | enp.nansum(g, keepdims=True)
+    """,
+    "products": """
+        enp.matmul(m, m.T) | m @ w | enp.matmul(w, m.T) | c @ c.mT | enp.matmul(v, v) | enp.matmul(c, m[:, :2]) | enp.matmul(z.T, z)
+        z @ q | enp.matmul(k, k.T) | enp.matvec(c, c[:, 0]) | enp.vecmat(w, m.T) | enp.vecmat(c[:, :, 0], c) | enp.vecdot(m, w)
+        enp.vecdot(c, c, axis=0) | enp.dot(m, w) | enp.dot(v, v) | enp.dot(c, m[:, :2]) | enp.dot(s, m) | enp.dot(m, s) | m.dot(m.T)
+        enp.dot(q, c) | enp.vdot(m, m) | enp.dot(k, k.T) | enp.inner(m, m) | enp.inner(c, v[:4]) | enp.inner(v, v) | enp.inner(s, v)
+        enp.inner(c, c) | enp.outer(v, w) | enp.outer(m, s) | enp.outer(v, e) | enp.tensordot(c, m, 0) | enp.tensordot(m, m.T, 1)
+        enp.tensordot(m, m) | enp.tensordot(c, m, (2, 0)) | enp.tensordot(c, c, ([0, 2], [0, 2]))
+        enp.tensordot(c, c, ((1, 0), (1, 0))) | enp.tensordot(z, q, 1) | enp.tensordot(q, q, (0, -1)) | enp.kron(v, w)
+        enp.kron(m, q) | enp.kron(s, v) | enp.kron(q, v) | enp.kron(c, q) | enp.kron(z, v) | enp.cross(q, q[0])
+        enp.cross(q, q[::-1]) | enp.cross(q, q[::-1], axis=0) | enp.cross(q, q, 0, 1, 0) | enp.cross(c[:, :, 0], q[1])
+        enp.trace(m) | enp.trace(m, 1) | enp.trace(c, -1, 1, 2) | enp.trace(k) | enp.trace(m, dtype='float64') | q.trace()
+        enp.trace(m, 9) | enp.diagonal(m) | enp.diagonal(m, 2) | enp.diagonal(m, -3) | enp.diagonal(c, 0, 0, 2)
+        enp.diagonal(c, 1, 2, 1) | enp.diagonal(m, 7) | enp.diag(m) | enp.diag(m, -1) | enp.diag(v) | enp.diag(v, 2)
+        enp.diag(v, -3) | enp.diag(e, 1) | enp.diagflat(q) | enp.diagflat(v, 1) | enp.diag(v > 0) | q.diagonal(1)
+    """,
+    "einsum": """
+        enp.einsum('ij,kj->ik', m, m) | enp.einsum('ij,kj', m, m) | enp.einsum('ij->ji', m) | enp.einsum('ba', m)
+        enp.einsum('ii', q) | enp.einsum('ii->i', q) | enp.einsum('ij->', m) | enp.einsum('i,j->ij', v, w) | enp.einsum('i,i', v, v)
+        enp.einsum('...j,j->...', c, v[:4]) | enp.einsum('...ij,...kj->...ik', c, c) | enp.einsum('i...->...', c)
+        enp.einsum(' i j , j -> i ', m, w) | enp.einsum('ij,ij->ij', m, m[:1]) | enp.einsum('ijk,ijl,lm->km', c, c, m)
+        enp.einsum('ab,bc,cd,de->ae', m, m.T, m, w[:, None]) | enp.einsum('i,i,i', v, v, v) | enp.einsum('i,j,k->kij', v, w, v)
+        enp.einsum(m, [0, 1], m, [2, 1], [0, 2]) | enp.einsum(c, [..., 1], v[:4], [1]) | enp.einsum(m, [1, 0])
+        enp.einsum('ii,ij,j->i', q, q, q[0]) | enp.einsum('ij,jk', z, q) | enp.einsum('ij->j', z) | enp.einsum('i->', k[0])
+        enp.einsum(',', s, s) | enp.einsum('ij,jk,kl->il', z, q, q) | enp.einsum('i...,i...', q, q) | enp.einsum('ij,kj->ik', k, k)
+        enp.einsum('ij,j', m, w, dtype='float64') | enp.einsum('...,...', m, w, optimize=True)
+        enp.einsum('bij,bjk,bk->bi', c, c.mT, c[:, :, 0], optimize='optimal')
+    """,
+    "assembling": """
+        enp.split(m, 2) | enp.split(m, 3, 1) | enp.split(m, [1, 3], 0) | enp.split(m, [2, 9], -1) | enp.array_split(v, 3)
+        enp.array_split(m, 4, 1) | enp.array_split(v, 7) | enp.hsplit(m, 2) | enp.hsplit(w, 3) | enp.vsplit(m, 2) | enp.dsplit(c, 2)
+        enp.unstack(c) | enp.unstack(m, axis=1) | enp.split(z, 3, 1) | enp.hstack([m, m]) | enp.hstack((v, w)) | enp.hstack([c, c])
+        enp.vstack([m, w]) | enp.vstack((v, v)) | enp.dstack([m, m]) | enp.dstack((v, v)) | enp.dstack([c, c])
+        enp.column_stack([v, v]) | enp.column_stack((m, m[:, 0])) | enp.hstack([m, k]) | enp.hstack([s, s]) | enp.vstack(m)
+        enp.hstack([v, v], dtype='float64') | enp.block([[m, m], [m, m]]) | enp.block([v, w]) | enp.block([[c, c]]) | enp.block(m)
+        enp.block([[q, enp.zeros((3, 2))], [np.ones((2, 3)), enp.eye(2)]]) | enp.block([[s, s], [s, s]]) | enp.append(v, w)
+        enp.append(m, m, 0) | enp.append(m, 3) | enp.delete(v, 1) | enp.delete(v, -2) | enp.delete(m, [0, 2], 0)
+        enp.delete(m, slice(0, 5, 2), 1) | enp.delete(m, 3) | enp.delete(v, [1, 1]) | enp.delete(v, [])
+        enp.delete(v, [True, False, True, False, False]) | enp.delete(c, slice(None), 2) | enp.insert(v, 2, 7)
+        enp.insert(v, [1, 3], 7) | enp.insert(m, 1, w, 0) | enp.insert(m, 1, v[:4], 1) | enp.insert(v, 5, [1, 2])
+        enp.insert(v, -1, 3) | enp.insert(v, [2, 2], [6, 7]) | enp.insert(m, [0, 5], q[:2, :2].sum(), 1)
+        enp.insert(v, slice(0, 4, 2), 9) | enp.insert(m, 1, m[:2], 0) | enp.insert(v, [4, 0], [6, 7]) | enp.insert(m, [1], m[:2], 0)
+        enp.broadcast_arrays(m, w) | enp.broadcast_arrays(s, v) | enp.meshgrid(v, w) | enp.meshgrid(v, w, indexing='ij')
+        enp.meshgrid(v, w, s) | enp.meshgrid(v, w, sparse=True) | enp.meshgrid(v)
+        enp.meshgrid(v, [1, 2], v, indexing='ij', sparse=True) | enp.meshgrid(v, e) | enp.rot90(m) | enp.rot90(m, 2)
+        enp.rot90(m, -1) | enp.rot90(m, 4) | enp.rot90(c, 1, (1, 2)) | enp.rot90(c, 3, (2, 0)) | enp.fliplr(m) | enp.flipud(m)
+        enp.flipud(v) | enp.atleast_1d(s) | enp.atleast_2d(v) | enp.atleast_3d(m) | enp.atleast_3d(v) | enp.atleast_2d(s, v, c)
+        enp.atleast_3d(s) | enp.rollaxis(c, 2) | enp.rollaxis(c, 0, 3) | enp.rollaxis(c, 1, -1) | np.rot90(q) | np.split(m, 2)
+    """,
+}
+
+
+def sources() -> list[tuple[str, str]]:
+    """(family, source) of every case."""
+    return [
+        (family, source.strip()) for family, text in CASES.items() for line in text.strip().splitlines() for source in line.split(" | ")
+    ]
+
+
+def given(source: str, dtype: str) -> dict[str, Array]:
+    """The arrays that a source names."""
+    return {name: array(name, dtype) for name in dict.fromkeys(re.findall(r"(?<![\w.'])[a-z](?![\w'=])", source)) if is_array(name)}
+
+
+def is_array(name: str) -> bool:
+    return name in SHAPES or name in INDICES or name == "k"
+
+
+def array(name: str, dtype: str) -> Array:
+    if name in INDICES:
+        return np.asarray(np.random.default_rng(3).integers(-3, 3, INDICES[name]))
+    if name == "k":
+        return sample((4, 6), "bool", 5)
+    found = np.asarray(sample(SHAPES[name], dtype, ord(name)))
+    if name == "g" and found.dtype.kind == "f":
+        found[1, 2] = found[3, 0] = np.nan
+    return found
+
+
+def function(source: str, names: list[str]) -> Any:
+    """The source as a function of the arrays that it names."""
+    code = compile(source, source, "eval")
+    return lambda *arrays: eval(code, {"enp": enp, "np": np}, dict(zip(names, arrays, strict=True)))
