@@ -162,13 +162,6 @@ def _contains(array: np.ndarray[Any, Any], value: Any) -> bool:
     return bool(np.any(array == np.asarray(value)))
 
 
-def _index(part: TracedArray) -> int:
-    """A 0-d array of integers as an index, which must be known when the program is recorded."""
-    if part.ndim or part.dtype.kind != "i":
-        raise UnsupportedError(f"getitem: found {part!r} as the index, supported are integers and slices; use where for masks")
-    return operator.index(part)
-
-
 def _in_place(symbol: str) -> Callable[..., NoReturn]:
     def refuse(_self: TracedArray, _other: Any) -> NoReturn:
         raise UnsupportedError(f"x {symbol}= y: traced arrays cannot be changed in place; write x = x {symbol} y")
@@ -238,9 +231,7 @@ class TracedArray:
         return (self[k] for k in range(len(self)))
 
     def __getitem__(self, key: Any) -> TracedArray:
-        parts = key if isinstance(key, tuple) else (key,)
-        known = tuple(_index(part) if isinstance(part, TracedArray) else part for part in parts)
-        return self._apply("getitem", known if isinstance(key, tuple) else known[0])
+        return self._apply("getitem", key)
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
         raise UnsupportedError("x[...] = y: traced arrays cannot be changed in place; write x = where(mask, y, x)")
@@ -276,6 +267,7 @@ class TracedArray:
     any, all, argmax, argmin = _method("any"), _method("all"), _method("argmax"), _method("argmin")
     mean, var, std = _method("mean"), _method("var"), _method("std")
     dot, trace, diagonal, repeat = _method("dot"), _method("trace"), _method("diagonal"), _method("repeat")
+    take, choose = _method("take"), _method("choose")
     astype, copy, flatten, ravel = _method("astype"), _method("copy"), _method("ravel"), _method("ravel")
     swapaxes, squeeze = _method("swapaxes"), _method("squeeze")
 

@@ -15,6 +15,7 @@ from eqsat.codegen import parallel_extent
 from eqsat.ir.structure import Structure
 from eqsat.ir.tensor import Constant, Input, Program, Tensor
 from eqsat.kernels import Nest, computed_once
+from eqsat.places import PlaceLimit
 from eqsat.storage import Lifetime, share_storage
 
 Array = np.ndarray[Any, Any]
@@ -89,6 +90,7 @@ class Blueprint:
     loops        steps that are no kernels of the machine code, but loops over plans
     sizes        that are known when it is called, by name: bounds, and the extent that stands for it in shapes
     finite       buffers of which every element has to be finite; where one is not, the plan is not to be trusted
+    places       buffers of one element that has to keep a limit; where one does not, an index is out of range
     """
 
     inputs: tuple[Input, ...]
@@ -103,6 +105,7 @@ class Blueprint:
     finite: tuple[int, ...] = ()
     sizes: tuple[RunTimeSize, ...] = ()
     loops: tuple[PlanLoop, ...] = ()
+    places: tuple[tuple[int, PlaceLimit], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,23 +125,27 @@ def draw(
     object_code: bytes,
     finite: Sequence[Tensor] = (),
     bodies: Sequence[Blueprint] = (),
+    limits: Sequence[PlaceLimit] = (),
 ) -> Blueprint:
-    """The blueprint of a program whose kernels are these loop nests, with estimated nanoseconds and machine code; `bodies` of its loops."""
+    """The blueprint of a program whose kernels are these loop nests, with estimated nanoseconds and machine code; `bodies` of its loops,
+    `limits` of its last outputs, which are not handed out."""
     steps = [_Step(nest.kernel.name, nest.read, nest.builds, parallel_extent(nest.kernel)) for nest in nests]
     steps += [_Step(f"loop_{k}", loop.given, loop.results, None) for k, loop in enumerate(program.loops)]
     slots = _slots(program, steps)
-    outputs = tuple(slots[output] for output in program.outputs)
+    computed = tuple(slots[output] for output in program.outputs)
+    outputs, places = computed[: len(computed) - len(limits)], computed[len(computed) - len(limits) :]
     kernels = _scheduled(steps, estimates, slots)
     checked = tuple(slots[tensor] for tensor in finite)
     sizes = tuple(RunTimeSize(s.variable.name[1:], s.variable.lo, s.variable.hi, s.marker) for s in program.sizes)
     first = {nest.kernel.name for nest in computed_once(nests)} if not sizes else set()
     once = tuple(k for k, kernel in enumerate(kernels) if kernel.name in first)
     kept = [slot for k in once for slot in kernels[k].written]
-    buffers, storages = _placed(program, kernels, outputs, checked, kept, slots)
+    buffers, storages = _placed(program, kernels, outputs, (*checked, *places), kept, slots)
     constants = {slot: tensor.data for tensor, slot in slots.items() if isinstance(tensor, Constant)}
     loops = tuple(PlanLoop(f"loop_{k}", loop.count, body) for k, (loop, body) in enumerate(zip(program.loops, bodies, strict=True)))
     inputs, structure = program.inputs, program.structure
-    return Blueprint(inputs, kernels, buffers, storages, constants, outputs, structure, object_code, once, checked, sizes, loops)
+    limited = tuple(zip(places, limits, strict=True))
+    return Blueprint(inputs, kernels, buffers, storages, constants, outputs, structure, object_code, once, checked, sizes, loops, limited)
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,11 @@ from eqsat.guards import Missing
 from eqsat.ir.check import check_program
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Index
-from eqsat.ir.tensor import Program, as_builds, with_loops, without_loops
+from eqsat.ir.tensor import Program, with_loops
 from eqsat.kernels import computed_once, lower_program
 from eqsat.leaves import numbered, over_leaves
 from eqsat.options import Options
+from eqsat.places import explicit
 from eqsat.plan import Plan
 from eqsat.report import Report
 from eqsat.result import IndexResult, Result
@@ -61,7 +62,7 @@ def optimize_program(program: Program, options: Options) -> Result:
     dump = Dump(options.dump)
     dump.write("program", program)
     report = Report()
-    written = as_builds(without_loops(program))
+    written, places = explicit(program)
     before = cost(written, options.target)
     found = cheapest_outputs(written, before, options, report)
     extracted = with_loops(program, found.outputs)
@@ -77,13 +78,15 @@ def optimize_program(program: Program, options: Options) -> Result:
     repeated = [(f"loop_{k}", loop.count, body) for k, (loop, body) in enumerate(zip(program.loops, bodies, strict=True))]
     kernels += tuple((name, count * float(body.cost)) for name, count, body in repeated)
     before = Cost(before.kernels + tuple((name, count * float(body.original_cost)) for name, count, body in repeated))
-    values = compare_values(program, extracted, options) if options.certify and not program.sizes and not program.loops else ()
+    values = compare_values(written, extracted, options) if options.certify and not program.sizes and not program.loops else ()
     certificate = Certificate(tuple(report.proofs), values) if options.certify else None
 
     def otherwise() -> Plan:
         return optimize_program(program, options.without_algebra()).compile()
 
-    return Result(program, extracted, nests, Cost(kernels), before, report, options, dump, otherwise, certificate, found.finite, bodies)
+    return Result(
+        program, extracted, nests, Cost(kernels), before, report, options, dump, otherwise, certificate, found.finite, bodies, places
+    )
 
 
 def _optimized_body(body: Program, options: Options) -> Result:

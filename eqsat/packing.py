@@ -19,6 +19,7 @@ import numpy as np
 from eqsat.blueprint import Array, Blueprint, PlanBuffer, PlanKernel, PlanLoop, RunTimeSize
 from eqsat.ir.structure import Container, Structure
 from eqsat.ir.tensor import Input
+from eqsat.places import PlaceLimit
 
 LENGTH = 8
 
@@ -42,6 +43,7 @@ def pack(blueprint: Blueprint, known: Sequence[Array]) -> bytes:
         "once": blueprint.once,
         "finite": blueprint.finite,
         "loops": [[loop.name, loop.count] for loop in blueprint.loops],
+        "places": [[slot, *astuple(limit)] for slot, limit in blueprint.places],
         "sizes": [astuple(size) for size in blueprint.sizes],
         "structure": _plain(blueprint.structure),
         "blobs": [len(blob) for blob in blobs],
@@ -74,6 +76,7 @@ def unpack(data: bytes, known: Sequence[Array]) -> Blueprint:
         tuple(head["finite"]),
         tuple(RunTimeSize(*size) for size in head["sizes"]),
         loops,
+        tuple((slot, PlaceLimit(*limit)) for slot, *limit in head["places"]),
     )
 
 

@@ -105,6 +105,8 @@ class Plan:
                 run_split(functools.partial(entry, *buffers), extent)
             else:
                 entry(*buffers, 0, extent)
+        for slot, limit in self.blueprint.places:
+            limit.check(int(values[slot]))
         finite = all(np.isfinite(values[slot]).all() for slot in self.blueprint.finite)
         self._idle.append(workspace)
         if not finite:

@@ -24,6 +24,7 @@ from eqsat.kept import kept_code
 from eqsat.kernels import Nest
 from eqsat.lowering import type_indices
 from eqsat.options import Options
+from eqsat.places import PlaceLimit
 from eqsat.plan import Plan
 from eqsat.proof import Proof
 from eqsat.report import Report
@@ -44,6 +45,7 @@ class Result:
     finite                    tensors of `program` of which every call checks that their values are finite; where they are not, it computes
                               the program without algebra: reordered sums of infinities and NaN are not what NumPy gives
     bodies                    the optimized bodies of the program's loops
+    places                    limits that every call checks, of values that are the last outputs of `program`
     """
 
     original: Program
@@ -58,6 +60,7 @@ class Result:
     certificate: Certificate | None = None
     finite: tuple[Tensor, ...] = ()
     bodies: tuple[Result, ...] = ()
+    places: tuple[PlaceLimit, ...] = ()
 
     @property
     def generics(self) -> tuple[Generic | Build, ...]:
@@ -88,7 +91,7 @@ class Result:
             self.dump.write("module", self._code.assembly, "s")
         estimates = [ns for _, ns in self.cost.kernels]
         loops = [body.compile().blueprint for body in self.bodies]
-        return plan_of(draw(self.program, self.nests, estimates, self._code.object_code, self.finite, loops), self.otherwise)
+        return plan_of(draw(self.program, self.nests, estimates, self._code.object_code, self.finite, loops, self.places), self.otherwise)
 
     def compile(self) -> Plan:
         """The plan of kernels, compiled; the same one every time."""

@@ -12,8 +12,9 @@ from eqsat.ir.errors import BoundsError, ShapeError, UnsupportedError, UsageErro
 from eqsat.ir.tensor import Tensor
 from eqsat.operations.elementwise import astype
 from eqsat.operations.generic import broadcast_shapes, integer, normalize_axes, tensor_of
+from eqsat.operations.indexing import getitem
 from eqsat.operations.joining import concatenate
-from eqsat.operations.movement import broadcast_to, expand_dims, flip, getitem, moveaxis, ravel, reshape, swapaxes
+from eqsat.operations.movement import broadcast_to, expand_dims, flip, moveaxis, ravel, reshape, swapaxes
 
 # slices that are put together, at most
 MOST_RUNS = 8

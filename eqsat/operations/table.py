@@ -16,7 +16,7 @@ import numpy as np
 
 from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.ops import SCALAR_OPS
-from eqsat.operations import assembling, contraction, elementwise, joining, movement, products, reductions, statistics, windows
+from eqsat.operations import assembling, contraction, elementwise, indexing, joining, movement, products, reductions, statistics, windows
 
 Implementation = Callable[..., Any]
 
@@ -56,7 +56,8 @@ OPERATIONS: dict[str, Implementation] = {
     "broadcast_to": movement.broadcast_to,
     "expand_dims": movement.expand_dims,
     "squeeze": movement.squeeze,
-    "getitem": movement.getitem,
+    "getitem": indexing.getitem,
+    **_family(indexing, "take take_along_axis choose select"),
     "pad": joining.pad,
     "concatenate": joining.concatenate,
     "stack": joining.stack,

@@ -96,6 +96,27 @@ CASES: dict[str, str] = {
         enp.flipud(v) | enp.atleast_1d(s) | enp.atleast_2d(v) | enp.atleast_3d(m) | enp.atleast_3d(v) | enp.atleast_2d(s, v, c)
         enp.atleast_3d(s) | enp.rollaxis(c, 2) | enp.rollaxis(c, 0, 3) | enp.rollaxis(c, 1, -1) | np.rot90(q) | np.split(m, 2)
     """,
+    "indexing": """
+        m[i] | m[i, :] | m[:, i] | m[i, i] | m[i, 1] | m[1, i] | c[i % 2, :, i] | c[:, i, i] | c[0, :, i] | c[:, i % 3, 1]
+        c[j % 2] | c[..., j] | c[None, j % 2, ..., 0] | m[j, i] | m[h, i[:2]] | c[h % 2, :, None, j[:, :2] % 3] | v[i[0]] | m[i[0], 1:3]
+        m[::-1, i][::2] | m[1:, i] | m[::2, j % 3] | v[[0, 2, 4]] | v[[4, 3, 2, 1]] | m[[0, 2]] | m[[-1, 0, 1], ::2]
+        m[[[0, 1], [2, 3]]] | m[[0, 1], [2, 3]] | m[[3, 1, 1], i] | v[[]] | m[np.array([1]), :0] | m[np.arange(4), np.arange(4)]
+        m[np.arange(4)[:, None], [0, 2]] | m[np.eye(4, 6, dtype=bool)] | v[v[:0].shape[0]] | m[np.array([True, False, True, True])]
+        c[:, np.ones((3, 4), bool)] | c[[True, False], :, i] | m[:, np.array(2)] | m[np.array(-1), i]
+        m.reshape(2, 2, 3, 2, 1)[:, i % 2] | m.reshape(2, 2, 3, 2, 1)[i % 2, :, i % 3]
+        m.reshape(2, 2, 3, 2)[i % 2, 0, i % 3, i % 2] | m[:, i[:0]] | c[:, :, i][..., 0] | m[i][i] | v[i] * 2 + v[0]
+        m[m.argmax(0) % 4, 0] | m[m.argmax(0)] | v[(v > 2) + 0] | v[i % 5] | z[:, i] | m[(slice(None), [1, 2])]
+        c[1, [[0], [2]], [0, 3]] | c[[[1]], :, [0, 3]] | c[:, None, [0, 2]] | c[..., None, [0, 2]] | c[[1, 0], ..., 2]
+        enp.take(m, i) | enp.take(m, i, 0) | enp.take(m, i, axis=1) | enp.take(c, j, 1) | enp.take(m, 3) | enp.take(m, [0, 5], 1)
+        m.take(i) | enp.take(m, i * 9, 1, mode='wrap') | enp.take(m, i * 9, 0, mode='clip') | enp.take(v, j, mode='wrap')
+        np.take(v, i) | enp.take(c, i[0], 2) | enp.take_along_axis(m, enp.argmax(m, 1, keepdims=True), 1)
+        enp.take_along_axis(q, j[:1] + 0 * j[:1], 0) | enp.take_along_axis(m, j[:1, :2], 1)
+        enp.take_along_axis(m, m.argmin(0, keepdims=True), 0) | enp.take_along_axis(v, i, 0)
+        enp.take_along_axis(c, h[:, :, :1], axis=1) | enp.take_along_axis(m, i, None) | enp.take_along_axis(v, i)
+        enp.choose(i % 2, [i, i * 2]) | enp.choose(j, [j, 1, i], mode='clip') | enp.choose(i, (v[:3], 0, s), mode='wrap')
+        (v > 2).astype('int64').choose([v, -v]) | enp.select([v > 2, v < 0], [v, v * 2]) | enp.select([m > 1], [m], 7)
+        enp.select([k, m > 0], [m, 1], -1.5) | np.select([v > 0], [v], v * 3)
+    """,
 }
 
 
@@ -129,4 +150,4 @@ def array(name: str, dtype: str) -> Array:
 def function(source: str, names: list[str]) -> Any:
     """The source as a function of the arrays that it names."""
     code = compile(source, source, "eval")
-    return lambda *arrays: eval(code, {"enp": enp, "np": np}, dict(zip(names, arrays, strict=True)))
+    return lambda *arrays: eval(code, {"enp": enp, "np": np, **dict(zip(names, arrays, strict=True))})

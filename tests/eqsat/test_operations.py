@@ -51,4 +51,5 @@ def test_the_traced_program_equals_numpy(source: str) -> None:
 def test_the_compiled_program_equals_numpy(source: str) -> None:
     arrays = given(source, "float32")
     called = function(source, list(arrays))
-    assert_equal(eqsat.jit(called)(*arrays.values()), expected(called, arrays))
+    compiled: Any = eqsat.jit(called)
+    assert_equal(compiled(*arrays.values()), expected(called, arrays))

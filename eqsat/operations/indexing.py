@@ -1,0 +1,334 @@
+"""Indexing: slices are movements, arrays of integers are gathers.
+
+NumPy's errors for indices out of range come in two ways: what is known while the program is recorded is looked at there, and a gather that
+reads at values of a call is `checked`: the plan looks at them.  What cannot be out of range is not checked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eqsat.ir.errors import BoundsError, DTypeError, ShapeError, UnsupportedError, UsageError
+from eqsat.ir.index import Const, Index, Var
+from eqsat.ir.tensor import Build, Constant, Gather, Position, Read, Scalar, Shape, Tensor, axes
+from eqsat.ir.value_bounds import tensor_bounds
+from eqsat.operations.elementwise import call, cast, common_dtype, elementwise
+from eqsat.operations.generic import broadcast_map, broadcast_shapes, integer, normalize_axes, tensor_of, view
+from eqsat.operations.movement import moveaxis, ravel, reshape, scaled, strided
+
+# dimensions that a gather reads
+MOST_DIMENSIONS = 4
+MASKS = "its result would have as many elements as the mask is true; use where(mask, x, other), or sum(where=mask)"
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Every `step`-th place of a dimension from `start` on, `length` of them."""
+
+    start: int
+    step: int
+    length: int
+
+
+Entry = Slice | Tensor | int | None
+
+
+def getitem(a: Tensor, key: Any) -> Tensor:
+    """a[key]: integers, slices of any step, None, Ellipsis, arrays of integers, and masks that are known while the program is recorded.
+
+    Raises BoundsError for an integer out of range, ShapeError for too many indices or indices that do not broadcast, UnsupportedError
+    for masks of the trace.
+    """
+    entries = _entries(key if isinstance(key, tuple) else (key,), a.shape)
+    return indexed("getitem", a, entries)
+
+
+def indexed(name: str, a: Tensor, entries: Sequence[Entry]) -> Tensor:
+    """The array at entries, one a dimension, and None for new ones; integers and arrays broadcast together, as in NumPy."""
+    arrays = [entry for entry in entries if isinstance(entry, Tensor)]
+    broadcast = broadcast_shapes(name, *(array.shape for array in arrays))
+    entries, checked = (list(entries), False) if 0 in broadcast else _in_range(name, a.shape, entries)
+    taken = [k for k, entry in enumerate(entries) if isinstance(entry, Tensor | int)]
+    if len(a.shape) > MOST_DIMENSIONS and arrays and 0 not in broadcast:
+        return _flattened(name, a, entries, taken, len(broadcast), checked)
+    first = taken[0] if arrays and taken[-1] - taken[0] == len(taken) - 1 else 0
+    shape: list[int] = []
+    before: list[int] = []  # how many axes of the result are before each entry's
+    start = 0
+    for k, entry in enumerate(entries):
+        if k == first:
+            start = len(shape)
+            shape += broadcast
+        before.append(len(shape))
+        if not isinstance(entry, Tensor | int):
+            shape.append(entry.length if isinstance(entry, Slice) else 1)
+    if 0 in shape:
+        return Constant(np.empty(shape, a.dtype))
+    loops = axes(tuple(shape))
+    inner = loops[start : start + len(broadcast)]
+    extents = iter(a.shape)
+    places = [
+        _place(entry, next(extents), loops[k] if isinstance(entry, Slice) else None, inner)
+        for entry, k in zip(entries, before, strict=True)
+        if entry is not None
+    ]
+    known = tuple(place for place in places if isinstance(place, Index))
+    if len(known) == len(places):
+        return view(a, tuple(shape), lambda _: known)
+    read = tuple(Position(place, "int64") if isinstance(place, Index) else place for place in places)
+    return Build(tuple(shape), Gather(a, read, checked))
+
+
+def _place(entry: Entry, extent: int, loop: Var | None, inner: tuple[Var, ...]) -> Index | Scalar:
+    """Where to read along a dimension: an index term where that is known, else an element of the index array."""
+    if isinstance(entry, int):
+        return Const(entry)
+    if isinstance(entry, Slice):
+        assert loop is not None
+        return strided(loop, entry.start, entry.step)
+    assert isinstance(entry, Tensor)
+    indices = broadcast_map(entry.shape, inner)
+    progression = _progression(entry, indices)
+    return _wrapped(Read(entry, indices), tensor_bounds(entry), extent) if progression is None else progression
+
+
+def _wrapped(place: Scalar, bounds: tuple[int, int], extent: int) -> Scalar:
+    """A place in int64, counted from the end where it is negative."""
+    found = cast(place, "int64")
+    if bounds[0] >= 0:
+        return found
+    return call("where", call("less", found, 0), call("add", found, extent), found)
+
+
+def _progression(entry: Tensor, indices: tuple[Index, ...]) -> Index | None:
+    """The elements of a known array as a function of its index, where they go on by one step along every axis."""
+    if not isinstance(entry, Constant):
+        return None
+    data = entry.data.astype(np.int64)
+    first = int(data.flat[0])
+    steps = [int(np.take(data, 1, axis=k).flat[0]) - first if extent > 1 else 0 for k, extent in enumerate(data.shape)]
+    grid = sum((step * places for step, places in zip(steps, np.indices(data.shape, sparse=True), strict=True)), np.int64(first))
+    if not np.array_equal(np.broadcast_to(grid, data.shape), data):
+        return None
+    found: Index = Const(first)
+    for step, index in zip(steps, indices, strict=True):
+        if step:
+            term = scaled(index, abs(step))
+            found = found - term if step < 0 else term if found is Const(0) else found + term
+    return found
+
+
+def _in_range(name: str, shape: Shape, entries: Sequence[Entry]) -> tuple[list[Entry], bool]:
+    """The entries, known ones counted from the front, and whether a call has to look at some; BoundsError for what is out of range."""
+    found: list[Entry] = []
+    checked = False
+    dimension = 0
+    for entry in entries:
+        if isinstance(entry, Tensor | int) and (not isinstance(entry, Tensor) or entry.size):
+            extent = shape[dimension]
+            low, high = tensor_bounds(entry) if isinstance(entry, Tensor) else (entry, entry)
+            known = not isinstance(entry, Tensor) or isinstance(entry, Constant)
+            if (low < -extent or high >= extent) if known else (high < -extent or low >= extent):
+                index = high if high >= extent else low
+                expected = f"{-extent}..{extent - 1}" if extent else "none"
+                raise BoundsError(f"{name}: found index {index} in dimension {dimension}, expected {expected}")
+            checked |= low < -extent or high >= extent
+            if isinstance(entry, int):
+                entry %= extent
+            elif isinstance(entry, Constant) and low < 0:
+                entry = Constant(np.where(entry.data < 0, entry.data + extent, entry.data))
+        found.append(entry)
+        dimension += entry is not None
+    return found, checked
+
+
+def _flattened(name: str, a: Tensor, entries: Sequence[Entry], taken: Sequence[int], rank: int, checked: bool) -> Tensor:
+    """The same over an array of fewer dimensions: those without an index array are one."""
+    if len(taken) >= MOST_DIMENSIONS:
+        raise UnsupportedError(f"{name}: found {len(taken)} indices of {len(a.shape)} dimensions, supported are 3; reshape the array")
+    extents = iter(a.shape)
+    whole = [Slice(0, 1, extent) if isinstance(entry, Tensor | int) else entry for entry, extent in _with_extents(entries, extents)]
+    sliced = moveaxis(indexed(name, a, whole), tuple(taken), tuple(range(len(taken))))
+    rest = sliced.shape[len(taken) :]
+    flat = reshape(sliced, (*sliced.shape[: len(taken)], math.prod(rest)))
+    found = indexed(name, flat, [*(entries[k] for k in taken), Slice(0, 1, math.prod(rest))])
+    found = reshape(found, (*found.shape[:rank], *rest))
+    place = taken[0] if taken[-1] - taken[0] == len(taken) - 1 else 0
+    return moveaxis(found, tuple(range(rank)), tuple(range(place, place + rank)))
+
+
+def _with_extents(entries: Sequence[Entry], extents: Iterator[int]) -> Iterator[tuple[Entry, int]]:
+    """Entries with the extents of their dimensions; a new one has none."""
+    return ((entry, 1 if entry is None else next(extents)) for entry in entries)
+
+
+def _entries(key: tuple[Any, ...], shape: Shape) -> list[Entry]:
+    """The key with Ellipsis spelled out and every dimension named."""
+    parts = [_part(entry) for entry in key]
+    dots = [place for place, part in enumerate(parts) if part is Ellipsis]
+    used = sum(map(_dimensions, parts))
+    if used > len(shape):
+        raise ShapeError(f"getitem: found {used} indices, expected at most {len(shape)} for the shape {shape}")
+    if len(dots) > 1:
+        raise UsageError("getitem: found several ellipses, expected at most one")
+    place = dots[0] if dots else len(parts)
+    found: list[Entry] = []
+    dimension = 0
+    for part in (*parts[:place], *[slice(None)] * (len(shape) - used), *parts[place + 1 :]):
+        covered = shape[dimension : dimension + _dimensions(part)]
+        dimension += len(covered)
+        if isinstance(part, np.ndarray):
+            found += _places(part, covered)
+        else:
+            found.append(_slice(part, covered[0]) if isinstance(part, slice) else part)
+    return found
+
+
+def _part(entry: Any) -> Any:
+    """An entry of a key: an array of integers as a tensor, a mask as a plain array."""
+    if entry is None or entry is Ellipsis or isinstance(entry, slice):
+        return entry
+    if isinstance(entry, bool | np.bool_):
+        raise UnsupportedError("getitem: found a bool as the index, supported are integers, slices, None, ... and arrays; use x[None]")
+    if not isinstance(entry, Tensor | np.ndarray | list | tuple):
+        return integer("getitem", "the index", entry)
+    found = tensor_of("getitem", np.empty(np.shape(entry), int) if isinstance(entry, list) and not np.size(entry) else entry)
+    if found.dtype == "bool":
+        if not isinstance(found, Constant) or not found.shape:
+            raise UnsupportedError(f"getitem: found a mask of the shape {found.shape} as the index; {MASKS}")
+        return found.data
+    if np.dtype(found.dtype).kind not in "iu":
+        raise UsageError(f"getitem: found an array of {found.dtype} as the index, expected integers")
+    return int(found.data) if isinstance(found, Constant) and not found.shape else found
+
+
+def _dimensions(part: Any) -> int:
+    """How many dimensions a part of a key is about."""
+    return part.ndim if isinstance(part, np.ndarray) else int(part is not None and part is not Ellipsis)
+
+
+def _places(mask: np.ndarray[Any, Any], shape: Shape) -> list[Entry]:
+    """Where a mask is true: one array of places for each of its dimensions."""
+    if mask.shape != shape:
+        raise BoundsError(f"getitem: found a mask of the shape {mask.shape}, expected {shape} as of the dimensions that it is for")
+    return [Constant(places) for places in np.nonzero(mask)]
+
+
+def _slice(entry: slice, extent: int) -> Slice:
+    """A slice of a dimension."""
+    for bound in (entry.start, entry.stop, entry.step):
+        if bound is not None:
+            integer("getitem", "the slice bound", bound)
+    if entry.step == 0:
+        raise UsageError("getitem: found the slice step 0, expected another step")
+    start, stop, step = entry.indices(extent)
+    return Slice(start, step, len(range(start, stop, step)))
+
+
+def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: str = "raise") -> Tensor:
+    """The elements, or slices of an axis, at places; out of range they are an error, wrapped round or clipped."""
+    source = tensor_of("take", a)
+    if axis is None:
+        source, axis = ravel(source), 0
+    (k,) = normalize_axes("take", integer("take", "axis", axis), len(source.shape))
+    places = _index_array("take", indices)
+    if places.size and not source.shape[k]:
+        raise BoundsError(f"take: found places in the shape {source.shape}, expected elements along the axis {k}")
+    return indexed(
+        "take", source, [*_whole(source.shape[:k]), _moded("take", places, source.shape[k], mode), *_whole(source.shape[k + 1 :])]
+    )
+
+
+def _whole(shape: Shape) -> list[Entry]:
+    return [Slice(0, 1, extent) for extent in shape]
+
+
+def _index_array(name: str, indices: Any) -> Tensor:
+    found = tensor_of(name, indices)
+    if not found.size:
+        return Constant(np.empty(found.shape, np.int64))
+    if np.dtype(found.dtype).kind not in "iu":
+        raise DTypeError(f"{name}: found indices of {found.dtype}, expected integers")
+    return found
+
+
+def _moded(name: str, places: Tensor, extent: int, mode: str) -> Tensor:
+    """Places that NumPy's mode has brought into range."""
+    if mode == "raise" or not places.size:
+        return places
+    if mode == "wrap":
+        return elementwise(name, (places,), lambda place: call("remainder", cast(place, "int64"), extent))
+    if mode == "clip":
+        return elementwise(name, (places,), lambda place: call("minimum", call("maximum", cast(place, "int64"), 0), extent - 1))
+    raise UsageError(f"{name}: found the mode {mode!r}, expected 'raise', 'wrap' or 'clip'")
+
+
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Tensor:
+    """The elements at places along an axis; the other axes of both broadcast."""
+    source, places = tensor_of("take_along_axis", arr), _index_array("take_along_axis", indices)
+    if axis is None:
+        source, axis = ravel(source), 0
+    rank = len(source.shape)
+    (k,) = normalize_axes("take_along_axis", integer("take_along_axis", "axis", axis), rank)
+    if len(places.shape) != rank:
+        raise ShapeError(f"take_along_axis: found indices of {len(places.shape)} dimensions, expected {rank} as of the array")
+    shape = broadcast_shapes(
+        "take_along_axis", (*source.shape[:k], 1, *source.shape[k + 1 :]), (*places.shape[:k], 1, *places.shape[k + 1 :])
+    )
+    entries: list[Entry] = []
+    for dimension, extent in enumerate(shape):
+        if dimension == k:
+            entries.append(places)
+        else:
+            along = np.arange(extent) if source.shape[dimension] == extent else np.zeros(extent, np.int64)
+            entries.append(Constant(along.reshape(tuple(-1 if d == dimension else 1 for d in range(rank)))))
+    return indexed("take_along_axis", source, entries)
+
+
+def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Tensor:
+    """From which of the choices, which broadcast, each element is."""
+    which = _index_array("choose", a)
+    options = (
+        list(choices)
+        if isinstance(choices, list | tuple)
+        else [indexed("choose", choices, [k, *_whole(choices.shape[1:])]) for k in range(choices.shape[0])]
+    )
+    if mode == "raise":
+        low, high = tensor_bounds(which)
+        if low < 0 or high >= len(options):
+            raise UnsupportedError(f"choose: found {len(options)} choices and places that may be others; give mode='clip' or 'wrap'")
+    which = _moded("choose", which, len(options), mode)
+
+    def block(place: Scalar, *elements: Any) -> Scalar:
+        dtype = common_dtype("where", elements)
+        found = cast(elements[-1], dtype)
+        for k in reversed(range(len(elements) - 1)):
+            found = call("where", call("equal", place, k), cast(elements[k], dtype), found)
+        return found
+
+    return elementwise("choose", (which, *options), block)
+
+
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
+    """The element of the choice of the first condition that holds, else the default."""
+    if len(condlist) != len(choicelist) or not len(condlist):
+        raise UsageError(f"select: found {len(condlist)} conditions and {len(choicelist)} choices, expected as many, one at least")
+    for condition in condlist:
+        if tensor_of("select", condition).dtype != "bool":
+            raise DTypeError(f"select: found a condition of {tensor_of('select', condition).dtype}, expected bool; compare first (x != 0)")
+    count = len(condlist)
+
+    def block(*elements: Any) -> Scalar:
+        conditions, values = elements[:count], elements[count:]
+        dtype = common_dtype("where", values)
+        found = cast(values[-1], dtype)
+        for condition, value in zip(reversed(conditions), reversed(values[:-1]), strict=True):
+            found = call("where", condition, cast(value, dtype), found)
+        return found
+
+    return elementwise("select", (*condlist, *choicelist, default), block)
