@@ -24,6 +24,13 @@ class Value(NamedTuple):
         return f"{self.type} {self.text}"
 
 
+class Registers(NamedTuple):
+    """Bytes of a vector register, and how many may hold sums while operands are loaded."""
+
+    bytes: int
+    sums: int
+
+
 def element_type(type: str) -> str:
     """The type of the lanes of a vector type "<4 x i32>"; other types as they are."""
     return type.split()[-1].rstrip(">")
@@ -54,7 +61,7 @@ def bits_of(type: str) -> str:
 
 
 def is_real(type: str) -> bool:
-    return type in ("float", "double")
+    return element_type(type) in ("float", "double")
 
 
 class Builder:

@@ -6,36 +6,30 @@ from collections import ChainMap
 from collections.abc import Callable, Sequence
 
 from eqsat.codegen import scalar
-from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Value, integer
+from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, Value, integer
 from eqsat.codegen.fold import BLOCK, FLAGS, LONG_OUTER_FOLD, Accumulator, Carried, Numerics, accumulator
 from eqsat.codegen.index import emit_index, llvm_type, resized
+from eqsat.codegen.scope import Scope
+from eqsat.codegen.tile import emit_tile
 from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, statements, value_of
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
-from eqsat.ir.typed import Typed
 from eqsat.ir.typed_kernel import TypedKernel
 
 ZERO = integer(0)
-FUNCTION = "nounwind willreturn mustprogress nofree nosync noinline"
+# of scratch memory: a line of the cache
+ALIGNMENT = 64
+ON_STACK = 32 << 10
+# of the default target
+REGISTERS = Registers(64, 24)
+FUNCTION = "nounwind willreturn mustprogress nosync noinline"
 ATTRIBUTES = f'attributes #0 = {{ {FUNCTION} "prefer-vector-width"="512" }}'
 
 
-class Scope:
-    """What a block can use: index terms and temporaries of the blocks around it, elements of its own."""
-
-    def __init__(self, indices: ChainMap[Typed, Value], temps: ChainMap[str, Value]) -> None:
-        self.indices = indices
-        self.temps = temps
-        self.elements: dict[Scalar, Value] = {}
-
-    def inner(self) -> Scope:
-        return Scope(self.indices.new_child(), self.temps.new_child())
-
-
-def emit_module(typed_kernels: Sequence[TypedKernel], numerics: Numerics, scales: bool = False) -> str:
-    """The LLVM IR of kernels with distinct names; `scales`: see Builder.
+def emit_module(typed_kernels: Sequence[TypedKernel], numerics: Numerics, scales: bool = False, registers: Registers = REGISTERS) -> str:
+    """The LLVM IR of kernels with distinct names; `scales`: see Builder; `registers`: of the machine.
 
     Each becomes `void NAME(ptr buffer, ..., i64 begin, i64 end, i64 size, ...)` and `void NAME.arrays(ptr array, ..., the same)`, which
     takes numpy.ndarray objects instead of their data.  Raises InternalError for a nest that breaks the rules of ir.loops.
@@ -47,7 +41,7 @@ def emit_module(typed_kernels: Sequence[TypedKernel], numerics: Numerics, scales
     metadata: list[str] = []
     texts = []
     for typed in typed_kernels:
-        emitter = KernelEmitter(typed, numerics, Builder(metadata, scales))
+        emitter = KernelEmitter(typed, numerics, Builder(metadata, scales), registers)
         texts += [emitter.function(), array_entry(typed.kernel)]
         declarations.update(dict.fromkeys(sorted(emitter.b.declarations)))
     notes = "\n".join(f"!{k} = distinct {node}" for k, node in enumerate(metadata))
@@ -86,14 +80,15 @@ def array_entry(kernel: Kernel) -> str:
 class KernelEmitter:
     """Writes the function of one kernel."""
 
-    def __init__(self, typed: TypedKernel, numerics: Numerics, b: Builder) -> None:
+    def __init__(self, typed: TypedKernel, numerics: Numerics, b: Builder, registers: Registers = REGISTERS) -> None:
         self.kernel = kernel = typed.kernel
         self.typed = typed.typed
         self.flags = FLAGS[numerics]
         self.exact = numerics == "exact"
         self.b = b
-        self.buffers: dict[str, Buffer] = {buffer.name: buffer for buffer in kernel.buffers}
-        self.places = {buffer.name: f"%b{k}" for k, buffer in enumerate(kernel.buffers)}
+        self.registers = registers
+        self.buffers: dict[str, Buffer] = {buffer.name: buffer for buffer in (*kernel.buffers, *kernel.scratch)}
+        self.places = {buffer.name: f"%b{k}" for k, buffer in enumerate(self.buffers.values())}
         values = [value for stmt in statements(kernel.body) if (value := value_of(stmt)) is not None]
         self.loaded = {term.buffer for value in values for term in scalars(value) if isinstance(term, Load | Pick)}
         self.stored = {stmt.buffer for stmt in statements(kernel.body) if isinstance(stmt, Store)}
@@ -103,6 +98,7 @@ class KernelEmitter:
         span = f"i64 noundef range(i64 0, {(parallel_extent(self.kernel) or 0) + 1})"
         parameters = [self.parameter(buffer) for buffer in self.kernel.buffers] + [f"{span} %begin", f"{span} %end"]
         parameters += [f"i64 noundef range(i64 {s.variable.lo}, {s.variable.hi + 1}) %s{k}" for k, s in enumerate(self.kernel.sizes)]
+        taken = [self.scratch(buffer) for buffer in self.kernel.scratch]
         scope = Scope(ChainMap(), ChainMap())
         for k, size in enumerate(self.kernel.sizes):
             name = self.typed[size.variable]
@@ -111,6 +107,8 @@ class KernelEmitter:
             self.split_loop(split, scope)
         else:
             self.block(self.kernel.body, scope)
+        for memory in taken:
+            self.b.lines += [f"  call void @free(ptr {memory})"] if memory else []
         return f"define void {symbol(self.kernel.name)}({', '.join(parameters)}) #0 {{\n{self.b.finish()}\n}}"
 
     def parameter(self, buffer: Buffer) -> str:
@@ -118,6 +116,19 @@ class KernelEmitter:
         access = "" if buffer.name in self.stored else "readonly "
         reach = f"dereferenceable({buffer.size * size}) " if buffer.size and not self.kernel.sizes else ""
         return f"ptr noalias noundef align {size} {access}{reach}{self.places[buffer.name]}"
+
+    def scratch(self, buffer: Buffer) -> str:
+        """Memory of the kernel's own, aligned to lines of the cache: on the stack if it is small; else what has to be given back."""
+        place, nbytes = self.places[buffer.name], buffer.size * itemsize(buffer.dtype)
+        if nbytes <= ON_STACK:
+            self.b.lines.append(f"  {place} = alloca [{nbytes} x i8], align {ALIGNMENT}")
+            return ""
+        self.b.declarations |= {"declare noalias ptr @malloc(i64)", "declare void @free(ptr)"}
+        memory = self.b.emit("ptr", f"call ptr @malloc(i64 {nbytes + ALIGNMENT})", "m")
+        end = self.b.emit("ptr", f"getelementptr i8, {memory}, i64 {ALIGNMENT - 1}", "m")
+        self.b.lines.append(f"  {place} = call ptr @llvm.ptrmask.p0.i64({end}, i64 {-ALIGNMENT})")
+        self.b.declarations.add("declare ptr @llvm.ptrmask.p0.i64(ptr, i64)")
+        return memory.text
 
     def split_loop(self, loop: For, scope: Scope) -> None:
         """The outermost loop from `begin` to `end`, counted from its first iteration."""
@@ -137,7 +148,7 @@ class KernelEmitter:
 
     def statement(self, stmt: Stmt, scope: Scope) -> None:
         if isinstance(stmt, For):
-            if stmt.variable.extent > 0:
+            if stmt.variable.extent > 0 and not (stmt.kind == "tile" and emit_tile(self, stmt, scope)):
                 first, end = self.range(stmt.variable, scope)
                 self.each(stmt.variable, first, end, scope, stmt.body)
         elif isinstance(stmt, Bind):

@@ -10,6 +10,7 @@ import itertools
 import threading
 from typing import Any
 
+from eqsat.codegen.builder import Registers
 from eqsat.ir.errors import InternalError
 
 # how code is made for the host; objects on disk are named by it
@@ -47,6 +48,16 @@ class Host:
     def scales(self) -> bool:
         """Whether llvm.ldexp is one instruction (vscalef), also on vectors; elsewhere it is a call."""
         return {"+avx512f", "+avx512vl"} <= set(self.features.split(","))
+
+    @property
+    def registers(self) -> Registers:
+        """Vector registers: of 32 or 16 a few are left for what is loaded."""
+        known = set(self.features.split(","))
+        if "+avx512f" in known:
+            return Registers(64, 24)
+        if "+avx2" in known:
+            return Registers(32, 12)
+        return Registers(16, 24 if "aarch64" in self.triple else 12)
 
     @property
     def identity(self) -> tuple[str, ...]:

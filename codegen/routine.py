@@ -80,7 +80,7 @@ class MachineCode:
     """
 
     def __init__(self, typed: Sequence[TypedKernel], numerics: Numerics, make_object: Callable[[str], bytes]) -> None:
-        self.llvm_ir = emit_module(typed, numerics, host().scales)
+        self.llvm_ir = emit_module(typed, numerics, host().scales, host().registers)
         self.object_code = make_object(self.llvm_ir)
         self._kernels = {one.kernel.name: one.kernel for one in typed}
 

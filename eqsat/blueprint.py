@@ -129,9 +129,9 @@ def draw(
 ) -> Blueprint:
     """The blueprint of a program whose kernels are these loop nests, with estimated nanoseconds and machine code; `bodies` of its loops,
     `limits` of its last outputs, which are not handed out."""
-    steps = [_Step(nest.kernel.name, nest.read, nest.builds, parallel_extent(nest.kernel)) for nest in nests]
-    steps += [_Step(f"loop_{k}", loop.given, loop.results, None) for k, loop in enumerate(program.loops)]
-    slots = _slots(program, steps)
+    steps = [_Step(nest.kernel.name, nest.tensors, nest.read, nest.builds, parallel_extent(nest.kernel)) for nest in nests]
+    steps += [_Step(f"loop_{k}", (*loop.given, *loop.results), loop.given, loop.results, None) for k, loop in enumerate(program.loops)]
+    slots = _slots(program, steps, dict(pair for nest in nests for pair in nest.over))
     computed = tuple(slots[output] for output in program.outputs)
     outputs, places = computed[: len(computed) - len(limits)], computed[len(computed) - len(limits) :]
     kernels = _scheduled(steps, estimates, slots)
@@ -150,19 +150,24 @@ def draw(
 
 @dataclass(frozen=True)
 class _Step:
-    """A kernel, or a loop: the tensors that it reads and those that it makes."""
+    """A kernel, or a loop: the tensors that it is called with, those that it reads and those that it makes."""
 
     name: str
+    given: tuple[Tensor, ...]
     read: tuple[Tensor, ...]
     made: tuple[Tensor, ...]
     parallel_extent: int | None
 
 
-def _slots(program: Program, steps: Sequence[_Step]) -> dict[Tensor, int]:
-    """The position of every array: inputs first, then in the order in which steps meet them."""
+def _slots(program: Program, steps: Sequence[_Step], over: Mapping[Tensor, Tensor]) -> dict[Tensor, int]:
+    """The position of every array: inputs first, then in the order in which steps meet them; what is written over has that of what is
+    written."""
     slots: dict[Tensor, int] = {tensor: k for k, tensor in enumerate(program.inputs)}
-    for tensor in (*(tensor for step in steps for tensor in (*step.read, *step.made)), *program.outputs):
-        slots.setdefault(tensor, len(slots))
+    for tensor in (*(tensor for step in steps for tensor in step.given), *program.outputs):
+        place = tensor
+        while place in over:
+            place = over[place]
+        slots[tensor] = slots.setdefault(place, len(set(slots.values())))
     return slots
 
 
@@ -180,7 +185,7 @@ def _scheduled(steps: Sequence[_Step], estimates: Sequence[float], slots: Mappin
     kernels = []
     for k in order:
         step = steps[k]
-        buffers = tuple(slots[tensor] for tensor in (*step.read, *step.made))
+        buffers = tuple(slots[tensor] for tensor in step.given)
         needs = tuple(sorted({position[maker[tensor]] for tensor in step.read if tensor in maker}))
         kernels.append(PlanKernel(step.name, buffers, needs, levels[k], estimates[k], step.parallel_extent, len(step.made)))
     return tuple(kernels)
@@ -201,9 +206,9 @@ def _placed(
     roles |= dict.fromkeys(kept, "constant")
     plain = {slot: PlanBuffer(roles[slot], tensor.shape, tensor.dtype) for tensor, slot in slots.items()}
     between = [slot for slot in plain if roles[slot] == "intermediate"]
-    written = {slot: kernel.group for kernel in kernels for slot in kernel.written}
-    read = {slot: kernel.group for kernel in kernels for slot in kernel.read} | dict.fromkeys(checked, len(kernels))
-    lifetimes = [Lifetime(plain[slot].nbytes, written[slot], read.get(slot, written[slot])) for slot in between]
+    first = {slot: kernel.group for kernel in reversed(kernels) for slot in kernel.written}
+    last = {slot: kernel.group for kernel in kernels for slot in kernel.buffers} | dict.fromkeys(checked, len(kernels))
+    lifetimes = [Lifetime(plain[slot].nbytes, first[slot], last[slot]) for slot in between]
     places, storages = share_storage(lifetimes)
     plain |= {slot: replace(plain[slot], storage=place) for slot, place in zip(between, places, strict=True)}
     return tuple(plain[slot] for slot in range(len(plain))), storages

@@ -70,7 +70,7 @@ def optimize_program(program: Program, options: Options) -> Result:
     if options.check:
         check_program(extracted)
     dump.write("extracted", extracted)
-    nests = lower_program(extracted, options, report)
+    nests = lower_program(extracted, options, report, found.finite)
     dump.write("loops", "\n\n".join(str(nest.kernel) for nest in nests))
     model = CostModel(options.target)
     once = computed_once(nests)

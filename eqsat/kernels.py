@@ -6,14 +6,14 @@ lowered and priced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from eqsat.ir.index import Index
 from eqsat.ir.loops import Kernel, index_terms, map_indices
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Constant, Loop, Program, Shape, Tensor, sources, tensors, without_loops
-from eqsat.lowering import candidates, hoist
+from eqsat.lowering import candidates, hoist, in_place
 from eqsat.nest_costs import nest_ns
 from eqsat.options import Options
 from eqsat.report import Report
@@ -24,20 +24,24 @@ Group = tuple[Build, ...]
 
 @dataclass(frozen=True)
 class Nest:
-    """A kernel with the tensors that it computes and the tensors of its buffers, those that it computes last."""
+    """A kernel with the tensors that it computes and the tensors of its buffers, those that it computes last.
+
+    over  (tensor that it reads, tensor that it computes): in one memory, where the one is written over the other
+    """
 
     kernel: Kernel
     builds: Group
     tensors: tuple[Tensor, ...]
+    over: tuple[tuple[Tensor, Build], ...] = ()
 
     @property
     def read(self) -> tuple[Tensor, ...]:
-        """The tensors that it reads."""
-        return self.tensors[: -len(self.builds)]
+        """The tensors that it reads, those of its buffers first."""
+        return (*self.tensors[: -len(self.builds)], *(tensor for tensor, _ in self.over))
 
 
-def lower_program(program: Program, options: Options, report: Report) -> tuple[Nest, ...]:
-    """Loop nests for all tensors that the program stores, in execution order."""
+def lower_program(program: Program, options: Options, report: Report, kept: Collection[Tensor] = ()) -> tuple[Nest, ...]:
+    """Loop nests for all tensors that the program stores, in execution order; `kept` are read after all of them."""
     loops, program = program.loops, without_loops(program)
     builds = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
     names: dict[Tensor, str] = {tensor: tensor.name for tensor in program.inputs}
@@ -45,17 +49,53 @@ def lower_program(program: Program, options: Options, report: Report) -> tuple[N
         names.setdefault(tensor, f"t{len(names)}")
     levels = _levels(builds, loops)
     siblings = _siblings(builds, levels)
-    choices = {group: candidates(group, "kernel", names, program.sizes) for group in (*((build,) for build in builds), *siblings)}
+    tiles = options.numerics != "exact"
+    choices = {group: candidates(group, "kernel", names, program.sizes, tiles) for group in (*((build,) for build in builds), *siblings)}
     simplified = _simplifier([kernel for kernels in choices.values() for kernel in kernels], options, report)
     picked = {group: _cheapest((map_indices(kernel, simplified) for kernel in kernels), options) for group, kernels in choices.items()}
     by_name = {name: tensor for tensor, name in names.items()}
     groups = _chosen(builds, siblings, {group: ns for group, (ns, _) in picked.items()})
     nests: list[Nest] = []
     for group in sorted(groups, key=lambda group: levels[group[0]]):
-        kernel = hoist(replace(picked[group][1], name=f"kernel_{len(nests)}"))
-        check_kernel(kernel)
+        kernel = replace(picked[group][1], name=f"kernel_{len(nests)}")
         nests.append(Nest(kernel, group, tuple(by_name[buffer.name] for buffer in kernel.buffers)))
-    return tuple(nests)
+    stay = {*kept, *program.outputs}
+    return tuple(_finished(nest) for nest in _written_over(nests, levels, stay))
+
+
+def _finished(nest: Nest) -> Nest:
+    kernel = hoist(nest.kernel)
+    check_kernel(kernel)
+    return replace(nest, kernel=kernel)
+
+
+def _written_over(nests: Sequence[Nest], levels: Mapping[Tensor, int], stay: Collection[Tensor]) -> list[Nest]:
+    """The nests, each writing over tensors that nothing reads any more where its kernel can; some tensors stay."""
+    made = {build for nest in nests for build in nest.builds} - {build for nest in computed_once(nests) for build in nest.builds}
+    readers: dict[Tensor, list[int]] = {}
+    for nest in nests:
+        for tensor in nest.read:
+            readers.setdefault(tensor, []).append(levels[nest.builds[0]])
+    found: list[Nest] = []
+    for nest in nests:
+        here = levels[nest.builds[0]]
+        for tensor in nest.read:
+            others = readers[tensor]
+            if tensor in made and tensor not in stay and max(others) == here and others.count(here) == 1:
+                nest = _over(nest, tensor)
+        found.append(nest)
+    return found
+
+
+def _over(nest: Nest, tensor: Tensor) -> Nest:
+    """The nest with a result in the memory of a tensor that it reads, if that can be."""
+    name = {other: buffer.name for other, buffer in zip(nest.tensors, nest.kernel.buffers, strict=True)}
+    taken = {build for _, build in nest.over}
+    for build in nest.builds:
+        if build not in taken and build.shape == tensor.shape and (kernel := in_place(nest.kernel, name[tensor], name[build])) is not None:
+            tensors = tuple(other for other in nest.tensors if other is not tensor)
+            return replace(nest, kernel=kernel, tensors=tensors, over=(*nest.over, (tensor, build)))
+    return nest
 
 
 def computed_once(nests: Sequence[Nest]) -> tuple[Nest, ...]:

@@ -7,7 +7,9 @@ A short innermost loop is unrolled, and the loop around it runs in vectors; acce
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 
 from eqsat.costs import LINE_BYTES, CostModel
 from eqsat.index_cost import term_cycles
@@ -68,13 +70,15 @@ class _Pricer:
     def __init__(self, kernel: Kernel, target: Target) -> None:
         self.model = CostModel(target)
         self.target = target
-        self.bytes = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in kernel.buffers}
+        self.bytes = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in (*kernel.buffers, *kernel.scratch)}
 
     def block(self, body: tuple[Stmt, ...], place: _Place) -> float:
         lanes = self.lanes(body, place)
         return sum(self.statement(stmt, place, lanes) for stmt in body)
 
     def statement(self, stmt: Stmt, place: _Place, lanes: float) -> float:
+        if isinstance(stmt, For) and stmt.kind == "tile":
+            return self.tile(stmt, place)
         if isinstance(stmt, For | Fold):
             return self.loop(stmt, place)
         if isinstance(stmt, Bind):
@@ -98,6 +102,30 @@ class _Pricer:
             lanes = self.lanes(stmt.body, inside, stmt.value)
             total += self.value(stmt.value, inside, lanes) + self.work("add", stmt.dtype, inside.count, lanes)
         return total
+
+    def tile(self, outer: For, place: _Place) -> float:
+        """A tile: two operations on whole vectors in a cycle, or as many loads, each once for all rows or columns that it serves."""
+        loops = [outer]
+        while len(loops[-1].body) == 1 and isinstance(below := loops[-1].body[0], For):
+            loops.append(below)
+        total = self.model.cycles_ns(LOOP_CYCLES * place.count)
+        counts = dict(_counted(loops[-1].body, place.count))
+        for stmt, count in counts.items():
+            value = value_of(stmt)
+            if value is None:
+                continue
+            vector = int(self.model.lanes(value.dtype))
+            read = [load.index for load in loads(value)] + ([stmt.index] if isinstance(stmt, Store) else [])
+            calls = sum(isinstance(term, Call) for term in scalars(value)) * _times(loops, vector)
+            loaded = sum(_times(loops, vector, frozenset(variables(index))) for index in read)
+            total += self.model.cycles_ns(count * max(calls, loaded) / 2)
+            total += sum(self.streamed(load, loops, count) for load in loads(value))
+        return total
+
+    def streamed(self, load: Load, loops: list[For], count: int) -> float:
+        """Bringing near what a tile loads."""
+        used = prod(loop.variable.extent for loop in loops if loop.variable in variables(load.index))
+        return count * used * itemsize(load.dtype) * self.target.byte_ns_of(self.bytes[load.buffer])
 
     def lanes(self, body: tuple[Stmt, ...], place: _Place, extra: Scalar | None = None) -> float:
         """How many iterations of the innermost loop one instruction does, as a fraction of a full vector."""
@@ -150,3 +178,18 @@ class _Pricer:
                 deepest = max((place.trips.get(v, place.count) for v in variables(sub)), default=1)
                 total += self.model.cycles_ns(term_cycles(sub)) * deepest
         return total
+
+
+def _counted(body: tuple[Stmt, ...], count: int) -> Iterator[tuple[Stmt, int]]:
+    """Statements of a tile, and how often each is done for all of it."""
+    for stmt in body:
+        inside = count * stmt.variable.extent if isinstance(stmt, Fold) else count
+        yield stmt, inside
+        if isinstance(stmt, Fold):
+            yield from _counted(stmt.body, inside)
+
+
+def _times(loops: list[For], vector: int, only: frozenset[Var] | None = None) -> int:
+    """Iterations of a tile, those of the innermost loop in vectors; where not all of its loops matter, of those that do."""
+    *rows, lane = [loop.variable.extent if only is None or loop.variable in only else 1 for loop in loops]
+    return prod(rows) * -(-lane // vector)

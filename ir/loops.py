@@ -1,7 +1,7 @@
 """Loop nests: how a kernel computes its tensor.
 
-    kernel ::= Kernel(name, buffers, body, sizes)     buffers: what it reads, then what it writes, flat and C-ordered
-    stmt   ::= For(variable, kind, body)              kind: "parallel" (iterations independent) or "serial"
+    kernel ::= Kernel(name, buffers, body, sizes, scratch)   buffers: what it reads, then what it writes, flat and C-ordered
+    stmt   ::= For(variable, kind, body)              kind: "parallel" (iterations independent), "serial", or "tile"
              | Bind(variable, value)                  an index computed once and used below as a variable
              | Let(name, value)                       an element computed once and used below as Temp
              | Fold(name, op, dtype, variable, body, value)   name = fold of value over variable; body runs before value
@@ -10,6 +10,9 @@
              | Load(buffer, index, dtype)             buffer[index]
              | Pick(buffer, shape, args, dtype)       an element of a C-ordered array of this shape at args, clipped to its dimensions
              | Temp(name, dtype)                      a Let or a finished Fold
+
+Iterations of "tile" loops are independent, and may be run together: folds in them side by side, in registers.  Around the others stands
+nothing but tile loops, and nothing else is a loop in them.  Scratch is memory of the kernel's own, undefined at first.
 
 Statement order is execution order.  A name is bound once in a kernel.  Buffer indices are flat element offsets.
 """
@@ -24,8 +27,8 @@ from eqsat.ir.index import Index, Var
 from eqsat.ir.node import to_text
 from eqsat.ir.tensor import Gathered, Position, Scalar, Shape, Size, operands, rebuild, scalars
 
-LoopKind = Choice["parallel", "serial"]
-Role = Choice["in", "out"]
+LoopKind = Choice["parallel", "serial", "tile"]
+Role = Choice["in", "out", "scratch"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,7 +60,7 @@ class Temp(Scalar):
 
 @dataclass(frozen=True)
 class Buffer:
-    """A flat array of `size` elements that a kernel reads ("in") or writes ("out")."""
+    """A flat array of `size` elements that a kernel reads ("in"), writes ("out"), or has for itself ("scratch")."""
 
     name: str
     dtype: str
@@ -117,6 +120,7 @@ class Kernel:
     buffers: tuple[Buffer, ...]
     body: tuple[Stmt, ...]
     sizes: tuple[Size, ...] = ()
+    scratch: tuple[Buffer, ...] = ()
 
     def size_of(self, variable: Var) -> Size | None:
         """The size at which a loop variable ends."""
@@ -145,12 +149,21 @@ def value_of(stmt: Stmt) -> Scalar | None:
 
 def map_indices(kernel: Kernel, change: Callable[[Index], Index]) -> Kernel:
     """The kernel with every index term replaced by `change(term)`."""
+    return _mapped(kernel, lambda term, args: rebuilt(term, args, change), change)
 
+
+def map_loads(kernel: Kernel, change: Callable[[Load], Load]) -> Kernel:
+    """The kernel with every load replaced by `change(load)`."""
+    return _mapped(kernel, lambda term, args: change(term) if isinstance(term, Load) else rebuild(term, args), lambda index: index)
+
+
+def _mapped(kernel: Kernel, element: Callable[[Scalar, tuple[Scalar, ...]], Scalar], index: Callable[[Index], Index]) -> Kernel:
+    """The kernel over other elements, made of a term and its operands, and other index terms."""
     done: dict[Scalar, Scalar] = {}
 
     def scalar(root: Scalar) -> Scalar:
         for term in scalars(root):
-            done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), change)
+            done[term] = element(term, tuple(done[arg] for arg in operands(term)))
         return done[root]
 
     def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -160,12 +173,12 @@ def map_indices(kernel: Kernel, change: Callable[[Index], Index]) -> Kernel:
         if isinstance(stmt, For):
             return replace(stmt, body=block(stmt.body))
         if isinstance(stmt, Bind):
-            return replace(stmt, value=change(stmt.value))
+            return replace(stmt, value=index(stmt.value))
         if isinstance(stmt, Let):
             return replace(stmt, value=scalar(stmt.value))
         if isinstance(stmt, Fold):
             return replace(stmt, body=block(stmt.body), value=scalar(stmt.value))
-        return replace(stmt, index=change(stmt.index), value=scalar(stmt.value))
+        return replace(stmt, index=index(stmt.index), value=scalar(stmt.value))
 
     return replace(kernel, body=block(kernel.body))
 

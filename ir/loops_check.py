@@ -9,7 +9,7 @@ from eqsat.ir.check import check_position
 from eqsat.ir.dtypes import DTYPES
 from eqsat.ir.errors import DTypeError, InternalError
 from eqsat.ir.index import Const, Index, Var, variables
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, value_of
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, statements, value_of
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, result_dtype
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 
@@ -30,15 +30,16 @@ class _Checker:
         self.kernel = kernel
         self.bound: set[str] = set()
         self.buffers: dict[str, Buffer] = {}
-        for buffer in kernel.buffers:
+        for buffer in (*kernel.buffers, *kernel.scratch):
             if buffer.name in self.buffers:
                 self.fail(f"buffer {buffer.name}", "the name twice", "distinct buffer names")
             if buffer.dtype not in DTYPES or buffer.size < 1:
                 self.fail(f"buffer {buffer.name}", f"{buffer.dtype}[{buffer.size}]", "a known dtype and at least one element")
             self.buffers[buffer.name] = buffer
         results = len(kernel.outputs)
-        if not results or any(b.role != "in" for b in kernel.buffers[:-results]):
-            self.fail("buffers", "roles " + ", ".join(b.role for b in kernel.buffers), "inputs and then outputs")
+        if not results or any(b.role != "in" for b in kernel.buffers[:-results]) or any(b.role != "scratch" for b in kernel.scratch):
+            roles = ", ".join(b.role for b in (*kernel.buffers, *kernel.scratch))
+            self.fail("buffers", f"roles {roles}", "inputs and then outputs, and scratch by itself")
 
     def fail(self, where: str, found: str, expected: str) -> None:
         raise InternalError(f"kernel {self.kernel.name}, {where}: found {found}, expected {expected}")
@@ -70,9 +71,20 @@ class _Checker:
 
     def loop(self, stmt: For, known: tuple[Var, ...], temps: dict[str, str]) -> None:
         self.name(stmt.variable.name)
-        if stmt.kind not in ("parallel", "serial"):
-            self.fail(f"loop {stmt.variable}", f"kind {stmt.kind}", "parallel or serial")
+        if stmt.kind not in ("parallel", "serial", "tile"):
+            self.fail(f"loop {stmt.variable}", f"kind {stmt.kind}", "parallel, serial or tile")
+        if stmt.kind == "tile":
+            self.tile(stmt)
         self.block(stmt.body, (*known, stmt.variable), temps)
+
+    def tile(self, stmt: For) -> None:
+        """A tile is one loop, or statements that may run for all iterations at once."""
+        only = stmt.body[0] if len(stmt.body) == 1 else None
+        if isinstance(only, For) and only.kind == "tile":
+            return
+        for below in statements(stmt.body):
+            if isinstance(below, For) or (isinstance(below, Bind) and stmt.variable in variables(below.value)):
+                self.fail(f"tile {stmt.variable}", f"a {type(below).__name__}", "Let, Fold and Store, or one more tile loop")
 
     def bind(self, stmt: Bind, known: tuple[Var, ...]) -> None:
         where = f"bind {stmt.variable}"
@@ -94,8 +106,8 @@ class _Checker:
         if stmt.combine is not None:
             self.reduction(where, stmt.combine)
         buffer = self.access(where, stmt.buffer, stmt.index, known)
-        if buffer.role != "out":
-            self.fail(where, "an input", "an output buffer")
+        if buffer.role == "in":
+            self.fail(where, "an input", "an output buffer, or scratch")
         self.value(stmt, known, temps)
         self.same(where, stmt.value.dtype, buffer.dtype)
 

@@ -16,6 +16,8 @@ from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, identity_of
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 
 Array = np.ndarray[Any, Any]
+# what scratch memory holds at first, so that reading it shows
+GARBAGE = 113
 
 
 def run_kernel(kernel: Kernel, arrays: list[Array], sizes: Sequence[int] = ()) -> None:
@@ -51,6 +53,7 @@ class _Run:
     def __init__(self, kernel: Kernel, arrays: list[Array], sizes: Sequence[int]) -> None:
         self.kernel = kernel
         self.arrays = {buffer.name: array for buffer, array in zip(kernel.buffers, arrays, strict=True)}
+        self.arrays |= {buffer.name: np.full(buffer.size, GARBAGE).astype(buffer.dtype) for buffer in kernel.scratch}
         self.variables: dict[Var, int] = {size.variable: value for size, value in zip(kernel.sizes, sizes, strict=True)}
         self.temps: dict[str, Any] = {}
 

@@ -37,7 +37,8 @@ def _temp(temp: Temp) -> str:
 @to_text.register
 def _kernel(kernel: Kernel) -> str:
     buffers = ", ".join(f"{b.name}: {b.role} {b.dtype}[{b.size}]" for b in kernel.buffers)
-    return "\n".join((f"kernel {kernel.name}({buffers})", *_block(kernel.body, 1)))
+    scratch = [f"    {b.name}: {b.role} {b.dtype}[{b.size}]" for b in kernel.scratch]
+    return "\n".join((f"kernel {kernel.name}({buffers})", *scratch, *_block(kernel.body, 1)))
 
 
 def _block(body: tuple[Stmt, ...], depth: int) -> Iterator[str]:

@@ -1,7 +1,9 @@
-"""From a Build to loop nests: several candidates of equal meaning, and index work hoisted in the one that was picked."""
+"""From a Build to loop nests: several candidates of equal meaning, and index work hoisted in the one that was picked, its
+result written over what it reads."""
 
 from eqsat.lowering.candidates import candidates
 from eqsat.lowering.hoist import hoist
+from eqsat.lowering.in_place import in_place
 from eqsat.lowering.index_dtypes import type_indices
 
-__all__ = ["candidates", "hoist", "type_indices"]
+__all__ = ["candidates", "hoist", "in_place", "type_indices"]

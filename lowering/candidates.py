@@ -11,34 +11,45 @@ from eqsat.lowering.order import merge, orders, unit_folds_innermost, widened
 from eqsat.lowering.outward import outward
 from eqsat.lowering.place import nested
 from eqsat.lowering.split import split
+from eqsat.lowering.tiles import tiled
 
 MOST = 12
+# statements, and the scratch memory that they use
+Body = tuple[tuple[Stmt, ...], tuple[Buffer, ...]]
 
 
-def candidates(builds: tuple[Build, ...], name: str, names: Mapping[Tensor, str], sizes: tuple[Size, ...] = ()) -> tuple[Kernel, ...]:
+def candidates(
+    builds: tuple[Build, ...], name: str, names: Mapping[Tensor, str], sizes: tuple[Size, ...] = (), tiles: bool = True
+) -> tuple[Kernel, ...]:
     """Loop nests that compute builds of one shape together, at most MOST, the one as written first; they differ in speed only.
 
     `names` gives the buffers of the builds and of every tensor that they read, none of which is one of them.  Buffers are C-ordered;
     the kernel's are those read, in order of first read, and the outputs last.  Offsets are left for the caller to simplify.
-    Sums may be added in another order; all else is equal bit for bit.
+    Sums may be added in another order; all else is equal bit for bit.  `tiles`: whether sums may be kept in registers side by side.
     """
     read = dict.fromkeys(tensor for build in builds for tensor in sources(build))
     outputs = tuple(Buffer(names[build], build.dtype, build.size, "out") for build in builds)
     buffers = (*(Buffer(names[t], t.dtype, t.size, "in") for t in read), *outputs)
     written = tuple(output.name for output in outputs)
     known = {size.marker: size.variable for size in sizes}
-    bodies = dict.fromkeys(_bodies(nest_of(builds, names, known), written, frozenset(b.name for b in buffers), frozenset(known)))
-    return tuple(Kernel(name, buffers, body, sizes) for body in tuple(bodies)[:MOST])
+    found = _bodies(nest_of(builds, names, known), written, frozenset(b.name for b in buffers), frozenset(known), tiles)
+    bodies = dict.fromkeys(found)
+    return tuple(Kernel(name, buffers, body, sizes, scratch) for body, scratch in tuple(bodies)[:MOST])
 
 
-def _bodies(written: Nest, outputs: tuple[str, ...], buffers: frozenset[str], markers: frozenset[int]) -> Iterator[tuple[Stmt, ...]]:
+def _bodies(written: Nest, outputs: tuple[str, ...], buffers: frozenset[str], markers: frozenset[int], tiles: bool) -> Iterator[Body]:
     cut = split(written)
-    yield nested(written, outputs, buffers)
-    yield nested(cut, outputs, buffers)
+    yield nested(written, outputs, buffers), ()
+    yield nested(cut, outputs, buffers), ()
+    if tiles and not markers:
+        for nest in dict.fromkeys((merge(cut), cut)):
+            in_tiles = tiled(nest, outputs[0], buffers)
+            if in_tiles is not None:
+                yield in_tiles
     arranged = orders(merge(unit_folds_innermost(cut), markers))
     wide = [widened(nest) for nest in orders(unit_folds_innermost(cut))]
     for nest in dict.fromkeys((*(merge(nest, markers) for nest in arranged), merge(written, markers), *wide)):
-        yield nested(nest, outputs, buffers)
+        yield nested(nest, outputs, buffers), ()
         moved = outward(nest, outputs[0], buffers)
         if moved is not None:
-            yield moved
+            yield moved, ()

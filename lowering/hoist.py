@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from eqsat.ir.index import Apply, Const, Index, Var, apply, walk
+from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Stmt, index_terms, map_indices, rebuilt, statements, value_of
 from eqsat.ir.tensor import Position, Scalar, operands, scalars
 
@@ -19,8 +19,8 @@ Signed = tuple[int, Index]
 def hoist(kernel: Kernel) -> Kernel:
     """The kernel with loop-invariant and repeated index terms computed once, by Binds at the head of a loop's body.
 
-    Bound are terms worth a name: no variable, no constant, no `variable + constant`, no truth value.  Values stay equal,
-    and so do the bounds of every offset.
+    Bound are terms worth a name: no variable, no constant, no `variable + constant`, no truth value, nothing that differs in a tile.
+    Values stay equal, and so do the bounds of every offset.
     """
     levels: dict[Var, Level] = {}
     top = Level(0)
@@ -139,6 +139,7 @@ class _Hoist:
         self.taken = {buffer.name for buffer in kernel.buffers} | {v.name for v in levels}
         self.taken |= {stmt.name for stmt in statements(kernel.body) if isinstance(stmt, Let | Fold)}
         self.levels = levels
+        self.tiles = {stmt.variable for stmt in statements(kernel.body) if isinstance(stmt, For) and stmt.kind == "tile"}
         self.uses = _uses(kernel)
         self.homes: dict[Index, Level | None] = {}
         _homes(tuple(walk(*index_terms(kernel))), levels, self.homes)
@@ -184,7 +185,8 @@ class _Hoist:
         if not isinstance(term, Apply):
             return term
         home = self.homes[term]
-        if home is None or term.kind == "bool" or (home is level and self.uses[term] == 1):
+        inside = bool(self.tiles) and not self.tiles.isdisjoint(variables(term))
+        if home is None or term.kind == "bool" or inside or (home is level and self.uses[term] == 1):
             return Apply(term.op, tuple(self.index(arg, level) for arg in term.args))
         if term not in self.bound:
             value = Apply(term.op, tuple(self.index(arg, home) for arg in term.args))

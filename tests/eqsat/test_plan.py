@@ -151,3 +151,40 @@ def test_what_is_made_of_constants_is_computed_once() -> None:
     assert not np.shares_memory(first[1], second[1])
     first[1][:] = 0
     np.testing.assert_array_equal(plan(x)[1], weights * 2)
+
+
+def softmax(x: Any) -> Any:
+    shifted = np.exp(x - x.max(axis=1, keepdims=True))
+    return shifted / shifted.sum(axis=1, keepdims=True)
+
+
+def attention(q: Any, k: Any, v: Any) -> Any:
+    return softmax(q @ k.T) @ v
+
+
+WIDE = RNG.standard_normal((64, 512)).astype(np.float32)
+
+
+def test_a_kernel_writes_over_what_nothing_reads_any_more() -> None:
+    plan = plan_of(softmax, WIDE)
+    assert len(plan.kernels) == 2
+    assert [buffer.role for buffer in plan.buffers] == ["input", "output"]
+    x, out = WIDE.copy(), np.empty_like(WIDE)
+    expected = np.asarray(softmax(WIDE))
+    np.testing.assert_allclose(plan(x, out=out), expected, rtol=1e-5)
+    np.testing.assert_array_equal(x, WIDE)
+    np.testing.assert_allclose(plan(x, out=x), expected, rtol=1e-5)
+    plan = plan_of(attention, A, B, C)
+    assert len(plan.storages) == 1
+    np.testing.assert_allclose(plan(A, B, C), attention(A, B, C), rtol=1e-4)
+
+
+def test_what_is_read_later_is_not_written_over() -> None:
+    def scores(x: Any) -> Any:
+        shifted = np.exp(x - x.max(axis=1, keepdims=True))
+        return shifted / shifted.sum(axis=1, keepdims=True), shifted
+
+    plan = plan_of(scores, WIDE)
+    for found, expected in zip(plan(WIDE), scores(WIDE), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert [buffer.role for buffer in plan.buffers].count("output") == 2

@@ -1,0 +1,226 @@
+"""Tiles: loops whose iterations run together, the innermost of them in vectors, their folds side by side in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Protocol, TypeVar
+
+from eqsat.codegen import scalar
+from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, Value, integer, is_real
+from eqsat.codegen.fold import Carried, Flags
+from eqsat.codegen.index import llvm_type
+from eqsat.codegen.scope import Scope
+from eqsat.ir.affine import coefficient
+from eqsat.ir.dtypes import itemsize
+from eqsat.ir.index import Index, Var, variables
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Let, Load, Stmt, Store, Temp, statements, value_of
+from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
+from eqsat.ir.typed import Typed
+
+T = TypeVar("T")
+# operations whose code serves vectors too
+JOINT = frozenset(("add", "subtract", "multiply", "negative"))
+
+
+class Emitter(Protocol):
+    """What a tile needs of the code around it."""
+
+    b: Builder
+    exact: bool
+    flags: Flags
+    registers: Registers
+    typed: Mapping[Index, Typed]
+
+    def index(self, term: Index, scope: Scope) -> Value: ...
+    def range(self, variable: Var, scope: Scope) -> tuple[Value, Value]: ...
+    def loop(self, first: Value, end: Value, initial: Carried, step: Callable[[Value, Carried], Carried]) -> Carried: ...
+    def element(self, term: Scalar, scope: Scope) -> Value: ...
+    def buffer(self, name: str, dtype: str) -> Buffer: ...
+    def address(self, buffer: Buffer, index: Index, scope: Scope) -> Value: ...
+    def read(self, buffer: Buffer, place: Value) -> Value: ...
+
+
+@dataclass(frozen=True)
+class Cell:
+    """`width` iterations of the innermost loop from `first` on, and one of every loop around it, as `scope` knows."""
+
+    scope: Scope
+    lane: Var
+    first: int
+    width: int
+
+    def inner(self) -> Cell:
+        return Cell(self.scope.inner(), self.lane, self.first, self.width)
+
+
+def emit_tile(e: Emitter, outer: For, scope: Scope) -> bool:
+    """Write a tile, if all that is in it can be written for several iterations at once."""
+    loops = [outer]
+    while len(loops[-1].body) == 1 and isinstance(below := loops[-1].body[0], For):
+        loops.append(below)
+    body = loops[-1].body
+    if e.exact or not all(_is_joint(stmt) for stmt in statements(body)):
+        return False
+    *around, lane = (loop.variable for loop in loops)
+    rows = list(product(*(range(variable.lo, variable.hi + 1) for variable in around)))
+    again = not any(isinstance(stmt, Store) and stmt.combine is not None for stmt in statements(body))
+    pieces = list(_pieces(lane, e.registers.bytes // max(_bytes(stmt) for stmt in statements(body)), again))
+    high = min(len(rows), e.registers.sums)
+    wide = max(1, e.registers.sums // high)
+    for some in _parts(pieces, wide):
+        for several in _parts(rows, high):
+            cells = [_cell(e, scope, dict(zip(around, row, strict=True)), lane, piece) for row in several for piece in some]
+            _block(e, body, cells)
+    return True
+
+
+def _is_joint(stmt: Stmt) -> bool:
+    value = value_of(stmt)
+    if value is None:
+        return isinstance(stmt, Bind)
+    known = all(isinstance(term, Load | Temp | Literal) or (isinstance(term, Call) and term.op in JOINT) for term in scalars(value))
+    sums = not isinstance(stmt, Fold | Store) or (stmt.op if isinstance(stmt, Fold) else stmt.combine) in ("sum", None)
+    return known and sums and all(term.dtype != "bool" for term in scalars(value))
+
+
+def _bytes(stmt: Stmt) -> int:
+    value = value_of(stmt)
+    return itemsize(value.dtype) if value is not None else 1
+
+
+def _pieces(lane: Var, lanes: int, again: bool) -> Iterator[tuple[int, int]]:
+    """(first, width) of full vectors, and then of one that ends with the loop, if iterations may be done again, or of smaller ones."""
+    first, width = lane.lo, lanes
+    while first <= lane.hi:
+        if again and first + width > lane.hi + 1 >= lane.lo + width:
+            first = lane.hi + 1 - width
+        while first + width > lane.hi + 1:
+            width //= 2
+        yield first, width
+        first += width
+
+
+def _parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (items[k : k + size] for k in range(0, len(items), size))
+
+
+def _cell(e: Emitter, scope: Scope, around: dict[Var, int], lane: Var, piece: tuple[int, int]) -> Cell:
+    inner = scope.inner()
+    for variable, value in {**around, lane: piece[0]}.items():
+        _set(e, inner, variable, value)
+    return Cell(inner, lane, *piece)
+
+
+def _set(e: Emitter, scope: Scope, variable: Var, value: int) -> None:
+    place = e.typed[variable]
+    scope.indices[place] = integer(value, llvm_type(place))
+
+
+def _block(e: Emitter, body: tuple[Stmt, ...], cells: list[Cell]) -> None:
+    for stmt in body:
+        if isinstance(stmt, Bind):
+            for cell in cells:
+                e.index(stmt.variable, cell.scope)
+        elif isinstance(stmt, Fold):
+            _fold(e, stmt, cells)
+        elif isinstance(stmt, Let):
+            for cell in cells:
+                cell.scope.temps[stmt.name] = _value(e, stmt.value, cell)
+        else:
+            assert isinstance(stmt, Store)
+            for cell in cells:
+                _store(e, stmt, cell)
+
+
+def _fold(e: Emitter, stmt: Fold, cells: list[Cell]) -> None:
+    """One loop that carries the sums of all cells."""
+    types = [_type(stmt.dtype, cell.width) for cell in cells]
+    real = is_real(LLVM_TYPES[stmt.dtype])
+    zeros = tuple(
+        Value("zeroinitializer" if cell.width > 1 else "0.0" if real else "0", type) for cell, type in zip(cells, types, strict=True)
+    )
+    place = e.typed[stmt.variable]
+
+    def step(counter: Value, carried: Carried) -> Carried:
+        inner = [cell.inner() for cell in cells]
+        for cell in inner:
+            cell.scope.indices[place] = counter
+        _block(e, stmt.body, inner)
+        values = [_spread(e, _value(e, stmt.value, cell), cell.width) for cell in inner]
+        add = ("fadd", "contract") if real else ("add", "")
+        return tuple(e.b.binary(add[0], total, value, add[1]) for total, value in zip(carried, values, strict=True))
+
+    first, end = e.range(stmt.variable, cells[0].scope)
+    sums = e.loop(first, end, zeros, step) if stmt.variable.extent > 0 else zeros
+    for cell, total in zip(cells, sums, strict=True):
+        cell.scope.temps[stmt.name] = total
+
+
+def _type(dtype: str, width: int) -> str:
+    return f"<{width} x {LLVM_TYPES[dtype]}>" if width > 1 else LLVM_TYPES[dtype]
+
+
+def _spread(e: Emitter, value: Value, width: int) -> Value:
+    """A value in all lanes."""
+    if width == 1 or value.type.startswith("<"):
+        return value
+    type = f"<{width} x {value.type}>"
+    first = e.b.insert(Value("poison", type), value, 0)
+    return e.b.emit(type, f"shufflevector {first}, {type} poison, <{width} x i32> zeroinitializer")
+
+
+def _value(e: Emitter, root: Scalar, cell: Cell) -> Value:
+    """The value of an element in every lane, or a scalar where it is the same in all."""
+    done: dict[Scalar, Value] = {}
+    for term in scalars(root):
+        args = tuple(done[arg] for arg in operands(term))
+        if isinstance(term, Temp):
+            done[term] = cell.scope.temps[term.name]
+        elif isinstance(term, Load) and cell.width > 1 and _varies(term.index, cell):
+            done[term] = _load(e, term, cell)
+        elif isinstance(term, Call) and any(arg.type.startswith("<") for arg in args):
+            done[term] = scalar.call(e.b, term, tuple(_spread(e, arg, cell.width) for arg in args), e.flags.arithmetic)
+        elif isinstance(term, Call):
+            done[term] = scalar.call(e.b, term, args, e.flags.arithmetic)
+        else:
+            done[term] = e.element(term, cell.scope)
+    return done[root]
+
+
+def _varies(index: Index, cell: Cell) -> bool:
+    return any(variable is cell.lane for variable in variables(index))
+
+
+def _load(e: Emitter, load: Load, cell: Cell) -> Value:
+    """Neighbours in memory at once, others one by one."""
+    buffer = e.buffer(load.buffer, load.dtype)
+    type = _type(load.dtype, cell.width)
+    if coefficient(load.index, cell.lane) == 1:
+        place = e.address(buffer, load.index, cell.scope)
+        return e.b.emit(type, f"load {type}, {place}, align {itemsize(load.dtype)}")
+    result = Value("poison", type)
+    for k in range(cell.width):
+        result = e.b.insert(result, e.read(buffer, e.address(buffer, load.index, _lane(e, cell, k))), k)
+    return result
+
+
+def _lane(e: Emitter, cell: Cell, k: int) -> Scope:
+    scope = cell.scope.inner()
+    _set(e, scope, cell.lane, cell.first + k)
+    return scope
+
+
+def _store(e: Emitter, stmt: Store, cell: Cell) -> None:
+    buffer = e.buffer(stmt.buffer, stmt.value.dtype)
+    value = _spread(e, _value(e, stmt.value, cell), cell.width)
+    together = cell.width == 1 or coefficient(stmt.index, cell.lane) == 1
+    for k in range(1 if together else cell.width):
+        one = value if together else e.b.emit(MEMORY_TYPES[buffer.dtype], f"extractelement {value}, i64 {k}")
+        place = e.address(buffer, stmt.index, cell.scope if together else _lane(e, cell, k))
+        align = f"align {itemsize(buffer.dtype)}"
+        if stmt.combine is not None:
+            before = e.b.emit(one.type, f"load {one.type}, {place}, {align}")
+            one = e.b.binary("fadd" if is_real(LLVM_TYPES[buffer.dtype]) else "add", before, one)
+        e.b.lines.append(f"  store {one}, {place}, {align}")

@@ -1,0 +1,146 @@
+"""Sums of products in tiles: the same values as the build, whatever the extents leave over, by the interpreter and as machine code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from eqsat.codegen import compile_kernels
+from eqsat.codegen.builder import Registers
+from eqsat.codegen.emit import emit_module
+from eqsat.codegen.machine import assembly_text
+from eqsat.ir.index import Index
+from eqsat.ir.loops import For, Kernel, statements
+from eqsat.ir.loops_check import check_kernel
+from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axes, reduction
+from eqsat.lowering import hoist, type_indices
+from eqsat.lowering.tiles import SUMS, tile_shape
+from tests.lowering.builds import inputs_of, lowered, reference, run
+
+Array = np.ndarray[Any, Any]
+
+
+def times(*factors: Scalar) -> Scalar:
+    total = factors[0]
+    for factor in factors[1:]:
+        total = Call("multiply", (total, factor), total.dtype)
+    return total
+
+
+def read(name: str, shape: tuple[int, ...], *indices: Index, dtype: str = "float64") -> Read:
+    return Read(Input(name, shape, dtype), indices)
+
+
+def matmul(m: int, k: int, n: int, dtype: str = "float64") -> Build:
+    (i, j), r = axes((m, n)), reduction(0, k)
+    return Build((m, n), Reduce("sum", r, times(read("a", (m, k), i, r, dtype=dtype), read("b", (k, n), r, j, dtype=dtype))))
+
+
+def transposed(m: int, k: int, n: int) -> Build:
+    (i, j), r = axes((m, n)), reduction(0, k)
+    return Build((m, n), Reduce("sum", r, times(read("a", (k, m), r, i), read("b", (n, k), j, r))))
+
+
+def batched(b: int, m: int, k: int, n: int) -> Build:
+    (h, i, j), r = axes((b, m, n)), reduction(0, k)
+    return Build((b, m, n), Reduce("sum", r, times(read("a", (b, m, k), h, i, r), read("b", (b, k, n), h, r, j))))
+
+
+def finished(m: int, k: int, n: int) -> Build:
+    """maximum(2 * a @ b + bias, 0), with a factor of the rows."""
+    (i, j), r = axes((m, n)), reduction(0, k)
+    body = times(Literal(2.0, "float64"), read("a", (m, k), i, r), read("d", (m,), i), read("b", (k, n), r, j))
+    total = Call("add", (Reduce("sum", r, body), read("bias", (n,), j)), "float64")
+    return Build((m, n), Call("maximum", (total, Literal(0.0, "float64")), "float64"))
+
+
+def convolution(channels: int, height: int, width: int, filters: int) -> Build:
+    shape = (filters, height - 2, width - 2)
+    (o, y, x), (c, p, q) = axes(shape), (reduction(0, channels), reduction(1, 3), reduction(2, 3))
+    body = times(read("w", (filters, channels, 3, 3), o, c, p, q), read("x", (channels, height, width), c, y + p, x + q))
+    return Build(shape, Reduce("sum", c, Reduce("sum", p, Reduce("sum", q, body))))
+
+
+CASES = {
+    "one tile": matmul(4, 8, 16),
+    "rows left over": matmul(29, 8, 16),
+    "columns left over": matmul(8, 5, 37),
+    "both left over": matmul(31, 7, 53),
+    "short rows": matmul(9, 6, 5),
+    "single precision": matmul(19, 12, 70, "float32"),
+    "strips and blocks": matmul(40, 6, 96),
+    "more terms than one run": matmul(3, 1280, 5),
+    "both transposed": transposed(23, 9, 34),
+    "a batch": batched(3, 11, 6, 20),
+    "with an epilogue and a factor of rows": finished(17, 8, 33),
+    "convolution": convolution(2, 8, 19, 5),
+}
+
+
+def in_tiles(build: Build) -> list[Kernel]:
+    found = [kernel for kernel in lowered(build) if any(isinstance(s, For) and s.kind == "tile" for s in statements(kernel.body))]
+    for kernel in found:
+        check_kernel(kernel)
+        check_kernel(hoist(kernel))
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_tiles_compute_what_the_build_says(name: str) -> None:
+    build = CASES[name]
+    kernels = in_tiles(build)
+    assert kernels
+    for kernel in kernels:
+        for one in (kernel, hoist(kernel))[1:] if build.size > 500 else (kernel, hoist(kernel)):
+            np.testing.assert_array_equal(run(one, build)[0], reference(build)[0])
+        np.testing.assert_array_equal(machine(kernel, build), reference(build)[0])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 40), st.integers(4, 20), st.integers(4, 80), st.sampled_from(["float32", "float64"]), st.booleans())
+def test_products_of_any_shape(m: int, k: int, n: int, dtype: str, exact: bool) -> None:
+    build = matmul(m, k, n, dtype)
+    for kernel in in_tiles(build)[:1]:
+        np.testing.assert_array_equal(machine(kernel, build, "exact" if exact else "default"), reference(build)[0])
+
+
+def machine(kernel: Kernel, build: Build, numerics: Any = "default") -> Array:
+    """What the compiled kernel writes."""
+    routine = compile_kernels([type_indices(hoist(kernel))], numerics).routine(kernel.name)
+    arrays = {tensor.name: array.ravel() for tensor, array in inputs_of(build).items()}
+    out = np.full(build.size, np.nan, build.dtype)
+    routine([*(arrays[buffer.name] for buffer in kernel.buffers[:-1]), out])
+    return out.reshape(build.shape)
+
+
+@pytest.mark.parametrize("registers", [Registers(64, 24), Registers(32, 12), Registers(16, 12), Registers(16, 24)])
+def test_every_width_of_registers_is_legal_code(registers: Registers) -> None:
+    for name in ("both left over", "convolution", "with an epilogue and a factor of rows"):
+        for kernel in in_tiles(CASES[name]):
+            text = emit_module([type_indices(hoist(kernel))], "default", registers=registers)
+            assert f"<{registers.bytes // 8} x double>" in text
+            assert assembly_text(text)
+
+
+@given(st.integers(1, 3000), st.integers(4, 3000), st.sampled_from([4, 8, 16]))
+def test_the_sums_of_a_tile_fit_the_registers(rows: int, columns: int, lanes: int) -> None:
+    high, wide = tile_shape(rows, columns, lanes)
+    assert 1 <= high <= rows
+    assert 1 <= wide <= columns
+    assert high * -(-wide // lanes) <= SUMS
+
+
+def test_what_is_no_sum_of_products_has_no_tiles() -> None:
+    i, j = axes((8, 16))
+    r = reduction(0, 8)
+    a, b = read("a", (8, 8), i, r), read("b", (8, 16), r, j)
+    for body in (
+        Reduce("max", r, times(a, b)),
+        Reduce("sum", r, Call("add", (a, b), "float64")),
+        Reduce("sum", r, times(a, read("c", (8, 16, 8), i, j, r))),
+        Reduce("sum", r, times(b, b)),
+    ):
+        assert not in_tiles(Build((8, 16), body))
