@@ -51,6 +51,8 @@ SIMPLE_CYCLES = 0.6
 AFFINE_CYCLES = 0.05
 # folding the lanes of one vector, where a fold runs along its own variable because no axis has all loads side by side
 ACROSS_CYCLES = 2.0
+# how many sums one load serves, where sums are kept in tiles
+SERVED = 8
 # a load of vectors that are put together of short parts, by that of a whole vector
 SHUFFLED = 4.0
 # what memory gives at once
@@ -280,7 +282,9 @@ def price_fold(model: CostModel, key: Hashable, body: Priced, variable: Var, dty
     parts: Parts = {}
     for name, (ns, loops) in body.parts.items():
         if variable in loops:
-            own += ns * (trips(inside) / trips(loops))
+            repeated = trips(inside) / trips(loops)
+            in_tiles = isinstance(name, tuple) and name[0] == "load"
+            own += ns * (max(1.0, repeated / SERVED) if in_tiles else repeated)
         else:
             parts[name] = ns, loops
     parts[key] = own, inside - {variable}
