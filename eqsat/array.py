@@ -234,7 +234,7 @@ class TracedArray:
         return self._apply("getitem", key)
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        raise UnsupportedError("x[...] = y: traced arrays cannot be changed in place; write x = where(mask, y, x)")
+        raise UnsupportedError("x[...] = y: traced arrays cannot be changed in place; write x = where(mask, y, x), or scatter_add")
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(missing(name) if not name.startswith("__") else name)
@@ -297,6 +297,8 @@ class TracedArray:
             raise UnsupportedError(missing(ufunc.__name__))
         if method == "reduce" and name in _FOLDS:
             return apply(_FOLDS[name], *inputs, **{"axis": 0, **kwargs})
+        if method == "at":
+            raise UnsupportedError(f"{name}.at: traced arrays cannot be changed in place; use eqsat.numpy.scatter_add for sums, or where")
         if method != "__call__":
             raise UnsupportedError(
                 f"{name}.{method}: not supported on traced arrays; use sum, prod, max, min, any, all or broadcasting with None"

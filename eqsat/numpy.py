@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys as _sys
 from collections.abc import Callable
+from inspect import signature as _signature
 from typing import Any
 
 import numpy as _np
 
 from eqsat.array import TracedArray as _TracedArray, apply as _apply, traced_in as _traced_in
 from eqsat.lazy import asarray as _lazy
-from eqsat.operations.table import missing as _missing
+from eqsat.operations.table import OPERATIONS as _operations, missing as _missing
 
 bool_ = _np.bool_
 int32 = _np.int32
@@ -158,6 +159,11 @@ rollaxis = _function("rollaxis")
 atleast_1d = _function("atleast_1d")
 atleast_2d = _function("atleast_2d")
 atleast_3d = _function("atleast_3d")
+diff = _function("diff")
+ediff1d = _function("ediff1d")
+gradient = _function("gradient")
+convolve = _function("convolve")
+correlate = _function("correlate")
 arange = _function("arange")
 eye = _function("eye")
 zeros = _function("zeros")
@@ -175,19 +181,32 @@ copy = _function("copy")
 zeros_like = _function("zeros_like")
 ones_like = _function("ones_like")
 full_like = _function("full_like")
+empty_like = _function("empty_like")
 
 
-def conv2d(x: Any, w: Any, stride: int = 1, pad: int = 0, groups: int = 1) -> Any:
-    """Cross-correlation of x (N, C, H, W) with w (O, C / groups, KH, KW), zeros around x: (N, O, OH, OW), traced, or lazy on numpy arrays.
+def _beside_numpy(name: str) -> Callable[..., Any]:
+    """An operation that NumPy lacks; of numpy arrays it is a lazy tensor."""
+    implementation = _operations[name]
 
-    OH = (H + 2 pad - KH) // stride + 1.  Raises ShapeError where shapes do not fit.
-    """
-    return _apply("conv2d", _array(x), w, stride, pad, groups)
+    def function(x: Any, *args: Any, **kwargs: Any) -> Any:
+        return _apply(name, _array(x), *args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = implementation.__doc__
+    function.__signature__ = _signature(implementation)  # type: ignore[attr-defined]  # what inspect and help() show
+    return function
 
 
-def maxpool2d(x: Any, k: int = 3, stride: int = 2, pad: int = 0) -> Any:
-    """The greatest element of every k x k window of x (N, C, H, W): (N, C, OH, OW), traced, or lazy on a numpy array."""
-    return _apply("maxpool2d", _array(x), k, stride, pad)
+conv1d = _beside_numpy("conv1d")
+conv2d = _beside_numpy("conv2d")
+conv3d = _beside_numpy("conv3d")
+maxpool1d = _beside_numpy("maxpool1d")
+maxpool2d = _beside_numpy("maxpool2d")
+maxpool3d = _beside_numpy("maxpool3d")
+avgpool1d = _beside_numpy("avgpool1d")
+avgpool2d = _beside_numpy("avgpool2d")
+avgpool3d = _beside_numpy("avgpool3d")
+scatter_add = _beside_numpy("scatter_add")
 
 
 def _array(x: Any) -> Any:

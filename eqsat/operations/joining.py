@@ -1,4 +1,4 @@
-"""Operations that put arrays together, beside each other or into a frame: which element is read, and whether one is, depends on the place.
+"""Operations that put arrays together, or leave parts out: which element is read, and whether one is, depends on the place.
 
 A place outside of an array reads an element at its edge, and a `where` over positions drops it: no read leaves its array.
 """
@@ -9,10 +9,8 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from eqsat.ir.dtypes import promote
-from eqsat.ir.errors import ShapeError, UnsupportedError, UsageError
+from eqsat.ir.errors import ShapeError, UsageError
 from eqsat.ir.index import Const, Index, apply
 from eqsat.ir.tensor import Arg, Call, Position, Scalar, Shape, Tensor, axes
 from eqsat.operations.elementwise import cast
@@ -20,41 +18,7 @@ from eqsat.operations.generic import integer, integers, literal, make_generic, n
 from eqsat.operations.movement import expand_dims, ravel, reshape
 
 
-def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Tensor:
-    """The elements in a frame of one number; widths as NumPy takes them: one number, (before, after), or such a pair for every axis."""
-    source = tensor_of("pad", array)
-    if mode != "constant":
-        raise UnsupportedError(f"pad: found the mode {mode!r}, supported is 'constant'; concatenate slices instead")
-    if not isinstance(constant_values, int | float | np.number | np.bool_):
-        raise UnsupportedError(f"pad: found constant_values of type {type(constant_values).__name__}, supported is one number")
-    widths = _widths(pad_width, len(source.shape))
-    shape = tuple(n + before + after for n, (before, after) in zip(source.shape, widths, strict=True))
-    value = literal(np.asarray(constant_values).astype(source.dtype).item(), source.dtype)
-    if source.size == 0:
-        return make_generic(shape, (), (), (), value)
-    inside: Index | None = None
-    indices: list[Index] = []
-    for loop, n, (before, after) in zip(axes(shape), source.shape, widths, strict=True):
-        indices.append(_clamped(loop - before if before else loop, n, bool(before), bool(after)))
-        for condition in [*([apply("ge", loop, before)] if before else []), *([apply("lt", loop, before + n)] if after else [])]:
-            inside = condition if inside is None else apply("and", inside, condition)
-    read: Scalar = Arg(0, source.dtype)
-    block = read if inside is None else Call("where", (Position(inside, "bool"), read, value), source.dtype)
-    return make_generic(shape, (), (source,), (tuple(indices),), block)
-
-
-def _widths(given: Any, rank: int) -> list[tuple[int, int]]:
-    try:
-        table = np.broadcast_to(np.asarray(given), (rank, 2)).tolist()
-    except ValueError:
-        raise UsageError(f"pad: found the widths {given!r}, expected one number, a pair, or a pair for each of {rank} axes") from None
-    widths = [(integer("pad", "width", before), integer("pad", "width", after)) for before, after in table]
-    if any(width < 0 for pair in widths for width in pair):
-        raise UsageError(f"pad: found the widths {given!r}, expected 0 or more")
-    return widths
-
-
-def _clamped(index: Index, extent: int, low: bool, high: bool) -> Index:
+def clamped(index: Index, extent: int, low: bool, high: bool) -> Index:
     """An index that stays in an axis where it may leave it at these ends."""
     index = apply("max", index, 0) if low else index
     return apply("min", index, extent - 1) if high else index
@@ -82,7 +46,7 @@ def _joined(parts: Sequence[Tensor], k: int, shape: Shape, dtype: str) -> Tensor
     block: Scalar | None = None
     for position, (part, end) in reversed(list(enumerate(zip(parts, ends, strict=True)))):
         start, last = end - part.shape[k], position == len(parts) - 1
-        index = _clamped(loops[k] - start if start else loops[k], part.shape[k], start > 0, not last)
+        index = clamped(loops[k] - start if start else loops[k], part.shape[k], start > 0, not last)
         maps.append((*loops[:k], index, *loops[k + 1 :]))
         read = cast(Arg(position, part.dtype), dtype)
         block = read if block is None else Call("where", (Position(apply("lt", loops[k], end), "bool"), read, block), dtype)

@@ -16,7 +16,21 @@ import numpy as np
 
 from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.ops import SCALAR_OPS
-from eqsat.operations import assembling, contraction, elementwise, indexing, joining, movement, products, reductions, statistics, windows
+from eqsat.operations import (
+    assembling,
+    contraction,
+    differences,
+    elementwise,
+    indexing,
+    joining,
+    movement,
+    padding,
+    products,
+    reductions,
+    statistics,
+    taking,
+    windows,
+)
 
 Implementation = Callable[..., Any]
 
@@ -40,6 +54,7 @@ OPERATIONS: dict[str, Implementation] = {
     "invert": elementwise.bitwise("invert", "logical_not"),
     "full_like": elementwise.full_like,
     "zeros_like": elementwise.zeros_like,
+    "empty_like": elementwise.zeros_like,
     "ones_like": elementwise.ones_like,
     **_family(reductions, "sum prod max min any all count_nonzero argmax argmin"),
     **_family(statistics, "mean var std ptp average nansum nanprod nanmax nanmin nanmean nanvar nanstd"),
@@ -57,8 +72,8 @@ OPERATIONS: dict[str, Implementation] = {
     "expand_dims": movement.expand_dims,
     "squeeze": movement.squeeze,
     "getitem": indexing.getitem,
-    **_family(indexing, "take take_along_axis choose select"),
-    "pad": joining.pad,
+    **_family(taking, "take take_along_axis choose select scatter_add"),
+    "pad": padding.pad,
     "concatenate": joining.concatenate,
     "stack": joining.stack,
     "roll": joining.roll,
@@ -72,8 +87,10 @@ OPERATIONS: dict[str, Implementation] = {
     "hsplit": assembling.splitting("hsplit", 1, 1),
     "dsplit": assembling.splitting("dsplit", 2, 3),
     **{f"atleast_{rank}d": assembling.at_least(rank) for rank in (1, 2, 3)},
-    "conv2d": windows.conv2d,
-    "maxpool2d": windows.maxpool2d,
+    **_family(differences, "diff ediff1d gradient convolve correlate"),
+    **{f"conv{rank}d": windows.convolution(rank) for rank in (1, 2, 3)},
+    **{f"maxpool{rank}d": windows.max_pooling(rank) for rank in (1, 2, 3)},
+    **{f"avgpool{rank}d": windows.mean_pooling(rank) for rank in (1, 2, 3)},
     "shape": lambda a: a.shape,
     "ndim": lambda a: len(a.shape),
     "size": lambda a: a.size,
