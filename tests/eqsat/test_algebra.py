@@ -20,16 +20,18 @@ from eqsat.options import Numerics
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
 
-A, B, C, V, W = (3, 4), (4, 5), (4, 5), (5,), (3,)
+# large enough that what is used again is worth keeping
+N, M, K = 6, 10, 12
+A, B, C, V, W = (N, M), (M, K), (M, K), (K,), (N,)
 
 # name -> function, shapes, the rows that must find something
 CASES: dict[str, tuple[Function, tuple[tuple[int, ...], ...], set[str]]] = {
     "matrix chain and vector": (lambda a, b, v: (a @ b) @ v, (A, B, V), {"contraction-order"}),
     "vector and matrix chain": (lambda w, a, b: w @ (a @ b), (W, A, B), set()),
-    "chain of four": (lambda a, b, c, d: ((a @ b) @ c) @ d, ((6, 2), (2, 6), (6, 2), (2, 1)), {"contraction-order"}),
+    "chain of four": (lambda a, b, c, d: ((a @ b) @ c) @ d, ((18, 6), (6, 18), (18, 6), (6, 3)), {"contraction-order"}),
     "sum of a product": (lambda a, b: (a @ b).sum(), (A, B), {"contraction-order"}),
     "row sums of a product": (lambda a, b: (a @ b).sum(axis=1), (A, B), {"contraction-order"}),
-    "trace of a product": (lambda a, b: ((a @ b) * np.eye(3, dtype="int64")).sum(), (A, (4, 3)), set()),
+    "trace of a product": (lambda a, b: ((a @ b) * np.eye(N, dtype="int64")).sum(), (A, (M, N)), set()),
     "invariant factor": (lambda a, w: (w[:, None] * a).sum(axis=1), (A, W), set()),
     "outer product summed": (lambda w, v: (w[:, None] * v[None, :]).sum(), (W, V), {"contraction-order"}),
     "scaled chain": (lambda a, b, v: ((2 * a) @ (-b)) @ (v * 3), (A, B, V), {"contraction-order"}),
@@ -37,34 +39,34 @@ CASES: dict[str, tuple[Function, tuple[tuple[int, ...], ...], set[str]]] = {
     "common left factor": (lambda a, b, c: a @ b + a @ c, (A, B, C), {"common-factor-of-sums"}),
     "common left factor, one subtracted": (lambda a, b, c: a @ b - a @ c, (A, B, C), {"common-factor-of-sums"}),
     "common right factor": (lambda b, c, v: b @ v - c @ v, (B, C, V), {"common-factor-of-sums"}),
-    "common factor and another term": (lambda a, b, c, d: a @ b + d - a @ c, (A, B, C, (3, 5)), {"common-factor-of-sums"}),
+    "common factor and another term": (lambda a, b, c, d: a @ b + d - a @ c, (A, B, C, (N, K)), {"common-factor-of-sums"}),
     "three with a common factor": (lambda a, b, c, d: a @ b + a @ c - a @ d, (A, B, C, C), {"common-factor-of-sums"}),
     "difference of squares": (lambda x, y: (x + y) * (x + y) - (x - y) * (x - y) - 4 * x * y + x, (A, A), {"like-terms"}),
     "like terms": (lambda x, y: x * y + y * x - x * y, (A, A), {"like-terms"}),
-    "identity": (lambda a: a @ np.eye(4, dtype="int64"), (A,), {"sum-of-one-point", "constant-is-function"}),
-    "diagonal": (lambda a: a @ (3 * np.eye(4, dtype="int64")), (A,), {"sum-of-one-point"}),
-    "shift by a matrix": (lambda a: np.eye(3, k=1, dtype="int64") @ a, (A,), {"sum-of-one-point"}),
+    "identity": (lambda a: a @ np.eye(M, dtype="int64"), (A,), {"sum-of-one-point", "constant-is-function"}),
+    "diagonal": (lambda a: a @ (3 * np.eye(M, dtype="int64")), (A,), {"sum-of-one-point"}),
+    "shift by a matrix": (lambda a: np.eye(N, k=1, dtype="int64") @ a, (A,), {"sum-of-one-point"}),
     "row chosen by a comparison": (
-        lambda a: enp.where(np.arange(3)[:, None] == 2, a, 0).sum(axis=0),
+        lambda a: enp.where(np.arange(N)[:, None] == 2, a, 0).sum(axis=0),
         (A,),
         {"sum-of-one-point"},
     ),
-    "scaled rows": (lambda a, w: (np.eye(3, dtype="int64") * w) @ a, (A, W), {"sum-of-one-point"}),
-    "one-hot rows": (lambda a, v: (v[:, None] == np.arange(3)[None, :]).astype(a.dtype) @ a, (A, V), {"sum-of-one-point"}),
+    "scaled rows": (lambda a, w: (np.eye(N, dtype="int64") * w) @ a, (A, W), {"sum-of-one-point"}),
+    "one-hot rows": (lambda a, v: (v[:, None] == np.arange(N)[None, :]).astype(a.dtype) @ a, (A, V), {"sum-of-one-point"}),
     "one-hot rows, chosen": (
-        lambda a, v: enp.where((v[:, None] == np.arange(4))[None, :, :], a[:, None, :], 0).sum(axis=2),
+        lambda a, v: enp.where((v[:, None] == np.arange(M))[None, :, :], a[:, None, :], 0).sum(axis=2),
         (A, V),
         {"sum-of-one-point"},
     ),
     "one-hot rows, counted down": (
-        lambda a, v: (v[:, None] == (2 - np.arange(3))[None, :]).astype(a.dtype) @ a,
+        lambda a, v: (v[:, None] == (N - 1 - np.arange(N))[None, :]).astype(a.dtype) @ a,
         (A, V),
         {"sum-of-one-point"},
     ),
-    "weights by position": (lambda a: (a * np.arange(4)).sum(axis=1), (A,), {"constant-is-function"}),
-    "lower triangle": (lambda a, b: (a @ b) * np.tri(3, 5, dtype="int64"), (A, B), {"constant-is-function"}),
-    "greatest of equal": (lambda w: enp.broadcast_to(w[:, None], (3, 7)).max(axis=1), (W,), {"fold-of-invariant"}),
-    "sum of equal": (lambda w: enp.broadcast_to(w[:, None], (3, 7)).sum(axis=1), (W,), {"contraction-order"}),
+    "weights by position": (lambda a: (a * np.arange(M)).sum(axis=1), (A,), {"constant-is-function"}),
+    "lower triangle": (lambda a, b: (a @ b) * np.tri(N, K, dtype="int64"), (A, B), {"constant-is-function"}),
+    "greatest of equal": (lambda w: enp.broadcast_to(w[:, None], (N, 7)).max(axis=1), (W,), {"fold-of-invariant"}),
+    "sum of equal": (lambda w: enp.broadcast_to(w[:, None], (N, 7)).sum(axis=1), (W,), {"contraction-order"}),
 }
 
 
