@@ -6,11 +6,22 @@ Text instead of llvmlite.ir: nothing to import, about ten times as fast, and eve
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-LLVM_TYPES = {"bool": "i1", "int32": "i32", "int64": "i64", "float32": "float", "float64": "double"}
+# integers have no sign in LLVM: operations do (codegen/integers.py)
+LLVM_TYPES = {
+    "bool": "i1",
+    **{f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    "float16": "half",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "{ float, float }",
+    "complex128": "{ double, double }",
+}
+REALS = {"half": "f16", "float": "f32", "double": "f64"}
 MEMORY_TYPES = {**LLVM_TYPES, "bool": "i8"}
 
 
@@ -49,7 +60,10 @@ def truth(value: bool) -> Value:
 
 
 def real(value: float, type: str) -> Value:
-    """A constant of type float or double, rounded to it and written bit by bit."""
+    """A constant of type half, float or double, rounded to it and written bit by bit."""
+    if type == "half":
+        with np.errstate(over="ignore"):
+            return Value(f"0xH{np.float16(value).view(np.uint16) if value == value else 0x7E00:04X}", type)
     rounded = float(np.float32(value)) if type == "float" else float(value)
     bits = 0x7FF8000000000000 if rounded != rounded else struct.unpack("<Q", struct.pack("<d", rounded))[0]
     return Value(f"0x{bits:016X}", type)
@@ -61,7 +75,12 @@ def bits_of(type: str) -> str:
 
 
 def is_real(type: str) -> bool:
-    return element_type(type) in ("float", "double")
+    return element_type(type) in REALS
+
+
+def pair(real: Value, imag: Value) -> Value:
+    """A complex constant of two constants."""
+    return Value(f"{{ {real}, {imag} }}", f"{{ {real.type}, {imag.type} }}")
 
 
 class Builder:
@@ -97,6 +116,23 @@ class Builder:
         type = a.type.replace(element_type(a.type), "i1")
         return self.emit(type, f"{'fcmp' if is_real(a.type) else 'icmp'} {predicate} {a}, {b.text}")
 
+    def pair(self, real: Value, imag: Value) -> Value:
+        """A complex number of its parts."""
+        type = f"{{ {real.type}, {imag.type} }}"
+        half = self.emit(type, f"insertvalue {type} poison, {real}, 0")
+        return self.emit(type, f"insertvalue {half}, {imag}, 1")
+
+    def parts(self, a: Value) -> tuple[Value, ...]:
+        """The real and the imaginary part of a complex number; any other value alone."""
+        if not a.type.startswith("{"):
+            return (a,)
+        type = a.type.split()[1].rstrip(",")
+        return tuple(self.emit(type, f"extractvalue {a}, {k}") for k in range(2))
+
+    def joined(self, parts: Sequence[Value]) -> Value:
+        """The value that has these parts."""
+        return self.pair(*parts) if len(parts) == 2 else parts[0]
+
     def select(self, condition: Value, a: Value, b: Value) -> Value:
         return self.emit(a.type, f"select {condition}, {a}, {b}")
 
@@ -115,7 +151,7 @@ class Builder:
         """llvm.NAME on operands of one type (an i1 operand is a flag of the intrinsic)."""
         type, scalar = args[0].type, element_type(args[0].type)
         lanes = "" if type == scalar else f"v{type.split()[0][1:]}"
-        symbol = f"@llvm.{name}.{lanes}{ {'float': 'f32', 'double': 'f64'}.get(scalar, scalar) }"
+        symbol = f"@llvm.{name}.{lanes}{REALS.get(scalar, scalar)}"
         self.declarations.add(f"declare {type} {symbol}({', '.join(arg.type for arg in args)})")
         return self.emit(type, f"call {flags + ' ' if flags else ''}{type} {symbol}({', '.join(map(str, args))})")
 
@@ -126,10 +162,17 @@ class Builder:
         return self.emit(a.type, f"call {a.type} {symbol}({a}, {power})")
 
     def load(self, type: str, pointer: Value) -> Value:
-        return self.emit(type, f"load {type}, {pointer}")
+        """The value at an address; the parts of a complex number lie one behind the other."""
+        if not type.startswith("{"):
+            return self.emit(type, f"load {type}, {pointer}")
+        part = type.split()[1].rstrip(",")
+        return self.pair(*(self.load(part, self.element(part, pointer.text, integer(k), "inbounds")) for k in range(2)))
 
     def store(self, value: Value, pointer: Value) -> None:
-        self.lines.append(f"  store {value}, {pointer}")
+        parts = self.parts(value)
+        for k, part in enumerate(parts):
+            place = self.element(part.type, pointer.text, integer(k), "inbounds") if len(parts) > 1 else pointer
+            self.lines.append(f"  store {part}, {place}")
 
     def element(self, type: str, base: str, index: Value, flags: str) -> Value:
         """The address of element `index` of the array at `base`."""

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 
 from eqsat.codegen import scalar
 from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, Value, integer
-from eqsat.codegen.fold import BLOCK, FLAGS, LONG_OUTER_FOLD, Accumulator, Carried, Numerics, accumulator
+from eqsat.codegen.casts import convert
+from eqsat.codegen.fold import BLOCK, FLAGS, LONG_OUTER_FOLD, Accumulator, Carried, Numerics, accumulator, widest
 from eqsat.codegen.index import emit_index, llvm_type, resized
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tile import emit_tile
-from eqsat.ir.dtypes import is_float, itemsize
+from eqsat.ir.dtypes import alignment, carrier, is_inexact, itemsize
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, statements, value_of
@@ -115,7 +116,7 @@ class KernelEmitter:
         size = itemsize(buffer.dtype)
         access = "" if buffer.name in self.stored else "readonly "
         reach = f"dereferenceable({buffer.size * size}) " if buffer.size and not self.kernel.sizes else ""
-        return f"ptr noalias noundef align {size} {access}{reach}{self.places[buffer.name]}"
+        return f"ptr noalias noundef align {alignment(buffer.dtype)} {access}{reach}{self.places[buffer.name]}"
 
     def scratch(self, buffer: Buffer) -> str:
         """Memory of the kernel's own, aligned to lines of the cache: on the stack if it is small; else what has to be given back."""
@@ -190,17 +191,18 @@ class KernelEmitter:
         self.loop(first, end, (), step)
 
     def fold(self, stmt: Fold, scope: Scope) -> Value:
-        """A fold in one loop, or in blocks whose results are folded in float64 (see `fold`)."""
+        """A fold in one loop, or in blocks whose results are folded with the most digits there are (see `fold`)."""
         extent, low, (first, end) = stmt.variable.extent, stmt.variable.lo, self.range(stmt.variable, scope)
         size = self.kernel.size_of(stmt.variable)
         nested = any(isinstance(inner, For | Fold) for inner in stmt.body)
-        sums = stmt.op == "sum" and is_float(stmt.dtype)
+        sums = stmt.op == "sum" and is_inexact(stmt.dtype) and carrier(stmt.dtype) == stmt.dtype
         total = accumulator(stmt.op, stmt.dtype, self.flags, wide=sums and (self.exact or (nested and extent >= LONG_OUTER_FOLD)))
         if extent <= 0:
             return total.result(self.b, total.initial)
         if not sums or self.exact or nested or extent < 2 * BLOCK:
             return self.fold_range(stmt, first, end, scope, total)
-        b, wide, part = self.b, accumulator("sum", "float64", self.flags, wide=True), total
+        b, inside = self.b, widest(stmt.dtype)
+        wide, part = accumulator("sum", inside, self.flags, wide=True), total
 
         stop = integer(stmt.variable.hi + 1) if size is None else resized(b, end, "i64", size.variable.bounds)
         count = integer(-(-extent // BLOCK))
@@ -212,10 +214,10 @@ class KernelEmitter:
             last = b.binary("add", first, integer(BLOCK), "nsw")
             last = last if size is None and extent % BLOCK == 0 else b.intrinsic("smin", last, stop)
             value = self.fold_range(stmt, first, last, scope.inner(), part)
-            return wide.step(b, carried, scalar.convert(b, value, stmt.dtype, "float64"))
+            return wide.step(b, carried, convert(b, value, stmt.dtype, inside))
 
         blocks = self.loop(ZERO, count, wide.initial, step, rolled=True)
-        return scalar.convert(b, wide.result(b, blocks), "float64", stmt.dtype)
+        return convert(b, wide.result(b, blocks), inside, stmt.dtype)
 
     def fold_range(self, stmt: Fold, first: Value, end: Value, scope: Scope, into: Accumulator) -> Value:
         """The fold from `first` to `end`, counted in their type: that of blocks is i64, which LLVM needs to see how long they are."""
@@ -235,7 +237,7 @@ class KernelEmitter:
         b, buffer = self.b, self.buffer(stmt.buffer, stmt.value.dtype)
         value, place = self.value(stmt.value, scope), self.address(buffer, stmt.index, scope)
         if stmt.combine is not None:
-            value = scalar.combine(b, stmt.combine, self.read(buffer, place), value, self.flags.fold)
+            value = scalar.combine(b, stmt.combine, buffer.dtype, self.read(buffer, place), value, self.flags.fold)
         b.store(b.cast("zext", value, "i8") if buffer.dtype == "bool" else value, place)
 
     def buffer(self, name: str, dtype: str) -> Buffer:

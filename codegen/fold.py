@@ -8,14 +8,17 @@ value is NaN, and beside it whether one was: the extremum is undefined only wher
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal as Choice, NamedTuple
 
-from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, integer, is_real, real, truth
-from eqsat.codegen.scalar import CODE
+from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, real, truth
+from eqsat.codegen.casts import convert
+from eqsat.codegen.scalar import code_of, literal
+from eqsat.ir.dtypes import carrier, is_complex, is_float, part_of
 from eqsat.ir.errors import InternalError
 from eqsat.ir.ops import REDUCE_OPS, identity_of
+from eqsat.ir.tensor import Literal
 
-Numerics = Literal["exact", "default", "fast"]
+Numerics = Choice["exact", "default", "fast"]
 Carried = tuple[Value, ...]
 BLOCK = 2048
 LONG_OUTER_FOLD = 512
@@ -45,37 +48,34 @@ class Accumulator(NamedTuple):
 
 
 def accumulator(op: str, dtype: str, flags: Flags, wide: bool) -> Accumulator:
-    """How to fold values of `dtype`; `wide`: sums of floats are carried in float64.  InternalError for an unknown fold."""
+    """How to fold values of `dtype`; `wide`: sums of floats are carried in float64, of complex numbers in complex128.  InternalError for
+    an unknown fold."""
     if op not in REDUCE_OPS or (op in ("sum", "prod") and dtype == "bool"):
         raise InternalError(f"codegen: found a fold {op} of {dtype}, expected one of {', '.join(REDUCE_OPS)} (sum, prod: of numbers)")
-    type = LLVM_TYPES[dtype]
-    if not is_real(type):
-        start = identity_of(op, dtype)
-        code = CODE[REDUCE_OPS[op].step]
-        first = truth(bool(start)) if dtype == "bool" else integer(int(start), type)
-        return Accumulator((first,), lambda b, carried, value: (code(b, (carried[0], value), ""),), _carried)
-    if op == "sum":
-        return _sum("double" if wide else type, type, flags.fold)
-    if op == "prod":
-        first = real(1.0, type)
-        return Accumulator((first,), lambda b, carried, value: (b.binary("fmul", carried[0], value, flags.fold),), _carried)
-    return _extremum(op, type, float(identity_of(op, dtype)), flags)
-
-
-def _carried(_b: Builder, carried: Carried) -> Value:
-    return carried[0]
-
-
-def _sum(carrier: str, type: str, flags: str) -> Accumulator:
-    widened = carrier != type
+    if is_float(dtype) and op in ("max", "min"):
+        return _extremum(op, LLVM_TYPES[dtype], float(identity_of(op, dtype)), flags)
+    inside = dtype if op in ("max", "min") else widest(dtype) if wide else carrier(dtype)
+    code = code_of(REDUCE_OPS[op].step, inside)
 
     def step(b: Builder, carried: Carried, value: Value) -> Carried:
-        return (b.binary("fadd", carried[0], b.cast("fpext", value, carrier) if widened else value, flags),)
+        return b.parts(code(b, (b.joined(carried), convert(b, value, dtype, inside)), flags.fold))
 
     def result(b: Builder, carried: Carried) -> Value:
-        return b.cast("fptrunc", carried[0], type) if widened else carried[0]
+        return convert(b, b.joined(carried), inside, dtype)
 
-    return Accumulator((real(0.0, carrier),), step, result)
+    return Accumulator(_first(op, inside), step, result)
+
+
+def widest(dtype: str) -> str:
+    """The dtype with the most digits of the kind of a float or complex dtype."""
+    return "complex128" if is_complex(dtype) else "float64"
+
+
+def _first(op: str, dtype: str) -> Carried:
+    """What a fold starts from, part by part."""
+    start = identity_of(op, dtype).item()
+    parts = (start.real, start.imag) if is_complex(dtype) else (start,)
+    return tuple(literal(Literal(part, part_of(dtype))) for part in parts)
 
 
 def _extremum(op: str, type: str, start: float, flags: Flags) -> Accumulator:

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eqsat.codegen import math
-from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, integer, is_real, real, truth
-from eqsat.ir.dtypes import is_float
-from eqsat.ir.errors import InternalError
-from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS
+from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, integer, is_real, pair, real, truth
+from eqsat.codegen.casts import convert
+from eqsat.codegen.integers import UNSIGNED, left_shift, quotient, right_shift
+from eqsat.codegen.pairs import COMPLEX
+from eqsat.ir.dtypes import COMPLEX as COMPLEX_DTYPES, DTYPES, UNSIGNED as UNSIGNED_DTYPES, is_float, part_of
+from eqsat.ir.errors import DTypeError, InternalError
+from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, loop_dtypes
 from eqsat.ir.tensor import Call, Literal
 
 Code = Callable[[Builder, tuple[Value, ...], str], Value]
@@ -22,8 +25,10 @@ def literal(term: Literal) -> Value:
     """A constant element."""
     if term.dtype == "bool":
         return truth(bool(term.value))
-    type = LLVM_TYPES[term.dtype]
-    return real(float(term.value), type) if is_float(term.dtype) else integer(int(term.value), type)
+    type, value = LLVM_TYPES[term.dtype], term.value
+    if isinstance(value, complex):
+        return pair(*(real(part, LLVM_TYPES[part_of(term.dtype)]) for part in (value.real, value.imag)))
+    return real(float(value), type) if is_float(term.dtype) else integer(int(value), type)
 
 
 def call(b: Builder, term: Call, args: tuple[Value, ...], flags: str) -> Value:
@@ -31,55 +36,50 @@ def call(b: Builder, term: Call, args: tuple[Value, ...], flags: str) -> Value:
     check(term)
     if term.op == "astype":
         return convert(b, args[0], term.args[0].dtype, term.dtype)
-    return CODE[term.op](b, args, flags)
+    return code_of(term.op, term.args[-1].dtype)(b, args, flags)
 
 
-def combine(b: Builder, op: str, a: Value, c: Value, flags: str) -> Value:
+def code_of(op: str, dtype: str) -> Code:
+    """The code of an operation on operands of this dtype; InternalError if there is none."""
+    table = TABLES[dtype]
+    if op not in table:
+        raise InternalError(f"codegen: found {op} of {dtype}, which has no code")
+    return _in_single(table[op]) if dtype == "float16" and op != "where" else table[op]
+
+
+def _in_single(code: Code) -> Code:
+    """float16 is computed in float32, and the result of each operation is rounded."""
+
+    def wide(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+        result = code(b, tuple(b.cast("fpext", arg, "float") for arg in args), flags)
+        return b.cast("fptrunc", result, "half") if is_real(result.type) else result
+
+    return wide
+
+
+def combine(b: Builder, op: str, dtype: str, a: Value, c: Value, flags: str) -> Value:
     """a op c for a fold of REDUCE_OPS or an operation of SCALAR_OPS that gives the dtype of its two operands."""
     step = REDUCE_OPS[op].step if op in REDUCE_OPS else op
     row = SCALAR_OPS.get(step)
-    if row is None or row.arity != 2 or row.rule != "same" or (a.type == "i1" and not row.takes_bool):
-        raise InternalError(f"codegen: found a store that combines {a.type} by {op}, expected one of {', '.join(REDUCE_OPS)}")
-    return CODE[step](b, (a, c), flags)
+    if row is None or row.arity != 2 or row.rule != "same" or (dtype == "bool" and not row.takes_bool):
+        raise InternalError(f"codegen: found a store that combines {dtype} by {op}, expected one of {', '.join(REDUCE_OPS)}")
+    return code_of(step, dtype)(b, (a, c), flags)
 
 
 def check(term: Call) -> None:
-    """Casts are explicit: the operands of a call have one common dtype, and it is the result's where the rule says so."""
+    """Casts are explicit: operands have the dtype that an operation is computed in, and the call has that of its result."""
     row = SCALAR_OPS.get(term.op)
     if row is None or len(term.args) != row.arity:
         raise InternalError(f"codegen: found {term.op} of {len(term.args)} operands, expected a row of SCALAR_OPS")
     if row.rule == "cast":
         return
-    values = term.args[1:] if row.rule == "select" else term.args
-    found = {arg.dtype for arg in values}
-    expected = found if row.rule == "compare" else {"bool"} if row.rule == "logic" else {term.dtype}
-    if len(found) != 1 or found != expected or (row.rule == "select" and term.args[0].dtype != "bool"):
-        dtypes = ", ".join(arg.dtype for arg in term.args)
-        raise InternalError(f"codegen: found {term.op} of {dtypes} giving {term.dtype}, expected operands cast to one dtype")
-
-
-def convert(b: Builder, a: Value, source: str, target: str) -> Value:
-    """astype.  Floats outside the integer's range, and NaN, give its least value, as NumPy does on x86."""
-    type = LLVM_TYPES[target]
-    if source == target:
-        return a
-    if target == "bool":
-        return b.compare("une", a, real(0.0, a.type)) if is_float(source) else b.compare("ne", a, integer(0, a.type))
-    if is_float(source) and is_float(target):
-        return b.cast("fpext" if target == "float64" else "fptrunc", a, type)
-    if is_float(source):
-        return _truncate(b, a, type)
-    if is_float(target):
-        return b.cast("uitofp" if source == "bool" else "sitofp", a, type)
-    return b.cast("zext" if source == "bool" else "sext" if target == "int64" else "trunc", a, type)
-
-
-def _truncate(b: Builder, a: Value, type: str) -> Value:
-    """What lies at or below the least value truncates to it, so that one strict comparison does for every pair of types."""
-    least = -(2.0 ** (int(type[1:]) - 1))
-    inside = b.binary("and", b.compare("ogt", a, real(least, a.type)), b.compare("olt", a, real(-least, a.type)))
-    safe = b.select(inside, a, real(0.0, a.type))
-    return b.select(inside, b.cast("fptosi", safe, type), integer(int(least), type))
+    dtypes = tuple(arg.dtype for arg in term.args)
+    try:
+        expected = loop_dtypes(term.op, *dtypes)
+    except DTypeError as error:
+        raise InternalError(f"codegen: found a call that NumPy does not have: {error}") from error
+    if (*dtypes, term.dtype) != expected or len(set(dtypes[row.rule == "select" :])) > 1:
+        raise InternalError(f"codegen: found {term.op} of {', '.join(dtypes)} giving {term.dtype}, expected operands cast to one dtype")
 
 
 def _arithmetic(on_reals: str, on_integers: str) -> Code:
@@ -130,7 +130,8 @@ def _safe_division(b: Builder, a: Value, d: Value) -> tuple[Value, Value, Value,
     zero = b.compare("eq", d, integer(0, d.type))
     special = b.binary("or", zero, b.compare("eq", d, integer(-1, d.type)))
     safe = b.select(special, integer(1, d.type), d)
-    return b.binary("sdiv", a, safe), b.binary("srem", a, safe), zero, special
+    found = quotient(b, a, d, safe)
+    return found, b.binary("sub", a, b.binary("mul", found, safe)), zero, special
 
 
 def _borrow(b: Builder, remainder: Value, d: Value) -> Value:
@@ -195,7 +196,7 @@ def _floor_divide_reals(b: Builder, a: Value, d: Value) -> Value:
     return b.select(b.compare("oeq", d, zero), ratio, floor)
 
 
-# astype, which needs the dtype that it comes from, is `convert`.
+# astype, which needs the dtype that it comes from, is `convert`
 CODE: dict[str, Code] = {
     "add": _arithmetic("fadd", "add"),
     "subtract": _arithmetic("fsub", "sub"),
@@ -221,4 +222,19 @@ CODE: dict[str, Code] = {
     "logical_or": lambda b, args, flags: b.binary("or", args[0], args[1]),
     "logical_not": lambda b, args, flags: b.binary("xor", args[0], truth(True)),
     "where": lambda b, args, flags: b.select(args[0], args[1], args[2]),
+    "bitwise_and": lambda b, args, flags: b.binary("and", args[0], args[1]),
+    "bitwise_or": lambda b, args, flags: b.binary("or", args[0], args[1]),
+    "bitwise_xor": lambda b, args, flags: b.binary("xor", args[0], args[1]),
+    "invert": lambda b, args, flags: b.binary("xor", args[0], integer(-1, args[0].type)),
+    "left_shift": left_shift,
+    "right_shift": right_shift,
+    "conjugate": lambda b, args, flags: args[0],
+}
+# of equal numbers, which may be zeros of two signs, NumPy takes the first in float16 and the second in others
+HALF: dict[str, Code] = {"maximum": _extremum("oge", "", ""), "minimum": _extremum("ole", "", "")}
+TABLES: dict[str, dict[str, Code]] = {
+    **dict.fromkeys(DTYPES, CODE),
+    **{dtype: {**CODE, **UNSIGNED} for dtype in UNSIGNED_DTYPES},
+    **dict.fromkeys(COMPLEX_DTYPES, COMPLEX),
+    "float16": {**CODE, **HALF},
 }

@@ -13,7 +13,7 @@ from eqsat.codegen.fold import Carried, Flags
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.scope import Scope
 from eqsat.ir.affine import coefficient
-from eqsat.ir.dtypes import itemsize
+from eqsat.ir.dtypes import DTYPES, carrier, is_complex, itemsize
 from eqsat.ir.index import Index, Var, variables
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Let, Load, Stmt, Store, Temp, statements, value_of
 from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
@@ -22,6 +22,8 @@ from eqsat.ir.typed import Typed
 T = TypeVar("T")
 # operations whose code serves vectors too
 JOINT = frozenset(("add", "subtract", "multiply", "negative"))
+# elements that are one number in a register as in memory, and are added up in their own dtype
+LANES = frozenset(dtype for dtype in DTYPES if dtype != "bool" and not is_complex(dtype) and carrier(dtype) == dtype)
 
 
 class Emitter(Protocol):
@@ -82,7 +84,7 @@ def _is_joint(stmt: Stmt) -> bool:
         return isinstance(stmt, Bind)
     known = all(isinstance(term, Load | Temp | Literal) or (isinstance(term, Call) and term.op in JOINT) for term in scalars(value))
     sums = not isinstance(stmt, Fold | Store) or (stmt.op if isinstance(stmt, Fold) else stmt.combine) in ("sum", None)
-    return known and sums and all(term.dtype != "bool" for term in scalars(value))
+    return known and sums and all(term.dtype in LANES for term in scalars(value))
 
 
 def _bytes(stmt: Stmt) -> int:

@@ -86,7 +86,7 @@ def array_spec(name: str, value: Any, function: str = "") -> Spec:
     """Shape and dtype of an array argument of `function`; what is no plain array of a supported dtype is refused with a way out."""
     where = f"{function}: {name}" if function else name
     if type(value) is not np.ndarray and type(value) is not np.memmap:
-        convertible = isinstance(value, np.ndarray | np.generic | int | float | list | tuple)
+        convertible = isinstance(value, np.ndarray | np.generic | int | float | complex | list | tuple)
         hint = f"pass numpy.asarray({name})" if convertible else "pass an array"
         raise UsageError(f"{where}: found a {type(value).__name__}, expected a numpy.ndarray; {hint}")
     dtype = dtype_name(value.dtype, where)

@@ -220,6 +220,14 @@ class TracedArray:
     def mT(self) -> TracedArray:
         return self._apply("matrix_transpose")
 
+    @property
+    def real(self) -> TracedArray:
+        return self._apply("real")
+
+    @property
+    def imag(self) -> TracedArray:
+        return self._apply("imag")
+
     def __len__(self) -> int:
         if not self.shape:
             raise ShapeError("len: found a 0-d array, expected one dimension or more")
@@ -255,6 +263,8 @@ class TracedArray:
     __and__, __rand__ = _operator("bitwise_and"), _reflected("bitwise_and")
     __or__, __ror__ = _operator("bitwise_or"), _reflected("bitwise_or")
     __xor__, __rxor__ = _operator("bitwise_xor"), _reflected("bitwise_xor")
+    __lshift__, __rlshift__ = _operator("left_shift"), _reflected("left_shift")
+    __rshift__, __rrshift__ = _operator("right_shift"), _reflected("right_shift")
     __lt__, __le__, __gt__, __ge__ = _operator("less"), _operator("less_equal"), _operator("greater"), _operator("greater_equal")
     __eq__, __ne__ = _operator("equal"), _operator("not_equal")
     __neg__, __pos__, __abs__, __invert__ = _operator("negative"), _operator("positive"), _operator("absolute"), _operator("invert")
@@ -262,6 +272,7 @@ class TracedArray:
     __iadd__, __isub__, __imul__, __itruediv__ = _in_place("+"), _in_place("-"), _in_place("*"), _in_place("/")
     __ifloordiv__, __imod__, __imatmul__, __ipow__ = _in_place("//"), _in_place("%"), _in_place("@"), _in_place("**")
     __iand__, __ior__, __ixor__ = _in_place("&"), _in_place("|"), _in_place("^")
+    __ilshift__, __irshift__ = _in_place("<<"), _in_place(">>")
 
     sum, prod, max, min = _method("sum"), _method("prod"), _method("max"), _method("min")
     any, all, argmax, argmin = _method("any"), _method("all"), _method("argmax"), _method("argmin")
@@ -274,11 +285,18 @@ class TracedArray:
     __bool__ = _needs_element("bool()", f"use enp.where(condition, a, b), & | ~; {REPEAT}", bool)
     __int__ = _needs_element("int()", f"use astype('int64'), enp.where; {REPEAT}", int)
     __float__ = _needs_element("float()", "use astype('float64'), and exp, log, sqrt of numpy, not of math", float)
+    __complex__ = _needs_element("complex()", "use astype('complex128')", complex)
     __index__ = _needs_element("index", f"use enp.where to choose between values; {REPEAT}", operator.index)
     __array__ = _needs_value("numpy.asarray()", "use operations of numpy or eqsat.numpy that take the array itself", _as_array)
     __contains__ = _needs_value("in", "use (x == value).max()", _contains)
     item = _needs_value("item()", "return the array and read its value outside", np.ndarray.item)
     tolist = _needs_value("tolist()", "return the array and read its value outside", np.ndarray.tolist)
+
+    def conjugate(self) -> TracedArray:
+        """Complex numbers with the sign of their imaginary parts changed; any others as they are, bool too, unlike np.conjugate."""
+        return self._apply("conjugate") if self.dtype.kind == "c" else self
+
+    conj = conjugate
 
     def reshape(self, *shape: Any, order: str = "C") -> TracedArray:
         """The elements under another shape, given as integers or one tuple."""

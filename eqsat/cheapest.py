@@ -14,7 +14,7 @@ from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.extract import Move, Selection, cheapest, spell
 from eqsat.index_reader import IndexReader
 from eqsat.ir.affine import is_affine
-from eqsat.ir.dtypes import is_float
+from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Constant, Program, Tensor, as_build, as_generic, sources, tensors
 from eqsat.kernel_choice import shows_not_finite, uses
@@ -95,7 +95,7 @@ def _offers(program: Program, options: Options) -> Offers:
 
 
 def _is_finite(constant: Constant) -> bool:
-    return not is_float(constant.dtype) or bool(np.isfinite(constant.data).all())
+    return not is_inexact(constant.dtype) or bool(np.isfinite(constant.data).all())
 
 
 class _Search:
@@ -150,7 +150,7 @@ class _Search:
                     return None
                 checked += users
         seen = all(name in selection.kernels or classes.leaf(name) is not None for name in checked)
-        return [name for name in checked if is_float(classes.tensor_type(name)[1])] if seen else None
+        return [name for name in checked if is_inexact(classes.tensor_type(name)[1])] if seen else None
 
     def _name(self, tensor: Tensor, snapshot: Snapshot) -> int:
         return snapshot.name(self.encoder.handles[tensor], "Tx")

@@ -15,7 +15,7 @@ from math import prod
 
 from eqsat.index_cost import term_cycles
 from eqsat.ir.affine import coefficient, strides
-from eqsat.ir.dtypes import itemsize
+from eqsat.ir.dtypes import is_complex, itemsize
 from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
 from eqsat.ir.tensor import (
     Build,
@@ -47,6 +47,8 @@ ELEMENT_CYCLES = {
     "tanh": 20.0,
     "where": 1.0,
 }
+# of complex numbers
+PAIR_CYCLES = {"multiply": 1.5, "divide": 20.0, "sqrt": 50.0}
 SIMPLE_CYCLES = 0.6
 AFFINE_CYCLES = 0.05
 # folding the lanes of one vector, where a fold runs along its own variable because no axis has all loads side by side
@@ -113,7 +115,8 @@ class CostModel:
 
     def call_ns(self, op: str, dtype: str, count: int) -> float:
         """One elementwise operation, `count` times, in vectors."""
-        return self.cycles_ns(ELEMENT_CYCLES.get(op, SIMPLE_CYCLES)) * count / self.lanes(dtype)
+        cycles = PAIR_CYCLES if is_complex(dtype) and op in PAIR_CYCLES else ELEMENT_CYCLES
+        return self.cycles_ns(cycles.get(op, SIMPLE_CYCLES)) * count / self.lanes(dtype)
 
     def index_parts(self, term: Index) -> Parts:
         """Operations of an index term; affine ones are nearly free, for addressing and strength reduction absorb them."""

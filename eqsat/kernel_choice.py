@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from eqsat.costs import Priced, price_call, price_fold, price_gather, price_position, price_read, total_ns
 from eqsat.egraph.snapshot import ENode
-from eqsat.ir.dtypes import is_float
+from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.tensor import Constant, Shape, level_of, reduction
 from eqsat.tensor_classes import TensorClasses, outside, reads
 
@@ -247,7 +247,7 @@ def shows_not_finite(root: Choice, node: ENode) -> bool:
             stack += choice.below
         elif choice.node.op.startswith("Call"):
             op, dtype = choice.node.args[:2]
-            stack += [choice.below[k] for k in ((0,) if op == "astype" and is_float(dtype) else SHOWING.get(op, ()))]
+            stack += [choice.below[k] for k in ((0,) if op == "astype" and is_inexact(dtype) else SHOWING.get(op, ()))]
     return all(choice in shown for choice in choices_below(root) if choice.node == node)
 
 

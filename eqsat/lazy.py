@@ -43,7 +43,7 @@ def asarray(value: Any, dtype: Any = None) -> TracedArray:
     item, indexing by it and `eqsat.realize` compute.  The elements are copied here, so writing to `value` afterwards changes nothing;
     an array that is read-only (and is no view of one that is not) is taken as it is, and must stay so: writing to it through a
     view that was made while it was writeable changes what is computed from then on.  Lazy tensors of the same array, unchanged,
-    share its copy and all work.  Raises DTypeError for another dtype than bool, int32, int64, float32 and float64.
+    share its copy and all work.  Raises DTypeError for other dtypes than bool, integers, floats and complex numbers.
     """
     return TracedArray(leaf_of(value if dtype is None else np.asarray(value, dtype)), LAZY)
 

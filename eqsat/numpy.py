@@ -18,10 +18,10 @@ from eqsat.lazy import asarray as _lazy
 from eqsat.operations.table import OPERATIONS as _operations, missing as _missing
 
 bool_ = _np.bool_
-int32 = _np.int32
-int64 = _np.int64
-float32 = _np.float32
-float64 = _np.float64
+int8, int16, int32, int64 = _np.int8, _np.int16, _np.int32, _np.int64
+uint8, uint16, uint32, uint64 = _np.uint8, _np.uint16, _np.uint32, _np.uint64
+float16, float32, float64 = _np.float16, _np.float32, _np.float64
+complex64, complex128 = _np.complex64, _np.complex128
 newaxis = _np.newaxis
 pi = _np.pi
 
@@ -73,6 +73,15 @@ bitwise_and = _function("bitwise_and")
 bitwise_or = _function("bitwise_or")
 bitwise_xor = _function("bitwise_xor")
 invert = _function("invert")
+left_shift = _function("left_shift")
+right_shift = _function("right_shift")
+bitwise_left_shift = _function("bitwise_left_shift")
+bitwise_right_shift = _function("bitwise_right_shift")
+bitwise_invert = _function("bitwise_invert")
+conjugate = _function("conjugate")
+conj = _function("conj")
+real = _function("real")
+imag = _function("imag")
 sum = _function("sum")
 max = _function("max")
 min = _function("min")

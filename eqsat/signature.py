@@ -51,7 +51,7 @@ class Arguments:
 
 def is_number(value: Any) -> bool:
     """Whether it is a Python number; NumPy's scalars are arrays without dimensions."""
-    return type(value) in (bool, int, float)
+    return type(value) in (bool, int, float, complex)
 
 
 def is_static(value: Any) -> bool:

@@ -152,8 +152,8 @@ def _numbers(tensor: Tensor, markers: set[int]) -> Iterator[float]:
     if not isinstance(tensor, Build):
         return
     for term in scalars(tensor.body):
-        if isinstance(term, Literal) and term.value and any(term.value % marker == 0 for marker in markers):
-            yield term.value
+        if isinstance(term, Literal) and term.value and any(term.value.real % marker == 0 for marker in markers):
+            yield term.value.real
         elif isinstance(term, Reduce) and term.variable.extent not in markers:
             yield term.variable.extent
         elif isinstance(term, Gather):

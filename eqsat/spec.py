@@ -29,7 +29,7 @@ def spec(shape: Any, dtype: Any) -> Spec:
     An extent may be a size that is known at run time, `eqsat.dim("n", 1, 4096)`: one plan then serves every size in that range.
 
     Raises UsageError for extents that are no integers, ShapeError for negative ones, DTypeError for another dtype than
-    bool, int32, int64, float32 and float64.
+    those of eqsat.ir.dtypes: bool, integers, float16 to float64, complex64 and complex128.
     """
     extents = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     for extent in extents:

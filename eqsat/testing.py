@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from eqsat.costs import Cost, cost
-from eqsat.ir.dtypes import is_float
+from eqsat.ir.dtypes import UNSIGNED, is_complex, is_float, is_inexact
 from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate, evaluate_index
 from eqsat.ir.index import Index, Var, variables
@@ -21,6 +21,8 @@ from eqsat.result import IndexResult, Result
 from eqsat.tracing import trace
 
 POINTS = 4096
+TOLERANCE = {"float16": 4e-3, "float32": 1e-5, "float64": 1e-12, "complex64": 1e-5, "complex128": 1e-12}
+"""Largest deviation that counts as equal, as a fraction of the reference's largest magnitude; 0 for every other dtype."""
 
 
 def assert_cheaper(candidate: Any, reference: Any, factor: float = 1.0) -> None:
@@ -48,7 +50,7 @@ def assert_equivalent(candidate: Any, reference: Any, *specs: Any, rtol: float |
     """Assert that two programs give the same values on random inputs, or that two index expressions agree on all (or many) points.
 
     Programs are Programs, Results, or functions followed by the specs of their arguments; inputs are drawn from `seed`.
-    rtol  allowed deviation relative to the largest value; None: 1e-5 for float32, 1e-12 for float64, 0 otherwise
+    rtol  allowed deviation relative to the largest value; None: that of TOLERANCE for the dtype, 0 for integers and bool
     """
     if isinstance(candidate, Index | IndexResult):
         _assert_equal_indices(_index_of(candidate), _index_of(reference), seed)
@@ -64,27 +66,31 @@ def assert_equivalent(candidate: Any, reference: Any, *specs: Any, rtol: float |
 
 def assert_close(found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], rtol: float | None = None, what: str = "result") -> None:
     """Assert that arrays agree up to rtol times the largest finite value; infinities and NaN must stand in the same places."""
-    if not is_float(str(found.dtype)):
+    if not is_inexact(str(found.dtype)):
         assert np.array_equal(found, expected), f"{what}: values differ"
         return
-    allowed = (1e-5 if found.dtype == np.float32 else 1e-12) if rtol is None else rtol
+    allowed = TOLERANCE[found.dtype.name] if rtol is None else rtol
     finite = np.isfinite(expected)
     assert np.array_equal(np.where(finite, 0, found), np.where(finite, 0, expected), equal_nan=True), f"{what}: infinities or NaN differ"
-    scale = float(np.max(np.abs(expected[finite]), initial=1e-30))
-    worst = float(np.max(np.abs(found[finite] - expected[finite]), initial=0.0))
+    wide = np.promote_types(expected.dtype, np.float64)
+    scale = float(np.max(np.abs(expected[finite].astype(wide)), initial=1e-30))
+    worst = float(np.max(np.abs(found[finite].astype(wide) - expected[finite].astype(wide)), initial=0.0))
     assert worst <= allowed * scale, f"{what}: largest deviation {worst:g} exceeds {allowed:g} of the scale {scale:g}"
 
 
 def random_arrays(program: Program, seed: int = 0) -> list[np.ndarray[Any, Any]]:
-    """Arrays for the inputs of a program: floats from -2 to 2, integers from -8 to 8, both truth values."""
+    """Arrays for the inputs of a program: floats from -2 to 2, integers from -8 to 8 (unsigned: to 16), both truth values."""
     rng = np.random.default_rng(seed)
     return [_random(rng, tensor.shape, tensor.dtype) for tensor in program.inputs]
 
 
 def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+    if is_complex(dtype):
+        return np.asarray(rng.uniform(-2, 2, shape) + 1j * rng.uniform(-2, 2, shape), dtype)
     if is_float(dtype):
         return np.asarray(rng.uniform(-2, 2, shape), dtype)
-    return np.asarray(rng.integers(-8, 9, shape) if dtype != "bool" else rng.integers(0, 2, shape), dtype)
+    low, high = (0, 2) if dtype == "bool" else (0, 17) if dtype in UNSIGNED else (-8, 9)
+    return np.asarray(rng.integers(low, high, shape), dtype)
 
 
 def _runnable(value: Any, specs: Sequence[Any]) -> tuple[Program, Callable[[list[Any]], tuple[np.ndarray[Any, Any], ...]]]:

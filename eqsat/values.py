@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eqsat.certificate import Compared
-from eqsat.ir.dtypes import is_float
+from eqsat.ir.dtypes import UNSIGNED, is_complex, is_inexact
 from eqsat.ir.errors import UnsoundRuleError
 from eqsat.ir.evaluate import elements
 from eqsat.ir.tensor import Input, Program, Tensor, tensors
@@ -27,7 +27,7 @@ class _TooMuchWork(Exception):
 
 
 class _Data:
-    """Random values of an input, computed from the position: floats from -2 to 2, integers from -8 to 8, both truth values."""
+    """Random values of an input, computed from the position, of the ranges of eqsat.testing.random_arrays."""
 
     def __init__(self, tensor: Input, seed: int) -> None:
         self.shape, self.dtype, self.seed = tensor.shape, tensor.dtype, seed
@@ -36,15 +36,17 @@ class _Data:
         flat = np.ravel_multi_index(np.broadcast_arrays(*indices), self.shape) if indices else np.int64(0)
         mixed = (np.asarray(flat, np.uint64) + np.uint64(self.seed)) * np.uint64(0x9E3779B97F4A7C15)
         mixed = ((mixed ^ (mixed >> np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9)) >> np.uint64(40)
-        if is_float(self.dtype):
-            return (mixed.astype(np.float64) / 2**22 - 2).astype(self.dtype)[()]
-        return (mixed % np.uint64(2) if self.dtype == "bool" else mixed.astype(np.int64) % 17 - 8).astype(self.dtype)[()]
+        if is_inexact(self.dtype):
+            values = mixed.astype(np.float64) / 2**22 - 2
+            return (values + 1j * (values * 7 % 3 - 1.5) if is_complex(self.dtype) else values).astype(self.dtype)[()]
+        least = 0 if self.dtype in UNSIGNED else -8
+        return (mixed % np.uint64(2) if self.dtype == "bool" else mixed.astype(np.int64) % 17 + least).astype(self.dtype)[()]
 
 
 def compare_values(before: Program, after: Program, options: Options) -> tuple[Compared, ...]:
     """One comparison for each output.  Raises UnsoundRuleError where the values differ by more than rounding explains."""
     compared = tuple(_compare(before, after, k, options) for k in range(len(before.outputs)))
-    rounds = any(is_float(tensor.dtype) for tensor in tensors(*before.outputs))
+    rounds = any(is_inexact(tensor.dtype) for tensor in tensors(*before.outputs))
     for k, one in enumerate(compared):
         if one.deviation > (ROUNDING if rounds else 0.0):
             raise UnsoundRuleError(f"output {k} differs from that of the program as written: {one}")
@@ -85,8 +87,10 @@ def _sample(program: Program, position: int, count: int) -> Array:
 
 
 def _deviation(found: Array, expected: Array, finite_only: bool) -> float:
-    if not is_float(expected.dtype.name):
+    if not is_inexact(expected.dtype.name):
         return float(np.mean(found != expected))
+    wide = np.promote_types(expected.dtype, np.float64)
+    found, expected = found.astype(wide), expected.astype(wide)
     finite = np.isfinite(found) & np.isfinite(expected)
     same = finite | (found == expected) | (np.isnan(found) & np.isnan(expected))
     scale = float(np.max(np.abs(expected[finite]), initial=1e-30))

@@ -20,7 +20,7 @@ from eqsat.ir import interval
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import BoundsError, DTypeError, InternalError, UsageError
 from eqsat.ir.index import Index, Var, variables
-from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, result_dtype
+from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, loop_dtypes
 from eqsat.ir.structure import positions
 from eqsat.ir.tensor import (
     Arg,
@@ -225,11 +225,11 @@ def _call(term: Call) -> None:
     dtypes = tuple(arg.dtype for arg in term.args)
     if term.op == "astype" and len(dtypes) == 1:
         return
-    result = result_dtype(term.op, *dtypes)
+    *computed, result = loop_dtypes(term.op, *dtypes)
     shared = dtypes[1:] if row.rule == "select" else dtypes
     if len(set(shared)) > 1:
         raise DTypeError(f"{term.op}: found operands of {', '.join(shared)}, expected one dtype; cast first")
     if result != term.dtype:
         raise InternalError(f"{term.op}: found the result {term.dtype} of {', '.join(dtypes)}, expected {result}")
-    if row.rule == "float" and shared[0] != term.dtype:
-        raise InternalError(f"{term.op}: found operands of {shared[0]}, expected {term.dtype}; cast first")
+    if computed != [*dtypes]:
+        raise InternalError(f"{term.op}: found operands of {shared[0]}, expected {computed[-1]}; cast first")

@@ -9,8 +9,16 @@ import numpy as np
 
 from eqsat.ir.errors import DTypeError
 
-DTYPES = ("bool", "int32", "int64", "float32", "float64")
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+FLOATS = ("float16", "float32", "float64")
+COMPLEX = ("complex64", "complex128")
+INTEGERS = SIGNED + UNSIGNED
+DTYPES = ("bool", *INTEGERS, *FLOATS, *COMPLEX)
 _NAMES = {np.dtype(name): name for name in DTYPES}
+# float16 is a format of storage: NumPy computes in float32 and rounds each result; folds are rounded once, at their end
+_CARRIERS = {"float16": "float32"}
+_PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
 def dtype_name(dtype: Any, where: str = "dtype") -> str:
@@ -33,9 +41,60 @@ def promote(*dtypes: str) -> str:
 
 
 def is_float(dtype: str) -> bool:
-    return dtype.startswith("float")
+    """Whether it is a real floating-point type."""
+    return dtype in FLOATS
 
 
+def is_complex(dtype: str) -> bool:
+    return dtype in COMPLEX
+
+
+def is_inexact(dtype: str) -> bool:
+    """Whether its operations round."""
+    return dtype in FLOATS or dtype in COMPLEX
+
+
+def is_integer(dtype: str) -> bool:
+    """Whether it is an integer type; bool is none."""
+    return dtype in INTEGERS
+
+
+def part_of(dtype: str) -> str:
+    """The dtype of the real and the imaginary part of a complex number, of any other dtype itself."""
+    return _PARTS.get(dtype, dtype)
+
+
+def carrier(dtype: str) -> str:
+    """The dtype in which NumPy carries what it folds to this one: float32 for float16, itself for others."""
+    return _CARRIERS.get(dtype, dtype)
+
+
+def sum_dtype(dtype: str) -> str:
+    """The dtype of NumPy's sums and products: that of the elements, for bool and smaller integers the 64-bit integer of their kind."""
+    if dtype in UNSIGNED:
+        return "uint64"
+    return "int64" if dtype == "bool" or dtype in SIGNED else dtype
+
+
+def integer_range(dtype: str) -> tuple[int, int]:
+    """The least and the greatest value of an integer dtype."""
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)
+
+
+def wrapped(value: int, dtype: str) -> int:
+    """The value that an integer has in an integer dtype."""
+    low, high = integer_range(dtype)
+    return (value - low) % (high - low + 1) + low
+
+
+@functools.cache
 def itemsize(dtype: str) -> int:
     """Bytes of one element in memory; bool is stored as a byte."""
     return np.dtype(dtype).itemsize
+
+
+@functools.cache
+def alignment(dtype: str) -> int:
+    """What NumPy's aligned arrays have as a multiple in their addresses, in bytes: of a complex number the size of a part."""
+    return np.dtype(dtype).alignment

@@ -14,7 +14,7 @@ import numpy as np
 
 from eqsat.ir.errors import BoundsError, InternalError, UsageError
 from eqsat.ir.index import OPS, Const, Index, Var, walk
-from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS
+from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, converted
 from eqsat.ir.tensor import (
     Build,
     Call,
@@ -220,7 +220,7 @@ def _places(term: Gather, found: Sequence[Any]) -> tuple[Any, ...]:
 
 def _call(term: Call, args: list[Any]) -> Any:
     if term.op == "astype":
-        return args[0].astype(term.dtype)
+        return converted(args[0], term.dtype)
     return SCALAR_OPS[term.op].meaning(*args)
 
 

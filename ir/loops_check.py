@@ -10,7 +10,7 @@ from eqsat.ir.dtypes import DTYPES
 from eqsat.ir.errors import DTypeError, InternalError
 from eqsat.ir.index import Const, Index, Var, variables
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, statements, value_of
-from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, result_dtype
+from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, loop_dtypes
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 
 
@@ -158,7 +158,7 @@ class _Checker:
         if term.op not in SCALAR_OPS:
             self.fail("expression", f"the unknown operation {term.op}", "an operation of SCALAR_OPS")
         try:
-            expected = result_dtype(term.op, *(arg.dtype for arg in term.args))
+            *operands, expected = loop_dtypes(term.op, *(arg.dtype for arg in term.args))
         except DTypeError as error:
             raise InternalError(f"kernel {self.kernel.name}, expression {error}") from error
         if term.op == "astype":
@@ -166,6 +166,8 @@ class _Checker:
         shared = [arg.dtype for arg in term.args[SCALAR_OPS[term.op].rule == "select" :]]
         for dtype in shared[1:]:
             self.same(f"operand of {term.op}", dtype, shared[0])
+        for arg, dtype in zip(term.args, operands, strict=True):
+            self.same(f"operand of {term.op}", arg.dtype, dtype)
         self.same(f"operation {term.op}", term.dtype, expected)
 
     def access(self, where: str, name: str, index: Index, known: tuple[Var, ...]) -> Buffer:

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.ir.dtypes import promote
 from eqsat.ir.errors import InternalError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp
-from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, identity_of
+from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, converted, identity_of
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 
 Array = np.ndarray[Any, Any]
@@ -37,14 +36,11 @@ def run_kernel(kernel: Kernel, arrays: list[Array], sizes: Sequence[int] = ()) -
 
 
 def apply_scalar(op: str, dtype: str, *args: Any) -> Any:
-    """One scalar operation on NumPy scalars or arrays, computed in `dtype` (comparisons: in the operands' promoted dtype)."""
+    """One scalar operation on NumPy scalars or arrays of the dtypes that it is computed in, with a result of `dtype`."""
     row = SCALAR_OPS[op]
     if row.rule == "cast":
-        return args[0].astype(dtype)
-    if row.rule == "select":
-        return row.meaning(args[0], args[1].astype(dtype), args[2].astype(dtype))[()]
-    inside = promote(*(arg.dtype.name for arg in args)) if row.rule in ("compare", "logic") else dtype
-    return row.meaning(*(arg.astype(inside) for arg in args))
+        return converted(args[0], dtype)
+    return row.meaning(*args)[()]
 
 
 class _Run:

@@ -1,26 +1,29 @@
 """Scalar operations on elements: one row says what an operation means and which dtypes it takes and gives.
 
-The NumPy function is the meaning (the reference interpreter calls it).  Cost weights live in eqsat/costs.py and code in
-codegen/, both under the same name; a test holds the three tables together.
+The NumPy function is the meaning (the reference interpreter calls it), and of ufuncs its loops are the dtypes.  Cost weights live in
+eqsat/costs.py and code in codegen/, both under the same name; a test holds the three tables together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from eqsat.ir.dtypes import is_float, promote
+from eqsat.ir.dtypes import DTYPES, integer_range, is_complex, is_inexact, is_integer, part_of
 from eqsat.ir.errors import DTypeError
 
-Rule = Literal["same", "float", "compare", "logic", "select", "cast"]
+Rule = Literal["same", "float", "compare", "logic", "select", "part", "cast"]
+# the dtype of an operand, or the type of a Python number, which adapts to the operands beside it
+Given = str | type[int] | type[float] | type[complex]
 
 
 @dataclass(frozen=True)
 class ScalarOp:
-    """`rule` gives the result dtype: see `result_dtype`."""
+    """`rule` says how the dtypes of operands and result hang together: see `loop_dtypes`."""
 
     name: str
     arity: int
@@ -68,8 +71,33 @@ SCALAR_OPS = _scalar(
     ScalarOp("logical_or", 2, "logic", np.logical_or, "or", takes_bool=True),
     ScalarOp("logical_not", 1, "logic", np.logical_not, "not", takes_bool=True),
     ScalarOp("where", 3, "select", np.where, takes_bool=True),
+    ScalarOp("bitwise_and", 2, "same", np.bitwise_and, "&"),
+    ScalarOp("bitwise_or", 2, "same", np.bitwise_or, "|"),
+    ScalarOp("bitwise_xor", 2, "same", np.bitwise_xor, "^"),
+    ScalarOp("invert", 1, "same", np.invert, "~"),
+    ScalarOp("left_shift", 2, "same", np.left_shift, "<<"),
+    ScalarOp("right_shift", 2, "same", np.right_shift, ">>"),
+    ScalarOp("conjugate", 1, "same", np.conjugate),
+    ScalarOp("real", 1, "part", np.real),
+    ScalarOp("imag", 1, "part", np.imag),
     ScalarOp("astype", 1, "cast", lambda x: x, takes_bool=True),
 )
+# those that are computed of complex numbers
+COMPLEX_OPS = frozenset(
+    (
+        *("add", "subtract", "multiply", "divide", "negative", "absolute", "sqrt", "conjugate", "real", "imag", "maximum", "minimum"),
+        *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "where", "astype"),
+    )
+)
+# of bool, NumPy's arithmetic and bit operations are these
+BOOL_FORM = {
+    "add": "logical_or",
+    "multiply": "logical_and",
+    "bitwise_and": "logical_and",
+    "bitwise_or": "logical_or",
+    "bitwise_xor": "not_equal",
+    "invert": "logical_not",
+}
 
 REDUCE_OPS = {
     "sum": ReduceOp("sum", "add", np.add.reduce),
@@ -80,31 +108,76 @@ REDUCE_OPS = {
 
 
 def result_dtype(name: str, *dtypes: str) -> str:
-    """The dtype that NumPy 2 gives for an operation on arrays of these dtypes.
+    """The dtype that NumPy 2 gives for an operation on arrays of these dtypes: the last of `loop_dtypes`."""
+    return loop_dtypes(name, *dtypes)[-1]
 
-    same     promotion of the operands; bool only where NumPy has a loop for it and means the same
-    float    the same for floats; integers and bool become float64
-    compare  bool, operands compared in their promoted dtype
+
+def loop_dtypes(name: str, *dtypes: Given) -> tuple[str, ...]:
+    """The dtypes that NumPy 2 casts operands of these dtypes to, and behind them that of the result.
+
+    same     a ufunc: its first loop that holds the operands, mostly of one dtype for all; what is no ufunc: promotion of the operands
+    float    the same for floats; integers and bool become the float that NumPy has for them
+    compare  bool, operands compared in their promoted dtype, but int64 with uint64 as they are
     logic    bool operands only (use `x != 0` for others)
     select   where(bool, a, b): promotion of a and b
+    part     of a complex number
+
+    Raises DTypeError for dtypes that NumPy does not take.
     """
+    return _loop_dtypes(name, dtypes)
+
+
+@functools.cache
+def _loop_dtypes(name: str, dtypes: tuple[Given, ...]) -> tuple[str, ...]:
     row = SCALAR_OPS[name]
     if len(dtypes) != row.arity:
         raise DTypeError(f"{name}: found {len(dtypes)} operands, expected {row.arity}")
     if row.rule == "logic" and any(dtype != "bool" for dtype in dtypes):
-        raise DTypeError(f"{name}: found dtypes {', '.join(dtypes)}, expected bool; compare first (x != 0)")
+        raise DTypeError(f"{name}: found dtypes {_listed(dtypes)}, expected bool; compare first (x != 0)")
     if row.rule == "select":
         if dtypes[0] != "bool":
             raise DTypeError(f"where: found a condition of dtype {dtypes[0]}, expected bool; compare first (x != 0)")
-        return promote(*dtypes[1:])
-    promoted = promote(*dtypes)
-    if promoted == "bool" and not row.takes_bool and row.rule == "same":
-        raise DTypeError(f"{name}: found bool operands, expected numbers; use & | ~ for logic, or astype first")
-    if row.rule in ("compare", "logic"):
-        return "bool"
-    if row.rule == "float" and not is_float(promoted):
-        return "float64"
-    return promoted
+        chosen = promoted(dtypes[1:])
+        return "bool", chosen, chosen, chosen
+    if row.rule == "part":
+        if not is_complex(str(dtypes[0])):
+            raise DTypeError(f"{name}: found {_listed(dtypes)}, expected a complex number")
+        return str(dtypes[0]), part_of(str(dtypes[0]))
+    if row.rule != "cast" and isinstance(row.meaning, np.ufunc):
+        return _ufunc_loop(row, dtypes)
+    chosen = promoted(dtypes)
+    inside = chosen if row.rule != "float" or is_inexact(chosen) else np.sqrt.resolve_dtypes((np.dtype(chosen), None))[-1].name
+    return *[inside] * row.arity, "bool" if row.rule in ("compare", "logic") else inside
+
+
+def _ufunc_loop(row: ScalarOp, dtypes: Sequence[Given]) -> tuple[str, ...]:
+    assert isinstance(row.meaning, np.ufunc)
+    given = tuple(np.dtype(dtype) if isinstance(dtype, str) else dtype for dtype in dtypes)
+    try:
+        found = tuple(dtype.name for dtype in row.meaning.resolve_dtypes((*given, None)))
+    except TypeError:
+        found = ()
+    if not found or any(dtype not in DTYPES for dtype in found):
+        if all(dtype == "bool" for dtype in dtypes):
+            raise DTypeError(f"{row.name}: found bool operands, expected numbers; use & | ~ for logic, or astype first")
+        raise DTypeError(f"{row.name}: found {_listed(dtypes)}, for which NumPy does not have it; use astype first")
+    return found
+
+
+def promoted(dtypes: Sequence[Given]) -> str:
+    """NumPy's result type; numbers are weak, what is known of theirs is the type."""
+    name: str = np.result_type(*(np.dtype(dtype) if isinstance(dtype, str) else dtype(1) for dtype in dtypes)).name
+    return name
+
+
+def _listed(dtypes: Sequence[Given]) -> str:
+    return " and ".join(dtype if isinstance(dtype, str) else f"a Python {dtype.__name__}" for dtype in dtypes)
+
+
+def converted(array: Any, dtype: str) -> Any:
+    """astype, which of a complex number takes the real part where the dtype is that of a real one, as NumPy's does with a warning."""
+    real = is_complex(array.dtype.name) and not is_complex(dtype) and dtype != "bool"
+    return (array.real if real else array).astype(dtype)
 
 
 def identity_of(reduction: str, dtype: str) -> Any:
@@ -112,7 +185,9 @@ def identity_of(reduction: str, dtype: str) -> Any:
     kind = np.dtype(dtype)
     if reduction in ("sum", "prod"):
         return kind.type(reduction == "prod")
-    low, high = (False, True) if dtype == "bool" else (-np.inf, np.inf)
-    if dtype in ("int32", "int64"):
-        low, high = np.iinfo(kind).min, np.iinfo(kind).max
-    return kind.type(low if reduction == "max" else high)
+    if dtype == "bool":
+        return kind.type(reduction == "min")
+    if is_integer(dtype):
+        return kind.type(integer_range(dtype)[reduction == "min"])
+    end = -np.inf if reduction == "max" else np.inf
+    return kind.type(complex(end, end) if is_complex(dtype) else end)

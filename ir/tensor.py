@@ -77,7 +77,7 @@ class Tensor(Node):
 class Literal(Scalar):
     """A constant element; the value is kept as a Python number of the dtype's kind, so that 1 and 1.0 in a float are one text."""
 
-    value: bool | int | float
+    value: bool | int | float | complex
     dtype: str
 
     def __post_init__(self) -> None:

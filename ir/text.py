@@ -16,6 +16,7 @@ import zlib
 from collections import Counter
 from collections.abc import Mapping
 
+from eqsat.ir.dtypes import DTYPES
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Index
 from eqsat.ir.node import to_text
@@ -46,9 +47,10 @@ from eqsat.ir.tensor import (
 Names = Mapping[Tensor, str]
 
 ATOM, UNARY = 20, 11
-PRECEDENCE = {"+": 9, "-": 9, "*": 10, "/": 10, "//": 10, "%": 10, "and": 2, "or": 1, "not": 3}
+PRECEDENCE = {"+": 9, "-": 9, "*": 10, "/": 10, "//": 10, "%": 10, "<<": 8, ">>": 8, "&": 7, "^": 6, "|": 5, "and": 2, "or": 1, "not": 3}
 COMPARISON = 4
-SUFFIX = {"int32": "i32", "float32": "f32"}
+# none for what NumPy makes of Python's numbers
+SUFFIX = {name: re.sub(r"^(\w)\D*", r"\1", name) for name in DTYPES if name not in ("bool", "int64", "float64", "complex128")}
 SHARED_FROM = 24  # characters from which an operand that occurs again gets a name
 SHOWN_ELEMENTS = 8
 
@@ -108,7 +110,7 @@ def body_text(root: Scalar, names: Names) -> str:
 def _term(term: Scalar, shown: Mapping[Scalar, tuple[str, int]], names: Names) -> tuple[str, int]:
     """The text and the precedence of one scalar over the texts of its operands."""
     if isinstance(term, Literal):
-        return _literal(term), ATOM if term.value >= 0 else UNARY
+        return _literal(term), UNARY if _literal(term).startswith("-") else ATOM
     if isinstance(term, Arg):
         return f"a{term.position}", ATOM
     if isinstance(term, Position):

@@ -53,7 +53,7 @@ def scalar_bounds(root: Scalar, operands: Sequence[Tensor] = (), depth: int = DE
     done: dict[Scalar, Bounds] = {}
     for term in scalars(root):
         found = limits(term.dtype)
-        if isinstance(term, Literal) and _is_whole(term.dtype):
+        if isinstance(term, Literal) and isinstance(term.value, int):
             found = int(term.value), int(term.value)
         elif isinstance(term, Position):
             found = (0, 1) if term.dtype == "bool" else _within(term.index.bounds, term.dtype)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import prod
 
-from eqsat.ir.dtypes import is_float
+from eqsat.ir.dtypes import carrier, is_inexact
 from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.loops import Load, Stmt, Store, rebuilt
 from eqsat.ir.ops import identity_of
@@ -31,7 +31,8 @@ def outward(nest: Nest, output: str, buffers: frozenset[str]) -> tuple[Stmt, ...
     if isinstance(nest.body, Several) or not nest.loops or len(found) != 1 or found[0][0].dtype != nest.body.dtype:
         return None
     chain = found[0]
-    if chain[0].op == "sum" and is_float(chain[0].dtype) and prod(fold.variable.extent for fold in chain) > LONGEST_SUM:
+    dtype, length = chain[0].dtype, prod(fold.variable.extent for fold in chain)
+    if chain[0].op == "sum" and is_inexact(dtype) and (length > LONGEST_SUM or carrier(dtype) != dtype):
         return None
     if any(isinstance(term, Reduce) for term in scalars(chain[-1].body)) or not _gains(nest.loops[-1], chain):
         return None

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from eqsat.ir.dtypes import is_float, itemsize
+from eqsat.ir.dtypes import carrier, is_float, itemsize
 from eqsat.ir.index import Const, Index, Var, apply, substitute
 from eqsat.ir.loops import Buffer, Fold, For, Load, Stmt, Store, Temp, rebuilt
 from eqsat.ir.tensor import Call, Reduce, Scalar, operands, scalars
@@ -73,7 +73,7 @@ def _product(nest: Nest) -> _Product | None:
     chain = found[0]
     inside, columns = chain[-1].body, nest.loops[-1]
     free = free_variables(inside)
-    if not is_float(chain[0].dtype) or any(isinstance(term, Reduce) for term in scalars(inside)) or columns.extent < LEAST_COLUMNS:
+    if not _adds_up(chain[0].dtype) or any(isinstance(term, Reduce) for term in scalars(inside)) or columns.extent < LEAST_COLUMNS:
         return None
     if Forms()(nest.index).stride(columns) != 1:
         return None
@@ -85,6 +85,11 @@ def _product(nest: Nest) -> _Product | None:
         return None
     product = _Product(chain, left, right, max(reversed(possible), key=lambda v: min(v.extent, MOST_ROWS)), columns)
     return product if product.terms >= LEAST_TERMS else None
+
+
+def _adds_up(dtype: str) -> bool:
+    """Whether its sums are added up in registers of its own: float32 and float64."""
+    return is_float(dtype) and carrier(dtype) == dtype
 
 
 def _factors(term: Scalar) -> Iterator[Scalar]:

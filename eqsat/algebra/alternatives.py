@@ -10,8 +10,8 @@ from eqsat.algebra.constants import as_function
 from eqsat.algebra.contraction import Spelling, cheapest_order
 from eqsat.algebra.points import without_spikes
 from eqsat.algebra.polynomial import collected, with_common_factor
-from eqsat.algebra.products import CoefficientError, Opener, has_fold, through_movements
-from eqsat.ir.dtypes import is_float
+from eqsat.algebra.products import LARGEST_COEFFICIENT, CoefficientError, Opener, has_fold, through_movements
+from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.index import Var, variables
 from eqsat.ir.tensor import Build, Constant, Program, Reduce, Scalar, Tensor, axes, index_terms, scalars, tensors
 from eqsat.options import Numerics
@@ -50,9 +50,12 @@ class AlgebraRow:
     find: Callable[[Build], Iterator[Found]]
 
     def allows(self, dtype: str, numerics: Numerics) -> bool:
-        """Whether numerics let this row change tensors of this dtype."""
-        if not is_float(dtype) or self.floats == EXACT:
+        """Whether numerics let this row change tensors of this dtype; float16, which overflows early, and complex numbers, of which
+        infinities are no longer infinite after a product, keep the order that they are written in."""
+        if not is_inexact(dtype) or self.floats == EXACT:
             return True
+        if dtype not in LARGEST_COEFFICIENT:
+            return False
         return numerics == "fast" or (numerics == "default" and self.floats != ASSUMES)
 
 
@@ -119,7 +122,7 @@ def alternatives(program: Program, numerics: Numerics) -> dict[Tensor, tuple[Alt
     for tensor in every:
         if isinstance(tensor, Build):
             rows = [row for row in ROWS if row.allows(tensor.dtype, numerics)]
-            checked = is_float(tensor.dtype) and numerics != "fast"
+            checked = is_inexact(tensor.dtype) and numerics != "fast"
             every_way = (Alternative(row.name, one, checked) for row in rows for one in _found(row, tensor))
             ways = tuple(way for way in every_way if way.found.build is not tensor and not (checked and way.found.assumes))
         else:

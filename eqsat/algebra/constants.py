@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from eqsat.ir.dtypes import is_complex
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.index import Const, Index, apply
 from eqsat.ir.tensor import Build, Call, Constant, Literal, Position, Scalar, axes
@@ -29,7 +30,7 @@ def _bodies(constant: Constant) -> Iterator[Scalar]:
     data, dtype = constant.data, constant.dtype
     first = data.flat[0]
     yield Literal(first.item(), dtype)
-    if dtype != "bool":
+    if dtype != "bool" and not is_complex(dtype):
         ramp = _ramp(data)
         if ramp is not None:
             yield _cast(Position(ramp, "int64"), dtype)

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from eqsat.algebra.constants import as_function
-from eqsat.algebra.products import Number, Opener, Product, function_of, is_call
+from eqsat.algebra.products import Number, Opener, Product, exact, function_of, is_call
 from eqsat.egraph.schema import GATHER_RANKS
 from eqsat.ir.affine import coefficient
+from eqsat.ir.dtypes import integer_range, is_integer, promote
 from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, variables, where
 from eqsat.ir.interval import within
 from eqsat.ir.tensor import (
@@ -93,7 +94,7 @@ def _may_overflow(coefficient: Number, factors: tuple[Scalar, ...]) -> bool:
 
 
 def _is_small(value: Scalar) -> bool:
-    return isinstance(value, Literal) and -1 <= value.value <= 1
+    return isinstance(value, Literal) and (number := exact(value)) is not None and -1 <= number <= 1
 
 
 def _chosen(factors: tuple[Scalar, ...], spike: Spike, variable: Var) -> tuple[Scalar, ...] | None:
@@ -182,7 +183,7 @@ def _equation(condition: Scalar) -> tuple[Scalar, Scalar] | None:
     term = opened(condition)
     if isinstance(term, Position) and isinstance(term.index, Apply) and term.index.op == "eq":
         return Position(term.index.args[0], PLACE), Position(term.index.args[1], PLACE)
-    if isinstance(term, Call) and term.op == "equal" and term.args[0].dtype in ("int32", "int64"):
+    if isinstance(term, Call) and term.op == "equal" and is_integer(term.args[0].dtype):
         left, right = (_integer(arg) for arg in term.args)
         return left, right
     return None
@@ -191,11 +192,18 @@ def _equation(condition: Scalar) -> tuple[Scalar, Scalar] | None:
 def _integer(term: Scalar) -> Scalar:
     """An integer element, as a position where it is one."""
     found = opened(term)
-    if isinstance(found, Call) and found.op == "astype" and found.args[0].dtype == "int32":
+    if isinstance(found, Call) and found.op == "astype" and _keeps(found.args[0], found.dtype):
         found = opened(found.args[0])
-    if isinstance(found, Literal):
-        return Position(Const(int(found.value)), PLACE)
+    if isinstance(found, Literal) and within((int(found.value.real),) * 2, integer_range(PLACE)):
+        return Position(Const(int(found.value.real)), PLACE)
     return found if isinstance(found, Position) else term
+
+
+def _keeps(term: Scalar, dtype: str) -> bool:
+    """Whether an integer dtype holds every value of an integer element."""
+    if isinstance(term, Position) and term.dtype != "bool":
+        return within(term.index.bounds, integer_range(dtype))
+    return is_integer(term.dtype) and promote(term.dtype, dtype) == dtype
 
 
 def opened(term: Scalar) -> Scalar:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from eqsat.algebra.products import (
@@ -63,8 +62,8 @@ class _Expansion:
         return self._known[key]
 
     def _of(self, term: Scalar, env: Mapping[Var, Index]) -> Polynomial:
-        if isinstance(term, Literal) and math.isfinite(term.value):
-            return {(): exact(term)}
+        if isinstance(term, Literal) and (value := exact(term)) is not None:
+            return {(): value}
         if isinstance(term, Call) and term.op in RING:
             self.operations += 1
             parts = [self.of(arg, env) for arg in term.args]

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from eqsat.ir.dtypes import is_integer, wrapped
 from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, Tensor, axes, index_terms, operands, rebuild, reindexed, scalars
 
@@ -80,8 +81,8 @@ class Opener:
             yield reindexed(term, env), sign
 
     def _product(self, term: Scalar, env: Mapping[Var, Index]) -> Product:
-        if isinstance(term, Literal) and math.isfinite(term.value):
-            return Product(coefficient=exact(term))
+        if isinstance(term, Literal) and (value := exact(term)) is not None:
+            return Product(coefficient=value)
         if isinstance(term, Call) and term.op == "multiply":
             return self._product(term.args[0], env).times(self._product(term.args[1], env))
         if isinstance(term, Call) and term.op == "negative":
@@ -144,16 +145,17 @@ class CoefficientError(Exception):
     """A coefficient that was put together is so large or so small that products with it may overflow or vanish."""
 
 
-def exact(term: Literal) -> Number:
-    """The value of a finite literal."""
+def exact(term: Literal) -> Number | None:
+    """The value of a real literal; None where it is not finite."""
+    if isinstance(term.value, complex) or not math.isfinite(term.value):
+        return None
     return Fraction(term.value) if isinstance(term.value, float) else int(term.value)
 
 
 def number(value: Number, dtype: str) -> Literal:
     """A coefficient as an element; integers wrap as they do in arrays."""
-    if dtype in ("int32", "int64"):
-        half = 1 << (31 if dtype == "int32" else 63)
-        return Literal((int(value) + half) % (2 * half) - half, dtype)
+    if is_integer(dtype):
+        return Literal(wrapped(int(value), dtype), dtype)
     if dtype == "bool":
         return Literal(bool(value), dtype)
     largest = LARGEST_COEFFICIENT[dtype]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -79,19 +79,15 @@ def _tensors(name: str, arrays: Any) -> list[Tensor]:
     return [tensor_of(name, array) for array in arrays]
 
 
-def _cast(parts: Sequence[Tensor], dtype: Any) -> Sequence[Tensor]:
-    return parts if dtype is None else [astype(part, dtype) for part in parts]
-
-
 def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
     """Arrays behind each other along the second axis; along the first, if they are 1-D."""
     parts = [_ranked(part, 1) for part in _tensors("hstack", tup)]
-    return concatenate(_cast(parts, dtype), 0 if len(parts[0].shape) == 1 else 1)
+    return concatenate(parts, 0 if len(parts[0].shape) == 1 else 1, dtype=dtype, casting=casting)
 
 
 def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
     """Arrays behind each other along the first axis, 1-D ones as rows."""
-    return concatenate(_cast([_ranked(part, 2) for part in _tensors("vstack", tup)], dtype), 0)
+    return concatenate([_ranked(part, 2) for part in _tensors("vstack", tup)], 0, dtype=dtype, casting=casting)
 
 
 def dstack(tup: Any) -> Tensor:

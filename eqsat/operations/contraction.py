@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.ir.dtypes import promote
 from eqsat.ir.errors import ShapeError, UsageError
 from eqsat.ir.index import Const, Var
-from eqsat.ir.tensor import Arg, Scalar, Shape, Tensor, axes, reduction
-from eqsat.operations.elementwise import astype, call, cast
-from eqsat.operations.generic import make_generic, tensor_of
+from eqsat.ir.tensor import Shape, Tensor, axes, reduction
+from eqsat.operations.elementwise import converted_to
+from eqsat.operations.generic import tensor_of
+from eqsat.operations.reductions import sum_of_products
 from eqsat.sizes import shape_text
 
 Labels = tuple[Hashable, ...]
@@ -43,18 +43,13 @@ def contract(name: str, operands: Sequence[Tensor], labels: Sequence[Labels], re
         tuple(loops[label] if extent == extents[label] else Const(0) for label, extent in zip(names, operand.shape, strict=True))
         for operand, names in zip(operands, labels, strict=True)
     ]
-    dtype = promote(*(operand.dtype for operand in operands))
-    block: Scalar = cast(Arg(0, operands[0].dtype), dtype)
-    for position, operand in enumerate(operands[1:], start=1):
-        block = call("multiply", block, cast(Arg(position, operand.dtype), dtype))
-    return make_generic(shape, folded, operands, maps, block, ("max" if dtype == "bool" else "sum") if folded else None)
+    return sum_of_products(shape, folded, operands, maps)
 
 
 def einsum(*operands: Any, out: None = None, dtype: Any = None, order: str = "K", casting: str = "safe", optimize: Any = False) -> Tensor:
     """NumPy's einsum, by a text or by lists of axes; more than two arrays are multiplied pair by pair, in a cheap order."""
     arrays, labels, result = _spelled(operands)
-    if dtype is not None:
-        arrays = [astype(array, dtype) for array in arrays]
+    arrays = [converted_to("einsum", array, dtype, casting) for array in arrays]
     if len(arrays) <= 2:
         return contract("einsum", arrays, labels, result)
     for pair in _order(arrays, labels, result):

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from eqsat.ir.dtypes import is_float
-from eqsat.ir.errors import ShapeError, UsageError
-from eqsat.ir.tensor import Arg, Tensor, axes, reduction
+from eqsat.ir.dtypes import is_complex, is_inexact
+from eqsat.ir.errors import DTypeError, ShapeError, UsageError
+from eqsat.ir.tensor import Tensor, axes, reduction
 from eqsat.operations.assembling import along
-from eqsat.operations.elementwise import astype, call, scalar_operation
-from eqsat.operations.generic import integer, make_generic, normalize_axes, tensor_of
+from eqsat.operations.elementwise import astype, converted_to, scalar_operation
+from eqsat.operations.generic import integer, normalize_axes, tensor_of
 from eqsat.operations.joining import concatenate
 from eqsat.operations.movement import broadcast_to, flip, ravel, reshape
 from eqsat.operations.padding import pad
+from eqsat.operations.reductions import sum_of_products
 
+_conjugate = scalar_operation("conjugate")
 _add, _subtract, _multiply, _divide = (scalar_operation(op) for op in ("add", "subtract", "multiply", "divide"))
 
 
@@ -46,7 +48,7 @@ def _beside(source: Tensor, k: int, part: Any) -> Tensor:
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
     """Differences of neighbours of the flattened array, with numbers before and behind them."""
     source = ravel(tensor_of("ediff1d", ary))
-    parts = [part if part is None else astype(ravel(tensor_of("ediff1d", part)), source.dtype) for part in (to_begin, to_end)]
+    parts = [part if part is None else ravel(converted_to("ediff1d", part, source.dtype)) for part in (to_begin, to_end)]
     change = _subtract(along(source, 0, slice(1, None)), along(source, 0, slice(None, -1)))
     return concatenate([part for part in (parts[0], change, parts[1]) if part is not None])
 
@@ -69,7 +71,9 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> An
     for k in taken:
         if source.shape[k] < order + 1:
             raise ShapeError(f"gradient: found {source.shape[k]} elements along the axis {k}, expected {order + 1} or more")
-    values = source if is_float(source.dtype) else astype(source, "float64")
+    if source.dtype == "bool":
+        raise DTypeError("gradient: found bool, expected numbers; use astype first")
+    values = source if is_inexact(source.dtype) else astype(source, "float64")
     found = tuple(astype(_slope(values, k, spacing, order), values.dtype) for k, spacing in zip(taken, spacings, strict=True))
     return found[0] if len(found) == 1 else found
 
@@ -128,6 +132,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Tensor:
 def correlate(a: Any, v: Any, mode: str = "valid") -> Tensor:
     """Sums of products of one vector with the other (conjugated) at every place where they overlap: `convolve` says which `mode`."""
     first, second = _vectors("correlate", a, v)
+    second = _conjugate(second) if is_complex(second.dtype) else second
     if second.size > first.size:
         return flip(_correlated("correlate", second, first, mode), 0)
     return _correlated("correlate", first, second, mode)
@@ -149,5 +154,4 @@ def _correlated(name: str, a: Tensor, v: Tensor, mode: str) -> Tensor:
     framed = pad(a, (frames[mode],)) if any(frames[mode]) else a
     shape = (framed.size - size + 1,)
     (loop,), inside = axes(shape), reduction(0, size)
-    block = call("multiply", Arg(0, a.dtype), Arg(1, v.dtype))
-    return make_generic(shape, (size,), (framed, v), ((loop + inside,), (inside,)), block, "max" if block.dtype == "bool" else "sum")
+    return sum_of_products(shape, (size,), (framed, v), ((loop + inside,), (inside,)))

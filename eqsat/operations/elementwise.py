@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.ir.dtypes import dtype_name, is_float
+from eqsat.ir.dtypes import dtype_name, integer_range, is_complex, is_inexact, is_integer
 from eqsat.ir.errors import DTypeError, UnsupportedError, UsageError
-from eqsat.ir.ops import SCALAR_OPS, result_dtype
+from eqsat.ir.ops import BOOL_FORM, COMPLEX_OPS, SCALAR_OPS, Given, converted, loop_dtypes
 from eqsat.ir.tensor import Arg, Call, Literal, Scalar, Tensor, axes
-from eqsat.operations.generic import Number, Operand, broadcast_map, broadcast_shapes, literal, make_generic, operand
+from eqsat.operations.generic import Number, Operand, broadcast_map, broadcast_shapes, literal, make_generic, operand, tensor_of
 
 Element = Scalar | Number
 Block = Callable[..., Scalar]
 
-# NumPy's add and multiply of two bools are "or" and "and".
-BOOL_FORM = {"add": "logical_or", "multiply": "logical_and"}
+# comparisons that hold where the left side is the smaller, or the greater
+BELOW, ABOVE = ("less", "less_equal"), ("greater", "greater_equal")
 LARGEST_POWER = 16
 
 
@@ -42,42 +42,69 @@ def elementwise(name: str, values: Sequence[Any], block: Block) -> Tensor:
 def call(op: str, *args: Element) -> Scalar:
     """op(args) on elements with the dtypes that NumPy computes in."""
     row = SCALAR_OPS[op]
-    if row.rule == "select":
-        dtype = common_dtype(op, args[1:])
-        return Call(op, (truth(args[0]), *(cast(arg, dtype) for arg in args[1:])), dtype)
     if row.rule == "logic":
         return Call(op, tuple(truth(arg) for arg in args), "bool")
-    dtype = common_dtype(op, args)
-    if dtype == "bool" and op in BOOL_FORM:
-        return Call(BOOL_FORM[op], tuple(cast(arg, dtype) for arg in args), dtype)
-    if dtype == "bool" and row.rule == "float" and row.arity == 1:
-        raise DTypeError(f"{op}: found bool, for which NumPy computes in float16; use astype('float32') or astype('float64') first")
-    result = result_dtype(op, *[dtype] * row.arity)
-    return Call(op, tuple(cast(arg, result if row.rule == "float" else dtype) for arg in args), result)
+    if row.rule == "select":
+        dtype = loop_dtypes(op, "bool", *map(given, args[1:]))[-1]
+        return Call(op, (truth(args[0]), *(cast(arg, dtype, wraps=True) for arg in args[1:])), dtype)
+    if row.rule == "compare" and (decided := _decided(op, *args)) is not None:
+        return decided
+    *dtypes, result = loop_dtypes(op, *map(given, args))
+    if is_complex(dtypes[0]) and op not in COMPLEX_OPS:
+        raise UnsupportedError(f"{op}: found {dtypes[0]}, supported are real numbers; write it with x.real and x.imag")
+    if op in BOOL_FORM and result == "bool":
+        return call(BOOL_FORM[op], *args)
+    if len(set(dtypes)) > 1:
+        return _compare_signs(op, *(cast(arg, dtype) for arg, dtype in zip(args, dtypes, strict=True)))
+    return Call(op, tuple(cast(arg, dtype) for arg, dtype in zip(args, dtypes, strict=True)), result)
+
+
+def given(value: Element) -> Given:
+    """What decides about dtypes: that of an element, the type of a Python number; True and False are elements."""
+    if isinstance(value, Scalar):
+        return value.dtype
+    return "bool" if isinstance(value, bool) else type(value)
 
 
 def common_dtype(op: str, args: Sequence[Element]) -> str:
-    """NumPy's promotion of elements; a comparison with an integer that does not fit widens to int64."""
-    dtype = np.result_type(*(np.dtype(arg.dtype) if isinstance(arg, Scalar) else arg for arg in args)).name
-    if dtype == "int32" and SCALAR_OPS[op].rule == "compare":
-        large = any(isinstance(arg, int) and not -(2**31) <= arg < 2**31 for arg in args)
-        return "int64" if large else dtype
-    return dtype
+    """The dtype in which NumPy computes an operation on elements."""
+    return loop_dtypes(op, *map(given, args))[0]
 
 
-def cast(value: Element, dtype: str) -> Scalar:
-    """The element in another dtype."""
+def _decided(op: str, left: Element, right: Element) -> Scalar | None:
+    """The truth value of a comparison of integers with a Python integer that their dtype does not hold; None of any other."""
+    for element, number, larger, smaller in ((left, right, BELOW, ABOVE), (right, left, ABOVE, BELOW)):
+        if isinstance(element, Scalar) and is_integer(element.dtype) and type(number) is int:
+            low, high = integer_range(element.dtype)
+            if not low <= number <= high:
+                return Literal(op in (larger if number > high else smaller) or op == "not_equal", "bool")
+    return None
+
+
+def _compare_signs(op: str, left: Scalar, right: Scalar) -> Scalar:
+    """int64 beside uint64, which NumPy compares as the numbers that they are: a negative one is less, others have uint64."""
+    signed = left if left.dtype == "int64" else right
+    below = op in (BELOW if signed is left else ABOVE) or op == "not_equal"
+    inside = Call(op, (cast(left, "uint64"), cast(right, "uint64")), "bool")
+    sign = Call("less" if below else "greater_equal", (signed, Literal(0, "int64")), "bool")
+    return Call("logical_or" if below else "logical_and", (sign, inside), "bool")
+
+
+def cast(value: Element, dtype: str, wraps: bool = False) -> Scalar:
+    """The element in another dtype; a Python integer must fit, unless it `wraps`."""
     if isinstance(value, Literal):
-        return literal(value.value, dtype)
+        with np.errstate(all="ignore"):
+            return Literal(converted(np.array(value.value, value.dtype), dtype).item(), dtype)
     if isinstance(value, Scalar):
         return value if value.dtype == dtype else Call("astype", (value,), dtype)
-    return literal(value, dtype)
+    return literal(value, dtype, wraps)
 
 
 def truth(value: Element) -> Scalar:
     """Whether the element is not zero."""
     if not isinstance(value, Scalar):
-        return Literal(bool(value), "bool")
+        number = literal(value, "int64") if type(value) is int else Literal(value, "complex128")  # larger integers NumPy refuses
+        return Literal(bool(number.value), "bool")
     return value if value.dtype == "bool" else call("not_equal", value, literal(0, value.dtype))
 
 
@@ -91,6 +118,16 @@ def scalar_operation(op: str) -> Callable[..., Tensor]:
         return elementwise(op, (x1, x2), lambda a, b: call(op, a, b))
 
     return unary if SCALAR_OPS[op].arity == 1 else binary
+
+
+def real(val: Any) -> Tensor:
+    """The real parts of complex numbers; real numbers as they are."""
+    return elementwise("real", (val,), lambda a: call("real", a) if is_complex(a.dtype) else a)
+
+
+def imag(val: Any) -> Tensor:
+    """The imaginary parts of complex numbers; zeros of the dtype of real ones."""
+    return elementwise("imag", (val,), lambda a: call("imag", a) if is_complex(a.dtype) else literal(0, a.dtype))
 
 
 def where(condition: Any, x: Any, y: Any, /) -> Tensor:
@@ -111,23 +148,6 @@ def _number(name: str, value: Scalar) -> Scalar:
     return value
 
 
-def bitwise(name: str, op: str) -> Callable[..., Tensor]:
-    """A bitwise ufunc on bool operands, where it is the logical operation (or comparison) `op`."""
-
-    def block(*args: Element) -> Scalar:
-        if (dtype := common_dtype(op, args)) != "bool":
-            raise UnsupportedError(f"{name}: found {dtype} operands, supported for bool only; for integers use // and % by powers of two")
-        return call(op, *args)
-
-    def unary(x: Any, /) -> Tensor:
-        return elementwise(name, (x,), block)
-
-    def binary(x1: Any, x2: Any, /) -> Tensor:
-        return elementwise(name, (x1, x2), block)
-
-    return unary if SCALAR_OPS[op].arity == 1 else binary
-
-
 def power(x1: Any, x2: Any, /) -> Tensor:
     """x1 ** x2 for a constant exponent: an integer up to 16 in magnitude by multiplications, +-0.5 by a square root."""
     exponent = operand("power", x2)
@@ -141,6 +161,8 @@ def _power(base: Scalar, exponent: Literal | Number) -> Scalar:
     if base.dtype == "bool" and (dtype == "bool" or isinstance(exponent, int)):
         raise DTypeError("power: found bool operands, for which NumPy computes in int8; use astype first")
     value = exponent.value if isinstance(exponent, Literal) else exponent
+    if isinstance(value, complex):
+        raise UnsupportedError(f"power: found the exponent {value}, supported are integers and 0.5; use exp(y * log(x))")
     x = cast(base, dtype)
     if value in (0.5, -0.5):
         root = call("sqrt", x)
@@ -149,7 +171,7 @@ def _power(base: Scalar, exponent: Literal | Number) -> Scalar:
         raise UnsupportedError(
             f"power: found the exponent {value}, supported are integers up to {LARGEST_POWER} and 0.5; use exp(y * log(x))"
         )
-    if value < 0 and not is_float(dtype):
+    if value < 0 and not is_inexact(dtype):
         raise UsageError(f"power: found {dtype} to the negative power {value}, expected a float base; use astype first")
     product = _product(x, abs(int(value)), dtype)
     return product if value >= 0 else call("divide", 1, product)
@@ -168,6 +190,17 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True) -> Tensor:
     """The elements in another dtype; a copy always."""
     name = dtype_name(dtype, "astype")
     return elementwise("astype", (x,), lambda a: cast(a, name))
+
+
+def converted_to(name: str, x: Any, dtype: Any, casting: Any = "same_kind") -> Tensor:
+    """The elements in another dtype (None: their own); DTypeError where NumPy's `casting` does not allow it."""
+    source = tensor_of(name, x)
+    wanted = source.dtype if dtype is None else dtype_name(dtype, name)
+    if casting not in ("no", "equiv", "safe", "same_kind", "unsafe"):
+        raise UsageError(f"{name}: found casting={casting!r}, expected no, equiv, safe, same_kind or unsafe")
+    if not np.can_cast(source.dtype, wanted, casting):
+        raise DTypeError(f"{name}: found {source.dtype}, which is not cast to {wanted} by the rule {casting}; use astype first")
+    return source if source.dtype == wanted else astype(source, wanted)
 
 
 def copy(a: Any) -> Tensor:

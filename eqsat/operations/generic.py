@@ -12,16 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.ir.dtypes import dtype_name
+from eqsat.ir.dtypes import dtype_name, integer_range, is_integer, wrapped
 from eqsat.ir.errors import EqsatError, ShapeError, TraceError, UsageError
 from eqsat.ir.index import Const, Index, Var
-from eqsat.ir.ops import identity_of
+from eqsat.ir.ops import converted, identity_of
 from eqsat.ir.tensor import Arg, Constant, Generic, IteratorKind, Literal, Scalar, Shape, Tensor, axes
 from eqsat.sizes import plain, shape_text
 
-Number = bool | int | float
+Number = bool | int | float | complex
 Operand = Tensor | Literal | Number  # a Literal is a NumPy scalar, of fixed dtype; a number adapts to the arrays beside it
 Map = tuple[Index, ...]
+# of the Python integers that are floats, infinite or not
+LARGEST_INTEGER = int(np.finfo(np.float64).max)
 
 
 def operand(name: str, value: Any) -> Operand:
@@ -29,7 +31,7 @@ def operand(name: str, value: Any) -> Operand:
 
     Raises DTypeError for other dtypes than eqsat's and UsageError for what is no array.
     """
-    if isinstance(value, Tensor | Literal) or type(value) in (bool, int, float):
+    if isinstance(value, Tensor | Literal) or type(value) in (bool, int, float, complex):
         return value  # type: ignore[no-any-return]
     if not isinstance(value, np.ndarray | np.generic | list | tuple):
         raise UsageError(f"{name}: found a {type(value).__name__}, expected arrays and numbers")
@@ -55,14 +57,15 @@ def tensor_of(name: str, value: Any) -> Tensor:
     return Constant(np.array(found.value, found.dtype) if isinstance(found, Literal) else np.array(found))
 
 
-def literal(value: Number, dtype: str) -> Literal:
-    """An element of this dtype, rounded to it; UsageError for an integer that it cannot hold."""
-    if dtype in ("int32", "int64") and isinstance(value, int):
-        info = np.iinfo(dtype)
-        if not info.min <= value <= info.max:
+def literal(value: Number, dtype: str, wraps: bool = False) -> Literal:
+    """An element of this dtype, rounded to it; UsageError for an integer that it cannot hold, unless the value `wraps`, from int64."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        low, high = integer_range("int64" if wraps else dtype) if is_integer(dtype) else (-LARGEST_INTEGER, LARGEST_INTEGER)
+        if not low <= value <= high:
             raise UsageError(f"literal: found the Python integer {value}, which does not fit {dtype}; use a float or astype")
-    with np.errstate(over="ignore"):
-        return Literal(np.array(value).astype(dtype).item(), dtype)
+        value = wrapped(value, dtype) if is_integer(dtype) else value
+    with np.errstate(all="ignore"):
+        return Literal(converted(np.array(value), dtype).item(), dtype)
 
 
 def make_generic(

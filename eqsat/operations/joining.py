@@ -13,7 +13,7 @@ from eqsat.ir.dtypes import promote
 from eqsat.ir.errors import ShapeError, UsageError
 from eqsat.ir.index import Const, Index, apply
 from eqsat.ir.tensor import Arg, Call, Position, Scalar, Shape, Tensor, axes
-from eqsat.operations.elementwise import cast
+from eqsat.operations.elementwise import cast, converted_to
 from eqsat.operations.generic import integer, integers, literal, make_generic, normalize_axes, tensor_of, view
 from eqsat.operations.movement import expand_dims, ravel, reshape
 
@@ -24,9 +24,9 @@ def clamped(index: Index, extent: int, low: bool, high: bool) -> Index:
     return apply("min", index, extent - 1) if high else index
 
 
-def concatenate(arrays: Any, axis: Any = 0) -> Tensor:
-    """Arrays behind each other along an axis (None: flattened first), in the dtype that all promote to."""
-    parts = _sequence("concatenate", arrays)
+def concatenate(arrays: Any, axis: Any = 0, out: None = None, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
+    """Arrays behind each other along an axis (None: flattened first), in the dtype that all promote to, if none is given."""
+    parts = [converted_to("concatenate", part, dtype, casting) for part in _sequence("concatenate", arrays)]
     if axis is None:
         return concatenate([ravel(part) for part in parts])
     rank = len(parts[0].shape)
@@ -53,9 +53,9 @@ def _joined(parts: Sequence[Tensor], k: int, shape: Shape, dtype: str) -> Tensor
     return make_generic(shape, (), parts, maps[::-1], block if block is not None else literal(0, dtype))
 
 
-def stack(arrays: Any, axis: Any = 0) -> Tensor:
+def stack(arrays: Any, axis: Any = 0, out: None = None, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
     """Arrays of one shape beside each other along a new axis."""
-    parts = _sequence("stack", arrays)
+    parts = [converted_to("stack", part, dtype, casting) for part in _sequence("stack", arrays)]
     for part in parts:
         if part.shape != parts[0].shape:
             raise ShapeError(f"stack: found the shapes {parts[0].shape} and {part.shape}, expected one shape")
@@ -137,5 +137,5 @@ def _side(name: str, m: Any, kept: Any, k: Any) -> Tensor:
         raise ShapeError(f"{name}: found the shape {source.shape}, expected two dimensions or more")
     *_, row, column = loops = axes(source.shape)
     holds = Position(kept(row, column, integer(name, "k", k)), "bool")
-    block = Call("where", (holds, Arg(0, source.dtype), literal(0 if source.dtype != "bool" else False, source.dtype)), source.dtype)
+    block = Call("where", (holds, Arg(0, source.dtype), literal(0, source.dtype)), source.dtype)
     return make_generic(source.shape, (), (source,), (tuple(loops),), block)

@@ -13,6 +13,7 @@ import numpy as np
 
 from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.index import Const, Index, apply
+from eqsat.ir.ops import converted
 from eqsat.ir.tensor import Arg, Call, Position, Scalar, Tensor, axes
 from eqsat.operations.generic import integer, literal, make_generic, normalize_axes, tensor_of, view
 from eqsat.operations.joining import clamped
@@ -115,7 +116,7 @@ def _constants(source: Tensor, widths: Widths, values: Any) -> Tensor:
 def _constant(source: Tensor, widths: Widths, number: Any) -> Tensor:
     """A frame of one number."""
     shape = tuple(n + before + after for n, (before, after) in zip(source.shape, widths, strict=True))
-    value = literal(np.asarray(number).astype(source.dtype).item(), source.dtype)
+    value = literal(converted(np.asarray(number), source.dtype).item(), source.dtype)
     if source.size == 0:
         return make_generic(shape, (), (), (), value)
     inside: Index | None = None

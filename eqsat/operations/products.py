@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
+from eqsat.ir.dtypes import is_complex
 from eqsat.ir.errors import ShapeError, UsageError
 from eqsat.ir.index import apply
 from eqsat.ir.tensor import Arg, Call, Position, Tensor, axes
@@ -15,7 +16,7 @@ from eqsat.operations.movement import expand_dims, moveaxis, ravel, reshape
 from eqsat.operations.reductions import sum as total
 from eqsat.sizes import shape_text
 
-_multiply, _subtract = scalar_operation("multiply"), scalar_operation("subtract")
+_multiply, _subtract, _conjugate = (scalar_operation(op) for op in ("multiply", "subtract", "conjugate"))
 ROW, COLUMN, INNER = "row", "column", "inner"
 
 
@@ -54,14 +55,18 @@ def matvec(x1: Any, x2: Any, /) -> Tensor:
 
 
 def vecmat(x1: Any, x2: Any, /) -> Tensor:
-    """Vectors times matrices."""
-    return _inner("vecmat", tensor_of("vecmat", x1), tensor_of("vecmat", x2), (INNER,), (INNER, COLUMN))
+    """Vectors (of complex numbers: conjugated) times matrices."""
+    return _inner("vecmat", _conjugated(tensor_of("vecmat", x1)), tensor_of("vecmat", x2), (INNER,), (INNER, COLUMN))
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: Any = -1) -> Tensor:
-    """Sums of products along an axis; the others broadcast."""
+    """Sums of products along an axis, the first array conjugated; the others broadcast."""
     a, b = (moveaxis(tensor_of("vecdot", x), axis, -1) for x in (x1, x2))
-    return _inner("vecdot", a, b, (INNER,), (INNER,))
+    return _inner("vecdot", _conjugated(a), b, (INNER,), (INNER,))
+
+
+def _conjugated(a: Tensor) -> Tensor:
+    return _conjugate(a) if is_complex(a.dtype) else a
 
 
 def dot(a: Any, b: Any, out: None = None) -> Tensor:
@@ -73,8 +78,8 @@ def dot(a: Any, b: Any, out: None = None) -> Tensor:
 
 
 def vdot(a: Any, b: Any, /) -> Tensor:
-    """The sum of products of the elements of two arrays, flattened."""
-    return _inner("vdot", ravel(tensor_of("vdot", a)), ravel(tensor_of("vdot", b)), (INNER,), (INNER,))
+    """The sum of products of the elements of two arrays, flattened, the first conjugated."""
+    return _inner("vdot", _conjugated(ravel(tensor_of("vdot", a))), ravel(tensor_of("vdot", b)), (INNER,), (INNER,))
 
 
 def inner(a: Any, b: Any, /) -> Tensor:

@@ -6,15 +6,17 @@ As in NumPy, `where` leaves elements out and `initial` takes part in the fold; t
 from __future__ import annotations
 
 import builtins
+import functools
+from collections.abc import Sequence
 from typing import Any
 
-from eqsat.ir.dtypes import dtype_name, is_float
+from eqsat.ir.dtypes import carrier, dtype_name, is_inexact, promote, sum_dtype
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.index import Const, Index
 from eqsat.ir.ops import REDUCE_OPS, identity_of
-from eqsat.ir.tensor import Arg, Literal, Position, Shape, Tensor, axes, reduction
+from eqsat.ir.tensor import Arg, Literal, Position, Scalar, Shape, Tensor, axes, reduction
 from eqsat.operations.elementwise import call, cast, elementwise, truth
-from eqsat.operations.generic import integer, literal, make_generic, normalize_axes, tensor_of
+from eqsat.operations.generic import Map, integer, literal, make_generic, normalize_axes, tensor_of
 from eqsat.operations.movement import ravel, reshape
 from eqsat.sizes import shape_text
 
@@ -32,16 +34,37 @@ def fold(name: str, combine: str, source: Tensor, axis: Any, keepdims: bool, dty
         index.append(reduction(folded.index(k), extent))
         if keepdims:
             next(loops)
-    operands, maps, block = [source], [tuple(index)], cast(Arg(0, source.dtype), dtype)
+    operands, maps, block = [source], [tuple(index)], carried(cast(Arg(0, source.dtype), dtype), combine)
+    inside = block.dtype
     if where is not True:
         mask = _mask(name, where, source.shape)
         operands.append(mask)
         maps.append(_aligned(mask.shape, index))
-        block = call("where", truth(Arg(1, mask.dtype)), block, literal(identity_of(combine, dtype).item(), dtype))
+        block = call("where", truth(Arg(1, mask.dtype)), block, literal(identity_of(combine, inside).item(), inside))
     found = make_generic(shape, tuple(source.shape[k] for k in folded), operands, maps, block, combine)
-    if initial is None:
-        return found
-    return elementwise(name, (initial, found), lambda first, rest: call(REDUCE_OPS[combine].step, cast(first, dtype), rest))
+    if initial is not None:
+        step = REDUCE_OPS[combine].step
+        found = elementwise(name, (initial, found), lambda first, rest: call(step, cast(cast(first, dtype), inside), rest))
+    return settled(found, dtype)
+
+
+def carried(element: Scalar, combine: str) -> Scalar:
+    """What a fold adds up: NumPy carries sums and products of float16 in float32."""
+    return element if combine in ("max", "min") else cast(element, carrier(element.dtype))
+
+
+def settled(total: Tensor, dtype: str) -> Tensor:
+    """A finished fold in the dtype of its result."""
+    return total if total.dtype == dtype else elementwise("astype", (total,), lambda value: cast(value, dtype))
+
+
+def sum_of_products(shape: Shape, folded: Shape, operands: Sequence[Tensor], maps: Sequence[Map]) -> Tensor:
+    """The sum of products of the elements of tensors in NumPy's dtypes; of bool, whether all hold anywhere."""
+    dtype = promote(*(tensor.dtype for tensor in operands))
+    first, *others = (cast(cast(Arg(k, tensor.dtype), dtype), carrier(dtype)) for k, tensor in enumerate(operands))
+    block = functools.reduce(lambda product, element: call("multiply", product, element), others, first)
+    combine = ("max" if dtype == "bool" else "sum") if folded else None
+    return settled(make_generic(shape, folded, operands, maps, block, combine), dtype)
 
 
 def folded_axes(name: str, source: Tensor, axis: Any) -> tuple[int, ...]:
@@ -69,21 +92,20 @@ def _aligned(shape: Shape, index: list[Index]) -> tuple[Index, ...]:
 def sum(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Tensor:
-    """Sum over axes; bool and int32 are summed in int64, as in NumPy, unless `dtype` says otherwise."""
+    """Sum over axes; bool and smaller integers are summed in int64 or uint64, as in NumPy, unless `dtype` says otherwise."""
     return _accumulated("sum", a, axis, dtype, keepdims, initial, where)
 
 
 def prod(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Tensor:
-    """Product over axes; bool and int32 are multiplied in int64, as in NumPy, unless `dtype` says otherwise."""
+    """Product over axes; bool and smaller integers are multiplied in int64 or uint64, as in NumPy, unless `dtype` says otherwise."""
     return _accumulated("prod", a, axis, dtype, keepdims, initial, where)
 
 
 def _accumulated(name: str, a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Tensor:
     source = tensor_of(name, a)
-    natural = source.dtype if is_float(source.dtype) else "int64"
-    chosen = natural if dtype is None else dtype_name(dtype, name)
+    chosen = sum_dtype(source.dtype) if dtype is None else dtype_name(dtype, name)
     if chosen == "bool":
         raise DTypeError(f"{name}: found dtype bool, expected a number; use max for `any` and min for `all`")
     return fold(name, name, source, axis, keepdims, chosen, where, initial)
@@ -156,7 +178,7 @@ def _place(name: str, combine: str, a: Any, axis: Any, keepdims: bool) -> Tensor
     outer: list[Index] = [next(loops) if keepdims or d != k else Const(0) for d in range(len(source.shape))]
     element, extremum = Arg(0, source.dtype), Arg(1, source.dtype)
     found = call("equal", element, extremum)
-    if is_float(source.dtype):
+    if is_inexact(source.dtype):
         found = call("logical_or", found, call("not_equal", element, element))
     block = call("where", found, Position(place, "int64"), Literal(source.shape[k] - 1, "int64"))
     read = tuple(place if d == k else index for d, index in enumerate(outer))

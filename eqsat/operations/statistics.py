@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.ir.dtypes import dtype_name, is_float, promote
+from eqsat.ir.dtypes import carrier, dtype_name, is_complex, is_inexact, part_of, promote
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.tensor import Position, Scalar, Tensor
 from eqsat.operations.elementwise import Element, astype, call, cast, elementwise, scalar_operation, square, where as choose
 from eqsat.operations.generic import normalize_axes, tensor_of
 from eqsat.operations.movement import broadcast_to, reshape, transpose
-from eqsat.operations.reductions import all as every, count_nonzero, fold, folded_axes, max, min, prod, sum
+from eqsat.operations.reductions import all as every, count_nonzero, fold, folded_axes, max, min, prod, settled, sum
 from eqsat.sizes import product
 
 _subtract, _divide, _multiply = (scalar_operation(op) for op in ("subtract", "divide", "multiply"))
@@ -23,14 +23,15 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims
     """Sum over axes divided by the number of elements."""
     source = tensor_of("mean", a)
     chosen = _mean_dtype("mean", source, dtype)
-    total = sum(source, axis, chosen, keepdims=keepdims, where=where)
-    return _over_count("mean", total, source, axis, keepdims, where)
+    inside = carrier(chosen) if dtype is None else chosen
+    total = sum(source, axis, inside, keepdims=keepdims, where=where)
+    return settled(_over_count("mean", total, source, axis, keepdims, where), chosen)
 
 
 def _mean_dtype(name: str, source: Tensor, dtype: Any) -> str:
-    chosen = (source.dtype if is_float(source.dtype) else "float64") if dtype is None else dtype_name(dtype, name)
-    if not is_float(chosen):
-        raise DTypeError(f"{name}: found dtype {chosen}, expected float32 or float64")
+    chosen = (source.dtype if is_inexact(source.dtype) else "float64") if dtype is None else dtype_name(dtype, name)
+    if not is_inexact(chosen):
+        raise DTypeError(f"{name}: found dtype {chosen}, expected a float or complex one")
     return chosen
 
 
@@ -96,8 +97,17 @@ def _variance(name: str, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: boo
         total = sum(source, axis, chosen, keepdims=True, where=where)
         center = _over_count(name, total, source, axis, True, where)
     distances = elementwise(name, (source, center), lambda x, y: call("subtract", cast(x, chosen), y))
-    total = sum(square(distances), axis, chosen, keepdims=keepdims, where=where)
+    total = sum(_squares(distances), axis, part_of(chosen), keepdims=keepdims, where=where)
     return _over_count(name, total, source, axis, keepdims, where, ddof)
+
+
+def _squares(distances: Tensor) -> Tensor:
+    """Squares of numbers, of complex ones those of their distances from zero."""
+    if not is_complex(distances.dtype):
+        return square(distances)
+    return elementwise(
+        "square", (distances,), lambda x: call("add", *(call("multiply", part, part) for part in (call("real", x), call("imag", x))))
+    )
 
 
 def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Tensor:
@@ -117,7 +127,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         )
         return (found, total) if returned else found
     given = tensor_of("average", weights)
-    dtype = promote(source.dtype, given.dtype, *([] if is_float(source.dtype) else ["float64"]))
+    dtype = promote(source.dtype, given.dtype, *([] if is_inexact(source.dtype) else ["float64"]))
     given = _weights(source, given, axis)
     scale = sum(given, axis, dtype, keepdims=keepdims)
     weighted = sum(_multiply(astype(source, dtype), given), axis, dtype, keepdims=keepdims)
@@ -168,13 +178,13 @@ def nanmin(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, i
 
 def _without_nan(name: str, a: Any, value: float) -> Tensor:
     source = tensor_of(name, a)
-    return choose(_is_nan(source), value, source) if is_float(source.dtype) else source
+    return choose(_is_nan(source), value, source) if is_inexact(source.dtype) else source
 
 
 def _nan_extreme(name: str, extreme: Any, least: float, a: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Tensor:
     source = tensor_of(name, a)
     found: Tensor = extreme(_without_nan(name, source, least), axis, keepdims=keepdims, initial=initial, where=where)
-    if not is_float(source.dtype) or initial is not None:
+    if not is_inexact(source.dtype) or initial is not None:
         return found
     return choose(every(_is_nan(source), axis, keepdims=keepdims), np.nan, found)
 
@@ -187,7 +197,7 @@ def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepd
 
 def _numbers(source: Tensor, where: Any) -> Any:
     """Where elements are numbers, among those that count."""
-    if not is_float(source.dtype):
+    if not is_inexact(source.dtype):
         return where
     numbers = elementwise("isnan", (source,), lambda x: call("equal", x, x))
     return numbers if where is True else elementwise("isnan", (numbers, where), lambda x, y: call("logical_and", x, y))

@@ -48,10 +48,8 @@ OPERATIONS: dict[str, Implementation] = {
     "square": elementwise.square,
     "positive": elementwise.positive,
     "power": elementwise.power,
-    "bitwise_and": elementwise.bitwise("bitwise_and", "logical_and"),
-    "bitwise_or": elementwise.bitwise("bitwise_or", "logical_or"),
-    "bitwise_xor": elementwise.bitwise("bitwise_xor", "not_equal"),
-    "invert": elementwise.bitwise("invert", "logical_not"),
+    "real": elementwise.real,
+    "imag": elementwise.imag,
     "full_like": elementwise.full_like,
     "zeros_like": elementwise.zeros_like,
     "empty_like": elementwise.zeros_like,
@@ -96,7 +94,18 @@ OPERATIONS: dict[str, Implementation] = {
     "size": lambda a: a.size,
 }
 
-ALIASES = {"concat": "concatenate", "true_divide": "divide", "mod": "remainder", "abs": "absolute", "amax": "max", "amin": "min"}
+ALIASES = {
+    "concat": "concatenate",
+    "true_divide": "divide",
+    "mod": "remainder",
+    "abs": "absolute",
+    "amax": "max",
+    "amin": "min",
+    "bitwise_left_shift": "left_shift",
+    "bitwise_right_shift": "right_shift",
+    "bitwise_invert": "invert",
+    "conj": "conjugate",
+}
 for _alias, _name in ALIASES.items():
     OPERATIONS[_alias] = OPERATIONS[_name]
 

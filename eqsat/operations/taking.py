@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from eqsat.ir.errors import BoundsError, DTypeError, ShapeError, UnsupportedError, UsageError
+from eqsat.ir.ops import promoted
 from eqsat.ir.tensor import Arg, Constant, Position, Scalar, Shape, Tensor, axes, reduction
 from eqsat.ir.value_bounds import tensor_bounds
-from eqsat.operations.elementwise import astype, call, cast, common_dtype, elementwise, scalar_operation
+from eqsat.operations.elementwise import astype, call, cast, elementwise, given, scalar_operation
 from eqsat.operations.generic import broadcast_shapes, integer, literal, make_generic, normalize_axes, tensor_of
 from eqsat.operations.indexing import Entry, Slice, indexed
 from eqsat.operations.movement import broadcast_to, ravel, reshape
@@ -93,7 +94,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Tenso
     which = _moded("choose", which, len(options), mode)
 
     def block(place: Scalar, *elements: Any) -> Scalar:
-        dtype = common_dtype("where", elements)
+        dtype = promoted(list(map(given, elements)))
         found = cast(elements[-1], dtype)
         for k in reversed(range(len(elements) - 1)):
             found = call("where", call("equal", place, k), cast(elements[k], dtype), found)
@@ -113,7 +114,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
 
     def block(*elements: Any) -> Scalar:
         conditions, values = elements[:count], elements[count:]
-        dtype = common_dtype("where", values)
+        dtype = promoted(list(map(given, values)))
         found = cast(values[-1], dtype)
         for condition, value in zip(reversed(conditions), reversed(values[:-1]), strict=True):
             found = call("where", condition, cast(value, dtype), found)
@@ -132,13 +133,13 @@ def scatter_add(x: Any, indices: Any, updates: Any, axis: Any = 0) -> Tensor:
     (k,) = normalize_axes("scatter_add", integer("scatter_add", "axis", axis), len(source.shape))
     extent, count = source.shape[k], places.size
     wanted = (*source.shape[:k], *places.shape, *source.shape[k + 1 :])
-    given = broadcast_to(astype(tensor_of("scatter_add", updates), source.dtype), wanted)
+    added = broadcast_to(astype(tensor_of("scatter_add", updates), source.dtype), wanted)
     if not count or not source.size:
         return source
     if source.size * count > MOST_COMPARISONS:
         found = f"{source.size} elements and {count} indices"
         raise UnsupportedError(f"scatter_add: found {found}, supported are {MOST_COMPARISONS} comparisons; use numpy.add.at outside")
-    rows = reshape(given, (*source.shape[:k], count, *source.shape[k + 1 :]))
+    rows = reshape(added, (*source.shape[:k], count, *source.shape[k + 1 :]))
     # read off a known array of all places, they are counted from the front, and checked like any index
     whole = indexed("scatter_add", Constant(np.arange(extent)), [ravel(places)])
     loops, update = axes(source.shape), reduction(0, count)

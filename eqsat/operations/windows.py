@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.ir.dtypes import is_float, promote
+from eqsat.ir.dtypes import carrier, is_float, is_inexact, promote
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.index import Index, Var, apply
-from eqsat.ir.tensor import Arg, Call, Position, Scalar, Tensor, axes, reduction
+from eqsat.ir.tensor import Arg, Position, Scalar, Tensor, axes, reduction
 from eqsat.operations.elementwise import call, cast, elementwise
 from eqsat.operations.generic import integer, integers, make_generic, tensor_of
 from eqsat.operations.padding import pad as padded
+from eqsat.operations.reductions import settled, sum_of_products
 
 LETTERS = {1: "W", 2: "H, W", 3: "D, H, W"}
 CONVOLUTION = """Cross-correlation: x (N, C, {axes}) and w (O, C / groups, its {axes}) give (N, O, ...), with zeros around x and no bias.
@@ -80,8 +81,7 @@ def convolution(rank: int) -> Callable[..., Tensor]:
             raise ShapeError(
                 f"{name}: found {channels} channels and a kernel {kernel.shape} in {parts} groups, which do not fit each other"
             )
-        dtype = promote(source.dtype, kernel.dtype)
-        if dtype == "bool":
+        if promote(source.dtype, kernel.dtype) == "bool":
             raise DTypeError(f"{name}: found bool operands, expected numbers; use astype first")
         slides = _slides(name, source.shape[2:], sizes, stride, pad, dilation)
         whole = _framed(source, slides, 0)
@@ -90,8 +90,7 @@ def convolution(rank: int) -> Callable[..., Tensor]:
         c, *inside = (reduction(level, extent) for level, extent in enumerate((inner, *sizes)))
         channel = c if parts == 1 else (o // (outputs // parts)) * inner + c
         places = tuple(slide.place(window, k) for slide, window, k in zip(slides, windows, inside, strict=True))
-        block = Call("multiply", (cast(Arg(0, source.dtype), dtype), cast(Arg(1, kernel.dtype), dtype)), dtype)
-        return make_generic(shape, (inner, *sizes), (whole, kernel), ((n, channel, *places), (o, c, *inside)), block, "sum")
+        return sum_of_products(shape, (inner, *sizes), (whole, kernel), ((n, channel, *places), (o, c, *inside)))
 
     return _named(function, name, CONVOLUTION)
 
@@ -118,18 +117,19 @@ def mean_pooling(rank: int) -> Callable[..., Tensor]:
     def function(x: Any, k: Any = 3, stride: Any = 2, pad: Any = 0, count_pad: bool = True) -> Tensor:
         source = _pooled(name, x, rank)
         slides = _slides(name, source.shape[2:], _each(name, "k", k, rank), stride, pad, 1)
-        dtype = source.dtype if is_float(source.dtype) else "float64"
-        total = _over_windows(_framed(source, slides, 0), slides, cast(Arg(0, source.dtype), dtype), "sum")
+        dtype = source.dtype if is_inexact(source.dtype) else "float64"
+        inside = carrier(dtype)
+        total = _over_windows(_framed(source, slides, 0), slides, cast(Arg(0, source.dtype), inside), "sum")
         if count_pad or not any(slide.before or slide.after for slide in slides):
             count = float(np.prod([slide.size for slide in slides]))
-            return elementwise(name, (total,), lambda value: call("divide", value, count))
+            return elementwise(name, (total,), lambda value: cast(call("divide", value, count), dtype))
         if 0 in total.shape:
-            return total
-        block: Scalar = Arg(0, dtype)
+            return settled(total, dtype)
+        block: Scalar = Arg(0, inside)
         loops = axes(total.shape)
         for slide, loop in zip(slides, loops[2:], strict=True):
-            block = call("divide", block, cast(Position(slide.inside(loop), "int64"), dtype))
-        return make_generic(total.shape, (), (total,), (loops,), block)
+            block = call("divide", block, cast(Position(slide.inside(loop), "int64"), inside))
+        return make_generic(total.shape, (), (total,), (loops,), cast(block, dtype))
 
     return _named(function, name, MEAN)
 

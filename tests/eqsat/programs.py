@@ -3,44 +3,45 @@
 A program is a list of steps, each the Python source of one call on the values before it, so that what fails prints as code.
 Steps are drawn beside the arrays that they give: the value of every step decides what may follow.
 
-Float results carry a scale, the largest magnitude that went into them: 1e-5 of it is what float32 may lose.  A value that every order of
-operations computes without rounding is `exact`; only such values decide something (comparisons, floors, integers, divisors).
+Float results carry a scale, the largest magnitude that went into them, of which TOLERANCE says what each dtype may lose.  A value that
+every order of operations computes without rounding is `exact`; only such values decide something (comparisons, floors, integers, divisors).
 """
 
 from __future__ import annotations
 
 import functools
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from numpy.exceptions import ComplexWarning
 
 import eqsat.numpy as enp
-from eqsat.ir.dtypes import DTYPES, is_float
-from eqsat.testing import assert_close
+from eqsat.ir.dtypes import DTYPES, is_complex, is_inexact, promote
+from eqsat.testing import TOLERANCE, assert_close
 from tests.eqsat.tracing_cases import Array, sample
 
 SHAPES = [(4, 6), (2, 3, 4), (12,), (3, 1), (1, 5), (2, 1, 3), (1,), ()]
 LARGEST_SIZE = 48
 LARGEST_RANK = 5
 MOST_STEPS = 6
-# at this size a float32 holds quarters of quarters exactly, and their sums too
-EXACT_LIMIT = 2.0**12
-EXACT_PARTS = 2.0**6
+# numbers below the limit that are multiples of one by the parts are exact, and so are quarters of quarters of a float32, and their sums
+EXACT_LIMIT, EXACT_PARTS = {"float16": 2.0**8}, {"float16": 2.0**2}
 
 
 @dataclass(frozen=True)
 class Value:
-    """What a step gives: its array, whether it is free of rounding, the magnitude that rounding is relative to, and whether it was rounded
-    to float32 on the way."""
+    """What a step gives: its array, whether it is free of rounding, the magnitude that rounding is relative to, and the
+    part of that which was lost on the way."""
 
     array: Array
     exact: bool
     scale: float
-    single: bool = False
+    lost: float = 0.0
 
     @property
     def dtype(self) -> str:
@@ -69,12 +70,12 @@ class RandomProgram:
         return tuple(values[k] for k in self.outputs)
 
     def check(self, found: Sequence[Array], what: str) -> None:
-        """Assert that the arrays are NumPy's: dtypes, shapes, and values to 1e-5 (rounded to float32) or 1e-12 of their scale."""
+        """Assert that the arrays are NumPy's: dtypes, shapes, and values to what dtypes lose of their scale."""
         for position, (array, k) in enumerate(zip(found, self.outputs, strict=True)):
             expected = self.values[k]
             name = f"{what}, output {position} (v{k})"
             assert (array.dtype, array.shape) == (expected.array.dtype, expected.shape), f"{name}: {array.dtype}{array.shape}"
-            tolerance = 1e-5 if expected.dtype == "float32" or expected.single else 1e-12
+            tolerance = max(TOLERANCE.get(expected.dtype, 0.0), expected.lost)
             assert_close(array, expected.array, tolerance * max(1.0, expected.scale / magnitude(expected.array)), name)
 
     def __repr__(self) -> str:
@@ -86,28 +87,29 @@ class RandomProgram:
 def evaluated(step: str, values: Sequence[Any]) -> Any:
     """The value of one step."""
     names = {f"v{k}": value for k, value in enumerate(values)}
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings(category=ComplexWarning, action="ignore"):
         return eval(step, {"enp": enp, "np": np}, names)
 
 
 def magnitude(array: Array) -> float:
     """The largest finite magnitude; never zero."""
-    finite = np.abs(array[np.isfinite(array)].astype(np.float64)) if is_float(array.dtype.name) else np.abs(array.astype(np.float64))
+    finite = np.abs(array[np.isfinite(array)].astype(np.promote_types(array.dtype, np.float64)))
     return float(np.max(finite, initial=1e-30))
 
 
 def _is_coarse(array: Array) -> bool:
     """Whether few bits hold every element, so that sums and products of some of them do not round."""
-    if not is_float(array.dtype.name):
+    if not is_inexact(array.dtype.name):
         return True
-    wide = array.astype(np.float64) * EXACT_PARTS
-    return bool(np.all(np.isfinite(wide)) and np.all(wide == np.round(wide)) and np.all(np.abs(array) < EXACT_LIMIT))
+    limit, parts = EXACT_LIMIT.get(array.dtype.name, 2.0**12), EXACT_PARTS.get(array.dtype.name, 2.0**6)
+    wide = array.astype(np.promote_types(array.dtype, np.float64)) * parts
+    return bool(np.all(np.isfinite(wide)) and np.all(wide == np.round(wide)) and np.all(np.abs(wide) < limit * parts))
 
 
 def quarters(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
-    """Small signed values without zeros; floats are multiples of a quarter."""
+    """Small values without zeros, signed where the dtype is; floats are multiples of a quarter."""
     array = np.asarray(sample(shape, dtype, seed))
-    return np.asarray(np.round(array * 4) / 4, dtype) if is_float(dtype) else array
+    return np.asarray(np.round(array * 4) / 4, dtype) if is_inexact(dtype) else array
 
 
 class Drawing:
@@ -130,13 +132,13 @@ class Drawing:
         before = [self.values[k] for k in read]
         exact = all(value.exact for value in before) and _is_coarse(array)
         scale = magnitude(array)
-        if is_float(array.dtype.name) and not all(value.exact for value in before):
+        if is_inexact(array.dtype.name) and not all(value.exact for value in before):
             scale = max(scale, gain * math.prod(max(1.0, value.scale) for value in before))
         if array.ndim > LARGEST_RANK or array.size > LARGEST_SIZE or array.dtype.name not in DTYPES or scale > 1e6 * magnitude(array):
             return False
         self.steps.append(source)
-        single = not exact and (array.dtype == np.float32 or any(value.single for value in before))
-        self.values.append(Value(array, exact, scale, single))
+        lost = 0.0 if exact else max([TOLERANCE.get(array.dtype.name, 0.0), *(value.lost for value in before)])
+        self.values.append(Value(array, exact, scale, lost))
         return True
 
     def choose(self, fits: Callable[[Value], bool] = lambda value: True) -> int | None:
@@ -218,10 +220,14 @@ def unary(drawing: Drawing) -> bool:
     value, x = drawing.values[k], f"v{k}"
     sources = [f"enp.abs({x})", f"enp.absolute({x})", f"enp.copy({x})", f"enp.zeros_like({x})", f"enp.ones_like({x})"]
     sources += [f"enp.full_like({x}, 2)", f"enp.asarray({x})"]
-    sources += [f"enp.astype({x}, {dtype!r})" for dtype in DTYPES if is_float(dtype) or value.exact]
-    if value.dtype == "bool":
-        sources += [f"enp.invert({x})", f"~{x}"]
-    else:
+    sources += [f"enp.conj({x})", f"enp.conjugate({x})", f"enp.real({x})", f"enp.imag({x})", f"{x}.real"]
+    sources += [f"enp.astype({x}, {dtype!r})" for dtype in DTYPES if is_inexact(dtype) or value.exact]
+    if not is_inexact(value.dtype):
+        sources += [f"enp.invert({x})", f"enp.bitwise_invert({x})", f"~{x}", f"{x} << 2", f"{x} >> 1", f"{x} & 5", f"6 ^ {x}", f"{x} | {x}"]
+        sources += [f"{x} < {number}" for number in (300, -1, 2**40)]
+    if is_complex(value.dtype):
+        sources += [f"-{x}", f"enp.square({x})", f"{x} * (1 - 2j)", f"1 / ({x} * {x} + 2)", f"{x} - 2", f"3 * {x}", f"{x}.imag"]
+    elif value.dtype != "bool":
         sources += [f"-{x}", f"enp.negative({x})", f"enp.positive({x})", f"enp.square({x})", f"{x}**3", f"enp.power({x}, 2)"]
         sources += [f"enp.tanh({x} * 0.25)", f"enp.exp(enp.minimum({x}, 0.5))", f"enp.log(enp.abs({x}) + 1)"]
         sources += [f"enp.sqrt({x} * {x} + 1)", f"1 / ({x} * {x} + 2)"]
@@ -245,14 +251,17 @@ def binary(drawing: Drawing) -> bool:
     if drawing.pick([False, True]):
         k, j = j, k
     a, b, x, y = drawing.values[k], drawing.values[j], f"v{k}", f"v{j}"
-    names = ["add", "multiply", "maximum", "minimum"]
+    both = promote(a.dtype, b.dtype)
+    names = ["add", "multiply"]
+    names += ["maximum", "minimum"] if not is_complex(both) or (a.exact and b.exact) else []
     bools = [value.dtype == "bool" for value in (a, b)]
     names += [] if all(bools) else ["subtract"]
-    names += ["bitwise_and", "bitwise_or", "bitwise_xor"] if all(bools) else []
+    if not is_inexact(both):
+        names += ["bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "bitwise_left_shift", "bitwise_right_shift"]
     if a.exact and b.exact:
         names += ["less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or"]
         if not any(bools) and np.all(b.array != 0):
-            names += ["divide", "true_divide", "floor_divide", "remainder", "mod"]
+            names += ["divide", "true_divide", *(() if is_complex(both) else ("floor_divide", "remainder", "mod"))]
     sources = [f"enp.{name}({x}, {y})" for name in names]
     sources += [f"{x} {symbol} {y}" for symbol in ("+", "*", *(() if all(bools) else ("-",)))]
     if a.exact:
@@ -267,7 +276,8 @@ def reduction(drawing: Drawing) -> bool:
         return False
     rank = len(drawing.values[k].shape)
     subsets = [tuple(sorted(drawing.draw(st.sets(st.sampled_from(range(rank)))))) if rank else (), None, *range(-rank, rank)]
-    name = drawing.pick(["sum", "sum", "max", "min", "mean", "amax", "amin"])
+    ordered = drawing.values[k].exact or not is_complex(drawing.values[k].dtype)
+    name = drawing.pick(["sum", "sum", "mean", *(("max", "min", "amax", "amin") if ordered else ())])
     keep = drawing.pick(["", "", ", keepdims=True"])
     return drawing.step(f"enp.{name}(v{k}, axis={drawing.pick(subsets)}{keep})", k, gain=drawing.values[k].array.size)
 

@@ -51,7 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     random = np.random.default_rng(0)
     np.save(tmp_path / "a.npy", random.normal(size=(5, 7)).astype(np.float32))
     np.save(tmp_path / "b.npy", random.normal(size=(4, 3)).astype(np.float32))
-    np.save(tmp_path / "complex.npy", np.zeros(3, np.complex128))
+    np.save(tmp_path / "dates.npy", np.zeros(3, "M8[s]"))
     np.save(tmp_path / "objects.npy", np.array([None, "a"], object), allow_pickle=True)
     with (tmp_path / "several.npy").open("wb") as file:
         np.savez(file, x=np.zeros(3), y=np.zeros(3))
@@ -106,7 +106,7 @@ def test_every_stage_can_be_dumped(folder: Path) -> None:
         (["user.py:softmax", "--input", "objects.npy"], "objects.npy"),
         (["user.py:softmax", "--input", "several.npy"], "several.npy"),
         (["user.py:softmax", "--input", "."], "found ."),
-        (["user.py:softmax", "--input", "complex.npy"], "complex128"),
+        (["user.py:softmax", "--input", "dates.npy"], "datetime64"),
         (["user.py", "--input", "a.npy"], "MODULE:FUNCTION"),
         (["nowhere.py:f", "--input", "a.npy"], "nowhere.py"),
         (["no.such.module:f", "--input", "a.npy"], "no.such.module"),

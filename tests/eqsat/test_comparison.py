@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqsat.comparison import TOLERANCE, Comparison, deviation, interleaved_medians, leaves, max_deviation
+from eqsat.comparison import Comparison, deviation, interleaved_medians, leaves, max_deviation
+from eqsat.testing import TOLERANCE
 
 
 def comparison(matches: dict[str, int], found: float = 3e-7) -> Comparison:

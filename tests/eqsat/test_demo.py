@@ -8,8 +8,9 @@ import pytest
 
 from eqsat import demo
 from eqsat.cli import main
-from eqsat.comparison import TOLERANCE, deviation
+from eqsat.comparison import deviation
 from eqsat.demo import Array
+from eqsat.testing import TOLERANCE
 
 
 @cache

@@ -106,7 +106,7 @@ WRONG: dict[str, tuple[Any, Body, Any, type[EqsatError], str]] = {
     "an array for a container": (2, lambda i, c: {"x": c["x"][0]}, {"x": [F]}, UsageError, "carry['x']: found an array from body"),
     "nothing": (2, lambda i, c: None, F, UsageError, "NoneType"),
     "a string in init": (2, lambda i, c: c, {"x": "y"}, UsageError, "fori: carry['x']: found a str, expected a numpy.ndarray"),
-    "uint8 in init": (2, lambda i, c: c, F.astype("uint8"), DTypeError, "fori: carry: found uint8"),
+    "a long double in init": (2, lambda i, c: c, F.astype("longdouble"), DTypeError, "fori: carry: found float128"),
     "a branch in the body": (2, lambda i, c: c if i > 1 else -c, F, TraceError, "enp.where"),
     "a step as an index": (2, lambda i, c: c + c[i], F, TraceError, "enp.where"),
 }

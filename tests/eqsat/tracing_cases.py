@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.exceptions import ComplexWarning
 
 from eqsat.ir.check import check_program
+from eqsat.ir.dtypes import UNSIGNED, is_complex, is_integer
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.structure import rebuild_result
+from eqsat.testing import TOLERANCE
 from eqsat.tracing import trace
 
 Array = np.ndarray[Any, Any]
@@ -25,20 +29,22 @@ def traced(function: Function, arrays: Sequence[Array]) -> Any:
 
 def assert_same(function: Function, *arrays: Array) -> None:
     """The traced program gives NumPy's shapes, dtypes and values (floats to rounding)."""
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings(category=ComplexWarning, action="ignore"):
         expected = np.asarray(function(*arrays))
     found = traced(function, arrays)
     assert found.dtype == expected.dtype
     assert found.shape == expected.shape
-    tolerance = 1e-5 if expected.dtype == np.float32 else 1e-12
+    tolerance = TOLERANCE.get(expected.dtype.name, 0)
     np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
 
 
 def sample(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Array:
-    """Small signed values without zeros, so that division is defined; both truth values for bool."""
+    """Small values without zeros, so that division is defined, signed where the dtype is; both truth values for bool."""
     random = np.random.default_rng(seed)
     if dtype == "bool":
         return random.random(shape) < 0.5
-    values = random.integers(1, 7, shape) * random.choice([-1, 1], shape)
-    fraction = 0 if dtype.startswith("int") else random.random(shape) / 2
-    return np.asarray(values + fraction).astype(dtype)
+    values = random.integers(1, 7, shape) * random.choice([1 if dtype in UNSIGNED else -1, 1], shape)
+    if is_integer(dtype):
+        return np.asarray(values).astype(dtype)
+    values = values + random.random(shape) / 2
+    return np.asarray(values + 1j * random.integers(-3, 4, shape) if is_complex(dtype) else values).astype(dtype)

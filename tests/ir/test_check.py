@@ -128,7 +128,7 @@ ILLEGAL: dict[str, tuple[Tensor, type[EqsatError], str]] = {
     ),
     "a build without elements": (Build((0, 4), ONE), InternalError, "[0, 4]"),
     "an input of another program": (Input("y", (3,), "float32"), InternalError, "y"),
-    "a dtype that does not exist": (Build((3,), Literal(1, "uint8")), DTypeError, "uint8"),
+    "a dtype that does not exist": (Build((3,), Literal(1, "longdouble")), DTypeError, "float128"),
 }
 
 

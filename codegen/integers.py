@@ -1,0 +1,83 @@
+"""Code for integers: shifts, and what unsigned ones have of their own.  LLVM's integers have no sign, its operations do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eqsat.codegen.builder import Builder, Value, integer
+
+Code = Callable[[Builder, tuple[Value, ...], str], Value]
+
+
+def _width(a: Value) -> int:
+    return int(a.type[1:])
+
+
+def _shifted(b: Builder, op: str, a: Value, count: Value) -> Value:
+    """Bits that come in are zero, so a count that is too large, or below zero, gives zero."""
+    inside = b.compare("ult", count, integer(_width(a), a.type))
+    return b.select(inside, b.binary(op, a, b.select(inside, count, integer(0, a.type))), integer(0, a.type))
+
+
+def left_shift(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+    return _shifted(b, "shl", *args)
+
+
+def right_shift(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+    """Of signed numbers: bits that come in are the sign, also for a count that is too large, or below zero."""
+    a, count = args
+    last = integer(_width(a) - 1, a.type)
+    return b.binary("ashr", a, b.select(b.compare("ult", count, last), count, last))
+
+
+def quotient(b: Builder, a: Value, d: Value, safe: Value, sign: str = "s") -> Value:
+    """a / d towards zero of signed (s) or unsigned (u) integers, where `safe` is d, or 1 where the processor would trap.
+
+    Up to 32 bits it is a quotient of floats, which are divided in vectors: where d does not divide a, a / d is further from an integer
+    than 1 / a of itself, and rounding to 24 bits (for 16 and fewer) or 53 bits does not bridge that.  By constants LLVM multiplies.
+    """
+    if _width(a) > 32 or not d.text.startswith("%"):
+        return b.binary(f"{sign}div", a, safe)
+    type = "float" if _width(a) <= 16 else "double"
+    ratio = b.binary("fdiv", b.cast(f"{sign}itofp", a, type), b.cast(f"{sign}itofp", safe, type))
+    found = b.cast(f"fpto{sign}i", ratio, "i32")
+    return found if a.type == "i32" else b.cast("trunc", found, a.type)
+
+
+def _unsigned_division(b: Builder, args: tuple[Value, ...]) -> tuple[Value, Value, Value]:
+    """Quotient and remainder, and whether the divisor is zero, which is divided by 1."""
+    a, d = args
+    zero = b.compare("eq", d, integer(0, d.type))
+    safe = b.select(zero, integer(1, d.type), d)
+    found = quotient(b, a, d, safe, "u")
+    return found, b.binary("sub", a, b.binary("mul", found, safe)), zero
+
+
+def _floor_divide(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+    """x // 0 = 0."""
+    found, _, zero = _unsigned_division(b, args)
+    return b.select(zero, integer(0, found.type), found)
+
+
+def _remainder(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+    """x % 0 = x % 1 = 0."""
+    return _unsigned_division(b, args)[1]
+
+
+def _compared(predicate: str) -> Code:
+    return lambda b, args, flags: b.compare(predicate, *args)
+
+
+# operations that differ from those of signed integers
+UNSIGNED: dict[str, Code] = {
+    "floor_divide": _floor_divide,
+    "remainder": _remainder,
+    "right_shift": lambda b, args, flags: _shifted(b, "lshr", *args),
+    "absolute": lambda b, args, flags: args[0],
+    "maximum": lambda b, args, flags: b.intrinsic("umax", *args),
+    "minimum": lambda b, args, flags: b.intrinsic("umin", *args),
+    "less": _compared("ult"),
+    "less_equal": _compared("ule"),
+    "greater": _compared("ugt"),
+    "greater_equal": _compared("uge"),
+}
