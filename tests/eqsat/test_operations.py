@@ -15,7 +15,7 @@ from tests.eqsat.tracing_cases import Array, traced
 
 SOURCES = [source for _, source in sources()]
 # every source is traced with three of them
-DTYPES = "float32 int64 uint8 complex64 bool float64 int16 float16 uint64 int8 complex128 int32 uint32 uint16".split()
+DTYPES = ("float32", "int64", "uint8", "complex64", "bool", "float64", "int16", "float16", "uint64", "int8", "complex128", "int32")
 TOLERANCES = {"float16": 8e-3, "float32": 2e-5, "complex64": 2e-5, "float64": 1e-11, "complex128": 1e-11}
 
 
