@@ -33,7 +33,9 @@ def emit_module(typed_kernels: Sequence[TypedKernel], numerics: Numerics, scales
     """The LLVM IR of kernels with distinct names; `scales`: see Builder; `registers`: of the machine.
 
     Each becomes `void NAME(ptr buffer, ..., i64 begin, i64 end, i64 size, ...)` and `void NAME.arrays(ptr array, ..., the same)`, which
-    takes numpy.ndarray objects instead of their data.  Raises InternalError for a nest that breaks the rules of ir.loops.
+    takes numpy.ndarray objects instead of their data; without sizes also `void NAME.slots(ptr values, ptr slots, i64 begin, i64 end)`,
+    which takes the data of its buffers from a table, each at the position that `slots` has for it.  Raises InternalError for a nest
+    that breaks the rules of ir.loops.
     """
     kernels = [typed.kernel for typed in typed_kernels]
     if len({kernel.name for kernel in kernels}) != len(kernels):
@@ -44,6 +46,8 @@ def emit_module(typed_kernels: Sequence[TypedKernel], numerics: Numerics, scales
     for typed in typed_kernels:
         emitter = KernelEmitter(typed, numerics, Builder(metadata, scales), registers)
         texts += [emitter.function(), array_entry(typed.kernel)]
+        if not typed.kernel.sizes:
+            texts.append(slot_entry(typed.kernel))
         declarations.update(dict.fromkeys(sorted(emitter.b.declarations)))
     notes = "\n".join(f"!{k} = distinct {node}" for k, node in enumerate(metadata))
     return "\n\n".join([*texts, "\n".join(declarations), ATTRIBUTES, notes]) + "\n"
@@ -76,6 +80,18 @@ def array_entry(kernel: Kernel) -> str:
     passed = ", ".join([*(f"ptr %d_{name}" for name in names), *numbers])
     call = f"  call void {symbol(kernel.name)}({passed})\n  ret void"
     return "\n".join([f"define void {symbol(kernel.name + '.arrays')}({taken}) nounwind {{", *lines, call, "}"])
+
+
+def slot_entry(kernel: Kernel) -> str:
+    """A function that reads the data pointers of a table."""
+    lines = []
+    for k in range(len(kernel.buffers)):
+        lines.append(f"  %p{k} = getelementptr i64, ptr %slots, i64 {k}\n  %s{k} = load i64, ptr %p{k}")
+        lines.append(f"  %q{k} = getelementptr ptr, ptr %values, i64 %s{k}\n  %d{k} = load ptr, ptr %q{k}")
+    passed = ", ".join([*(f"ptr %d{k}" for k in range(len(kernel.buffers))), "i64 %begin", "i64 %end"])
+    call = f"  call void {symbol(kernel.name)}({passed})\n  ret void"
+    taken = "ptr %values, ptr %slots, i64 %begin, i64 %end"
+    return "\n".join([f"define void {symbol(kernel.name + '.slots')}({taken}) nounwind {{", *lines, call, "}"])
 
 
 class KernelEmitter:

@@ -7,7 +7,10 @@ import inspect
 from collections.abc import Callable, Collection
 from typing import Any, overload
 
+import numpy as np
+
 from eqsat.array import is_traced
+from eqsat.compiled import Compiled
 from eqsat.ir.errors import UsageError
 from eqsat.lazy import values_of
 from eqsat.once import Once
@@ -62,11 +65,10 @@ def _compiled(function: Function, static: tuple[str, ...], options: Options | No
     layouts: dict[tuple[Any, ...], Any] = {}
     plans: Once[Plan] = Once()
 
-    @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if any(is_traced(leaf) for leaf in leaves_of(*args, *kwargs.values())):
             return function(*args, **kwargs)
-        out = kwargs.pop("out", None) if "out" not in signature.parameters else None
+        out = kwargs.pop("out", None) if takes_out else None
         form = (len(args), *kwargs)
         if form not in layouts:
             layouts[form] = lay_out(function, signature, len(args), tuple(kwargs))
@@ -77,6 +79,10 @@ def _compiled(function: Function, static: tuple[str, ...], options: Options | No
         )
         arguments, arrays = describe(positional, keyword, name, static)
         plan = plans.get(arguments, lambda: compiled_plan(record(function, arguments), options or Options()))
+        if not kwargs and all(type(argument) is np.ndarray for argument in args):
+            compiled.called(plan, takes_out)
         return plan.result(values_of(arrays), out)
 
-    return call
+    takes_out = "out" not in signature.parameters
+    compiled = Compiled(call)
+    return functools.update_wrapper(compiled, function)

@@ -11,6 +11,7 @@ import numpy as np
 from eqsat.arguments import all_fit, check_arguments, check_out
 from eqsat.blueprint import Array, Blueprint, PlanKernel, PlanLoop
 from eqsat.codegen import Entry, load_kernels
+from eqsat.codegen.direct import MOST_OUTPUTS, DirectKernel, DirectPlan, supported
 from eqsat.ir.errors import UsageError
 from eqsat.ir.structure import rebuild_result
 from eqsat.storage import aligned_bytes, array_in
@@ -18,6 +19,8 @@ from eqsat.threads import num_threads, run_split
 
 # below this estimate a kernel is faster on one thread than handed to several
 SPLIT_NS = 150_000.0
+# what is run without letting go of the GIL takes no longer than this
+DIRECT_NS = 50_000.0
 # the machine code of a kernel, its buffers, iterations of its outermost loop, and whether these are worth splitting over threads
 Launch = tuple[Entry, tuple[int, ...], int, bool]
 
@@ -40,7 +43,8 @@ class Plan:
         self.storages = blueprint.storages
         self._code, entries = loaded or load(blueprint)
         entries = {**entries, **{loop.name: _repeating(loop) for loop in blueprint.loops}}
-        self._launches = tuple(_launch(kernel, entries[kernel.name]) for k, kernel in enumerate(self.kernels) if k not in blueprint.once)
+        self._repeated = tuple(kernel for k, kernel in enumerate(self.kernels) if k not in blueprint.once)
+        self._launches = tuple(_launch(kernel, entries[kernel.name]) for kernel in self._repeated)
         self._constants = self._computed_once(entries)
         # outputs that are inputs or constants are copied, so that no result aliases an argument
         self._shared = frozenset(self._constants) | frozenset(range(len(blueprint.inputs)))
@@ -117,6 +121,25 @@ class Plan:
             if values[slot] is not target:
                 np.copyto(target, values[slot])
         return tuple(targets)
+
+    @functools.cached_property
+    def direct(self) -> DirectPlan | None:
+        """The plan for calls without Python; None for one that needs more than kernels on one thread, or takes too long."""
+        blueprint, structure = self.blueprint, self.blueprint.structure
+        if blueprint.sizes or blueprint.loops or blueprint.finite or not supported():
+            return None
+        order = (structure,) if isinstance(structure, int) else structure.items if structure.kind == "tuple" else ()
+        whole = order == tuple(range(self.num_outputs)) and len(self._made) == self.num_outputs <= MOST_OUTPUTS
+        if not whole or sum(kernel.estimated_ns for kernel in self.kernels) > DIRECT_NS:
+            return None
+        steps = [(kernel, extent) for kernel, (_, _, extent, _) in zip(self._repeated, self._launches, strict=True)]
+        kernels = tuple(DirectKernel(self._code.address(f"{kernel.name}.slots"), kernel.buffers, extent) for kernel, extent in steps)
+        first = len(self._taken)
+        values = {first + k: array for k, array in enumerate(self._workspace()) if array is not _OPEN}
+        outputs = tuple((dtype, shape) for _, shape, dtype in self._made)
+        inputs = tuple((dtype, shape) for shape, dtype in self._taken)
+        as_tuple = not isinstance(structure, int)
+        return DirectPlan(inputs, outputs, tuple(slot for slot, _, _ in self._made), values, len(self.buffers), kernels, as_tuple)
 
     @functools.cached_property
     def _instead(self) -> Plan:

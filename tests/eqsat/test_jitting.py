@@ -32,6 +32,7 @@ class Interpreted:
     """In place of a plan."""
 
     program: Program
+    direct = None
 
     def result(self, arrays: list[Any], out: Any = None) -> Any:
         found = rebuild_result(self.program.structure, evaluate(self.program, check_arguments(self.program.inputs, arrays)))

@@ -1,0 +1,278 @@
+"""Calls without Python in between give what calls through Python give, and hand on what they do not know."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat import plan as plans
+from eqsat.compiled import MOST_PLANS
+from eqsat.ir.errors import DTypeError, ShapeError, UsageError
+
+Array = np.ndarray[Any, Any]
+RNG = np.random.default_rng(11)
+A, B = (RNG.standard_normal((6, 5)).astype(np.float32) for _ in range(2))
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "one result": lambda a, b: a * b + 1,
+    "two results": lambda a, b: (a - b, (a @ b.T).sum()),
+    "one result in a tuple": lambda a, b: (enp.maximum(a, b),),
+    "no dimensions": lambda a, b: (a * b).sum(),
+    "kernels with memory between": lambda a, b: (a @ b.T) @ (a @ b.T).T / (1 + enp.abs(a).sum()),
+    "constants": lambda a, b: a @ np.linspace(0, 1, 5, dtype=np.float32) + b[:, 0],
+    "another dtype": lambda a, b: (a > b).sum(axis=0),
+}
+
+
+def is_direct(function: Any) -> bool:
+    return type(function.func) is type(len)
+
+
+def twice(function: Any, *arguments: Any) -> Any:
+    function(*arguments)
+    return function(*arguments)
+
+
+@pytest.fixture
+def without_direct(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "supported", lambda: False)
+
+
+def same(found: Any, expected: Any) -> None:
+    found, expected = (value if isinstance(value, tuple) else (value,) for value in (found, expected))
+    for one, other in zip(found, expected, strict=True):
+        assert type(one) is np.ndarray
+        assert (one.dtype, one.shape, one.flags.carray) == (other.dtype, other.shape, True)
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_results_are_those_of_calls_through_python(name: str) -> None:
+    fast, slow = eqsat.jit(FUNCTIONS[name]), eqsat.jit(FUNCTIONS[name])
+    expected = slow(A, B)
+    assert not is_direct(slow)
+    for _ in range(4):
+        same(fast(A, B), expected)
+    assert is_direct(fast)
+    same(fast(B, A), slow(B, A))
+
+
+@pytest.mark.usefixtures("without_direct")
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_where_objects_are_laid_out_in_another_way_python_calls(name: str) -> None:
+    function = eqsat.jit(FUNCTIONS[name])
+    expected = function(A, B)
+    for _ in range(3):
+        same(function(A, B), expected)
+    assert not is_direct(function)
+
+
+NAMED = {"dict": lambda a: {"x": a + 1}, "twice": lambda a: [a * 2], "same twice": lambda a: (-a, -a)}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_results_that_are_more_than_new_arrays_need_python(name: str) -> None:
+    function = eqsat.jit(NAMED[name])
+    for _ in range(3):
+        function(A)
+    assert not is_direct(function)
+
+
+def test_results_are_new_and_go_where_the_caller_says() -> None:
+    function = eqsat.jit(FUNCTIONS["one result"])
+    first, second = twice(function, A, B), function(A, B)
+    assert not np.may_share_memory(first, second)
+    out = np.full_like(A, np.nan)
+    assert function(A, B, out=out) is out
+    np.testing.assert_array_equal(out, first)
+    assert is_direct(function)
+
+
+@pytest.mark.parametrize("shift", [0, 1, 30])
+def test_out_may_overlap_the_arguments(shift: int) -> None:
+    function = eqsat.jit(lambda a, b: a[::-1] + b)
+    memory = np.concatenate([A.ravel(), B.ravel()])
+    a, b, out = (memory[start : start + 30].reshape(6, 5) for start in (0, 30, shift))
+    expected = twice(function, a.copy(), b.copy())
+    assert function(a, b, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+
+
+WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception]]] = {
+    "too few": (lambda f: f(A), UsageError),
+    "too many": (lambda f: f(A, B, A), UsageError),
+    "another keyword": (lambda f: f(A, B, away=A), UsageError),
+    "two keywords": (lambda f: f(A, B, out=A.copy(), away=A), UsageError),
+    "a set": (lambda f: f(A, {1, 2}), UsageError),
+    "shapes that do not fit": (lambda f: f(A, B[:2]), ShapeError),
+    "out of another shape": (lambda f: f(A, B, out=np.empty(30, np.float32)), ShapeError),
+    "out of another dtype": (lambda f: f(A, B, out=np.empty((6, 5))), DTypeError),
+    "out that is read-only": (lambda f: f(A, B, out=np.broadcast_to(np.float32(0), (6, 5))), UsageError),
+    "out that is a list of nothing": (lambda f: f(A, B, out=[]), UsageError),
+    "out that is a number": (lambda f: f(A, B, out=3), UsageError),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_said_as_before(name: str) -> None:
+    call, error = WRONG[name]
+    slow, fast = eqsat.jit(FUNCTIONS["one result"]), eqsat.jit(FUNCTIONS["one result"])
+    twice(fast, A, B)
+    assert is_direct(fast)
+    with pytest.raises(error) as first:
+        call(slow)
+    with pytest.raises(error) as second:
+        call(fast)
+    assert str(first.value) == str(second.value)
+
+
+class Subclass(np.ndarray[Any, Any]):
+    """No plain array."""
+
+
+OTHERS: dict[str, Callable[[], Array]] = {
+    "strided": lambda: np.repeat(A, 2, axis=1)[:, ::2],
+    "backwards": lambda: A[::-1].copy()[::-1],
+    "in the other order": lambda: np.asfortranarray(A),
+    "misaligned": lambda: np.frombuffer(b"x" + A.tobytes(), np.float32, offset=1).reshape(6, 5),
+    "read-only": lambda: np.frombuffer(A.tobytes(), np.float32).reshape(6, 5),
+    "of another shape": lambda: A[:3].copy(),
+    "of another rank": lambda: A[0].copy(),
+    "of another dtype": lambda: A.astype(np.float64),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_arrays_are_taken_as_before(name: str) -> None:
+    function = eqsat.jit(lambda a: a * 2 + 1)
+    twice(function, A)
+    assert is_direct(function)
+    array = OTHERS[name]()
+    for _ in range(3):
+        np.testing.assert_allclose(function(array), array * 2 + 1, rtol=1e-6)
+    np.testing.assert_allclose(function(A), A * 2 + 1, rtol=1e-6)
+
+
+def test_subclasses_and_numbers_go_through_python() -> None:
+    function = eqsat.jit(lambda a, n: a * n)
+    twice(function, A, np.array(2.0, np.float32))
+    np.testing.assert_array_equal(function(A, 3), A * 3)
+    np.testing.assert_array_equal(function(A, np.float32(3)), A * 3)
+    with pytest.raises(UsageError):
+        function(A.view(Subclass), 3)
+
+
+def test_many_shapes_are_each_their_own_plan() -> None:
+    function = eqsat.jit(lambda a: a * 2)
+    for _ in range(3):
+        for n in range(MOST_PLANS + 3):
+            np.testing.assert_array_equal(function(np.arange(n)), np.arange(n) * 2)
+
+
+def test_nothing_leaks() -> None:
+    function = eqsat.jit(FUNCTIONS["two results"])
+    twice(function, A, B)
+    counted = [A, B, A.dtype, function]
+    before = [sys.getrefcount(one) for one in counted]
+    for _ in range(100):
+        results = function(A, B)
+    assert [sys.getrefcount(one) for one in results] == [3, 3]
+    del results
+    assert [sys.getrefcount(one) for one in counted] == before
+    single, out = eqsat.jit(FUNCTIONS["one result"]), np.empty_like(A)
+    twice(single, A, B)
+    for _ in range(100):
+        single(A, B, out=out)
+    assert sys.getrefcount(out) == 2
+    gone = weakref.ref(single)
+    del single
+    gc.collect()
+    assert gone() is None
+
+
+def test_it_still_looks_like_the_function() -> None:
+    @eqsat.jit
+    def doubled(a: Array, scale: int = 2) -> Array:
+        """Twice as much."""
+        return a * scale
+
+    twice(doubled, A)
+    assert is_direct(doubled)
+    assert (doubled.__name__, doubled.__doc__) == ("doubled", "Twice as much.")
+    assert list(inspect.signature(doubled).parameters) == ["a", "scale"]
+    assert "doubled" in repr(doubled)
+    np.testing.assert_array_equal(doubled(A, scale=3), A * 3)
+    np.testing.assert_array_equal(doubled.__wrapped__(A), A * 2)  # type: ignore[attr-defined]
+
+
+def test_a_parameter_called_out_is_an_argument() -> None:
+    function = eqsat.jit(lambda a, out: a + out)
+    twice(function, A, B)
+    np.testing.assert_array_equal(function(A, out=B), A + B)
+    np.testing.assert_array_equal(function(A, B), A + B)
+
+
+def test_methods_are_bound() -> None:
+    class Model:
+        @eqsat.jit(static="self")
+        def run(self, a: Array) -> Array:
+            return a + 1
+
+    model = Model()
+    for _ in range(3):
+        np.testing.assert_array_equal(model.run(A), A + 1)
+    np.testing.assert_array_equal(Model.run(model, A), A + 1)
+
+
+def test_compiled_functions_call_each_other() -> None:
+    inner = eqsat.jit(lambda a: a * 2)
+    twice(inner, A)
+    np.testing.assert_array_equal(twice(eqsat.jit(lambda a: inner(a) + 1), A), A * 2 + 1)
+    np.testing.assert_array_equal(np.asarray(inner(enp.asarray(A))), A * 2)
+
+
+def test_threads_learn_and_call_at_once() -> None:
+    function = eqsat.jit(FUNCTIONS["kernels with memory between"])
+    pairs = [tuple(RNG.standard_normal((n, 5)).astype(np.float32) for _ in range(2)) for n in (3, 4, 5)]
+    expected = [eqsat.jit(FUNCTIONS["kernels with memory between"])(*pair) for pair in pairs]
+    wrong: list[int] = []
+
+    def work(seed: int) -> None:
+        for k in np.random.default_rng(seed).integers(0, 3, 200):
+            if not np.array_equal(function(*pairs[k]), expected[k]):
+                wrong.append(int(k))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 3), st.sampled_from(["float32", "int64", "bool"]), st.booleans()),
+        min_size=4,
+        max_size=12,
+    )
+)
+def test_any_order_of_signatures(calls: list[tuple[int, int, str, bool]]) -> None:
+    function = eqsat.jit(lambda a: enp.where(a > 0, a, -a) if a.dtype != bool else ~a)
+    for rows, columns, dtype, strided in calls:
+        array = (np.arange(2 * rows * columns).reshape(rows, 2 * columns) % 3 - 1).astype(dtype)
+        array = array[:, ::2] if strided else np.ascontiguousarray(array[:, ::2])
+        expected = ~array if dtype == "bool" else np.abs(array)
+        np.testing.assert_array_equal(function(array), expected)
