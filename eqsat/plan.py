@@ -126,7 +126,7 @@ class Plan:
     def direct(self) -> DirectPlan | None:
         """The plan for calls without Python; None for one that needs more than kernels on one thread, or takes too long."""
         blueprint, structure = self.blueprint, self.blueprint.structure
-        if blueprint.sizes or blueprint.loops or blueprint.finite or not supported():
+        if blueprint.sizes or blueprint.loops or blueprint.finite or blueprint.places or not supported():
             return None
         order = (structure,) if isinstance(structure, int) else structure.items if structure.kind == "tuple" else ()
         whole = order == tuple(range(self.num_outputs)) and len(self._made) == self.num_outputs <= MOST_OUTPUTS
