@@ -122,7 +122,7 @@ CASES: dict[str, str] = {
         enp.pad(o, 2, 'reflect') | enp.pad(v, (4, 2), 'symmetric') | enp.pad(m, ((11, 3), (0, 0)), 'symmetric')
         enp.pad(o, ((1, 0), (2, 3)), 'symmetric') | enp.pad(o, 3, 'wrap') | enp.pad(m, {0: 1, -1: (2, 3)}) | enp.pad(m, {1: 2}, 'edge')
         enp.pad(m, 1, constant_values=((1, 2), (3, 4))) | enp.pad(m, ((1, 2), (0, 1)), constant_values=(5, 6))
-        enp.pad(v, 2, constant_values=(1.7, -1)) | enp.pad(z, 1, 'empty') * 0 | enp.pad(z, ((0, 0), (1, 1)), 'edge')
+        enp.pad(v, 2, constant_values=(1.7, -1)) | enp.zeros_like(enp.pad(z, 1, 'empty')) | enp.pad(z, ((0, 0), (1, 1)), 'edge')
         np.pad(c, 1, 'reflect') | enp.pad(z, 1, constant_values=(4, 5)) | enp.pad(s, 3, 'wrap') | enp.pad(m, 0, 'symmetric')
         np.pad(k, 1, 'symmetric') | enp.pad(e, (2, 1))
     """,
@@ -143,8 +143,8 @@ CASES: dict[str, str] = {
     """,
     "creation": """
         v * enp.linspace(0, 1, 5, dtype='float32') | m + enp.identity(6)[:4] | q @ enp.tri(3, k=1)
-        v + enp.vander([1, 2, 3, 4, 5], 1)[:, 0] | enp.logspace(0, 1, 5) * v | v / enp.geomspace(1, 16, 5) | enp.empty_like(m) * 0
-        enp.full_like(c, 3) | np.empty_like(v) * 0 | enp.zeros_like(z) | enp.ones_like(k)
+        v + enp.vander([1, 2, 3, 4, 5], 1)[:, 0] | enp.logspace(0, 1, 5) * v | v / enp.geomspace(1, 16, 5)
+        enp.zeros_like(enp.empty_like(m)) | enp.full_like(c, 3) | np.zeros_like(np.empty_like(v)) | enp.zeros_like(z) | enp.ones_like(k)
     """,
 }
 
