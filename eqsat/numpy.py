@@ -22,6 +22,7 @@ int8, int16, int32, int64 = _np.int8, _np.int16, _np.int32, _np.int64
 uint8, uint16, uint32, uint64 = _np.uint8, _np.uint16, _np.uint32, _np.uint64
 float16, float32, float64 = _np.float16, _np.float32, _np.float64
 complex64, complex128 = _np.complex64, _np.complex128
+finfo, iinfo, isdtype = _np.finfo, _np.iinfo, _np.isdtype
 newaxis = _np.newaxis
 pi = _np.pi
 
@@ -220,6 +221,26 @@ scatter_add = _beside_numpy("scatter_add")
 
 def _array(x: Any) -> Any:
     return x if isinstance(x, _TracedArray) else _lazy(x)
+
+
+def result_type(*arrays_and_dtypes: Any) -> Any:
+    """The dtype that NumPy promotes arrays, dtypes and numbers to."""
+    return _np.result_type(*(x.dtype if isinstance(x, _TracedArray) else x for x in arrays_and_dtypes))
+
+
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+    """Whether NumPy's rules allow a cast of a dtype, or of an array's."""
+    return _np.can_cast(from_.dtype if isinstance(from_, _TracedArray) else from_, to, casting)
+
+
+def from_dlpack(x: Any, /) -> Any:
+    """A lazy tensor of the elements of an array of another library, on the CPU."""
+    return _lazy(_np.from_dlpack(x))
+
+
+def __array_namespace_info__() -> Any:
+    """What the array API standard asks about dtypes and devices: NumPy's answers."""
+    return _np.__array_namespace_info__()
 
 
 def asarray(x: Any, /, dtype: Any = None) -> Any:

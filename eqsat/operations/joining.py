@@ -9,12 +9,15 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from eqsat.ir.dtypes import promote
 from eqsat.ir.errors import ShapeError, UsageError
 from eqsat.ir.index import Const, Index, apply
 from eqsat.ir.tensor import Arg, Call, Position, Scalar, Shape, Tensor, axes
 from eqsat.operations.elementwise import cast, converted_to
 from eqsat.operations.generic import integer, integers, literal, make_generic, normalize_axes, tensor_of, view
+from eqsat.operations.indexing import getitem
 from eqsat.operations.movement import expand_dims, ravel, reshape
 
 
@@ -109,8 +112,11 @@ def tile(A: Any, reps: Any) -> Tensor:
 
 
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Tensor:
-    """Every element, or slice of an axis, so many times; one number for all."""
+    """Every element, or slice of an axis, so many times: one number for all, or a known one for each."""
     source = tensor_of("repeat", a)
+    if np.size(repeats) > 1 and not isinstance(repeats, Tensor):
+        return _repeated(source, np.asarray(repeats), axis)
+    repeats = repeats[0] if isinstance(repeats, list | tuple | np.ndarray) and np.shape(repeats) == (1,) else repeats
     times = integer("repeat", "repeats", repeats)
     if times < 0:
         raise UsageError(f"repeat: found {times} times, expected 0 or more")
@@ -119,6 +125,15 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Tensor:
     (k,) = normalize_axes("repeat", axis, len(source.shape))
     shape = (*source.shape[:k], source.shape[k] * times, *source.shape[k + 1 :])
     return view(source, shape, lambda loops: (*loops[:k], loops[k] // times, *loops[k + 1 :]))
+
+
+def _repeated(source: Tensor, repeats: np.ndarray[Any, Any], axis: Any) -> Tensor:
+    if axis is None:
+        source, axis = ravel(source), 0
+    (k,) = normalize_axes("repeat", axis, len(source.shape))
+    if repeats.shape != (source.shape[k],) or repeats.dtype.kind not in "iu" or repeats.min() < 0:
+        raise UsageError(f"repeat: found the repeats {repeats.tolist()}, expected {source.shape[k]} numbers, 0 or more, or one")
+    return getitem(source, (*(slice(None),) * k, np.repeat(np.arange(source.shape[k]), repeats)))
 
 
 def tril(m: Any, k: Any = 0) -> Tensor:

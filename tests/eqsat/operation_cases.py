@@ -93,8 +93,9 @@ CASES: dict[str, str] = {
         enp.meshgrid(v, w, sparse=True) | enp.meshgrid(v) | enp.meshgrid(v, [1, 2], v, indexing='ij', sparse=True) | enp.meshgrid(v, e)
         enp.rot90(m) | enp.rot90(m, 2) | enp.rot90(m, -1) | enp.rot90(m, 4) | enp.rot90(c, 1, (1, 2)) | enp.rot90(c, 3, (2, 0))
         enp.fliplr(m) | enp.flipud(m) | enp.flipud(v) | enp.atleast_1d(s) | enp.atleast_2d(v) | enp.atleast_3d(m) | enp.atleast_3d(v)
-        enp.atleast_2d(s, v, c) | enp.atleast_3d(s) | enp.rollaxis(c, 2) | enp.rollaxis(c, 0, 3) | enp.rollaxis(c, 1, -1) | np.rot90(q)
-        np.split(m, 2)
+        enp.atleast_2d(s, v, c) | enp.atleast_3d(s) | enp.repeat(m, [1, 0, 2, 3], 0) | enp.repeat(c, [0, 2], axis=0)
+        enp.repeat(q, range(9)) | enp.repeat(v, (2,)) | enp.rollaxis(c, 2) | enp.rollaxis(c, 0, 3) | enp.rollaxis(c, 1, -1)
+        np.rot90(q) | np.split(m, 2)
     """,
     "indexing": """
         m[i] | m[i, :] | m[:, i] | m[i, i] | m[i, 1] | m[1, i] | c[i % 2, :, i] | c[:, i, i] | c[0, :, i] | c[:, i % 3, 1] | c[j % 2]
