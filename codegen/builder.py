@@ -15,13 +15,14 @@ import numpy as np
 LLVM_TYPES = {
     "bool": "i1",
     **{f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    "bfloat16": "bfloat",
     "float16": "half",
     "float32": "float",
     "float64": "double",
     "complex64": "{ float, float }",
     "complex128": "{ double, double }",
 }
-REALS = {"half": "f16", "float": "f32", "double": "f64"}
+REALS = {"bfloat": "bf16", "half": "f16", "float": "f32", "double": "f64"}
 MEMORY_TYPES = {**LLVM_TYPES, "bool": "i8"}
 
 
@@ -60,7 +61,9 @@ def truth(value: bool) -> Value:
 
 
 def real(value: float, type: str) -> Value:
-    """A constant of type half, float or double, rounded to it and written bit by bit."""
+    """A constant of a floating-point type, rounded to it and written bit by bit."""
+    if type == "bfloat":
+        return Value(f"0xR{np.array(value).astype('bfloat16').view(np.uint16) if value == value else 0x7FC0:04X}", type)
     if type == "half":
         with np.errstate(over="ignore"):
             return Value(f"0xH{np.float16(value).view(np.uint16) if value == value else 0x7E00:04X}", type)

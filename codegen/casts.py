@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, integer, real
-from eqsat.ir.dtypes import UNSIGNED, is_complex, is_float, part_of
+from eqsat.ir.dtypes import UNSIGNED, carrier, is_complex, is_float, part_of
 
 
 def convert(b: Builder, a: Value, source: str, target: str) -> Value:
@@ -21,7 +21,7 @@ def convert(b: Builder, a: Value, source: str, target: str) -> Value:
     if is_float(source):
         return _resize(b, a, target) if is_float(target) else _truncate(b, a, target)
     if is_float(target):
-        wide = "float" if target == "float16" else LLVM_TYPES[target]
+        wide = LLVM_TYPES[carrier(target)]
         return _resize(b, b.cast("uitofp" if _is_unsigned(source) else "sitofp", a, wide), target)
     return _extend(b, a, LLVM_TYPES[target], _is_unsigned(source))
 
@@ -55,10 +55,22 @@ def _resize(b: Builder, a: Value, target: str) -> Value:
     type = LLVM_TYPES[target]
     if a.type == type:
         return a
-    order = ("half", "float", "double")
-    if order.index(type) > order.index(a.type):
+    if a.type in ("half", "bfloat"):
+        return _resize(b, b.cast("fpext", a, "float"), target)
+    if type == "bfloat":
+        return _brain(b, a if a.type == "float" else b.cast("fptrunc", a, "float"))
+    if type == "double":
         return b.cast("fpext", a, type)
     return b.cast("fptrunc", _odd_single(b, a) if (a.type, type) == ("double", "half") else a, type)
+
+
+def _brain(b: Builder, a: Value) -> Value:
+    """The upper half of a float, rounded to even, in integers: the processor's instruction for it makes zeros of denormal numbers."""
+    bits, half = b.cast("bitcast", a, "i32"), integer(16, "i32")
+    last = b.binary("and", b.binary("lshr", bits, half), integer(1, "i32"))
+    rounded = b.binary("add", b.binary("add", bits, integer(0x7FFF, "i32")), last)
+    upper = b.select(b.compare("uno", a, a), integer(0x7FC00000, "i32"), rounded)
+    return b.cast("bitcast", b.cast("trunc", b.binary("lshr", upper, half), "i16"), "bfloat")
 
 
 def _odd_single(b: Builder, a: Value) -> Value:
@@ -75,7 +87,7 @@ def _truncate(b: Builder, a: Value, target: str) -> Value:
     """A float in an integer type.  What that does not hold becomes what the processor's conversions give NumPy: those to 32 bits for
     narrower types and to 64 bits for uint32, of which the low bits are taken; they give the least value for NaN and what is out of range.
     uint64 subtracts 2^63 from what is not below."""
-    a = b.cast("fpext", a, "float") if a.type == "half" else a
+    a = b.cast("fpext", a, "float") if a.type in ("half", "bfloat") else a
     type = LLVM_TYPES[target]
     if target != "uint64":
         wide = "i64" if target in ("int64", "uint32") else "i32"

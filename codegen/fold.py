@@ -53,7 +53,7 @@ def accumulator(op: str, dtype: str, flags: Flags, wide: bool) -> Accumulator:
     if op not in REDUCE_OPS or (op in ("sum", "prod") and dtype == "bool"):
         raise InternalError(f"codegen: found a fold {op} of {dtype}, expected one of {', '.join(REDUCE_OPS)} (sum, prod: of numbers)")
     if is_float(dtype) and op in ("max", "min"):
-        return _extremum(op, LLVM_TYPES[dtype], float(identity_of(op, dtype)), flags)
+        return _extremum(op, dtype, flags)
     inside = dtype if op in ("max", "min") else widest(dtype) if wide else carrier(dtype)
     code = code_of(REDUCE_OPS[op].step, inside)
 
@@ -78,14 +78,20 @@ def _first(op: str, dtype: str) -> Carried:
     return tuple(literal(Literal(part, part_of(dtype))) for part in parts)
 
 
-def _extremum(op: str, type: str, start: float, flags: Flags) -> Accumulator:
+def _extremum(op: str, dtype: str, flags: Flags) -> Accumulator:
+    """What has 16 bits is carried in float32."""
+    inside = carrier(dtype)
+    type, start = LLVM_TYPES[inside], float(identity_of(op, dtype))
+
     def step(b: Builder, carried: Carried, value: Value) -> Carried:
+        value = convert(b, value, dtype, inside)
         better = b.emit("i1", f"fcmp nnan nsz {'ogt' if op == 'max' else 'olt'} {value}, {carried[0].text}")
         best = b.emit(type, f"select nnan nsz {better}, {value}, {carried[0]}")
         return (best,) if flags.ignore_nan else (best, b.binary("or", carried[1], b.compare("uno", value, value)))
 
     def result(b: Builder, carried: Carried) -> Value:
-        return carried[0] if flags.ignore_nan else b.select(carried[1], real(float("nan"), type), carried[0])
+        best = carried[0] if flags.ignore_nan else b.select(carried[1], real(float("nan"), type), carried[0])
+        return convert(b, best, inside, dtype)
 
     first = real(start, type)
     return Accumulator((first,) if flags.ignore_nan else (first, truth(False)), step, result)

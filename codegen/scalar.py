@@ -13,7 +13,7 @@ from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, integer, is_real, 
 from eqsat.codegen.casts import convert
 from eqsat.codegen.integers import UNSIGNED, left_shift, quotient, right_shift
 from eqsat.codegen.pairs import COMPLEX
-from eqsat.ir.dtypes import COMPLEX as COMPLEX_DTYPES, DTYPES, UNSIGNED as UNSIGNED_DTYPES, is_float, part_of
+from eqsat.ir.dtypes import COMPLEX as COMPLEX_DTYPES, DTYPES, UNSIGNED as UNSIGNED_DTYPES, carrier, is_float, part_of
 from eqsat.ir.errors import DTypeError, InternalError
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, loop_dtypes
 from eqsat.ir.tensor import Call, Literal
@@ -44,15 +44,16 @@ def code_of(op: str, dtype: str) -> Code:
     table = TABLES[dtype]
     if op not in table:
         raise InternalError(f"codegen: found {op} of {dtype}, which has no code")
-    return _in_single(table[op]) if dtype == "float16" and op != "where" else table[op]
+    return table[op] if carrier(dtype) == dtype or op == "where" else _carried(table[op], dtype)
 
 
-def _in_single(code: Code) -> Code:
-    """float16 is computed in float32, and the result of each operation is rounded."""
+def _carried(code: Code, dtype: str) -> Code:
+    """Floats of 16 bits are computed in float32, and the result of each operation is rounded."""
+    inside = carrier(dtype)
 
     def wide(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
-        result = code(b, tuple(b.cast("fpext", arg, "float") for arg in args), flags)
-        return b.cast("fptrunc", result, "half") if is_real(result.type) else result
+        result = code(b, tuple(convert(b, arg, dtype, inside) for arg in args), flags)
+        return convert(b, result, inside, dtype) if is_real(result.type) else result
 
     return wide
 

@@ -21,7 +21,7 @@ from eqsat.result import IndexResult, Result
 from eqsat.tracing import trace
 
 POINTS = 4096
-TOLERANCE = {"float16": 4e-3, "float32": 1e-5, "float64": 1e-12, "complex64": 1e-5, "complex128": 1e-12}
+TOLERANCE = {"bfloat16": 3e-2, "float16": 4e-3, "float32": 1e-5, "float64": 1e-12, "complex64": 1e-5, "complex128": 1e-12}
 """Largest deviation that counts as equal, as a fraction of the reference's largest magnitude; 0 for every other dtype."""
 
 

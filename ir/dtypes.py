@@ -9,15 +9,22 @@ import numpy as np
 
 from eqsat.ir.errors import DTypeError
 
+try:
+    import ml_dtypes  # the extra `bfloat16`: it tells NumPy of the dtype
+
+    _BRAIN: tuple[str, ...] = (np.dtype(ml_dtypes.bfloat16).name,)
+except ImportError:
+    _BRAIN = ()
+
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
-FLOATS = ("float16", "float32", "float64")
+FLOATS = (*_BRAIN, "float16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")
 INTEGERS = SIGNED + UNSIGNED
 DTYPES = ("bool", *INTEGERS, *FLOATS, *COMPLEX)
 _NAMES = {np.dtype(name): name for name in DTYPES}
-# float16 is a format of storage: NumPy computes in float32 and rounds each result; folds are rounded once, at their end
-_CARRIERS = {"float16": "float32"}
+# floats of 16 bits are formats of storage: NumPy computes in float32 and rounds each result; folds are rounded once, at their end
+_CARRIERS = {"float16": "float32", "bfloat16": "float32"}
 _PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
@@ -36,8 +43,18 @@ def dtype_name(dtype: Any, where: str = "dtype") -> str:
 
 @functools.cache
 def promote(*dtypes: str) -> str:
-    """NumPy's result type of an arithmetic operation on arrays of these dtypes."""
-    return np.result_type(*(np.dtype(name) for name in dtypes)).name
+    """NumPy's result type of an arithmetic operation on arrays of these dtypes; DTypeError where it has none."""
+    return promoted(*(np.dtype(name) for name in dtypes))
+
+
+def promoted(*given: Any) -> str:
+    """NumPy's result type of dtypes and numbers; DTypeError where it has none, as of bfloat16 and int32."""
+    try:
+        name: str = np.result_type(*given).name
+    except TypeError:
+        listed = " and ".join(getattr(one, "name", type(one).__name__) for one in given)
+        raise DTypeError(f"found {listed}, which NumPy has no common dtype for; use astype first") from None
+    return name
 
 
 def is_float(dtype: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from eqsat.ir.dtypes import DTYPES, integer_range, is_complex, is_inexact, is_integer, part_of
+from eqsat.ir.dtypes import DTYPES, integer_range, is_complex, is_inexact, is_integer, part_of, promoted
 from eqsat.ir.errors import DTypeError
 
 Rule = Literal["same", "float", "compare", "logic", "select", "part", "cast"]
@@ -137,7 +137,7 @@ def _loop_dtypes(name: str, dtypes: tuple[Given, ...]) -> tuple[str, ...]:
     if row.rule == "select":
         if dtypes[0] != "bool":
             raise DTypeError(f"where: found a condition of dtype {dtypes[0]}, expected bool; compare first (x != 0)")
-        chosen = promoted(dtypes[1:])
+        chosen = given_dtype(dtypes[1:])
         return "bool", chosen, chosen, chosen
     if row.rule == "part":
         if not is_complex(str(dtypes[0])):
@@ -145,7 +145,7 @@ def _loop_dtypes(name: str, dtypes: tuple[Given, ...]) -> tuple[str, ...]:
         return str(dtypes[0]), part_of(str(dtypes[0]))
     if row.rule != "cast" and isinstance(row.meaning, np.ufunc):
         return _ufunc_loop(row, dtypes)
-    chosen = promoted(dtypes)
+    chosen = given_dtype(dtypes)
     inside = chosen if row.rule != "float" or is_inexact(chosen) else np.sqrt.resolve_dtypes((np.dtype(chosen), None))[-1].name
     return *[inside] * row.arity, "bool" if row.rule in ("compare", "logic") else inside
 
@@ -164,10 +164,9 @@ def _ufunc_loop(row: ScalarOp, dtypes: Sequence[Given]) -> tuple[str, ...]:
     return found
 
 
-def promoted(dtypes: Sequence[Given]) -> str:
+def given_dtype(dtypes: Sequence[Given]) -> str:
     """NumPy's result type; numbers are weak, what is known of theirs is the type."""
-    name: str = np.result_type(*(np.dtype(dtype) if isinstance(dtype, str) else dtype(1) for dtype in dtypes)).name
-    return name
+    return promoted(*(np.dtype(dtype) if isinstance(dtype, str) else dtype(1) for dtype in dtypes))
 
 
 def _listed(dtypes: Sequence[Given]) -> str:

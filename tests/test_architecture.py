@@ -21,7 +21,7 @@ PACKAGES = {"eqsat": "eqsat", "eqsat.ir": "ir", "eqsat.lowering": "lowering", "e
 OPTIONAL = {"PIL", "islpy", "jax", "sklearn"}
 LATE = {"egglog", "llvmlite"} | OPTIONAL
 ALLOWED = {
-    "eqsat.ir": {"eqsat.ir", "numpy"},
+    "eqsat.ir": {"eqsat.ir", "ml_dtypes", "numpy"},
     "eqsat.lowering": {"eqsat.ir", "eqsat.lowering"},
     "eqsat.codegen": {"eqsat.ir", "eqsat.codegen", "llvmlite", "numpy"},
     "eqsat": {*PACKAGES, "egglog", "numpy"} | OPTIONAL,

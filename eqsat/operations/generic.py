@@ -63,7 +63,7 @@ def literal(value: Number, dtype: str, wraps: bool = False) -> Literal:
         low, high = integer_range("int64" if wraps else dtype) if is_integer(dtype) else (-LARGEST_INTEGER, LARGEST_INTEGER)
         if not low <= value <= high:
             raise UsageError(f"literal: found the Python integer {value}, which does not fit {dtype}; use a float or astype")
-        value = wrapped(value, dtype) if is_integer(dtype) else value
+        value = wrapped(value, dtype) if is_integer(dtype) else float(value)
     with np.errstate(all="ignore"):
         return Literal(converted(np.array(value), dtype).item(), dtype)
 

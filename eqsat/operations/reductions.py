@@ -10,7 +10,9 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from eqsat.ir.dtypes import carrier, dtype_name, is_inexact, promote, sum_dtype
+import numpy as np
+
+from eqsat.ir.dtypes import carrier, dtype_name, is_inexact, sum_dtype
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.index import Const, Index
 from eqsat.ir.ops import REDUCE_OPS, identity_of
@@ -60,11 +62,17 @@ def settled(total: Tensor, dtype: str) -> Tensor:
 
 def sum_of_products(shape: Shape, folded: Shape, operands: Sequence[Tensor], maps: Sequence[Map]) -> Tensor:
     """The sum of products of the elements of tensors in NumPy's dtypes; of bool, whether all hold anywhere."""
-    dtype = promote(*(tensor.dtype for tensor in operands))
+    dtype = functools.reduce(_product_dtype, (tensor.dtype for tensor in operands))
     first, *others = (cast(cast(Arg(k, tensor.dtype), dtype), carrier(dtype)) for k, tensor in enumerate(operands))
     block = functools.reduce(lambda product, element: call("multiply", product, element), others, first)
     combine = ("max" if dtype == "bool" else "sum") if folded else None
     return settled(make_generic(shape, folded, operands, maps, block, combine), dtype)
+
+
+@functools.cache
+def _product_dtype(first: str, second: str) -> str:
+    """NumPy's: the promoted one, but float32 for bfloat16."""
+    return np.matmul.resolve_dtypes((np.dtype(first), np.dtype(second), None))[-1].name
 
 
 def folded_axes(name: str, source: Tensor, axis: Any) -> tuple[int, ...]:

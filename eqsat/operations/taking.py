@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eqsat.ir.errors import BoundsError, DTypeError, ShapeError, UnsupportedError, UsageError
-from eqsat.ir.ops import promoted
+from eqsat.ir.ops import given_dtype
 from eqsat.ir.tensor import Arg, Constant, Position, Scalar, Shape, Tensor, axes, reduction
 from eqsat.ir.value_bounds import tensor_bounds
 from eqsat.operations.elementwise import astype, call, cast, elementwise, given, scalar_operation
@@ -94,7 +94,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Tenso
     which = _moded("choose", which, len(options), mode)
 
     def block(place: Scalar, *elements: Any) -> Scalar:
-        dtype = promoted(list(map(given, elements)))
+        dtype = given_dtype(list(map(given, elements)))
         found = cast(elements[-1], dtype)
         for k in reversed(range(len(elements) - 1)):
             found = call("where", call("equal", place, k), cast(elements[k], dtype), found)
@@ -114,7 +114,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
 
     def block(*elements: Any) -> Scalar:
         conditions, values = elements[:count], elements[count:]
-        dtype = promoted(list(map(given, values)))
+        dtype = given_dtype(list(map(given, values)))
         found = cast(values[-1], dtype)
         for condition, value in zip(reversed(conditions), reversed(values[:-1]), strict=True):
             found = call("where", condition, cast(value, dtype), found)

@@ -15,7 +15,7 @@ from numpy.exceptions import ComplexWarning
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.ir.dtypes import DTYPES, INTEGERS, is_complex, is_integer
+from eqsat.ir.dtypes import DTYPES, INTEGERS, is_complex, is_float, is_integer
 from eqsat.ir.errors import DTypeError, EqsatError, UnsupportedError, UsageError
 from eqsat.testing import assert_close
 from eqsat.tracing import trace
@@ -119,7 +119,7 @@ def is_taken(function: Callable[..., Any], array: Array) -> bool:
 def agree(found: Array, expected: Array) -> None:
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
     assert_close(found, expected)
-    if found.dtype.kind == "f":
+    if is_float(found.dtype.name):
         np.testing.assert_array_equal(np.signbit(found[expected == 0]), np.signbit(expected[expected == 0]))
 
 
@@ -147,7 +147,7 @@ def test_a_binary_operation_is_numpys_on_every_pair_of_dtypes(name: str, left: s
 def test_an_operation_with_a_number_is_numpys_weak_or_strong_one(name: str, dtype: str) -> None:
     for array in (sample((6,), dtype, 3), edges(dtype)):
         for number in [*NUMBERS, *(np.dtype(other).type(2) for other in DTYPES)]:
-            if name == "where" and type(number) is int and not -(2**63) <= number < 2**63:
+            if (name == "where" or dtype == "bfloat16") and type(number) is int and not -(2**63) <= number < 2**63:
                 continue  # NumPy refuses it even beside floats
             check(lambda x, number=number: BINARY[name](x, number), array)
             if name not in ("where", "@"):
@@ -183,7 +183,7 @@ def test_compiled_operations_with_numbers_are_numpys(dtype: str) -> None:
         calls.append(number_last(BINARY[name], number))
         if name not in ("where", "@"):
             calls.append(partial(BINARY[name], number))
-    calls = [function for function in calls if is_taken(function, array)]
+    calls = [function for function in calls if is_taken(function, array) and isinstance(by_numpy(function, array), np.ndarray)]
     assert len(calls) > 250
     result = eqsat.optimize(lambda x: tuple(function(x) for function in calls), array)
     for function, found in zip(calls, result(array), strict=True):
