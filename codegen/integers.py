@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eqsat.codegen.builder import Builder, Value, integer
+from eqsat.ir.threefry import FOURS, PARITY, ROTATIONS
 
 Code = Callable[[Builder, tuple[Value, ...], str], Value]
 
@@ -28,6 +29,25 @@ def right_shift(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
     a, count = args
     last = integer(_width(a) - 1, a.type)
     return b.binary("ashr", a, b.select(b.compare("ult", count, last), count, last))
+
+
+def threefry(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+    """As ir/threefry.py says."""
+    (key0, key1), (first, second) = (_words(b, arg) for arg in args)
+    keys = (key0, key1, b.binary("xor", b.binary("xor", key0, key1), integer(PARITY, "i32")))
+    first, second = b.binary("add", first, keys[0]), b.binary("add", second, keys[1])
+    for four in range(FOURS):
+        for distance in ROTATIONS[four % 2]:
+            first = b.binary("add", first, second)
+            second = b.binary("xor", b.intrinsic("fshl", second, second, integer(distance, "i32")), first)
+        first = b.binary("add", first, keys[(four + 1) % 3])
+        second = b.binary("add", second, b.binary("add", keys[(four + 2) % 3], integer(four + 1, "i32")))
+    high = b.binary("shl", b.cast("zext", first, "i64"), integer(32))
+    return b.binary("or", high, b.cast("zext", second, "i64"))
+
+
+def _words(b: Builder, value: Value) -> tuple[Value, Value]:
+    return b.cast("trunc", b.binary("lshr", value, integer(32)), "i32"), b.cast("trunc", value, "i32")
 
 
 def quotient(b: Builder, a: Value, d: Value, safe: Value, sign: str = "s") -> Value:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from eqsat.codegen import math
 from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, integer, is_real, pair, real, truth
 from eqsat.codegen.casts import convert
-from eqsat.codegen.integers import UNSIGNED, left_shift, quotient, right_shift
+from eqsat.codegen.integers import UNSIGNED, left_shift, quotient, right_shift, threefry
 from eqsat.codegen.pairs import COMPLEX
 from eqsat.ir.dtypes import COMPLEX as COMPLEX_DTYPES, DTYPES, UNSIGNED as UNSIGNED_DTYPES, carrier, is_float, part_of
 from eqsat.ir.errors import DTypeError, InternalError
@@ -229,6 +229,7 @@ CODE: dict[str, Code] = {
     "invert": lambda b, args, flags: b.binary("xor", args[0], integer(-1, args[0].type)),
     "left_shift": left_shift,
     "right_shift": right_shift,
+    "threefry": threefry,
     "conjugate": lambda b, args, flags: args[0],
 }
 # of equal numbers, which may be zeros of two signs, NumPy takes the first in float16 and the second in others

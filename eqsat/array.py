@@ -15,14 +15,19 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from eqsat.ir.errors import ShapeError, TraceError, UnsupportedError, UsageError
+from eqsat.ir.host import numpy_name, plain_name
+from eqsat.ir.host_functions import VALUES_DECIDE
 from eqsat.ir.index import Var
-from eqsat.ir.tensor import Constant, Input, Loop, Tensor
-from eqsat.operations.table import by_numpy_function, missing, run
+from eqsat.ir.tensor import Constant, Input, Tensor
+from eqsat.operations.host import host_call
+from eqsat.operations.table import FALLBACK, VALUES_DECIDE_SHAPES, by_numpy_function, missing, numpy_function, run
 from eqsat.sizes import Extent
 
 _BY_FUNCTION = by_numpy_function()
 # Folds of ufuncs: np.add.reduce and so on.
 _FOLDS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
+# and scans: np.add.accumulate
+_SCANS = {"add": "cumsum", "multiply": "cumprod"}
 # What to write in place of a loop whose length values decide.
 REPEAT = "to repeat, eqsat.fori"
 
@@ -33,15 +38,20 @@ class Trace:
     label: ClassVar[str] = "TracedArray"
     lazy: ClassVar[bool] = False
 
-    def __init__(self, sizes: Mapping[int, Var] | None = None, around: Trace | None = None) -> None:
-        """`sizes` that are known at run time, by the extents that stand for them; `around`: the trace of a loop of whose body this is one.
+    def __init__(self, sizes: Mapping[int, Var] | None = None, around: Trace | None = None, fallback: bool = False) -> None:
+        """`sizes` that are known at run time, by the extents that stand for them; `around`: the trace of a loop of whose body this is one;
+        `fallback`: whether functions of NumPy that are no operations are called by the program.
 
-        captured  the inputs that stand for arrays of the trace around; loops: those that were met, in order
+        captured  the inputs that stand for arrays of the trace around
         """
         self.sizes = sizes or {}
         self.around = around
+        self._fallback = fallback
         self.captured: dict[Tensor, Input] = {}
-        self.loops: list[Loop] = []
+
+    @property
+    def fallback(self) -> bool:
+        return self._fallback
 
     def is_inside(self, other: Trace) -> bool:
         """Whether this is a trace of a loop's body within another one."""
@@ -64,33 +74,73 @@ class Trace:
 
 def apply(name: str, *args: Any, **kwargs: Any) -> Any:
     """The named operation; its result belongs to the trace of its arguments, or is a lazy tensor if all of them are."""
-    owner = _common_owner(name, list(traced_in(*args, *kwargs.values())))
+    owner = _common_owner(name, list(traced_deep((args, kwargs))))
     bare = [_bare(value, owner) for value in args]
     named = {key: _bare(value, owner) for key, value in kwargs.items()}
-    return _owned(run(name, tuple(bare), named), owner)
+    try:
+        result = run(name, tuple(bare), named)
+    except TraceError:
+        raise
+    except UnsupportedError as error:
+        function = numpy_name(numpy_function(name))
+        if function is None or VALUES_DECIDE in str(error):
+            raise
+        if not owner.fallback:
+            raise UnsupportedError(f"{error}; or {FALLBACK}") from None
+        return _on_host(function, args, kwargs, owner)
+    return _owned(result, owner)
 
 
 def _owned(result: Any, owner: Trace) -> Any:
-    """A result with arrays of an owner in the place of terms, in lists and tuples too."""
-    if isinstance(result, list | tuple):
-        return type(result)(_owned(part, owner) for part in result)
-    return TracedArray(result, owner) if isinstance(result, Tensor) else result
+    """A result, its terms in arrays of an owner, in the tuples and lists that they are in."""
+    if isinstance(result, Tensor):
+        return TracedArray(result, owner)
+    if isinstance(result, tuple | list) and any(isinstance(part, Tensor) for part in result):
+        parts = [_owned(part, owner) for part in result]
+        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+    return result
 
 
-def traced_in(*values: Any) -> Iterator[TracedArray]:
-    """The traced arrays and lazy tensors among values, and in lists and tuples of them, nested."""
-    for value in values:
-        if isinstance(value, TracedArray):
-            yield value
-        elif isinstance(value, list | tuple):
-            yield from traced_in(*value)
+def on_host(function: Any, args: Any, kwargs: Any, what: str) -> Any:
+    """A function of NumPy that is no operation: called by the program where its owner says so; UnsupportedError where not."""
+    owner = _common_owner(what, list(traced_deep((args, kwargs))))
+    name = numpy_name(function)
+    if not owner.fallback or name is None or what in VALUES_DECIDE_SHAPES:
+        raise UnsupportedError(missing(what, function))
+    return _on_host(name, args, kwargs, owner)
+
+
+def _on_host(name: str, args: Any, kwargs: Any, owner: Trace) -> Any:
+    if any(isinstance(leaf, TracedArray) for leaf in traced_deep(kwargs.get("out"))):
+        raise UnsupportedError(f"{name}: found a traced array as out=, which cannot be changed in place; use the returned array")
+    return _owned(host_call(name, _deep(args, owner), _deep(kwargs, owner)), owner)
+
+
+def traced_deep(value: Any) -> Iterator[TracedArray]:
+    """The traced arrays and lazy tensors in nested tuples, lists and dicts."""
+    if isinstance(value, TracedArray):
+        yield value
+    elif isinstance(value, tuple | list | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from traced_deep(part)
+
+
+def _deep(value: Any, owner: Trace) -> Any:
+    """Nested tuples, lists and dicts with terms of an owner in the place of its arrays."""
+    if isinstance(value, TracedArray):
+        return in_owner(value, owner)
+    if isinstance(value, dict):
+        return {key: _deep(part, owner) for key, part in value.items()}
+    if isinstance(value, tuple | list):
+        return (list if isinstance(value, list) else tuple)(_deep(part, owner) for part in value)
+    return value
 
 
 def _bare(value: Any, owner: Trace) -> Any:
     """A value with terms of an owner in the place of its arrays."""
     if isinstance(value, TracedArray):
         return in_owner(value, owner)
-    if isinstance(value, list | tuple) and any(True for _ in traced_in(value)):
+    if isinstance(value, list | tuple) and any(True for _ in traced_deep(value)):
         return type(value)(_bare(part, owner) for part in value)
     return value
 
@@ -165,6 +215,13 @@ def _contains(array: np.ndarray[Any, Any], value: Any) -> bool:
 def _in_place(symbol: str) -> Callable[..., NoReturn]:
     def refuse(_self: TracedArray, _other: Any) -> NoReturn:
         raise UnsupportedError(f"x {symbol}= y: traced arrays cannot be changed in place; write x = x {symbol} y")
+
+    return refuse
+
+
+def _refused_method(name: str) -> Callable[..., NoReturn]:
+    def refuse(*_args: Any, **_kwargs: Any) -> NoReturn:
+        raise UnsupportedError(f"x.{name}(): traced arrays cannot be changed in place; write x = np.{name}(x)")
 
     return refuse
 
@@ -245,7 +302,11 @@ class TracedArray:
         raise UnsupportedError("x[...] = y: traced arrays cannot be changed in place; write x = where(mask, y, x), or scatter_add")
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(missing(name) if not name.startswith("__") else name)
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if not self.owner.fallback or not hasattr(np.ndarray, name) or numpy_name(getattr(np, name, None)) is None:
+            raise AttributeError(missing(name))
+        return lambda *args, **kwargs: on_host(getattr(np, name), (self, *args), kwargs, name)
 
     def _apply(self, name: str, *args: Any, **kwargs: Any) -> TracedArray:
         result = apply(name, self, *args, **kwargs)
@@ -281,6 +342,9 @@ class TracedArray:
     take, choose = _method("take"), _method("choose")
     astype, copy, flatten, ravel = _method("astype"), _method("copy"), _method("ravel"), _method("ravel")
     swapaxes, squeeze = _method("swapaxes"), _method("squeeze")
+    cumsum, cumprod = _method("cumsum"), _method("cumprod")
+    argsort, argpartition, searchsorted = _method("argsort"), _method("argpartition"), _method("searchsorted")
+    sort, partition = _refused_method("sort"), _refused_method("partition")
 
     __bool__ = _needs_element("bool()", f"use enp.where(condition, a, b), & | ~; {REPEAT}", bool)
     __int__ = _needs_element("int()", f"use astype('int64'), enp.where; {REPEAT}", int)
@@ -311,20 +375,16 @@ class TracedArray:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         name = _BY_FUNCTION.get(ufunc)
-        if name is None:
-            raise UnsupportedError(missing(ufunc.__name__))
         if method == "reduce" and name in _FOLDS:
             return apply(_FOLDS[name], *inputs, **{"axis": 0, **kwargs})
         if method == "at":
             raise UnsupportedError(f"{name}.at: traced arrays cannot be changed in place; use eqsat.numpy.scatter_add for sums, or where")
-        if method != "__call__":
-            raise UnsupportedError(
-                f"{name}.{method}: not supported on traced arrays; use sum, prod, max, min, any, all or broadcasting with None"
-            )
-        return apply(name, *inputs, **kwargs)
+        if method == "accumulate" and name in _SCANS:
+            return apply(_SCANS[name], *inputs, **{"axis": 0, **kwargs})
+        if method == "__call__":
+            return apply(name, *inputs, **kwargs) if name else on_host(ufunc, inputs, kwargs, ufunc.__name__)
+        return on_host(getattr(ufunc, method), inputs, kwargs, f"{ufunc.__name__}.{method}")
 
     def __array_function__(self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
         name = _BY_FUNCTION.get(func)
-        if name is None:
-            raise UnsupportedError(missing(func.__name__))
-        return apply(name, *args, **kwargs)
+        return apply(name, *args, **kwargs) if name else on_host(func, args, kwargs, plain_name(func))

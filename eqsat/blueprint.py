@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from eqsat.codegen import parallel_extent
+from eqsat.ir.host import Invocation
+from eqsat.ir.steps import Parts
 from eqsat.ir.structure import Structure
 from eqsat.ir.tensor import Constant, Input, Program, Tensor
 from eqsat.kernels import Nest, computed_once
@@ -87,7 +89,7 @@ class Blueprint:
     outputs      positions in buffers; structure: the containers around them
     object_code  the machine code of all kernels
     once         kernels, by position, that are made of nothing but constants: they run when the plan is loaded
-    loops        steps that are no kernels of the machine code, but loops over plans
+    steps        those that are no kernels of the machine code
     sizes        that are known when it is called, by name: bounds, and the extent that stands for it in shapes
     finite       buffers of which every element has to be finite; where one is not, the plan is not to be trusted
     places       buffers of one element that has to keep a limit; where one does not, an index is out of range
@@ -104,7 +106,7 @@ class Blueprint:
     once: tuple[int, ...] = ()
     finite: tuple[int, ...] = ()
     sizes: tuple[RunTimeSize, ...] = ()
-    loops: tuple[PlanLoop, ...] = ()
+    steps: tuple[PlanStep, ...] = ()
     places: tuple[tuple[int, PlaceLimit], ...] = ()
 
 
@@ -118,21 +120,33 @@ class PlanLoop:
     body: Blueprint
 
 
+@dataclass(frozen=True)
+class PlanCall:
+    """The step of that name: a call of a function of NumPy on the arrays that the step reads."""
+
+    name: str
+    invocation: Invocation
+
+
+PlanStep = PlanLoop | PlanCall
+
+
 def draw(
-    program: Program,
+    parts: Parts,
     nests: Sequence[Nest],
     estimates: Sequence[float],
     object_code: bytes,
     finite: Sequence[Tensor] = (),
-    bodies: Sequence[Blueprint] = (),
+    others: Sequence[PlanStep] = (),
     limits: Sequence[PlaceLimit] = (),
 ) -> Blueprint:
-    """The blueprint of a program whose kernels are these loop nests, with estimated nanoseconds and machine code; `bodies` of its loops,
-    `limits` of its last outputs, which are not handed out."""
+    """The blueprint of a program whose kernels are these loop nests, with machine code; `others` are its steps that are no kernels, the
+    last of the estimated nanoseconds are theirs; `limits` are of its last outputs, which are not handed out."""
+    program = parts.whole
     steps = [_Step(nest.kernel.name, nest.tensors, nest.read, nest.builds, parallel_extent(nest.kernel)) for nest in nests]
-    steps += [_Step(f"loop_{k}", (*loop.given, *loop.results), loop.given, loop.results, None) for k, loop in enumerate(program.loops)]
-    slots = _slots(program, steps, dict(pair for nest in nests for pair in nest.over))
-    computed = tuple(slots[output] for output in program.outputs)
+    steps += [_Step(placed.name, (*placed.given, *placed.results), placed.given, placed.results, None) for placed in parts.steps]
+    slots = _slots(parts, steps, dict(pair for nest in nests for pair in nest.over))
+    computed = tuple(slots[output] for output in parts.outputs)
     outputs, places = computed[: len(computed) - len(limits)], computed[len(computed) - len(limits) :]
     kernels = _scheduled(steps, estimates, slots)
     checked = tuple(slots[tensor] for tensor in finite)
@@ -142,15 +156,15 @@ def draw(
     kept = [slot for k in once for slot in kernels[k].written]
     buffers, storages = _placed(program, kernels, outputs, (*checked, *places), kept, slots)
     constants = {slot: tensor.data for tensor, slot in slots.items() if isinstance(tensor, Constant)}
-    loops = tuple(PlanLoop(f"loop_{k}", loop.count, body) for k, (loop, body) in enumerate(zip(program.loops, bodies, strict=True)))
     inputs, structure = program.inputs, program.structure
     limited = tuple(zip(places, limits, strict=True))
-    return Blueprint(inputs, kernels, buffers, storages, constants, outputs, structure, object_code, once, checked, sizes, loops, limited)
+    made = tuple(others)
+    return Blueprint(inputs, kernels, buffers, storages, constants, outputs, structure, object_code, once, checked, sizes, made, limited)
 
 
 @dataclass(frozen=True)
 class _Step:
-    """A kernel, or a loop: the tensors that it is called with, those that it reads and those that it makes."""
+    """A kernel, or another step: the tensors that it is called with, those that it reads and those that it makes."""
 
     name: str
     given: tuple[Tensor, ...]
@@ -159,11 +173,11 @@ class _Step:
     parallel_extent: int | None
 
 
-def _slots(program: Program, steps: Sequence[_Step], over: Mapping[Tensor, Tensor]) -> dict[Tensor, int]:
+def _slots(parts: Parts, steps: Sequence[_Step], over: Mapping[Tensor, Tensor]) -> dict[Tensor, int]:
     """The position of every array: inputs first, then in the order in which steps meet them; what is written over has that of what is
     written."""
-    slots: dict[Tensor, int] = {tensor: k for k, tensor in enumerate(program.inputs)}
-    for tensor in (*(tensor for step in steps for tensor in step.given), *program.outputs):
+    slots: dict[Tensor, int] = {tensor: k for k, tensor in enumerate(parts.whole.inputs)}
+    for tensor in (*(tensor for step in steps for tensor in step.given), *parts.outputs):
         place = tensor
         while place in over:
             place = over[place]

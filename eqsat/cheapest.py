@@ -46,7 +46,8 @@ def cheapest_outputs(program: Program, before: Cost, options: Options, report: R
     offers = _offers(composed, options) if "algebra" in options.tables else {}
     while True:
         try:
-            return _searched(composed, offers, before, options, report)
+            found = _searched(composed, offers, before, options, report)
+            return Extracted(program.outputs) if found is None else found
         except _MergedError as merged:  # what would have to be checked became true for free: not offered then
             offers = {tensor: ways for tensor, ways in offers.items() if tensor is not merged.tensor}
 
@@ -59,7 +60,8 @@ class _MergedError(Exception):
         self.tensor = tensor
 
 
-def _searched(program: Program, offers: Offers, before: Cost, options: Options, report: Report) -> Extracted:
+def _searched(program: Program, offers: Offers, before: Cost, options: Options, report: Report) -> Extracted | None:
+    """The cheapest outputs that the search finds; None where the program as it was written is cheaper."""
     with session(options.tables, options.limits, report) as work:
         search = _Search(work, program, offers, options)
         snapshot = work.run(PHASES["fusion"])
@@ -73,8 +75,10 @@ def _searched(program: Program, offers: Offers, before: Cost, options: Options, 
                 snapshot = work.run(PHASES["index"])
                 reader = IndexReader(snapshot)
         best = search.cheapest(snapshot, reader, CostModel(options.target), start)
-        if best is None or best.ns > before.total:
+        if best is None:
             return Extracted(program.outputs)
+        if best.ns > before.total:
+            return None
         chosen = search.spell(best)
         if program.sizes and not is_generic(chosen.outputs, program.sizes):
             return Extracted(program.outputs)

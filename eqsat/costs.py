@@ -13,10 +13,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
+from eqsat.host_costs import host_ns
 from eqsat.index_cost import term_cycles
 from eqsat.ir.affine import coefficient, strides
 from eqsat.ir.dtypes import is_complex, itemsize
 from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
+from eqsat.ir.steps import HostCall, Loop
 from eqsat.ir.tensor import (
     Build,
     Call,
@@ -27,6 +29,7 @@ from eqsat.ir.tensor import (
     Read,
     Reduce,
     Scalar,
+    Step,
     as_build,
     is_size,
     level_of,
@@ -46,6 +49,7 @@ ELEMENT_CYCLES = {
     "log": 16.0,
     "tanh": 20.0,
     "where": 1.0,
+    "threefry": 35.0,
 }
 # of complex numbers
 PAIR_CYCLES = {"multiply": 1.5, "divide": 20.0, "sqrt": 50.0}
@@ -342,8 +346,17 @@ def cost(program: Program, target: Target = DEFAULT_TARGET) -> Cost:
     """Cost of a program as written: every generic and build is a kernel of its own."""
     model = CostModel(target)
     kernels: list[tuple[str, float]] = []
+    others = tuple((f"{step.name}_{k}", step_ns(step, target)) for k, step in enumerate(program.steps))
     for tensor in tensors(*program.outputs):
         if isinstance(tensor, Build | Generic):
             build = as_build(tensor) if isinstance(tensor, Generic) else tensor
             kernels.append((f"kernel_{len(kernels)}", kernel_ns(model, build)))
-    return Cost(tuple(kernels))
+    return Cost((*kernels, *others))
+
+
+def step_ns(step: Step, target: Target) -> float:
+    """A step as it is written."""
+    if isinstance(step, Loop):
+        return step.count * float(cost(step.body, target))
+    assert isinstance(step, HostCall)
+    return host_ns(step, target)

@@ -5,20 +5,22 @@ check -> encode -> fuse -> index algebra -> extract -> lower -> simplify loop in
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, overload
 
 from eqsat.array import is_lazy
-from eqsat.certificate import Certificate
+from eqsat.certificate import Certificate, Compared
 from eqsat.cheapest import cheapest_outputs
-from eqsat.costs import Cost, CostModel, cost, kernel_ns
+from eqsat.costs import Cost, CostModel, cost, kernel_ns, step_ns
 from eqsat.dump import Dump
 from eqsat.facts import facts_about
 from eqsat.guards import Missing
 from eqsat.ir.check import check_program
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Index
-from eqsat.ir.tensor import Program, with_loops
+from eqsat.ir.steps import Loop, take_apart
+from eqsat.ir.tensor import Program
 from eqsat.kernels import computed_once, lower_program
 from eqsat.leaves import numbered, over_leaves
 from eqsat.options import Options
@@ -50,7 +52,7 @@ def optimize(target: Any, *specs: Any, options: Options | None = None) -> Result
     if all(is_lazy(array) for array in (target, *specs)):
         return optimize_program(numbered(over_leaves([array.tensor for array in (target, *specs)]))[0], chosen)
     if callable(target) and not isinstance(target, Program | Index):
-        return optimize_program(trace(target, *specs), chosen)
+        return optimize_program(trace(target, *specs, fallback=chosen.fallback), chosen)
     raise UsageError(
         f"optimize: found a {type(target).__name__}, expected a Program, a function with specs, lazy tensors, or an index expression"
     )
@@ -62,31 +64,38 @@ def optimize_program(program: Program, options: Options) -> Result:
     dump = Dump(options.dump)
     dump.write("program", program)
     report = Report()
-    written, places = explicit(program)
-    before = cost(written, options.target)
-    found = cheapest_outputs(written, before, options, report)
-    extracted = with_loops(program, found.outputs)
-    bodies = tuple(_optimized_body(loop.body, options) for loop in program.loops)
+    written, places = explicit(take_apart(program))
+    found = cheapest_outputs(written.around, cost(written.around, options.target), options, report)
+    parts = written.over(found.outputs)
     if options.check:
-        check_program(extracted)
-    dump.write("extracted", extracted)
-    nests = lower_program(extracted, options, report, found.finite)
+        check_program(parts.joined())
+    dump.write("extracted", parts.joined())
+    loops = {placed.name: placed.step for placed in parts.steps if isinstance(placed.step, Loop)}
+    bodies = {name: _optimized_body(loop.body, options) for name, loop in loops.items()}
+    nests = lower_program(parts, options, report, found.finite)
     dump.write("loops", "\n\n".join(str(nest.kernel) for nest in nests))
     model = CostModel(options.target)
     once = computed_once(nests)
     kernels = tuple((nest.kernel.name, 0.0 if nest in once else kernel_ns(model, *nest.builds)) for nest in nests)
-    repeated = [(f"loop_{k}", loop.count, body) for k, (loop, body) in enumerate(zip(program.loops, bodies, strict=True))]
-    kernels += tuple((name, count * float(body.cost)) for name, count, body in repeated)
-    before = Cost(before.kernels + tuple((name, count * float(body.original_cost)) for name, count, body in repeated))
-    values = compare_values(written, extracted, options) if options.certify and not program.sizes and not program.loops else ()
-    certificate = Certificate(tuple(report.proofs), values) if options.certify else None
+    others = ((placed.name, placed.step) for placed in parts.steps)
+    kernels += tuple(
+        (name, loops[name].count * float(bodies[name].cost) if name in loops else step_ns(step, options.target)) for name, step in others
+    )
+    values = compare_values(written.around, parts.around, options) if options.certify and not program.sizes else ()
+    certificate = _certificate(report, values, bodies.values()) if options.certify else None
 
     def otherwise() -> Plan:
         return optimize_program(program, options.without_algebra()).compile()
 
-    return Result(
-        program, extracted, nests, Cost(kernels), before, report, options, dump, otherwise, certificate, found.finite, bodies, places
-    )
+    before, runs = cost(program, options.target), tuple(bodies.values())
+    return Result(program, parts, nests, Cost(kernels), before, report, options, dump, otherwise, certificate, found.finite, runs, places)
+
+
+def _certificate(report: Report, values: tuple[Compared, ...], bodies: Iterable[Result]) -> Certificate:
+    """What was checked of a program and of the bodies of its loops."""
+    inner = [body.certificate for body in bodies if body.certificate is not None]
+    indices = (*report.proofs, *(proof for one in inner for proof in one.indices))
+    return Certificate(indices, (*values, *(compared for one in inner for compared in one.outputs)))
 
 
 def _optimized_body(body: Program, options: Options) -> Result:

@@ -9,8 +9,9 @@ import numpy as np
 
 from eqsat.array import Trace, TracedArray, in_owner, is_traced
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
+from eqsat.ir.steps import Loop
 from eqsat.ir.structure import Container, Structure, flatten_result, rebuild_result
-from eqsat.ir.tensor import Constant, Input, Loop, Program, Tensor
+from eqsat.ir.tensor import Constant, Program, Tensor
 from eqsat.lazy import plan_of, values_of
 from eqsat.leaves import numbered
 from eqsat.operations.generic import integer
@@ -54,7 +55,8 @@ def fori(n: int, body: Callable[[Any, Any], Any], init: Any, *, options: Options
 
     structure = flatten_result(init, place, "carry")
     arguments = Arguments((("i", 0), ("carry", structure)), (), tuple(specs))
-    program, captured = record_body(body, arguments, around) if around is not None else (record(body, arguments), ())
+    chosen = options or Options()
+    program, captured = record_body(body, arguments, around) if around is not None else (record(body, arguments, chosen.fallback), ())
     outputs = [program.outputs[position] for position in _matched(program.structure, structure, "carry")]
     for (where, expected), output in zip(specs[1:], outputs, strict=True):
         _check_leaf(where, Spec(output.shape, output.dtype), expected)
@@ -62,9 +64,8 @@ def fori(n: int, body: Callable[[Any, Any], Any], init: Any, *, options: Options
         return rebuild_result(structure, [None, *_recorded(around, steps, program, outputs, given, captured)])
     carry = values_of(given)
     if steps:
-        whole = Program(program.inputs, tuple(outputs), Container("tuple", tuple(range(len(outputs)))), loops=program.loops)
-        shared, constants = (whole, []) if program.loops else numbered(outputs, program.inputs)
-        plan = plan_of(shared, options or Options())
+        shared, constants = numbered(outputs, program.inputs)
+        plan = plan_of(shared, chosen)
         for step in range(steps):
             carry = plan.result((np.array(step), *carry, *constants))
     else:
@@ -79,10 +80,8 @@ def _recorded(
     first = [in_owner(leaf, around) if isinstance(leaf, TracedArray) else Constant(np.asarray(leaf)) for leaf in given]
     if not steps:
         return [TracedArray(tensor, around) for tensor in first]
-    body = Program(program.inputs, tuple(outputs), loops=program.loops)
-    results = tuple(Input(f"loop{len(around.loops)}_{k}", tensor.shape, tensor.dtype) for k, tensor in enumerate(first))
-    around.loops.append(Loop(steps, body, (*first, *captured), results))
-    return [TracedArray(result, around) for result in results]
+    loop = Loop(steps, Program(program.inputs, tuple(outputs)), (*first, *captured))
+    return [TracedArray(result, around) for result in loop.results]
 
 
 def _matched(found: Structure, expected: Structure, where: str) -> Iterator[int]:
@@ -104,7 +103,7 @@ def _form(container: Container) -> tuple[object, ...]:
 def _described(structure: Structure) -> str:
     if isinstance(structure, int):
         return "an array"
-    parts = ", ".join(map(repr, structure.keys)) if structure.kind == "dict" else len(structure.items)
+    parts = ", ".join(map(repr, structure.keys)) if structure.keys else len(structure.items)
     return f"a {structure.kind} of {parts}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
@@ -17,22 +18,27 @@ from eqsat.once import Once
 from eqsat.options import Options
 from eqsat.plan import Plan
 from eqsat.plans import compiled_plan
-from eqsat.signature import POSITIONAL, Given, describe, function_name, lay_out, leaves_of
+from eqsat.signature import POSITIONAL, Arguments, Given, describe, function_name, lay_out, leaves_of
 from eqsat.tracing import record
 
 Function = Callable[..., Any]
 
 
 @overload
-def jit(function: Function, *, static: str | Collection[str] = (), options: Options | None = None) -> Function: ...
+def jit(function: Function, *, static: str | Collection[str] = (), options: Options | None = None, fallback: bool = False) -> Function: ...
 @overload
-def jit(function: None = None, *, static: str | Collection[str] = (), options: Options | None = None) -> Callable[[Function], Function]: ...
-def jit(function: Function | None = None, *, static: str | Collection[str] = (), options: Options | None = None) -> Any:
+def jit(
+    function: None = None, *, static: str | Collection[str] = (), options: Options | None = None, fallback: bool = False
+) -> Callable[[Function], Function]: ...
+def jit(
+    function: Function | None = None, *, static: str | Collection[str] = (), options: Options | None = None, fallback: bool = False
+) -> Any:
     """A function that computes what `function` does, compiled; also usable as `@jit(static=("axis",), options=...)`.
 
     Arguments, positional or by keyword, are numpy arrays and scalars (compiled for each combination of shapes and dtypes), tuples, lists
     and dicts of them, nested, and Python numbers, strings, None, dtypes and tuples of these (compiled for each value).  Parameters
     named in `static` take anything that can be hashed and are compiled for each value.  Lazy tensors are computed first, all at once.
+    `fallback` is that of `options`.
     `out=` of a call names arrays for the results, unless `function` has a parameter of that name.
 
     Results are new numpy arrays, 0-d where NumPy gives a scalar, in the containers that `function` returns.  Arrays, lazy tensors and
@@ -43,12 +49,12 @@ def jit(function: Function | None = None, *, static: str | Collection[str] = (),
     Raises UsageError or DTypeError, naming the parameter, before anything runs; otherwise what `trace` raises.
     """
     if function is None:
-        return lambda found: jit(found, static=static, options=options)
+        return lambda found: jit(found, static=static, options=options, fallback=fallback)
     if not callable(function):
         raise UsageError(f"jit: found a {type(function).__name__}, expected a function")
     names = (static,) if isinstance(static, str) else tuple(static)
     _check_static(function, names)
-    return _compiled(function, names, options)
+    return _compiled(function, names, replace(options or Options(), fallback=True) if fallback else options)
 
 
 def _check_static(function: Function, names: tuple[str, ...]) -> None:
@@ -78,7 +84,7 @@ def _compiled(function: Function, static: tuple[str, ...], options: Options | No
             for part in layouts[form]
         )
         arguments, arrays = describe(positional, keyword, name, static)
-        plan = plans.get(arguments, lambda: compiled_plan(record(function, arguments), options or Options()))
+        plan = plans.get(arguments, lambda: _plan(function, arguments, options or Options()))
         if not kwargs and all(type(argument) is np.ndarray for argument in args):
             compiled.called(plan, takes_out)
         return plan.result(values_of(arrays), out)
@@ -86,3 +92,7 @@ def _compiled(function: Function, static: tuple[str, ...], options: Options | No
     takes_out = "out" not in signature.parameters
     compiled = Compiled(call)
     return functools.update_wrapper(compiled, function)
+
+
+def _plan(function: Function, arguments: Arguments, options: Options) -> Plan:
+    return compiled_plan(record(function, arguments, options.fallback), options)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from eqsat.ir.index import Index
 from eqsat.ir.loops import Kernel, index_terms, map_indices
 from eqsat.ir.loops_check import check_kernel
-from eqsat.ir.tensor import Build, Constant, Loop, Program, Shape, Tensor, sources, tensors, without_loops
+from eqsat.ir.steps import Parts, PlacedStep
+from eqsat.ir.tensor import Build, Constant, Shape, Tensor, sources, tensors
 from eqsat.lowering import candidates, hoist, in_place
 from eqsat.nest_costs import nest_ns
 from eqsat.options import Options
@@ -40,14 +41,14 @@ class Nest:
         return (*self.tensors[: -len(self.builds)], *(tensor for tensor, _ in self.over))
 
 
-def lower_program(program: Program, options: Options, report: Report, kept: Collection[Tensor] = ()) -> tuple[Nest, ...]:
-    """Loop nests for all tensors that the program stores, in execution order; `kept` are read after all of them."""
-    loops, program = program.loops, without_loops(program)
+def lower_program(parts: Parts, options: Options, report: Report, kept: Collection[Tensor] = ()) -> tuple[Nest, ...]:
+    """Loop nests for all tensors that a program stores around its steps, in execution order; `kept` are read after all of them."""
+    program = parts.around
     builds = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
     names: dict[Tensor, str] = {tensor: tensor.name for tensor in program.inputs}
     for tensor in tensors(*program.outputs):
         names.setdefault(tensor, f"t{len(names)}")
-    levels = _levels(builds, loops)
+    levels = _levels(builds, parts.steps)
     siblings = _siblings(builds, levels)
     tiles = options.numerics != "exact"
     choices = {group: candidates(group, "kernel", names, program.sizes, tiles) for group in (*((build,) for build in builds), *siblings)}
@@ -114,17 +115,17 @@ def _cheapest(kernels: Iterable[Kernel], options: Options) -> tuple[float, Kerne
     return min(((nest_ns(kernel, options.target), kernel) for kernel in kernels), key=lambda priced: priced[0])
 
 
-def _levels(builds: Sequence[Build], loops: Sequence[Loop]) -> dict[Tensor, int]:
-    """How many others, kernels and loops, wait for each other before a build can begin, or before a loop has a result."""
+def _levels(builds: Sequence[Build], steps: Sequence[PlacedStep]) -> dict[Tensor, int]:
+    """How many others, kernels and steps, wait for each other before a build can begin, or before a step has a result."""
     levels: dict[Tensor, int] = {}
-    made = {result: loop for loop in loops for result in loop.results}
+    made = {result: step for step in steps for result in step.results}
 
     def level(tensor: Tensor) -> int:
         if tensor in made and tensor not in levels:
             levels[tensor] = 1 + max((level(given) for given in made[tensor].given), default=-1)
         return levels.get(tensor, -1)
 
-    for build in builds:  # what loops are given comes first
+    for build in builds:  # what steps are given comes first
         levels[build] = 1 + max((level(source) for source in sources(build)), default=-1)
     return levels
 

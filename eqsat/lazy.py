@@ -12,7 +12,7 @@ from eqsat.ir.errors import UsageError
 from eqsat.ir.tensor import Constant, Program, Tensor
 from eqsat.leaves import Array, current, frozen, leaf_of, numbered, over_leaves, settle, stored
 from eqsat.once import Once
-from eqsat.options import Options
+from eqsat.options import Options, fallback_by_default
 from eqsat.plan import Plan
 from eqsat.plans import compiled_plan
 
@@ -25,6 +25,10 @@ class Lazy(Trace):
 
     label = "LazyTensor"
     lazy = True
+
+    @property
+    def fallback(self) -> bool:
+        return fallback_by_default()
 
     def current(self, tensor: Tensor) -> Tensor:
         return current(tensor)

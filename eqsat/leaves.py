@@ -15,7 +15,7 @@ import numpy as np
 
 from eqsat.arguments import array_spec
 from eqsat.ir.structure import Container
-from eqsat.ir.tensor import Build, Constant, Generic, Input, Program, Tensor, reread, sources, tensors
+from eqsat.ir.tensor import Constant, Input, Program, Tensor, over, tensors
 
 Array = np.ndarray[Any, Any]
 
@@ -98,7 +98,7 @@ def over_leaves(roots: Sequence[Tensor]) -> tuple[Tensor, ...]:
     done: dict[Tensor, Tensor] = {}
     for tensor in tensors(*roots):
         known = current(tensor)
-        done[tensor] = known if known is not tensor else current(_over(tensor, done))
+        done[tensor] = known if known is not tensor else current(over(tensor, done))
     return tuple(done[root] for root in roots)
 
 
@@ -116,7 +116,7 @@ def numbered(outputs: Sequence[Tensor], inputs: Sequence[Input] = ()) -> tuple[P
             continue
         array = stored(tensor)
         if array is None or not array.size:
-            done[tensor] = _over(tensor, done)
+            done[tensor] = over(tensor, done)
             continue
         done[tensor] = Input(f"x{len(taken)}", tensor.shape, tensor.dtype)
         taken.append(done[tensor])
@@ -125,14 +125,3 @@ def numbered(outputs: Sequence[Tensor], inputs: Sequence[Input] = ()) -> tuple[P
     places = {output: k for k, output in enumerate(distinct)}
     structure = Container("tuple", tuple(places[done[output]] for output in outputs))
     return Program(tuple(t for t in taken if isinstance(t, Input)), tuple(distinct), structure), arrays
-
-
-def _over(tensor: Tensor, replaced: dict[Tensor, Tensor]) -> Tensor:
-    """The same operation on other tensors."""
-    if all(replaced[source] is source for source in sources(tensor)):
-        return tensor
-    if isinstance(tensor, Build):
-        return Build(tensor.shape, reread(tensor.body, replaced))
-    assert isinstance(tensor, Generic)
-    operands = tuple(replaced[operand] for operand in tensor.operands)
-    return Generic(tensor.iterators, tensor.maps, operands, tensor.block, tensor.combine)

@@ -13,7 +13,10 @@ from typing import Any
 
 import numpy as _np
 
-from eqsat.array import TracedArray as _TracedArray, apply as _apply, traced_in as _traced_in
+from eqsat import fft as fft, linalg as linalg, random as random
+from eqsat.array import TracedArray as _TracedArray, apply as _apply
+from eqsat.functions import array as _array, function as _function
+from eqsat.ir.host import host_function as _host_function
 from eqsat.lazy import asarray as _lazy
 from eqsat.operations.table import OPERATIONS as _operations, missing as _missing
 
@@ -25,19 +28,6 @@ complex64, complex128 = _np.complex64, _np.complex128
 finfo, iinfo, isdtype = _np.finfo, _np.iinfo, _np.isdtype
 newaxis = _np.newaxis
 pi = _np.pi
-
-
-def _function(name: str) -> Callable[..., Any]:
-    """The operation `name` on traced arrays, numpy's on others."""
-
-    def function(*args: Any, **kwargs: Any) -> Any:
-        if next(_traced_in(*args, *kwargs.values()), None) is not None:
-            return _apply(name, *args, **kwargs)
-        return getattr(_np, name)(*args, **kwargs)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"numpy.{name}, on traced arrays as well."
-    return function
 
 
 add = _function("add")
@@ -192,6 +182,46 @@ zeros_like = _function("zeros_like")
 ones_like = _function("ones_like")
 full_like = _function("full_like")
 empty_like = _function("empty_like")
+partition = _function("partition")
+argpartition = _function("argpartition")
+cumsum = _function("cumsum")
+cumprod = _function("cumprod")
+cumulative_sum = _function("cumulative_sum")
+cumulative_prod = _function("cumulative_prod")
+searchsorted = _function("searchsorted")
+bincount = _function("bincount")
+histogram = _function("histogram")
+median = _function("median")
+percentile = _function("percentile")
+quantile = _function("quantile")
+nanmedian = _function("nanmedian")
+nanpercentile = _function("nanpercentile")
+nanquantile = _function("nanquantile")
+
+
+def sort(x: Any, /, axis: Any = -1, *, descending: bool = False, **how: Any) -> Any:
+    """numpy.sort, on traced arrays as well, and `descending` of the array API: the reverse, NaN first."""
+    return _ordered("sort", x, axis, descending, how)
+
+
+def argsort(x: Any, /, axis: Any = -1, *, descending: bool = False, **how: Any) -> Any:
+    """numpy.argsort, on traced arrays as well, and `descending` of the array API; equal elements stay in order where the sort is stable."""
+    return _ordered("argsort", x, axis, descending, how)
+
+
+def _ordered(name: str, x: Any, axis: Any, descending: bool, how: dict[str, Any]) -> Any:
+    if isinstance(x, _TracedArray):
+        return _apply(name, x, axis, descending=descending, **how)
+    found = _host_function(name).call
+    return found(_np.ravel(x) if axis is None else _np.asarray(x), 0 if axis is None else axis, descending, **how)
+
+
+def topk(x: Any, k: int, axis: int = -1, largest: bool = True) -> Any:
+    """The k greatest (or least) elements along an axis, the most extreme first, and their int64 places; of equal ones the first.
+
+    NaN counts as the greatest, as in numpy.sort.  Traced, or lazy on a numpy array.
+    """
+    return _apply("topk", _array(x), k, axis, largest)
 
 
 def _beside_numpy(name: str) -> Callable[..., Any]:
@@ -217,10 +247,6 @@ avgpool1d = _beside_numpy("avgpool1d")
 avgpool2d = _beside_numpy("avgpool2d")
 avgpool3d = _beside_numpy("avgpool3d")
 scatter_add = _beside_numpy("scatter_add")
-
-
-def _array(x: Any) -> Any:
-    return x if isinstance(x, _TracedArray) else _lazy(x)
 
 
 def result_type(*arrays_and_dtypes: Any) -> Any:

@@ -32,6 +32,10 @@ def _checks_by_default() -> bool:
     return _said("EQSAT_CHECK", "0")
 
 
+def fallback_by_default() -> bool:
+    return _said("EQSAT_FALLBACK", "0")
+
+
 def _caches_by_default() -> bool:
     return _said("EQSAT_CACHE", "1")
 
@@ -50,6 +54,8 @@ class Options:
     dump      a folder for the text of every stage, numbered; None: nothing is written
     check     check that the program which was extracted is legal; a defect of eqsat shows there first.  On where the environment
               sets EQSAT_CHECK to anything but 0, as the tests do.  What is handed in, and kernels, are checked in any case.
+    fallback  let programs call functions of NumPy that eqsat lacks (docs/fallback.md).  On where the environment sets EQSAT_FALLBACK to
+              anything but 0, which is also what lazy tensors go by
     cache     keep results of `simplify` and `simplify_many` by the structure of the terms, and plans and machine code on disk, and take
               them from there (docs/caches.md); off where the environment sets EQSAT_CACHE to 0.  Never under `certify` or declared facts
     """
@@ -60,6 +66,7 @@ class Options:
     target: Target = DEFAULT_TARGET
     certify: bool = False
     dump: Path | None = None
+    fallback: bool = field(default_factory=fallback_by_default)
     check: bool = field(default_factory=_checks_by_default)
     cache: bool = field(default_factory=_caches_by_default)
 

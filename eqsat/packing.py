@@ -10,13 +10,14 @@ Nothing in it is code for Python.  The bytes are read as they were written: `eqs
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 from typing import Any
 
 import numpy as np
 
-from eqsat.blueprint import Array, Blueprint, PlanBuffer, PlanKernel, PlanLoop, RunTimeSize
+from eqsat.blueprint import Array, Blueprint, PlanBuffer, PlanCall, PlanKernel, PlanLoop, PlanStep, RunTimeSize
+from eqsat.ir.host import Invocation, host_function
 from eqsat.ir.structure import Container, Structure
 from eqsat.ir.tensor import Input
 from eqsat.places import PlaceLimit
@@ -27,7 +28,7 @@ LENGTH = 8
 def pack(blueprint: Blueprint, known: Sequence[Array]) -> bytes:
     """The bytes of a blueprint; constants that are in `known`, those of the program, are named by their position there."""
     positions = {id(array): position for position, array in enumerate(known)}
-    blobs = [blueprint.object_code, *(pack(loop.body, known) for loop in blueprint.loops)]
+    blobs = [blueprint.object_code, *(pack(step.body, known) for step in blueprint.steps if isinstance(step, PlanLoop))]
     constants: list[list[Any]] = []
     for slot, array in blueprint.constants.items():
         constants.append([slot, positions.get(id(array))])
@@ -42,7 +43,7 @@ def pack(blueprint: Blueprint, known: Sequence[Array]) -> bytes:
         "outputs": blueprint.outputs,
         "once": blueprint.once,
         "finite": blueprint.finite,
-        "loops": [[loop.name, loop.count] for loop in blueprint.loops],
+        "steps": [_plain_step(step) for step in blueprint.steps],
         "places": [[slot, *astuple(limit)] for slot, limit in blueprint.places],
         "sizes": [astuple(size) for size in blueprint.sizes],
         "structure": _plain(blueprint.structure),
@@ -58,7 +59,7 @@ def unpack(data: bytes, known: Sequence[Array]) -> Blueprint:
     head = json.loads(data[LENGTH:start])
     blobs = iter(_pieces(data, start, head["blobs"]))
     code = next(blobs)
-    loops = tuple(PlanLoop(name, count, unpack(next(blobs), known)) for name, count in head["loops"])
+    steps = tuple(_step(step, blobs, known) for step in head["steps"])
     buffers = tuple(PlanBuffer(role, tuple(shape), dtype, storage) for role, shape, dtype, storage in head["buffers"])
     constants = {
         slot: known[position] if position is not None else _elements(next(blobs), buffers[slot]) for slot, position in head["constants"]
@@ -75,9 +76,25 @@ def unpack(data: bytes, known: Sequence[Array]) -> Blueprint:
         tuple(head["once"]),
         tuple(head["finite"]),
         tuple(RunTimeSize(*size) for size in head["sizes"]),
-        loops,
+        steps,
         tuple((slot, PlaceLimit(*limit)) for slot, *limit in head["places"]),
     )
+
+
+def _plain_step(step: PlanStep) -> list[Any]:
+    if isinstance(step, PlanLoop):
+        return [step.name, step.count]
+    function, arguments, values = step.invocation
+    return [step.name, function, _plain(arguments), values]
+
+
+def _step(plain: list[Any], blobs: Iterator[bytes], known: Sequence[Array]) -> PlanStep:
+    name, what, *call = plain
+    if not call:
+        return PlanLoop(name, what, unpack(next(blobs), known))
+    arguments, values = call
+    host_function(what)  # UsageError for what is none
+    return PlanCall(name, Invocation(what, _structure(arguments), tuple(values)))
 
 
 def _pieces(data: bytes, start: int, sizes: Sequence[int]) -> list[bytes]:

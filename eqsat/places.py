@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from eqsat.ir.errors import BoundsError
 from eqsat.ir.index import Index, Var, variables
+from eqsat.ir.steps import Parts
 from eqsat.ir.tensor import (
     Build,
     Gather,
-    Program,
     Reduce,
     Scalar,
     Tensor,
@@ -27,7 +27,6 @@ from eqsat.ir.tensor import (
     reindexed,
     scalars,
     tensors,
-    without_loops,
 )
 from eqsat.ir.value_bounds import scalar_bounds
 
@@ -47,9 +46,9 @@ class PlaceLimit:
             raise BoundsError(f"call: found index {index} in dimension {self.dimension} of an array, expected {-self.extent}..{last}")
 
 
-def explicit(program: Program) -> tuple[Program, tuple[PlaceLimit, ...]]:
-    """The program around its loops as builds, with outputs behind its own for limits of places, one for each, and no checked gathers."""
-    whole = without_loops(program)
+def explicit(parts: Parts) -> tuple[Parts, tuple[PlaceLimit, ...]]:
+    """The program around its steps as builds, with outputs behind its own for limits of places, one for each, and no checked gathers."""
+    whole = parts.around
     changed: dict[Tensor, Build] = {}
     found: dict[tuple[PlaceLimit, Build], None] = {}
     for tensor in tensors(*whole.outputs):
@@ -57,7 +56,7 @@ def explicit(program: Program) -> tuple[Program, tuple[PlaceLimit, ...]]:
             changed[tensor] = Build(tensor.shape, _unchecked(tensor.body))
             found.update(dict.fromkeys(limit for gather in gathers for limit in _limits(gather)))
     outputs = (*whole.outputs, *(places for _, places in found))
-    return as_builds(replace(whole, outputs=outputs), changed), tuple(limit for limit, _ in found)
+    return parts.over(as_builds(replace(whole, outputs=outputs), changed).outputs), tuple(limit for limit, _ in found)
 
 
 def _unchecked(body: Scalar) -> Scalar:

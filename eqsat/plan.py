@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from eqsat.arguments import all_fit, check_arguments, check_out
-from eqsat.blueprint import Array, Blueprint, PlanKernel, PlanLoop
+from eqsat.blueprint import Array, Blueprint, PlanCall, PlanKernel, PlanLoop, PlanStep
 from eqsat.codegen import Entry, load_kernels
 from eqsat.codegen.direct import MOST_OUTPUTS, DirectKernel, DirectPlan, supported
 from eqsat.ir.errors import UsageError
-from eqsat.ir.structure import rebuild_result
+from eqsat.ir.host import run_host
+from eqsat.ir.structure import positions, rebuild_result
 from eqsat.storage import aligned_bytes, array_in
 from eqsat.threads import num_threads, run_split
 
@@ -42,7 +43,7 @@ class Plan:
         self.buffers = blueprint.buffers
         self.storages = blueprint.storages
         self._code, entries = loaded or load(blueprint)
-        entries = {**entries, **{loop.name: _repeating(loop) for loop in blueprint.loops}}
+        entries = {**entries, **{step.name: _entry(step) for step in blueprint.steps}}
         self._repeated = tuple(kernel for k, kernel in enumerate(self.kernels) if k not in blueprint.once)
         self._launches = tuple(_launch(kernel, entries[kernel.name]) for kernel in self._repeated)
         self._constants = self._computed_once(entries)
@@ -103,15 +104,9 @@ class Plan:
         values = [*inputs, *workspace]
         for slot, shape, dtype in self._made:
             values[slot] = direct[slot] if slot in direct else np.empty(shape, dtype)
-        for entry, slots, extent, splits in self._launches:
-            buffers = [values[slot] for slot in slots]
-            if splits and num_threads() > 1:
-                run_split(functools.partial(entry, *buffers), extent)
-            else:
-                entry(*buffers, 0, extent)
-        for slot, limit in self.blueprint.places:
+        finite = self._launch_all(values) and all(np.isfinite(values[slot]).all() for slot in self.blueprint.finite)
+        for slot, limit in self.blueprint.places if finite else ():
             limit.check(int(values[slot]))
-        finite = all(np.isfinite(values[slot]).all() for slot in self.blueprint.finite)
         self._idle.append(workspace)
         if not finite:
             return self._instead.run(arrays, out)
@@ -122,13 +117,29 @@ class Plan:
                 np.copyto(target, values[slot])
         return tuple(targets)
 
+    def _launch_all(self, values: Sequence[Array]) -> bool:
+        """Run all steps; False where one refused what is not to be trusted."""
+        try:
+            for entry, slots, extent, splits in self._launches:
+                buffers = [values[slot] for slot in slots]
+                if splits and num_threads() > 1:
+                    run_split(functools.partial(entry, *buffers), extent)
+                else:
+                    entry(*buffers, 0, extent)
+        except Exception:
+            if not self.blueprint.finite:
+                raise
+            return False
+        return True
+
     @functools.cached_property
     def direct(self) -> DirectPlan | None:
         """The plan for calls without Python; None for one that needs more than kernels on one thread, or takes too long."""
         blueprint, structure = self.blueprint, self.blueprint.structure
-        if blueprint.sizes or blueprint.loops or blueprint.finite or blueprint.places or not supported():
+        if blueprint.sizes or blueprint.steps or blueprint.finite or blueprint.places or not supported():
             return None
-        order = (structure,) if isinstance(structure, int) else structure.items if structure.kind == "tuple" else ()
+        plain = not isinstance(structure, int) and structure.kind == "tuple" and not structure.keys
+        order = (structure,) if isinstance(structure, int) else structure.items if plain else ()
         whole = order == tuple(range(self.num_outputs)) and len(self._made) == self.num_outputs <= MOST_OUTPUTS
         if not whole or sum(kernel.estimated_ns for kernel in self.kernels) > DIRECT_NS:
             return None
@@ -176,13 +187,29 @@ _OPEN: Array = np.empty(0)
 
 def load(blueprint: Blueprint) -> tuple[Any, dict[str, Entry]]:
     """The machine code of a plan, and the entry of every kernel."""
-    loops = {loop.name for loop in blueprint.loops}
-    arities = {kernel.name: len(kernel.buffers) for kernel in blueprint.kernels if kernel.name not in loops}
+    others = {step.name for step in blueprint.steps}
+    arities = {kernel.name: len(kernel.buffers) for kernel in blueprint.kernels if kernel.name not in others}
     return load_kernels(blueprint.object_code, arities, len(blueprint.sizes))
 
 
+def _entry(step: PlanStep) -> Entry:
+    """A step as an entry: arrays that it reads, arrays for its results, and a range that is none."""
+    return _repeating(step) if isinstance(step, PlanLoop) else _calling(step)
+
+
+def _calling(step: PlanCall) -> Entry:
+    given = len(positions(step.invocation.arguments)) - len(step.invocation.values)
+
+    def entry(*arguments: Any) -> None:
+        arrays, results = arguments[:given], arguments[given:-2]
+        values = run_host(step.invocation, arrays, [(array.shape, array.dtype) for array in results])
+        for array, value in zip(results, values, strict=True):
+            np.copyto(array, value)
+
+    return entry
+
+
 def _repeating(loop: PlanLoop) -> Entry:
-    """A loop as an entry: arrays that it reads, arrays for its results, and a range that is none."""
     plan, carries = Plan(loop.body), len(loop.body.outputs)
 
     def entry(*arguments: Any) -> None:

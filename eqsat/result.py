@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from eqsat.blueprint import draw
+from eqsat.blueprint import PlanCall, PlanLoop, PlanStep, draw
 from eqsat.certificate import Certificate
 from eqsat.codegen import MachineCode, compile_kernels
 from eqsat.costs import Cost
@@ -17,6 +17,7 @@ from eqsat.guards import Missing, missing_guards
 from eqsat.index_cost import index_cycles
 from eqsat.ir.index import Index
 from eqsat.ir.loops import Kernel
+from eqsat.ir.steps import HostCall, Loop, Parts
 from eqsat.ir.tensor import Build, Generic, Program, Tensor, as_generic
 from eqsat.ir.typed_check import check_typed
 from eqsat.ir.typed_kernel import TypedKernel
@@ -44,12 +45,13 @@ class Result:
     certificate               with Options(certify=True): what was proved and compared
     finite                    tensors of `program` of which every call checks that their values are finite; where they are not, it computes
                               the program without algebra: reordered sums of infinities and NaN are not what NumPy gives
+    parts                     `program` taken apart at its steps
     bodies                    the optimized bodies of the program's loops
     places                    limits that every call checks, of values that are the last outputs of `program`
     """
 
     original: Program
-    program: Program
+    parts: Parts
     nests: tuple[Nest, ...]
     cost: Cost
     original_cost: Cost
@@ -61,6 +63,10 @@ class Result:
     finite: tuple[Tensor, ...] = ()
     bodies: tuple[Result, ...] = ()
     places: tuple[PlaceLimit, ...] = ()
+
+    @functools.cached_property
+    def program(self) -> Program:
+        return self.parts.joined()
 
     @property
     def generics(self) -> tuple[Generic | Build, ...]:
@@ -90,8 +96,20 @@ class Result:
             self.dump.write("module", self._code.llvm_ir, "ll")
             self.dump.write("module", self._code.assembly, "s")
         estimates = [ns for _, ns in self.cost.kernels]
-        loops = [body.compile().blueprint for body in self.bodies]
-        return plan_of(draw(self.program, self.nests, estimates, self._code.object_code, self.finite, loops, self.places), self.otherwise)
+        code = self._code.object_code
+        return plan_of(draw(self.parts, self.nests, estimates, code, self.finite, self._others, self.places), self.otherwise)
+
+    @property
+    def _others(self) -> list[PlanStep]:
+        """The steps of the plan that are no kernels."""
+        bodies = iter(self.bodies)
+        found: list[PlanStep] = []
+        for placed in self.parts.steps:
+            if isinstance(placed.step, Loop):
+                found.append(PlanLoop(placed.name, placed.step.count, next(bodies).compile().blueprint))
+            elif isinstance(placed.step, HostCall):
+                found.append(PlanCall(placed.name, placed.step.invocation))
+        return found
 
     def compile(self) -> Plan:
         """The plan of kernels, compiled; the same one every time."""

@@ -15,7 +15,23 @@ from typing import Any, NoReturn
 from eqsat.ir.canonical import canonical_text
 from eqsat.ir.errors import TraceError, UnsupportedError, UsageError
 from eqsat.ir.index import Const, Index, Var, walk
-from eqsat.ir.tensor import Build, Gather, Generic, Literal, Program, Read, Reduce, Size, Tensor, as_build, index_terms, scalars, tensors
+from eqsat.ir.steps import HostCall
+from eqsat.ir.tensor import (
+    Build,
+    Gather,
+    Generic,
+    Literal,
+    Program,
+    Read,
+    Reduce,
+    Size,
+    StepResult,
+    Tensor,
+    as_build,
+    index_terms,
+    scalars,
+    tensors,
+)
 
 # numbers of a program are below its markers by this factor
 APART = 4
@@ -147,8 +163,10 @@ def _reads_outside(tensor: Tensor, least: Mapping[int, int]) -> Iterator[Index]:
 
 
 def _numbers(tensor: Tensor, markers: set[int]) -> Iterator[float]:
-    """The numbers that a tensor is made of: extents that are no markers, constants, and constants of indices."""
+    """The numbers that a tensor is made of: extents that are no markers, constants, those of indices, and arguments of calls."""
     yield from (extent for extent in tensor.shape if extent not in markers)
+    if isinstance(tensor, StepResult) and isinstance(tensor.step, HostCall):
+        yield from (value for value in tensor.step.invocation.values if isinstance(value, int))
     if not isinstance(tensor, Build):
         return
     for term in scalars(tensor.body):

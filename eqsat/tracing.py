@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -12,8 +12,9 @@ from eqsat.array import Trace, TracedArray, in_owner, is_traced
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.index import Var
+from eqsat.ir.steps import Loop
 from eqsat.ir.structure import flatten_result, rebuild_result
-from eqsat.ir.tensor import Build, Constant, Input, Loop, Program, Read, Size, Tensor, axes, tensors
+from eqsat.ir.tensor import Build, Constant, Input, Program, Read, Size, Tensor, axes
 from eqsat.signature import Arguments, Baked, describe, function_name, is_number, parameter_names
 from eqsat.sizes import TRACED, DerivedSizeError, check_generic, largest_common, program_text, sizes_for
 from eqsat.spec import Spec
@@ -22,7 +23,7 @@ from eqsat.spec import Spec
 CURRENT: ContextVar[Trace | None] = ContextVar("trace", default=None)
 
 
-def trace(function: Callable[..., Any], *arguments: Any) -> Program:
+def trace(function: Callable[..., Any], *arguments: Any, fallback: bool = False) -> Program:
     """The Program that `function` is on arrays like these.
 
     An argument is a Spec, a numpy.ndarray or lazy tensor (of which shape and dtype count), or a Python number, string, None, dtype or
@@ -31,47 +32,51 @@ def trace(function: Callable[..., Any], *arguments: Any) -> Program:
 
     Arrays and lazy tensors that the function takes from elsewhere are constants, with the elements that they have while it is traced.
 
+    `fallback`: functions of NumPy that eqsat lacks are called by the program (docs/fallback.md).
+
     Raises UsageError for other arguments or results, TraceError where Python needs the value of an array, UnsupportedError for
     an operation that eqsat lacks; errors of the function itself pass through.
     """
     if not callable(function):
         raise UsageError(f"trace: found a {type(function).__name__}, expected a function")
     names = parameter_names(function, len(arguments))
-    return record(function, describe(zip(names, arguments, strict=True), ())[0])
+    return record(function, describe(zip(names, arguments, strict=True), ())[0], fallback)
 
 
-def record(function: Callable[..., Any], arguments: Arguments) -> Program:
+def record(function: Callable[..., Any], arguments: Arguments, fallback: bool = False) -> Program:
     """The Program of a call in which every Spec stands for an array, an input named after its place; the rest is passed as it is."""
     dims = [extent for _, leaf in arguments.leaves if isinstance(leaf, Spec) for extent in leaf.shape if isinstance(extent, Var)]
-    return _record(function, arguments, ()) if not dims else _record_sized(function, arguments, dims)
+    return _record(function, arguments, (), fallback) if not dims else _record_sized(function, arguments, dims, fallback)
 
 
-def _record_sized(function: Callable[..., Any], arguments: Arguments, dims: Sequence[Var]) -> Program:
+def _record_sized(function: Callable[..., Any], arguments: Arguments, dims: Sequence[Var], fallback: bool) -> Program:
     """The Program of a call with sizes that are known at run time: markers stand for them, larger than anything else in it; it must be
     the same whatever they are."""
     given = [extent for _, leaf in arguments.leaves if isinstance(leaf, Spec) for extent in leaf.shape if isinstance(extent, int)]
-    first = _marked(function, arguments, dims, max(given, default=1))
-    second = _marked(function, arguments, dims, max(size.marker for size in first.sizes), prime=False)
+    first = _marked(function, arguments, dims, fallback, max(given, default=1))
+    second = _marked(function, arguments, dims, fallback, max(size.marker for size in first.sizes), prime=False)
     if program_text(first) != program_text(second):
         names = ", ".join(dict.fromkeys(dim.name for dim in dims))
         raise DerivedSizeError(f"{function_name(function)}: found another program for other values of {names}, expected one for all")
-    program = _marked(function, arguments, dims, max(largest_common(first.outputs, second.outputs), *given, 1))
+    program = _marked(function, arguments, dims, fallback, max(largest_common(first.outputs, second.outputs), *given, 1))
     check_generic(program.outputs, program.sizes)
     return program
 
 
-def _marked(function: Callable[..., Any], arguments: Arguments, dims: Sequence[Var], above: int, prime: bool = True) -> Program:
+def _marked(
+    function: Callable[..., Any], arguments: Arguments, dims: Sequence[Var], fallback: bool, above: int, prime: bool = True
+) -> Program:
     """The Program of a call with markers above a number."""
     sizes = sizes_for(dims, above, prime)
     token = TRACED.set({size.marker: size.variable for size in sizes})
     try:
-        return _record(function, arguments, sizes)
+        return _record(function, arguments, sizes, fallback)
     finally:
         TRACED.reset(token)
 
 
-def _record(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...]) -> Program:
-    owner = Trace({size.marker: size.variable for size in sizes})
+def _record(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...], fallback: bool) -> Program:
+    owner = Trace({size.marker: size.variable for size in sizes}, fallback=fallback)
     token = CURRENT.set(owner)
     try:
         return _recorded(function, arguments, sizes, owner)
@@ -81,14 +86,14 @@ def _record(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Siz
 
 def record_body(function: Callable[..., Any], arguments: Arguments, around: Trace) -> tuple[Program, tuple[Tensor, ...]]:
     """The Program of the body of a loop within a trace, and the arrays of that trace that it takes, its last inputs."""
-    owner = Trace(around.sizes, around)
+    owner = Trace(around.sizes, around, around.fallback)
     token = CURRENT.set(owner)
     try:
         program = _recorded(function, arguments, (), owner)
     finally:
         CURRENT.reset(token)
     inputs = (*program.inputs, *owner.captured.values())
-    return Program(inputs, program.outputs, program.structure, (), program.loops), tuple(owner.captured)
+    return Program(inputs, program.outputs, program.structure), tuple(owner.captured)
 
 
 def _recorded(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...], owner: Trace) -> Program:
@@ -111,20 +116,10 @@ def _recorded(function: Callable[..., Any], arguments: Arguments, sizes: tuple[S
         return outputs.setdefault(_output(leaf, where, owner), len(outputs))
 
     structure = flatten_result(result, place, f"{function_name(function)}: result")
-    if sizes and owner.loops:
+    program = Program(tuple(inputs), tuple(outputs), structure, sizes)
+    if sizes and any(isinstance(step, Loop) for step in program.steps):
         raise UnsupportedError("fori: found a loop in a program with sizes that are known at run time only; give spec numbers")
-    return Program(tuple(inputs), tuple(outputs), structure, sizes, _needed(owner.loops, outputs))
-
-
-def _needed(loops: Sequence[Loop], outputs: Iterable[Tensor]) -> tuple[Loop, ...]:
-    """The loops whose results are used."""
-    needed: list[Loop] = []
-    used = set(tensors(*outputs))
-    for loop in reversed(loops):
-        if not used.isdisjoint(loop.results):
-            needed.insert(0, loop)
-            used.update(tensors(*loop.given))
-    return tuple(needed)
+    return program
 
 
 def _output(leaf: Any, where: str, owner: Trace) -> Tensor:

@@ -34,8 +34,9 @@ class _Data:
 
     def __getitem__(self, indices: tuple[Any, ...]) -> Any:
         flat = np.ravel_multi_index(np.broadcast_arrays(*indices), self.shape) if indices else np.int64(0)
-        mixed = (np.asarray(flat, np.uint64) + np.uint64(self.seed)) * np.uint64(0x9E3779B97F4A7C15)
-        mixed = ((mixed ^ (mixed >> np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9)) >> np.uint64(40)
+        with np.errstate(over="ignore"):
+            mixed = (np.asarray(flat, np.uint64) + np.uint64(self.seed)) * np.uint64(0x9E3779B97F4A7C15)
+            mixed = ((mixed ^ (mixed >> np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9)) >> np.uint64(40)
         if is_inexact(self.dtype):
             values = mixed.astype(np.float64) / 2**22 - 2
             return (values + 1j * (values * 7 % 3 - 1.5) if is_complex(self.dtype) else values).astype(self.dtype)[()]

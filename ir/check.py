@@ -19,8 +19,10 @@ import numpy as np
 from eqsat.ir import interval
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import BoundsError, DTypeError, InternalError, UsageError
+from eqsat.ir.host import flat, host_function, made_by
 from eqsat.ir.index import Index, Var, variables
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, loop_dtypes
+from eqsat.ir.steps import HostCall, Loop
 from eqsat.ir.structure import positions
 from eqsat.ir.tensor import (
     Arg,
@@ -31,20 +33,20 @@ from eqsat.ir.tensor import (
     Generic,
     Input,
     Literal,
-    Loop,
     Position,
     Program,
     Read,
     Reduce,
     Scalar,
     Shape,
+    Step,
+    StepResult,
     Tensor,
     axes,
     is_size,
     operands,
     scalars,
     tensors,
-    without_loops,
 )
 
 
@@ -60,20 +62,37 @@ def check_program(program: Program) -> None:
     for position in positions(program.structure):
         if not 0 <= position < len(program.outputs):
             raise InternalError(f"program: found the result {position}, expected one of {len(program.outputs)} outputs")
-    for loop in program.loops:
-        _loop(loop)
-    program = without_loops(program)
+    for step in program.steps:
+        _step(step)
     for tensor in tensors(*program.outputs):
         if isinstance(tensor, Input) and tensor not in program.inputs:
             raise InternalError(f"program: found a read of {tensor.name}, which is none of its inputs")
         check_tensor(tensor)
 
 
+def _step(step: Step) -> None:
+    if isinstance(step, Loop):
+        _loop(step)
+    elif isinstance(step, HostCall):
+        _host_call(step)
+    else:
+        raise InternalError(f"step: found a {type(step).__name__}, expected one of the grammar")
+
+
+def _host_call(step: HostCall) -> None:
+    """The function exists, and makes what its row says, if it says so."""
+    row = host_function(step.invocation.function)
+    for _, dtype in step.made:
+        dtype_name(dtype, step.name)
+    if row.made is not None and (expected := tuple(flat(made_by(step.invocation, step.given)))) != step.made:
+        raise InternalError(f"{step.name}: found the results {step.made}, expected {expected}")
+
+
 def _loop(loop: Loop) -> None:
     check_program(loop.body)
     _counter, *inputs = loop.body.inputs
-    carries = inputs[: len(loop.results)]
-    pairs = [*zip(inputs, loop.given, strict=True), *zip(carries, loop.body.outputs, strict=True), *zip(carries, loop.results, strict=True)]
+    carries = inputs[: len(loop.body.outputs)]
+    pairs = [*zip(inputs, loop.given, strict=True), *zip(carries, loop.body.outputs, strict=True)]
     for one, other in pairs:
         if (one.shape, one.dtype) != (other.shape, other.dtype):
             raise InternalError(f"loop: found {other.dtype}{list(other.shape)}, expected {one.dtype}{list(one.shape)} as of {one.name}")
@@ -88,7 +107,7 @@ def check_tensor(tensor: Tensor) -> None:
     elif isinstance(tensor, Generic):
         _extents("generic", tuple(extent for _, extent in tensor.iterators))
         _generic(tensor)
-    elif not isinstance(tensor, Input | Constant):
+    elif not isinstance(tensor, Input | Constant | StepResult):
         raise InternalError(f"tensor: found a {type(tensor).__name__}, expected one of the grammar")
 
 

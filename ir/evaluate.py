@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from eqsat.ir.errors import BoundsError, InternalError, UsageError
+from eqsat.ir.host import run_host
 from eqsat.ir.index import OPS, Const, Index, Var, walk
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, converted
+from eqsat.ir.steps import HostCall, Loop
 from eqsat.ir.tensor import (
     Build,
     Call,
@@ -23,12 +25,13 @@ from eqsat.ir.tensor import (
     Generic,
     Input,
     Literal,
-    Loop,
     Position,
     Program,
     Read,
     Reduce,
     Scalar,
+    Step,
+    StepResult,
     Tensor,
     as_build,
     axes,
@@ -68,15 +71,20 @@ def evaluate(program: Program, arrays: Sequence[Array]) -> tuple[Array, ...]:
     if len(arrays) != len(program.inputs):
         raise UsageError(f"evaluate: found {len(arrays)} arrays, expected {len(program.inputs)}")
     known = dict(zip(program.inputs, arrays, strict=True))
-    for loop in program.loops:
-        given = _evaluate_all(loop.given, known)
-        known.update(zip(loop.results, _run_loop(loop, [given[tensor] for tensor in loop.given]), strict=True))
     values = _evaluate_all(program.outputs, known)
     return tuple(values[output] for output in program.outputs)
 
 
+def _run_step(step: Step, given: Sequence[Array]) -> Sequence[Array]:
+    if isinstance(step, Loop):
+        return _run_loop(step, given)
+    if isinstance(step, HostCall):
+        return run_host(step.invocation, given, step.made)
+    raise InternalError(f"evaluate: found a {type(step).__name__}, expected a step of the grammar")
+
+
 def _run_loop(loop: Loop, given: Sequence[Array]) -> Sequence[Array]:
-    carry, stay = given[: len(loop.results)], given[len(loop.results) :]
+    carry, stay = given[: len(loop.made)], given[len(loop.made) :]
     for step in range(loop.count):
         carry = evaluate(loop.body, [np.array(step), *carry, *stay])
     return carry
@@ -134,6 +142,7 @@ def elements(program: Program, inputs: Mapping[Input, Any], work: Callable[[int]
 def _evaluate_all(roots: tuple[Tensor, ...], inputs: Mapping[Input, Array]) -> dict[Tensor, Array]:
     """The value of every tensor below the roots; each is computed once."""
     values: dict[Tensor, Array] = {}
+    made: dict[Step, Sequence[Array]] = {}
     for tensor in tensors(*roots):
         if isinstance(tensor, Input):
             values[tensor] = _input(tensor, inputs)
@@ -141,6 +150,10 @@ def _evaluate_all(roots: tuple[Tensor, ...], inputs: Mapping[Input, Array]) -> d
             values[tensor] = tensor.data
         elif isinstance(tensor, Build | Generic):
             values[tensor] = _build(tensor if isinstance(tensor, Build) else as_build(tensor), values)
+        elif isinstance(tensor, StepResult):
+            if tensor.step not in made:
+                made[tensor.step] = _run_step(tensor.step, [values[given] for given in tensor.step.given])
+            values[tensor] = made[tensor.step][tensor.position]
         else:
             raise InternalError(f"evaluate: found a {type(tensor).__name__}, expected a tensor of the grammar")
     return values

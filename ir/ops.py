@@ -15,8 +15,9 @@ import numpy as np
 
 from eqsat.ir.dtypes import DTYPES, integer_range, is_complex, is_inexact, is_integer, part_of, promoted
 from eqsat.ir.errors import DTypeError
+from eqsat.ir.threefry import threefry
 
-Rule = Literal["same", "float", "compare", "logic", "select", "part", "cast"]
+Rule = Literal["same", "float", "compare", "logic", "select", "part", "word", "cast"]
 # the dtype of an operand, or the type of a Python number, which adapts to the operands beside it
 Given = str | type[int] | type[float] | type[complex]
 
@@ -80,6 +81,7 @@ SCALAR_OPS = _scalar(
     ScalarOp("conjugate", 1, "same", np.conjugate),
     ScalarOp("real", 1, "part", np.real),
     ScalarOp("imag", 1, "part", np.imag),
+    ScalarOp("threefry", 2, "word", threefry),
     ScalarOp("astype", 1, "cast", lambda x: x, takes_bool=True),
 )
 # those that are computed of complex numbers
@@ -121,6 +123,7 @@ def loop_dtypes(name: str, *dtypes: Given) -> tuple[str, ...]:
     logic    bool operands only (use `x != 0` for others)
     select   where(bool, a, b): promotion of a and b
     part     of a complex number
+    word     uint64 only
 
     Raises DTypeError for dtypes that NumPy does not take.
     """
@@ -143,6 +146,10 @@ def _loop_dtypes(name: str, dtypes: tuple[Given, ...]) -> tuple[str, ...]:
         if not is_complex(str(dtypes[0])):
             raise DTypeError(f"{name}: found {_listed(dtypes)}, expected a complex number")
         return str(dtypes[0]), part_of(str(dtypes[0]))
+    if row.rule == "word":
+        if any(dtype != "uint64" for dtype in dtypes):
+            raise DTypeError(f"{name}: found {_listed(dtypes)}, expected uint64")
+        return ("uint64",) * (row.arity + 1)
     if row.rule != "cast" and isinstance(row.meaning, np.ufunc):
         return _ufunc_loop(row, dtypes)
     chosen = given_dtype(dtypes)

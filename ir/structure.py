@@ -1,11 +1,13 @@
 """The nested containers that a traced function takes and returns, apart from the arrays in them.
 
 structure ::= int                              position in the outputs of a Program, or among the leaves of a call
-            | Container(kind, items, keys)     kind: "tuple", "list" or "dict"; keys: of a dict, in order
+            | Container(kind, items, keys)     kind: "tuple", "list" or "dict"; keys: of a dict or a named tuple, in order
 """
 
 from __future__ import annotations
 
+import functools
+from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal as Choice
@@ -35,11 +37,13 @@ def positions(structure: Structure) -> tuple[int, ...]:
 def flatten_result(result: Any, place: Callable[[Any, str], int], where: str = "result") -> Structure:
     """The structure of what a function returned, or takes; `place(leaf, where)` stores a leaf and gives its position.
 
-    Raises UsageError for dict keys that are no strings; other leaves are judged by `place`.
+    Of a named tuple the fields are kept, not the class.  Raises UsageError for dict keys that are no strings; other leaves are judged by
+    `place`.
     """
-    if type(result) is tuple or type(result) is list:
+    fields = getattr(result, "_fields", ()) if isinstance(result, tuple) else ()
+    if type(result) is tuple or type(result) is list or fields:
         items = tuple(flatten_result(item, place, f"{where}[{k}]") for k, item in enumerate(result))
-        return Container("tuple" if type(result) is tuple else "list", items)
+        return Container("list" if type(result) is list else "tuple", items, fields)
     if type(result) is dict:
         for key in result:
             if type(key) is not str:
@@ -63,6 +67,14 @@ def rebuild_result(structure: Structure, arrays: Sequence[Any]) -> Any:
         filled = [fill(item) for item in part.items]
         if part.kind == "dict":
             return dict(zip(part.keys, filled, strict=True))
+        if part.keys:
+            return named(part.keys)(*filled)
         return tuple(filled) if part.kind == "tuple" else filled
 
     return fill(structure)
+
+
+@functools.cache
+def named(fields: tuple[str, ...]) -> type[Any]:
+    """The class of named tuples with these fields."""
+    return namedtuple("Result", fields)  # fields are known only now

@@ -5,6 +5,7 @@
               | Constant(data)                                  an array known when the program is made
               | Build(shape, scalar)                            build N (i -> scalar); reads i0 .. i(rank-1)
               | Generic(iterators, maps, operands, block, combine)
+              | StepResult(step, position)                      an array that a step makes of whole arrays; steps: steps.py
     scalar  ::= Literal(value, dtype)
               | Read(tensor, indices)                           one index expression a dimension
               | Position(index, dtype)                          the value of an index expression
@@ -228,6 +229,38 @@ class Generic(Tensor):
         return tuple(reduction(level, n) for level, n in enumerate(extents))
 
 
+class Step(Node):
+    """What makes whole arrays of whole arrays, and is no function of their elements' places.
+
+    name   of its kind
+    given  the tensors that it reads
+    made   shape and dtype of every array that it makes
+    """
+
+    name: str
+    given: tuple[Tensor, ...]
+    made: tuple[tuple[Shape, str], ...]
+
+    @property
+    def results(self) -> tuple[StepResult, ...]:
+        return tuple(StepResult(self, k) for k in range(len(self.made)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StepResult(Tensor):
+    """One of the arrays that a step makes."""
+
+    step: Step
+    position: int
+    shape: Shape = field(init=False)
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        shape, dtype = self.step.made[self.position]
+        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "dtype", dtype)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Size(Node):
     """A size that is known at run time: its variable, and the extent that stands for it in shapes, a prime that nothing else is near."""
@@ -243,8 +276,7 @@ def is_size(variable: Var) -> bool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Program(Node):
-    """Inputs in call order, the tensors to compute, and the containers that hold the results; `sizes` that are known at run time, and
-    `loops`, each behind those whose results it is given.
+    """Inputs in call order, the tensors to compute, and the containers that hold the results; `sizes` that are known at run time.
 
     Without `structure` one output stands alone and several form a tuple.
     """
@@ -253,43 +285,16 @@ class Program(Node):
     outputs: tuple[Tensor, ...]
     structure: Structure = None  # type: ignore[assignment]  # None: the default is known only with the outputs
     sizes: tuple[Size, ...] = ()
-    loops: tuple[Loop, ...] = ()
 
     def __post_init__(self) -> None:
         if self.structure is None:
             several = Container("tuple", tuple(range(len(self.outputs))))
             object.__setattr__(self, "structure", 0 if len(self.outputs) == 1 else several)
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Loop(Node):
-    """`count` steps of `body`, a program of the counter, the carries and then arrays that stay; its outputs are the next carries.
-
-    given    the first carries, and what stays
-    results  the inputs that stand for the last carries, in the program around the loop
-    """
-
-    count: int
-    body: Program
-    given: tuple[Tensor, ...]
-    results: tuple[Input, ...]
-
-
-def without_loops(program: Program) -> Program:
-    """The program around its loops: their results are inputs behind its own, what they are given are outputs before its own."""
-    results = (result for loop in program.loops for result in loop.results)
-    given = (tensor for loop in program.loops for tensor in loop.given)
-    outputs = (*given, *program.outputs)
-    return Program((*program.inputs, *results), outputs, Container("tuple", tuple(range(len(outputs)))), program.sizes)
-
-
-def with_loops(program: Program, outputs: tuple[Tensor, ...]) -> Program:
-    """A program over other outputs of `without_loops`."""
-    loops: list[Loop] = []
-    for loop in program.loops:
-        loops.append(Loop(loop.count, loop.body, outputs[: len(loop.given)], loop.results))
-        outputs = outputs[len(loop.given) :]
-    return Program(program.inputs, outputs, program.structure, program.sizes, tuple(loops))
+    @functools.cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps that the outputs need, each behind those whose results it is given."""
+        return tuple(dict.fromkeys(tensor.step for tensor in tensors(*self.outputs) if isinstance(tensor, StepResult)))
 
 
 def scalars(*roots: Scalar) -> Iterator[Scalar]:
@@ -320,6 +325,8 @@ def sources(tensor: Tensor) -> tuple[Tensor, ...]:
     """The tensors that a tensor reads directly, each once."""
     if isinstance(tensor, Generic):
         return tuple(dict.fromkeys(tensor.operands))
+    if isinstance(tensor, StepResult):
+        return tensor.step.given
     return tensor.sources if isinstance(tensor, Build) else ()
 
 
@@ -387,6 +394,20 @@ def reread(body: Scalar, replaced: Mapping[Tensor, Tensor]) -> Scalar:
     return done[body]
 
 
+def over(tensor: Tensor, replaced: Mapping[Tensor, Tensor]) -> Tensor:
+    """The same operation on other tensors."""
+    if all(replaced[source] is source for source in sources(tensor)):
+        return tensor
+    if isinstance(tensor, Build):
+        return Build(tensor.shape, reread(tensor.body, replaced))
+    if isinstance(tensor, StepResult):
+        given = tuple(replaced[source] for source in tensor.step.given)
+        return StepResult(replace(tensor.step, given=given), tensor.position)  # type: ignore[type-var]  # the dataclasses derived from it
+    assert isinstance(tensor, Generic)
+    operands = tuple(replaced[operand] for operand in tensor.operands)
+    return Generic(tensor.iterators, tensor.maps, operands, tensor.block, tensor.combine)
+
+
 def as_build(generic: Generic) -> Build:
     """A Generic as build N (i -> fold block): the meaning of Generic."""
     reads = tuple(Read(t, m) for t, m in zip(generic.operands, generic.maps, strict=True))
@@ -440,8 +461,5 @@ def as_builds(program: Program, changed: Mapping[Tensor, Build] | None = None) -
     done: dict[Tensor, Tensor] = {}
     for tensor in tensors(*program.outputs):
         build = (changed or {}).get(tensor, tensor)
-        build = as_build(build) if isinstance(build, Generic) else build
-        if isinstance(build, Build) and any(done[source] is not source for source in sources(build)):
-            build = Build(build.shape, reread(build.body, done))
-        done[tensor] = build
+        done[tensor] = over(as_build(build) if isinstance(build, Generic) else build, done)
     return Program(program.inputs, tuple(done[output] for output in program.outputs), program.structure, program.sizes)

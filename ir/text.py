@@ -14,13 +14,15 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from eqsat.ir.dtypes import DTYPES
 from eqsat.ir.errors import InternalError
+from eqsat.ir.host import Invocation
 from eqsat.ir.index import Index
 from eqsat.ir.node import to_text
 from eqsat.ir.ops import SCALAR_OPS
+from eqsat.ir.steps import HostCall, Loop
 from eqsat.ir.structure import Container, Structure
 from eqsat.ir.tensor import (
     Arg,
@@ -37,11 +39,12 @@ from eqsat.ir.tensor import (
     Read,
     Reduce,
     Scalar,
+    Step,
+    StepResult,
     Tensor,
     operands,
     scalars,
     tensors,
-    without_loops,
 )
 
 Names = Mapping[Tensor, str]
@@ -58,18 +61,10 @@ SHOWN_ELEMENTS = 8
 @to_text.register
 def program_text(program: Program) -> str:
     """The listing of a program; sizes that are known at run time are shown by name."""
-    whole = without_loops(program)
-    names = _names(*whole.inputs, *whole.outputs)
+    names = _names(*program.inputs, *program.outputs)
     inputs = ", ".join(f"{tensor.name}: {_type(tensor)}" for tensor in program.inputs)
-    lines = [f"program ({inputs})"]
-    for loop in program.loops:
-        lines += _definitions(loop.given, names)
-        lines.append(f"  {', '.join(names[t] for t in loop.results)} = {loop.count} times ({', '.join(names[t] for t in loop.given)})")
-        lines += [f"    {line}" for line in program_text(loop.body).splitlines()]
-    lines += _definitions(program.outputs, names)
-    text = "\n".join(
-        [*dict.fromkeys(lines), f"  return {_structure(program.structure, tuple(names[output] for output in program.outputs))}"]
-    )
+    results = _structure(program.structure, tuple(names[output] for output in program.outputs))
+    text = "\n".join([f"program ({inputs})", *_definitions(program.outputs, names), f"  return {results}"])
     for size in program.sizes:
         text = re.sub(rf"(?<![\w.]){size.marker}(?![\w.])", size.variable.name[1:], text)
     return text
@@ -81,6 +76,8 @@ def tensor_text(tensor: Tensor) -> str:
     names = _names(tensor)
     if isinstance(tensor, Input):
         return f"{tensor.name}: {_type(tensor)}"
+    if isinstance(tensor, StepResult):
+        return "\n".join([f"{_type(tensor)} = {names[tensor]} of", *_definitions((tensor,), names)])
     read = [source for source in tensors(tensor) if source is not tensor]
     return "\n".join([f"{_type(tensor)} = {_definition(tensor, names)}", *_definitions(tuple(read), names)])
 
@@ -156,8 +153,36 @@ def _read(tensor: Tensor, indices: tuple[Index, ...], names: Names) -> str:
 
 def _definitions(roots: tuple[Tensor, ...], names: Names) -> list[str]:
     """A line for every tensor below the roots that is no input."""
-    defined = [tensor for tensor in tensors(*roots) if not isinstance(tensor, Input)]
-    return [f"  {names[tensor]}: {_type(tensor)} = {_definition(tensor, names)}" for tensor in defined]
+    lines: list[str] = []
+    steps: set[Step] = set()
+    for tensor in tensors(*roots):
+        if isinstance(tensor, StepResult):
+            if tensor.step not in steps:
+                lines += [f"  {line}" for line in _step(tensor.step, names)]
+            steps.add(tensor.step)
+        elif not isinstance(tensor, Input):
+            lines.append(f"  {names[tensor]}: {_type(tensor)} = {_definition(tensor, names)}")
+    return lines
+
+
+def _step(step: Step, names: Names) -> list[str]:
+    """The lines of a step: what it makes, results that nothing reads as _, and what it is."""
+    made = ", ".join(f"{names.get(result, '_')}: {_type(result)}" for result in step.results)
+    given = [names[tensor] for tensor in step.given]
+    if isinstance(step, Loop):
+        return [f"{made} = {step.count} times ({', '.join(given)})", *(f"  {line}" for line in program_text(step.body).splitlines())]
+    if isinstance(step, HostCall):
+        return [f"{made} = {step.name}({_arguments(step.invocation, given)})"]
+    raise InternalError(f"text: found a {type(step).__name__}, expected a step of the grammar")
+
+
+def _arguments(call: Invocation, given: Sequence[str]) -> str:
+    """x, axis=-1."""
+    texts = [*given, *map(repr, call.values)]
+    positional, keyword = call.arguments.items  # type: ignore[union-attr]  # a tuple of both
+    named = zip(keyword.keys, keyword.items, strict=True)  # type: ignore[union-attr]  # a dict
+    shown = [_structure(item, texts) for item in positional.items]  # type: ignore[union-attr]  # a tuple
+    return ", ".join([*shown, *(f"{key}={_structure(item, texts)}" for key, item in named)])
 
 
 def _definition(tensor: Tensor, names: Names) -> str:
@@ -201,7 +226,7 @@ def _type(tensor: Tensor) -> str:
     return f"{tensor.dtype}[{', '.join(str(extent) for extent in tensor.shape)}]"
 
 
-def _structure(structure: Structure, outputs: tuple[str, ...]) -> str:
+def _structure(structure: Structure, outputs: Sequence[str]) -> str:
     if not isinstance(structure, Container):
         return outputs[structure]
     items = [_structure(item, outputs) for item in structure.items]
@@ -209,4 +234,6 @@ def _structure(structure: Structure, outputs: tuple[str, ...]) -> str:
         return "{" + ", ".join(f"{key!r}: {item}" for key, item in zip(structure.keys, items, strict=True)) + "}"
     if structure.kind == "list":
         return f"[{', '.join(items)}]"
+    if structure.keys:
+        return f"({', '.join(f'{key}={item}' for key, item in zip(structure.keys, items, strict=True))})"
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"

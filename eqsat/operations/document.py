@@ -16,11 +16,12 @@ import eqsat.numpy as enp
 from eqsat.ir.errors import EqsatError
 from eqsat.ir.tensor import Constant, Input
 from eqsat.operations import array_api
-from eqsat.operations.table import ALIASES, OPERATIONS, run
+from eqsat.operations.host import signature
+from eqsat.operations.table import ALIASES, OPERATIONS, plain_signature, run
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 KINDS = {"bool": ("bool",), "int": ("int64", "uint8"), "float": ("float32", "float64"), "complex": ("complex64", "complex128")}
-INTERNAL = ("getitem", "shape", "ndim", "size")
+INTERNAL = ("getitem", "shape", "ndim", "size", "threefry")
 
 _HEAD = """# Operations
 
@@ -60,6 +61,12 @@ PROBES: dict[str, Probe] = {
     **dict.fromkeys(("convolve", "correlate"), lambda x: (x(_FLAT), x((2,)))),
     **dict.fromkeys(("matvec", "vecmat"), lambda x: (x(_SQUARE), x(_SQUARE))),
     "power": lambda x: (x(_SQUARE), 2),
+    **dict.fromkeys(("topk", "partition", "argpartition", "linalg.matrix_power"), lambda x: (x(_SQUARE), 1)),
+    **dict.fromkeys(("percentile", "quantile", "nanpercentile", "nanquantile"), lambda x: (x(_SQUARE), 0.5)),
+    **dict.fromkeys(("cumulative_sum", "cumulative_prod"), lambda x: (x(_FLAT),)),
+    **dict.fromkeys(("searchsorted", "linalg.outer"), lambda x: (x(_FLAT), x(_FLAT))),
+    "linalg.solve": lambda x: (x(_SQUARE), x(_SQUARE)),
+    "bincount": lambda x: (x(_FLAT), None, 3),
     "astype": lambda x: (x(_SQUARE), "complex128"),
     "full_like": lambda x: (x(_SQUARE), 1),
     "expand_dims": lambda x: (x(_SQUARE), 0),
@@ -99,14 +106,25 @@ def page() -> str:
     parts = [_HEAD]
     for family, names in _families().items():
         parts += [f"## {family}", "", "| name | takes | lacks | differs |", "|---|---|---|---|", *map(_line, names), ""]
-    return "\n".join([*parts, *_coverage()])
+    return "\n".join([*parts, *_random(), *_coverage()])
+
+
+def public() -> list[str]:
+    """The operations that eqsat.numpy has under the same names."""
+    return [name for name in OPERATIONS if name not in INTERNAL and not name.startswith("random_")]
+
+
+def _random() -> list[str]:
+    """The functions of eqsat.numpy.random, which NumPy has not."""
+    functions = [value for name, value in vars(enp.random).items() if inspect.isfunction(value) and not name.startswith("_")]
+    return ["## random", "", *(f"- `random.{one.__name__}{plain_signature(inspect.signature(one))}`" for one in functions), ""]
 
 
 def _families() -> dict[str, list[str]]:
     """The operations by the file that they are in."""
     found: dict[str, list[str]] = {}
     for name, implementation in OPERATIONS.items():
-        if name not in INTERNAL and name not in ALIASES:
+        if name in public() and name not in ALIASES:
             found.setdefault(implementation.__module__.rpartition(".")[2], []).append(name)
     return found
 
@@ -138,7 +156,7 @@ def _arguments(name: str, array: Callable[[tuple[int, ...]], Input]) -> tuple[An
     known = name if name in PROBES else ALIASES.get(name, name)
     if known in PROBES:
         return PROBES[known](array)
-    parameters = inspect.signature(OPERATIONS[name]).parameters.values()
+    parameters = signature(OPERATIONS[name]).parameters.values()
     needed = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     return (array(_SQUARE),) * max(len(needed), 1)
 
@@ -152,7 +170,7 @@ def lacks(name: str) -> Iterator[str]:
         theirs = inspect.signature(function).parameters
     except ValueError:
         return
-    ours = inspect.signature(OPERATIONS[name]).parameters
+    ours = signature(OPERATIONS[name]).parameters
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in (*theirs.values(), *ours.values())):
         return
     positional = [p for p in theirs.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]

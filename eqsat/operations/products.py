@@ -173,6 +173,39 @@ def trace(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = 
     return total(diagonal(a, offset, axis1, axis2, name="trace"), -1, dtype)
 
 
+def linalg_cross(x1: Any, x2: Any, /, *, axis: Any = -1) -> Tensor:
+    """Cross products of vectors of three elements along an axis."""
+    return cross(x1, x2, axis=axis)
+
+
+def linalg_diagonal(x: Any, /, *, offset: Any = 0) -> Tensor:
+    """`diagonal` of the last two axes."""
+    return diagonal(x, offset, -2, -1, name="linalg.diagonal")
+
+
+def linalg_trace(x: Any, /, *, offset: Any = 0, dtype: Any = None) -> Tensor:
+    """`trace` of the last two axes."""
+    return trace(x, offset, -2, -1, dtype)
+
+
+def linalg_outer(x1: Any, x2: Any, /) -> Tensor:
+    """All products of an element of one vector with an element of the other."""
+    left, right = tensor_of("linalg.outer", x1), tensor_of("linalg.outer", x2)
+    if len(left.shape) != 1 or len(right.shape) != 1:
+        raise ShapeError(f"linalg.outer: found the shapes {left.shape} and {right.shape}, expected one dimension")
+    return outer(left, right)
+
+
+def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Tensor:
+    """`tensordot`."""
+    return tensordot(x1, x2, axes, name="linalg.tensordot")
+
+
+def linalg_vecdot(x1: Any, x2: Any, /, *, axis: Any = -1) -> Tensor:
+    """Sums of products along an axis, the first array conjugated; the others broadcast."""
+    return vecdot(x1, x2, axis=axis)
+
+
 def diag(v: Any, k: Any = 0) -> Tensor:
     """A matrix with the elements of a vector on its k-th diagonal and zeros elsewhere; of a matrix that diagonal."""
     source, by = tensor_of("diag", v), integer("diag", "k", k)

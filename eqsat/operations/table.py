@@ -6,7 +6,6 @@ eqsat.numpy, NumPy's own functions and ufuncs on traced arrays, operators and me
 from __future__ import annotations
 
 import difflib
-import functools
 import inspect
 from collections.abc import Callable, Mapping
 from types import ModuleType
@@ -15,17 +14,21 @@ from typing import Any
 import numpy as np
 
 from eqsat.ir.errors import UnsupportedError, UsageError
+from eqsat.ir.host import numpy_name
+from eqsat.ir.host_functions import VALUES_DECIDE
 from eqsat.ir.ops import SCALAR_OPS
 from eqsat.operations import (
     assembling,
     contraction,
     differences,
     elementwise,
+    host,
     indexing,
     joining,
     movement,
     padding,
     products,
+    random,
     reductions,
     statistics,
     taking,
@@ -89,6 +92,11 @@ OPERATIONS: dict[str, Implementation] = {
     **{f"conv{rank}d": windows.convolution(rank) for rank in (1, 2, 3)},
     **{f"maxpool{rank}d": windows.max_pooling(rank) for rank in (1, 2, 3)},
     **{f"avgpool{rank}d": windows.mean_pooling(rank) for rank in (1, 2, 3)},
+    **host.OPERATIONS,
+    **random.OPERATIONS,
+    "linalg.matmul": products.matmul,
+    **{f"linalg.{name}": getattr(products, f"linalg_{name}") for name in ("cross", "diagonal", "outer", "trace", "tensordot", "vecdot")},
+    "linalg.matrix_transpose": movement.matrix_transpose,
     "shape": lambda a: a.shape,
     "ndim": lambda a: len(a.shape),
     "size": lambda a: a.size,
@@ -121,6 +129,7 @@ NEUTRAL: dict[str, tuple[Any, ...]] = {
     "keepdims": (False,),
     "dtype": (None,),
     "copy": (True, None),
+    "overwrite_input": (False,),
 }
 # What to write instead of a keyword, or of an operation, that is missing.
 INSTEAD_OF_KEYWORD = {
@@ -130,7 +139,32 @@ INSTEAD_OF_KEYWORD = {
     "dtype": "use astype",
     "order": "arrays are in C order",
 }
+# the way out where eqsat has no operation, but NumPy a function
+FALLBACK = "Options(fallback=True), which leaves it to NumPy"
+VALUES_DECIDE_SHAPES = frozenset(
+    {
+        "nonzero",
+        "flatnonzero",
+        "argwhere",
+        "unique",
+        "unique_values",
+        "unique_counts",
+        "unique_inverse",
+        "unique_all",
+        "union1d",
+        "intersect1d",
+        "setdiff1d",
+        "setxor1d",
+        "extract",
+        "compress",
+        "trim_zeros",
+        "roots",
+    }
+)
 INSTEAD_OF = {
+    "linalg.eig": "linalg.eigh for symmetric matrices; of others the dtype of the result depends on values",
+    "linalg.eigvals": "linalg.eigvalsh for symmetric matrices; of others the dtype of the result depends on values",
+    "linalg.lstsq": "linalg.pinv(a) @ b, or linalg.solve",
     "clip": "minimum(maximum(x, low), high)",
     "log2": "log(x) / log(2.0)",
     "log10": "log(x) / log(10.0)",
@@ -142,8 +176,6 @@ INSTEAD_OF = {
     "full": "full_like",
     "zeros": "zeros_like",
     "ones": "ones_like",
-    "linalg.norm": "sqrt((x * x).sum())",
-    "norm": "sqrt((x * x).sum())",
 }
 
 
@@ -151,9 +183,17 @@ def by_numpy_function() -> dict[Any, str]:
     """The table's name of every NumPy function that has one."""
     names: dict[Any, str] = {}
     for name in OPERATIONS:
-        if hasattr(np, name):
-            names.setdefault(getattr(np, name), name)
+        if (function := numpy_function(name)) is not None:
+            names.setdefault(function, name)
     return names
+
+
+def numpy_function(name: str) -> Any:
+    """NumPy's function of an operation's name, None where it has none."""
+    found: Any = np
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
 
 
 def run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -162,7 +202,7 @@ def run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     Raises UnsupportedError for a keyword of NumPy that eqsat lacks and UsageError for a call that fits no signature.
     """
     implementation = OPERATIONS[name]
-    signature = _signature(implementation)
+    signature = host.signature(implementation)
     taken = {key: value for key, value in kwargs.items() if key in signature.parameters or not _neutral(key, value)}
     for key in taken:
         if key not in signature.parameters:
@@ -174,9 +214,6 @@ def run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     if bound.arguments.get("out") is not None:
         _refuse_keyword(name, "out", tuple(signature.parameters))
     return implementation(*bound.args, **bound.kwargs)
-
-
-_signature = functools.cache(inspect.signature)
 
 
 def _neutral(key: str, value: Any) -> bool:
@@ -196,10 +233,13 @@ def plain_signature(signature: inspect.Signature) -> str:
     return str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))
 
 
-def missing(name: str) -> str:
-    """One line for an operation that is not in the table, with the nearest way that works."""
+def missing(name: str, function: Any = None) -> str:
+    """One line for an operation that is not in the table, with the nearest way that works; `function`: NumPy's."""
+    if name in VALUES_DECIDE_SHAPES:
+        return f"{name}: not supported on traced arrays, for the shape of its result depends on values; {VALUES_DECIDE}"
+    option = f", or {FALLBACK}" if numpy_name(function if function is not None else numpy_function(name)) else ""
     if name in INSTEAD_OF:
-        return f"{name}: not supported on traced arrays; use {INSTEAD_OF[name]}"
+        return f"{name}: not supported on traced arrays; use {INSTEAD_OF[name]}{option}"
     near = difflib.get_close_matches(name, [known for known in OPERATIONS if known != "getitem"], n=3)
     hint = f"the nearest are {', '.join(near)}" if near else "eqsat.numpy lists what is"
-    return f"{name}: not supported on traced arrays; {hint}"
+    return f"{name}: not supported on traced arrays; {hint}{option}"

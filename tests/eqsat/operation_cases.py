@@ -61,7 +61,10 @@ CASES: dict[str, str] = {
         enp.trace(c, -1, 1, 2) | enp.trace(k) | enp.trace(m, dtype='float64') | q.trace() | enp.trace(m, 9) | enp.diagonal(m)
         enp.diagonal(m, 2) | enp.diagonal(m, -3) | enp.diagonal(c, 0, 0, 2) | enp.diagonal(c, 1, 2, 1) | enp.diagonal(m, 7)
         enp.diag(m) | enp.diag(m, -1) | enp.diag(v) | enp.diag(v, 2) | enp.diag(v, -3) | enp.diag(e, 1) | enp.diagflat(q)
-        enp.diagflat(v, 1) | enp.diag(v > 0) | q.diagonal(1)
+        enp.diagflat(v, 1) | enp.diag(v > 0) | q.diagonal(1) | enp.linalg.cross(q, q[::-1], axis=0) | enp.linalg.diagonal(c, offset=1)
+        enp.linalg.trace(c) | np.linalg.trace(c, offset=-1, dtype='float64') | enp.linalg.outer(v, w) | enp.linalg.outer(m, w)
+        enp.linalg.tensordot(c, m, axes=0) | enp.linalg.tensordot(m, m) | enp.linalg.vecdot(c, c, axis=0) | np.linalg.vecdot(m, w)
+        enp.linalg.matmul(c, c.mT) | enp.linalg.matrix_transpose(c)
     """,
     "einsum": """
         enp.einsum('ij,kj->ik', m, m) | enp.einsum('ij,kj', m, m) | enp.einsum('ij->ji', m) | enp.einsum('ba', m) | enp.einsum('ii', q)

@@ -313,7 +313,28 @@ def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     return all(m == n or 1 in (m, n) for m, n in zip(reversed(a), reversed(b), strict=False))
 
 
-KINDS = (movement, movement, unary, binary, reduction, product)
+def call(drawing: Drawing) -> bool:
+    """A library function on whole arrays, of values whose order is known."""
+    k = drawing.choose(lambda value: bool(value.shape) and (value.exact or not is_complex(value.dtype)))
+    if k is None:
+        return False
+    value, x = drawing.values[k], f"v{k}"
+    axis = drawing.pick(range(-len(value.shape), len(value.shape)))
+    sources = [f"enp.sort({x})", f"enp.sort({x}, {axis})", f"enp.sort({x}, axis={axis}, descending=True)", f"enp.cumsum({x}, {axis})"]
+    sources += [f"enp.partition({x}, 0, {axis})[..., 0]" if axis in (-1, len(value.shape) - 1) else f"enp.sort({x}, axis=None)"]
+    sources += [f"enp.cumulative_sum({x}, axis={axis}, include_initial=True)"]
+    if value.exact:
+        sources += [f"enp.argsort({x}, {axis}, stable=True)", f"enp.argsort({x}, axis=None, descending=True, kind='stable')"]
+        sources += [f"enp.searchsorted(enp.sort(enp.ravel({x})), {x}, side='right')"]
+        sources += [f"enp.cumprod({x}, {axis})", f"enp.cumulative_prod({x}, axis={axis})"]
+    if value.exact and value.dtype != "bool" and not is_complex(value.dtype):
+        sources += [f"enp.{name}({x}, {axis})" for name in ("median", "nanmedian")]
+        sources += [f"enp.{name}({x}, [25, 75], {axis})" for name in ("percentile", "nanpercentile")]
+        sources += [f"enp.{name}({x}, 0.5, {axis})" for name in ("quantile", "nanquantile")]
+    return drawing.step(drawing.pick(sources), k, gain=value.array.size)
+
+
+KINDS = (movement, movement, unary, binary, reduction, product, call)
 
 
 @st.composite

@@ -136,6 +136,14 @@ def test_an_error_is_raised_where_numpy_raises(rows: list[int], columns: list[in
         np.testing.assert_array_equal(evaluate(program, [X, *key])[0], expected)
 
 
+def test_a_step_of_a_loop_is_an_index() -> None:
+    compiled: Any = eqsat.jit(lambda x: eqsat.fori(4, lambda k, total: total + x[k] * x[-1 - k], x[0] * 0))
+    np.testing.assert_allclose(compiled(X), (X * X[::-1]).sum(0), rtol=1e-5)
+    beyond: Any = eqsat.jit(lambda x: eqsat.fori(5, lambda k, total: total + x[k], x[0] * 0))
+    with pytest.raises(BoundsError):
+        beyond(X)
+
+
 BAD: dict[str, tuple[Any, type[EqsatError], str]] = {
     "take of floats": (lambda x, i: enp.take(x, x[0]), DTypeError, "indices of float32, expected integers"),
     "take in no mode": (lambda x, i: enp.take(x, i, mode="round"), EqsatError, "mode 'round', expected 'raise', 'wrap' or 'clip'"),

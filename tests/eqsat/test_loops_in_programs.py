@@ -11,6 +11,7 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.evaluate import evaluate
+from eqsat.ir.steps import Loop
 from eqsat.packing import pack, unpack
 from eqsat.plan import Plan
 from tests.eqsat.kernel_programs import softmax
@@ -93,7 +94,8 @@ def test_loops_in_programs_equal_numpy(name: str) -> None:
 
 def test_the_body_is_compiled_once_and_what_stays_is_computed_before() -> None:
     result = eqsat.optimize(power_iteration, A, V)
-    (loop,) = result.program.loops
+    (loop,) = result.program.steps
+    assert isinstance(loop, Loop)
     assert (loop.count, len(loop.given), len(loop.results)) == (20, 3, 2)
     assert len(result.bodies) == 1
     plan = result.compile()
@@ -108,7 +110,13 @@ def test_loops_that_nobody_reads_are_dropped() -> None:
         eqsat.fori(5, lambda i, c: c + 1.0, x)
         return x * 2.0
 
-    assert not eqsat.trace(unused, V).loops
+    assert not eqsat.trace(unused, V).steps
+
+
+def test_the_certificate_covers_what_loops_are_given_and_their_bodies() -> None:
+    certificate = eqsat.optimize(power_iteration, A, V, options=eqsat.Options(certify=True)).certificate
+    assert certificate
+    assert len(certificate.outputs) == 3 + 3 + 2  # given, returned, and those of the body
 
 
 def test_plans_with_loops_are_bytes_and_back() -> None:
@@ -120,7 +128,7 @@ def test_plans_with_loops_are_bytes_and_back() -> None:
 
 def test_programs_show_their_loops() -> None:
     text = str(eqsat.trace(power_iteration, A, V))
-    assert "loop0_0, loop0_1 = 20 times (v, t0, t2)" in text
+    assert "  t3: float64[5], t4: float64[] = 20 times (v, t0, t2)" in text
     assert "    program (i: int64[], carry[0]: float64[5], carry[1]: float64[], captured0: float64[5, 5])" in text
 
 

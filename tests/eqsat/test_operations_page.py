@@ -7,7 +7,7 @@ import pytest
 
 import eqsat.numpy as enp
 from eqsat.operations import array_api
-from eqsat.operations.document import INTERNAL, PAGE, PROBES, covered, lacks, page, takes
+from eqsat.operations.document import PAGE, PROBES, covered, lacks, page, public, takes
 from eqsat.operations.table import ALIASES, OPERATIONS
 from eqsat.tracing import trace
 
@@ -16,7 +16,7 @@ def test_the_page_is_what_the_table_gives() -> None:
     assert PAGE.read_text() == page(), "stale: run `python -m eqsat.operations.document`"
 
 
-@pytest.mark.parametrize("name", [name for name in OPERATIONS if name not in INTERNAL])
+@pytest.mark.parametrize("name", public())
 def test_every_operation_takes_some_dtype_and_is_a_name_of_eqsat_numpy(name: str) -> None:
     assert list(takes(name)), f"{name} takes no dtype: does it need a row in PROBES?"
     found = enp

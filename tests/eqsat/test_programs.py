@@ -16,9 +16,12 @@ import eqsat.numpy as enp
 from eqsat.ir.check import check_program
 from eqsat.ir.dtypes import DTYPES
 from eqsat.ir.evaluate import evaluate
+from eqsat.ir.host import run_host
 from eqsat.ir.loops_evaluate import run_kernel
+from eqsat.ir.steps import HostCall, PlacedStep
 from eqsat.ir.structure import positions
 from eqsat.ir.tensor import Constant, Program, Tensor
+from eqsat.kernels import Nest
 from eqsat.packing import pack, unpack
 from eqsat.plan import Plan
 from eqsat.testing import assert_close
@@ -32,20 +35,36 @@ WILD = settings(max_examples=20_000, deadline=None, suppress_health_check=list(H
 
 
 def run_loops(result: eqsat.Result, arrays: Sequence[Array]) -> list[Array]:
-    """The outputs of the optimized program, its loop nests run by their interpreter."""
+    """The outputs of the optimized program: its loop nests run by their interpreter, its other steps when they have what they read."""
     flat: dict[Tensor, Array] = {tensor: array.ravel() for tensor, array in zip(result.program.inputs, arrays, strict=True)}
-    for nest in result.nests:
-        for tensor in nest.read:
-            if isinstance(tensor, Constant):
-                flat[tensor] = tensor.data.ravel()
-        flat.update((made, np.full(made.size, 77).astype(made.dtype)) for made in nest.builds)
-        run_kernel(nest.kernel, [flat[tensor] for tensor in nest.tensors])
-    return [(flat[t] if t in flat else constant(t)).reshape(t.shape) for t in result.program.outputs]
+    waiting: list[Nest | PlacedStep] = [*result.nests, *result.parts.steps]
+    while waiting:
+        ready = [step for step in waiting if all(has(flat, tensor) for tensor in (step.read if isinstance(step, Nest) else step.given))]
+        assert ready
+        for step in ready:
+            waiting.remove(step)
+            if isinstance(step, Nest):
+                over = {made: flat[tensor] for tensor, made in step.over}
+                flat.update((made, np.array(over.get(made, np.full(made.size, 77)), made.dtype)) for made in step.builds)
+                run_kernel(step.kernel, [flat[tensor] for tensor in step.tensors])
+            else:
+                flat.update(called(step, [flat[tensor].reshape(tensor.shape) for tensor in step.given]))
+    assert all(has(flat, tensor) for tensor in result.parts.outputs)
+    return [flat[tensor].reshape(tensor.shape) for tensor in result.parts.outputs]
 
 
-def constant(tensor: Tensor) -> Array:
-    assert isinstance(tensor, Constant)
-    return tensor.data
+def has(flat: dict[Tensor, Array], tensor: Tensor) -> bool:
+    """Whether a tensor is known; a constant is from now on."""
+    if isinstance(tensor, Constant):
+        flat[tensor] = tensor.data.ravel()
+    return tensor in flat
+
+
+def called(step: PlacedStep, arrays: Sequence[Array]) -> dict[Tensor, Array]:
+    """What a call makes."""
+    assert isinstance(step.step, HostCall)
+    results = run_host(step.step.invocation, arrays, step.step.made)
+    return {tensor: array.ravel() for tensor, array in zip(step.results, results, strict=True)}
 
 
 def traced(program: RandomProgram) -> Program:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -33,6 +33,21 @@ def test_an_array_that_is_returned_twice_is_two_arrays() -> None:
     first, second = rebuild_result(flatten_result((0, 0), lambda leaf, _: int(leaf)), [np.zeros(2)])
     first[0] = 1
     assert second[0] == 0
+
+
+class Pair(NamedTuple):
+    low: Any
+    high: Any
+
+
+def test_named_tuples_keep_their_fields() -> None:
+    pairs = [Pair(np.array(1), (np.array(2),)), Pair(np.array(3), ())]
+    leaves: list[Any] = []
+    structure = flatten_result(pairs, lambda leaf, _: leaves.append(leaf) or len(leaves) - 1)  # type: ignore[func-returns-value]
+    first, second = rebuild_result(structure, leaves)
+    assert (first, second) == tuple(pairs)
+    assert (first.low, second.high) == (1, ())
+    assert type(first) is type(second)
 
 
 def test_leaves_are_named_by_their_place() -> None:

@@ -1,0 +1,26 @@
+"""numpy.fft for traced arrays and lazy tensors, as `eqsat.numpy.fft`: calls of NumPy within the program."""
+
+from __future__ import annotations
+
+import numpy as _np
+
+from eqsat.functions import function as _function
+
+fftfreq, rfftfreq = _np.fft.fftfreq, _np.fft.rfftfreq
+
+fft = _function("fft.fft")
+ifft = _function("fft.ifft")
+rfft = _function("fft.rfft")
+irfft = _function("fft.irfft")
+fft2 = _function("fft.fft2")
+ifft2 = _function("fft.ifft2")
+rfft2 = _function("fft.rfft2")
+irfft2 = _function("fft.irfft2")
+fftn = _function("fft.fftn")
+ifftn = _function("fft.ifftn")
+rfftn = _function("fft.rfftn")
+irfftn = _function("fft.irfftn")
+hfft = _function("fft.hfft")
+ihfft = _function("fft.ihfft")
+fftshift = _function("fft.fftshift")
+ifftshift = _function("fft.ifftshift")

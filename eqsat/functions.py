@@ -1,0 +1,29 @@
+"""NumPy's functions as eqsat.numpy and its namespaces offer them: operations on traced arrays and lazy tensors, NumPy's own on others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from eqsat.array import TracedArray, apply, traced_deep
+from eqsat.lazy import asarray
+from eqsat.operations.table import numpy_function
+
+
+def function(name: str) -> Callable[..., Any]:
+    """The operation `name` on traced arrays, numpy's on others."""
+    plain = numpy_function(name)
+
+    def found(*args: Any, **kwargs: Any) -> Any:
+        if any(True for _ in traced_deep((args, kwargs))):
+            return apply(name, *args, **kwargs)
+        return plain(*args, **kwargs)
+
+    found.__name__ = found.__qualname__ = name.rpartition(".")[2]
+    found.__doc__ = f"numpy.{name}, on traced arrays as well."
+    return found
+
+
+def array(x: Any) -> TracedArray:
+    """What has a program: a traced array, or a lazy tensor of an array."""
+    return x if isinstance(x, TracedArray) else asarray(x)

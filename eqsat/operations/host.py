@@ -1,0 +1,292 @@
+"""Operations that are calls of library functions: sorting, searching, scans, order statistics, linear algebra, Fourier transforms.
+
+They cannot be written as functions of an element's place.  A call is a step of the program: it takes and makes whole arrays, and what is
+around it is compiled.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from eqsat.ir.dtypes import dtype_name, is_complex
+from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
+from eqsat.ir.host import Invocation, Static, flat, host_function, made_by, run_host
+from eqsat.ir.host_functions import FUNCTIONS, VALUES_DECIDE, Made
+from eqsat.ir.steps import HostCall
+from eqsat.ir.structure import flatten_result
+from eqsat.ir.tensor import Constant, Scalar, Tensor
+from eqsat.operations import reductions
+from eqsat.operations.elementwise import call, cast, elementwise
+from eqsat.operations.generic import integer, normalize_axes, tensor_of
+from eqsat.operations.movement import ravel
+from eqsat.sizes import shape_text
+
+KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
+ARRAYS = (Tensor, np.ndarray, np.generic)
+
+
+def host_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """What a function of the host makes, in the tuples that it returns.
+
+    Arguments are tensors, arrays, numbers, strings, None, dtypes, and tuples, lists and dicts of these.  What has no element, and what is
+    made of nothing that has one, is known.  Raises what the rules of shapes and dtypes say, UnsupportedError for other arguments and where
+    values decide.
+    """
+    name = function.removeprefix("numpy.")
+    count = sum(isinstance(leaf, ARRAYS) for leaf in flat((*args, *kwargs.values())))
+    given: list[Tensor] = []
+    values: list[Static] = []
+
+    def place(leaf: Any, where: str) -> int:
+        if isinstance(leaf, ARRAYS):
+            given.append(tensor_of(name, leaf) if not isinstance(leaf, np.generic) else Constant(np.asarray(leaf)))
+            return len(given) - 1
+        values.append(static(name, where, leaf))
+        return count + len(values) - 1
+
+    structure = flatten_result((tuple(args), dict(kwargs)), place, name)
+    invocation = Invocation(function, structure, tuple(values))
+    results = made_by(invocation, given)
+    made = tuple(flat(results))
+    if all(0 in one.shape for one in made):
+        return _filled(results, (Constant(np.empty(*one)) for one in made))
+    given = [tensor if tensor.size else Constant(np.empty(tensor.shape, tensor.dtype)) for tensor in given]
+    if not any(tensor.size for tensor in given):
+        arrays = [np.empty(tensor.shape, tensor.dtype) for tensor in given]
+        return _filled(results, (Constant(array) for array in run_host(invocation, arrays, made)))
+    return _filled(results, iter(HostCall(invocation, tuple(given), made).results))
+
+
+def _filled(results: Any, tensors: Iterator[Tensor]) -> Any:
+    """The tuples that a function returns, with these tensors in them."""
+    if isinstance(results, Made):
+        return next(tensors)
+    parts = [_filled(part, tensors) for part in results]
+    return type(results)(*parts) if hasattr(results, "_fields") else tuple(parts)
+
+
+def static(name: str, where: str, leaf: Any) -> Static:
+    """A value that is part of the program; UnsupportedError for what is none."""
+    if leaf is None or type(leaf) in (bool, int, float, str):
+        return leaf  # type: ignore[no-any-return]
+    if isinstance(leaf, np.dtype | type):
+        return np.dtype(leaf).name
+    found = "a function" if callable(leaf) else f"a {type(leaf).__name__}"
+    raise UnsupportedError(f"{where}: found {found}, supported are arrays, numbers, strings and None; call {name} outside")
+
+
+def as_numpy(name: str) -> Callable[..., Any]:
+    """The function of that row, with the parameters of NumPy's; lists for parameters without a default are arrays."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        parameters = signature(function)
+        bound = parameters.bind(*args, **kwargs)
+        for key, value in bound.arguments.items():
+            if isinstance(value, list) and parameters.parameters[key].default is inspect.Parameter.empty:
+                bound.arguments[key] = tensor_of(name, value)
+        return host_call(name, bound.args, bound.kwargs)
+
+    function.row = name  # type: ignore[attr-defined]
+    return function
+
+
+@functools.cache
+def signature(function: Callable[..., Any]) -> inspect.Signature:
+    """The parameters of an operation, of a row those of its function."""
+    return inspect.signature(host_function(function.row).call if hasattr(function, "row") else function)
+
+
+def sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descending: bool = False) -> Tensor:
+    """The elements in order, NaN last; all of them in one row where axis is None.  Descending is the reverse, NaN first."""
+    source, k = _along("sort", a, axis)
+    found: Tensor = host_call("sort", (source, k), _how("sort", kind, stable, descending))
+    return found
+
+
+def argsort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descending: bool = False) -> Tensor:
+    """The int64 places of the elements in order; the array API's `descending` keeps equal ones in order where the sort is stable."""
+    source, k = _along("argsort", a, axis)
+    found: Tensor = host_call("argsort", (source, k), _how("argsort", kind, stable, descending))
+    return found
+
+
+def topk(x: Any, k: Any, axis: Any = -1, largest: bool = True) -> tuple[Tensor, Tensor]:
+    """The k greatest, or least, elements along an axis, the most extreme first, and their places; of equal ones the first."""
+    source, along = _along("topk", x, axis)
+    count = integer("topk", "k", k)
+    if not 0 <= count <= source.shape[along]:
+        raise UsageError(f"topk: found k = {count}, expected 0 to {source.shape[along]}, the extent of axis {along}")
+    values, places = host_call("topk", (source, count, along, bool(largest)), {})
+    return values, places
+
+
+def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect") -> Tensor:
+    """The elements in another order: what is at `kth` (an integer or several) is where sorting puts it, smaller ones are before it."""
+    found: Tensor = host_call("partition", _parted("partition", a, kth, axis, kind), {})
+    return found
+
+
+def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect") -> Tensor:
+    """The int64 places of the elements in the order of `partition`."""
+    found: Tensor = host_call("argpartition", _parted("argpartition", a, kth, axis, kind), {})
+    return found
+
+
+def _along(name: str, a: Any, axis: Any) -> tuple[Tensor, int]:
+    source = tensor_of(name, a)
+    if axis is None:
+        return ravel(source), 0
+    return source, normalize_axes(name, integer(name, "axis", axis), len(source.shape))[0]
+
+
+def _how(name: str, kind: Any, stable: Any, descending: Any) -> dict[str, Any]:
+    """Only what is set, so that equal calls are one."""
+    if kind not in KINDS:
+        raise UsageError(f"{name}: found kind {kind!r}, expected one of {', '.join(map(str, KINDS))}")
+    if kind is not None and stable is not None:
+        raise UsageError(f"{name}: found both kind and stable, expected one of them")
+    how = {"kind": kind, "stable": None if stable is None else bool(stable), "descending": bool(descending) or None}
+    return {key: value for key, value in how.items() if value is not None}
+
+
+def _parted(name: str, a: Any, kth: Any, axis: Any, kind: str) -> tuple[Any, ...]:
+    source, along = _along(name, a, axis)
+    if kind != "introselect":
+        raise UsageError(f"{name}: found kind {kind!r}, expected 'introselect'")
+    extent = source.shape[along]
+    places = tuple(integer(name, "kth", place) for place in (kth if isinstance(kth, tuple | list | np.ndarray) else (kth,)))
+    for place in places:
+        if source.size and not -extent <= place < extent:  # of nothing, everything is in its place
+            raise UsageError(f"{name}: found kth = {place}, expected one in {-extent}..{extent - 1}")
+    return source, places, along
+
+
+def scan(name: str, row: str) -> Callable[..., Tensor]:
+    """NumPy's cumsum or cumprod: of all elements in one row where axis is None."""
+
+    def function(a: Any, axis: Any = None, dtype: Any = None) -> Tensor:
+        source, k = _along(name, a, axis)
+        return _scanned(name, row, source, k, dtype, False)
+
+    return function
+
+
+def array_api_scan(name: str) -> Callable[..., Tensor]:
+    """The array API's name of it: arrays of several dimensions need an axis; `include_initial` puts what an empty one gives in front."""
+
+    def function(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
+        source = tensor_of(name, x)
+        if axis is None and len(source.shape) != 1:
+            raise UsageError(f"{name}: found axis None for the shape {shape_text(source.shape)}, expected an axis")
+        source, k = _along(name, source, axis)
+        return _scanned(name, name, source, k, dtype, bool(include_initial))
+
+    return function
+
+
+def _scanned(name: str, row: str, source: Tensor, axis: int, dtype: Any, initial: bool) -> Tensor:
+    try:
+        chosen = host_function(row).call(np.empty(0, source.dtype), dtype=dtype).dtype
+    except TypeError as error:
+        raise DTypeError(f"{name}: found dtype {dtype!r} for elements of {source.dtype}: {error}") from None
+    how = {"axis": axis, "dtype": dtype_name(chosen, name), **({"include_initial": True} if initial else {})}
+    found: Tensor = host_call(row, (source,), how)
+    return found
+
+
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
+    """Where elements `v` belong in the sorted `a`, int64; `sorter`: the places of the elements of `a` in order."""
+    keys = tensor_of("searchsorted", a)
+    if len(keys.shape) != 1:
+        raise ShapeError(f"searchsorted: found the shape {keys.shape}, expected one dimension")
+    if side not in ("left", "right"):
+        raise UsageError(f"searchsorted: found side {side!r}, expected 'left' or 'right'")
+    wanted = v if type(v) in (bool, int, float) else tensor_of("searchsorted", v)
+    order = {} if sorter is None else {"sorter": tensor_of("searchsorted", sorter)}
+    if order and order["sorter"].shape != keys.shape:
+        raise ShapeError(f"searchsorted: found a sorter of shape {order['sorter'].shape}, expected {keys.shape}")
+    found: Tensor = host_call("searchsorted", (keys, wanted), {"side": side, **order})
+    return found
+
+
+def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Tensor:
+    """How often each of 0 .. minlength-1 occurs; UnsupportedError when it runs where `x` holds more than that."""
+    numbers, least = tensor_of("bincount", x), integer("bincount", "minlength", minlength)
+    if least < 1:
+        raise UnsupportedError(f"bincount: found minlength {least}, expected how long the result is; {VALUES_DECIDE}")
+    if len(numbers.shape) != 1 or np.dtype(numbers.dtype).kind not in "biu":
+        raise DTypeError(f"bincount: found {numbers.dtype}{list(numbers.shape)}, expected integers in one dimension")
+    others = () if weights is None else (tensor_of("bincount", weights),)
+    if others and others[0].shape != numbers.shape:
+        raise ShapeError(f"bincount: found weights of shape {others[0].shape}, expected {numbers.shape}")
+    found: Tensor = host_call("bincount", (numbers, *others), {"minlength": least})
+    return found
+
+
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """NumPy's linalg.norm: the root of the sum of squares is compiled, other norms are calls."""
+    source = tensor_of("linalg.norm", x)
+    rank = len(source.shape)
+    axes = tuple(range(rank)) if axis is None else normalize_axes("linalg.norm", axis, rank)
+    euclidean = ord is None or (len(axes) == 1 and ord == 2) or (len(axes) == 2 and ord == "fro")
+    if (ord is not None or axis is not None) and len(axes) not in (1, 2):
+        raise ShapeError(f"linalg.norm: found {len(axes)} axes, expected one or two")
+    if euclidean:
+        return _euclidean(source, axes, bool(keepdims))
+    if len(axes) == 1 and isinstance(ord, str):
+        raise UsageError(f"linalg.norm: found ord {ord!r} for vectors, expected a number")
+    if len(axes) == 2 and ord not in (None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
+        raise UsageError(f"linalg.norm: found ord {ord!r} for matrices, expected 'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
+    found: Tensor = host_call("linalg.norm", (source, ord, axes, bool(keepdims)), {})
+    return found
+
+
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
+    """The array API's norm of vectors along axes, of all elements where axis is None."""
+    source = tensor_of("linalg.vector_norm", x)
+    axes = tuple(range(len(source.shape))) if axis is None else normalize_axes("linalg.vector_norm", axis, len(source.shape))
+    if ord == 2:
+        return _euclidean(source, axes, bool(keepdims))
+    found: Tensor = host_call("numpy.linalg.vector_norm", (source,), {"axis": axes, "keepdims": bool(keepdims), "ord": ord})
+    return found
+
+
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
+    """The array API's norm of the matrices in the last two dimensions."""
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+def _euclidean(source: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    dtype = source.dtype if np.dtype(source.dtype).kind in "fc" else "float64"  # of bfloat16 too
+
+    def square(a: Scalar) -> Scalar:
+        if is_complex(dtype):
+            return call("add", *(call("multiply", part, part) for part in (call("real", a), call("imag", a))))
+        return call("multiply", cast(a, dtype), cast(a, dtype))
+
+    total = reductions.sum(elementwise("linalg.norm", (source,), square), axes, keepdims=keepdims)
+    return elementwise("linalg.norm", (total,), lambda a: call("sqrt", a))
+
+
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    **{name: as_numpy(name) for name in FUNCTIONS},
+    "sort": sort,
+    "argsort": argsort,
+    "topk": topk,
+    "partition": partition,
+    "argpartition": argpartition,
+    "cumsum": scan("cumsum", "cumulative_sum"),
+    "cumprod": scan("cumprod", "cumulative_prod"),
+    "cumulative_sum": array_api_scan("cumulative_sum"),
+    "cumulative_prod": array_api_scan("cumulative_prod"),
+    "searchsorted": searchsorted,
+    "bincount": bincount,
+    "linalg.norm": norm,
+    "linalg.vector_norm": vector_norm,
+    "linalg.matrix_norm": matrix_norm,
+}

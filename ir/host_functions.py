@@ -1,0 +1,264 @@
+"""The functions of the host with a name of their own: what each means, in NumPy, and which shapes and dtypes it makes.
+
+A rule gets the arguments of the call, with anything that has a shape and a dtype in the place of arrays, axes counted from the front.
+Without a rule the function is tried on examples when a program is recorded (host.py), which is right for what costs no more than a sort.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eqsat.ir.dtypes import part_of
+from eqsat.ir.errors import DTypeError, ShapeError
+
+Shape = tuple[int, ...]
+Rule = Callable[..., Any]
+VALUES_DECIDE = "what values decide is computed outside of programs: on NumPy arrays, numpy.asarray of lazy tensors"
+
+
+class Made(NamedTuple):
+    """An array that a function makes."""
+
+    shape: Shape
+    dtype: str
+
+
+@dataclass(frozen=True)
+class HostFunction:
+    """`call` is NumPy's meaning; `made` its rule; `shape_hint`: what to do where results turn out to be of other shapes."""
+
+    name: str
+    call: Callable[..., Any]
+    made: Rule | None = None
+    shape_hint: str = VALUES_DECIDE
+
+
+# sorting ------------------------------------------------------------------------------------------------------------
+def _sort(a: Any, axis: int, descending: bool = False, **how: Any) -> Any:
+    found = np.sort(a, axis=axis, **how)
+    return np.flip(found, axis) if descending else found
+
+
+def _argsort(a: Any, axis: int, descending: bool = False, **how: Any) -> Any:
+    """Descending: the reverse of the order of the reversed array, so that equal elements stay in order where the sort is stable."""
+    if not descending:
+        return np.argsort(a, axis=axis, **how)
+    return a.shape[axis] - 1 - np.flip(np.argsort(np.flip(a, axis), axis=axis, **how), axis)
+
+
+def _topk(x: Any, k: int, axis: int, largest: bool) -> Any:
+    """Equal elements in order of their places; NaN is the greatest, as in NumPy's sort."""
+    order = np.take(_argsort(x, axis, largest, kind="stable"), range(k), axis)
+    return np.take_along_axis(x, order, axis), order
+
+
+def _same(a: Any, *_args: Any, **_kwargs: Any) -> Made:
+    return Made(a.shape, a.dtype)
+
+
+def _places(a: Any, *_args: Any, **_kwargs: Any) -> Made:
+    return Made(a.shape, "int64")
+
+
+def _scanned(x: Any, axis: int, dtype: str, include_initial: bool = False) -> Made:
+    return Made(tuple(n + (include_initial and k == axis) for k, n in enumerate(x.shape)), dtype)
+
+
+def _found(_a: Any, v: Any, *_args: Any, **_kwargs: Any) -> Made:
+    return Made(v.shape if hasattr(v, "shape") else (), "int64")
+
+
+def _topk_made(x: Any, k: int, axis: int, largest: bool) -> tuple[Made, Made]:
+    shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
+    return Made(shape, x.dtype), Made(shape, "int64")
+
+
+def _counts(_x: Any, weights: Any = None, minlength: int = 0) -> Made:
+    return Made((minlength,), "int64" if weights is None else "float64")
+
+
+# linear algebra -----------------------------------------------------------------------------------------------------
+def inexact(name: str, *arrays: Any) -> str:
+    """The dtype that NumPy's linear algebra computes in: single precision where all operands have it, else double."""
+    dtypes = [np.dtype(array.dtype) for array in arrays]
+    for dtype in dtypes:
+        if dtype == np.float16:
+            raise DTypeError(f"{name}: found float16, expected float32 or float64; use astype first")
+    complex_ = any(dtype.kind == "c" for dtype in dtypes)
+    single = all(dtype in (np.float32, np.complex64) for dtype in dtypes)
+    return ("complex64" if single else "complex128") if complex_ else ("float32" if single else "float64")
+
+
+def _real(name: str, a: Any) -> str:
+    return part_of(inexact(name, a))
+
+
+def _matrices(name: str, a: Any, square: bool = True) -> tuple[Shape, int, int]:
+    """The dimensions of a stack of matrices, their rows and columns."""
+    if len(a.shape) < 2 or (square and a.shape[-1] != a.shape[-2]):
+        raise ShapeError(f"{name}: found the shape {a.shape}, expected {'square ' if square else ''}matrices in the last two dimensions")
+    return tuple(a.shape[:-2]), a.shape[-2], a.shape[-1]
+
+
+def _inv(a: Any) -> Made:
+    _matrices("linalg.inv", a)
+    return Made(a.shape, inexact("linalg.inv", a))
+
+
+def _cholesky(a: Any, upper: bool = False) -> Made:
+    _matrices("linalg.cholesky", a)
+    return Made(a.shape, inexact("linalg.cholesky", a))
+
+
+def _det(a: Any) -> Made:
+    return Made(_matrices("linalg.det", a)[0], inexact("linalg.det", a))
+
+
+def _slogdet(a: Any) -> Any:
+    stack, _, _ = _matrices("linalg.slogdet", a)
+    return SlogdetResult(Made(stack, inexact("linalg.slogdet", a)), Made(stack, _real("linalg.slogdet", a)))
+
+
+def _solve(a: Any, b: Any) -> Made:
+    """b of one dimension is a vector, else a stack of matrices."""
+    stack, n, _ = _matrices("linalg.solve", a)
+    if len(b.shape) < 1 or b.shape[-2:][0] != n:
+        raise ShapeError(f"linalg.solve: found the shapes {a.shape} and {b.shape}, expected {n} rows in the second")
+    if len(b.shape) == 1:
+        return Made((*stack, n), inexact("linalg.solve", a, b))
+    try:
+        both = np.broadcast_shapes(stack, b.shape[:-2])
+    except ValueError:
+        raise ShapeError(f"linalg.solve: found the shapes {a.shape} and {b.shape}, whose stacks do not broadcast") from None
+    return Made((*both, n, b.shape[-1]), inexact("linalg.solve", a, b))
+
+
+def _qr(a: Any, mode: str = "reduced") -> Any:
+    stack, m, n = _matrices("linalg.qr", a, square=False)
+    dtype, k = inexact("linalg.qr", a), min(m, n)
+    if mode == "r":
+        return Made((*stack, k, n), dtype)
+    if mode == "raw":
+        return Made((*stack, n, m), dtype), Made((*stack, k), dtype)
+    inner = m if mode == "complete" else k
+    return QRResult(Made((*stack, m, inner), dtype), Made((*stack, inner, n), dtype))
+
+
+def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    stack, m, n = _matrices("linalg.svd", a, square=hermitian)
+    dtype, k = inexact("linalg.svd", a), min(m, n)
+    singular = Made((*stack, k), _real("linalg.svd", a))
+    if not compute_uv:
+        return singular
+    rows, columns = (m, n) if full_matrices else (k, k)
+    return SVDResult(Made((*stack, m, rows), dtype), singular, Made((*stack, columns, n), dtype))
+
+
+def _svdvals(x: Any) -> Made:
+    stack, m, n = _matrices("linalg.svdvals", x, square=False)
+    return Made((*stack, min(m, n)), _real("linalg.svdvals", x))
+
+
+def _eigh(a: Any, UPLO: str = "L") -> Any:
+    stack, n, _ = _matrices("linalg.eigh", a)
+    return EighResult(Made((*stack, n), _real("linalg.eigh", a)), Made(a.shape, inexact("linalg.eigh", a)))
+
+
+def _eigvalsh(a: Any, UPLO: str = "L") -> Made:
+    stack, n, _ = _matrices("linalg.eigvalsh", a)
+    return Made((*stack, n), _real("linalg.eigvalsh", a))
+
+
+def _pinv(a: Any, **_kwargs: Any) -> Made:
+    stack, m, n = _matrices("linalg.pinv", a, square=False)
+    return Made((*stack, n, m), inexact("linalg.pinv", a))
+
+
+def _matrix_rank(a: Any, **_kwargs: Any) -> Made:
+    stack, _, _ = _matrices("linalg.matrix_rank", a, square=False)
+    inexact("linalg.matrix_rank", a)
+    return Made(stack, "int64")
+
+
+def _matrix_power(a: Any, n: int) -> Made:
+    _matrices("linalg.matrix_power", a)
+    if n < 0:
+        return Made(a.shape, inexact("linalg.matrix_power", a))
+    dtype = np.dtype(a.dtype)
+    return Made(a.shape, a.dtype if n < 2 else np.matmul.resolve_dtypes((dtype, dtype, None))[-1].name)
+
+
+def _cond(x: Any, p: Any = None) -> Made:
+    return Made(_matrices("linalg.cond", x, square=p not in (None, 2, -2))[0], _real("linalg.cond", x))
+
+
+def _norm(x: Any, ord: Any, axis: tuple[int, ...], keepdims: bool) -> Made:
+    kept = ((1 if k in axis else n) for k, n in enumerate(x.shape) if keepdims or k not in axis)
+    singular = len(axis) == 2 and ord in ("nuc", 2, -2)  # by the SVD, which others do without
+    return Made(tuple(kept), _real("linalg.norm", x) if singular or x.dtype != "float16" else "float16")
+
+
+# NumPy's own tuples with names, which have no public name
+_ONE = np.eye(1)
+SlogdetResult: Any = type(np.linalg.slogdet(_ONE))
+QRResult: Any = type(np.linalg.qr(_ONE))
+SVDResult: Any = type(np.linalg.svd(_ONE))
+EighResult: Any = type(np.linalg.eigh(_ONE))
+
+SHORT = "give a larger minlength, or remove what is greater"
+FUNCTIONS = {
+    row.name: row
+    for row in (
+        HostFunction("sort", _sort, _same),
+        HostFunction("argsort", _argsort, _places),
+        HostFunction("topk", _topk, _topk_made),
+        HostFunction("partition", np.partition, _same),
+        HostFunction("argpartition", np.argpartition, _places),
+        HostFunction("cumulative_sum", np.cumulative_sum, _scanned),
+        HostFunction("cumulative_prod", np.cumulative_prod, _scanned),
+        HostFunction("searchsorted", np.searchsorted, _found),
+        HostFunction("bincount", np.bincount, _counts, SHORT),
+        HostFunction("histogram", np.histogram),
+        HostFunction("median", np.median),
+        HostFunction("percentile", np.percentile),
+        HostFunction("quantile", np.quantile),
+        HostFunction("nanmedian", np.nanmedian),
+        HostFunction("nanpercentile", np.nanpercentile),
+        HostFunction("nanquantile", np.nanquantile),
+        HostFunction("linalg.inv", np.linalg.inv, _inv),
+        HostFunction("linalg.solve", np.linalg.solve, _solve),
+        HostFunction("linalg.det", np.linalg.det, _det),
+        HostFunction("linalg.slogdet", np.linalg.slogdet, _slogdet),
+        HostFunction("linalg.cholesky", np.linalg.cholesky, _cholesky),
+        HostFunction("linalg.qr", np.linalg.qr, _qr),
+        HostFunction("linalg.svd", np.linalg.svd, _svd),
+        HostFunction("linalg.svdvals", np.linalg.svdvals, _svdvals),
+        HostFunction("linalg.eigh", np.linalg.eigh, _eigh),
+        HostFunction("linalg.eigvalsh", np.linalg.eigvalsh, _eigvalsh),
+        HostFunction("linalg.pinv", np.linalg.pinv, _pinv),
+        HostFunction("linalg.matrix_rank", np.linalg.matrix_rank, _matrix_rank),
+        HostFunction("linalg.matrix_power", np.linalg.matrix_power, _matrix_power),
+        HostFunction("linalg.cond", np.linalg.cond, _cond),
+        HostFunction("linalg.norm", np.linalg.norm, _norm),
+        HostFunction("fft.fft", np.fft.fft),
+        HostFunction("fft.ifft", np.fft.ifft),
+        HostFunction("fft.rfft", np.fft.rfft),
+        HostFunction("fft.irfft", np.fft.irfft),
+        HostFunction("fft.fft2", np.fft.fft2),
+        HostFunction("fft.ifft2", np.fft.ifft2),
+        HostFunction("fft.rfft2", np.fft.rfft2),
+        HostFunction("fft.irfft2", np.fft.irfft2),
+        HostFunction("fft.fftn", np.fft.fftn),
+        HostFunction("fft.ifftn", np.fft.ifftn),
+        HostFunction("fft.rfftn", np.fft.rfftn),
+        HostFunction("fft.irfftn", np.fft.irfftn),
+        HostFunction("fft.hfft", np.fft.hfft),
+        HostFunction("fft.ihfft", np.fft.ihfft),
+        HostFunction("fft.fftshift", np.fft.fftshift),
+        HostFunction("fft.ifftshift", np.fft.ifftshift),
+    )
+}

@@ -1,0 +1,127 @@
+"""Steps of a program that are no kernels, and a program taken apart at them.
+
+    step ::= Loop(count, body, given)                a program again and again
+           | HostCall(invocation, given, made)       a function of NumPy (host.py), with static arguments
+
+A step makes whole arrays of whole arrays.  Nothing looks into it from outside, so a program is optimized around its steps: what they are
+given are outputs there, what they make are inputs.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from eqsat.ir.host import Invocation
+from eqsat.ir.structure import Container
+from eqsat.ir.tensor import Input, Program, Shape, Step, StepResult, Tensor, over, tensors
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Loop(Step):
+    """`count` runs of `body`, a program of the counter, the carries and then arrays that stay; its outputs are the next carries.
+
+    given  the first carries, and what stays
+    """
+
+    count: int
+    body: Program
+    given: tuple[Tensor, ...]
+    made: tuple[tuple[Shape, str], ...] = field(init=False)
+    name: str = field(init=False, default="loop")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "made", tuple((tensor.shape, tensor.dtype) for tensor in self.body.outputs))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HostCall(Step):
+    """A call of a function of the host; the leaves of its arguments are the arrays that it is given, then static values."""
+
+    invocation: Invocation
+    given: tuple[Tensor, ...]
+    made: tuple[tuple[Shape, str], ...]
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.invocation.function.removeprefix("numpy."))
+
+    def identity(self) -> tuple[Any, ...]:
+        function, arguments, values = self.invocation
+        return function, arguments, tuple(map(repr, values)), self.given, self.made
+
+
+@dataclass(frozen=True)
+class PlacedStep:
+    """A step in a program that was taken apart: `name` is its own there, `results` are the inputs that stand for what it makes."""
+
+    name: str
+    step: Step
+    given: tuple[Tensor, ...]
+    results: tuple[Input, ...]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A program taken apart at its steps: `outputs` are those of `whole` over its inputs and the results of `steps`."""
+
+    whole: Program
+    outputs: tuple[Tensor, ...]
+    steps: tuple[PlacedStep, ...] = ()
+
+    @functools.cached_property
+    def around(self) -> Program:
+        """The program around the steps: their results are inputs behind those of the whole, what they are given outputs before its own."""
+        results = (result for placed in self.steps for result in placed.results)
+        given = (tensor for placed in self.steps for tensor in placed.given)
+        outputs = (*given, *self.outputs)
+        return Program((*self.whole.inputs, *results), outputs, Container("tuple", tuple(range(len(outputs)))), self.whole.sizes)
+
+    def over(self, outputs: Sequence[Tensor]) -> Parts:
+        """The same with other tensors in the place of the outputs of the program around the steps."""
+        rest = tuple(outputs)
+        steps: list[PlacedStep] = []
+        for placed in self.steps:
+            given, rest = rest[: len(placed.given)], rest[len(placed.given) :]
+            steps.append(replace(placed, given=given))
+        return Parts(self.whole, rest, tuple(steps))
+
+    def joined(self) -> Program:
+        """The program with its steps in their places again."""
+        known: dict[Tensor, Tensor] = {}
+        for placed in self.steps:
+            step = replace(placed.step, given=_replaced(placed.given, known))  # type: ignore[type-var]  # the dataclasses derived from it
+            known.update(zip(placed.results, step.results, strict=True))
+        return Program(self.whole.inputs, _replaced(self.outputs, known), self.whole.structure, self.whole.sizes)
+
+
+def take_apart(program: Program) -> Parts:
+    """The parts of a program between its steps."""
+    done: dict[Tensor, Tensor] = {}
+    placed: dict[Step, PlacedStep] = {}
+    for tensor in tensors(*program.outputs):
+        if not isinstance(tensor, StepResult):
+            done[tensor] = over(tensor, done)
+            continue
+        if tensor.step not in placed:
+            placed[tensor.step] = _placed(tensor.step, len(placed), done)
+        done[tensor] = placed[tensor.step].results[tensor.position]
+    return Parts(program, tuple(done[output] for output in program.outputs), tuple(placed.values()))
+
+
+def _placed(step: Step, position: int, done: Mapping[Tensor, Tensor]) -> PlacedStep:
+    name = f"{step.name}_{position}"
+    # no parameter of a function is called so
+    results = tuple(Input(f"{name}.{k}", shape, dtype) for k, (shape, dtype) in enumerate(step.made))
+    return PlacedStep(name, step, tuple(done[tensor] for tensor in step.given), results)
+
+
+def _replaced(roots: Sequence[Tensor], known: Mapping[Tensor, Tensor]) -> tuple[Tensor, ...]:
+    """The tensors over others in the place of some."""
+    done = dict(known)
+    for tensor in tensors(*roots):
+        if tensor not in done:
+            done[tensor] = over(tensor, done)
+    return tuple(done[root] for root in roots)
