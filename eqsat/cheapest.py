@@ -18,6 +18,7 @@ from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Constant, Program, Tensor, as_build, as_generic, sources, tensors
 from eqsat.kernel_choice import shows_not_finite, uses
+from eqsat.needed_once import needed_once
 from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.saturate import PHASES, Session, session
@@ -106,7 +107,7 @@ class _Search:
     """Searching a session's e-graph for the cheapest form of one program of builds."""
 
     def __init__(self, work: Session, program: Program, offers: Offers, options: Options) -> None:
-        self.work, self.options = work, options
+        self.work, self.program, self.options = work, program, options
         self.encoder = TensorEncoder(work.encoder)
         self.roots = self.encoder.program(program)
         self.written: list[Tensor] = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
@@ -119,7 +120,8 @@ class _Search:
                 work.report.matches[way.row] += 1
 
     def cheapest(self, snapshot: Snapshot, reader: IndexReader, model: CostModel, start: Iterable[Tensor] | None) -> Selection | None:
-        """The cheapest program of a snapshot, searched from one in which the tensors of `start` may be read, or all that are written."""
+        """The cheapest program of a snapshot, searched from one in which the tensors of `start` may be read, or all that are written and
+        not computed elsewhere at no extra cost."""
         classes = TensorClasses(snapshot, self.encoder.leaves, model, reader)
         order: dict[int, int] = {}
         for tensor in self._in_order():
@@ -127,7 +129,8 @@ class _Search:
             if classes.leaf(name) is None:
                 order.setdefault(name, len(order))
         moves = [*self._stores(snapshot, order), *self._offers(snapshot, order, classes)]
-        readable = {self._name(tensor, snapshot) for tensor in (self.written if start is None else start)}
+        once = needed_once(self.program.outputs) if start is None else set()
+        readable = {self._name(tensor, snapshot) for tensor in (self.written if start is None else start) if tensor not in once}
         outputs = tuple(snapshot.name(root, "Tx") for root in self.roots)
         self.found = classes, order, outputs
         while True:

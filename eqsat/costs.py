@@ -230,11 +230,33 @@ def trips(loops: Variables) -> int:
 @dataclass(frozen=True, eq=False)
 class Priced:
     """An element with the parts of its cost, the loop variables that it depends on, and those axes among them along which some load
-    neither stays nor goes on by one."""
+    neither stays nor goes on by one.
 
-    parts: Mapping[Hashable, Part] = field(default_factory=dict)
+    own       the parts that are its own
+    operands  what else it is made of; parts that several of them share count once
+    """
+
+    own: Mapping[Hashable, Part] = field(default_factory=dict)
     loops: Variables = NO_LOOPS
     awkward: Variables = NO_LOOPS
+    operands: tuple[Priced, ...] = ()
+
+    @functools.cached_property
+    def parts(self) -> Mapping[Hashable, Part]:
+        """Its own parts and those of everything below, put together when asked for: most elements are never compared."""
+        found = dict(self.own)
+        stack, seen = list(self.operands), set[Priced]()
+        while stack:
+            below = stack.pop()
+            if below in seen:
+                continue
+            seen.add(below)
+            if "parts" in below.__dict__:
+                found.update(below.parts)
+            else:
+                found.update(below.own)
+                stack += below.operands
+        return found
 
 
 @dataclass(frozen=True)
@@ -265,13 +287,13 @@ def price_read(key: Hashable, tensor: Hashable, access: Access) -> Priced:
 def price_gather(model: CostModel, key: Hashable, places: Sequence[Priced], tensor: Hashable, shape: tuple[int, ...], dtype: str) -> Priced:
     """A load at computed places, as often as they vary; what is read of the tensor is moved, a line for each element at the most."""
     loops = NO_LOOPS.union(*(place.loops for place in places))
-    parts: Parts = {name: part for place in places for name, part in place.parts.items()}
+    parts: Parts = {}
     parts["load", key] = model.cycles_ns(model.target.gather_cycles * len(places)) * trips(loops), loops
     parts["move", tensor] = (
         min(model.move_ns(shape, dtype), model.target.byte_ns_of(prod(shape) * itemsize(dtype)) * LINE_BYTES * trips(loops)),
         NO_LOOPS,
     )
-    return Priced(parts, loops, NO_LOOPS.union(*(place.awkward for place in places)))
+    return Priced(parts, loops, NO_LOOPS.union(*(place.awkward for place in places)), tuple(places))
 
 
 def price_position(model: CostModel, index: Index) -> Priced:
@@ -319,13 +341,9 @@ def price_body(model: CostModel, body: Scalar) -> Priced:
 
 def price_call(model: CostModel, key: Hashable, below: Sequence[Priced], op: str, dtype: str) -> Priced:
     """An elementwise operation on priced operands; "" is no operation."""
-    parts: Parts = {}
-    for priced in below:
-        parts.update(priced.parts)
     loops = NO_LOOPS.union(*(priced.loops for priced in below))
-    if op:
-        parts[key] = model.call_ns(op, dtype, trips(loops)), loops
-    return Priced(parts, loops, NO_LOOPS.union(*(priced.awkward for priced in below)))
+    parts: Parts = {key: (model.call_ns(op, dtype, trips(loops)), loops)} if op else {}
+    return Priced(parts, loops, NO_LOOPS.union(*(priced.awkward for priced in below)), tuple(below))
 
 
 def total_ns(parts: Mapping[Hashable, Part]) -> float:

@@ -50,6 +50,11 @@ class Selection:
         return sum(kernel.ns for kernel in self.kernels.values())
 
     @functools.cached_property
+    def work_ns(self) -> float:
+        """The cost of all kernels but for starting them and storing what they make."""
+        return sum(kernel.work_ns for kernel in self.kernels.values())
+
+    @functools.cached_property
     def repeated(self) -> set[int]:
         """The element classes that are computed more than once."""
         return repeated(self.kernels.values())
@@ -106,8 +111,8 @@ def _is_better(found: Selection, best: Selection) -> bool:
 
 
 def _moved(move: Move, choices: KernelChoices, best: Selection) -> KernelChoices | None:
-    """The choices after a move, if it can make a difference: a tensor is read, or else computed more than once; of two that change
-    places one is read, the other not; an offer is taken, with all its tensors read, or taken back."""
+    """The choices after a move, if it can make a difference: a tensor is read, or else computed more than once, at a cost of more than
+    storing it; of two that change places one is read, the other not; an offer is taken, with all its tensors read, or taken back."""
     read = [name for name in move.tensors if name in choices.readable]
     if move.offer is not None:
         missing = () if move.offer in choices.taken else [name for name in move.tensors if name not in read]
@@ -117,7 +122,8 @@ def _moved(move: Move, choices: KernelChoices, best: Selection) -> KernelChoices
     elif read:
         useful = read[0] in best.kernels
     else:
-        useful = any(sort == "Sx" and user in best.repeated for sort, user in choices.classes.users["Tx", move.tensors[0]])
+        pays = best.work_ns > choices.classes.model.store_ns(*choices.classes.tensor_type(move.tensors[0]))
+        useful = pays and any(sort == "Sx" and user in best.repeated for sort, user in choices.classes.users["Tx", move.tensors[0]])
     return choices.flipped(move.tensors) if useful else None
 
 

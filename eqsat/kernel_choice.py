@@ -36,12 +36,13 @@ class Choice(Priced):
 
 @dataclass(frozen=True)
 class Kernel:
-    """The kernel of a tensor class: its element, what it costs alone in every call, the tensor classes that it reads, and whether it is
-    `constant`: made of nothing but constants, computed once and free from then on."""
+    """The kernel of a tensor class: its element, what it costs alone in every call, of that what computing its elements costs, the tensor
+    classes that it reads, and whether it is `constant`: made of nothing but constants, computed once and free from then on."""
 
     shape: Shape
     element: Choice
     ns: float
+    work_ns: float
     reads: tuple[int, ...]
     constant: bool = False
 
@@ -92,6 +93,11 @@ class KernelChoices:
                 return None
             found[name] = kernel
             stack += kernel.reads
+        constants: set[int] = set()
+        for name in sorted(found, key=self.order.__getitem__):
+            if all(other in constants or isinstance(self.classes.leaf(other), Constant) for other in found[name].reads):
+                constants.add(name)
+                found[name] = replace(found[name], ns=0.0, work_ns=0.0, constant=True)
         return found
 
     def kernel(self, name: int) -> Kernel | None:
@@ -109,17 +115,8 @@ class KernelChoices:
             return None
         shape = self.classes.shape_of(node)
         moved = tuple(key[1] for key in element.parts if isinstance(key, tuple) and key[0] == "move")
-        constant = all(self._is_constant(name) for name in moved)
-        ns = self.classes.model.store_ns(shape, self.classes.dtype_of(node.args[1])) + total_ns(element.parts)
-        return Kernel(shape, element, 0.0 if constant else ns, moved, constant)
-
-    def _is_constant(self, name: int) -> bool:
-        """Whether a tensor that a kernel reads is the same in every call."""
-        leaf = self.classes.leaf(name)
-        if leaf is not None:
-            return isinstance(leaf, Constant)
-        kernel = self.kernel(name)
-        return kernel is not None and kernel.constant
+        work, store = total_ns(element.parts), self.classes.model.store_ns(shape, self.classes.dtype_of(node.args[1]))
+        return Kernel(shape, element, work + store, work, moved)
 
     def _element(self, root: int, place: int) -> Choice:
         """The choice of an element class for a kernel at this place."""
@@ -166,10 +163,11 @@ class KernelChoices:
 
     def _cheapest(self, name: int, candidates: Candidates, place: int) -> Choice:
         given = [(node, tuple(self._at(child, place) for child in children)) for node, children in candidates]
-        priced = [choice for node, below in given if (choice := self._priced(name, node, below)) is not None]
-        best = min(priced, key=lambda choice: total_ns(choice.parts)) if len(priced) > 1 else (priced or [Choice(name=name)])[0]
-        since, until = self._span(name, (choice for _, below in given for choice in below if choice is not None), place)
-        return best if (since, until) == (FIRST, LAST) else replace(best, since=since, until=until)
+        span = self._span(name, (choice for _, below in given for choice in below if choice is not None), place)
+        priced = [choice for node, below in given if (choice := self._priced(name, node, below, span)) is not None]
+        if len(priced) > 1:
+            return min(priced, key=lambda choice: total_ns(choice.parts))
+        return priced[0] if priced else Choice(name=name, since=span[0], until=span[1])
 
     def _span(self, name: int, below: Iterable[Choice], place: int) -> tuple[int, int]:
         """For which kernels the same nodes are candidates, and have the same choices below them."""
@@ -182,13 +180,13 @@ class KernelChoices:
             since, until = max(since, choice.since), min(until, choice.until)
         return since, until
 
-    def _priced(self, name: int, node: ENode, below: tuple[Choice | None, ...]) -> Choice | None:
-        """The choice of this node, if everything below it has a finite form."""
+    def _priced(self, name: int, node: ENode, below: tuple[Choice | None, ...], span: tuple[int, int]) -> Choice | None:
+        """The choice of this node, if everything below it has a finite form; `span`: since and until."""
         operands = tuple(choice for choice in below if choice is not None and choice.node is not None)
         if len(operands) < len(below):
             return None
         if node.op == "Literal":
-            return Choice(name=name, node=node)
+            return Choice(name=name, node=node, since=span[0], until=span[1])
         model = self.classes.model
         if node.op == "Position":
             index = self.classes.position(name, node)
@@ -205,7 +203,7 @@ class KernelChoices:
             priced = price_gather(model, node, operands, node.args[0], *self.classes.tensor_type(node.args[0]))
         else:
             priced = price_call(model, node, operands, node.args[0], node.args[1])
-        return Choice(priced.parts, priced.loops, priced.awkward, name, node, operands)
+        return Choice(priced.own, priced.loops, priced.awkward, priced.operands, name, node, operands, *span)
 
 
 def repeated(kernels: Iterable[Kernel]) -> set[int]:
@@ -267,5 +265,5 @@ def _outside(fold: Priced) -> Priced:
     """Leaving a reduction: indices of the reduction variables around it are one less."""
     if not any(level_of(v) is not None for v in fold.loops):
         return fold
-    parts = {key: (ns, outside(loops)) for key, (ns, loops) in fold.parts.items()}
+    parts = {key: (ns, outside(loops)) for key, (ns, loops) in fold.own.items()}
     return Priced(parts, outside(fold.loops), fold.awkward)
