@@ -21,10 +21,12 @@ from hypothesis import strategies as st
 from numpy.exceptions import ComplexWarning
 
 import eqsat.numpy as enp
-from eqsat.ir.dtypes import DTYPES, is_complex, is_inexact, is_integer, promote
+from eqsat.ir.dtypes import DTYPES as EVERY_DTYPE, is_complex, is_inexact, is_integer, promote
 from eqsat.testing import TOLERANCE, assert_close
 from tests.eqsat.tracing_cases import Array, sample
 
+# NumPy adds up bfloat16 in bfloat16, of which nothing is left to compare
+DTYPES = tuple(dtype for dtype in EVERY_DTYPE if dtype != "bfloat16")
 SHAPES = [(4, 6), (2, 3, 4), (12,), (3, 1), (1, 5), (2, 1, 3), (1,), ()]
 LARGEST_SIZE = 48
 LARGEST_RANK = 5
