@@ -1,4 +1,4 @@
-"""Random numbers with a key, as `eqsat.numpy.random`: compiled with the program around them, and the same everywhere.
+"""Random numbers with a key, as `eqsat.numpy.random`, compiled with the program around them.
 
     key = random.key(7)
     first, second = random.split(key)
@@ -6,6 +6,9 @@
 
 A number depends on its key and its place alone (Threefry-2x32), so a key is used once and split where more are needed.  Keys are uint64
 arrays, of which each gives numbers of its own.  Results are lazy tensors, or traced arrays where the key is one.
+
+On every machine, for every number of threads and in every program they are the same: keys, bits, integers, truth values, permutations and
+uniform numbers below 1 to the last bit, normal ones and those of other ranges up to rounding, which `Options.numerics` is about.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ from eqsat.operations.movement import ravel
 from eqsat.sizes import shape_text
 
 KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
+WRITTEN = ("out", "overwrite_input")
 ARRAYS = (Tensor, np.ndarray, np.generic)
 
 
@@ -97,8 +98,14 @@ def as_numpy(name: str) -> Callable[..., Any]:
 
 @functools.cache
 def signature(function: Callable[..., Any]) -> inspect.Signature:
-    """The parameters of an operation, of a row those of its function."""
-    return inspect.signature(host_function(function.row).call if hasattr(function, "row") else function)
+    """The parameters of an operation; of a row those of its function but for what is written to, those behind it by keyword only."""
+    if not hasattr(function, "row"):
+        return inspect.signature(function)
+    found = inspect.signature(host_function(function.row).call)
+    keys = list(found.parameters)
+    last = min((keys.index(key) for key in WRITTEN if key in keys), default=len(keys))
+    kept = [value for key, value in found.parameters.items() if key not in WRITTEN]
+    return found.replace(parameters=[value if k < last else value.replace(kind=value.KEYWORD_ONLY) for k, value in enumerate(kept)])
 
 
 def sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descending: bool = False) -> Tensor:

@@ -1,7 +1,7 @@
 """Random numbers as functions of a key and of the place in the result: Threefry-2x32 of the key and the number of the element.
 
-So they are compiled like other elementwise operations and are the same on every machine, for every number of threads, and however they are
-fused.  Keys are uint64; a key array gives one set of numbers for each of its keys, in the leading axes.
+So they are compiled like other elementwise operations, and do not depend on threads or fusion.  Keys are uint64; a key array gives one set
+of numbers for each of its keys, in the leading axes.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ NEUTRAL: dict[str, tuple[Any, ...]] = {
     "keepdims": (False,),
     "dtype": (None,),
     "copy": (True, None),
-    "overwrite_input": (False,),
+    "overwrite_input": (False, True),
 }
 # What to write instead of a keyword, or of an operation, that is missing.
 INSTEAD_OF_KEYWORD = {

@@ -110,6 +110,8 @@ REFUSED: dict[str, tuple[Function, type[Exception], str]] = {
     "writing to a place": (lambda x: ANY.put_along_axis(x, np.zeros((1, 5), int), 0.0, 0), UnsupportedError, "put_along_axis"),
     "out": (lambda x: ANY.gradient(ANY.ldexp(x, 2, out=x)), UnsupportedError, "out="),
     "values": (lambda x: x.tolist(), TraceError, "run time"),
+    "out that is known": (lambda x: ANY.ldexp(x, 2, out=np.empty((4, 5))), UnsupportedError, "out="),
+    "changing in place": (lambda x: ANY.nan_to_num(x, copy=False), UsageError, "read-only"),
     "filling": (lambda x: x.fill(1), AttributeError, "fill"),
     "what NumPy refuses": (lambda x: ANY.interp(x, [0, 1], [1, 2, 3]), UsageError, "interp: NumPy says"),
     "the fallback of numpy.random": (lambda x: np.random.default_rng(0).permutation(x), TraceError, "run time"),

@@ -354,6 +354,17 @@ def test_results_share_no_memory_with_arguments_or_each_other() -> None:
     assert not any(np.shares_memory(one, X) for one in found)
 
 
+def test_calls_leave_their_arguments_as_they_were() -> None:
+    x = RNG.uniform(-1, 1, (40, 40))
+    before = x.copy()
+    functions: list[Function] = [np.median, np.sort, np.linalg.inv, lambda a: ANY.median(a, overwrite_input=True), lambda a: enp.topk(a, 3)]
+    for function in functions:
+        eqsat.jit(lambda a, f=function: f(a), static="f")(x)
+        np.testing.assert_array_equal(x, before)
+    with pytest.raises(UnsupportedError, match="out"):
+        eqsat.trace(lambda a: ANY.median(a, out=np.empty(())), x)
+
+
 def test_threads_run_one_plan_at_the_same_time() -> None:
     function = eqsat.jit(lambda x: np.sort(np.tanh(x), axis=1) + np.linalg.norm(x))
     arrays = [RNG.uniform(-1, 1, (40, 50)) for _ in range(16)]
