@@ -162,6 +162,19 @@ atleast_3d = _function("atleast_3d")
 diff = _function("diff")
 ediff1d = _function("ediff1d")
 gradient = _function("gradient")
+cov = _function("cov")
+corrcoef = _function("corrcoef")
+trapezoid = _function("trapezoid")
+polyval = _function("polyval")
+isin = _function("isin")
+resize = _function("resize")
+unravel_index = _function("unravel_index")
+ravel_multi_index = _function("ravel_multi_index")
+array_equal = _function("array_equal")
+result_type = _function("result_type")
+can_cast = _function("can_cast")
+iscomplexobj = _function("iscomplexobj")
+isrealobj = _function("isrealobj")
 convolve = _function("convolve")
 correlate = _function("correlate")
 arange = _function("arange")
@@ -247,16 +260,6 @@ avgpool1d = _beside_numpy("avgpool1d")
 avgpool2d = _beside_numpy("avgpool2d")
 avgpool3d = _beside_numpy("avgpool3d")
 scatter_add = _beside_numpy("scatter_add")
-
-
-def result_type(*arrays_and_dtypes: Any) -> Any:
-    """The dtype that NumPy promotes arrays, dtypes and numbers to."""
-    return _np.result_type(*(x.dtype if isinstance(x, _TracedArray) else x for x in arrays_and_dtypes))
-
-
-def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
-    """Whether NumPy's rules allow a cast of a dtype, or of an array's."""
-    return _np.can_cast(from_.dtype if isinstance(from_, _TracedArray) else from_, to, casting)
 
 
 def from_dlpack(x: Any, /) -> Any:

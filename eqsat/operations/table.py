@@ -19,6 +19,7 @@ from eqsat.ir.host_functions import VALUES_DECIDE
 from eqsat.ir.ops import SCALAR_OPS
 from eqsat.operations import (
     assembling,
+    compositions,
     contraction,
     differences,
     elementwise,
@@ -94,6 +95,9 @@ OPERATIONS: dict[str, Implementation] = {
     **{f"avgpool{rank}d": windows.mean_pooling(rank) for rank in (1, 2, 3)},
     **host.OPERATIONS,
     **random.OPERATIONS,
+    **_family(compositions, "cov corrcoef trapezoid polyval isin resize unravel_index ravel_multi_index array_equal"),
+    **_family(compositions, "result_type can_cast iscomplexobj isrealobj"),
+    "linalg.multi_dot": compositions.multi_dot,
     "linalg.matmul": products.matmul,
     **{f"linalg.{name}": getattr(products, f"linalg_{name}") for name in ("cross", "diagonal", "outer", "trace", "tensordot", "vecdot")},
     "linalg.matrix_transpose": movement.matrix_transpose,

@@ -145,6 +145,18 @@ CASES: dict[str, str] = {
         enp.correlate(w, v, mode='full') | enp.convolve(v > 0, w > 0) | np.convolve(v, [1, 2, 1], 'valid')
         enp.correlate(v[:3], w[:3], 'same')
     """,
+    "compositions": """
+        enp.cov(m) | enp.cov(m, rowvar=False) | enp.cov(v) | enp.cov(v, w[:5]) | enp.cov(m, bias=True) | enp.cov(m, m[:2], ddof=2)
+        np.cov(q, dtype='float32') | enp.corrcoef(m.real) | enp.corrcoef(v.real, w[:5].real) | enp.corrcoef(v.real) | enp.trapezoid(m)
+        enp.trapezoid(m, dx=0.5, axis=0) | enp.trapezoid(v, w[:5]) | enp.trapezoid(m, m * m) | enp.trapezoid(c, [0.0, 1.0, 4.0], axis=1)
+        enp.polyval(v, w) | enp.polyval([1, 2, 3], m) | enp.polyval(v, s) | enp.isin(m, v) | enp.isin(v, [1, 2, 3], invert=True)
+        enp.isin(m, e) | enp.resize(v, (3, 4)) | enp.resize(m, 7) | enp.resize(v, (2, 0)) | enp.unravel_index(m.real.argmax(), m.shape)
+        enp.unravel_index(i % 24, (4, 6)) | enp.ravel_multi_index((i % 4, i % 6), (4, 6))
+        enp.ravel_multi_index((i, i[::-1]), (4, 2), mode='wrap') | enp.ravel_multi_index((i, i), (4, 2), mode=('clip', 'wrap'))
+        enp.array_equal(m, m * 1) | enp.array_equal(m, v) | enp.array_equal(g, g) | enp.array_equal(g, g, equal_nan=True)
+        enp.linalg.multi_dot([m, m.T, m, w]) | enp.linalg.multi_dot([v[:4], m]) | m.astype(enp.result_type(m, w))
+        np.linalg.multi_dot([q, q, q])
+    """,
     "creation": """
         v * enp.linspace(0, 1, 5, dtype='float32') | m + enp.identity(6)[:4] | q @ enp.tri(3, k=1)
         v + enp.vander([1, 2, 3, 4, 5], 1)[:, 0] | enp.logspace(0, 1, 5) * v | v / enp.geomspace(1, 16, 5)
