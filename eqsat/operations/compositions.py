@@ -31,10 +31,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: An
     """The covariances of variables, the rows (columns, if not `rowvar`) of one or two arrays, over their observations."""
     parts = [_observations("cov", part, rowvar) for part in (m, y) if part is not None]
     whole = concatenate(parts, 0) if len(parts) > 1 else parts[0]
-    values = (
-        astype(whole, dtype) if dtype is not None else whole if whole.dtype in ("complex64", "complex128") else astype(whole, "float64")
-    )
-    values = astype(values, promote(values.dtype, "float64")) if dtype is None else values
+    values = astype(whole, promote(whole.dtype, "float64") if dtype is None else dtype)
     less = integer("cov", "ddof", ddof) if ddof is not None else int(not bias)
     distances = _subtract(values, mean(values, 1, keepdims=True))
     other = transpose(_conjugate(distances) if is_complex(values.dtype) else distances)
@@ -103,9 +100,8 @@ def resize(a: Any, new_shape: Any) -> Tensor:
     size = int(np.prod(shape, dtype=np.int64))
     if min(shape, default=0) < 0 or (size and not source.size):
         raise UsageError(f"resize: found the shape {shape} for {source.size} elements, expected extents of 0 or more, and elements")
-    return reshape(
-        take(source, np.arange(size) % max(source.size, 1), 0) if size > source.size else along(source, 0, slice(0, size)), shape
-    )
+    found = take(source, np.arange(size) % source.size, 0) if size > source.size else along(source, 0, slice(0, size))
+    return reshape(found, shape)
 
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Tensor, ...]:
