@@ -95,7 +95,7 @@ NOTES: dict[str, str] = {
     "cross": "vectors of three elements",
     "pad": "modes constant, edge, reflect, symmetric, wrap and empty; reflect_type='even'",
     "select": "conditions and choices broadcast",
-    "scatter_add": "not in NumPy: what np.add.at does in place; places times updates up to 2**26",
+    "scatter_add": "not in NumPy: what np.add.at does in place",
     "repeat": "numbers of repeats are known when the program is recorded",
     "unravel_index": "indices that are known to be in range, as those of argmax are; int64 only",
     "ravel_multi_index": "mode='raise' only where the indices are known to be in range",

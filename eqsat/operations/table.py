@@ -74,7 +74,7 @@ OPERATIONS: dict[str, Implementation] = {
     "expand_dims": movement.expand_dims,
     "squeeze": movement.squeeze,
     "getitem": indexing.getitem,
-    **_family(taking, "take take_along_axis choose select scatter_add"),
+    **_family(taking, "take take_along_axis choose select"),
     "pad": padding.pad,
     "concatenate": joining.concatenate,
     "stack": joining.stack,
@@ -95,6 +95,7 @@ OPERATIONS: dict[str, Implementation] = {
     **{f"avgpool{rank}d": windows.mean_pooling(rank) for rank in (1, 2, 3)},
     **host.OPERATIONS,
     **random.OPERATIONS,
+    "scatter_add": taking.scatter_add,  # which calls the host's where indices are many
     **_family(compositions, "cov corrcoef trapezoid polyval isin resize unravel_index ravel_multi_index array_equal"),
     **_family(compositions, "result_type can_cast iscomplexobj isrealobj"),
     "linalg.multi_dot": compositions.multi_dot,

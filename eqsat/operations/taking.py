@@ -12,11 +12,12 @@ from eqsat.ir.tensor import Arg, Constant, Position, Scalar, Shape, Tensor, axes
 from eqsat.ir.value_bounds import tensor_bounds
 from eqsat.operations.elementwise import astype, call, cast, elementwise, given, scalar_operation
 from eqsat.operations.generic import broadcast_shapes, integer, literal, make_generic, normalize_axes, tensor_of
+from eqsat.operations.host import host_call
 from eqsat.operations.indexing import Entry, Slice, indexed
 from eqsat.operations.movement import broadcast_to, ravel, reshape
 
-# comparisons of a place with an index that scatter_add makes, at most
-MOST_COMPARISONS = 1 << 26
+# comparisons of a place with an index that scatter_add makes, at most: more take longer than a call of NumPy
+MOST_COMPARISONS = 1 << 18
 
 
 def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: str = "raise") -> Tensor:
@@ -126,8 +127,8 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
 def scatter_add(x: Any, indices: Any, updates: Any, axis: Any = 0) -> Tensor:
     """The array with `updates` added at places of an axis, every one that is named twice twice: what np.add.at does in place.
 
-    `updates` broadcast to the array's shape with that of the indices in the place of the axis.  Every place is compared with every index:
-    what takes more than 2**26 comparisons is refused.
+    `updates` broadcast to the array's shape with that of the indices in the place of the axis.  Every place is compared with every index,
+    or, where that are many, NumPy is called.
     """
     source, places = tensor_of("scatter_add", x), _index_array("scatter_add", indices)
     (k,) = normalize_axes("scatter_add", integer("scatter_add", "axis", axis), len(source.shape))
@@ -136,12 +137,12 @@ def scatter_add(x: Any, indices: Any, updates: Any, axis: Any = 0) -> Tensor:
     added = broadcast_to(astype(tensor_of("scatter_add", updates), source.dtype), wanted)
     if not count or not source.size:
         return source
-    if source.size * count > MOST_COMPARISONS:
-        found = f"{source.size} elements and {count} indices"
-        raise UnsupportedError(f"scatter_add: found {found}, supported are {MOST_COMPARISONS} comparisons; use numpy.add.at outside")
     rows = reshape(added, (*source.shape[:k], count, *source.shape[k + 1 :]))
     # read off a known array of all places, they are counted from the front, and checked like any index
     whole = indexed("scatter_add", Constant(np.arange(extent)), [ravel(places)])
+    if source.size * count > MOST_COMPARISONS:
+        found: Tensor = host_call("scatter_add", (source, whole, rows, k), {})
+        return found
     loops, update = axes(source.shape), reduction(0, count)
     here = call("equal", Arg(1, "int64"), Position(loops[k], "int64"))
     block = call("where", here, Arg(0, source.dtype), literal(0, source.dtype))
