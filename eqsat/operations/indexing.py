@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,8 @@ class Slice:
     length: int
 
 
-Entry = Slice | Tensor | int | None
+# an Ellipsis that stands for no dimension still parts the arrays on both sides of it
+Entry = Slice | Tensor | int | EllipsisType | None
 
 
 def getitem(a: Tensor, key: Any) -> Tensor:
@@ -52,11 +54,12 @@ def indexed(name: str, a: Tensor, entries: Sequence[Entry]) -> Tensor:
     """The array at entries, one a dimension, and None for new ones; integers and arrays broadcast together, as in NumPy."""
     arrays = [entry for entry in entries if isinstance(entry, Tensor)]
     broadcast = broadcast_shapes(name, *(array.shape for array in arrays))
-    entries, checked = (list(entries), False) if 0 in broadcast else _in_range(name, a.shape, entries)
-    taken = [k for k, entry in enumerate(entries) if isinstance(entry, Tensor | int)]
+    together = bool(arrays) and _are_neighbours(_taken(entries))
+    entries, checked = _in_range(name, a.shape, [entry for entry in entries if entry is not Ellipsis], 0 not in broadcast)
+    taken = _taken(entries)
     if len(a.shape) > MOST_DIMENSIONS and arrays and 0 not in broadcast:
-        return _flattened(name, a, entries, taken, len(broadcast), checked)
-    first = taken[0] if arrays and taken[-1] - taken[0] == len(taken) - 1 else 0
+        return _flattened(name, a, entries, taken, len(broadcast), together)
+    first = taken[0] if together else 0
     shape: list[int] = []
     before: list[int] = []  # how many axes of the result are before each entry's
     start = 0
@@ -82,6 +85,15 @@ def indexed(name: str, a: Tensor, entries: Sequence[Entry]) -> Tensor:
         return view(a, tuple(shape), lambda _: known)
     read = tuple(Position(place, "int64") if isinstance(place, Index) else place for place in places)
     return Build(tuple(shape), Gather(a, read, checked))
+
+
+def _taken(entries: Sequence[Entry]) -> list[int]:
+    """Which entries broadcast together."""
+    return [k for k, entry in enumerate(entries) if isinstance(entry, Tensor | int)]
+
+
+def _are_neighbours(places: Sequence[int]) -> bool:
+    return places[-1] - places[0] == len(places) - 1
 
 
 def _place(entry: Entry, extent: int, loop: Var | None, inner: tuple[Var, ...]) -> Index | Scalar:
@@ -123,8 +135,10 @@ def _progression(entry: Tensor, indices: tuple[Index, ...]) -> Index | None:
     return found
 
 
-def _in_range(name: str, shape: Shape, entries: Sequence[Entry]) -> tuple[list[Entry], bool]:
-    """The entries, known ones counted from the front, and whether a call has to look at some; BoundsError for what is out of range."""
+def _in_range(name: str, shape: Shape, entries: Sequence[Entry], reads: bool) -> tuple[list[Entry], bool]:
+    """The entries, known ones counted from the front, and whether a call has to look at some; BoundsError for what is out of range.
+
+    `reads`: whether the arrays broadcast to one with elements."""
     found: list[Entry] = []
     checked = False
     dimension = 0
@@ -133,7 +147,8 @@ def _in_range(name: str, shape: Shape, entries: Sequence[Entry]) -> tuple[list[E
             extent = shape[dimension]
             low, high = tensor_bounds(entry) if isinstance(entry, Tensor) else (entry, entry)
             known = not isinstance(entry, Tensor) or isinstance(entry, Constant)
-            if (low < -extent or high >= extent) if known else (high < -extent or low >= extent):
+            outside = low < -extent or high >= extent if known else high < -extent or low >= extent or not extent
+            if outside and (reads or isinstance(entry, int)):
                 index = high if high >= extent else low
                 expected = f"{-extent}..{extent - 1}" if extent else "none"
                 raise BoundsError(f"{name}: found index {index} in dimension {dimension}, expected {expected}")
@@ -147,7 +162,7 @@ def _in_range(name: str, shape: Shape, entries: Sequence[Entry]) -> tuple[list[E
     return found, checked
 
 
-def _flattened(name: str, a: Tensor, entries: Sequence[Entry], taken: Sequence[int], rank: int, checked: bool) -> Tensor:
+def _flattened(name: str, a: Tensor, entries: Sequence[Entry], taken: Sequence[int], rank: int, together: bool) -> Tensor:
     """The same over an array of fewer dimensions: those without an index array are one."""
     if len(taken) >= MOST_DIMENSIONS:
         raise UnsupportedError(f"{name}: found {len(taken)} indices of {len(a.shape)} dimensions, supported are 3; reshape the array")
@@ -158,7 +173,7 @@ def _flattened(name: str, a: Tensor, entries: Sequence[Entry], taken: Sequence[i
     flat = reshape(sliced, (*sliced.shape[: len(taken)], math.prod(rest)))
     found = indexed(name, flat, [*(entries[k] for k in taken), Slice(0, 1, math.prod(rest))])
     found = reshape(found, (*found.shape[:rank], *rest))
-    place = taken[0] if taken[-1] - taken[0] == len(taken) - 1 else 0
+    place = taken[0] if together else 0
     return moveaxis(found, tuple(range(rank)), tuple(range(place, place + rank)))
 
 
@@ -179,7 +194,8 @@ def _entries(key: tuple[Any, ...], shape: Shape) -> list[Entry]:
     place = dots[0] if dots else len(parts)
     found: list[Entry] = []
     dimension = 0
-    for part in (*parts[:place], *[slice(None)] * (len(shape) - used), *parts[place + 1 :]):
+    whole: list[Any] = [slice(None)] * (len(shape) - used) or parts[place : place + 1]
+    for part in (*parts[:place], *whole, *parts[place + 1 :]):
         covered = shape[dimension : dimension + _dimensions(part)]
         dimension += len(covered)
         if isinstance(part, np.ndarray):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 import eqsat
 import eqsat.numpy as enp
@@ -142,6 +143,37 @@ def test_a_step_of_a_loop_is_an_index() -> None:
     beyond: Any = eqsat.jit(lambda x: eqsat.fori(5, lambda k, total: total + x[k], x[0] * 0))
     with pytest.raises(BoundsError):
         beyond(X)
+
+
+ENTRIES = st.one_of(
+    st.integers(-3, 2),
+    st.builds(slice, st.sampled_from([None, -2, 0, 1]), st.sampled_from([None, -1, 2, 9]), st.sampled_from([None, 2, -1])),
+    st.sampled_from([None, ...]),
+    st.sampled_from([[0], [1, -1], [[0, 1], [1, 0]], []]),
+    st.lists(st.integers(-2, 1), min_size=1, max_size=2).map(np.array),
+    st.lists(st.lists(st.integers(-1, 1), min_size=1, max_size=1), min_size=2, max_size=2).map(np.array),
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(st.integers(0, 3), max_size=4), st.lists(ENTRIES, max_size=4))
+def test_any_key_means_what_it_means_to_numpy(shape: list[int], key: list[Any]) -> None:
+    x = np.arange(np.prod(shape, dtype=int)).reshape(shape)
+    arrays = [entry for entry in key if isinstance(entry, np.ndarray)]
+
+    def taken(x: Any, *given: Any) -> Any:
+        rest = iter(given)
+        return x[tuple(next(rest) if isinstance(entry, np.ndarray) else entry for entry in key)]
+
+    try:
+        expected = np.asarray(taken(x, *arrays))
+    except IndexError:
+        with contextlib.suppress(EqsatError):
+            assert traced(taken, [x, *arrays]).size == 0  # nothing is read at values of a call
+    else:
+        found = traced(taken, [x, *arrays])
+        assert found.shape == expected.shape
+        np.testing.assert_array_equal(found, expected)
 
 
 BAD: dict[str, tuple[Any, type[EqsatError], str]] = {
