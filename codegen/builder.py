@@ -74,7 +74,7 @@ def real(value: float, type: str) -> Value:
 
 def bits_of(type: str) -> str:
     """The integer type as wide as a floating-point type."""
-    return "i32" if type == "float" else "i64"
+    return {"double": "i64", "float": "i32"}.get(type, "i16")
 
 
 def is_real(type: str) -> bool:
@@ -89,7 +89,7 @@ def pair(real: Value, imag: Value) -> Value:
 class Builder:
     """Appends instructions to the blocks of one function.
 
-    `declarations` collects the intrinsics it calls, `metadata` the notes on loops of the whole module; `scales`: the host
+    `declarations` collects what it calls, `metadata` the notes on loops of the whole module; `scales`: the host
     multiplies by a power of two in one instruction.
     """
 

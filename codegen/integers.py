@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eqsat.codegen.builder import Builder, Value, integer
+from eqsat.codegen.integer_power import unsigned_power
 from eqsat.ir.threefry import FOURS, PARITY, ROTATIONS
 
 Code = Callable[[Builder, tuple[Value, ...], str], Value]
@@ -92,10 +93,15 @@ def _compared(predicate: str) -> Code:
 UNSIGNED: dict[str, Code] = {
     "floor_divide": _floor_divide,
     "remainder": _remainder,
+    "fmod": _remainder,
+    "power": lambda b, args, flags: unsigned_power(b, *args),
+    "sign": lambda b, args, flags: b.cast("zext", b.compare("ne", args[0], integer(0, args[0].type)), args[0].type),
     "right_shift": lambda b, args, flags: _shifted(b, "lshr", *args),
     "absolute": lambda b, args, flags: args[0],
     "maximum": lambda b, args, flags: b.intrinsic("umax", *args),
     "minimum": lambda b, args, flags: b.intrinsic("umin", *args),
+    "fmax": lambda b, args, flags: b.intrinsic("umax", *args),
+    "fmin": lambda b, args, flags: b.intrinsic("umin", *args),
     "less": _compared("ult"),
     "less_equal": _compared("ule"),
     "greater": _compared("ugt"),

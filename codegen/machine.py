@@ -86,7 +86,20 @@ def optimize(text: str) -> Any:
         setattr(tuning, setting, value)
     builder = llvm.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
+    if "alwaysinline" in text:
+        _inline_late(module, builder)
     return module
+
+
+def _inline_late(module: Any, builder: Any) -> None:
+    """Put in place what had to be a function until loops were vectorized (codegen/math/rare.py), and drop it."""
+    for function in module.functions:
+        if function.visibility.name == "hidden":
+            function.linkage = "internal"
+    passes = binding().create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(module, builder)
 
 
 class Library:

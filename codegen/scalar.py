@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from eqsat.codegen import math
 from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, integer, is_real, pair, real, truth
 from eqsat.codegen.casts import convert
+from eqsat.codegen.integer_power import power as integer_power
 from eqsat.codegen.integers import UNSIGNED, left_shift, quotient, right_shift, threefry
+from eqsat.codegen.math import FUNCTIONS
+from eqsat.codegen.numbers import NUMBERS, nextafter_of_halves
 from eqsat.codegen.pairs import COMPLEX
 from eqsat.ir.dtypes import COMPLEX as COMPLEX_DTYPES, DTYPES, UNSIGNED as UNSIGNED_DTYPES, carrier, is_float, part_of
 from eqsat.ir.errors import DTypeError, InternalError
@@ -44,7 +46,7 @@ def code_of(op: str, dtype: str) -> Code:
     table = TABLES[dtype]
     if op not in table:
         raise InternalError(f"codegen: found {op} of {dtype}, which has no code")
-    return table[op] if carrier(dtype) == dtype or op == "where" else _carried(table[op], dtype)
+    return table[op] if carrier(dtype) == dtype or op in ("where", "nextafter") else _carried(table[op], dtype)
 
 
 def _carried(code: Code, dtype: str) -> Code:
@@ -197,6 +199,36 @@ def _floor_divide_reals(b: Builder, a: Value, d: Value) -> Value:
     return b.select(b.compare("oeq", d, zero), ratio, floor)
 
 
+def _fmod(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+    """The remainder with the sign of the dividend; integers: fmod(x, 0) = 0."""
+    a, d = args
+    if is_real(a.type):
+        return b.binary("frem", a, d)
+    _, remainder, _, special = _safe_division(b, a, d)
+    return b.select(special, integer(0, a.type), remainder)
+
+
+def _power(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+    return FUNCTIONS["power"](b, *args) if is_real(args[0].type) else integer_power(b, *args)
+
+
+def _known_extremum(on_reals: str, on_others: str) -> Code:
+    """The greater (less) of two, the one that is no NaN where the other is."""
+
+    def code(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+        a, c = args
+        if not is_real(a.type):
+            return CODE[on_others](b, args, flags)
+        better = b.binary("or", b.compare(on_reals, a, c), b.compare("uno", c, c))
+        return b.select(better, a, c)
+
+    return code
+
+
+def _approximation(function: Callable[..., Value]) -> Code:
+    return lambda b, args, flags: function(b, *args)
+
+
 # astype, which needs the dtype that it comes from, is `convert`
 CODE: dict[str, Code] = {
     "add": _arithmetic("fadd", "add"),
@@ -207,12 +239,14 @@ CODE: dict[str, Code] = {
     "remainder": _remainder,
     "negative": lambda b, args, flags: b.negate(args[0], flags),
     "absolute": _absolute,
+    "fmod": _fmod,
+    "power": _power,
     "sqrt": _unary("sqrt"),
-    "exp": lambda b, args, flags: math.exp(b, args[0]),
-    "log": lambda b, args, flags: math.log(b, args[0]),
-    "tanh": lambda b, args, flags: math.tanh(b, args[0]),
+    **NUMBERS,
     "maximum": _extremum("ogt", "smax", "or"),
     "minimum": _extremum("olt", "smin", "and"),
+    "fmax": _known_extremum("ogt", "maximum"),
+    "fmin": _known_extremum("olt", "minimum"),
     "less": _comparison("olt", "slt"),
     "less_equal": _comparison("ole", "sle"),
     "greater": _comparison("ogt", "sgt"),
@@ -221,8 +255,10 @@ CODE: dict[str, Code] = {
     "not_equal": _comparison("une", "ne"),
     "logical_and": lambda b, args, flags: b.binary("and", args[0], args[1]),
     "logical_or": lambda b, args, flags: b.binary("or", args[0], args[1]),
+    "logical_xor": lambda b, args, flags: b.binary("xor", args[0], args[1]),
     "logical_not": lambda b, args, flags: b.binary("xor", args[0], truth(True)),
     "where": lambda b, args, flags: b.select(args[0], args[1], args[2]),
+    **{name: _approximation(function) for name, function in FUNCTIONS.items() if name != "power"},
     "bitwise_and": lambda b, args, flags: b.binary("and", args[0], args[1]),
     "bitwise_or": lambda b, args, flags: b.binary("or", args[0], args[1]),
     "bitwise_xor": lambda b, args, flags: b.binary("xor", args[0], args[1]),
@@ -233,7 +269,13 @@ CODE: dict[str, Code] = {
     "conjugate": lambda b, args, flags: args[0],
 }
 # of equal numbers, which may be zeros of two signs, NumPy takes the first in float16 and the second in others
-HALF: dict[str, Code] = {"maximum": _extremum("oge", "", ""), "minimum": _extremum("ole", "", "")}
+HALF: dict[str, Code] = {
+    "maximum": _extremum("oge", "", ""),
+    "minimum": _extremum("ole", "", ""),
+    "nextafter": nextafter_of_halves,
+    "fmax": _known_extremum("oge", "maximum"),
+    "fmin": _known_extremum("ole", "minimum"),
+}
 TABLES: dict[str, dict[str, Code]] = {
     **dict.fromkeys(DTYPES, CODE),
     **{dtype: {**CODE, **UNSIGNED} for dtype in UNSIGNED_DTYPES},

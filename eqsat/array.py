@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
+from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.errors import ShapeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.host import numpy_name, plain_name
 from eqsat.ir.host_functions import VALUES_DECIDE
@@ -179,6 +180,15 @@ def _operator(name: str) -> Callable[..., Any]:
     return lambda self, *others: apply(name, self, *others)
 
 
+def _power(self: TracedArray, exponent: Any) -> Any:
+    """NumPy's operator takes squares and roots where its function need not: bool ** 2 is int8, and -inf ** 0.5 NaN in float16 too."""
+    if type(exponent) is int and exponent == 2:
+        return apply("square", self)
+    if type(exponent) is float and exponent == 0.5 and is_inexact(self.dtype.name):
+        return apply("sqrt", self)
+    return apply("power", self, exponent)
+
+
 def _reflected(name: str) -> Callable[..., Any]:
     return lambda self, other: apply(name, other, self)
 
@@ -319,8 +329,9 @@ class TracedArray:
     __truediv__, __rtruediv__ = _operator("divide"), _reflected("divide")
     __floordiv__, __rfloordiv__ = _operator("floor_divide"), _reflected("floor_divide")
     __mod__, __rmod__ = _operator("remainder"), _reflected("remainder")
+    __divmod__, __rdivmod__ = _operator("divmod"), _reflected("divmod")
     __matmul__, __rmatmul__ = _operator("matmul"), _reflected("matmul")
-    __pow__, __rpow__ = _operator("power"), _reflected("power")
+    __pow__, __rpow__ = _power, _reflected("power")
     __and__, __rand__ = _operator("bitwise_and"), _reflected("bitwise_and")
     __or__, __ror__ = _operator("bitwise_or"), _reflected("bitwise_or")
     __xor__, __rxor__ = _operator("bitwise_xor"), _reflected("bitwise_xor")
@@ -345,6 +356,7 @@ class TracedArray:
     cumsum, cumprod = _method("cumsum"), _method("cumprod")
     argsort, argpartition, searchsorted = _method("argsort"), _method("argpartition"), _method("searchsorted")
     sort, partition = _refused_method("sort"), _refused_method("partition")
+    clip, round, __round__ = _method("clip"), _method("round"), _method("round")
 
     __bool__ = _needs_element("bool()", f"use enp.where(condition, a, b), & | ~; {REPEAT}", bool)
     __int__ = _needs_element("int()", f"use astype('int64'), enp.where; {REPEAT}", int)

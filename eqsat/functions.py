@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from eqsat.array import TracedArray, apply, traced_deep
+from eqsat.ir.ops import SCALAR_OPS
 from eqsat.lazy import asarray
 from eqsat.operations.table import numpy_function
 
 
 def function(name: str) -> Callable[..., Any]:
-    """The operation `name` on traced arrays, numpy's on others."""
-    plain = numpy_function(name)
+    """The operation `name` on traced arrays, numpy's on others (erf, which it lacks: as its row means it)."""
+    plain = numpy_function(name) or SCALAR_OPS[name].meaning
 
     def found(*args: Any, **kwargs: Any) -> Any:
         if any(True for _ in traced_deep((args, kwargs))):

@@ -222,8 +222,11 @@ def repeated(kernels: Iterable[Kernel]) -> set[int]:
 
 # operations that give no finite value where an operand is not: by the operands for which that holds
 SHOWING: dict[str, tuple[int, ...]] = {
-    **dict.fromkeys(("add", "subtract", "multiply"), (0, 1)),
-    **dict.fromkeys(("negative", "absolute", "sqrt", "divide"), (0,)),
+    **dict.fromkeys(("add", "subtract", "multiply", "hypot"), (0, 1)),
+    **dict.fromkeys(
+        ("negative", "absolute", "divide", "floor", "ceil", "trunc", "rint", "sqrt", "cbrt", "log", "log2", "log10", "log1p"), (0,)
+    ),
+    **dict.fromkeys(("sin", "cos", "tan", "arcsin", "arccos", "sinh", "cosh", "arcsinh", "arccosh", "arctanh"), (0,)),
 }
 
 

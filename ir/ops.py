@@ -1,7 +1,7 @@
 """Scalar operations on elements: one row says what an operation means and which dtypes it takes and gives.
 
-The NumPy function is the meaning (the reference interpreter calls it), and of ufuncs its loops are the dtypes.  Cost weights live in
-eqsat/costs.py and code in codegen/, both under the same name; a test holds the three tables together.
+The NumPy function is the meaning (the reference interpreter calls it; ir/meanings.py has what NumPy lacks), and of ufuncs its loops are the
+dtypes.  Cost weights live in eqsat/costs.py and code in codegen/, both under the same name; a test holds the three tables together.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from eqsat.ir import meanings
 from eqsat.ir.dtypes import DTYPES, integer_range, is_complex, is_inexact, is_integer, part_of, promoted
 from eqsat.ir.errors import DTypeError
 from eqsat.ir.threefry import threefry
@@ -24,7 +25,7 @@ Given = str | type[int] | type[float] | type[complex]
 
 @dataclass(frozen=True)
 class ScalarOp:
-    """`rule` says how the dtypes of operands and result hang together: see `loop_dtypes`."""
+    """`rule` says how the dtypes of operands and result hang together, see `loop_dtypes`; `ufunc`: whose loops do, if not the meaning's."""
 
     name: str
     arity: int
@@ -32,6 +33,7 @@ class ScalarOp:
     meaning: Callable[..., Any]
     symbol: str = ""
     takes_bool: bool = False
+    ufunc: np.ufunc | None = None
 
 
 @dataclass(frozen=True)
@@ -56,20 +58,56 @@ SCALAR_OPS = _scalar(
     ScalarOp("remainder", 2, "same", np.remainder, "%"),
     ScalarOp("negative", 1, "same", np.negative, "-"),
     ScalarOp("absolute", 1, "same", np.absolute, takes_bool=True),
+    ScalarOp("sign", 1, "same", np.sign),
+    ScalarOp("floor", 1, "same", np.floor, takes_bool=True),
+    ScalarOp("ceil", 1, "same", np.ceil, takes_bool=True),
+    ScalarOp("trunc", 1, "same", np.trunc, takes_bool=True),
+    ScalarOp("rint", 1, "float", np.rint),
+    ScalarOp("fmod", 2, "same", np.fmod),
+    ScalarOp("power", 2, "same", meanings.power, ufunc=np.power),
     ScalarOp("sqrt", 1, "float", np.sqrt),
+    ScalarOp("cbrt", 1, "float", np.cbrt),
+    ScalarOp("hypot", 2, "float", np.hypot),
     ScalarOp("exp", 1, "float", np.exp),
+    ScalarOp("exp2", 1, "float", np.exp2),
+    ScalarOp("expm1", 1, "float", np.expm1),
     ScalarOp("log", 1, "float", np.log),
+    ScalarOp("log2", 1, "float", np.log2),
+    ScalarOp("log10", 1, "float", np.log10),
+    ScalarOp("log1p", 1, "float", np.log1p),
+    ScalarOp("sin", 1, "float", np.sin),
+    ScalarOp("cos", 1, "float", np.cos),
+    ScalarOp("tan", 1, "float", np.tan),
+    ScalarOp("arcsin", 1, "float", np.arcsin),
+    ScalarOp("arccos", 1, "float", np.arccos),
+    ScalarOp("arctan", 1, "float", np.arctan),
+    ScalarOp("arctan2", 2, "float", np.arctan2),
+    ScalarOp("sinh", 1, "float", np.sinh),
+    ScalarOp("cosh", 1, "float", np.cosh),
     ScalarOp("tanh", 1, "float", np.tanh),
+    ScalarOp("arcsinh", 1, "float", np.arcsinh),
+    ScalarOp("arccosh", 1, "float", np.arccosh),
+    ScalarOp("arctanh", 1, "float", np.arctanh),
+    ScalarOp("erf", 1, "float", meanings.erf),
+    ScalarOp("copysign", 2, "float", np.copysign),
+    ScalarOp("nextafter", 2, "float", np.nextafter),
     ScalarOp("maximum", 2, "same", np.maximum, takes_bool=True),
     ScalarOp("minimum", 2, "same", np.minimum, takes_bool=True),
+    ScalarOp("fmax", 2, "same", np.fmax, takes_bool=True),
+    ScalarOp("fmin", 2, "same", np.fmin, takes_bool=True),
     ScalarOp("less", 2, "compare", np.less, "<", takes_bool=True),
     ScalarOp("less_equal", 2, "compare", np.less_equal, "<=", takes_bool=True),
     ScalarOp("greater", 2, "compare", np.greater, ">", takes_bool=True),
     ScalarOp("greater_equal", 2, "compare", np.greater_equal, ">=", takes_bool=True),
     ScalarOp("equal", 2, "compare", np.equal, "==", takes_bool=True),
     ScalarOp("not_equal", 2, "compare", np.not_equal, "!=", takes_bool=True),
+    ScalarOp("isnan", 1, "compare", np.isnan, takes_bool=True),
+    ScalarOp("isinf", 1, "compare", np.isinf, takes_bool=True),
+    ScalarOp("isfinite", 1, "compare", np.isfinite, takes_bool=True),
+    ScalarOp("signbit", 1, "compare", np.signbit, takes_bool=True),
     ScalarOp("logical_and", 2, "logic", np.logical_and, "and", takes_bool=True),
     ScalarOp("logical_or", 2, "logic", np.logical_or, "or", takes_bool=True),
+    ScalarOp("logical_xor", 2, "logic", np.logical_xor, takes_bool=True),
     ScalarOp("logical_not", 1, "logic", np.logical_not, "not", takes_bool=True),
     ScalarOp("where", 3, "select", np.where, takes_bool=True),
     ScalarOp("bitwise_and", 2, "same", np.bitwise_and, "&"),
@@ -150,24 +188,24 @@ def _loop_dtypes(name: str, dtypes: tuple[Given, ...]) -> tuple[str, ...]:
         if any(dtype != "uint64" for dtype in dtypes):
             raise DTypeError(f"{name}: found {_listed(dtypes)}, expected uint64")
         return ("uint64",) * (row.arity + 1)
-    if row.rule != "cast" and isinstance(row.meaning, np.ufunc):
-        return _ufunc_loop(row, dtypes)
+    ufunc = row.ufunc or row.meaning
+    if row.rule != "cast" and isinstance(ufunc, np.ufunc):
+        return _ufunc_loop(name, ufunc, dtypes)
     chosen = given_dtype(dtypes)
     inside = chosen if row.rule != "float" or is_inexact(chosen) else np.sqrt.resolve_dtypes((np.dtype(chosen), None))[-1].name
     return *[inside] * row.arity, "bool" if row.rule in ("compare", "logic") else inside
 
 
-def _ufunc_loop(row: ScalarOp, dtypes: Sequence[Given]) -> tuple[str, ...]:
-    assert isinstance(row.meaning, np.ufunc)
+def _ufunc_loop(name: str, ufunc: np.ufunc, dtypes: Sequence[Given]) -> tuple[str, ...]:
     given = tuple(np.dtype(dtype) if isinstance(dtype, str) else dtype for dtype in dtypes)
     try:
-        found = tuple(dtype.name for dtype in row.meaning.resolve_dtypes((*given, None)))
+        found = tuple(dtype.name for dtype in ufunc.resolve_dtypes((*given, None)))
     except TypeError:
         found = ()
     if not found or any(dtype not in DTYPES for dtype in found):
         if all(dtype == "bool" for dtype in dtypes):
-            raise DTypeError(f"{row.name}: found bool operands, expected numbers; use & | ~ for logic, or astype first")
-        raise DTypeError(f"{row.name}: found {_listed(dtypes)}, for which NumPy does not have it; use astype first")
+            raise DTypeError(f"{name}: found bool operands, expected numbers; use & | ~ for logic, or astype first")
+        raise DTypeError(f"{name}: found {_listed(dtypes)}, for which NumPy does not have it; use astype first")
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.ir.dtypes import dtype_name, integer_range, is_complex, is_inexact, is_integer
+from eqsat.ir.dtypes import dtype_name, integer_range, is_complex, is_integer
 from eqsat.ir.errors import DTypeError, UnsupportedError, UsageError
 from eqsat.ir.ops import BOOL_FORM, COMPLEX_OPS, SCALAR_OPS, Given, converted, loop_dtypes
 from eqsat.ir.tensor import Arg, Call, Literal, Scalar, Tensor, axes
@@ -22,7 +22,6 @@ Block = Callable[..., Scalar]
 
 # comparisons that hold where the left side is the smaller, or the greater
 BELOW, ABOVE = ("less", "less_equal"), ("greater", "greater_equal")
-LARGEST_POWER = 16
 
 
 def elementwise(name: str, values: Sequence[Any], block: Block) -> Tensor:
@@ -47,7 +46,7 @@ def call(op: str, *args: Element) -> Scalar:
     if row.rule == "select":
         dtype = loop_dtypes(op, "bool", *map(given, args[1:]))[-1]
         return Call(op, (truth(args[0]), *(cast(arg, dtype, wraps=True) for arg in args[1:])), dtype)
-    if row.rule == "compare" and (decided := _decided(op, *args)) is not None:
+    if row.rule == "compare" and row.arity == 2 and (decided := _decided(op, *args)) is not None:
         return decided
     *dtypes, result = loop_dtypes(op, *map(given, args))
     if is_complex(dtypes[0]) and op not in COMPLEX_OPS:
@@ -134,10 +133,6 @@ def where(condition: Any, x: Any, y: Any, /) -> Tensor:
     return elementwise("where", (condition, x, y), lambda c, a, b: call("where", c, a, b))
 
 
-def square(x: Any, /) -> Tensor:
-    return power(x, 2)
-
-
 def positive(x: Any, /) -> Tensor:
     return elementwise("positive", (x,), lambda a: _number("positive", a))
 
@@ -146,44 +141,6 @@ def _number(name: str, value: Scalar) -> Scalar:
     if value.dtype == "bool":
         raise DTypeError(f"{name}: found bool, expected numbers; use astype first")
     return value
-
-
-def power(x1: Any, x2: Any, /) -> Tensor:
-    """x1 ** x2 for a constant exponent: an integer up to 16 in magnitude by multiplications, +-0.5 by a square root."""
-    exponent = operand("power", x2)
-    if isinstance(exponent, Tensor):
-        raise UnsupportedError("power: found an array as the exponent, supported are numbers; use exp(y * log(x)) for positive x")
-    return elementwise("power", (x1,), lambda base: _power(base, exponent))
-
-
-def _power(base: Scalar, exponent: Literal | Number) -> Scalar:
-    dtype = common_dtype("multiply", (base, exponent))
-    if base.dtype == "bool" and (dtype == "bool" or isinstance(exponent, int)):
-        raise DTypeError("power: found bool operands, for which NumPy computes in int8; use astype first")
-    value = exponent.value if isinstance(exponent, Literal) else exponent
-    if isinstance(value, complex):
-        raise UnsupportedError(f"power: found the exponent {value}, supported are integers and 0.5; use exp(y * log(x))")
-    x = cast(base, dtype)
-    if value in (0.5, -0.5):
-        root = call("sqrt", x)
-        return root if value > 0 else call("divide", 1, root)
-    if value != value // 1 or abs(value) > LARGEST_POWER:
-        raise UnsupportedError(
-            f"power: found the exponent {value}, supported are integers up to {LARGEST_POWER} and 0.5; use exp(y * log(x))"
-        )
-    if value < 0 and not is_inexact(dtype):
-        raise UsageError(f"power: found {dtype} to the negative power {value}, expected a float base; use astype first")
-    product = _product(x, abs(int(value)), dtype)
-    return product if value >= 0 else call("divide", 1, product)
-
-
-def _product(x: Scalar, times: int, dtype: str) -> Scalar:
-    """x multiplied `times` times, by squaring."""
-    if times <= 1:
-        return x if times else literal(1, dtype)
-    half = _product(x, times // 2, dtype)
-    even = call("multiply", half, half)
-    return call("multiply", even, x) if times % 2 else even
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True) -> Tensor:

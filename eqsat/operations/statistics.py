@@ -9,9 +9,10 @@ import numpy as np
 from eqsat.ir.dtypes import carrier, dtype_name, is_complex, is_inexact, part_of, promote
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.tensor import Position, Scalar, Tensor
-from eqsat.operations.elementwise import Element, astype, call, cast, elementwise, scalar_operation, square, where as choose
+from eqsat.operations.elementwise import Element, astype, call, cast, elementwise, scalar_operation, where as choose
 from eqsat.operations.generic import normalize_axes, tensor_of
 from eqsat.operations.movement import broadcast_to, reshape, transpose
+from eqsat.operations.powers import square
 from eqsat.operations.reductions import all as every, count_nonzero, fold, folded_axes, max, min, prod, settled, sum
 from eqsat.sizes import product
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from eqsat.codegen.integers import UNSIGNED
+from eqsat.codegen.math import FUNCTIONS
 from eqsat.codegen.pairs import COMPLEX
 from eqsat.codegen.scalar import CODE, code_of
-from eqsat.ir.dtypes import DTYPES, INTEGERS, is_complex, is_float
+from eqsat.ir.dtypes import DTYPES, INTEGERS, is_complex, is_float, is_integer
 from eqsat.ir.errors import DTypeError, InternalError
 from eqsat.ir.ops import BOOL_FORM, COMPLEX_OPS, SCALAR_OPS, converted, loop_dtypes
 from eqsat.ir.tensor import Call, Literal, Scalar
@@ -17,7 +18,7 @@ from tests.codegen.nests import Array, astype, call, elementwise, plain, run
 REALS = (0.0, -0.0, 1.0, -1.0, 0.5, 3.0, -3.0, 7.25, -7.25, 1e-7, 1e-40, -1e-310, 65519.0, 1e30, -3e38, 1e300, np.inf, -np.inf, np.nan)
 # products of these do not overflow, so that a fused multiply-add, which NumPy uses for complex numbers where it can, gives the same
 PARTS = (0.0, -0.0, 1.0, -0.5, 3.0, -7.25, np.inf, -np.inf, np.nan)
-MATH = ("exp", "log", "tanh")
+MATH = tuple(FUNCTIONS)
 
 
 def values(dtype: str) -> Array:
@@ -69,7 +70,11 @@ def cases() -> list[tuple[str, tuple[str, ...]]]:
                 legal = loop_dtypes(name, *dtypes)[:-1] == dtypes
             except DTypeError:
                 continue
-            legal &= name not in MATH and not (dtype == "bool" and name in BOOL_FORM) and (not is_complex(dtype) or name in COMPLEX_OPS)
+            legal &= (
+                (name not in MATH or is_integer(dtype))
+                and not (dtype == "bool" and name in BOOL_FORM)
+                and (not is_complex(dtype) or name in COMPLEX_OPS)
+            )
             found += [(name, dtypes)] if legal else []
     return found
 
@@ -141,9 +146,11 @@ def test_rounding_to_float16_is_once_and_to_even(source: str) -> None:
 @pytest.mark.parametrize("name", MATH)
 def test_a_function_of_float16_is_its_float32_rounded(name: str) -> None:
     every = np.arange(2**16, dtype=np.uint16).view(np.float16)
-    found = run(elementwise(lambda x: call(name, x), ("float16",), every.size), every)
+    arity = SCALAR_OPS[name].arity
+    arrays = [every, np.random.default_rng(0).permutation(every)][:arity]
+    found = run(elementwise(lambda *args: call(name, *args), ("float16",) * arity, every.size), *arrays)
     with np.errstate(all="ignore"):
-        expected = SCALAR_OPS[name].meaning(every.astype(np.float64)).astype(np.float16)
+        expected = SCALAR_OPS[name].meaning(*(array.astype(np.float64) for array in arrays)).astype(np.float16)
     distance = np.abs(found.view(np.int16).astype(int) - expected.view(np.int16).astype(int))
     assert distance[~np.isnan(expected)].max() <= 1
     np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))

@@ -145,7 +145,7 @@ CASES: dict[str, str] = {
         enp.correlate(w, v, mode='full') | enp.convolve(v > 0, w > 0) | np.convolve(v, [1, 2, 1], 'valid')
         enp.correlate(v[:3], w[:3], 'same')
     """,
-    "compositions": """
+    "derived": """
         enp.cov(m) | enp.cov(m, rowvar=False) | enp.cov(v) | enp.cov(v, w[:5]) | enp.cov(m, bias=True) | enp.cov(m, m[:2], ddof=2)
         np.cov(q, dtype='float32') | enp.corrcoef(m.real) | enp.corrcoef(v.real, w[:5].real) | enp.corrcoef(v.real) | enp.trapezoid(m)
         enp.trapezoid(m, dx=0.5, axis=0) | enp.trapezoid(v, w[:5]) | enp.trapezoid(m, m * m) | enp.trapezoid(c, [0.0, 1.0, 4.0], axis=1)

@@ -249,12 +249,43 @@ def unary(drawing: Drawing) -> bool:
         sources += [f"enp.tanh({x} * 0.25)", f"enp.exp(enp.minimum({x}, 0.5))", f"enp.log(enp.abs({x}) + 1)"]
         sources += [f"enp.sqrt({x} * {x} + 1)", f"1 / ({x} * {x} + 2)"]
         sources += [f"enp.{name}({x})" for name in ("exp", "log", "sqrt", "tanh") if value.exact and magnitude(value.array) < 50]
+        sources += _functions(x, value)
         sources += [f"enp.add({x}, 0.5)", f"{x} - 2", f"3 * {x}", f"enp.maximum({x}, 0)"]
     if value.exact:
         sources += [f"enp.logical_not({x})", f"{x} > 0"]
     source = drawing.pick(sources)
     degree = max((power for part, power in {"**3": 3, "square": 2, "power": 2, f"{x} * {x}": 2}.items() if part in source), default=1)
     return drawing.step(source, *[k] * degree, gain=2)
+
+
+# functions that do not magnify an error of their argument by much
+SMOOTH = ["sin", "cos", "atan", "arctan", "tanh", "arcsinh", "asinh", "erf", "sinc", "deg2rad", "radians"]
+# functions of what is exact, where they may be steep
+STEEP = ["exp2", "expm1", "sinh", "cosh", "tan", "rad2deg", "degrees", "cbrt"]
+# made to fit their domain, [-1, 1] or what is positive
+WITHIN = ["arcsin", "asin", "arccos", "acos"]
+POSITIVE = ["log2", "log10", "log1p"]
+# steps, and what halves and zeros decide
+STEPS = [
+    *("floor", "ceil", "trunc", "fix", "rint", "round", "around", "sign", "signbit", "fabs", "reciprocal"),
+    *("isnan", "isinf", "isfinite", "nan_to_num"),
+]
+
+
+def _functions(x: str, value: Value) -> list[str]:
+    """Functions of one value that is no bool."""
+    sources = [f"enp.{name}({x})" for name in SMOOTH]
+    sources += [f"enp.{name}(enp.tanh({x}) * 0.5)" for name in (*WITHIN, "arctanh", "atanh")]
+    sources += [f"enp.{name}(enp.abs({x}) + 1.25)" for name in (*POSITIVE, "arccosh", "acosh")]
+    sources += [f"enp.hypot({x}, 1.5)", f"enp.clip({x}, -2, 3)", f"enp.logaddexp({x}, 1.5)", f"enp.logaddexp2({x}, 1.5)"]
+    sources += [f"enp.power(enp.abs({x}) + 1.25, 1.5)", f"enp.pow(enp.abs({x}) + 1.25, -0.5)", f"enp.fmax({x}, 0)", f"enp.fmin({x}, 1)"]
+    if value.exact:
+        sources += [f"enp.{name}({x})" for name in STEPS]
+        sources += [f"enp.{name}({x})" for name in STEEP if magnitude(value.array) < 50]
+        sources += [f"enp.isclose({x}, 2)", f"enp.allclose({x}, 2)", f"enp.heaviside({x}, 0.5)", f"enp.copysign(2.0, {x})"]
+        sources += [f"enp.divmod({x}, 3)[0]", f"enp.fmod({x}, 3)", f"enp.nextafter({x}, 1)", f"enp.float_power({x}, 2)"]
+        sources += [f"enp.arctan2({x}, 2)", f"enp.atan2(3, {x})", f"enp.logical_xor({x}, 1)"]
+    return sources
 
 
 def binary(drawing: Drawing) -> bool:

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import eqsat
+from eqsat.ir.ops import SCALAR_OPS
+from eqsat.kernel_choice import SHOWING
 from eqsat.options import Numerics
 from eqsat.target import DEFAULT_TARGET
 from tests.eqsat.kernel_programs import PROGRAMS, arrays
@@ -102,3 +104,14 @@ def test_numbers_between_may_be_infinite_or_vanish(name: str, numerics: Numerics
     outputs, wanted = (values if isinstance(values, tuple) else (values,) for values in (found, expected))
     for one, other in zip(outputs, wanted, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize("op", SHOWING)
+def test_an_operation_that_shows_what_is_not_finite_does_so_beside_any_operand(op: str) -> None:
+    others = np.array([0.0, -0.0, 1.0, -2.5, 1e300, np.inf, -np.inf, np.nan])
+    for position in SHOWING[op]:
+        for value in (np.inf, -np.inf, np.nan):
+            operands = [others] * SCALAR_OPS[op].arity
+            operands[position] = np.full_like(others, value)
+            with np.errstate(all="ignore"):
+                assert not np.isfinite(SCALAR_OPS[op].meaning(*operands)).any()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -42,14 +44,18 @@ def test_the_standard_is_covered_but_for_what_has_a_reason() -> None:
 
 
 def test_questions_about_dtypes_are_numpys() -> None:
-    def asked(x: object) -> object:
+    def asked(x: Any) -> Any:
         assert enp.result_type(x, "float64", 1) == np.float64
         assert enp.can_cast(x, "float64")
         assert not enp.can_cast(x, "int32")
+        assert enp.isrealobj(x)
+        assert enp.iscomplexobj(x * 1j)
         return x
 
     trace(asked, np.ones(2, np.float32))
     assert enp.__array_namespace_info__().default_dtypes()["integral"] == np.int64
+    assert enp.isrealobj(np.ones(2))
+    assert not enp.iscomplexobj(np.ones(2))
     assert enp.isdtype(np.dtype("int8"), "integral")
     assert enp.finfo("float32").bits == 32
     assert enp.iinfo("int8").max == 127

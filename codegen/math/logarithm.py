@@ -1,0 +1,141 @@
+"""log, log2, log10, log1p and the inverse hyperbolic functions: x = 2^e (1 + f), log x = e ln 2 + log(1 + f).
+
+log(1 + f) = f - (f^2/2 - R): float32, R = f^3 P(f); float64, where P would need 20 terms, R = s (f^2/2 + s^2 L(s^2)) with
+s = f/(2 + f), L(z) = (log((1 + s)/(1 - s))/s - 2)/z  (W. J. Cody; also fdlibm).
+"""
+
+from __future__ import annotations
+
+import math
+
+from eqsat.codegen.math.coefficients import ARCSINH, LOG32, LOG64
+from eqsat.codegen.math.formats import Parts, format_of, parts, power_of_two
+from eqsat.codegen.math.number import (
+    Number,
+    Pair,
+    fused,
+    magnitude,
+    muladd,
+    ordered_sum,
+    polynomial,
+    root,
+    sum_of,
+    where,
+    with_sign,
+)
+
+LOG2_E = {"float": (1.4426950216293335, 1.925963033500011e-08), "double": (1.4426950408889634, 2.0355273740931033e-17)}
+LOG10_E = {"float": (0.4342944920063019, -1.0103049952192578e-08), "double": (0.4342944819032518, 1.098319650216765e-17)}
+# heads of 15 and 41 bits, so that their products with exponents are exact
+LOG10_2 = {"float": (0.301025390625, 4.605039066518657e-06), "double": (0.30102999566383914, 1.42050232272661e-13)}
+
+
+def split(x: Number) -> Parts:
+    """The parts of a positive number; denormal ones are scaled first."""
+    form = format_of(x)
+    tiny = x < form.least_normal
+    offset = where(tiny, x.constant(form.bias + form.mantissa), x.constant(form.bias))
+    return parts(where(tiny, x * 2.0**form.mantissa, x), offset)
+
+
+def defined(result: Number, x: Number) -> Number:
+    """The result where x is positive and finite; infinity of infinity, -infinity of zero, else NaN."""
+    result = where(x < math.inf, result, x)
+    return where(x > 0, result, where(x.equals(0), x.constant(-math.inf), x.constant(math.nan)))
+
+
+def log(x: Number) -> Number:
+    """Natural logarithm; log(0) = -inf, log(negative) = nan."""
+    f, e = split(x)
+    square = f * f
+    rest = muladd(e, format_of(x).ln2_tail, _rest(f, square))
+    return defined(muladd(e, format_of(x).ln2_head, f - (square * 0.5 - rest)), x)
+
+
+def _rest(f: Number, square: Number) -> Number:
+    """log(1 + f) - f + f^2/2."""
+    if f.type == "float":
+        return f * square * polynomial(f, LOG32)
+    s = f / (f + 2)
+    z = s * s
+    return s * muladd(z, polynomial(z, LOG64), square * 0.5)
+
+
+def log2(x: Number) -> Number:
+    """e + log(1 + f) log2(e)."""
+    f, e = split(x)
+    return defined(e + _times(f, LOG2_E[x.type]), x)
+
+
+def log10(x: Number) -> Number:
+    """e log10(2) + log(1 + f) log10(e)."""
+    f, e = split(x)
+    head, tail = LOG10_2[x.type]
+    return defined(muladd(e, head, muladd(e, tail, _times(f, LOG10_E[x.type]))), x)
+
+
+def _times(f: Number, factor: tuple[float, float]) -> Number:
+    """log(1 + f) times the sum of the factor's parts, where only what is small beside f is rounded before the last operation."""
+    square = f * f
+    small = _rest(f, square) - square * 0.5
+    return muladd(f, factor[0], muladd(f, factor[1], small * factor[0]))
+
+
+def log1p(x: Number) -> Number:
+    """log(1 + x)."""
+    result = _log1p(Pair(x, x.constant(0)))
+    result = where(x < math.inf, result, x)
+    result = where(x > -1, result, where(x.equals(-1), x.constant(-math.inf), x.constant(math.nan)))
+    return where(x.equals(0), x, result)
+
+
+def _log1p(x: Pair) -> Number:
+    """log(1 + x) for x > -1: 1 + x = u + c, and log(u + c) = log(u) + c/u."""
+    u, c = sum_of(1.0, x.high)
+    form = format_of(u)
+    f, e = parts(u)
+    square = f * f
+    # c / u = 2^-e c / (1 + f), of which few bits suffice: 1/(1 + f) = (1 - s)/(1 + s) with s = f / (2 + f)
+    biased = form.bias - ((e + form.rounder).bits - form.rounder_bits)
+    s = f * muladd(f, -0.25, 0.5)
+    small = (c + x.low) * power_of_two(where(biased > 0, biased, 0)) * (1 - 2 * s * (1 - s))
+    rest = muladd(e, form.ln2_tail, _rest(f, square) + small)
+    return muladd(e, form.ln2_head, f - (square * 0.5 - rest))
+
+
+def _large(x: Number) -> Number:
+    """Whether x + 1 is x, and sqrt(x^2 + 1)."""
+    return x > 8.0 * 2.0 ** format_of(x).mantissa
+
+
+def arcsinh(x: Number) -> Number:
+    """x + x z A(z) below 1/2, else log1p(x + x^2 / (1 + sqrt(x^2 + 1))), and log(x) + ln 2 for large x."""
+    size = magnitude(x)
+    square = size * size
+    large = _large(size)
+    inner = ordered_sum(size, where(large, size.constant(0), square / (root(square + 1) + 1)))
+    result = _log1p(inner) + where(large, size.constant(math.log(2)), 0)
+    result = where(size < 0.5, muladd(size * square, polynomial(square, ARCSINH[x.type]), size), result)
+    return with_sign(where(size < math.inf, result, size), x)
+
+
+def arccosh(x: Number) -> Number:
+    """log1p(t + sqrt(t (t + 2))), t = x - 1; log(x) + ln 2 for large x, NaN below one."""
+    large = _large(x)
+    t = x - 1
+    inner = ordered_sum(where(large, x, root(muladd(t, t, t + t))), where(large, x.constant(0), t))
+    result = _log1p(inner) + where(large, x.constant(math.log(2)), 0)
+    result = where(x < math.inf, result, x)
+    return where(x >= 1, result, x.constant(math.nan))
+
+
+def arctanh(x: Number) -> Number:
+    """log1p(2x / (1 - x)) / 2; NaN beyond one."""
+    size = magnitude(x)
+    divisor = ordered_sum(1.0, -size)
+    inverse = 1 / divisor.high
+    quotient = (size + size) * inverse
+    low = (fused(-quotient, divisor.high, size + size) - quotient * divisor.low) * inverse
+    result = _log1p(Pair(quotient, low)) * 0.5
+    result = where(size < 1, result, where(size.equals(1), size.constant(math.inf), size.constant(math.nan)))
+    return with_sign(where(size.equals(0), size, result), x)
