@@ -174,7 +174,9 @@ def round(a: Any, decimals: int = 0) -> Tensor:
 
 
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
-    """NaN and infinities replaced, by the greatest and least float unless it is said by what; a copy always."""
+    """NaN and infinities replaced, by the greatest and least float unless it is said by what."""
+    if not copy:
+        raise UnsupportedError("nan_to_num: found copy=False, traced arrays cannot be changed in place; use the returned array")
 
     def block(a: Scalar, *others: Element) -> Scalar:
         if is_complex(a.dtype):
