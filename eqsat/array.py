@@ -353,10 +353,10 @@ class TracedArray:
     take, choose = _method("take"), _method("choose")
     astype, copy, flatten, ravel = _method("astype"), _method("copy"), _method("ravel"), _method("ravel")
     swapaxes, squeeze = _method("swapaxes"), _method("squeeze")
+    clip, round, __round__ = _method("clip"), _method("round"), _method("round")
     cumsum, cumprod = _method("cumsum"), _method("cumprod")
     argsort, argpartition, searchsorted = _method("argsort"), _method("argpartition"), _method("searchsorted")
     sort, partition = _refused_method("sort"), _refused_method("partition")
-    clip, round, __round__ = _method("clip"), _method("round"), _method("round")
 
     __bool__ = _needs_element("bool()", f"use enp.where(condition, a, b), & | ~; {REPEAT}", bool)
     __int__ = _needs_element("int()", f"use astype('int64'), enp.where; {REPEAT}", int)

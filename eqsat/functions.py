@@ -12,7 +12,7 @@ from eqsat.operations.table import numpy_function
 
 
 def function(name: str) -> Callable[..., Any]:
-    """The operation `name` on traced arrays, numpy's on others (erf, which it lacks: as its row means it)."""
+    """The operation `name` on traced arrays, numpy's on others (of erf, which it lacks, what its row means)."""
     plain = numpy_function(name) or SCALAR_OPS[name].meaning
 
     def found(*args: Any, **kwargs: Any) -> Any:

@@ -78,7 +78,6 @@ NUMBERS: list[Any] = [True, 0, 2, -3, 300, -40_000, 2**31, 2**40, -(2**40), 2**6
 # what NumPy has and eqsat refuses with a word about it
 REFUSED = {
     **{(name, dtype): "real numbers" for name in ("exp", "tanh") for dtype in DTYPES if is_complex(dtype)},
-    **{(name, "bool"): "bool" for name in ("square", "** 2")},
 }
 
 

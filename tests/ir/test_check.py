@@ -99,7 +99,7 @@ ILLEGAL: dict[str, tuple[Tensor, type[EqsatError], str]] = {
     ),
     "a condition that is no bool": (built(Call("where", (ELEMENT, ELEMENT, ONE), "float32")), DTypeError, "condition of dtype float32"),
     "logic on numbers": (built(Call("logical_and", (ELEMENT, ONE), "bool")), DTypeError, "expected bool"),
-    "an unknown operation": (built(Call("sinh", (ELEMENT,), "float32")), InternalError, "sinh"),
+    "an unknown operation": (built(Call("haversine", (ELEMENT,), "float32")), InternalError, "haversine"),
     "a missing operand": (built(Call("add", (ELEMENT,), "float32")), DTypeError, "found 1 operands"),
     "an unknown fold": (generic(A0, "xor"), InternalError, "xor"),
     "a sum of bools": (generic(Literal(True, "bool"), "sum"), DTypeError, "bool"),
