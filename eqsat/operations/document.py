@@ -103,7 +103,6 @@ NOTES: dict[str, str] = {
     "corrcoef": "real numbers only",
     "isin": "every element is compared with all others",
     "gradient": "places of neighbours are always taken as uneven, even ones may be rounded otherwise",
-    "full_like": "filled with a number",
     "empty_like": "zeros",
     "einsum": "three operands or more are multiplied pair by pair, in NumPy's greedy order; `optimize` changes nothing",
     "nanmean": "of float16 carried in float32; without warnings",

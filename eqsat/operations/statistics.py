@@ -67,7 +67,7 @@ def var(
     correction: Any = None,
 ) -> Tensor:
     """The mean of squared distances from the mean, over the number of elements less `ddof` (or `correction`)."""
-    return _variance("var", a, axis, dtype, ddof, keepdims, where, mean, correction)
+    return _variance("var", a, axis, dtype, _less("var", ddof, correction), keepdims, where, mean)
 
 
 def std(
@@ -83,15 +83,20 @@ def std(
     correction: Any = None,
 ) -> Tensor:
     """The square root of `var`."""
-    found = _variance("std", a, axis, dtype, ddof, keepdims, where, mean, correction)
+    found = _variance("std", a, axis, dtype, _less("std", ddof, correction), keepdims, where, mean)
     return elementwise("std", (found,), lambda value: call("sqrt", value))
 
 
-def _variance(name: str, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: Any, center: Any, correction: Any) -> Tensor:
-    if correction is not None:
-        if not isinstance(ddof, int) or ddof != 0:
-            raise UsageError(f"{name}: found ddof= and correction=, expected one of them")
-        ddof = correction
+def _less(name: str, ddof: Any, correction: Any) -> Any:
+    """What is taken from the number of elements."""
+    if correction is None:
+        return ddof
+    if not isinstance(ddof, int) or ddof != 0:
+        raise UsageError(f"{name}: found ddof= and correction=, expected one of them")
+    return correction
+
+
+def _variance(name: str, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: Any, center: Any) -> Tensor:
     source = tensor_of(name, a)
     chosen = _mean_dtype(name, source, dtype)
     if center is None:
@@ -205,24 +210,42 @@ def _numbers(source: Tensor, where: Any) -> Any:
 
 
 def nanvar(
-    a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0, keepdims: bool = False, *, where: Any = True
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: Any = None,
 ) -> Tensor:
-    """The variance of the elements that are numbers; NaN where there are no more than `ddof`."""
-    return _nan_variance("nanvar", a, axis, dtype, ddof, keepdims, where)
+    """The variance of the elements that are numbers; NaN where there are no more than `ddof` (or `correction`)."""
+    return _nan_variance("nanvar", a, axis, dtype, _less("nanvar", ddof, correction), keepdims, where, mean)
 
 
 def nanstd(
-    a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0, keepdims: bool = False, *, where: Any = True
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: Any = None,
 ) -> Tensor:
     """The square root of `nanvar`."""
-    found = _nan_variance("nanstd", a, axis, dtype, ddof, keepdims, where)
+    found = _nan_variance("nanstd", a, axis, dtype, _less("nanstd", ddof, correction), keepdims, where, mean)
     return elementwise("nanstd", (found,), lambda value: call("sqrt", value))
 
 
-def _nan_variance(name: str, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: Any) -> Tensor:
+def _nan_variance(name: str, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: Any, center: Any) -> Tensor:
     source = tensor_of(name, a)
     numbers = _numbers(source, where)
-    found = _variance(name, source, axis, dtype, ddof, keepdims, numbers, None, None)
+    found = _variance(name, source, axis, dtype, ddof, keepdims, numbers, center)
     if numbers is True:
         return found
     counts = count_nonzero(broadcast_to(numbers, source.shape), axis, keepdims=keepdims)

@@ -45,8 +45,9 @@ CASES: dict[str, str] = {
         enp.average(m, 0, returned=True) | enp.average(m, 1, w * w, returned=True) | enp.nansum(g) | enp.nansum(g, 0) | enp.nansum(m, 1)
         enp.nanprod(g, 1) | enp.nanprod(v) | enp.nanmax(g) | enp.nanmax(g, 0) | enp.nanmin(g, 1) | enp.nanmin(m)
         enp.nanmax(g * np.nan, 0) | enp.nanmin(g, initial=1.0) | enp.nanmean(g) | enp.nanmean(g, 0) | enp.nanmean(m, 1) | enp.nanvar(g)
-        enp.nanvar(g, 0, ddof=1) | enp.nanvar(m) | enp.nanstd(g, 1) | enp.nanstd(g * np.nan, 0) | enp.nanmean(g, 0, where=k)
-        enp.nanvar(g, 1, where=k) | enp.nansum(g, keepdims=True)
+        enp.nanvar(g, 0, ddof=1) | enp.nanvar(m) | enp.nanvar(g, 1, correction=1)
+        enp.nanstd(g, 0, mean=enp.nanmean(g, 0, keepdims=True)) | enp.nanstd(g, 1) | enp.nanstd(g * np.nan, 0)
+        enp.nanmean(g, 0, where=k) | enp.nanvar(g, 1, where=k) | enp.nansum(g, keepdims=True)
     """,
     "products": """
         enp.matmul(m, m.T) | m @ w | enp.matmul(w, m.T) | c @ c.mT | enp.matmul(v, v) | enp.matmul(c, m[:, :2]) | enp.matmul(z.T, z)
@@ -160,7 +161,9 @@ CASES: dict[str, str] = {
     "creation": """
         v * enp.linspace(0, 1, 5, dtype='float32') | m + enp.identity(6)[:4] | q @ enp.tri(3, k=1)
         v + enp.vander([1, 2, 3, 4, 5], 1)[:, 0] | enp.logspace(0, 1, 5) * v | v / enp.geomspace(1, 16, 5)
-        enp.zeros_like(enp.empty_like(m)) | enp.full_like(c, 3) | np.zeros_like(np.empty_like(v)) | enp.zeros_like(z) | enp.ones_like(k)
+        enp.zeros_like(enp.empty_like(m)) | enp.full_like(c, 3) | enp.full_like(m, w) | enp.full_like(m, w[0], shape=(2, 3))
+        enp.full_like(v, 1.7, dtype=int) | enp.zeros_like(m, shape=(3,)) | enp.ones_like(m, "int8", shape=2)
+        np.zeros_like(np.empty_like(v)) | enp.zeros_like(z) | enp.ones_like(k)
     """,
 }
 

@@ -123,7 +123,7 @@ WRONG: dict[str, Wrong] = {
     "None as an operand": (lambda x: x + None, UsageError, "NoneType"),
     "a sum in bool": (lambda x: x.sum(dtype=bool), DTypeError, "max"),
     "a mean in integers": (lambda x: x.mean(dtype="int64"), DTypeError, "int64"),
-    "a filling array": (lambda x: enp.full_like(x, [1, 2, 3, 4]), UnsupportedError, "broadcast_to"),
+    "a filling array": (lambda x: enp.full_like(x, [1, 2, 3]), ShapeError, "(3, 4) and (3,)"),
     "nothing returned": (lambda x: None, UsageError, "NoneType"),
     "a string returned": (lambda x: {"y": (x, "z")}, UsageError, "result['y'][1]: found a str"),
     "complex numbers returned": (lambda x: np.ones(2, np.longdouble), DTypeError, "float128"),
