@@ -50,8 +50,8 @@ class Accumulator(NamedTuple):
 def accumulator(op: str, dtype: str, flags: Flags, wide: bool) -> Accumulator:
     """How to fold values of `dtype`; `wide`: sums of floats are carried in float64, of complex numbers in complex128.  InternalError for
     an unknown fold."""
-    if op not in REDUCE_OPS or (op == "sum" and dtype == "bool"):
-        raise InternalError(f"codegen: found a fold {op} of {dtype}, expected one of {', '.join(REDUCE_OPS)} (sum: of numbers)")
+    if op not in REDUCE_OPS or (op in ("sum", "prod") and dtype == "bool"):
+        raise InternalError(f"codegen: found a fold {op} of {dtype}, expected one of {', '.join(REDUCE_OPS)} (sum, prod: of numbers)")
     if is_float(dtype) and op in ("max", "min"):
         return _extremum(op, dtype, flags)
     inside = dtype if op in ("max", "min") else widest(dtype) if wide else carrier(dtype)

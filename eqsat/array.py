@@ -26,7 +26,7 @@ from eqsat.sizes import Extent
 
 _BY_FUNCTION = by_numpy_function()
 # Folds of ufuncs: np.add.reduce and so on.
-_FOLDS = {"add": "sum", "maximum": "max", "minimum": "min"}
+_FOLDS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
 # and scans: np.add.accumulate
 _SCANS = {"add": "cumsum", "multiply": "cumprod"}
 # What to write in place of a loop whose length values decide.
@@ -141,8 +141,8 @@ def _bare(value: Any, owner: Trace) -> Any:
     """A value with terms of an owner in the place of its arrays."""
     if isinstance(value, TracedArray):
         return in_owner(value, owner)
-    if isinstance(value, list | tuple) and any(isinstance(part, TracedArray) for part in value):
-        return [in_owner(part, owner) if isinstance(part, TracedArray) else part for part in value]
+    if isinstance(value, list | tuple) and any(True for _ in traced_deep(value)):
+        return type(value)(_bare(part, owner) for part in value)
     return value
 
 
@@ -220,13 +220,6 @@ def _as_array(value: np.ndarray[Any, Any], dtype: Any = None, *, copy: bool | No
 
 def _contains(array: np.ndarray[Any, Any], value: Any) -> bool:
     return bool(np.any(array == np.asarray(value)))
-
-
-def _index(part: TracedArray) -> int:
-    """A 0-d array of integers as an index, which must be known when the program is recorded."""
-    if part.ndim or part.dtype.kind not in "iu":
-        raise UnsupportedError(f"getitem: found {part!r} as the index, supported are integers and slices; use where for masks")
-    return operator.index(part)
 
 
 def _in_place(symbol: str) -> Callable[..., NoReturn]:
@@ -313,12 +306,10 @@ class TracedArray:
         return (self[k] for k in range(len(self)))
 
     def __getitem__(self, key: Any) -> TracedArray:
-        parts = key if isinstance(key, tuple) else (key,)
-        known = tuple(_index(part) if isinstance(part, TracedArray) else part for part in parts)
-        return self._apply("getitem", known if isinstance(key, tuple) else known[0])
+        return self._apply("getitem", key)
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        raise UnsupportedError("x[...] = y: traced arrays cannot be changed in place; write x = where(mask, y, x)")
+        raise UnsupportedError("x[...] = y: traced arrays cannot be changed in place; write x = where(mask, y, x), or scatter_add")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -355,7 +346,11 @@ class TracedArray:
     __iand__, __ior__, __ixor__ = _in_place("&"), _in_place("|"), _in_place("^")
     __ilshift__, __irshift__ = _in_place("<<"), _in_place(">>")
 
-    sum, max, min, mean = _method("sum"), _method("max"), _method("min"), _method("mean")
+    sum, prod, max, min = _method("sum"), _method("prod"), _method("max"), _method("min")
+    any, all, argmax, argmin = _method("any"), _method("all"), _method("argmax"), _method("argmin")
+    mean, var, std = _method("mean"), _method("var"), _method("std")
+    dot, trace, diagonal, repeat = _method("dot"), _method("trace"), _method("diagonal"), _method("repeat")
+    take, choose = _method("take"), _method("choose")
     astype, copy, flatten, ravel = _method("astype"), _method("copy"), _method("ravel"), _method("ravel")
     swapaxes, squeeze = _method("swapaxes"), _method("squeeze")
     clip, round, __round__ = _method("clip"), _method("round"), _method("round")
@@ -394,6 +389,8 @@ class TracedArray:
         name = _BY_FUNCTION.get(ufunc)
         if method == "reduce" and name in _FOLDS:
             return apply(_FOLDS[name], *inputs, **{"axis": 0, **kwargs})
+        if method == "at":
+            raise UnsupportedError(f"{name}.at: traced arrays cannot be changed in place; use eqsat.numpy.scatter_add for sums, or where")
         if method == "accumulate" and name in _SCANS:
             return apply(_SCANS[name], *inputs, **{"axis": 0, **kwargs})
         if method == "__call__":

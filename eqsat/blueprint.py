@@ -17,6 +17,7 @@ from eqsat.ir.steps import Parts
 from eqsat.ir.structure import Structure
 from eqsat.ir.tensor import Constant, Input, Program, Tensor
 from eqsat.kernels import Nest, computed_once
+from eqsat.places import PlaceLimit
 from eqsat.storage import Lifetime, share_storage
 
 Array = np.ndarray[Any, Any]
@@ -91,6 +92,7 @@ class Blueprint:
     steps        those that are no kernels of the machine code
     sizes        that are known when it is called, by name: bounds, and the extent that stands for it in shapes
     finite       buffers of which every element has to be finite; where one is not, the plan is not to be trusted
+    places       buffers of one element that has to keep a limit; where one does not, an index is out of range
     """
 
     inputs: tuple[Input, ...]
@@ -105,6 +107,7 @@ class Blueprint:
     finite: tuple[int, ...] = ()
     sizes: tuple[RunTimeSize, ...] = ()
     steps: tuple[PlanStep, ...] = ()
+    places: tuple[tuple[int, PlaceLimit], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -135,24 +138,28 @@ def draw(
     object_code: bytes,
     finite: Sequence[Tensor] = (),
     others: Sequence[PlanStep] = (),
+    limits: Sequence[PlaceLimit] = (),
 ) -> Blueprint:
     """The blueprint of a program whose kernels are these loop nests, with machine code; `others` are its steps that are no kernels, the
-    last of the estimated nanoseconds are theirs."""
+    last of the estimated nanoseconds are theirs; `limits` are of its last outputs, which are not handed out."""
     program = parts.whole
     steps = [_Step(nest.kernel.name, nest.tensors, nest.read, nest.builds, parallel_extent(nest.kernel)) for nest in nests]
     steps += [_Step(placed.name, (*placed.given, *placed.results), placed.given, placed.results, None) for placed in parts.steps]
     slots = _slots(parts, steps, dict(pair for nest in nests for pair in nest.over))
-    outputs = tuple(slots[output] for output in parts.outputs)
+    computed = tuple(slots[output] for output in parts.outputs)
+    outputs, places = computed[: len(computed) - len(limits)], computed[len(computed) - len(limits) :]
     kernels = _scheduled(steps, estimates, slots)
     checked = tuple(slots[tensor] for tensor in finite)
     sizes = tuple(RunTimeSize(s.variable.name[1:], s.variable.lo, s.variable.hi, s.marker) for s in program.sizes)
     first = {nest.kernel.name for nest in computed_once(nests)} if not sizes else set()
     once = tuple(k for k, kernel in enumerate(kernels) if kernel.name in first)
     kept = [slot for k in once for slot in kernels[k].written]
-    buffers, storages = _placed(program, kernels, outputs, checked, kept, slots)
+    buffers, storages = _placed(program, kernels, outputs, (*checked, *places), kept, slots)
     constants = {slot: tensor.data for tensor, slot in slots.items() if isinstance(tensor, Constant)}
     inputs, structure = program.inputs, program.structure
-    return Blueprint(inputs, kernels, buffers, storages, constants, outputs, structure, object_code, once, checked, sizes, tuple(others))
+    limited = tuple(zip(places, limits, strict=True))
+    made = tuple(others)
+    return Blueprint(inputs, kernels, buffers, storages, constants, outputs, structure, object_code, once, checked, sizes, made, limited)
 
 
 @dataclass(frozen=True)

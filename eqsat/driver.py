@@ -20,10 +20,11 @@ from eqsat.ir.check import check_program
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Index
 from eqsat.ir.steps import Loop, take_apart
-from eqsat.ir.tensor import Program, as_builds
+from eqsat.ir.tensor import Program
 from eqsat.kernels import computed_once, lower_program
 from eqsat.leaves import numbered, over_leaves
 from eqsat.options import Options
+from eqsat.places import explicit
 from eqsat.plan import Plan
 from eqsat.report import Report
 from eqsat.result import IndexResult, Result
@@ -63,8 +64,8 @@ def optimize_program(program: Program, options: Options) -> Result:
     dump = Dump(options.dump)
     dump.write("program", program)
     report = Report()
-    written = take_apart(program)
-    found = cheapest_outputs(as_builds(written.around), cost(written.around, options.target), options, report)
+    written, places = explicit(take_apart(program))
+    found = cheapest_outputs(written.around, cost(written.around, options.target), options, report)
     parts = written.over(found.outputs)
     if options.check:
         check_program(parts.joined())
@@ -87,7 +88,7 @@ def optimize_program(program: Program, options: Options) -> Result:
         return optimize_program(program, options.without_algebra()).compile()
 
     before, runs = cost(program, options.target), tuple(bodies.values())
-    return Result(program, parts, nests, Cost(kernels), before, report, options, dump, otherwise, certificate, found.finite, runs)
+    return Result(program, parts, nests, Cost(kernels), before, report, options, dump, otherwise, certificate, found.finite, runs, places)
 
 
 def _certificate(report: Report, values: tuple[Compared, ...], bodies: Iterable[Result]) -> Certificate:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as _np
+
 from eqsat.functions import function as _function
+
+fftfreq, rfftfreq = _np.fft.fftfreq, _np.fft.rfftfreq
 
 fft = _function("fft.fft")
 ifft = _function("fft.ifft")

@@ -7,6 +7,8 @@ arrays it is numpy's function of the same name.
 from __future__ import annotations
 
 import sys as _sys
+from collections.abc import Callable
+from inspect import signature as _signature
 from typing import Any
 
 import numpy as _np
@@ -16,13 +18,14 @@ from eqsat.array import TracedArray as _TracedArray, apply as _apply
 from eqsat.functions import array as _array, function as _function
 from eqsat.ir.host import host_function as _host_function
 from eqsat.lazy import asarray as _lazy
-from eqsat.operations.table import missing as _missing
+from eqsat.operations.table import OPERATIONS as _operations, missing as _missing
 
 bool_ = _np.bool_
 int8, int16, int32, int64 = _np.int8, _np.int16, _np.int32, _np.int64
 uint8, uint16, uint32, uint64 = _np.uint8, _np.uint16, _np.uint32, _np.uint64
 float16, float32, float64 = _np.float16, _np.float32, _np.float64
 complex64, complex128 = _np.complex64, _np.complex128
+finfo, iinfo, isdtype = _np.finfo, _np.iinfo, _np.isdtype
 newaxis = _np.newaxis
 pi = _np.pi
 
@@ -138,7 +141,43 @@ min = _function("min")
 amax = _function("amax")
 amin = _function("amin")
 mean = _function("mean")
+prod = _function("prod")
+any = _function("any")
+all = _function("all")
+count_nonzero = _function("count_nonzero")
+argmax = _function("argmax")
+argmin = _function("argmin")
+var = _function("var")
+std = _function("std")
+ptp = _function("ptp")
+average = _function("average")
+nansum = _function("nansum")
+nanprod = _function("nanprod")
+nanmax = _function("nanmax")
+nanmin = _function("nanmin")
+nanmean = _function("nanmean")
+nanvar = _function("nanvar")
+nanstd = _function("nanstd")
 matmul = _function("matmul")
+matvec = _function("matvec")
+vecmat = _function("vecmat")
+vecdot = _function("vecdot")
+dot = _function("dot")
+vdot = _function("vdot")
+inner = _function("inner")
+outer = _function("outer")
+tensordot = _function("tensordot")
+einsum = _function("einsum")
+kron = _function("kron")
+cross = _function("cross")
+trace = _function("trace")
+diagonal = _function("diagonal")
+diag = _function("diag")
+diagflat = _function("diagflat")
+take = _function("take")
+take_along_axis = _function("take_along_axis")
+choose = _function("choose")
+select = _function("select")
 reshape = _function("reshape")
 ravel = _function("ravel")
 transpose = _function("transpose")
@@ -159,16 +198,65 @@ tile = _function("tile")
 repeat = _function("repeat")
 tril = _function("tril")
 triu = _function("triu")
+split = _function("split")
+array_split = _function("array_split")
+hsplit = _function("hsplit")
+vsplit = _function("vsplit")
+dsplit = _function("dsplit")
+unstack = _function("unstack")
+hstack = _function("hstack")
+vstack = _function("vstack")
+dstack = _function("dstack")
+column_stack = _function("column_stack")
+block = _function("block")
+append = _function("append")
+delete = _function("delete")
+insert = _function("insert")
+broadcast_arrays = _function("broadcast_arrays")
+meshgrid = _function("meshgrid")
+rot90 = _function("rot90")
+fliplr = _function("fliplr")
+flipud = _function("flipud")
+rollaxis = _function("rollaxis")
+atleast_1d = _function("atleast_1d")
+atleast_2d = _function("atleast_2d")
+atleast_3d = _function("atleast_3d")
+diff = _function("diff")
+ediff1d = _function("ediff1d")
+gradient = _function("gradient")
+cov = _function("cov")
+corrcoef = _function("corrcoef")
+trapezoid = _function("trapezoid")
+polyval = _function("polyval")
+isin = _function("isin")
+resize = _function("resize")
+unravel_index = _function("unravel_index")
+ravel_multi_index = _function("ravel_multi_index")
+array_equal = _function("array_equal")
+result_type = _function("result_type")
+can_cast = _function("can_cast")
+iscomplexobj = _function("iscomplexobj")
+isrealobj = _function("isrealobj")
+convolve = _function("convolve")
+correlate = _function("correlate")
 arange = _function("arange")
 eye = _function("eye")
 zeros = _function("zeros")
 ones = _function("ones")
 full = _function("full")
+empty = _function("empty")
+identity = _function("identity")
+tri = _function("tri")
+linspace = _function("linspace")
+logspace = _function("logspace")
+geomspace = _function("geomspace")
+vander = _function("vander")
 astype = _function("astype")
 copy = _function("copy")
 zeros_like = _function("zeros_like")
 ones_like = _function("ones_like")
 full_like = _function("full_like")
+empty_like = _function("empty_like")
 partition = _function("partition")
 argpartition = _function("argpartition")
 cumsum = _function("cumsum")
@@ -211,17 +299,39 @@ def topk(x: Any, k: int, axis: int = -1, largest: bool = True) -> Any:
     return _apply("topk", _array(x), k, axis, largest)
 
 
-def conv2d(x: Any, w: Any, stride: int = 1, pad: int = 0, groups: int = 1) -> Any:
-    """Cross-correlation of x (N, C, H, W) with w (O, C / groups, KH, KW), zeros around x: (N, O, OH, OW), traced, or lazy on numpy arrays.
+def _beside_numpy(name: str) -> Callable[..., Any]:
+    """An operation that NumPy lacks; of numpy arrays it is a lazy tensor."""
+    implementation = _operations[name]
 
-    OH = (H + 2 pad - KH) // stride + 1.  Raises ShapeError where shapes do not fit.
-    """
-    return _apply("conv2d", _array(x), w, stride, pad, groups)
+    def function(x: Any, *args: Any, **kwargs: Any) -> Any:
+        return _apply(name, _array(x), *args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = implementation.__doc__
+    function.__signature__ = _signature(implementation)  # type: ignore[attr-defined]  # what inspect and help() show
+    return function
 
 
-def maxpool2d(x: Any, k: int = 3, stride: int = 2, pad: int = 0) -> Any:
-    """The greatest element of every k x k window of x (N, C, H, W): (N, C, OH, OW), traced, or lazy on a numpy array."""
-    return _apply("maxpool2d", _array(x), k, stride, pad)
+conv1d = _beside_numpy("conv1d")
+conv2d = _beside_numpy("conv2d")
+conv3d = _beside_numpy("conv3d")
+maxpool1d = _beside_numpy("maxpool1d")
+maxpool2d = _beside_numpy("maxpool2d")
+maxpool3d = _beside_numpy("maxpool3d")
+avgpool1d = _beside_numpy("avgpool1d")
+avgpool2d = _beside_numpy("avgpool2d")
+avgpool3d = _beside_numpy("avgpool3d")
+scatter_add = _beside_numpy("scatter_add")
+
+
+def from_dlpack(x: Any, /) -> Any:
+    """A lazy tensor of the elements of an array of another library, on the CPU."""
+    return _lazy(_np.from_dlpack(x))
+
+
+def __array_namespace_info__() -> Any:
+    """What the array API standard asks about dtypes and devices: NumPy's answers."""
+    return _np.__array_namespace_info__()
 
 
 def asarray(x: Any, /, dtype: Any = None) -> Any:

@@ -20,6 +20,7 @@ from eqsat.blueprint import Array, Blueprint, PlanBuffer, PlanCall, PlanKernel, 
 from eqsat.ir.host import Invocation, host_function
 from eqsat.ir.structure import Container, Structure
 from eqsat.ir.tensor import Input
+from eqsat.places import PlaceLimit
 
 LENGTH = 8
 
@@ -43,6 +44,7 @@ def pack(blueprint: Blueprint, known: Sequence[Array]) -> bytes:
         "once": blueprint.once,
         "finite": blueprint.finite,
         "steps": [_plain_step(step) for step in blueprint.steps],
+        "places": [[slot, *astuple(limit)] for slot, limit in blueprint.places],
         "sizes": [astuple(size) for size in blueprint.sizes],
         "structure": _plain(blueprint.structure),
         "blobs": [len(blob) for blob in blobs],
@@ -75,6 +77,7 @@ def unpack(data: bytes, known: Sequence[Array]) -> Blueprint:
         tuple(head["finite"]),
         tuple(RunTimeSize(*size) for size in head["sizes"]),
         steps,
+        tuple((slot, PlaceLimit(*limit)) for slot, *limit in head["places"]),
     )
 
 

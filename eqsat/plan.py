@@ -105,6 +105,8 @@ class Plan:
         for slot, shape, dtype in self._made:
             values[slot] = direct[slot] if slot in direct else np.empty(shape, dtype)
         finite = self._launch_all(values) and all(np.isfinite(values[slot]).all() for slot in self.blueprint.finite)
+        for slot, limit in self.blueprint.places if finite else ():
+            limit.check(int(values[slot]))
         self._idle.append(workspace)
         if not finite:
             return self._instead.run(arrays, out)
@@ -134,7 +136,7 @@ class Plan:
     def direct(self) -> DirectPlan | None:
         """The plan for calls without Python; None for one that needs more than kernels on one thread, or takes too long."""
         blueprint, structure = self.blueprint, self.blueprint.structure
-        if blueprint.sizes or blueprint.steps or blueprint.finite or not supported():
+        if blueprint.sizes or blueprint.steps or blueprint.finite or blueprint.places or not supported():
             return None
         plain = not isinstance(structure, int) and structure.kind == "tuple" and not structure.keys
         order = (structure,) if isinstance(structure, int) else structure.items if plain else ()

@@ -25,6 +25,7 @@ from eqsat.kept import kept_code
 from eqsat.kernels import Nest
 from eqsat.lowering import type_indices
 from eqsat.options import Options
+from eqsat.places import PlaceLimit
 from eqsat.plan import Plan
 from eqsat.proof import Proof
 from eqsat.report import Report
@@ -46,6 +47,7 @@ class Result:
                               the program without algebra: reordered sums of infinities and NaN are not what NumPy gives
     parts                     `program` taken apart at its steps
     bodies                    the optimized bodies of the program's loops
+    places                    limits that every call checks, of values that are the last outputs of `program`
     """
 
     original: Program
@@ -60,6 +62,7 @@ class Result:
     certificate: Certificate | None = None
     finite: tuple[Tensor, ...] = ()
     bodies: tuple[Result, ...] = ()
+    places: tuple[PlaceLimit, ...] = ()
 
     @functools.cached_property
     def program(self) -> Program:
@@ -93,7 +96,8 @@ class Result:
             self.dump.write("module", self._code.llvm_ir, "ll")
             self.dump.write("module", self._code.assembly, "s")
         estimates = [ns for _, ns in self.cost.kernels]
-        return plan_of(draw(self.parts, self.nests, estimates, self._code.object_code, self.finite, self._others), self.otherwise)
+        code = self._code.object_code
+        return plan_of(draw(self.parts, self.nests, estimates, code, self.finite, self._others, self.places), self.otherwise)
 
     @property
     def _others(self) -> list[PlanStep]:

@@ -233,8 +233,8 @@ def check_position(term: Position) -> None:
 def _foldable(op: str, dtype: str) -> None:
     if op not in REDUCE_OPS:
         raise InternalError(f"reduce: found the fold {op}, expected one of {', '.join(REDUCE_OPS)}")
-    if op == "sum" and dtype == "bool":
-        raise DTypeError("sum: found a fold of bool, expected numbers")
+    if op in ("sum", "prod") and dtype == "bool":
+        raise DTypeError(f"{op}: found a fold of bool, expected numbers")
 
 
 def _call(term: Call) -> None:

@@ -4,7 +4,7 @@ EqsatError
 |- UsageError            the call is wrong: a shape, a dtype, a name, a file (also a ValueError)
 |  |- ShapeError         shapes do not fit the operation
 |  |- DTypeError         a dtype that the operation does not take (also a TypeError)
-|  |- BoundsError        an index that can leave its array
+|  |- BoundsError        an index that can leave its array (also an IndexError)
 |  `- ParseError         text that is no index expression
 |- UnsupportedError      the call is sound, eqsat cannot do it yet (also a NotImplementedError)
 |  `- TraceError         Python control flow that depends on array values
@@ -31,7 +31,7 @@ class DTypeError(UsageError, TypeError):
     """A dtype that the operation does not accept."""
 
 
-class BoundsError(UsageError):
+class BoundsError(UsageError, IndexError):
     """An index expression that can leave the array that it reads."""
 
 

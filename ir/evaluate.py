@@ -185,8 +185,7 @@ def _scalar(body: Scalar, env: Env, rank: int, values: Mapping[Tensor, Array]) -
         elif isinstance(term, Read):
             done[term] = _read(term, env, values)
         elif isinstance(term, Gather):
-            places = (np.clip(done[arg], 0, extent - 1) for arg, extent in zip(term.args, term.tensor.shape, strict=True))
-            done[term] = values[term.tensor][tuple(places)]
+            done[term] = values[term.tensor][_places(term, [done[arg] for arg in term.args])]
         elif isinstance(term, Position):
             done[term] = np.asarray(evaluate_index(term.index, env)).astype(term.dtype)[()]
         elif isinstance(term, Call):
@@ -222,6 +221,14 @@ def _read(term: Read, env: Env, values: Mapping[Tensor, Array]) -> Any:
         if low < 0 or high >= extent:
             raise BoundsError(f"evaluate: found the index {index} = {low}..{high}, expected 0..{extent - 1}")
     return values[term.tensor][indices]
+
+
+def _places(term: Gather, found: Sequence[Any]) -> tuple[Any, ...]:
+    """The places of a gather, each clipped to its dimension; BoundsError where one is outside and the gather is checked."""
+    for k, (place, extent) in enumerate(zip(found, term.tensor.shape, strict=True)):
+        if term.checked and np.size(place) and (np.min(place) < 0 or np.max(place) >= extent):
+            raise BoundsError(f"evaluate: found a place {np.min(place)}..{np.max(place)} in dimension {k}, expected 0..{extent - 1}")
+    return tuple(np.clip(place, 0, extent - 1) for place, extent in zip(found, term.tensor.shape, strict=True))
 
 
 def _call(term: Call, args: list[Any]) -> Any:

@@ -56,6 +56,12 @@ def _topk(x: Any, k: int, axis: int, largest: bool) -> Any:
     return np.take_along_axis(x, order, axis), order
 
 
+def _scatter_add(x: Any, places: Any, rows: Any, axis: int) -> Any:
+    found = np.moveaxis(x.copy(), axis, 0)
+    np.add.at(found, places, np.moveaxis(rows, axis, 0))
+    return np.moveaxis(found, 0, axis)
+
+
 def _same(a: Any, *_args: Any, **_kwargs: Any) -> Made:
     return Made(a.shape, a.dtype)
 
@@ -216,6 +222,7 @@ FUNCTIONS = {
         HostFunction("sort", _sort, _same),
         HostFunction("argsort", _argsort, _places),
         HostFunction("topk", _topk, _topk_made),
+        HostFunction("scatter_add", _scatter_add, _same),
         HostFunction("partition", np.partition, _same),
         HostFunction("argpartition", np.argpartition, _places),
         HostFunction("cumulative_sum", np.cumulative_sum, _scanned),

@@ -141,6 +141,7 @@ BOOL_FORM = {
 
 REDUCE_OPS = {
     "sum": ReduceOp("sum", "add", np.add.reduce),
+    "prod": ReduceOp("prod", "multiply", np.multiply.reduce),
     "max": ReduceOp("max", "maximum", np.maximum.reduce),
     "min": ReduceOp("min", "minimum", np.minimum.reduce),
 }
@@ -177,7 +178,7 @@ def _loop_dtypes(name: str, dtypes: tuple[Given, ...]) -> tuple[str, ...]:
     if row.rule == "select":
         if dtypes[0] != "bool":
             raise DTypeError(f"where: found a condition of dtype {dtypes[0]}, expected bool; compare first (x != 0)")
-        chosen = _promoted(dtypes[1:])
+        chosen = given_dtype(dtypes[1:])
         return "bool", chosen, chosen, chosen
     if row.rule == "part":
         if not is_complex(str(dtypes[0])):
@@ -190,8 +191,8 @@ def _loop_dtypes(name: str, dtypes: tuple[Given, ...]) -> tuple[str, ...]:
     ufunc = row.ufunc or row.meaning
     if row.rule != "cast" and isinstance(ufunc, np.ufunc):
         return _ufunc_loop(name, ufunc, dtypes)
-    promoted = _promoted(dtypes)
-    inside = promoted if row.rule != "float" or is_inexact(promoted) else np.sqrt.resolve_dtypes((np.dtype(promoted), None))[-1].name
+    chosen = given_dtype(dtypes)
+    inside = chosen if row.rule != "float" or is_inexact(chosen) else np.sqrt.resolve_dtypes((np.dtype(chosen), None))[-1].name
     return *[inside] * row.arity, "bool" if row.rule in ("compare", "logic") else inside
 
 
@@ -208,7 +209,7 @@ def _ufunc_loop(name: str, ufunc: np.ufunc, dtypes: Sequence[Given]) -> tuple[st
     return found
 
 
-def _promoted(dtypes: Sequence[Given]) -> str:
+def given_dtype(dtypes: Sequence[Given]) -> str:
     """NumPy's result type; numbers are weak, what is known of theirs is the type."""
     return promoted(*(np.dtype(dtype) if isinstance(dtype, str) else dtype(1) for dtype in dtypes))
 
@@ -224,10 +225,10 @@ def converted(array: Any, dtype: str) -> Any:
 
 
 def identity_of(reduction: str, dtype: str) -> Any:
-    """The value that a fold starts from: 0 for sum, the least (greatest) value of the dtype for max (min)."""
+    """The value that a fold starts from: 0 for sum, 1 for prod, the least (greatest) value of the dtype for max (min)."""
     kind = np.dtype(dtype)
-    if reduction == "sum":
-        return kind.type(0)
+    if reduction in ("sum", "prod"):
+        return kind.type(reduction == "prod")
     if dtype == "bool":
         return kind.type(reduction == "min")
     if is_integer(dtype):

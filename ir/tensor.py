@@ -9,7 +9,7 @@
     scalar  ::= Literal(value, dtype)
               | Read(tensor, indices)                           one index expression a dimension
               | Position(index, dtype)                          the value of an index expression
-              | Gather(tensor, scalars)                         one integer element a dimension, clipped to it
+              | Gather(tensor, scalars, checked)                one integer element a dimension, clipped to it; checked: none is outside
               | Call(op, scalars, dtype)                        op: a row of ops.SCALAR_OPS
               | Reduce(op, variable, scalar)                    op: a row of ops.REDUCE_OPS; binds variable r0, r1, ...
               | Arg(position, dtype)                            only in the block of a Generic
@@ -120,10 +120,11 @@ class Gathered(Compound):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Gather(Gathered):
-    """tensor[args], every place clipped to its dimension."""
+    """tensor[args], every place clipped to its dimension; if `checked`, a place outside is an error of the whole program."""
 
     tensor: Tensor
     args: tuple[Scalar, ...]
+    checked: bool = False
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -387,7 +388,7 @@ def reread(body: Scalar, replaced: Mapping[Tensor, Tensor]) -> Scalar:
         if isinstance(term, Read):
             done[term] = Read(replaced[term.tensor], term.indices)
         elif isinstance(term, Gather):
-            done[term] = Gather(replaced[term.tensor], tuple(done[arg] for arg in term.args))
+            done[term] = Gather(replaced[term.tensor], tuple(done[arg] for arg in term.args), term.checked)
         else:
             done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
     return done[body]

@@ -116,7 +116,8 @@ def _term(term: Scalar, shown: Mapping[Scalar, tuple[str, int]], names: Names) -
         return _read(term.tensor, term.indices, names), ATOM
     if isinstance(term, Gathered):
         name = names[term.tensor] if isinstance(term, Gather) else term.buffer  # type: ignore[attr-defined]  # a Pick of ir.loops
-        return f"{name}[clip {', '.join(shown[arg][0] for arg in term.args)}]", ATOM
+        kind = "check" if isinstance(term, Gather) and term.checked else "clip"
+        return f"{name}[{kind} {', '.join(shown[arg][0] for arg in term.args)}]", ATOM
     if isinstance(term, Reduce):
         return f"{term.op}({term.variable.name}: {term.variable.extent}, {shown[term.body][0]})", ATOM
     if isinstance(term, Call):

@@ -74,6 +74,8 @@ def _scaled(name: str, x: Any) -> Tensor:
 
     def block(a: Scalar) -> Scalar:
         dtype, (value,) = in_floats("rint", a)
+        if is_complex(dtype):
+            raise DTypeError(f"{name}: found {dtype}, expected real numbers")
         return cast(call("multiply", value, float(getattr(np, name)(np.dtype(value.dtype).type(1)))), dtype)
 
     return elementwise(name, (x,), block)
@@ -172,7 +174,9 @@ def round(a: Any, decimals: int = 0) -> Tensor:
 
 
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
-    """NaN and infinities replaced, by the greatest and least float unless it is said by what; a copy always."""
+    """NaN and infinities replaced, by the greatest and least float unless it is said by what."""
+    if not copy:
+        raise UnsupportedError("nan_to_num: found copy=False, traced arrays cannot be changed in place; use the returned array")
 
     def block(a: Scalar, *others: Element) -> Scalar:
         if is_complex(a.dtype):

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from eqsat.ir.dtypes import dtype_name, integer_range, is_complex, is_integer
-from eqsat.ir.errors import DTypeError, UnsupportedError
+from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.ops import BOOL_FORM, COMPLEX_OPS, SCALAR_OPS, Given, converted, loop_dtypes
 from eqsat.ir.tensor import Arg, Call, Literal, Scalar, Tensor, axes
-from eqsat.operations.generic import Number, Operand, broadcast_map, broadcast_shapes, literal, make_generic, operand
+from eqsat.operations.generic import Number, Operand, broadcast_map, broadcast_shapes, integers, literal, make_generic, operand, tensor_of
+from eqsat.sizes import shape_text
 
 Element = Scalar | Number
 Block = Callable[..., Scalar]
@@ -149,22 +150,36 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True) -> Tensor:
     return elementwise("astype", (x,), lambda a: cast(a, name))
 
 
+def converted_to(name: str, x: Any, dtype: Any, casting: Any = "same_kind") -> Tensor:
+    """The elements in another dtype (None: their own); DTypeError where NumPy's `casting` does not allow it."""
+    source = tensor_of(name, x)
+    wanted = source.dtype if dtype is None else dtype_name(dtype, name)
+    if casting not in ("no", "equiv", "safe", "same_kind", "unsafe"):
+        raise UsageError(f"{name}: found casting={casting!r}, expected no, equiv, safe, same_kind or unsafe")
+    if not np.can_cast(source.dtype, wanted, casting):
+        raise DTypeError(f"{name}: found {source.dtype}, which is not cast to {wanted} by the rule {casting}; use astype first")
+    return source if source.dtype == wanted else astype(source, wanted)
+
+
 def copy(a: Any) -> Tensor:
     return elementwise("copy", (a,), lambda x: x)
 
 
-def full_like(a: Any, fill_value: Any, dtype: Any = None) -> Tensor:
-    """An array of the shape of `a`, filled with a number."""
-    value = operand("full_like", fill_value)
-    if isinstance(value, Tensor):
-        raise UnsupportedError("full_like: found an array as the fill value, supported are numbers; use broadcast_to(value, x.shape)")
-    name = a.dtype if dtype is None else dtype_name(dtype, "full_like")
-    return make_generic(a.shape, (), (), (), cast(value, name))
+def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
+    """An array of the shape of `a`, or another one, filled with a number, or with an array that broadcasts to it."""
+    source, value = tensor_of("full_like", a), operand("full_like", fill_value)
+    extents = source.shape if shape is None else integers("full_like", "extent", shape)
+    name = source.dtype if dtype is None else dtype_name(dtype, "full_like")
+    if not isinstance(value, Tensor):
+        return make_generic(extents, (), (), (), cast(value, name))
+    if broadcast_shapes("full_like", extents, value.shape) != extents:
+        raise ShapeError(f"full_like: found the shape {shape_text(value.shape)}, expected one that broadcasts to {shape_text(extents)}")
+    return make_generic(extents, (), (value,), (broadcast_map(value.shape, axes(extents)),), cast(Arg(0, value.dtype), name))
 
 
-def zeros_like(a: Any, dtype: Any = None) -> Tensor:
-    return full_like(a, 0, dtype)
+def zeros_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
+    return full_like(a, 0, dtype, shape=shape)
 
 
-def ones_like(a: Any, dtype: Any = None) -> Tensor:
-    return full_like(a, 1, dtype)
+def ones_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
+    return full_like(a, 1, dtype, shape=shape)

@@ -1,4 +1,4 @@
-"""Operations that put arrays together, beside each other or into a frame: which element is read, and whether one is, depends on the place.
+"""Operations that put arrays together, or leave parts out: which element is read, and whether one is, depends on the place.
 
 A place outside of an array reads an element at its edge, and a `where` over positions drops it: no read leaves its array.
 """
@@ -12,58 +12,24 @@ from typing import Any
 import numpy as np
 
 from eqsat.ir.dtypes import promote
-from eqsat.ir.errors import ShapeError, UnsupportedError, UsageError
+from eqsat.ir.errors import ShapeError, UsageError
 from eqsat.ir.index import Const, Index, apply
-from eqsat.ir.ops import converted
 from eqsat.ir.tensor import Arg, Call, Position, Scalar, Shape, Tensor, axes
-from eqsat.operations.elementwise import cast
+from eqsat.operations.elementwise import cast, converted_to
 from eqsat.operations.generic import integer, integers, literal, make_generic, normalize_axes, tensor_of, view
+from eqsat.operations.indexing import getitem
 from eqsat.operations.movement import expand_dims, ravel, reshape
 
 
-def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Tensor:
-    """The elements in a frame of one number; widths as NumPy takes them: one number, (before, after), or such a pair for every axis."""
-    source = tensor_of("pad", array)
-    if mode != "constant":
-        raise UnsupportedError(f"pad: found the mode {mode!r}, supported is 'constant'; concatenate slices instead")
-    if not isinstance(constant_values, int | float | complex | np.number | np.bool_):
-        raise UnsupportedError(f"pad: found constant_values of type {type(constant_values).__name__}, supported is one number")
-    widths = _widths(pad_width, len(source.shape))
-    shape = tuple(n + before + after for n, (before, after) in zip(source.shape, widths, strict=True))
-    value = literal(converted(np.asarray(constant_values), source.dtype).item(), source.dtype)
-    if source.size == 0:
-        return make_generic(shape, (), (), (), value)
-    inside: Index | None = None
-    indices: list[Index] = []
-    for loop, n, (before, after) in zip(axes(shape), source.shape, widths, strict=True):
-        indices.append(_clamped(loop - before if before else loop, n, bool(before), bool(after)))
-        for condition in [*([apply("ge", loop, before)] if before else []), *([apply("lt", loop, before + n)] if after else [])]:
-            inside = condition if inside is None else apply("and", inside, condition)
-    read: Scalar = Arg(0, source.dtype)
-    block = read if inside is None else Call("where", (Position(inside, "bool"), read, value), source.dtype)
-    return make_generic(shape, (), (source,), (tuple(indices),), block)
-
-
-def _widths(given: Any, rank: int) -> list[tuple[int, int]]:
-    try:
-        table = np.broadcast_to(np.asarray(given), (rank, 2)).tolist()
-    except ValueError:
-        raise UsageError(f"pad: found the widths {given!r}, expected one number, a pair, or a pair for each of {rank} axes") from None
-    widths = [(integer("pad", "width", before), integer("pad", "width", after)) for before, after in table]
-    if any(width < 0 for pair in widths for width in pair):
-        raise UsageError(f"pad: found the widths {given!r}, expected 0 or more")
-    return widths
-
-
-def _clamped(index: Index, extent: int, low: bool, high: bool) -> Index:
+def clamped(index: Index, extent: int, low: bool, high: bool) -> Index:
     """An index that stays in an axis where it may leave it at these ends."""
     index = apply("max", index, 0) if low else index
     return apply("min", index, extent - 1) if high else index
 
 
-def concatenate(arrays: Any, axis: Any = 0) -> Tensor:
-    """Arrays behind each other along an axis (None: flattened first), in the dtype that all promote to."""
-    parts = _sequence("concatenate", arrays)
+def concatenate(arrays: Any, axis: Any = 0, out: None = None, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
+    """Arrays behind each other along an axis (None: flattened first), in the dtype that all promote to, if none is given."""
+    parts = [converted_to("concatenate", part, dtype, casting) for part in _sequence("concatenate", arrays)]
     if axis is None:
         return concatenate([ravel(part) for part in parts])
     rank = len(parts[0].shape)
@@ -83,16 +49,16 @@ def _joined(parts: Sequence[Tensor], k: int, shape: Shape, dtype: str) -> Tensor
     block: Scalar | None = None
     for position, (part, end) in reversed(list(enumerate(zip(parts, ends, strict=True)))):
         start, last = end - part.shape[k], position == len(parts) - 1
-        index = _clamped(loops[k] - start if start else loops[k], part.shape[k], start > 0, not last)
+        index = clamped(loops[k] - start if start else loops[k], part.shape[k], start > 0, not last)
         maps.append((*loops[:k], index, *loops[k + 1 :]))
         read = cast(Arg(position, part.dtype), dtype)
         block = read if block is None else Call("where", (Position(apply("lt", loops[k], end), "bool"), read, block), dtype)
     return make_generic(shape, (), parts, maps[::-1], block if block is not None else literal(0, dtype))
 
 
-def stack(arrays: Any, axis: Any = 0) -> Tensor:
+def stack(arrays: Any, axis: Any = 0, out: None = None, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
     """Arrays of one shape beside each other along a new axis."""
-    parts = _sequence("stack", arrays)
+    parts = [converted_to("stack", part, dtype, casting) for part in _sequence("stack", arrays)]
     for part in parts:
         if part.shape != parts[0].shape:
             raise ShapeError(f"stack: found the shapes {parts[0].shape} and {part.shape}, expected one shape")
@@ -146,8 +112,11 @@ def tile(A: Any, reps: Any) -> Tensor:
 
 
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Tensor:
-    """Every element, or slice of an axis, so many times; one number for all."""
+    """Every element, or slice of an axis, so many times: one number for all, or a known one for each."""
     source = tensor_of("repeat", a)
+    if np.size(repeats) > 1 and not isinstance(repeats, Tensor):
+        return _repeated(source, np.asarray(repeats), axis)
+    repeats = repeats[0] if isinstance(repeats, list | tuple | np.ndarray) and np.shape(repeats) == (1,) else repeats
     times = integer("repeat", "repeats", repeats)
     if times < 0:
         raise UsageError(f"repeat: found {times} times, expected 0 or more")
@@ -156,6 +125,15 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Tensor:
     (k,) = normalize_axes("repeat", axis, len(source.shape))
     shape = (*source.shape[:k], source.shape[k] * times, *source.shape[k + 1 :])
     return view(source, shape, lambda loops: (*loops[:k], loops[k] // times, *loops[k + 1 :]))
+
+
+def _repeated(source: Tensor, repeats: np.ndarray[Any, Any], axis: Any) -> Tensor:
+    if axis is None:
+        source, axis = ravel(source), 0
+    (k,) = normalize_axes("repeat", axis, len(source.shape))
+    if repeats.shape != (source.shape[k],) or repeats.dtype.kind not in "iu" or repeats.min() < 0:
+        raise UsageError(f"repeat: found the repeats {repeats.tolist()}, expected {source.shape[k]} numbers, 0 or more, or one")
+    return getitem(source, (*(slice(None),) * k, np.repeat(np.arange(source.shape[k]), repeats)))
 
 
 def tril(m: Any, k: Any = 0) -> Tensor:

@@ -1,16 +1,14 @@
-"""Movement operations and basic slicing: the elements of one tensor in another order, as an indexing map."""
+"""Movement operations: the elements of one tensor in another order, as an indexing map."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import numpy as np
-
-from eqsat.ir.errors import BoundsError, ShapeError, UnsupportedError, UsageError
+from eqsat.ir.errors import ShapeError, UnsupportedError
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.tensor import Shape, Tensor
-from eqsat.operations.generic import Map, broadcast_map, broadcast_shapes, integer, integers, normalize_axes, tensor_of, view
+from eqsat.operations.generic import Map, broadcast_map, broadcast_shapes, integers, normalize_axes, tensor_of, view
 from eqsat.sizes import is_one
 
 
@@ -55,14 +53,14 @@ def reshape_map(source: Shape, target: Shape, loops: tuple[Var, ...]) -> Map:
 
 def _flat(loops: list[Var]) -> Index:
     """Row-major position of a point."""
-    terms = [_scaled(loop, math.prod(inner.extent for inner in loops[k + 1 :])) for k, loop in enumerate(loops)]
+    terms = [scaled(loop, math.prod(inner.extent for inner in loops[k + 1 :])) for k, loop in enumerate(loops)]
     flat = terms[0]
     for term in terms[1:]:
         flat = flat + term
     return flat
 
 
-def _scaled(term: Index, factor: int) -> Index:
+def scaled(term: Index, factor: int) -> Index:
     return term if factor == 1 else term * factor
 
 
@@ -162,70 +160,9 @@ def squeeze(a: Any, axis: Any = None) -> Tensor:
     return view(source, shape, lambda loops: tuple(loops[kept.index(k)] if k in kept else Const(0) for k in range(rank)))
 
 
-def getitem(a: Tensor, key: Any) -> Tensor:
-    """Basic slicing: integers, slices of any step, None and Ellipsis.
-
-    Raises BoundsError for an integer out of range, ShapeError for too many indices, UnsupportedError for masks and index arrays.
-    """
-    entries = _full_key(key if isinstance(key, tuple) else (key,), a.shape)
-    shape: list[int] = []
-    sources: list[tuple[int | None, int, int]] = []  # per dimension: position in `shape` (None: an integer), start, step
-    for entry in entries:
-        if entry is None:
-            shape.append(1)
-            continue
-        extent = a.shape[len(sources)]
-        if isinstance(entry, slice):
-            start, stop, step = _range(entry, extent)
-            sources.append((len(shape), start, step))
-            shape.append(len(range(start, stop, step)))
-        else:
-            sources.append((None, _position(entry, extent, len(sources)), 0))
-    return view(a, tuple(shape), lambda loops: tuple(Const(s) if k is None else _strided(loops[k], s, step) for k, s, step in sources))
-
-
-def _full_key(key: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
-    """The key with Ellipsis spelled out and every dimension named."""
-    for entry in key:
-        if not (entry is None or entry is Ellipsis or isinstance(entry, slice)):
-            _check_integer(entry)
-    dots = [position for position, entry in enumerate(key) if entry is Ellipsis]
-    used = sum(entry is not None and entry is not Ellipsis for entry in key)
-    if used > len(shape):
-        raise ShapeError(f"getitem: found {used} indices, expected at most {len(shape)} for the shape {shape}")
-    if len(dots) > 1:
-        raise UsageError("getitem: found several ellipses, expected at most one")
-    place = dots[0] if dots else len(key)
-    return (*key[:place], *[slice(None)] * (len(shape) - used), *key[place + 1 :])
-
-
-def _check_integer(entry: Any) -> None:
-    if isinstance(entry, bool | np.bool_ | np.ndarray | list | Tensor):
-        kind = "a list" if isinstance(entry, list) else f"an array of {entry.dtype}" if isinstance(entry, np.ndarray | Tensor) else "a bool"
-        raise UnsupportedError(f"getitem: found {kind} as the index, supported are integers, slices, None and ...; use where for masks")
-    integer("getitem", "the index", entry)
-
-
-def _range(entry: slice, extent: int) -> tuple[int, int, int]:
-    """Start, stop and step of a slice over a dimension."""
-    for bound in (entry.start, entry.stop, entry.step):
-        if bound is not None:
-            integer("getitem", "the slice bound", bound)
-    if entry.step == 0:
-        raise UsageError("getitem: found the slice step 0, expected another step")
-    return entry.indices(extent)
-
-
-def _position(entry: Any, extent: int, dimension: int) -> int:
-    position = integer("getitem", "the index", entry)
-    if not -extent <= position < extent:
-        raise BoundsError(f"getitem: found index {position} in dimension {dimension}, expected {-extent}..{extent - 1}")
-    return position % extent
-
-
-def _strided(loop: Var, start: int, step: int) -> Index:
+def strided(loop: Var, start: int, step: int) -> Index:
     """start + loop * step."""
-    moved = _scaled(loop, abs(step))
+    moved = scaled(loop, abs(step))
     if step < 0:
         return Const(start) - moved
     return moved + start if start else moved

@@ -1,42 +1,57 @@
-"""Reductions and matmul: a Generic with reduction iterators."""
+"""Reductions: a Generic with reduction iterators.
+
+As in NumPy, `where` leaves elements out and `initial` takes part in the fold; they broadcast to the array and to the result.
+"""
 
 from __future__ import annotations
 
+import builtins
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from eqsat.ir.dtypes import carrier, dtype_name, is_inexact, sum_dtype
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
-from eqsat.ir.index import Index
-from eqsat.ir.tensor import Arg, Position, Scalar, Shape, Tensor, axes, reduction
-from eqsat.operations.elementwise import call, cast, elementwise
-from eqsat.operations.generic import Map, broadcast_map, broadcast_shapes, make_generic, normalize_axes, tensor_of
-from eqsat.sizes import product
+from eqsat.ir.index import Const, Index
+from eqsat.ir.ops import REDUCE_OPS, identity_of
+from eqsat.ir.tensor import Arg, Literal, Position, Scalar, Shape, Tensor, axes, reduction
+from eqsat.operations.elementwise import call, cast, elementwise, truth
+from eqsat.operations.generic import Map, integer, literal, make_generic, normalize_axes, tensor_of
+from eqsat.operations.movement import ravel, reshape
+from eqsat.sizes import shape_text
 
 
-def fold(name: str, combine: str, source: Tensor, axis: Any, keepdims: bool, dtype: str) -> Tensor:
+def fold(name: str, combine: str, source: Tensor, axis: Any, keepdims: bool, dtype: str, where: Any = True, initial: Any = None) -> Tensor:
     """Fold of the elements, cast to `dtype`, over some axes (None: all)."""
-    rank = len(source.shape)
-    folded = tuple(range(rank)) if axis is None else tuple(sorted(normalize_axes(name, axis, rank)))
+    folded = folded_axes(name, source, axis)
     shape = tuple(1 if k in folded else n for k, n in enumerate(source.shape) if keepdims or k not in folded)
-    extents = tuple(source.shape[k] for k in folded)
     loops = iter(axes(shape))
     index: list[Index] = []
-    for k in range(rank):
+    for k, extent in enumerate(source.shape):
         if k not in folded:
             index.append(next(loops))
             continue
-        index.append(reduction(folded.index(k), source.shape[k]))
+        index.append(reduction(folded.index(k), extent))
         if keepdims:
             next(loops)
-    block = carried(cast(Arg(0, source.dtype), dtype), combine)
-    return settled(make_generic(shape, extents, (source,), (tuple(index),), block, combine), dtype)
+    operands, maps, block = [source], [tuple(index)], carried(cast(Arg(0, source.dtype), dtype), combine)
+    inside = block.dtype
+    if where is not True:
+        mask = _mask(name, where, source.shape)
+        operands.append(mask)
+        maps.append(_aligned(mask.shape, index))
+        block = call("where", truth(Arg(1, mask.dtype)), block, literal(identity_of(combine, inside).item(), inside))
+    found = make_generic(shape, tuple(source.shape[k] for k in folded), operands, maps, block, combine)
+    if initial is not None:
+        step = REDUCE_OPS[combine].step
+        found = elementwise(name, (initial, found), lambda first, rest: call(step, cast(cast(first, dtype), inside), rest))
+    return settled(found, dtype)
 
 
 def carried(element: Scalar, combine: str) -> Scalar:
-    """What a fold adds up: NumPy carries sums of float16 in float32."""
+    """What a fold adds up: NumPy carries sums and products of float16 in float32."""
     return element if combine in ("max", "min") else cast(element, carrier(element.dtype))
 
 
@@ -45,72 +60,134 @@ def settled(total: Tensor, dtype: str) -> Tensor:
     return total if total.dtype == dtype else elementwise("astype", (total,), lambda value: cast(value, dtype))
 
 
-def sum(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
-    """Sum over axes; bool and smaller integers are summed in int64 or uint64, as in NumPy, unless `dtype` says otherwise."""
-    source = tensor_of("sum", a)
-    chosen = sum_dtype(source.dtype) if dtype is None else dtype_name(dtype, "sum")
-    if chosen == "bool":
-        raise DTypeError("sum: found dtype bool, expected a number; use max for `any` and min for `all`")
-    return fold("sum", "sum", source, axis, keepdims, chosen)
-
-
-def max(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    return _extreme("max", a, axis, keepdims)
-
-
-def min(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    return _extreme("min", a, axis, keepdims)
-
-
-def _extreme(name: str, a: Any, axis: Any, keepdims: bool) -> Tensor:
-    source = tensor_of(name, a)
-    folded = range(len(source.shape)) if axis is None else normalize_axes(name, axis, len(source.shape))
-    if any(source.shape[k] == 0 for k in folded):
-        raise UsageError(f"{name}: found the zero-size shape {source.shape}, expected elements to compare along the axes")
-    return fold(name, name, source, axis, keepdims, source.dtype)
-
-
-def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
-    """Sum over axes divided by the number of elements; integers and bool give float64."""
-    source = tensor_of("mean", a)
-    natural = source.dtype if is_inexact(source.dtype) else "float64"
-    chosen = carrier(natural) if dtype is None else dtype_name(dtype, "mean")
-    if not is_inexact(chosen):
-        raise DTypeError(f"mean: found dtype {chosen}, expected a float or complex one")
-    folded = range(len(source.shape)) if axis is None else normalize_axes("mean", axis, len(source.shape))
-    count = product(source.shape[k] for k in folded)
-    total = sum(source, axis, chosen, keepdims=keepdims)
-    number: Scalar | float = float(count) if isinstance(count, int) else cast(Position(count, "int64"), chosen)
-    result = natural if dtype is None else chosen
-    return elementwise("mean", (total,), lambda value: cast(call("divide", value, number), result))
-
-
-def matmul(x1: Any, x2: Any, /) -> Tensor:
-    """NumPy's matrix product: the last axis of x1 with the last but one of x2 (the only one, if 1-D), the others broadcast."""
-    a, b = tensor_of("matmul", x1), tensor_of("matmul", x2)
-    if not a.shape or not b.shape:
-        raise ShapeError(f"matmul: found the shapes {a.shape} and {b.shape}, expected one dimension or more; use * for 0-d arrays")
-    inner = a.shape[-1]
-    if b.shape[-2:][0] != inner:
-        raise ShapeError(f"matmul: found the shapes {a.shape} and {b.shape}, expected {inner} rows in the second")
-    rows, columns = a.shape[-2:-1], b.shape[-1:] if len(b.shape) > 1 else ()
-    batch = broadcast_shapes("matmul", a.shape[:-2], b.shape[:-2])
-    loops, k = axes((*batch, *rows, *columns)), reduction(0, inner)
-    outer, row = loops[: len(batch)], loops[len(batch) : len(batch) + len(rows)]
-    left = (*broadcast_map(a.shape[:-2], outer), *row, k)
-    right = (*broadcast_map(b.shape[:-2], outer), k, *loops[len(batch) + len(rows) :])
-    return multiply_add((*batch, *rows, *columns), (inner,), (a, b), (left, right))
-
-
-def multiply_add(shape: Shape, folded: Shape, operands: tuple[Tensor, Tensor], maps: tuple[Map, Map]) -> Tensor:
-    """The sum of products of the elements of two tensors in NumPy's dtypes; of bool, whether both hold anywhere."""
-    dtype = _matmul_dtype(*(tensor.dtype for tensor in operands))
-    elements = (cast(cast(Arg(k, tensor.dtype), dtype), carrier(dtype)) for k, tensor in enumerate(operands))
-    total = make_generic(shape, folded, operands, maps, call("multiply", *elements), "max" if dtype == "bool" else "sum")
-    return settled(total, dtype)
+def sum_of_products(shape: Shape, folded: Shape, operands: Sequence[Tensor], maps: Sequence[Map]) -> Tensor:
+    """The sum of products of the elements of tensors in NumPy's dtypes; of bool, whether all hold anywhere."""
+    dtype = functools.reduce(_product_dtype, (tensor.dtype for tensor in operands))
+    first, *others = (cast(cast(Arg(k, tensor.dtype), dtype), carrier(dtype)) for k, tensor in enumerate(operands))
+    block = functools.reduce(lambda product, element: call("multiply", product, element), others, first)
+    combine = ("max" if dtype == "bool" else "sum") if folded else None
+    return settled(make_generic(shape, folded, operands, maps, block, combine), dtype)
 
 
 @functools.cache
-def _matmul_dtype(*dtypes: str) -> str:
+def _product_dtype(first: str, second: str) -> str:
     """NumPy's: the promoted one, but float32 for bfloat16."""
-    return np.matmul.resolve_dtypes((*map(np.dtype, dtypes), None))[-1].name
+    return np.matmul.resolve_dtypes((np.dtype(first), np.dtype(second), None))[-1].name
+
+
+def folded_axes(name: str, source: Tensor, axis: Any) -> tuple[int, ...]:
+    """The axes that a reduction folds, counted from the front; None is all of them."""
+    rank = len(source.shape)
+    return tuple(range(rank)) if axis is None else tuple(sorted(normalize_axes(name, axis, rank)))
+
+
+def _mask(name: str, where: Any, shape: Shape) -> Tensor:
+    mask = tensor_of(name, where)
+    trailing = shape[len(shape) - len(mask.shape) :]
+    if mask.dtype != "bool":
+        raise DTypeError(f"{name}: found where= of {mask.dtype}, expected bool; compare first (x != 0)")
+    if len(mask.shape) > len(shape) or builtins.any(m not in (1, n) for m, n in zip(mask.shape, trailing, strict=True)):
+        raise ShapeError(f"{name}: found where= of the shape {mask.shape}, expected one that broadcasts to {shape_text(shape)}")
+    return mask
+
+
+def _aligned(shape: Shape, index: list[Index]) -> tuple[Index, ...]:
+    """The index into an array of this shape, which broadcasts, where the whole has another."""
+    aligned = index[len(index) - len(shape) :]
+    return tuple(Const(0) if extent == 1 else term for extent, term in zip(shape, aligned, strict=True))
+
+
+def sum(
+    a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Tensor:
+    """Sum over axes; bool and smaller integers are summed in int64 or uint64, as in NumPy, unless `dtype` says otherwise."""
+    return _accumulated("sum", a, axis, dtype, keepdims, initial, where)
+
+
+def prod(
+    a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Tensor:
+    """Product over axes; bool and smaller integers are multiplied in int64 or uint64, as in NumPy, unless `dtype` says otherwise."""
+    return _accumulated("prod", a, axis, dtype, keepdims, initial, where)
+
+
+def _accumulated(name: str, a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Tensor:
+    source = tensor_of(name, a)
+    chosen = sum_dtype(source.dtype) if dtype is None else dtype_name(dtype, name)
+    if chosen == "bool":
+        raise DTypeError(f"{name}: found dtype bool, expected a number; use max for `any` and min for `all`")
+    return fold(name, name, source, axis, keepdims, chosen, where, initial)
+
+
+def max(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
+    return _extreme("max", a, axis, keepdims, initial, where)
+
+
+def min(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
+    return _extreme("min", a, axis, keepdims, initial, where)
+
+
+def _extreme(name: str, a: Any, axis: Any, keepdims: bool, initial: Any = None, where: Any = True) -> Tensor:
+    source = tensor_of(name, a)
+    if initial is None:
+        _check_elements(name, source, axis)
+        if where is not True:
+            raise UsageError(f"{name}: found where= without initial=, expected the result where it leaves nothing")
+    return fold(name, name, source, axis, keepdims, source.dtype, where, initial)
+
+
+def _check_elements(name: str, source: Tensor, axis: Any) -> None:
+    if builtins.any(source.shape[k] == 0 for k in folded_axes(name, source, axis)):
+        raise UsageError(f"{name}: found the zero-size shape {source.shape}, expected elements to compare along the axes")
+
+
+def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Tensor:
+    """Whether some element is not zero."""
+    return fold("any", "max", _truths("any", a), axis, keepdims, "bool", where)
+
+
+def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Tensor:
+    """Whether no element is zero."""
+    return fold("all", "min", _truths("all", a), axis, keepdims, "bool", where)
+
+
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    """How many elements are not zero."""
+    return fold("count_nonzero", "sum", _truths("count_nonzero", a), axis, keepdims, "int64")
+
+
+def _truths(name: str, a: Any) -> Tensor:
+    source = tensor_of(name, a)
+    return source if source.dtype == "bool" else elementwise(name, (source,), truth)
+
+
+def argmax(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Tensor:
+    """The first place of the greatest element, or of the first NaN."""
+    return _place("argmax", "max", a, axis, keepdims)
+
+
+def argmin(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Tensor:
+    """The first place of the least element, or of the first NaN."""
+    return _place("argmin", "min", a, axis, keepdims)
+
+
+def _place(name: str, combine: str, a: Any, axis: Any, keepdims: bool) -> Tensor:
+    """The least place where an element is the extremum; where that is NaN, so is the element that is looked for."""
+    source = tensor_of(name, a)
+    if axis is None:
+        return reshape(_place(name, combine, ravel(source), 0, False), (1,) * len(source.shape) if keepdims else ())
+    if not source.shape:
+        source = ravel(source)
+    (k,) = normalize_axes(name, integer(name, "axis", axis), len(source.shape))
+    _check_elements(name, source, k)
+    best = fold(name, combine, source, k, True, source.dtype)
+    shape = tuple(1 if d == k else n for d, n in enumerate(source.shape) if keepdims or d != k)
+    loops, place = iter(axes(shape)), reduction(0, source.shape[k])
+    outer: list[Index] = [next(loops) if keepdims or d != k else Const(0) for d in range(len(source.shape))]
+    element, extremum = Arg(0, source.dtype), Arg(1, source.dtype)
+    found = call("equal", element, extremum)
+    if is_inexact(source.dtype):
+        found = call("logical_or", found, call("not_equal", element, element))
+    block = call("where", found, Position(place, "int64"), Literal(source.shape[k] - 1, "int64"))
+    read = tuple(place if d == k else index for d, index in enumerate(outer))
+    return make_generic(shape, (source.shape[k],), (source, best), (read, tuple(outer)), block, "min")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,34 @@ from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.host import numpy_name
 from eqsat.ir.host_functions import VALUES_DECIDE
 from eqsat.ir.ops import SCALAR_OPS
-from eqsat.operations import composed, elementwise, host, joining, movement, powers, random, reductions, windows
+from eqsat.operations import (
+    assembling,
+    composed,
+    contraction,
+    derived,
+    differences,
+    elementwise,
+    host,
+    indexing,
+    joining,
+    movement,
+    padding,
+    powers,
+    products,
+    random,
+    reductions,
+    statistics,
+    taking,
+    windows,
+)
 
 Implementation = Callable[..., Any]
+
+
+def _family(module: ModuleType, names: str) -> dict[str, Implementation]:
+    """Functions of a module under their own names."""
+    return {name: getattr(module, name) for name in names.split()}
+
 
 OPERATIONS: dict[str, Implementation] = {
     **{op: elementwise.scalar_operation(op) for op in SCALAR_OPS if op not in ("where", "astype", "power")},
@@ -47,12 +73,12 @@ OPERATIONS: dict[str, Implementation] = {
     "imag": elementwise.imag,
     "full_like": elementwise.full_like,
     "zeros_like": elementwise.zeros_like,
+    "empty_like": elementwise.zeros_like,
     "ones_like": elementwise.ones_like,
-    "sum": reductions.sum,
-    "max": reductions.max,
-    "min": reductions.min,
-    "mean": reductions.mean,
-    "matmul": reductions.matmul,
+    **_family(reductions, "sum prod max min any all count_nonzero argmax argmin"),
+    **_family(statistics, "mean var std ptp average nansum nanprod nanmax nanmin nanmean nanvar nanstd"),
+    **_family(products, "matmul matvec vecmat vecdot dot vdot inner outer tensordot kron cross trace diagonal diag diagflat"),
+    "einsum": contraction.einsum,
     "reshape": movement.reshape,
     "ravel": movement.ravel,
     "transpose": movement.transpose,
@@ -64,8 +90,9 @@ OPERATIONS: dict[str, Implementation] = {
     "broadcast_to": movement.broadcast_to,
     "expand_dims": movement.expand_dims,
     "squeeze": movement.squeeze,
-    "getitem": movement.getitem,
-    "pad": joining.pad,
+    "getitem": indexing.getitem,
+    **_family(taking, "take take_along_axis choose select"),
+    "pad": padding.pad,
     "concatenate": joining.concatenate,
     "stack": joining.stack,
     "roll": joining.roll,
@@ -73,11 +100,24 @@ OPERATIONS: dict[str, Implementation] = {
     "repeat": joining.repeat,
     "tril": joining.tril,
     "triu": joining.triu,
-    "conv2d": windows.conv2d,
-    "maxpool2d": windows.maxpool2d,
+    **_family(assembling, "split array_split unstack hstack vstack dstack column_stack block append delete insert broadcast_arrays"),
+    **_family(assembling, "meshgrid rot90 fliplr flipud rollaxis"),
+    "vsplit": assembling.splitting("vsplit", 0, 2),
+    "hsplit": assembling.splitting("hsplit", 1, 1),
+    "dsplit": assembling.splitting("dsplit", 2, 3),
+    **{f"atleast_{rank}d": assembling.at_least(rank) for rank in (1, 2, 3)},
+    **_family(differences, "diff ediff1d gradient convolve correlate"),
+    **{f"conv{rank}d": windows.convolution(rank) for rank in (1, 2, 3)},
+    **{f"maxpool{rank}d": windows.max_pooling(rank) for rank in (1, 2, 3)},
+    **{f"avgpool{rank}d": windows.mean_pooling(rank) for rank in (1, 2, 3)},
     **host.OPERATIONS,
     **random.OPERATIONS,
-    "linalg.matmul": reductions.matmul,
+    "scatter_add": taking.scatter_add,  # which calls the host's where indices are many
+    **_family(derived, "cov corrcoef trapezoid polyval isin resize unravel_index ravel_multi_index array_equal"),
+    **_family(derived, "result_type can_cast iscomplexobj isrealobj"),
+    "linalg.multi_dot": derived.multi_dot,
+    "linalg.matmul": products.matmul,
+    **{f"linalg.{name}": getattr(products, f"linalg_{name}") for name in ("cross", "diagonal", "outer", "trace", "tensordot", "vecdot")},
     "linalg.matrix_transpose": movement.matrix_transpose,
     "shape": lambda a: a.shape,
     "ndim": lambda a: len(a.shape),
@@ -159,17 +199,9 @@ INSTEAD_OF = {
     "linalg.eig": "linalg.eigh for symmetric matrices; of others the dtype of the result depends on values",
     "linalg.eigvals": "linalg.eigvalsh for symmetric matrices; of others the dtype of the result depends on values",
     "linalg.lstsq": "linalg.pinv(a) @ b, or linalg.solve",
-    "dot": "matmul, or * for 0-d arrays",
-    "einsum": "transpose, multiply, sum and matmul",
-    "tensordot": "reshape and matmul",
-    "var": "((x - x.mean()) ** 2).mean()",
-    "std": "sqrt(((x - x.mean()) ** 2).mean())",
-    "any": "max of a bool array",
-    "all": "min of a bool array",
     "full": "full_like",
     "zeros": "zeros_like",
     "ones": "ones_like",
-    "atleast_2d": "x[None, :] or reshape",
 }
 
 
@@ -205,6 +237,8 @@ def run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         bound = signature.bind(*args, **taken)
     except TypeError as error:
         raise UsageError(f"{name}: found a call that does not fit ({error}), expected {name}{plain_signature(signature)}") from None
+    if bound.arguments.get("out") is not None:
+        _refuse_keyword(name, "out", tuple(signature.parameters))
     return implementation(*bound.args, **bound.kwargs)
 
 

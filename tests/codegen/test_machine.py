@@ -43,7 +43,7 @@ def test_elementwise_loops_vectorize(body: object, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
-@pytest.mark.parametrize("op", ["sum", "max", "min"])
+@pytest.mark.parametrize("op", ["sum", "prod", "max", "min"])
 def test_folds_vectorize(op: str, dtype: str) -> None:
     assert vectors(rows(op, (7, 1000), dtype)) > 3
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from numpy.exceptions import ComplexWarning
 
 import eqsat.numpy as enp
-from eqsat.ir.dtypes import DTYPES as EVERY_DTYPE, is_complex, is_inexact, promote
+from eqsat.ir.dtypes import DTYPES as EVERY_DTYPE, is_complex, is_inexact, is_integer, promote
 from eqsat.testing import TOLERANCE, assert_close
 from tests.eqsat.tracing_cases import Array, sample
 
@@ -179,6 +179,19 @@ def movement(drawing: Drawing) -> bool:
             f"enp.concat([{x}, enp.ones({shape}, {drawing.values[k].dtype!r})], {axis})",
             f"enp.stack([{x}, enp.flip({x})], {axis})",
         ]
+    sources += [f"enp.atleast_2d({x})", f"enp.atleast_3d({x})", f"enp.append({x}, {x})", f"enp.block([{x}, {x}])"]
+    if rank:
+        sources += [
+            f"enp.pad({x}, {drawing.pick([1, (0, 2), (3, 1)])}, {drawing.pick(['edge', 'wrap', 'reflect', 'symmetric'])!r})",
+            f"enp.delete({x}, {drawing.pick(range(shape[axis]))}, {axis})",
+            f"enp.insert({x}, {drawing.pick(range(shape[axis] + 1))}, 2, {axis})",
+            f"enp.array_split({x}, 2, {axis})[0]",
+            f"enp.unstack({x}, axis={axis})[-1]",
+            f"enp.hstack([{x}, {x}])",
+            f"enp.vstack([{x}, {x}])",
+            f"enp.flipud({x})",
+            f"enp.repeat({x}, {[(3 * k + 1) % 3 for k in range(shape[axis])]}, {axis})",
+        ]
     if rank:
         slices = ", ".join(_slice(drawing, n) for n in shape)
         sources += [f"enp.flip({x}, {axis})", f"{x}[{slices}]", f"{x}[{slices}]", f"{x}[{drawing.pick(range(-shape[0], shape[0]))}]"]
@@ -191,6 +204,8 @@ def movement(drawing: Drawing) -> bool:
             f"enp.triu({x}, {drawing.pick([-1, 0, 2])})",
             f"enp.swapaxes({x}, {axis}, {other})",
             f"enp.moveaxis({x}, {axis}, {other})",
+            f"enp.rot90({x}, {drawing.pick([-1, 1, 2])})",
+            f"enp.diagonal({x}, {drawing.pick([0, 1])})",
         ]
     return drawing.step(drawing.pick(sources), k)
 
@@ -310,8 +325,10 @@ def reduction(drawing: Drawing) -> bool:
     rank = len(drawing.values[k].shape)
     subsets = [tuple(sorted(drawing.draw(st.sets(st.sampled_from(range(rank)))))) if rank else (), None, *range(-rank, rank)]
     ordered = drawing.values[k].exact or not is_complex(drawing.values[k].dtype)
-    name = drawing.pick(["sum", "sum", "mean", *(("max", "min", "amax", "amin") if ordered else ())])
-    keep = drawing.pick(["", "", ", keepdims=True"])
+    exact = ("any", "all", "count_nonzero", "prod", *(() if drawing.values[k].dtype == "bool" else ("ptp",)))
+    names = ["sum", "sum", "nansum", "mean", *(("max", "min", "amax", "amin", "nanmax", "nanmin") if ordered else ())]
+    name = drawing.pick([*names, *(exact if drawing.values[k].exact else ())])
+    keep = drawing.pick(["", "", ", keepdims=True", ", where=True"]) if name not in ("count_nonzero", "ptp", "prod") else ""
     return drawing.step(f"enp.{name}(v{k}, axis={drawing.pick(subsets)}{keep})", k, gain=drawing.values[k].array.size)
 
 
@@ -333,7 +350,8 @@ def product(drawing: Drawing) -> bool:
             f"enp.zeros(({inner}, 1), dtype='float32')",
         ]
     )
-    squared = [f"enp.matmul({x}, enp.matrix_transpose({x}))"] if len(shape) > 1 else [f"{x} @ {x}"]
+    squared = [f"enp.matmul({x}, enp.matrix_transpose({x}))"] if len(shape) > 1 else [f"{x} @ {x}", f"enp.outer({x}, {x})"]
+    squared += [f"enp.vecdot({x}, {x})", f"enp.inner({x}, {x})", f"enp.einsum('...i,...i->...', {x}, {x})"]
     picked = drawing.pick([f"{x} @ {constant}", f"enp.matmul(np.ones({outer}, 'int32'), {x})", *squared])
     return drawing.step(picked, k, k, gain=2.0 * inner * inner)
 
@@ -367,7 +385,27 @@ def call(drawing: Drawing) -> bool:
     return drawing.step(drawing.pick(sources), k, gain=value.array.size)
 
 
-KINDS = (movement, movement, unary, binary, reduction, product, call)
+def taking(drawing: Drawing) -> bool:
+    """Elements at places that another array, or the value itself, says."""
+    k = drawing.choose(lambda value: bool(value.shape))
+    if k is None:
+        return False
+    value, x = drawing.values[k], f"v{k}"
+    axis = drawing.pick(range(-len(value.shape), len(value.shape)))
+    n = value.shape[axis]
+    places = drawing.draw(st.lists(st.integers(-n, n - 1), min_size=1, max_size=3))
+    sources = [f"enp.take({x}, {places}, {axis})", f"{x}[..., {[place % value.shape[-1] for place in places]}]"]
+    j = drawing.choose(lambda other: is_integer(other.dtype) and other.exact)
+    if j is not None:
+        sources += [f"enp.take({x}, v{j}, {axis}, mode={drawing.pick(['wrap', 'clip'])!r})", f"{x}[v{j} % {value.shape[0]}]"]
+    if value.exact:
+        sources += [f"enp.take_along_axis({x}, enp.argmax({x}, {axis}, keepdims=True), {axis})", f"enp.argmin({x}, {axis})"]
+        sources += [f"enp.select([{x} > 1, {x} < 0], [{x}, {x}], 3)", f"enp.diff({x}, axis={axis})"]
+    read = [k, j] if j is not None else [k]
+    return drawing.step(drawing.pick(sources), *read, gain=2)
+
+
+KINDS = (movement, movement, unary, binary, reduction, product, call, taking)
 
 
 @st.composite

@@ -43,7 +43,7 @@ LEFT_TO_NUMPY: dict[str, Function] = {
     "methods of ufuncs": lambda x: (np.subtract.outer(x[0], x[1]), np.maximum.accumulate(x, axis=1), np.add.reduceat(x, [0, 2], axis=0)),
     "a keyword": lambda x: np.sum(x, axis=0, where=x > 0, initial=0.5),
     "a method": lambda x: x.trace() + x.ptp() if hasattr(x, "ptp") else x.trace() + np.ptp(x),
-    "between kernels": lambda x: np.tanh(np.gradient(np.exp(x), axis=1) + 1).sum(axis=0),
+    "between kernels": lambda x: np.tanh(np.unwrap(np.exp(x), axis=1) + 1).sum(axis=0),
 }
 
 
@@ -62,19 +62,19 @@ def test_functions_that_are_left_to_numpy(name: str) -> None:
 def test_a_plan_with_the_fallback_is_bytes_and_back_and_shows_its_calls() -> None:
     function = LEFT_TO_NUMPY["between kernels"]
     result = eqsat.optimize(function, X, options=eqsat.Options(fallback=True, certify=True))
-    assert [step.name for step in result.program.steps if isinstance(step, HostCall)] == ["gradient"]
+    assert [step.name for step in result.program.steps if isinstance(step, HostCall)] == ["unwrap"]
     plan = result.compile()
-    assert [kernel.name for kernel in plan.kernels if not kernel.name.startswith("kernel")] == ["gradient_0"]
+    assert [kernel.name for kernel in plan.kernels if not kernel.name.startswith("kernel")] == ["unwrap_0"]
     check(Plan(unpack(pack(plan.blueprint, ()), ()))(X), function(X))
 
 
 def test_the_option_reaches_loops_and_every_entry() -> None:
     def function(x: Any) -> Any:
-        return eqsat.fori(3, lambda i, c: np.gradient(c, axis=0) + x, x)
+        return eqsat.fori(3, lambda i, c: np.unwrap(c, axis=0) + x, x)
 
     expected = X
     for _ in range(3):
-        expected = np.gradient(expected, axis=0) + X
+        expected = np.unwrap(expected, axis=0) + X
     for compiled in (eqsat.jit(function, fallback=True), eqsat.jit(fallback=True)(function), eqsat.jit(function, options=ON)):
         check(compiled(X), expected)
     check(eqsat.optimize(function, X, options=ON)(X), expected)
@@ -84,10 +84,10 @@ def test_the_option_reaches_loops_and_every_entry() -> None:
 def test_lazy_tensors_go_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     x = enp.asarray(X)
     with pytest.raises(UnsupportedError, match="fallback"):
-        np.diff(x)
+        np.unwrap(x)
     monkeypatch.setenv("EQSAT_FALLBACK", "1")
-    check(np.asarray(np.diff(x * 2) + 1), np.diff(X * 2) + 1)
-    check(eqsat.jit(lambda a: np.diff(a))(X), np.diff(X))
+    check(np.asarray(np.unwrap(x * 2) + 1), np.unwrap(X * 2) + 1)
+    check(eqsat.jit(lambda a: np.unwrap(a))(X), np.unwrap(X))
 
 
 @pytest.mark.parametrize("name", LEFT_TO_NUMPY)

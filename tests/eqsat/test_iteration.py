@@ -108,7 +108,6 @@ WRONG: dict[str, tuple[Any, Body, Any, type[EqsatError], str]] = {
     "a string in init": (2, lambda i, c: c, {"x": "y"}, UsageError, "fori: carry['x']: found a str, expected a numpy.ndarray"),
     "a long double in init": (2, lambda i, c: c, F.astype("longdouble"), DTypeError, "fori: carry: found float128"),
     "a branch in the body": (2, lambda i, c: c if i > 1 else -c, F, TraceError, "enp.where"),
-    "a step as an index": (2, lambda i, c: c + c[i], F, TraceError, "enp.where"),
 }
 
 

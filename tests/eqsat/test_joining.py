@@ -86,7 +86,9 @@ def test_what_is_not_read_leaves_no_trace() -> None:
 
 
 BAD: dict[str, tuple[Any, type[EqsatError]]] = {
-    "pad: found the mode 'edge'": (lambda x: enp.pad(x, 1, "edge"), UnsupportedError),
+    "pad: found the mode 'linear_ramp'": (lambda x: enp.pad(x, 1, "linear_ramp"), UnsupportedError),
+    "pad: found axis 1 without elements": (lambda x: enp.pad(x[:, :0], 1, "edge"), UsageError),
+    "pad: found reflect_type='odd'": (lambda x: enp.pad(x, 1, "reflect", reflect_type="odd"), UnsupportedError),
     "pad: found the widths": (lambda x: enp.pad(x, ((1, 2), (1, 2), (1, 2))), UsageError),
     "pad: found the widths -1": (lambda x: enp.pad(x, -1), UsageError),
     "concatenate: found the shapes": (lambda x: enp.concatenate([x, x[:, 1:]]), ShapeError),

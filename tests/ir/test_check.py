@@ -101,7 +101,7 @@ ILLEGAL: dict[str, tuple[Tensor, type[EqsatError], str]] = {
     "logic on numbers": (built(Call("logical_and", (ELEMENT, ONE), "bool")), DTypeError, "expected bool"),
     "an unknown operation": (built(Call("haversine", (ELEMENT,), "float32")), InternalError, "haversine"),
     "a missing operand": (built(Call("add", (ELEMENT,), "float32")), DTypeError, "found 1 operands"),
-    "an unknown fold": (generic(A0, "prod"), InternalError, "prod"),
+    "an unknown fold": (generic(A0, "xor"), InternalError, "xor"),
     "a sum of bools": (generic(Literal(True, "bool"), "sum"), DTypeError, "bool"),
     "a reduction without a fold": (generic(A0), InternalError, "None with 1 reduction"),
     "an argument outside a block": (built(A0), InternalError, "outside the block"),

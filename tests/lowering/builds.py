@@ -113,7 +113,7 @@ class _Drawing:
             return self.read(loops)
         self.steps *= extent
         variable = reduction(sum(v.name[0] == "r" for v in loops), extent)
-        op = self.draw(st.sampled_from(["sum", "max", "min"]))
+        op = self.draw(st.sampled_from(["sum", "prod", "max", "min"]))
         return Reduce(op, variable, self.scalar((*loops, variable), depth - 1))
 
     def position(self, loops: tuple[Var, ...]) -> Scalar:

@@ -1,0 +1,151 @@
+"""Elements that other arrays choose: along axes, from several arrays, and added to places of an array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eqsat.ir.errors import BoundsError, DTypeError, ShapeError, UnsupportedError, UsageError
+from eqsat.ir.ops import given_dtype
+from eqsat.ir.tensor import Arg, Constant, Position, Scalar, Shape, Tensor, axes, reduction
+from eqsat.ir.value_bounds import tensor_bounds
+from eqsat.operations.elementwise import astype, call, cast, elementwise, given, scalar_operation
+from eqsat.operations.generic import broadcast_shapes, integer, literal, make_generic, normalize_axes, tensor_of
+from eqsat.operations.host import host_call
+from eqsat.operations.indexing import Entry, Slice, indexed
+from eqsat.operations.movement import broadcast_to, ravel, reshape
+
+# comparisons of a place with an index that scatter_add makes, at most: more take longer than a call of NumPy
+MOST_COMPARISONS = 1 << 18
+
+
+def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: str = "raise") -> Tensor:
+    """The elements, or slices of an axis, at places; out of range they are an error, wrapped round or clipped."""
+    source = tensor_of("take", a)
+    if axis is None:
+        source, axis = ravel(source), 0
+    (k,) = normalize_axes("take", integer("take", "axis", axis), len(source.shape))
+    places = _index_array("take", indices)
+    if places.size and not source.shape[k]:
+        raise BoundsError(f"take: found places in the shape {source.shape}, expected elements along the axis {k}")
+    return indexed(
+        "take", source, [*_whole(source.shape[:k]), _moded("take", places, source.shape[k], mode), *_whole(source.shape[k + 1 :])]
+    )
+
+
+def _whole(shape: Shape) -> list[Entry]:
+    return [Slice(0, 1, extent) for extent in shape]
+
+
+def _index_array(name: str, indices: Any) -> Tensor:
+    found = tensor_of(name, indices)
+    if not found.size:
+        return Constant(np.empty(found.shape, np.int64))
+    if np.dtype(found.dtype).kind not in "iu":
+        raise DTypeError(f"{name}: found indices of {found.dtype}, expected integers")
+    return found
+
+
+def _moded(name: str, places: Tensor, extent: int, mode: str) -> Tensor:
+    """Places that NumPy's mode has brought into range."""
+    if mode == "raise" or not places.size:
+        return places
+    if mode == "wrap":
+        return elementwise(name, (places,), lambda place: call("remainder", cast(place, "int64"), extent))
+    if mode == "clip":
+        return elementwise(name, (places,), lambda place: call("minimum", call("maximum", cast(place, "int64"), 0), extent - 1))
+    raise UsageError(f"{name}: found the mode {mode!r}, expected 'raise', 'wrap' or 'clip'")
+
+
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Tensor:
+    """The elements at places along an axis; the other axes of both broadcast."""
+    source, places = tensor_of("take_along_axis", arr), _index_array("take_along_axis", indices)
+    if axis is None:
+        source, axis = ravel(source), 0
+    rank = len(source.shape)
+    (k,) = normalize_axes("take_along_axis", integer("take_along_axis", "axis", axis), rank)
+    if len(places.shape) != rank:
+        raise ShapeError(f"take_along_axis: found indices of {len(places.shape)} dimensions, expected {rank} as of the array")
+    shape = broadcast_shapes(
+        "take_along_axis", (*source.shape[:k], 1, *source.shape[k + 1 :]), (*places.shape[:k], 1, *places.shape[k + 1 :])
+    )
+    entries: list[Entry] = []
+    for dimension, extent in enumerate(shape):
+        if dimension == k:
+            entries.append(places)
+        else:
+            along = np.arange(extent) if source.shape[dimension] == extent else np.zeros(extent, np.int64)
+            entries.append(Constant(along.reshape(tuple(-1 if d == dimension else 1 for d in range(rank)))))
+    return indexed("take_along_axis", source, entries)
+
+
+def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Tensor:
+    """From which of the choices, which broadcast, each element is."""
+    which = _index_array("choose", a)
+    options = (
+        list(choices)
+        if isinstance(choices, list | tuple)
+        else [indexed("choose", choices, [k, *_whole(choices.shape[1:])]) for k in range(choices.shape[0])]
+    )
+    if mode == "raise":
+        low, high = tensor_bounds(which)
+        if low < 0 or high >= len(options):
+            raise UnsupportedError(f"choose: found {len(options)} choices and places that may be others; give mode='clip' or 'wrap'")
+    which = _moded("choose", which, len(options), mode)
+
+    def block(place: Scalar, *elements: Any) -> Scalar:
+        dtype = given_dtype(list(map(given, elements)))
+        found = cast(elements[-1], dtype)
+        for k in reversed(range(len(elements) - 1)):
+            found = call("where", call("equal", place, k), cast(elements[k], dtype), found)
+        return found
+
+    return elementwise("choose", (which, *options), block)
+
+
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
+    """The element of the choice of the first condition that holds, else the default."""
+    if len(condlist) != len(choicelist) or not len(condlist):
+        raise UsageError(f"select: found {len(condlist)} conditions and {len(choicelist)} choices, expected as many, one at least")
+    for condition in condlist:
+        if tensor_of("select", condition).dtype != "bool":
+            raise DTypeError(f"select: found a condition of {tensor_of('select', condition).dtype}, expected bool; compare first (x != 0)")
+    count = len(condlist)
+
+    def block(*elements: Any) -> Scalar:
+        conditions, values = elements[:count], elements[count:]
+        dtype = given_dtype(list(map(given, values)))
+        found = cast(values[-1], dtype)
+        for condition, value in zip(reversed(conditions), reversed(values[:-1]), strict=True):
+            found = call("where", condition, cast(value, dtype), found)
+        return found
+
+    return elementwise("select", (*condlist, *choicelist, default), block)
+
+
+def scatter_add(x: Any, indices: Any, updates: Any, axis: Any = 0) -> Tensor:
+    """The array with `updates` added at places of an axis, every one that is named twice twice: what np.add.at does in place.
+
+    `updates` broadcast to the array's shape with that of the indices in the place of the axis.  Every place is compared with every index,
+    or, where that are many, NumPy is called.
+    """
+    source, places = tensor_of("scatter_add", x), _index_array("scatter_add", indices)
+    (k,) = normalize_axes("scatter_add", integer("scatter_add", "axis", axis), len(source.shape))
+    extent, count = source.shape[k], places.size
+    wanted = (*source.shape[:k], *places.shape, *source.shape[k + 1 :])
+    added = broadcast_to(astype(tensor_of("scatter_add", updates), source.dtype), wanted)
+    if not count or not source.size:
+        return source
+    rows = reshape(added, (*source.shape[:k], count, *source.shape[k + 1 :]))
+    # read off a known array of all places, they are counted from the front, and checked like any index
+    whole = indexed("scatter_add", Constant(np.arange(extent)), [ravel(places)])
+    if source.size * count > MOST_COMPARISONS:
+        found: Tensor = host_call("scatter_add", (source, whole, rows, k), {})
+        return found
+    loops, update = axes(source.shape), reduction(0, count)
+    here = call("equal", Arg(1, "int64"), Position(loops[k], "int64"))
+    block = call("where", here, Arg(0, source.dtype), literal(0, source.dtype))
+    maps = ((*loops[:k], update, *loops[k + 1 :]), (update,))
+    combine = "max" if source.dtype == "bool" else "sum"
+    return scalar_operation("add")(source, make_generic(source.shape, (count,), (rows, whole), maps, block, combine))

@@ -1,0 +1,90 @@
+"""Gathers that are checked, made explicit: they clip like all others, and the least and the greatest place are results of the program.
+
+NumPy raises an IndexError for an index out of range.  A plan computes such results beside its own and looks at them after its kernels,
+before it hands anything out.  What terms show to be in range is not looked at, and what no result needs is not computed, so not checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from eqsat.ir.errors import BoundsError
+from eqsat.ir.index import Index, Var, variables
+from eqsat.ir.steps import Parts
+from eqsat.ir.tensor import (
+    Build,
+    Gather,
+    Reduce,
+    Scalar,
+    Tensor,
+    as_builds,
+    index_terms,
+    level_of,
+    operands,
+    rebuild,
+    reduction,
+    reindexed,
+    scalars,
+    tensors,
+)
+from eqsat.ir.value_bounds import scalar_bounds
+
+
+@dataclass(frozen=True)
+class PlaceLimit:
+    """What places have to be: at least 0 (`low`), or less than `extent`, counted from the front of that dimension."""
+
+    low: bool
+    extent: int
+    dimension: int
+
+    def check(self, place: int) -> None:
+        """BoundsError for the least or the greatest place if that is out of range, with the index that it was made of."""
+        if place < 0 if self.low else place >= self.extent:
+            index, last = place - self.extent if self.low else place, self.extent - 1
+            raise BoundsError(f"call: found index {index} in dimension {self.dimension} of an array, expected {-self.extent}..{last}")
+
+
+def explicit(parts: Parts) -> tuple[Parts, tuple[PlaceLimit, ...]]:
+    """The program around its steps as builds, with outputs behind its own for limits of places, one for each, and no checked gathers."""
+    whole = parts.around
+    changed: dict[Tensor, Build] = {}
+    found: dict[tuple[PlaceLimit, Build], None] = {}
+    for tensor in tensors(*whole.outputs):
+        if isinstance(tensor, Build) and (gathers := [g for g in scalars(tensor.body) if isinstance(g, Gather) and g.checked]):
+            changed[tensor] = Build(tensor.shape, _unchecked(tensor.body))
+            found.update(dict.fromkeys(limit for gather in gathers for limit in _limits(gather)))
+    outputs = (*whole.outputs, *(places for _, places in found))
+    return parts.over(as_builds(replace(whole, outputs=outputs), changed).outputs), tuple(limit for limit, _ in found)
+
+
+def _unchecked(body: Scalar) -> Scalar:
+    done: dict[Scalar, Scalar] = {}
+    for term in scalars(body):
+        args = tuple(done[arg] for arg in operands(term))
+        done[term] = Gather(term.tensor, args) if isinstance(term, Gather) else rebuild(term, args)
+    return done[body]
+
+
+def _limits(gather: Gather) -> Iterator[tuple[PlaceLimit, Build]]:
+    """The limits of a gather's places that terms do not show, each with the extremum that has to keep it."""
+    for dimension, (place, extent) in enumerate(zip(gather.args, gather.tensor.shape, strict=True)):
+        low, high = scalar_bounds(place)
+        if low < 0:
+            yield PlaceLimit(True, extent, dimension), _extremum("min", place)
+        if high >= extent:
+            yield PlaceLimit(False, extent, dimension), _extremum("max", place)
+
+
+def _extremum(op: str, place: Scalar) -> Build:
+    """The least or the greatest value of an element, whatever the loop variables are."""
+    inside = [term.variable for term in scalars(place) if isinstance(term, Reduce)]
+    free = [v for v in variables(*(index for term in scalars(place) for index in index_terms(term))) if v not in inside]
+    first = max((1 + (level_of(variable) or 0) for variable in inside), default=0)
+    env: dict[Var, Index] = {variable: reduction(first + k, variable.extent) for k, variable in enumerate(free)}
+    body = reindexed(place, env)
+    for variable in reversed(env.values()):
+        assert isinstance(variable, Var)
+        body = Reduce(op, variable, body)
+    return Build((), body)

@@ -1,0 +1,67 @@
+"""Every case of operation_cases.py gives what NumPy gives: traced on several dtypes, some of them compiled."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eqsat
+from eqsat.ir.errors import EqsatError
+from tests.eqsat.operation_cases import function, given, sources
+from tests.eqsat.tracing_cases import Array, traced
+
+SOURCES = [source for _, source in sources()]
+# every source is traced with three of them
+DTYPES = ("float32", "int64", "uint8", "complex64", "bool", "float64", "int16", "float16", "uint64", "int8", "complex128", "int32")
+TOLERANCES = {"float16": 8e-3, "float32": 2e-5, "complex64": 2e-5, "float64": 1e-11, "complex128": 1e-11}
+
+
+def flat(result: Any) -> list[Any]:
+    if isinstance(result, list | tuple):
+        return [part for inner in result for part in flat(inner)]
+    return [np.asarray(result)]
+
+
+def assert_equal(found: Any, wanted: Any) -> None:
+    """Same containers, dtypes, shapes and values, floats to rounding."""
+    assert type(found) is type(wanted) or not isinstance(wanted, list | tuple)
+    for one, other in zip(flat(found), flat(wanted), strict=True):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        tolerance = TOLERANCES.get(other.dtype.name, 0)
+        scale = np.max(np.abs(other[np.isfinite(other)]), initial=1.0)
+        np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance * scale)
+
+
+def expected(called: Any, arrays: dict[str, Array]) -> Any:
+    """What NumPy gives, or the error that it raises."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return called(*arrays.values())
+        except (TypeError, ValueError, OverflowError) as error:
+            return error
+
+
+@pytest.mark.parametrize("position", range(len(SOURCES)), ids=SOURCES)
+def test_the_traced_program_equals_numpy_or_is_refused_as_by_numpy(position: int) -> None:
+    source = SOURCES[position]
+    for dtype in [DTYPES[(position * 3 + k) % len(DTYPES)] for k in range(3)]:
+        arrays = given(source, dtype)
+        called = function(source, list(arrays))
+        wanted = expected(called, arrays)
+        if isinstance(wanted, Exception):
+            with pytest.raises(EqsatError):
+                traced(called, [*arrays.values()])
+        else:
+            assert_equal(traced(called, [*arrays.values()]), wanted)
+
+
+@pytest.mark.parametrize("source", SOURCES[::9])
+def test_the_compiled_program_equals_numpy(source: str) -> None:
+    arrays = given(source, "float32")
+    called = function(source, list(arrays))
+    compiled: Any = eqsat.jit(called)
+    assert_equal(compiled(*arrays.values()), expected(called, arrays))
