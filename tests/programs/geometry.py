@@ -23,7 +23,7 @@ def cellular_automaton_rule_110(cells: Array) -> Array:
     rows = [cells]
     for _ in range(4):
         now = rows[-1]
-        rows.append(rule[4 * np.roll(now, 1) + 2 * now + np.roll(now, -1)])
+        rows.append(np.take(rule, 4 * np.roll(now, 1) + 2 * now + np.roll(now, -1)))
     return np.stack(rows)
 
 
@@ -82,7 +82,7 @@ def points_in_polygon(corners: Array, points: Array) -> Array:
     px, py = points[:, :1], points[:, 1:]
     crosses = (y0 > py) != (y1 > py)
     left = px < (x1 - x0) * (py - y0) / (y1 - y0) + x0
-    return np.logical_xor.reduce(crosses & left, axis=1)
+    return np.sum(crosses & left, axis=1) % 2 == 1
 
 
 @program(uniform(10, dtype="float64", low=-80, high=80), uniform(10, seed=1, dtype="float64", low=-170, high=170))

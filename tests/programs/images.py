@@ -60,8 +60,8 @@ def dilate_and_erode(image: Array) -> tuple[Array, Array]:
     p = np.pad(image, 1, constant_values=-np.inf)
     q = np.pad(image, 1, constant_values=np.inf)
     h, w = image.shape
-    dilated = np.maximum.reduce([p[i : i + h, j : j + w] for i in range(3) for j in range(3)])
-    eroded = np.minimum.reduce([q[i : i + h, j : j + w] for i in range(3) for j in range(3)])
+    dilated = np.stack([p[i : i + h, j : j + w] for i in range(3) for j in range(3)]).max(axis=0)
+    eroded = np.stack([q[i : i + h, j : j + w] for i in range(3) for j in range(3)]).min(axis=0)
     return dilated, eroded
 
 

@@ -100,7 +100,7 @@ def area_under_curve(labels: Array, scores: Array) -> Array:
 @program(integers(50, below=4), integers(50, below=4, seed=1))
 def confusion_matrix(truth: Array, found: Array) -> Array:
     one_hot = np.eye(4, dtype=np.int64)
-    return one_hot[truth].T @ one_hot[found]
+    return np.take(one_hot, truth, axis=0).T @ np.take(one_hot, found, axis=0)
 
 
 @program(SAMPLE)
