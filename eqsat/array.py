@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from eqsat.ir.dtypes import is_inexact
-from eqsat.ir.errors import ShapeError, TraceError, UnsupportedError, UsageError
+from eqsat.ir.errors import MissingError, ShapeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.host import numpy_name, plain_name
 from eqsat.ir.host_functions import VALUES_DECIDE
 from eqsat.ir.index import Var
@@ -31,6 +31,8 @@ _FOLDS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", 
 _SCANS = {"add": "cumsum", "multiply": "cumprod"}
 # What to write in place of a loop whose length values decide.
 REPEAT = "to repeat, eqsat.fori"
+# Where NumPy looks at elements: np.array([x, y]), table[x], np.maximum.reduce([x, y]).
+TAKES_NONE = "use what takes the array itself: enp.take(table, x), enp.stack([x, y])"
 
 
 class Trace:
@@ -180,8 +182,10 @@ def _operator(name: str) -> Callable[..., Any]:
     return lambda self, *others: apply(name, self, *others)
 
 
-def _power(self: TracedArray, exponent: Any) -> Any:
+def _power(self: TracedArray, exponent: Any, modulo: Any = None) -> Any:
     """NumPy's operator takes squares and roots where its function need not: bool ** 2 is int8, and -inf ** 0.5 NaN in float16 too."""
+    if modulo is not None:
+        raise UnsupportedError("pow(x, y, z): NumPy has no power by modulus; use x**y % z")
     if type(exponent) is int and exponent == 2:
         return apply("square", self)
     if type(exponent) is float and exponent == 0.5 and is_inexact(self.dtype.name):
@@ -216,6 +220,10 @@ def _needs_element(what: str, instead: str, convert: Callable[[Any], Any]) -> Ca
 
 def _as_array(value: np.ndarray[Any, Any], dtype: Any = None, *, copy: bool | None = None) -> np.ndarray[Any, Any]:
     return np.array(value, dtype, copy=copy)
+
+
+def _formatted(value: np.ndarray[Any, Any], form: str) -> str:
+    return format(value.item() if value.ndim == 0 else value, form)
 
 
 def _contains(array: np.ndarray[Any, Any], value: Any) -> bool:
@@ -315,7 +323,7 @@ class TracedArray:
         if name.startswith("__"):
             raise AttributeError(name)
         if not self.owner.fallback or not hasattr(np.ndarray, name) or numpy_name(getattr(np, name, None)) is None:
-            raise AttributeError(missing(name))
+            raise MissingError(missing(name))
         return lambda *args, **kwargs: on_host(getattr(np, name), (self, *args), kwargs, name)
 
     def _apply(self, name: str, *args: Any, **kwargs: Any) -> TracedArray:
@@ -356,14 +364,15 @@ class TracedArray:
     clip, round, __round__ = _method("clip"), _method("round"), _method("round")
     cumsum, cumprod = _method("cumsum"), _method("cumprod")
     argsort, argpartition, searchsorted = _method("argsort"), _method("argpartition"), _method("searchsorted")
-    sort, partition = _refused_method("sort"), _refused_method("partition")
+    sort, partition, resize = _refused_method("sort"), _refused_method("partition"), _refused_method("resize")
 
     __bool__ = _needs_element("bool()", f"use enp.where(condition, a, b), & | ~; {REPEAT}", bool)
     __int__ = _needs_element("int()", f"use astype('int64'), enp.where; {REPEAT}", int)
     __float__ = _needs_element("float()", "use astype('float64'), and exp, log, sqrt of numpy, not of math", float)
     __complex__ = _needs_element("complex()", "use astype('complex128')", complex)
     __index__ = _needs_element("index", f"use enp.where to choose between values; {REPEAT}", operator.index)
-    __array__ = _needs_value("numpy.asarray()", "use operations of numpy or eqsat.numpy that take the array itself", _as_array)
+    __array__ = _needs_value("numpy.asarray()", TAKES_NONE, _as_array)
+    __format__ = _needs_value("format()", "return the array and print it outside", _formatted)
     __contains__ = _needs_value("in", "use (x == value).max()", _contains)
     item = _needs_value("item()", "return the array and read its value outside", np.ndarray.item)
     tolist = _needs_value("tolist()", "return the array and read its value outside", np.ndarray.tolist)

@@ -7,7 +7,8 @@ EqsatError
 |  |- BoundsError        an index that can leave its array (also an IndexError)
 |  `- ParseError         text that is no index expression
 |- UnsupportedError      the call is sound, eqsat cannot do it yet (also a NotImplementedError)
-|  `- TraceError         Python control flow that depends on array values
+|  |- TraceError         Python control flow that depends on array values
+|  `- MissingError       an attribute that traced arrays lack (also an AttributeError)
 |- UnsoundRuleError      two different constants became equal: a rule of the named phase is wrong
 `- InternalError         a stage produced an illegal term: a bug in eqsat
 """
@@ -45,6 +46,10 @@ class UnsupportedError(EqsatError, NotImplementedError):
 
 class TraceError(UnsupportedError, TypeError):
     """Python needed the value of a traced array (`if`, `while`, `float()`), which exists only at run time."""
+
+
+class MissingError(UnsupportedError, AttributeError):
+    """An attribute of arrays that traced ones do not have."""
 
 
 class UnsoundRuleError(EqsatError):

@@ -199,6 +199,12 @@ INSTEAD_OF = {
     "linalg.eig": "linalg.eigh for symmetric matrices; of others the dtype of the result depends on values",
     "linalg.eigvals": "linalg.eigvalsh for symmetric matrices; of others the dtype of the result depends on values",
     "linalg.lstsq": "linalg.pinv(a) @ b, or linalg.solve",
+    **dict.fromkeys(
+        ("fill", "put", "copyto", "place", "putmask", "itemset", "flat"), "where, full_like or scatter_add: arrays do not change"
+    ),
+    **dict.fromkeys(("strides", "flags", "base", "data", "ctypes", "tobytes", "tofile", "setflags"), "it outside: there is no memory yet"),
+    **dict.fromkeys(("view", "byteswap"), "astype: bits keep their dtype"),
+    "array": "eqsat.numpy.stack, or asarray of one array",
     "full": "full_like",
     "zeros": "zeros_like",
     "ones": "ones_like",
@@ -266,6 +272,6 @@ def missing(name: str, function: Any = None) -> str:
     option = f", or {FALLBACK}" if numpy_name(function if function is not None else numpy_function(name)) else ""
     if name in INSTEAD_OF:
         return f"{name}: not supported on traced arrays; use {INSTEAD_OF[name]}{option}"
-    near = difflib.get_close_matches(name, [known for known in OPERATIONS if known != "getitem"], n=3)
+    near = difflib.get_close_matches(name, [known for known in OPERATIONS if known != "getitem"], n=3, cutoff=0.7)
     hint = f"the nearest are {', '.join(near)}" if near else "eqsat.numpy lists what is"
     return f"{name}: not supported on traced arrays; {hint}{option}"
