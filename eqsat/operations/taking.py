@@ -83,11 +83,10 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Tensor:
 def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Tensor:
     """From which of the choices, which broadcast, each element is."""
     which = _index_array("choose", a)
-    options = (
-        list(choices)
-        if isinstance(choices, list | tuple)
-        else [indexed("choose", choices, [k, *_whole(choices.shape[1:])]) for k in range(choices.shape[0])]
-    )
+    if isinstance(choices, Tensor):
+        options = [indexed("choose", choices, [k, *_whole(choices.shape[1:])]) for k in range(choices.shape[0])]
+    else:
+        options = list(choices)
     if mode == "raise":
         low, high = tensor_bounds(which)
         if low < 0 or high >= len(options):

@@ -23,7 +23,7 @@ def cellular_automaton_rule_110(cells: Array) -> Array:
     rows = [cells]
     for _ in range(4):
         now = rows[-1]
-        rows.append(np.take(rule, 4 * np.roll(now, 1) + 2 * now + np.roll(now, -1)))
+        rows.append(np.choose(4 * np.roll(now, 1) + 2 * now + np.roll(now, -1), rule, mode="clip"))
     return np.stack(rows)
 
 

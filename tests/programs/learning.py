@@ -11,6 +11,10 @@ from tests.programs.collection import Array, integers, normal, program, uniform
 X = normal(32, 12)
 
 
+def sigmoid(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
 def softmax(x: Array, axis: int = -1) -> Array:
     e = np.exp(x - x.max(axis=axis, keepdims=True))
     return e / e.sum(axis=axis, keepdims=True)
@@ -25,7 +29,6 @@ def two_layer_network(x: Array, w1: Array, b1: Array, w2: Array) -> Array:
 def lstm_cell(x: Array, h: Array, c: Array, w: Array, b: Array) -> tuple[Array, Array]:
     gates = np.concatenate([x, h], axis=1) @ w * 0.2 + b
     i, f, g, o = np.split(gates, 4, axis=1)
-    sigmoid = lambda t: 1 / (1 + np.exp(-t))  # noqa: E731
     c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
     return sigmoid(o) * np.tanh(c), c
 

@@ -76,7 +76,13 @@ def forward_algorithm(likelihood: Array, transition: Array) -> Array:
     return np.log(alpha.sum())
 
 
-@program(normal(4, dtype="float64"), np.eye(4), normal(2, dtype="float64"), normal(4, 4, dtype="float64", seed=1), normal(2, 4, dtype="float64", seed=2))
+@program(
+    normal(4, dtype="float64"),
+    np.eye(4),
+    normal(2, dtype="float64"),
+    normal(4, 4, dtype="float64", seed=1),
+    normal(2, 4, dtype="float64", seed=2),
+)
 def kalman_step(x: Array, p: Array, z: Array, f: Array, h: Array) -> tuple[Array, Array]:
     x, p = f @ x, f @ p @ f.T + 0.1 * np.eye(4)
     s = h @ p @ h.T + 0.2 * np.eye(2)

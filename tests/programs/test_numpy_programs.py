@@ -26,7 +26,9 @@ def leaves(value: Any) -> list[Any]:
 def test_a_program_gives_what_numpy_gives(name: str) -> None:
     program = PROGRAMS[name]
     expected = leaves(program.function(*program.arguments))
-    static = {name for name, argument in zip(signature(program.function).parameters, program.arguments, strict=False) if type(argument) is int}
+    static = {
+        name for name, argument in zip(signature(program.function).parameters, program.arguments, strict=False) if type(argument) is int
+    }
     found = leaves(eqsat.jit(program.function, static=static)(*program.arguments))
     assert len(found) == len(expected)
     for one, other in zip(found, expected, strict=True):
