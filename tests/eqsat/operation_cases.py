@@ -117,7 +117,8 @@ CASES: dict[str, str] = {
         enp.take_along_axis(q, j[:1] + 0 * j[:1], 0) | enp.take_along_axis(m, j[:1, :2], 1)
         enp.take_along_axis(m, m.argmin(0, keepdims=True), 0) | enp.take_along_axis(v, i, 0)
         enp.take_along_axis(c, h[:, :, :1], axis=1) | enp.take_along_axis(m, i, None) | enp.take_along_axis(v, i)
-        enp.choose(i % 2, [i, i * 2]) | enp.choose(i % 2, np.array([[5, 6, 7], [1, 2, 3]])) | enp.choose(j, [j, 1, i], mode='clip') | enp.choose(i, (v[:3], 0, s), mode='wrap')
+        enp.choose(i % 2, [i, i * 2]) | enp.choose(i % 2, np.array([[5, 6, 7], [1, 2, 3]]))
+        enp.choose(j, [j, 1, i], mode='clip') | enp.choose(i, (v[:3], 0, s), mode='wrap')
         (v > 2).astype('int64').choose([v, -v]) | enp.select([v > 2, v < 0], [v, v * 2]) | enp.select([m > 1], [m], 7)
         enp.select([k, m > 0], [m, 1], -1.5) | np.select([v > 0], [v], v * 3)
     """,
