@@ -19,16 +19,15 @@ _learning = threading.Lock()
 
 class Compiled(functools.partial[Any]):
     """A partial of nothing, since CPython calls what a partial holds without making a frame: first a function that finds the plan of
-    a call, later one in machine code that knows plans.  `__wrapped__` is the function as it was written."""
+    a call, later one in machine code that knows plans.  `__wrapped__` is the function as it was written, `title` its name."""
 
-    __name__: str
-    __qualname__: str
+    title: str
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 
     def __repr__(self) -> str:
-        return f"<compiled function {self.__qualname__}>"
+        return f"<compiled function {self.title}>"
 
     def called(self, plan: Plan, takes_out: bool) -> None:
         """Remember a plan that was called with arrays alone; from the second time on it is called directly, if it can be."""
@@ -40,7 +39,7 @@ class Compiled(functools.partial[Any]):
                 return
             direct = self.__dict__.get("_direct")
             if direct is None:
-                direct = DirectCall(self.__name__, self.func, takes_out, lambda text: kept_code(text, Options()))
+                direct = DirectCall(self.title, self.func, takes_out, lambda text: kept_code(text, Options()))
                 self.__dict__["_direct"] = direct
                 cast(Any, self).__setstate__((direct.function, (), {}, self.__dict__))
             direct.learn(plan.direct, plan)

@@ -91,6 +91,7 @@ def _compiled(function: Function, static: tuple[str, ...], options: Options | No
 
     takes_out = "out" not in signature.parameters
     compiled = Compiled(call)
+    compiled.title = name
     return functools.update_wrapper(compiled, function)
 
 

@@ -114,8 +114,8 @@ def tile(A: Any, reps: Any) -> Tensor:
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Tensor:
     """Every element, or slice of an axis, so many times: one number for all, or a known one for each."""
     source = tensor_of("repeat", a)
-    if np.size(repeats) > 1 and not isinstance(repeats, Tensor):
-        return _repeated(source, np.asarray(repeats), axis)
+    if not isinstance(repeats, Tensor) and np.size(repeats) != 1:
+        return _repeated(source, np.asarray(repeats) if np.size(repeats) else np.zeros(0, np.int64), axis)
     repeats = repeats[0] if isinstance(repeats, list | tuple | np.ndarray) and np.shape(repeats) == (1,) else repeats
     times = integer("repeat", "repeats", repeats)
     if times < 0:
@@ -131,7 +131,7 @@ def _repeated(source: Tensor, repeats: np.ndarray[Any, Any], axis: Any) -> Tenso
     if axis is None:
         source, axis = ravel(source), 0
     (k,) = normalize_axes("repeat", axis, len(source.shape))
-    if repeats.shape != (source.shape[k],) or repeats.dtype.kind not in "iu" or repeats.min() < 0:
+    if repeats.shape != (source.shape[k],) or repeats.dtype.kind not in "iu" or np.any(repeats < 0):
         raise UsageError(f"repeat: found the repeats {repeats.tolist()}, expected {source.shape[k]} numbers, 0 or more, or one")
     return getitem(source, (*(slice(None),) * k, np.repeat(np.arange(source.shape[k]), repeats)))
 

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from numpy.exceptions import ComplexWarning
 
 import eqsat.numpy as enp
 from eqsat.ir.dtypes import DTYPES as EVERY_DTYPE, is_complex, is_inexact, is_integer, promote
@@ -89,7 +88,7 @@ class RandomProgram:
 def evaluated(step: str, values: Sequence[Any]) -> Any:
     """The value of one step."""
     names = {f"v{k}": value for k, value in enumerate(values)}
-    with np.errstate(all="ignore"), warnings.catch_warnings(category=ComplexWarning, action="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
         return eval(step, {"enp": enp, "np": np}, names)
 
 
@@ -115,22 +114,29 @@ def quarters(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
 
 
 class Drawing:
-    """A program being drawn."""
+    """A program being drawn; `empty`: of arrays that may have no elements, so steps that NumPy refuses are left out."""
 
-    def __init__(self, draw: st.DrawFn) -> None:
+    def __init__(self, draw: st.DrawFn, empty: bool = False) -> None:
         self.draw = draw
+        self.empty = empty
         self.values: list[Value] = []
         self.steps: list[str] = []
 
     def pick(self, options: Sequence[Any]) -> Any:
-        return self.draw(st.sampled_from(options))
+        """One of the options; 0 where there are none, of an axis without elements."""
+        return self.draw(st.sampled_from(options)) if options else 0
 
     def add(self, array: Array) -> None:
         self.values.append(Value(array, _is_coarse(array), magnitude(array)))
 
     def step(self, source: str, *read: int, gain: float = 1.0) -> bool:
         """Append a step that reads these values, unless its result is too large or too much rounding goes into it."""
-        array = np.asarray(evaluated(source, [value.array for value in self.values]))
+        try:
+            array = np.asarray(evaluated(source, [value.array for value in self.values]))
+        except (ValueError, IndexError, ZeroDivisionError):
+            if not self.empty:
+                raise
+            return False
         before = [self.values[k] for k in read]
         exact = all(value.exact for value in before) and _is_coarse(array)
         scale = magnitude(array)
@@ -145,7 +151,7 @@ class Drawing:
 
     def choose(self, fits: Callable[[Value], bool] = lambda value: True) -> int | None:
         """A value that fits, the latest preferred, as chains are what fusion is about."""
-        found = [k for k, value in enumerate(self.values) if fits(value) and value.array.size]
+        found = [k for k, value in enumerate(self.values) if fits(value) and (value.array.size or self.empty)]
         return self.pick([found[-1], found[-1], *found]) if found else None
 
 
@@ -387,7 +393,7 @@ def call(drawing: Drawing) -> bool:
 
 def taking(drawing: Drawing) -> bool:
     """Elements at places that another array, or the value itself, says."""
-    k = drawing.choose(lambda value: bool(value.shape))
+    k = drawing.choose(lambda value: bool(value.shape) and value.array.size > 0)
     if k is None:
         return False
     value, x = drawing.values[k], f"v{k}"
@@ -408,17 +414,92 @@ def taking(drawing: Drawing) -> bool:
 KINDS = (movement, movement, unary, binary, reduction, product, call, taking)
 
 
-@st.composite
-def programs(draw: st.DrawFn, most_steps: int = MOST_STEPS) -> RandomProgram:
-    """One to three inputs, up to `most_steps` operations that fit each other, and one to three of the values as results."""
-    drawing = Drawing(draw)
-    for _ in range(draw(st.integers(1, 3))):
-        shape, dtype = draw(st.sampled_from(SHAPES)), draw(st.sampled_from(DTYPES))
-        drawing.add(quarters(shape, dtype, draw(st.integers(0, 3))))
-    inputs = len(drawing.values)
+def _appended(drawing: Drawing, most_steps: int) -> RandomProgram:
+    """The program with up to `most_steps` operations on the inputs that it has, and one to three of the values as results."""
+    draw, inputs = drawing.draw, len(drawing.values)
     for _ in range(draw(st.integers(2, most_steps))):
         drawing.pick(KINDS)(drawing)
     last = len(drawing.values) - 1
     others = draw(st.lists(st.integers(0, last), max_size=2))
     arrays = tuple(value.array for value in drawing.values[:inputs])
     return RandomProgram(arrays, tuple(drawing.steps), tuple(dict.fromkeys([last, *others])), tuple(drawing.values))
+
+
+@st.composite
+def programs(draw: st.DrawFn, most_steps: int = MOST_STEPS) -> RandomProgram:
+    """One to three inputs, operations that fit each other, and results."""
+    drawing = Drawing(draw)
+    for _ in range(draw(st.integers(1, 3))):
+        shape, dtype = draw(st.sampled_from(SHAPES)), draw(st.sampled_from(DTYPES))
+        drawing.add(quarters(shape, dtype, draw(st.integers(0, 3))))
+    return _appended(drawing, most_steps)
+
+
+LAYOUTS: dict[str, Callable[[Array], Array]] = {
+    "as it is": lambda array: array.copy(),
+    "every second": lambda array: np.repeat(array, 2, axis=-1)[..., ::2] if array.ndim else array.copy(),
+    "backwards": lambda array: np.flip(np.flip(array).copy()),
+    "by columns": lambda array: np.array(array, order="F"),
+    "misaligned": lambda array: np.frombuffer(b"x" + array.tobytes(), array.dtype, offset=1).reshape(array.shape).view(),
+    "read-only": lambda array: np.broadcast_to(array, array.shape),
+    "broadcast": lambda array: np.broadcast_to(array[:1], array.shape) if array.ndim and _repeats(array) else array.copy(),
+}
+
+
+def _repeats(array: Array) -> bool:
+    return array.size > 0 and bool(np.all(array == array[:1]))
+
+
+@dataclass(frozen=True)
+class LaidOut:
+    """A program, its arrays as they lie in memory, and arrays for its results, if it is to write them."""
+
+    program: RandomProgram
+    arrays: tuple[Array, ...]
+    out: tuple[Array, ...] | None
+
+    def __repr__(self) -> str:
+        places = [f"v{k}: strides {a.strides}, {'writeable' if a.flags.writeable else 'read-only'}" for k, a in enumerate(self.arrays)]
+        return "\n".join([*places, f"out: {self.out is not None}", repr(self.program)])
+
+
+@st.composite
+def laid_out_programs(draw: st.DrawFn, most_steps: int = MOST_STEPS) -> LaidOut:
+    """Programs of arrays that lie in memory in any way, some the same memory or without elements, which write new arrays or given ones."""
+    drawing = Drawing(draw, empty=True)
+    for k in range(draw(st.integers(1, 3))):
+        shared = [value.array for value in drawing.values if value.array.ndim]
+        if k and shared and draw(st.integers(0, 3)) == 0:
+            array = draw(st.sampled_from(shared))
+            drawing.add(draw(st.sampled_from([array, array[::-1], array.T, array[:1], array[..., ::-1]])))
+        else:
+            shape, dtype = draw(st.sampled_from([*SHAPES, (0, 3), (2, 0), (0,)])), draw(st.sampled_from(DTYPES))
+            drawing.add(quarters(shape, dtype, draw(st.integers(0, 3))))
+    program = _appended(drawing, most_steps)
+    arrays = [LAYOUTS[draw(st.sampled_from(sorted(LAYOUTS)))](array) for array in program.arrays]
+    if draw(st.integers(0, 2)) == 0:
+        arrays = _in_one_memory(program.arrays)
+    out = [_room(draw, program.values[k].array, arrays) for k in program.outputs] if draw(st.booleans()) else None
+    return LaidOut(program, tuple(arrays), None if out is None else tuple(out))
+
+
+def _in_one_memory(arrays: Sequence[Array]) -> list[Array]:
+    """Copies of arrays; those that share memory share it again."""
+    copies: dict[int, Array] = {}
+    found = []
+    for array in arrays:
+        owner = array if array.base is None or not isinstance(array.base, np.ndarray) else array.base
+        copy = copies.setdefault(id(owner), owner.copy())
+        offset = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+        found.append(np.ndarray(array.shape, array.dtype, copy, offset, array.strides) if owner.size else array.copy())
+    return found
+
+
+def _room(draw: st.DrawFn, result: Array, arrays: Sequence[Array]) -> Array:
+    """An array for a result: new, of every second element, or in the memory of an argument."""
+    same = [array for array in arrays if (array.shape, array.dtype) == (result.shape, result.dtype) and array.flags.writeable]
+    kind = draw(st.integers(0, 2))
+    if kind == 0 and same:
+        return draw(st.sampled_from(same))
+    fresh = np.full_like(result, 7)
+    return np.repeat(fresh, 2, axis=-1)[..., ::2] if kind == 1 and fresh.ndim else fresh

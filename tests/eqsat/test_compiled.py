@@ -216,6 +216,17 @@ def test_it_still_looks_like_the_function() -> None:
     np.testing.assert_array_equal(doubled.__wrapped__(A), A * 2)  # type: ignore[attr-defined]
 
 
+def test_what_is_called_need_not_have_a_name() -> None:
+    class Twice:
+        def __call__(self, a: Array) -> Array:
+            return a * 2
+
+    function = eqsat.jit(Twice())
+    np.testing.assert_array_equal(twice(function, A), A * 2)
+    assert is_direct(function)
+    assert "Twice" in repr(function)
+
+
 def test_a_parameter_called_out_is_an_argument() -> None:
     function = eqsat.jit(lambda a, out: a + out)
     twice(function, A, B)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, seed, settings
 
 import eqsat
 import eqsat.numpy as enp
@@ -25,7 +25,7 @@ from eqsat.packing import pack, unpack
 from eqsat.plan import Plan
 from eqsat.testing import assert_close
 from tests.eqsat import operation_cases, programs as generator
-from tests.eqsat.programs import RandomProgram, Value, programs
+from tests.eqsat.programs import LaidOut, RandomProgram, Value, laid_out_programs, programs
 from tests.eqsat.tracing_cases import Array
 
 PROGRAMS = 500
@@ -112,6 +112,44 @@ def test_an_element_that_many_loops_read_is_named_by_those_around_it() -> None:
     array = np.array([3.0, -1.0, 2.0])
     for found, expected in zip(eqsat.optimize(function, array)(array), function(array), strict=True):
         assert_close(found, np.asarray(expected))
+
+
+def check_call(drawn: LaidOut) -> None:
+    """A jit call, twice, the second time perhaps without Python, gives what NumPy gives."""
+    function = eqsat.jit(drawn.program)
+    original = traced(drawn.program)
+    if drawn.out is None or len(set(positions(original.structure))) < len(drawn.program.outputs):
+        drawn.program.check(function(*drawn.arrays), "called")
+        drawn.program.check(function(*drawn.arrays), "called again")
+        return
+    found = function(*drawn.arrays, out=list(drawn.out))
+    assert all(one is other for one, other in zip(found, drawn.out, strict=True))
+    if not any(np.may_share_memory(one, other) for k, one in enumerate(drawn.out) for other in drawn.out[:k]):
+        drawn.program.check(drawn.out, "written")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(3))
+def test_calls_equal_numpy_however_arrays_lie_in_memory(part: int) -> None:
+    passed: set[str] = set()
+
+    @STABLE
+    @seed(part)
+    @given(laid_out_programs())
+    def check(drawn: LaidOut) -> None:
+        if len(passed) < PROGRAMS and repr(drawn) not in passed:
+            check_call(drawn)
+            passed.add(repr(drawn))
+
+    check()
+    assert len(passed) == PROGRAMS
+
+
+@pytest.mark.fuzz
+@WILD
+@given(laid_out_programs(most_steps=12))
+def test_any_call_equals_numpy_however_arrays_lie_in_memory(drawn: LaidOut) -> None:
+    check_call(drawn)
 
 
 @pytest.mark.fuzz
