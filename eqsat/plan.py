@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,11 +19,20 @@ from eqsat.storage import aligned_bytes, array_in
 from eqsat.threads import num_threads, run_split
 
 # below this estimate a kernel is faster on one thread than handed to several
-SPLIT_NS = 150_000.0
+SPLIT_NS = 60_000.0
 # what is run without letting go of the GIL takes no longer than this
 DIRECT_NS = 50_000.0
-# the machine code of a kernel, its buffers, iterations of its outermost loop, and whether these are worth splitting over threads
-Launch = tuple[Entry, tuple[int, ...], int, bool]
+
+
+class Launch(NamedTuple):
+    """The machine code of a kernel, its buffers, iterations of its outermost loop, whether these are worth splitting over threads, and
+    the address of NAME.slots, if it has one."""
+
+    entry: Entry
+    slots: tuple[int, ...]
+    extent: int
+    splits: bool
+    address: int | None
 
 
 class Plan:
@@ -45,7 +54,9 @@ class Plan:
         self._code, entries = loaded or load(blueprint)
         entries = {**entries, **{step.name: _entry(step) for step in blueprint.steps}}
         self._repeated = tuple(kernel for k, kernel in enumerate(self.kernels) if k not in blueprint.once)
-        self._launches = tuple(_launch(kernel, entries[kernel.name]) for kernel in self._repeated)
+        with_slots = {kernel.name for kernel in self.kernels} - {step.name for step in blueprint.steps} if loaded is None else set()
+        addresses = {kernel.name: self._code.address(f"{kernel.name}.slots") for kernel in self._repeated if kernel.name in with_slots}
+        self._launches = tuple(_launch(kernel, entries[kernel.name], addresses.get(kernel.name)) for kernel in self._repeated)
         self._constants = self._computed_once(entries)
         # outputs that are inputs or constants are copied, so that no result aliases an argument
         self._shared = frozenset(self._constants) | frozenset(range(len(blueprint.inputs)))
@@ -120,10 +131,10 @@ class Plan:
     def _launch_all(self, values: Sequence[Array]) -> bool:
         """Run all steps; False where one refused what is not to be trusted."""
         try:
-            for entry, slots, extent, splits in self._launches:
+            for entry, slots, extent, splits, address in self._launches:
                 buffers = [values[slot] for slot in slots]
                 if splits and num_threads() > 1:
-                    run_split(functools.partial(entry, *buffers), extent)
+                    run_split(entry, address, buffers, extent)
                 else:
                     entry(*buffers, 0, extent)
         except Exception:
@@ -143,8 +154,7 @@ class Plan:
         whole = order == tuple(range(self.num_outputs)) and len(self._made) == self.num_outputs <= MOST_OUTPUTS
         if not whole or sum(kernel.estimated_ns for kernel in self.kernels) > DIRECT_NS:
             return None
-        steps = [(kernel, extent) for kernel, (_, _, extent, _) in zip(self._repeated, self._launches, strict=True)]
-        kernels = tuple(DirectKernel(self._code.address(f"{kernel.name}.slots"), kernel.buffers, extent) for kernel, extent in steps)
+        kernels = tuple(DirectKernel(one.address, one.slots, one.extent) for one in self._launches if one.address is not None)
         first = len(self._taken)
         values = {first + k: array for k, array in enumerate(self._workspace()) if array is not _OPEN}
         outputs = tuple((dtype, shape) for _, shape, dtype in self._made)
@@ -223,6 +233,6 @@ def _repeating(loop: PlanLoop) -> Entry:
     return entry
 
 
-def _launch(kernel: PlanKernel, entry: Entry) -> Launch:
+def _launch(kernel: PlanKernel, entry: Entry, address: int | None) -> Launch:
     extent = kernel.parallel_extent
-    return entry, kernel.buffers, extent or 0, extent is not None and kernel.estimated_ns > SPLIT_NS
+    return Launch(entry, kernel.buffers, extent or 0, extent is not None and kernel.estimated_ns > SPLIT_NS, address)

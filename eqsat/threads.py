@@ -5,10 +5,19 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
+import numpy as np
+
+from eqsat.codegen.pool import Pool, supported
 from eqsat.ir.errors import UsageError
+from eqsat.kept import kept_code
+from eqsat.options import Options
+
+Array = np.ndarray[Any, Any]
 
 # a thread that another process slows down then holds back one piece, not its whole share
 PIECES_PER_THREAD = 4
@@ -28,28 +37,59 @@ def num_threads() -> int:
     return _count
 
 
+class _Team:
+    """The threads of one process besides its own, for one kernel at a time."""
+
+    def __init__(self, workers: int) -> None:
+        self.pool = Pool(workers, lambda text: kept_code(text, Options()))
+        self.free = threading.Lock()
+
+
 @functools.cache
-def _pool(process: int, workers: int) -> ThreadPoolExecutor:
-    """A pool for this process: one made before a fork has no threads after it."""
+def _team(process: int, workers: int) -> _Team:
+    """A team for this process: one made before a fork has no threads after it."""
+    del process
+    return _Team(workers)
+
+
+@functools.cache
+def _executor(process: int, workers: int) -> ThreadPoolExecutor:
     del process
     return ThreadPoolExecutor(workers, thread_name_prefix="eqsat")
 
 
-def run_split(run: Callable[[int, int], None], extent: int) -> None:
-    """run(begin, end) over 0..extent in about equal pieces, which the threads, this one included, claim one after the other."""
+def run_split(entry: Callable[..., None], address: int | None, buffers: Sequence[Array], extent: int) -> None:
+    """entry(*buffers, begin, end) over 0..extent in about equal pieces, which the threads, this one included, claim one after the other.
+
+    address: of the kernel's function NAME.slots, for which threads of machine code wait; where there is none, threads of Python do it.
+    A call that finds the threads at work does all of it itself.
+    """
     workers = min(_count, extent)
-    if workers <= 1:
-        run(0, extent)
-        return
     pieces = min(PIECES_PER_THREAD * workers, extent)
+    if workers <= 1:
+        entry(*buffers, 0, extent)
+    elif address is None or not supported():
+        _run_in_python(functools.partial(entry, *buffers), extent, workers, pieces)
+    else:
+        team = _team(os.getpid(), workers - 1)
+        if not team.free.acquire(blocking=False):
+            entry(*buffers, 0, extent)
+            return
+        try:
+            team.pool.run(address, buffers, extent, pieces)
+        finally:
+            team.free.release()
+
+
+def _run_in_python(run: Callable[[int, int], None], extent: int, workers: int, pieces: int) -> None:
     claims = itertools.count()
 
     def work() -> None:
         while (piece := next(claims)) < pieces:
             run(extent * piece // pieces, extent * (piece + 1) // pieces)
 
-    pool = _pool(os.getpid(), workers - 1)
-    helpers = [pool.submit(work) for _ in range(workers - 1)]
+    executor = _executor(os.getpid(), workers - 1)
+    helpers = [executor.submit(work) for _ in range(workers - 1)]
     work()
     for helper in helpers:
         helper.result()

@@ -61,7 +61,7 @@ def test_public_functions_say_what_they_do_and_what_they_take() -> None:
 
 def test_errors_are_one_tree() -> None:
     kinds = [value for value in vars(errors).values() if inspect.isclass(value) and issubclass(value, Exception)]
-    assert len(kinds) == 10
+    assert len(kinds) == 11
     assert all(issubclass(kind, EqsatError) for kind in kinds)
     assert all(kind.__doc__ for kind in kinds)
     assert issubclass(UsageError, ValueError)
@@ -208,10 +208,11 @@ def test_results_are_the_same_for_any_number_of_threads(threads: Any, monkeypatc
 def test_large_kernels_are_split_along_their_parallel_loop(threads: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     pieces: list[int] = []
 
-    def row_by_row(run: Callable[[int, int], None], extent: int) -> None:
+    def row_by_row(entry: Callable[..., None], address: int, buffers: list[Any], extent: int) -> None:
+        assert address > 0
         for k in range(extent):
             pieces.append(k)
-            run(k, k + 1)
+            entry(*buffers, k, k + 1)
 
     threads(3)
     monkeypatch.setattr("eqsat.plan.SPLIT_NS", 0.0)
