@@ -178,6 +178,8 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
 
 def multi_dot(arrays: Sequence[Any], *, out: None = None) -> Tensor:
     """The product of several matrices, of which the first and the last may be vectors; algebra chooses the order."""
+    if isinstance(arrays, Tensor):
+        raise UsageError("linalg.multi_dot: found one array, expected a list of two or more")
     parts = [tensor_of("linalg.multi_dot", array) for array in arrays]
     if len(parts) < 2:
         raise UsageError(f"linalg.multi_dot: found {len(parts)} arrays, expected two or more")

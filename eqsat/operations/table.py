@@ -37,6 +37,7 @@ from eqsat.operations import (
     taking,
     windows,
 )
+from eqsat.operations.complex_functions import NAMES as COMPLEX, of_complex
 
 Implementation = Callable[..., Any]
 
@@ -123,6 +124,8 @@ OPERATIONS: dict[str, Implementation] = {
     "ndim": lambda a: len(a.shape),
     "size": lambda a: a.size,
 }
+
+OPERATIONS |= {name: of_complex(name, OPERATIONS[name]) for name in COMPLEX}
 
 ALIASES = {
     "concat": "concatenate",

@@ -192,10 +192,10 @@ def test_integer_powers_wrap_and_negative_ones_are_truncated_reciprocals(dtype: 
 
 
 @pytest.mark.parametrize("dtype", [dtype for dtype in ALL_DTYPES if is_complex(dtype)])
-@pytest.mark.parametrize("name", ["floor", "exp2", "sin", "arctan2", "hypot", "float_power", "nan_to_num", "heaviside", "logaddexp"])
-def test_functions_of_complex_numbers_are_refused(name: str, dtype: str) -> None:
+@pytest.mark.parametrize("name", ["floor", "arctan2", "hypot", "heaviside", "logaddexp"])
+def test_functions_that_numpy_lacks_of_complex_numbers_are_refused(name: str, dtype: str) -> None:
     x = np.array([1 + 2j, -0.5j, 3], dtype)
-    arguments = (x,) * (name in ("arctan2", "hypot", "float_power", "heaviside", "logaddexp"))
+    arguments = (x,) * (name != "floor")
     with pytest.raises((DTypeError, UnsupportedError)):
         trace(lambda a: getattr(np, name)(a, *arguments), x)
 

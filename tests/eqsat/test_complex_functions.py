@@ -1,0 +1,62 @@
+"""Functions of complex numbers are NumPy's own, within compiled programs."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat.ir.evaluate import evaluate
+from eqsat.operations.complex_functions import NAMES
+
+PARTS = (0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 1e-30)
+SPECIAL = np.array([complex(a, b) for a, b in itertools.product(PARTS, PARTS)])
+BINARY = {"isclose", "allclose", "fmax", "fmin", "power", "float_power"}
+UNARY = sorted({*NAMES} - BINARY - {"corrcoef"})
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", UNARY)
+def test_special_values_are_numpys(name: str, dtype: str) -> None:
+    x = SPECIAL.astype(dtype)
+    with np.errstate(all="ignore"):
+        expected = getattr(np, name)(x)
+    program = eqsat.trace(getattr(enp, name), x)
+    for found in (evaluate(program, [x])[0], eqsat.optimize(program)(x)):
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", sorted(BINARY))
+def test_functions_of_two_numbers_are_numpys(name: str, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    x, y = _pair(rng, dtype)
+    for second in (y, y.real.copy(), 1.5 - 0.5j, 2.5):
+        expected = getattr(np, name)(x, second)
+        found = _called(name, x, second)
+        assert found.dtype == np.asarray(expected).dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-5 if dtype == "complex64" else 1e-13)
+
+
+def _called(name: str, x: Any, second: Any) -> Any:
+    if isinstance(second, np.ndarray):
+        return eqsat.jit(lambda a, b: getattr(np, name)(a, b))(x, second)
+    return eqsat.jit(lambda a: getattr(np, name)(a, second))(x)
+
+
+def _pair(rng: np.random.Generator, dtype: str) -> tuple[Any, Any]:
+    parts = rng.standard_normal((2, 2, 3, 4))
+    return tuple((real + 1j * imaginary).astype(dtype) for real, imaginary in parts)
+
+
+def test_they_stand_within_compiled_programs() -> None:
+    x = _pair(np.random.default_rng(1), "complex128")[0]
+    function = eqsat.jit(lambda x: enp.abs(enp.exp(x * 2) + 1).sum(axis=0))
+    np.testing.assert_allclose(function(x), np.abs(np.exp(x * 2) + 1).sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(enp.log(enp.asarray(x))), np.log(x))
+    np.testing.assert_allclose(eqsat.jit(np.corrcoef)(x), np.corrcoef(x), rtol=1e-10)
