@@ -10,9 +10,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-# not later: its module has the name of the function
-from eqsat.spec import Spec, spec
-
 if TYPE_CHECKING:
     from eqsat import cache, testing
     from eqsat.certificate import Certificate
@@ -33,6 +30,7 @@ if TYPE_CHECKING:
     from eqsat.report import Report, StopReason
     from eqsat.result import IndexResult, Result
     from eqsat.simplifier import simplify, simplify_gated, simplify_many
+    from eqsat.specs import Spec, spec
     from eqsat.strided import View
     from eqsat.target import DEFAULT_TARGET, Target
     from eqsat.threads import num_threads, set_num_threads
@@ -59,6 +57,7 @@ _HOMES = {
     "report": ("Report", "StopReason"),
     "result": ("IndexResult", "Result"),
     "simplifier": ("simplify", "simplify_gated", "simplify_many"),
+    "specs": ("Spec", "spec"),
     "strided": ("View",),
     "target": ("DEFAULT_TARGET", "Target"),
     "threads": ("num_threads", "set_num_threads"),

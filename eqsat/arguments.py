@@ -10,7 +10,7 @@ import numpy as np
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.tensor import Input
-from eqsat.spec import Spec, describe
+from eqsat.specs import Spec, describe
 
 Array = np.ndarray[Any, Any]
 

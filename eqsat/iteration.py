@@ -17,7 +17,7 @@ from eqsat.leaves import numbered
 from eqsat.operations.generic import integer
 from eqsat.options import Options
 from eqsat.signature import Arguments, Baked, is_number, leaves_of, spec_of
-from eqsat.spec import Spec
+from eqsat.specs import Spec
 from eqsat.tracing import CURRENT, record, record_body
 
 COUNTER = Spec((), "int64")

@@ -15,7 +15,7 @@ from eqsat.array import TracedArray
 from eqsat.ir.errors import UsageError
 from eqsat.ir.structure import Structure, flatten_result
 from eqsat.operations.table import plain_signature
-from eqsat.spec import Spec
+from eqsat.specs import Spec
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 CONTAINERS = (tuple, list, dict)

@@ -17,7 +17,7 @@ from eqsat.ir.structure import flatten_result, rebuild_result
 from eqsat.ir.tensor import Build, Constant, Input, Program, Read, Size, Tensor, axes
 from eqsat.signature import Arguments, Baked, describe, function_name, is_number, parameter_names
 from eqsat.sizes import TRACED, DerivedSizeError, check_generic, largest_common, program_text, sizes_for
-from eqsat.spec import Spec
+from eqsat.specs import Spec
 
 # the trace that is being recorded
 CURRENT: ContextVar[Trace | None] = ContextVar("trace", default=None)

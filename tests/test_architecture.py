@@ -256,5 +256,6 @@ def test_the_names_of_the_package_are_those_of_its_modules() -> None:
     for name in eqsat.__all__:
         assert getattr(eqsat, name) is getattr(eqsat, name)
         assert name in dir(eqsat)
+    assert not set(eqsat.__all__) & {path.stem for path in (ROOT / "eqsat").glob("*.py")} - {"cache", "testing"}
     with pytest.raises(AttributeError, match="'eqsat' has no attribute 'absent'"):
         eqsat.absent  # noqa: B018

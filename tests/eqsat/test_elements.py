@@ -15,7 +15,7 @@ import eqsat.numpy as enp
 from eqsat.ir.dtypes import DTYPES as ALL_DTYPES, INTEGERS, integer_range, is_complex, is_float
 from eqsat.ir.errors import DTypeError, UnsupportedError, UsageError
 from eqsat.options import Options
-from eqsat.spec import spec
+from eqsat.specs import spec
 from eqsat.tracing import trace
 from tests.eqsat.tracing_cases import Array, traced
 

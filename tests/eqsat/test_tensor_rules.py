@@ -42,7 +42,7 @@ from eqsat.rules import TABLES
 from eqsat.rules.row import Table, TensorRule
 from eqsat.rules.tensor_rules import TENSOR_TABLES
 from eqsat.saturate import PHASES, session
-from eqsat.spec import spec
+from eqsat.specs import spec
 from tests.eqsat.egraph_model import Array, Model
 
 INT = "int64"

@@ -16,7 +16,7 @@ from eqsat.ir.check import check_program
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.structure import positions
 from eqsat.ir.tensor import Build, Constant, Generic, Input, tensors
-from eqsat.spec import spec
+from eqsat.specs import spec
 from eqsat.tracing import trace
 from tests.eqsat.programs import RandomProgram, factorizations, programs
 from tests.eqsat.tracing_cases import assert_same, sample, traced

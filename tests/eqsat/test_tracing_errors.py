@@ -11,7 +11,7 @@ import pytest
 
 import eqsat.numpy as enp
 from eqsat.ir.errors import BoundsError, DTypeError, EqsatError, ShapeError, TraceError, UnsupportedError, UsageError
-from eqsat.spec import spec
+from eqsat.specs import spec
 from eqsat.tracing import trace
 
 X = spec((3, 4), "float32")
