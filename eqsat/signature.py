@@ -82,6 +82,9 @@ def describe(
         return len(leaves) - 1
 
     def structure(name: str, value: Any) -> Structure:
+        if isinstance(value, Baked):
+            leaves.append((name, value))
+            return len(leaves) - 1
         if name in static:
             leaves.append((name, Baked(_key(value, f"{function}: {name}"), value)))
             return len(leaves) - 1
@@ -130,7 +133,7 @@ def lay_out(
     function: Callable[..., Any], signature: inspect.Signature, count: int, keywords: Sequence[str]
 ) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]]]:
     """Where the arguments of calls with `count` positional ones and these keywords go: by position and by keyword, each with the name
-    of its input and with Given, or the default of its parameter.  UsageError for a call that does not fit."""
+    of its input and with Given, or the default of its parameter, a function as Baked.  UsageError for a call that does not fit."""
     given = [Given(position) for position in range(count + len(keywords))]
     try:
         bound = signature.bind(*given[:count], **dict(zip(keywords, given[count:], strict=True)))
@@ -138,7 +141,9 @@ def lay_out(
         raise UsageError(f"{function_name(function)}: found a call that does not fit {plain_signature(signature)}: {error}") from None
     bound.apply_defaults()
     names = parameter_names(function, len(bound.args), bound.kwargs)
-    return list(zip(names, bound.args, strict=True)), list(bound.kwargs.items())
+    positional, keyword = zip(names, bound.args, strict=True), bound.kwargs.items()
+    first, rest = ([(name, Baked(name, value) if callable(value) else value) for name, value in part] for part in (positional, keyword))
+    return first, rest
 
 
 def function_name(function: Callable[..., Any]) -> str:

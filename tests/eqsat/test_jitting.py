@@ -307,3 +307,13 @@ def test_a_wrong_argument_is_named_before_anything_runs(optimized: Programs, nam
 def test_only_functions_are_compiled() -> None:
     with pytest.raises(UsageError, match="expected a function"):
         jit(F)  # type: ignore[call-overload]
+
+
+def test_functions_may_be_defaults() -> None:
+    def activated(x: Any, by: Any = np.tanh, *, then: Any = abs) -> Any:
+        return then(by(x))
+
+    np.testing.assert_allclose(jit(activated)(F), np.abs(np.tanh(F)), rtol=1e-6)
+    np.testing.assert_allclose(jit(activated, static="by")(F, np.exp), np.exp(F), rtol=1e-6)
+    with pytest.raises(UsageError, match="by: found a ufunc"):
+        jit(activated)(F, np.exp)
