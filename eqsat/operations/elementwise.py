@@ -6,6 +6,7 @@ int * 2.5 is float64, bool + 1 is int64.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -46,7 +47,7 @@ def call(op: str, *args: Element) -> Scalar:
         return Call(op, tuple(truth(arg) for arg in args), "bool")
     if row.rule == "select":
         dtype = loop_dtypes(op, "bool", *map(given, args[1:]))[-1]
-        return Call(op, (truth(args[0]), *(cast(arg, dtype, wraps=True) for arg in args[1:])), dtype)
+        return Call(op, (truth(args[0]), *(cast(arg, dtype, wraps=_where_wraps()) for arg in args[1:])), dtype)
     if row.rule == "compare" and row.arity == 2 and (decided := _decided(op, *args)) is not None:
         return decided
     *dtypes, result = loop_dtypes(op, *map(given, args))
@@ -57,6 +58,16 @@ def call(op: str, *args: Element) -> Scalar:
     if len(set(dtypes)) > 1:
         return _compare_signs(op, *(cast(arg, dtype) for arg, dtype in zip(args, dtypes, strict=True)))
     return Call(op, tuple(cast(arg, dtype) for arg, dtype in zip(args, dtypes, strict=True)), result)
+
+
+@functools.cache
+def _where_wraps() -> bool:
+    """Whether NumPy's `where` wraps Python integers that a dtype does not hold, as before NumPy 2.5, or refuses them."""
+    try:
+        np.where(True, np.int8(0), 300)
+    except OverflowError:
+        return False
+    return True
 
 
 def given(value: Element) -> Given:

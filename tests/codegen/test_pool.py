@@ -128,5 +128,12 @@ print("done")
 
 @pytest.mark.parametrize("how", ["exit", "fork"])
 def test_processes_end_and_fork_while_threads_wait(how: str) -> None:
-    done = subprocess.run([sys.executable, "-c", PROGRAM, how], capture_output=True, text=True, timeout=100, env=os.environ, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", PROGRAM, how],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env=os.environ,
+        check=False,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")

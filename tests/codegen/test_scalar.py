@@ -100,7 +100,8 @@ def test_an_operation_equals_numpy_on_special_values(name: str, dtypes: tuple[st
     rounds = is_complex(dtypes[-1]) and name in ("multiply", "divide", "absolute", "sqrt")
     for one, other in zip(parts(found), parts(expected), strict=True):
         np.testing.assert_allclose(one, other, rtol=4 * np.finfo(one.dtype).eps if rounds else 0)
-        if name not in ("maximum", "minimum") and not rounds:
+        free = name in ("maximum", "minimum") or (name, dtypes[0]) == ("nextafter", "float16")  # NumPy 2.4 and 2.5 differ
+        if not free and not rounds:
             np.testing.assert_array_equal(np.signbit(one[other == 0]), np.signbit(other[other == 0]))
 
 
