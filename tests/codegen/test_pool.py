@@ -128,7 +128,8 @@ print("done")
 
 @pytest.mark.parametrize("how", ["exit", "fork"])
 def test_processes_end_and_fork_while_threads_wait(how: str) -> None:
-    done = subprocess.run(
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", PROGRAM, how]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=os.environ, check=False)
         [sys.executable, "-W", "ignore::DeprecationWarning", "-c", PROGRAM, how],
         capture_output=True,
         text=True,
