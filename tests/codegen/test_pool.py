@@ -130,11 +130,4 @@ print("done")
 def test_processes_end_and_fork_while_threads_wait(how: str) -> None:
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", PROGRAM, how]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=os.environ, check=False)
-        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", PROGRAM, how],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        env=os.environ,
-        check=False,
-    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
