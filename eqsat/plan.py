@@ -11,7 +11,8 @@ import numpy as np
 from eqsat.arguments import all_fit, check_arguments, check_out
 from eqsat.blueprint import Array, Blueprint, PlanCall, PlanKernel, PlanLoop, PlanStep
 from eqsat.codegen import Entry, load_kernels
-from eqsat.codegen.direct import MOST_OUTPUTS, DirectKernel, DirectPlan, supported
+from eqsat.codegen.direct import DirectKernel, DirectPlan, supported
+from eqsat.codegen.direct_code import MOST_OUTPUTS
 from eqsat.ir.errors import UsageError
 from eqsat.ir.host import run_host
 from eqsat.ir.structure import positions, rebuild_result

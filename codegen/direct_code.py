@@ -1,0 +1,312 @@
+"""The machine code of calls without Python: where things are in objects, the tables that it walks, and the functions themselves."""
+
+from __future__ import annotations
+
+HEAD = object.__basicsize__
+TYPE = HEAD - 8
+# of an ndarray behind the head of every object
+DATA, RANK, EXTENTS, DTYPE, FLAGS = HEAD, HEAD + 8, HEAD + 16, HEAD + 40, HEAD + 48
+CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
+
+MOST_OUTPUTS = 16
+
+# words of the first table
+ENTRIES, OTHERWISE, NDARRAY, OUT, NEW_ARRAY, CALL, NEW_TUPLE, SET_ITEM, GET_ITEM, LENGTH, KEEP, DROP = range(12)
+# words of what is known of one plan
+NEXT, INPUTS, INPUT_ARRAYS, OUTPUTS, OUTPUT_ARRAYS, OUTPUT_SLOTS, KERNELS, KERNEL_TABLE, VALUES, AS_TUPLE = range(10)
+
+CODE = f"""
+define internal ptr @word(ptr %table, i64 %k) alwaysinline {{
+  %p = getelementptr ptr, ptr %table, i64 %k
+  %v = load ptr, ptr %p
+  ret ptr %v
+}}
+
+define internal i64 @number(ptr %table, i64 %k) alwaysinline {{
+  %p = getelementptr i64, ptr %table, i64 %k
+  %v = load i64, ptr %p
+  ret i64 %v
+}}
+
+define internal ptr @field(ptr %object, i64 %offset) alwaysinline {{
+  %p = getelementptr i8, ptr %object, i64 %offset
+  %v = load ptr, ptr %p
+  ret ptr %v
+}}
+
+; whether an object is an ndarray of the dtype and shape of a table (dtype, rank, bytes, extents), with these flags
+define internal i1 @fits(ptr %value, ptr %expected, ptr %ndarray, i32 %needed) alwaysinline {{
+entry:
+  %type = call ptr @field(ptr %value, i64 {TYPE})
+  %array = icmp eq ptr %type, %ndarray
+  br i1 %array, label %dtype, label %no
+dtype:
+  %found_dtype = call ptr @field(ptr %value, i64 {DTYPE})
+  %expected_dtype = call ptr @word(ptr %expected, i64 0)
+  %same_dtype = icmp eq ptr %found_dtype, %expected_dtype
+  br i1 %same_dtype, label %layout, label %no
+layout:
+  %flags_at = getelementptr i8, ptr %value, i64 {FLAGS}
+  %flags = load i32, ptr %flags_at
+  %set = and i32 %flags, %needed
+  %all_set = icmp eq i32 %set, %needed
+  br i1 %all_set, label %rank, label %no
+rank:
+  %rank_at = getelementptr i8, ptr %value, i64 {RANK}
+  %found_rank = load i32, ptr %rank_at
+  %wide_rank = sext i32 %found_rank to i64
+  %expected_rank = call i64 @number(ptr %expected, i64 1)
+  %same_rank = icmp eq i64 %wide_rank, %expected_rank
+  br i1 %same_rank, label %extents, label %no
+extents:
+  %extents_at = call ptr @field(ptr %value, i64 {EXTENTS})
+  br label %axis
+axis:
+  %k = phi i64 [ 0, %extents ], [ %k1, %compare ]
+  %more = icmp slt i64 %k, %expected_rank
+  br i1 %more, label %compare, label %yes
+compare:
+  %k1 = add i64 %k, 1
+  %place = add i64 %k, 3
+  %found = call i64 @number(ptr %extents_at, i64 %k)
+  %wanted = call i64 @number(ptr %expected, i64 %place)
+  %same = icmp eq i64 %found, %wanted
+  br i1 %same, label %axis, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}}
+
+; whether all arguments fit what is known of a plan
+define internal i1 @all_fit(ptr %plan, ptr %args, i64 %given, ptr %ndarray) {{
+entry:
+  %count = call i64 @number(ptr %plan, i64 {INPUTS})
+  %as_many = icmp eq i64 %count, %given
+  br i1 %as_many, label %start, label %no
+start:
+  %tables = call ptr @word(ptr %plan, i64 {INPUT_ARRAYS})
+  br label %next
+next:
+  %k = phi i64 [ 0, %start ], [ %k1, %check ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %check, label %yes
+check:
+  %k1 = add i64 %k, 1
+  %value = call ptr @word(ptr %args, i64 %k)
+  %table = call ptr @word(ptr %tables, i64 %k)
+  %fits = call i1 @fits(ptr %value, ptr %table, ptr %ndarray, i32 {CONTIGUOUS | ALIGNED})
+  br i1 %fits, label %next, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}}
+
+; whether the memory of an array is apart from that of all arguments
+define internal i1 @apart(ptr %plan, ptr %args, ptr %out) {{
+entry:
+  %count = call i64 @number(ptr %plan, i64 {INPUTS})
+  %tables = call ptr @word(ptr %plan, i64 {INPUT_ARRAYS})
+  %out_tables = call ptr @word(ptr %plan, i64 {OUTPUT_ARRAYS})
+  %out_table = call ptr @word(ptr %out_tables, i64 0)
+  %out_bytes = call i64 @number(ptr %out_table, i64 2)
+  %out_at = call ptr @field(ptr %out, i64 {DATA})
+  %out_end = getelementptr i8, ptr %out_at, i64 %out_bytes
+  br label %next
+next:
+  %k = phi i64 [ 0, %entry ], [ %k1, %check ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %check, label %yes
+check:
+  %k1 = add i64 %k, 1
+  %value = call ptr @word(ptr %args, i64 %k)
+  %table = call ptr @word(ptr %tables, i64 %k)
+  %bytes = call i64 @number(ptr %table, i64 2)
+  %at = call ptr @field(ptr %value, i64 {DATA})
+  %end = getelementptr i8, ptr %at, i64 %bytes
+  %before = icmp ule ptr %end, %out_at
+  %behind = icmp ule ptr %out_end, %at
+  %fine = or i1 %before, %behind
+  br i1 %fine, label %next, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}}
+
+; the first plan that the arguments fit, or null
+define internal ptr @find(ptr %head, ptr %args, i64 %given, ptr %ndarray) {{
+entry:
+  %first = call ptr @word(ptr %head, i64 {ENTRIES})
+  br label %next
+next:
+  %plan = phi ptr [ %first, %entry ], [ %following, %other ]
+  %none = icmp eq ptr %plan, null
+  br i1 %none, label %done, label %check
+check:
+  %fits = call i1 @all_fit(ptr %plan, ptr %args, i64 %given, ptr %ndarray)
+  br i1 %fits, label %done, label %other
+other:
+  %following = call ptr @word(ptr %plan, i64 {NEXT})
+  br label %next
+done:
+  ret ptr %plan
+}}
+
+; the kernels of a plan, one after the other
+define internal void @run(ptr %plan) {{
+entry:
+  %count = call i64 @number(ptr %plan, i64 {KERNELS})
+  %table = call ptr @word(ptr %plan, i64 {KERNEL_TABLE})
+  %values = call ptr @word(ptr %plan, i64 {VALUES})
+  br label %next
+next:
+  %k = phi i64 [ 0, %entry ], [ %k1, %one ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %one, label %done
+one:
+  %k1 = add i64 %k, 1
+  %kernel = getelementptr [3 x i64], ptr %table, i64 %k
+  %code = call ptr @word(ptr %kernel, i64 0)
+  %slots = call ptr @word(ptr %kernel, i64 1)
+  %extent = call i64 @number(ptr %kernel, i64 2)
+  call void %code(ptr %values, ptr %slots, i64 0, i64 %extent)
+  br label %next
+done:
+  ret void
+}}
+
+define ptr @direct(ptr %self, ptr %args, i64 %given, ptr %names) {{
+entry:
+  %made = alloca [{MOST_OUTPUTS} x ptr]
+  %head = call ptr @field(ptr %self, i64 {DATA})
+  %ndarray = call ptr @word(ptr %head, i64 {NDARRAY})
+  %keep = call ptr @word(ptr %head, i64 {KEEP})
+  %drop = call ptr @word(ptr %head, i64 {DROP})
+  %positional = icmp eq ptr %names, null
+  br i1 %positional, label %search, label %keywords
+keywords:
+  %length = call ptr @word(ptr %head, i64 {LENGTH})
+  %number = call i64 %length(ptr %names)
+  %single = icmp eq i64 %number, 1
+  br i1 %single, label %keyword, label %otherwise
+keyword:
+  %get_item = call ptr @word(ptr %head, i64 {GET_ITEM})
+  %name = call ptr %get_item(ptr %names, i64 0)
+  %expected_name = call ptr @word(ptr %head, i64 {OUT})
+  %is_out = icmp eq ptr %name, %expected_name
+  br i1 %is_out, label %out, label %otherwise
+out:
+  %out_given = call ptr @word(ptr %args, i64 %given)
+  br label %search
+search:
+  %target = phi ptr [ null, %entry ], [ %out_given, %out ]
+  %plan = call ptr @find(ptr %head, ptr %args, i64 %given, ptr %ndarray)
+  %unknown = icmp eq ptr %plan, null
+  br i1 %unknown, label %otherwise, label %fill
+fill:
+  %values = call ptr @word(ptr %plan, i64 {VALUES})
+  %results = call i64 @number(ptr %plan, i64 {OUTPUTS})
+  %tables = call ptr @word(ptr %plan, i64 {OUTPUT_ARRAYS})
+  %slots = call ptr @word(ptr %plan, i64 {OUTPUT_SLOTS})
+  %as_tuple = call i64 @number(ptr %plan, i64 {AS_TUPLE})
+  br label %input
+input:
+  %i = phi i64 [ 0, %fill ], [ %i1, %copy ]
+  %more_inputs = icmp slt i64 %i, %given
+  br i1 %more_inputs, label %copy, label %outputs
+copy:
+  %i1 = add i64 %i, 1
+  %argument = call ptr @word(ptr %args, i64 %i)
+  %argument_at = call ptr @field(ptr %argument, i64 {DATA})
+  %value_at = getelementptr ptr, ptr %values, i64 %i
+  store ptr %argument_at, ptr %value_at
+  br label %input
+outputs:
+  %allocates = icmp eq ptr %target, null
+  br i1 %allocates, label %output, label %check_out
+check_out:
+  %one = icmp eq i64 %results, 1
+  br i1 %one, label %check_layout, label %otherwise
+check_layout:
+  %out_table = call ptr @word(ptr %tables, i64 0)
+  %out_fits = call i1 @fits(ptr %target, ptr %out_table, ptr %ndarray, i32 {CONTIGUOUS | ALIGNED | WRITEABLE})
+  br i1 %out_fits, label %check_apart, label %otherwise
+check_apart:
+  %apart = call i1 @apart(ptr %plan, ptr %args, ptr %target)
+  br i1 %apart, label %write_out, label %otherwise
+write_out:
+  call void %keep(ptr %target)
+  %target_at = call ptr @field(ptr %target, i64 {DATA})
+  %target_slot = call i64 @number(ptr %slots, i64 0)
+  %target_value = getelementptr ptr, ptr %values, i64 %target_slot
+  store ptr %target_at, ptr %target_value
+  store ptr %target, ptr %made
+  br label %compute
+output:
+  %o = phi i64 [ 0, %outputs ], [ %o1, %allocated ]
+  %more_outputs = icmp slt i64 %o, %results
+  br i1 %more_outputs, label %allocate, label %compute
+allocate:
+  %o1 = add i64 %o, 1
+  %table = call ptr @word(ptr %tables, i64 %o)
+  %dtype = call ptr @word(ptr %table, i64 0)
+  %rank = call i64 @number(ptr %table, i64 1)
+  %narrow_rank = trunc i64 %rank to i32
+  %extents = getelementptr i64, ptr %table, i64 3
+  %new_array = call ptr @word(ptr %head, i64 {NEW_ARRAY})
+  call void %keep(ptr %dtype)
+  %array = call ptr %new_array(ptr %ndarray, ptr %dtype, i32 %narrow_rank, ptr %extents, ptr null, ptr null, i32 0, ptr null)
+  %failed = icmp eq ptr %array, null
+  br i1 %failed, label %give_up, label %allocated
+allocated:
+  %array_at = call ptr @field(ptr %array, i64 {DATA})
+  %slot = call i64 @number(ptr %slots, i64 %o)
+  %slot_at = getelementptr ptr, ptr %values, i64 %slot
+  store ptr %array_at, ptr %slot_at
+  %made_at = getelementptr ptr, ptr %made, i64 %o
+  store ptr %array, ptr %made_at
+  br label %output
+give_up:
+  %left = phi i64 [ %o, %allocate ], [ %left1, %release ], [ %results, %pack ]
+  %any_left = icmp sgt i64 %left, 0
+  br i1 %any_left, label %release, label %error
+release:
+  %left1 = sub i64 %left, 1
+  %left_array = call ptr @word(ptr %made, i64 %left1)
+  call void %drop(ptr %left_array)
+  br label %give_up
+error:
+  ret ptr null
+compute:
+  call void @run(ptr %plan)
+  %packed = icmp ne i64 %as_tuple, 0
+  br i1 %packed, label %pack, label %alone
+alone:
+  %result = load ptr, ptr %made
+  ret ptr %result
+pack:
+  %new_tuple = call ptr @word(ptr %head, i64 {NEW_TUPLE})
+  %set_item = call ptr @word(ptr %head, i64 {SET_ITEM})
+  %tuple = call ptr %new_tuple(i64 %results)
+  %no_tuple = icmp eq ptr %tuple, null
+  br i1 %no_tuple, label %give_up, label %item
+item:
+  %t = phi i64 [ 0, %pack ], [ %t1, %set ]
+  %more_items = icmp slt i64 %t, %results
+  br i1 %more_items, label %set, label %packed_up
+set:
+  %t1 = add i64 %t, 1
+  %part = call ptr @word(ptr %made, i64 %t)
+  %status = call i32 %set_item(ptr %tuple, i64 %t, ptr %part)
+  br label %item
+packed_up:
+  ret ptr %tuple
+otherwise:
+  %handed_on = call ptr @word(ptr %head, i64 {OTHERWISE})
+  %python_call = call ptr @word(ptr %head, i64 {CALL})
+  %answer = call ptr %python_call(ptr %handed_on, ptr %args, i64 %given, ptr %names)
+  ret ptr %answer
+}}
+"""
