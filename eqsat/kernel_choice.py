@@ -36,15 +36,14 @@ class Choice(Priced):
 
 @dataclass(frozen=True)
 class Kernel:
-    """The kernel of a tensor class: its element, what it costs alone in every call, of that what computing its elements costs, the tensor
-    classes that it reads, and whether it is `constant`: made of nothing but constants, computed once and free from then on."""
+    """The kernel of a tensor class: its element, what it costs alone in every call, of that what computing its elements costs, and the
+    tensor classes that it reads.  One made of nothing but constants is computed once and free from then on."""
 
     shape: Shape
     element: Choice
     ns: float
     work_ns: float
     reads: tuple[int, ...]
-    constant: bool = False
 
 
 class KernelChoices:
@@ -97,7 +96,7 @@ class KernelChoices:
         for name in sorted(found, key=self.order.__getitem__):
             if all(other in constants or isinstance(self.classes.leaf(other), Constant) for other in found[name].reads):
                 constants.add(name)
-                found[name] = replace(found[name], ns=0.0, work_ns=0.0, constant=True)
+                found[name] = replace(found[name], ns=0.0, work_ns=0.0)
         return found
 
     def kernel(self, name: int) -> Kernel | None:
