@@ -37,6 +37,7 @@ from eqsat.ir.tensor import (
     scalars,
     tensors,
 )
+from eqsat.lowering.unroll import MOST_TERMS
 from eqsat.target import DEFAULT_TARGET, Target
 
 # cycles of one vector operation of each kind, sustained
@@ -87,6 +88,8 @@ ACROSS_CYCLES = 2.0
 SERVED = 8
 # a load of vectors that are put together of short parts, by that of a whole vector
 SHUFFLED = 4.0
+# the widest stride at which whole vectors are loaded, and shuffled
+INTERLEAVED = 8
 # what memory gives at once
 LINE_BYTES = 64
 DIVISIONS = ("floordiv", "mod")
@@ -164,9 +167,10 @@ class CostModel:
         loops = variables(*indices)
         vector = [v for v in loops if v.extent >= SHORT_LOOP and (v is folded or v.name[0] == "i")]
         cycles = self.target.gather_cycles
-        if not loops or any(1 in _steps(indices, tensor_shape, v) for v in vector):
+        steps = {step for v in vector for step in _steps(indices, tensor_shape, v)}
+        if not loops or 1 in steps:
             cycles = self.target.load_cycles / self.lanes(dtype)
-        elif any(_is_interleaved(indices, tensor_shape, v) for v in vector):
+        elif not steps.isdisjoint(range(2, INTERLEAVED + 1)) or any(_is_interleaved(indices, tensor_shape, v) for v in vector):
             cycles = SHUFFLED * self.target.load_cycles / self.lanes(dtype)
         return self.cycles_ns(cycles) * trips(frozenset(loops))
 
@@ -301,7 +305,7 @@ def price_access(model: CostModel, shape: tuple[int, ...], dtype: str, indices: 
     for index in indices:
         parts.update(model.index_parts(index))
     load = model.read_ns(shape, dtype, indices, folded), frozenset(variables(*indices))
-    awkward = frozenset(v for v in variables(*indices) if v.name[0] == "i" and _steps(indices, shape, v).isdisjoint((0, 1)))
+    awkward = frozenset(v for v in variables(*indices) if v.name[0] == "i" and _steps(indices, shape, v).isdisjoint(range(INTERLEAVED + 1)))
     return Access(load, (model.move_ns(shape, dtype), NO_LOOPS), parts, awkward)
 
 
@@ -337,13 +341,25 @@ def price_fold(model: CostModel, key: Hashable, body: Priced, variable: Var, dty
     parts: Parts = {}
     for name, (ns, loops) in body.parts.items():
         if variable in loops:
-            repeated = trips(inside) / trips(loops)
-            in_tiles = isinstance(name, tuple) and name[0] == "load"
-            own += ns * (max(1.0, repeated / SERVED) if in_tiles else repeated)
+            repeated = 1.0 if _counts_only(name, variable) else trips(inside) / trips(loops)
+            if isinstance(name, tuple) and name[0] == "load":  # the same element for other iterations is there, or one load of a vector
+                whole = model.cycles_ns(model.target.load_cycles) / model.lanes(dtype) * trips(loops)
+                own += max(ns, min(ns, whole) * repeated / SERVED)
+            else:
+                own += ns * repeated
         else:
             parts[name] = ns, loops
     parts[key] = own, inside - {variable}
     return Priced(parts, inside - {variable}, body.awkward)
+
+
+def _counts_only(part: Hashable, variable: Var) -> bool:
+    """Whether a part is an index term of the variable of a fold alone, which is short, and written out, or split where it is divided."""
+    if not isinstance(part, Apply) or any(v is not variable for v in variables(part)):
+        return False
+    divisors = (term.args[1] for term in walk(part) if isinstance(term, Apply) and term.op in DIVISIONS)
+    evenly = all(isinstance(divisor, Const) and divisor.value and variable.extent % divisor.value == 0 for divisor in divisors)
+    return evenly or variable.extent <= MOST_TERMS
 
 
 def price_body(model: CostModel, body: Scalar) -> Priced:

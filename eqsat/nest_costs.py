@@ -1,59 +1,95 @@
 """What a loop nest costs: nanoseconds of a kernel on a target, for choosing among candidate nests.
 
-Statements are counted by the trips of the loops around them.  A loop that holds no other is run in vectors if every access in
-it has stride zero or one; otherwise its strided accesses are gathers, and those of large arrays drag whole cache lines along.
-A short innermost loop is unrolled, and the loop around it runs in vectors; accesses that fill its stride are interleaved.
+Statements are counted by the trips of the loops around them.  Short loops are unrolled by LLVM.  A loop that holds no others is run in
+vectors if every access in it has stride zero or one, or a small one: accesses that fill that stride together are interleaved.  Others
+are gathers, and those of large arrays drag whole cache lines along.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from math import prod
 
-from eqsat.costs import LINE_BYTES, CostModel
+from eqsat.costs import INTERLEAVED, LINE_BYTES, CostModel
 from eqsat.index_cost import term_cycles
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Apply, Index, Var, variables, walk
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Pick, Stmt, Store, loads, value_of
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Pick, Stmt, Store, loads, statements, value_of
 from eqsat.ir.tensor import Call, Position, Scalar, scalars
+from eqsat.lowering.affine import Forms
+from eqsat.lowering.unroll import MOST_TERMS
 from eqsat.target import Target
 
+Terms = frozenset[tuple[Index, int]]
 LOOP_CYCLES = 2.0
 VECTOR_LOOP_CYCLES = 12.0
-# LLVM unrolls innermost loops of up to this many iterations before it vectorizes
-UNROLLED = 4
-INTERLEAVED = 1.5
+# LLVM unrolls short folds before it vectorizes, and loops of less iterations
+UNROLLED_LOOP = 4
+# what a vector of interleaved accesses costs more
+SHUFFLED = 1.5
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where statements stand: the loops around them with the trips down to each, and the innermost of them."""
+    """Where statements stand: the loops around them with the trips down to each, and the innermost of them that is not unrolled.
+
+    beside  how many accesses there differ from one another by constants only
+    """
 
     trips: dict[Var, int]
     count: int = 1
     inner: Var | None = None
-    unrolled: Var | None = None
+    unrolled: tuple[Var, ...] = ()
+    beside: Mapping[Terms, int] = field(default_factory=dict)
 
-    def inside(self, variable: Var, innermost: bool) -> _Place:
-        count = self.count * max(variable.extent, 1)
-        trips = {**self.trips, variable: count}
-        if self.unrolls(variable, innermost):
-            return _Place(trips, count, self.inner, variable)
-        return _Place(trips, count, variable)
+    def inside(self, stmt: For | Fold) -> _Place:
+        count = self.count * max(stmt.variable.extent, 1)
+        trips = {**self.trips, stmt.variable: count}
+        if self.unrolls(stmt):
+            return _Place(trips, count, self.inner, (*self.unrolled, stmt.variable), self.beside)
+        return _Place(trips, count, stmt.variable, (), _beside(stmt))
 
-    def unrolls(self, variable: Var, innermost: bool) -> bool:
-        return innermost and self.inner is not None and 1 < variable.extent <= UNROLLED
+    def unrolls(self, stmt: Stmt) -> bool:
+        """Whether a statement is a loop that is unrolled here."""
+        return self.inner is not None and isinstance(stmt, For | Fold) and _is_short(stmt)
 
     def step(self, offset: Index) -> tuple[int | None, float]:
-        """Stride of an access in the loop that runs in vectors, interleaved ones as one, and what one access costs more."""
+        """Stride of an access in the loop that runs in vectors, small ones as one, and what one access costs more."""
         if self.inner is None:
             return 0, 1.0
         step = coefficient(offset, self.inner)
-        if self.unrolled is not None and step == self.unrolled.extent and coefficient(offset, self.unrolled) == 1:
-            return 1, INTERLEAVED
-        return step, 1.0
+        if step is None or not 1 < abs(step) <= INTERLEAVED:
+            return step, 1.0
+        filled = self.beside.get(_terms(offset), 1)
+        for variable in self.unrolled:
+            filled *= variable.extent if coefficient(offset, variable) else 1
+        return 1, max(SHUFFLED, abs(step) / filled)
+
+
+def _is_short(stmt: For | Fold, most: int = MOST_TERMS) -> bool:
+    extent, below = stmt.variable.extent, [inner for inner in stmt.body if isinstance(inner, For | Fold)]
+    longest = min(most, UNROLLED_LOOP) if isinstance(stmt, For) else most
+    return 1 < extent <= longest and all(_is_short(inner, most // extent) for inner in below)
+
+
+def _beside(stmt: For | Fold) -> dict[Terms, int]:
+    offsets = {offset for inner in (stmt, *statements(stmt.body)) for offset in _offsets(inner)}
+    return dict(Counter(_terms(offset) for offset in offsets))
+
+
+def _offsets(stmt: Stmt) -> list[Index]:
+    """What a statement reads and writes."""
+    value = value_of(stmt)
+    read = [load.index for load in loads(value)] if value is not None else []
+    return [*read, stmt.index] if isinstance(stmt, Store) else read
+
+
+def _terms(offset: Index) -> Terms:
+    """What accesses have in common that differ by constants."""
+    return frozenset(Forms()(offset).terms.items())
 
 
 def nest_ns(kernel: Kernel, target: Target) -> float:
@@ -92,10 +128,10 @@ class _Pricer:
         return total
 
     def loop(self, stmt: For | Fold, place: _Place) -> float:
-        innermost = not any(isinstance(below, For | Fold) for below in stmt.body)
-        inside = place.inside(stmt.variable, innermost)
+        inside = place.inside(stmt)
+        innermost = all(inside.unrolls(below) for below in stmt.body if isinstance(below, For | Fold))
         start = VECTOR_LOOP_CYCLES * place.count if innermost else LOOP_CYCLES * inside.count
-        if place.unrolls(stmt.variable, innermost):
+        if place.unrolls(stmt):
             start = 0.0
         total = self.model.cycles_ns(start) + self.block(stmt.body, inside)
         if isinstance(stmt, Fold):
@@ -129,12 +165,10 @@ class _Pricer:
 
     def lanes(self, body: tuple[Stmt, ...], place: _Place, extra: Scalar | None = None) -> float:
         """How many iterations of the innermost loop one instruction does, as a fraction of a full vector."""
-        if place.inner is None or any(isinstance(stmt, For | Fold) for stmt in body):
+        if place.inner is None or any(isinstance(stmt, For | Fold) and not place.unrolls(stmt) for stmt in body):
             return 0.0
-        offsets = [stmt.index for stmt in body if isinstance(stmt, Store)]
-        values = [value for stmt in body if (value := value_of(stmt)) is not None]
-        for value in (*values, *([extra] if extra is not None else [])):
-            offsets += [load.index for load in loads(value)]
+        offsets = [offset for stmt in body if not isinstance(stmt, For | Fold) for offset in _offsets(stmt)]
+        offsets += [load.index for load in loads(extra)] if extra is not None else []
         if any(place.step(offset)[0] not in (0, 1) for offset in offsets):
             return 0.25
         return min(1.0, place.inner.extent / 16)

@@ -12,8 +12,9 @@ from eqsat.lowering.outward import outward
 from eqsat.lowering.place import nested
 from eqsat.lowering.split import split
 from eqsat.lowering.tiles import tiled
+from eqsat.lowering.unroll import unrolled
 
-MOST = 12
+MOST = 16
 # statements, and the scratch memory that they use
 Body = tuple[tuple[Stmt, ...], tuple[Buffer, ...]]
 
@@ -48,6 +49,9 @@ def _bodies(written: Nest, outputs: tuple[str, ...], buffers: frozenset[str], ma
                 yield in_tiles
     arranged = orders(merge(unit_folds_innermost(cut), markers))
     wide = [widened(nest) for nest in orders(unit_folds_innermost(cut))]
+    if tiles:
+        for nest in dict.fromkeys(merge(unrolled(nest), markers) for nest in arranged):
+            yield nested(nest, outputs, buffers), ()
     for nest in dict.fromkeys((*(merge(nest, markers) for nest in arranged), merge(written, markers), *wide)):
         yield nested(nest, outputs, buffers), ()
         moved = outward(nest, outputs[0], buffers)

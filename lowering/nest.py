@@ -28,6 +28,7 @@ from eqsat.ir.tensor import (
     is_size,
     operands,
     rebuild,
+    reindexed,
     scalars,
 )
 
@@ -74,7 +75,7 @@ def nest_of(builds: tuple[Build, ...], names: Names, sizes: Sizes) -> Nest:
     """The nest of builds of one shape as written: a loop an axis, in order."""
     shape = builds[0].shape
     loops = axes(shape)
-    whole = builds[0].body if len(builds) == 1 else Several(tuple(build.body for build in builds))
+    whole = _alike(builds[0].body if len(builds) == 1 else Several(tuple(build.body for build in builds)))
     unit: dict[Var, Index] = {v: Const(0) for v in loops if v.extent == 1}
     indices = tuple(unit.get(v, v) for v in loops)
     body = _Naming(whole, names, sizes).scope(whole, unit)
@@ -124,6 +125,21 @@ def scope_order(root: Scalar) -> Iterator[Scalar]:
         else:
             stack.append((term, True))
             stack.extend((arg, False) for arg in reversed(below))
+
+
+def _alike(root: Scalar) -> Scalar:
+    """Equal reductions as one term, wherever they stand: the variable of each is named by how many are nested in it."""
+    done: dict[Scalar, Scalar] = {}
+    inside: dict[Scalar, int] = {}
+    for term in scalars(root):
+        deepest = max((inside[arg] for arg in operands(term)), default=0)
+        if isinstance(term, Reduce):
+            variable = Var(f"f{deepest}", term.variable.lo, term.variable.hi)
+            done[term] = Reduce(term.op, variable, reindexed(done[term.body], {term.variable: variable}))
+        else:
+            done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
+        inside[term] = deepest + isinstance(term, Reduce)
+    return done[root]
 
 
 class _Naming:

@@ -30,7 +30,8 @@ from tests.eqsat.tracing_cases import Array
 
 PROGRAMS = 500
 STABLE = settings(max_examples=2 * PROGRAMS, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
-WILD = settings(max_examples=20_000, deadline=None, suppress_health_check=list(HealthCheck))
+WILD_PARTS = 20  # each for a process of its own, so that progress shows and memory is bounded
+WILD = settings(max_examples=20_000 // WILD_PARTS, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def run_loops(result: eqsat.Result, arrays: Sequence[Array]) -> list[Array]:
@@ -146,17 +147,15 @@ def test_calls_equal_numpy_however_arrays_lie_in_memory(part: int) -> None:
 
 
 @pytest.mark.fuzz
-@WILD
-@given(laid_out_programs(most_steps=12))
-def test_any_call_equals_numpy_however_arrays_lie_in_memory(drawn: LaidOut) -> None:
-    check_call(drawn)
+@pytest.mark.parametrize("part", range(WILD_PARTS))
+def test_any_call_equals_numpy_however_arrays_lie_in_memory(part: int) -> None:
+    WILD(given(laid_out_programs(most_steps=12))(check_call))()
 
 
 @pytest.mark.fuzz
-@WILD
-@given(programs(most_steps=12))
-def test_any_longer_program_equals_numpy_at_every_stage(program: RandomProgram) -> None:
-    check_stages(program)
+@pytest.mark.parametrize("part", range(WILD_PARTS))
+def test_any_longer_program_equals_numpy_at_every_stage(part: int) -> None:
+    WILD(given(programs(most_steps=12))(check_stages))()
 
 
 def test_the_generator_or_the_cases_know_every_function_of_eqsat_numpy() -> None:
