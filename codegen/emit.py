@@ -167,7 +167,7 @@ class KernelEmitter:
         if isinstance(stmt, For):
             if stmt.variable.extent > 0 and not (stmt.kind == "tile" and emit_tile(self, stmt, scope)):
                 first, end = self.range(stmt.variable, scope)
-                self.each(stmt.variable, first, end, scope, stmt.body)
+                self.each(stmt.variable, first, end, scope, stmt.body, rolled=stmt.kind == "tile")
         elif isinstance(stmt, Bind):
             self.index(stmt.variable, scope)
         elif isinstance(stmt, Let):
@@ -197,14 +197,14 @@ class KernelEmitter:
         b.start(after)
         return results
 
-    def each(self, variable: Var, first: Value, end: Value, scope: Scope, body: tuple[Stmt, ...]) -> None:
+    def each(self, variable: Var, first: Value, end: Value, scope: Scope, body: tuple[Stmt, ...], rolled: bool = False) -> None:
         def step(counter: Value, carried: Carried) -> Carried:
             inner = scope.inner()
             inner.indices[self.typed[variable]] = counter
             self.block(body, inner)
             return ()
 
-        self.loop(first, end, (), step)
+        self.loop(first, end, (), step, rolled)
 
     def fold(self, stmt: Fold, scope: Scope) -> Value:
         """A fold in one loop, or in blocks whose results are folded with the most digits there are (see `fold`)."""

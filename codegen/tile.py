@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Protocol, TypeVar
 
@@ -15,7 +15,7 @@ from eqsat.codegen.scope import Scope
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import DTYPES, carrier, is_complex, itemsize
 from eqsat.ir.index import Index, Var, variables
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Let, Load, Stmt, Store, Temp, statements, value_of
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Let, Load, Stmt, Store, Temp, loads, statements, value_of
 from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
 from eqsat.ir.typed import Typed
 
@@ -46,12 +46,14 @@ class Emitter(Protocol):
 
 @dataclass(frozen=True)
 class Cell:
-    """`width` iterations of the innermost loop from `first` on, and one of every loop around it, as `scope` knows."""
+    """`width` iterations of the innermost loop from `first` on, and one of every loop around it, as `scope` knows; `turned`: what it loads
+    across memory."""
 
     scope: Scope
     lane: Var
     first: int
     width: int
+    turned: dict[Load, Value] = field(default_factory=dict)
 
     def inner(self) -> Cell:
         return Cell(self.scope.inner(), self.lane, self.first, self.width)
@@ -68,14 +70,72 @@ def emit_tile(e: Emitter, outer: For, scope: Scope) -> bool:
     *around, lane = (loop.variable for loop in loops)
     rows = list(product(*(range(variable.lo, variable.hi + 1) for variable in around)))
     again = not any(isinstance(stmt, Store) and stmt.combine is not None for stmt in statements(body))
-    pieces = list(_pieces(lane, e.registers.bytes // max(_bytes(stmt) for stmt in statements(body)), again))
+    lanes = e.registers.bytes // max(_bytes(stmt) for stmt in statements(body))
+    down = around[-1] if around and any(_is_turned(load, around[-1], lane) for load in _loads(body)) else None
+    if down is not None:
+        lanes = min(lanes, 1 << (down.extent.bit_length() - 1))
+    pieces = list(_pieces(lane, lanes, again))
     high = min(len(rows), e.registers.sums)
+    high -= high % lanes if down is not None and high > lanes else 0
     wide = max(1, e.registers.sums // high)
     for some in _parts(pieces, wide):
         for several in _parts(rows, high):
             cells = [_cell(e, scope, dict(zip(around, row, strict=True)), lane, piece) for row in several for piece in some]
+            if down is not None:
+                _turn(e, body, cells, down)
             _block(e, body, cells)
     return True
+
+
+def _loads(body: tuple[Stmt, ...]) -> Iterator[Load]:
+    for stmt in statements(body):
+        value = value_of(stmt)
+        yield from loads(value) if value is not None else ()
+
+
+def _is_turned(load: Load, row: Var, lane: Var) -> bool:
+    """Whether a load goes along memory from row to row, and across it from lane to lane."""
+    return coefficient(load.index, row) == 1 and coefficient(load.index, lane) not in (0, 1, None)
+
+
+def _turn(e: Emitter, body: tuple[Stmt, ...], cells: list[Cell], row: Var) -> None:
+    """What is loaded across memory, for as many rows at once as there are lanes: whole vectors of rows, turned in registers."""
+    width = cells[0].width
+    for load in dict.fromkeys(stmt.value for stmt in body if isinstance(stmt, Store)):
+        if not isinstance(load, Load) or not _is_turned(load, row, cells[0].lane) or width == 1:
+            continue
+        for piece in dict.fromkeys((cell.first, cell.width) for cell in cells):
+            column = [cell for cell in cells if (cell.first, cell.width) == piece]
+            for square in _parts(column, width):
+                if len(square) == width == piece[1]:
+                    lines = [_line(e, load, _lane(e, square[0], k), width) for k in range(width)]
+                    for cell, value in zip(square, _transposed(e, lines), strict=True):
+                        cell.turned[load] = value
+
+
+def _line(e: Emitter, load: Load, scope: Scope, width: int) -> Value:
+    type = _type(load.dtype, width)
+    place = e.address(e.buffer(load.buffer, load.dtype), load.index, scope)
+    return e.b.emit(type, f"load {type}, {place}, align {itemsize(load.dtype)}")
+
+
+def _transposed(e: Emitter, lines: list[Value]) -> list[Value]:
+    """The columns of a square of vectors: halves of pairs change places, then their halves, down to single elements."""
+    width, type = len(lines), lines[0].type
+    step = width // 2
+    while step:
+        for k in range(width):
+            if not k & step:
+                low, high = lines[k], lines[k | step]
+                firsts = [width + j - step if j & step else j for j in range(width)]
+                seconds = [width + j if j & step else j + step for j in range(width)]
+                lines[k], lines[k | step] = (e.b.emit(type, f"shufflevector {low}, {high}, {_mask(mask)}") for mask in (firsts, seconds))
+        step //= 2
+    return lines
+
+
+def _mask(places: list[int]) -> str:
+    return f"<{len(places)} x i32> <{', '.join(f'i32 {k}' for k in places)}>"
 
 
 def _is_joint(stmt: Stmt) -> bool:
@@ -180,6 +240,8 @@ def _value(e: Emitter, root: Scalar, cell: Cell) -> Value:
         args = tuple(done[arg] for arg in operands(term))
         if isinstance(term, Temp):
             done[term] = cell.scope.temps[term.name]
+        elif isinstance(term, Load) and term in cell.turned:
+            done[term] = cell.turned[term]
         elif isinstance(term, Load) and cell.width > 1 and _varies(term.index, cell):
             done[term] = _load(e, term, cell)
         elif isinstance(term, Call) and any(arg.type.startswith("<") for arg in args):

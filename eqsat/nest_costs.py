@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 
-from eqsat.costs import INTERLEAVED, LINE_BYTES, CostModel
+from eqsat.costs import ELEMENT_CYCLES, INTERLEAVED, LINE_BYTES, CostModel
 from eqsat.index_cost import term_cycles
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
@@ -30,6 +30,8 @@ VECTOR_LOOP_CYCLES = 12.0
 UNROLLED_LOOP = 4
 # what a vector of interleaved accesses costs more
 SHUFFLED = 1.5
+# shuffles of a vector where a square of them is turned
+TURNED_CYCLES = 4.0
 
 
 @dataclass(frozen=True)
@@ -140,10 +142,12 @@ class _Pricer:
         return total
 
     def tile(self, outer: For, place: _Place) -> float:
-        """A tile: two operations on whole vectors in a cycle, or as many loads, each once for all rows or columns that it serves."""
+        """A tile: two operations on whole vectors in a cycle, or as many loads, each once for all rows or columns that it serves; what is
+        read across memory is turned in registers."""
         loops = [outer]
         while len(loops[-1].body) == 1 and isinstance(below := loops[-1].body[0], For):
             loops.append(below)
+        lane = loops[-1].variable
         total = self.model.cycles_ns(LOOP_CYCLES * place.count)
         counts = dict(_counted(loops[-1].body, place.count))
         for stmt, count in counts.items():
@@ -151,11 +155,17 @@ class _Pricer:
             if value is None:
                 continue
             vector = int(self.model.lanes(value.dtype))
-            read = [load.index for load in loads(value)] + ([stmt.index] if isinstance(stmt, Store) else [])
-            calls = sum(isinstance(term, Call) for term in scalars(value)) * _times(loops, vector)
-            loaded = sum(_times(loops, vector, frozenset(variables(index))) for index in read)
-            total += self.model.cycles_ns(count * max(calls, loaded) / 2)
+            accessed = _offsets(stmt)
+            calls = [term for term in scalars(value) if isinstance(term, Call)]
+            simple = sum(call.op not in ELEMENT_CYCLES for call in calls) * _times(loops, vector)
+            loaded = sum(_times(loops, vector, frozenset(variables(index))) for index in accessed)
+            turned = sum(coefficient(index, lane) not in (0, 1) for index in accessed) * _times(loops, vector)
+            total += self.model.cycles_ns(count * (max(simple, loaded) / 2 + turned * TURNED_CYCLES))
+            trips = count * prod(loop.variable.extent for loop in loops)
+            total += sum(self.model.call_ns(call.op, call.dtype, trips) for call in calls if call.op in ELEMENT_CYCLES)
             total += sum(self.streamed(load, loops, count) for load in loads(value))
+            if isinstance(stmt, Store):
+                total += trips * itemsize(value.dtype) * self.target.byte_ns_of(self.bytes[stmt.buffer])
         return total
 
     def streamed(self, load: Load, loops: list[For], count: int) -> float:

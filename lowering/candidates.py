@@ -12,6 +12,7 @@ from eqsat.lowering.outward import outward
 from eqsat.lowering.place import nested
 from eqsat.lowering.split import split
 from eqsat.lowering.tiles import tiled
+from eqsat.lowering.turned import turned
 from eqsat.lowering.unroll import unrolled
 
 MOST = 16
@@ -47,6 +48,10 @@ def _bodies(written: Nest, outputs: tuple[str, ...], buffers: frozenset[str], ma
             in_tiles = tiled(nest, outputs[0], buffers)
             if in_tiles is not None:
                 yield in_tiles
+    if not markers:
+        in_blocks = turned(cut, outputs, buffers)
+        if in_blocks is not None:
+            yield in_blocks
     arranged = orders(merge(unit_folds_innermost(cut), markers))
     wide = [widened(nest) for nest in orders(unit_folds_innermost(cut))]
     if tiles:

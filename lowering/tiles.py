@@ -10,18 +10,18 @@ through memory.  The last tile of an axis ends where the axis ends, and so compu
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
 from eqsat.ir.dtypes import carrier, is_float, itemsize
-from eqsat.ir.index import Const, Index, Var, apply, substitute
-from eqsat.ir.loops import Buffer, Fold, For, Load, Stmt, Store, Temp, rebuilt
-from eqsat.ir.tensor import Call, Reduce, Scalar, operands, scalars
+from eqsat.ir.index import Const, Index, Var, substitute
+from eqsat.ir.loops import Buffer, Fold, For, Load, Stmt, Store, Temp
+from eqsat.ir.tensor import Call, Reduce, Scalar, scalars
 from eqsat.lowering.affine import Forms
+from eqsat.lowering.blocks import BlockPlacer, first_of, over
 from eqsat.lowering.nest import Nest, Several, chains, free_variables
-from eqsat.lowering.place import Placer, Scope
+from eqsat.lowering.place import Scope
 
 # sums in vector registers, and bytes of each
 SUMS = 24
@@ -133,8 +133,7 @@ class _Tiling:
 
     def __init__(self, nest: Nest, product: _Product, output: str, buffers: frozenset[str]) -> None:
         self.nest, self.product, self.output, self.buffers = nest, product, output, buffers
-        self.placer = Placer(buffers)
-        self.scratch: list[Buffer] = []
+        self.placer = BlockPlacer(buffers)
         self.dtype = product.chain[0].dtype
         rows, columns = product.rows, product.columns
         self.high, self.wide = tile_shape(rows.extent, columns.extent, VECTOR_BYTES // itemsize(self.dtype))
@@ -149,33 +148,17 @@ class _Tiling:
         each = -(-down // blocks)
         block, tile = Var(f"{rows.name}_block", 0, -(-down // each) - 1), Var(f"{rows.name}_tile", 0, each - 1)
         strip = Var(f"{columns.name}_strip", 0, across - 1)
-        around = self._open(self.placer.top, *outer, block, strip)
+        around = self.placer.nest(self.placer.top, *outer, block, strip)
         first = {
-            rows: _first(_sum(block, each, tile), down, self.high, rows.extent),
-            columns: _first(strip, across, self.wide, columns.extent),
+            rows: first_of(_sum(block, each, tile), down, self.high, rows.extent),
+            columns: first_of(strip, across, self.wide, columns.extent),
         }
-        inmost = around[-1] if around else self.placer.top
+        inmost = around[-1]
         right = self._factor(self.product.right, inmost, self.lane, columns, first[columns], each)
-        below = self._open(inmost, tile)
-        self._tile(below[-1] if below else inmost, right, first)
-        for scope in reversed((*around, *below)):
-            self.placer.close(scope, "parallel")
-        return tuple(self.placer.top.body), tuple(self.scratch)
-
-    def _open(self, scope: Scope, *variables: Var) -> list[Scope]:
-        """Loops in each other; none of one iteration."""
-        opened: list[Scope] = []
-        for variable in variables:
-            if variable.extent > 1:
-                scope = self.placer.open(variable, scope)
-                opened.append(scope)
-        return opened
-
-    def _memory(self, size: int) -> str:
-        taken = {*self.buffers, *(buffer.name for buffer in self.scratch)}
-        name = next(name for k in itertools.count() if (name := f"scratch{k}") not in taken)
-        self.scratch.append(Buffer(name, self.dtype, size, "scratch"))
-        return name
+        below = self.placer.nest(inmost, tile)
+        self._tile(below[-1], right, first)
+        self.placer.close_all((*around, *below[1:]))
+        return tuple(self.placer.top.body), tuple(self.placer.scratch)
 
     def _factor(self, factors: tuple[Scalar, ...], scope: Scope, inside: Var, axis: Var, first: Index, uses: int) -> Factor:
         """The product of some factors, by the number of a term and the place in a tile: where it is in memory, if it is near by or hardly
@@ -195,18 +178,16 @@ class _Tiling:
 
     def _packed(self, factors: tuple[Scalar, ...], scope: Scope, inside: Var, axis: Var, first: Index) -> str:
         """Scratch memory with the product of these factors: for every term of the sum, the elements of a tile along an axis."""
-        name = self._memory(self.product.terms * inside.extent)
+        name = self.placer.memory(self.product.terms * inside.extent, self.dtype)
         place = Var(f"{inside.name}_packed", 0, inside.extent - 1)
         terms = [fold.variable for fold in self.product.chain]
         packed = [Var(f"{place.name}_{v.name}", v.lo, v.hi) for v in terms]
         env: dict[Var, Index] = {**dict(zip(terms, packed, strict=True)), axis: first + place}
-        value = _over(_times(factors), env)
-        opened = self._open(scope, *([*packed, place] if _steps(value, place) in (0, 1) else [place, *packed]))
+        value = over(_times(factors), env)
+        opened = self.placer.nest(scope, *([*packed, place] if _steps(value, place) in (0, 1) else [place, *packed]))
         index = _flat([v - v.lo for v in packed], [v.extent for v in packed]) * inside.extent + place
-        inmost = opened[-1] if opened else scope
-        inmost.body.append(Store(name, index, self.placer.place(value, inmost)))
-        for one in reversed(opened):
-            self.placer.close(one, "parallel")
+        opened[-1].body.append(Store(name, index, self.placer.place(value, opened[-1])))
+        self.placer.close_all(opened)
         return name
 
     def _tile(self, scope: Scope, right: Factor, first: Mapping[Var, Index]) -> None:
@@ -221,11 +202,12 @@ class _Tiling:
             total = Fold(name, "sum", self.dtype, outer, (total,), Temp(part, self.dtype))
         here = {axis: start + inside for (axis, start), inside in zip(first.items(), (self.row, self.lane), strict=True)}
         done = self.nest.body is product.chain[0]
-        place = (self.output, substitute(self.nest.index, here)) if done else (self._memory(self.high * self.wide), self._in_tile())
+        sums = self.output if done else self.placer.memory(self.high * self.wide, self.dtype)
+        place = (sums, substitute(self.nest.index, here) if done else self._in_tile())
         store = Store(*place, Temp(name, self.dtype))
         scope.body.append(For(self.row, "tile", (For(self.lane, "tile", (total, store)),)))
         if not done:
-            self._finish(scope, place[0], first)
+            self._finish(scope, sums, first)
 
     def _in_tile(self) -> Index:
         return self.row * self.wide + self.lane
@@ -237,29 +219,11 @@ class _Tiling:
             self.product.rows: first[self.product.rows] + row,
             self.product.columns: first[self.product.columns] + lane,
         }
-        opened = self._open(scope, row, lane)
+        opened = self.placer.nest(scope, row, lane)
         known: dict[Scalar, Scalar] = {self.product.chain[0]: Load(sums, row * self.wide + lane, self.dtype)}
-        value = _over(self.nest.body, env, known)
-        inmost = opened[-1] if opened else scope
-        inmost.body.append(Store(self.output, substitute(self.nest.index, env), self.placer.place(value, inmost)))
-        for one in reversed(opened):
-            self.placer.close(one, "parallel")
-
-
-def _over(root: Scalar, env: Mapping[Var, Index], known: Mapping[Scalar, Scalar] | None = None) -> Scalar:
-    """An element over other indices, with some of its terms replaced."""
-    done: dict[Scalar, Scalar] = dict(known or {})
-    for term in scalars(root):
-        if term not in done:
-            done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: substitute(index, env))
-    return done[root]
-
-
-def _first(number: Index, count: int, size: int, extent: int) -> Index:
-    """Where a tile begins: the last one ends where the axis ends."""
-    if count == 1:
-        return Const(0)
-    return number * size if count * size == extent else apply("min", number * size, extent - size)
+        value = over(self.nest.body, env, known)
+        opened[-1].body.append(Store(self.output, substitute(self.nest.index, env), self.placer.place(value, opened[-1])))
+        self.placer.close_all(opened)
 
 
 def _sum(outer: Var, size: int, inner: Var) -> Index:

@@ -1,6 +1,6 @@
 """Short folds written out: the loop around them is then innermost, and runs in vectors.
 
-    sum over p < 2 of f(i, p)  ->  f(i, 0) + f(i, 1)
+sum over p < 2 of f(i, p)  ->  f(i, 0) + f(i, 1)
 """
 
 from __future__ import annotations

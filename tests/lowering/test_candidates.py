@@ -400,7 +400,9 @@ def test_short_folds_are_written_out() -> None:
 
 def test_long_folds_and_sums_carried_in_another_dtype_stay_folds() -> None:
     for shape, dtype in (((4, 33), "float32"), ((4, 3), "float16")):
-        build = Build(shape[:1], Reduce("sum", reduction(0, shape[1]), Read(Input("x", shape, dtype), (axis(0, 4), reduction(0, shape[1])))))
+        build = Build(
+            shape[:1], Reduce("sum", reduction(0, shape[1]), Read(Input("x", shape, dtype), (axis(0, 4), reduction(0, shape[1]))))
+        )
         assert all(_fold_extents(kernel) for kernel in lowered(build))
 
 

@@ -1,0 +1,55 @@
+"""What loops over blocks have in common: scratch memory, loops in each other, where a block begins, a body over other indices."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+
+from eqsat.ir.index import Const, Index, Var, apply, substitute
+from eqsat.ir.loops import Buffer, rebuilt
+from eqsat.ir.tensor import Scalar, operands, scalars
+from eqsat.lowering.place import Placer, Scope
+
+
+class BlockPlacer(Placer):
+    """Places statements that use scratch memory."""
+
+    def __init__(self, buffers: frozenset[str]) -> None:
+        super().__init__(buffers)
+        self.scratch: list[Buffer] = []
+
+    def memory(self, size: int, dtype: str) -> str:
+        """The name of new scratch memory."""
+        taken = {*self.buffers, *(buffer.name for buffer in self.scratch)}
+        name = next(name for k in itertools.count() if (name := f"scratch{k}") not in taken)
+        self.scratch.append(Buffer(name, dtype, size, "scratch"))
+        return name
+
+    def nest(self, scope: Scope, *variables: Var) -> list[Scope]:
+        """Loops in each other, the scope first; none of one iteration."""
+        opened = [scope]
+        for variable in variables:
+            if variable.extent > 1:
+                opened.append(self.open(variable, opened[-1]))
+        return opened
+
+    def close_all(self, opened: Iterable[Scope]) -> None:
+        """Close what `nest` opened."""
+        for scope in tuple(opened)[:0:-1]:
+            self.close(scope, "parallel")
+
+
+def over(root: Scalar, env: Mapping[Var, Index], known: Mapping[Scalar, Scalar] | None = None) -> Scalar:
+    """An element over other indices, with some of its terms replaced."""
+    done: dict[Scalar, Scalar] = dict(known or {})
+    for term in scalars(root):
+        if term not in done:
+            done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: substitute(index, env))
+    return done[root]
+
+
+def first_of(number: Index, count: int, size: int, extent: int) -> Index:
+    """Where a block begins: the last one ends where the axis ends."""
+    if count == 1:
+        return Const(0)
+    return number * size if count * size == extent else apply("min", number * size, extent - size)

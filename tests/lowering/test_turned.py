@@ -1,0 +1,118 @@
+"""Transposes in blocks: the same values as the build, whatever extents, strides and dtypes, by the interpreter and as machine code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from eqsat.codegen import compile_kernels
+from eqsat.codegen.builder import Registers
+from eqsat.codegen.emit import emit_module
+from eqsat.codegen.machine import assembly_text
+from eqsat.ir.index import Index
+from eqsat.ir.loops import For, Kernel, statements
+from eqsat.ir.loops_check import check_kernel
+from eqsat.ir.tensor import Build, Call, Input, Read, Scalar, axes
+from eqsat.lowering import hoist, type_indices
+from eqsat.lowering.turned import LEAST
+from tests.lowering.builds import inputs_of, lowered, reference, run
+
+DTYPES = ("int8", "uint16", "int32", "float32", "int64", "float64")
+
+
+def read(name: str, shape: tuple[int, ...], *indices: Index, dtype: str = "float32") -> Read:
+    return Read(Input(name, shape, dtype), indices)
+
+
+def transpose(m: int, n: int, dtype: str = "float32") -> Build:
+    i, j = axes((m, n))
+    return Build((m, n), read("a", (n, m), j, i, dtype=dtype))
+
+
+def turned_back(m: int, n: int) -> Build:
+    """A quarter turn: rows go backwards in memory."""
+    i, j = axes((m, n))
+    return Build((m, n), read("a", (n, m), j, m - 1 - i))
+
+
+def both_ways(m: int, n: int, dtype: str = "float32") -> Build:
+    """a.T * a.T[::-1] + b."""
+    i, j = axes((m, n))
+    product = Call("multiply", (read("a", (n, m), j, i, dtype=dtype), read("a", (n, m), j, m - 1 - i, dtype=dtype)), dtype)
+    return Build((m, n), Call("add", (product, read("b", (m, n), i, j, dtype=dtype)), dtype))
+
+
+def channels_last(b: int, c: int, h: int, w: int) -> Build:
+    k, y, x, f = axes((b, h, w, c))
+    return Build((b, h, w, c), Call("maximum", (read("a", (b, c, h, w), k, f, y, x), read("d", (c,), f)), "float32"))
+
+
+CASES = {
+    "one square": transpose(16, 16),
+    "a wide block": transpose(16, 64),
+    "both left over": transpose(37, 83),
+    "few rows": transpose(9, 70),
+    "few columns": transpose(70, 9),
+    **{dtype: transpose(35, 45, dtype) for dtype in (*DTYPES, "bool", "float16", "complex64")},
+    "backwards": turned_back(20, 31),
+    "both ways": both_ways(33, 21),
+    "both ways in bytes": both_ways(33, 70, "int8"),
+    "channels last": channels_last(2, 9, 3, 19),
+}
+
+
+def in_blocks(build: Build) -> list[Kernel]:
+    """The candidates in which two tile loops write the output."""
+    return [k for k in lowered(build) if any(isinstance(s, For) and s.kind == "tile" for s in statements(k.body))]
+
+
+def check(kernel: Kernel, build: Build) -> None:
+    (expected,) = reference(build)
+    for form in (kernel, hoist(kernel)):
+        check_kernel(form)
+        np.testing.assert_array_equal(run(form, build)[0], expected)
+    routine = compile_kernels([type_indices(hoist(kernel))]).routine("k")
+    values = {t.name: array.ravel() for t, array in inputs_of(build).items()}
+    out = np.full(build.size, 77).astype(build.dtype)
+    routine([*(values[b.name] for b in kernel.buffers[:-1]), out])
+    np.testing.assert_array_equal(out.reshape(build.shape), expected)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_blocks_hold_what_the_build_does(name: str) -> None:
+    build = CASES[name]
+    found = in_blocks(build)
+    assert len(found) == (build.dtype not in ("bool", "float16", "complex64"))
+    for kernel in found:
+        check(kernel, build)
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(st.integers(LEAST, 90), st.integers(LEAST, 90), st.sampled_from(DTYPES), st.sampled_from([transpose, both_ways]))
+def test_any_extents_and_dtype(m: int, n: int, dtype: str, form: object) -> None:
+    build = (transpose if form is transpose else both_ways)(m, n, dtype)
+    (kernel,) = in_blocks(build)
+    check(kernel, build)
+
+
+def test_squares_are_turned_in_registers() -> None:
+    """No element is loaded by itself where a block has whole squares, on machines of any registers."""
+    (kernel,) = in_blocks(transpose(64, 64))
+    for registers in (Registers(64, 24), Registers(32, 12), Registers(16, 12)):
+        text = emit_module([type_indices(hoist(kernel))], "default", registers=registers)
+        assert "shufflevector" in text
+        assert "load float" not in text
+
+
+def test_shuffles_stay_shuffles() -> None:
+    (kernel,) = in_blocks(transpose(64, 64))
+    assert "gather" not in assembly_text(emit_module([type_indices(hoist(kernel))], "default"))
+
+
+def test_nothing_is_turned_where_loads_follow_the_stores_or_a_loop_is_short() -> None:
+    i, j = axes((20, 20))
+    alike: Scalar = Call("add", (read("a", (20, 20), i, j), read("b", (20,), i)), "float32")
+    assert not in_blocks(Build((20, 20), alike))
+    assert not in_blocks(transpose(LEAST - 1, 40))
+    assert not in_blocks(transpose(40, LEAST - 1))
