@@ -10,6 +10,7 @@ from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, 
 from eqsat.codegen.casts import convert
 from eqsat.codegen.fold import BLOCK, FLAGS, LONG_OUTER_FOLD, Accumulator, Carried, Numerics, accumulator, widest
 from eqsat.codegen.index import emit_index, llvm_type, resized
+from eqsat.codegen.recurrence import emit_recurrence
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tile import emit_tile
 from eqsat.ir.dtypes import alignment, carrier, is_inexact, itemsize
@@ -165,7 +166,7 @@ class KernelEmitter:
 
     def statement(self, stmt: Stmt, scope: Scope) -> None:
         if isinstance(stmt, For):
-            if stmt.variable.extent > 0 and not (stmt.kind == "tile" and emit_tile(self, stmt, scope)):
+            if stmt.variable.extent > 0 and not self.special(stmt, scope):
                 first, end = self.range(stmt.variable, scope)
                 self.each(stmt.variable, first, end, scope, stmt.body, rolled=stmt.kind == "tile")
         elif isinstance(stmt, Bind):
@@ -178,6 +179,12 @@ class KernelEmitter:
             self.store(stmt, scope)
         if isinstance(stmt, For | Fold | Store) and self.stored & self.loaded:
             scope.elements.clear()
+
+    def special(self, stmt: For, scope: Scope) -> bool:
+        """Write a loop that has code of its own."""
+        if stmt.kind == "parallel":
+            return False
+        return emit_tile(self, stmt, scope) if stmt.kind == "tile" else emit_recurrence(self, stmt, scope)
 
     def loop(self, first: Value, end: Value, initial: Carried, step: Callable[[Value, Carried], Carried], rolled: bool = False) -> Carried:
         """for i from `first` while below `end` (which is above `first`), carrying values; returns the last ones."""

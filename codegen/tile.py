@@ -15,7 +15,7 @@ from eqsat.codegen.scope import Scope
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import DTYPES, carrier, is_complex, itemsize
 from eqsat.ir.index import Index, Var, variables
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Let, Load, Stmt, Store, Temp, loads, statements, value_of
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp, loads, statements, value_of
 from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
 from eqsat.ir.typed import Typed
 
@@ -27,9 +27,10 @@ LANES = frozenset(dtype for dtype in DTYPES if dtype != "bool" and not is_comple
 
 
 class Emitter(Protocol):
-    """What a tile needs of the code around it."""
+    """What the code of some loops needs of the code around it."""
 
     b: Builder
+    kernel: Kernel
     exact: bool
     flags: Flags
     registers: Registers
@@ -39,6 +40,7 @@ class Emitter(Protocol):
     def range(self, variable: Var, scope: Scope) -> tuple[Value, Value]: ...
     def loop(self, first: Value, end: Value, initial: Carried, step: Callable[[Value, Carried], Carried]) -> Carried: ...
     def element(self, term: Scalar, scope: Scope) -> Value: ...
+    def value(self, root: Scalar, scope: Scope) -> Value: ...
     def buffer(self, name: str, dtype: str) -> Buffer: ...
     def address(self, buffer: Buffer, index: Index, scope: Scope) -> Value: ...
     def read(self, buffer: Buffer, place: Value) -> Value: ...
@@ -114,7 +116,7 @@ def _turn(e: Emitter, body: tuple[Stmt, ...], cells: list[Cell], row: Var) -> No
 
 
 def _line(e: Emitter, load: Load, scope: Scope, width: int) -> Value:
-    type = _type(load.dtype, width)
+    type = vector_type(load.dtype, width)
     place = e.address(e.buffer(load.buffer, load.dtype), load.index, scope)
     return e.b.emit(type, f"load {type}, {place}, align {itemsize(load.dtype)}")
 
@@ -198,7 +200,7 @@ def _block(e: Emitter, body: tuple[Stmt, ...], cells: list[Cell]) -> None:
 
 def _fold(e: Emitter, stmt: Fold, cells: list[Cell]) -> None:
     """One loop that carries the sums of all cells."""
-    types = [_type(stmt.dtype, cell.width) for cell in cells]
+    types = [vector_type(stmt.dtype, cell.width) for cell in cells]
     real = is_real(LLVM_TYPES[stmt.dtype])
     zeros = tuple(
         Value("zeroinitializer" if cell.width > 1 else "0.0" if real else "0", type) for cell, type in zip(cells, types, strict=True)
@@ -210,7 +212,7 @@ def _fold(e: Emitter, stmt: Fold, cells: list[Cell]) -> None:
         for cell in inner:
             cell.scope.indices[place] = counter
         _block(e, stmt.body, inner)
-        values = [_spread(e, _value(e, stmt.value, cell), cell.width) for cell in inner]
+        values = [spread(e, _value(e, stmt.value, cell), cell.width) for cell in inner]
         add = ("fadd", "contract") if real else ("add", "")
         return tuple(e.b.binary(add[0], total, value, add[1]) for total, value in zip(carried, values, strict=True))
 
@@ -220,11 +222,11 @@ def _fold(e: Emitter, stmt: Fold, cells: list[Cell]) -> None:
         cell.scope.temps[stmt.name] = total
 
 
-def _type(dtype: str, width: int) -> str:
+def vector_type(dtype: str, width: int) -> str:
     return f"<{width} x {LLVM_TYPES[dtype]}>" if width > 1 else LLVM_TYPES[dtype]
 
 
-def _spread(e: Emitter, value: Value, width: int) -> Value:
+def spread(e: Emitter, value: Value, width: int) -> Value:
     """A value in all lanes."""
     if width == 1 or value.type.startswith("<"):
         return value
@@ -245,7 +247,7 @@ def _value(e: Emitter, root: Scalar, cell: Cell) -> Value:
         elif isinstance(term, Load) and cell.width > 1 and _varies(term.index, cell):
             done[term] = _load(e, term, cell)
         elif isinstance(term, Call) and any(arg.type.startswith("<") for arg in args):
-            done[term] = scalar.call(e.b, term, tuple(_spread(e, arg, cell.width) for arg in args), e.flags.arithmetic)
+            done[term] = scalar.call(e.b, term, tuple(spread(e, arg, cell.width) for arg in args), e.flags.arithmetic)
         elif isinstance(term, Call):
             done[term] = scalar.call(e.b, term, args, e.flags.arithmetic)
         else:
@@ -260,7 +262,7 @@ def _varies(index: Index, cell: Cell) -> bool:
 def _load(e: Emitter, load: Load, cell: Cell) -> Value:
     """Neighbours in memory at once, others one by one."""
     buffer = e.buffer(load.buffer, load.dtype)
-    type = _type(load.dtype, cell.width)
+    type = vector_type(load.dtype, cell.width)
     if coefficient(load.index, cell.lane) == 1:
         place = e.address(buffer, load.index, cell.scope)
         return e.b.emit(type, f"load {type}, {place}, align {itemsize(load.dtype)}")
@@ -278,7 +280,7 @@ def _lane(e: Emitter, cell: Cell, k: int) -> Scope:
 
 def _store(e: Emitter, stmt: Store, cell: Cell) -> None:
     buffer = e.buffer(stmt.buffer, stmt.value.dtype)
-    value = _spread(e, _value(e, stmt.value, cell), cell.width)
+    value = spread(e, _value(e, stmt.value, cell), cell.width)
     together = cell.width == 1 or coefficient(stmt.index, cell.lane) == 1
     for k in range(1 if together else cell.width):
         one = value if together else e.b.emit(MEMORY_TYPES[buffer.dtype], f"extractelement {value}, i64 {k}")

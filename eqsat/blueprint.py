@@ -16,7 +16,7 @@ from eqsat.ir.host import Invocation
 from eqsat.ir.steps import Parts
 from eqsat.ir.structure import Structure
 from eqsat.ir.tensor import Constant, Input, Program, Tensor
-from eqsat.kernels import Nest, computed_once
+from eqsat.kernels import Nest, computed_once, remaining
 from eqsat.places import PlaceLimit
 from eqsat.storage import Lifetime, share_storage
 
@@ -143,8 +143,9 @@ def draw(
     """The blueprint of a program whose kernels are these loop nests, with machine code; `others` are its steps that are no kernels, the
     last of the estimated nanoseconds are theirs; `limits` are of its last outputs, which are not handed out."""
     program = parts.whole
-    steps = [_Step(nest.kernel.name, nest.tensors, nest.read, nest.builds, parallel_extent(nest.kernel)) for nest in nests]
-    steps += [_Step(placed.name, (*placed.given, *placed.results), placed.given, placed.results, None) for placed in parts.steps]
+    steps = [_Step(nest.kernel.name, nest.tensors, nest.read, nest.made, parallel_extent(nest.kernel)) for nest in nests]
+    rest = remaining(parts.steps, nests)
+    steps += [_Step(placed.name, (*placed.given, *placed.results), placed.given, placed.results, None) for placed in rest]
     slots = _slots(parts, steps, dict(pair for nest in nests for pair in nest.over))
     computed = tuple(slots[output] for output in parts.outputs)
     outputs, places = computed[: len(computed) - len(limits)], computed[len(computed) - len(limits) :]

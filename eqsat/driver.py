@@ -21,8 +21,9 @@ from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Index
 from eqsat.ir.steps import Loop, take_apart
 from eqsat.ir.tensor import Program
-from eqsat.kernels import computed_once, lower_program
+from eqsat.kernels import Nest, computed_once, lower_program, remaining
 from eqsat.leaves import numbered, over_leaves
+from eqsat.nest_costs import nest_ns
 from eqsat.options import Options
 from eqsat.places import explicit
 from eqsat.plan import Plan
@@ -76,8 +77,8 @@ def optimize_program(program: Program, options: Options) -> Result:
     dump.write("loops", "\n\n".join(str(nest.kernel) for nest in nests))
     model = CostModel(options.target)
     once = computed_once(nests)
-    kernels = tuple((nest.kernel.name, 0.0 if nest in once else kernel_ns(model, *nest.builds)) for nest in nests)
-    others = ((placed.name, placed.step) for placed in parts.steps)
+    kernels = tuple((nest.kernel.name, 0.0 if nest in once else _nest_ns(nest, model)) for nest in nests)
+    others = ((placed.name, placed.step) for placed in remaining(parts.steps, nests))
     kernels += tuple(
         (name, loops[name].count * float(bodies[name].cost) if name in loops else step_ns(step, options.target)) for name, step in others
     )
@@ -89,6 +90,10 @@ def optimize_program(program: Program, options: Options) -> Result:
 
     before, runs = cost(program, options.target), tuple(bodies.values())
     return Result(program, parts, nests, Cost(kernels), before, report, options, dump, otherwise, certificate, found.finite, runs, places)
+
+
+def _nest_ns(nest: Nest, model: CostModel) -> float:
+    return kernel_ns(model, *nest.builds) if nest.builds else nest_ns(nest.kernel, model.target)
 
 
 def _certificate(report: Report, values: tuple[Compared, ...], bodies: Iterable[Result]) -> Certificate:

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from eqsat.ir.dtypes import is_complex
+from eqsat.ir.host import keywords
 from eqsat.ir.index import Index
-from eqsat.ir.loops import Kernel, index_terms, map_indices
+from eqsat.ir.loops import Buffer, Kernel, index_terms, map_indices
 from eqsat.ir.loops_check import check_kernel
-from eqsat.ir.steps import Parts, PlacedStep
+from eqsat.ir.steps import HostCall, Parts, PlacedStep
 from eqsat.ir.tensor import Build, Constant, Shape, Tensor, sources, tensors
 from eqsat.lowering import candidates, hoist, in_place
+from eqsat.lowering.scan import scan, scans
 from eqsat.nest_costs import nest_ns
 from eqsat.options import Options
 from eqsat.report import Report
@@ -25,24 +28,30 @@ Group = tuple[Build, ...]
 
 @dataclass(frozen=True)
 class Nest:
-    """A kernel with the tensors that it computes and the tensors of its buffers, those that it computes last.
+    """A kernel with the tensors that it computes, which are builds or the results of a step, and the tensors of its buffers, those that it
+    computes last.
 
     over  (tensor that it reads, tensor that it computes): in one memory, where the one is written over the other
     """
 
     kernel: Kernel
-    builds: Group
+    made: tuple[Tensor, ...]
     tensors: tuple[Tensor, ...]
-    over: tuple[tuple[Tensor, Build], ...] = ()
+    over: tuple[tuple[Tensor, Tensor], ...] = ()
+
+    @property
+    def builds(self) -> Group:
+        return tuple(tensor for tensor in self.made if isinstance(tensor, Build))
 
     @property
     def read(self) -> tuple[Tensor, ...]:
         """The tensors that it reads, those of its buffers first."""
-        return (*self.tensors[: -len(self.builds)], *(tensor for tensor, _ in self.over))
+        return (*self.tensors[: -len(self.made)], *(tensor for tensor, _ in self.over))
 
 
 def lower_program(parts: Parts, options: Options, report: Report, kept: Collection[Tensor] = ()) -> tuple[Nest, ...]:
-    """Loop nests for all tensors that a program stores around its steps, in execution order; `kept` are read after all of them."""
+    """Loop nests for all tensors that a program stores around its steps, and for steps that loops can make, in execution order; `kept` are
+    read after all of them."""
     program = parts.around
     builds = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
     names: dict[Tensor, str] = {tensor: tensor.name for tensor in program.inputs}
@@ -56,12 +65,39 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
     picked = {group: _cheapest((map_indices(kernel, simplified) for kernel in kernels), options) for group, kernels in choices.items()}
     by_name = {name: tensor for tensor, name in names.items()}
     groups = _chosen(builds, siblings, {group: ns for group, (ns, _) in picked.items()})
+    lowered: dict[tuple[Tensor, ...], Kernel] = {group: picked[group][1] for group in groups}
+    if not program.sizes:
+        lowered |= {placed.results: kernel for placed in parts.steps if (kernel := _step_kernel(placed, names)) is not None}
     nests: list[Nest] = []
-    for group in sorted(groups, key=lambda group: levels[group[0]]):
-        kernel = replace(picked[group][1], name=f"kernel_{len(nests)}")
-        nests.append(Nest(kernel, group, tuple(by_name[buffer.name] for buffer in kernel.buffers)))
+    for made in sorted(lowered, key=lambda made: levels[made[0]]):
+        kernel = replace(lowered[made], name=f"kernel_{len(nests)}")
+        nests.append(Nest(kernel, made, tuple(by_name[buffer.name] for buffer in kernel.buffers)))
     stay = {*kept, *program.outputs}
     return tuple(_finished(nest) for nest in _written_over(nests, levels, stay))
+
+
+def remaining(steps: Sequence[PlacedStep], nests: Sequence[Nest]) -> tuple[PlacedStep, ...]:
+    """The steps that no loop nest makes."""
+    made = {tensor for nest in nests for tensor in nest.made}
+    return tuple(placed for placed in steps if made.isdisjoint(placed.results))
+
+
+# functions of NumPy that loops compute as well
+SCANS = {"cumulative_sum": "sum", "cumulative_prod": "prod"}
+
+
+def _step_kernel(placed: PlacedStep, names: Mapping[Tensor, str]) -> Kernel | None:
+    """Loops for a step, where there are some."""
+    step = placed.step
+    if not isinstance(step, HostCall) or step.invocation.function not in SCANS:
+        return None
+    (given,), (made,) = placed.given, placed.results
+    named = keywords(step.invocation, 1)
+    if not scans(made.dtype) or not given.size or is_complex(given.dtype):
+        return None
+    source, result = Buffer(names[given], given.dtype, given.size, "in"), Buffer(names[made], made.dtype, made.size, "out")
+    initial = bool(named.get("include_initial", False))
+    return scan(SCANS[step.invocation.function], given.shape, int(named["axis"]), initial, source, result, placed.name)
 
 
 def _finished(nest: Nest) -> Nest:
@@ -72,14 +108,14 @@ def _finished(nest: Nest) -> Nest:
 
 def _written_over(nests: Sequence[Nest], levels: Mapping[Tensor, int], stay: Collection[Tensor]) -> list[Nest]:
     """The nests, each writing over tensors that nothing reads any more where its kernel can; some tensors stay."""
-    made = {build for nest in nests for build in nest.builds} - {build for nest in computed_once(nests) for build in nest.builds}
+    made = {tensor for nest in nests for tensor in nest.made} - {tensor for nest in computed_once(nests) for tensor in nest.made}
     readers: dict[Tensor, list[int]] = {}
     for nest in nests:
         for tensor in nest.read:
-            readers.setdefault(tensor, []).append(levels[nest.builds[0]])
+            readers.setdefault(tensor, []).append(levels[nest.made[0]])
     found: list[Nest] = []
     for nest in nests:
-        here = levels[nest.builds[0]]
+        here = levels[nest.made[0]]
         for tensor in nest.read:
             others = readers[tensor]
             if tensor in made and tensor not in stay and max(others) == here and others.count(here) == 1:
@@ -91,11 +127,11 @@ def _written_over(nests: Sequence[Nest], levels: Mapping[Tensor, int], stay: Col
 def _over(nest: Nest, tensor: Tensor) -> Nest:
     """The nest with a result in the memory of a tensor that it reads, if that can be."""
     name = {other: buffer.name for other, buffer in zip(nest.tensors, nest.kernel.buffers, strict=True)}
-    taken = {build for _, build in nest.over}
-    for build in nest.builds:
-        if build not in taken and build.shape == tensor.shape and (kernel := in_place(nest.kernel, name[tensor], name[build])) is not None:
+    taken = {made for _, made in nest.over}
+    for made in nest.made:
+        if made not in taken and made.shape == tensor.shape and (kernel := in_place(nest.kernel, name[tensor], name[made])) is not None:
             tensors = tuple(other for other in nest.tensors if other is not tensor)
-            return replace(nest, kernel=kernel, tensors=tensors, over=(*nest.over, (tensor, build)))
+            return replace(nest, kernel=kernel, tensors=tensors, over=(*nest.over, (tensor, made)))
     return nest
 
 
@@ -105,7 +141,7 @@ def computed_once(nests: Sequence[Nest]) -> tuple[Nest, ...]:
     found: list[Nest] = []
     for nest in nests:
         if all(isinstance(tensor, Constant) or tensor in same for tensor in nest.read):
-            same.update(nest.builds)
+            same.update(nest.made)
             found.append(nest)
     return tuple(found)
 
@@ -127,6 +163,8 @@ def _levels(builds: Sequence[Build], steps: Sequence[PlacedStep]) -> dict[Tensor
 
     for build in builds:  # what steps are given comes first
         levels[build] = 1 + max((level(source) for source in sources(build)), default=-1)
+    for result in made:
+        level(result)
     return levels
 
 

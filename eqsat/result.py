@@ -22,7 +22,7 @@ from eqsat.ir.tensor import Build, Generic, Program, Tensor, as_generic
 from eqsat.ir.typed_check import check_typed
 from eqsat.ir.typed_kernel import TypedKernel
 from eqsat.kept import kept_code
-from eqsat.kernels import Nest
+from eqsat.kernels import Nest, remaining
 from eqsat.lowering import type_indices
 from eqsat.options import Options
 from eqsat.places import PlaceLimit
@@ -104,7 +104,7 @@ class Result:
         """The steps of the plan that are no kernels."""
         bodies = iter(self.bodies)
         found: list[PlanStep] = []
-        for placed in self.parts.steps:
+        for placed in remaining(self.parts.steps, self.nests):
             if isinstance(placed.step, Loop):
                 found.append(PlanLoop(placed.name, placed.step.count, next(bodies).compile().blueprint))
             elif isinstance(placed.step, HostCall):

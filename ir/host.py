@@ -121,6 +121,12 @@ def run_host(call: Invocation, arrays: Sequence[Array], made: Sequence[tuple[tup
     return found
 
 
+def keywords(call: Invocation, given: int) -> dict[str, Any]:
+    """The keyword arguments of a call on that many arrays."""
+    _, named = rebuild_result(call.arguments, [*[None] * given, *call.values])
+    return dict(named)
+
+
 def _result(call: Invocation, arrays: Sequence[Array]) -> Any:
     args, kwargs = rebuild_result(call.arguments, [*map(_locked, arrays), *call.values])
     with np.errstate(all="ignore"):

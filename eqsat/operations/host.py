@@ -147,7 +147,7 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect") ->
 def _along(name: str, a: Any, axis: Any) -> tuple[Tensor, int]:
     source = tensor_of(name, a)
     if axis is None:
-        return ravel(source), 0
+        return (source if len(source.shape) == 1 else ravel(source)), 0
     return source, normalize_axes(name, integer(name, "axis", axis), len(source.shape))[0]
 
 

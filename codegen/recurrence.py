@@ -1,0 +1,160 @@
+"""Recurrences: loops in which every iteration takes the element that the one before stored.
+
+    for k serial: out[k] = out[k - 1] + f(k)
+
+That element is carried in a register.  Where elements are neighbours in memory and sums may be reordered, whole vectors of f are added
+up within themselves first, by shifts of one, two, four lanes, so that only their last lane waits for the vector before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eqsat.codegen import scalar
+from eqsat.codegen.builder import LLVM_TYPES, Value, integer, is_real, real
+from eqsat.codegen.fold import Carried
+from eqsat.codegen.index import llvm_type
+from eqsat.codegen.scope import Scope
+from eqsat.codegen.tile import JOINT, LANES, Emitter, spread, vector_type
+from eqsat.ir.affine import coefficient
+from eqsat.ir.dtypes import itemsize
+from eqsat.ir.index import Index, Var, substitute
+from eqsat.ir.loops import Bind, Buffer, For, Load, Pick, Store
+from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
+from eqsat.lowering.affine import Forms
+
+# what changes nothing when it is added to a number, or multiplied with it
+NEUTRAL = {"add": -0.0, "multiply": 1.0}
+
+
+@dataclass(frozen=True)
+class _Recurrence:
+    """The loop, what it stores, the element before it, and what is added; `indices`: of loads and store, over the loop's variable."""
+
+    loop: For
+    store: Store
+    call: Call
+    before: Load
+    added: Scalar
+    indices: dict[Index, Index]
+
+    @property
+    def variable(self) -> Var:
+        return self.loop.variable
+
+    @property
+    def dtype(self) -> str:
+        return self.call.dtype
+
+    def step(self, index: Index) -> int | None:
+        return coefficient(self.indices[index], self.variable)
+
+    @property
+    def in_vectors(self) -> bool:
+        """Whether whole vectors of what is added can be computed, one behind the other."""
+        together = self.step(self.store.index) == 1
+        for term in scalars(self.added):
+            known = isinstance(term, Literal) or (isinstance(term, Call) and term.op in JOINT)
+            together &= term.dtype == self.dtype and (self.step(term.index) in (0, 1) if isinstance(term, Load) else known)
+        return together
+
+
+def emit_recurrence(e: Emitter, loop: For, scope: Scope) -> bool:
+    """Write a loop that is a recurrence of numbers of one register; False for any other."""
+    found = _recurrence(loop)
+    if found is None or e.kernel.size_of(loop.variable) is not None:
+        return False
+    width = e.registers.bytes // itemsize(found.dtype) if found.in_vectors and not e.exact and is_real(LLVM_TYPES[found.dtype]) else 1
+    buffer, place = e.buffer(found.store.buffer, found.dtype), e.typed[loop.variable]
+    type = llvm_type(place)
+    code = scalar.code_of(found.call.op, found.dtype)
+    neutral = Value("poison", vector_type(found.dtype, width))
+
+    def at(counter: Value) -> Scope:
+        """The scope of the iteration of that number."""
+        inner = scope.inner()
+        inner.indices[place] = counter
+        for stmt in loop.body[:-1]:
+            assert isinstance(stmt, Bind)
+            e.index(stmt.variable, inner)
+        return inner
+
+    def vectors(counter: Value, carried: Carried) -> Carried:
+        first = e.b.binary("add", e.b.binary("mul", counter, integer(width, type), "nuw nsw"), integer(loop.variable.lo, type), "nsw")
+        inner = at(first)
+        total = spread(e, _vector(e, found, inner, width), width)
+        shift = 1
+        while shift < width:
+            moved = ", ".join(f"i32 {k - shift if k >= shift else width}" for k in range(width))
+            other = e.b.emit(total.type, f"shufflevector {total}, {neutral}, <{width} x i32> <{moved}>")
+            total = code(e.b, (total, other), e.flags.arithmetic)
+            shift *= 2
+        last = e.b.emit(LLVM_TYPES[found.dtype], f"extractelement {total}, i64 {width - 1}")
+        _write(e, buffer, found, inner, code(e.b, (spread(e, carried[0], width), total), e.flags.arithmetic))
+        return (code(e.b, (carried[0], last), e.flags.arithmetic),)
+
+    def one(counter: Value, carried: Carried) -> Carried:
+        inner = at(counter)
+        total = code(e.b, (carried[0], e.value(found.added, inner)), e.flags.arithmetic)
+        _write(e, buffer, found, inner, total)
+        return (total,)
+
+    low, whole = loop.variable.lo, loop.variable.extent // width if width > 1 else 0
+    begin = at(integer(low, type))
+    carried: Carried = (e.read(buffer, e.address(buffer, found.before.index, begin)),)
+    if whole:
+        neutral = e.b.insert(neutral, real(NEUTRAL[found.call.op], LLVM_TYPES[found.dtype]), 0)
+        carried = e.loop(integer(0, type), integer(whole, type), carried, vectors)
+    if whole * width < loop.variable.extent:
+        e.loop(integer(low + whole * width, type), integer(loop.variable.hi + 1, type), carried, one)
+    return True
+
+
+def _recurrence(loop: For) -> _Recurrence | None:
+    *binds, store = loop.body
+    if not isinstance(store, Store) or store.combine is not None or not all(isinstance(stmt, Bind) for stmt in binds):
+        return None
+    call = store.value
+    if not isinstance(call, Call) or call.op not in NEUTRAL or call.dtype not in LANES:
+        return None
+    before, added = call.args
+    used = [term for term in scalars(added) if isinstance(term, Load | Pick)]
+    if not isinstance(before, Load) or any(term.buffer == store.buffer for term in (*used,)) or before.buffer != store.buffer:
+        return None
+    if any(term.dtype != call.dtype for term in operands(call)):
+        return None
+    env: dict[Var, Index] = {}
+    for stmt in binds:
+        assert isinstance(stmt, Bind)
+        env[stmt.variable] = substitute(stmt.value, env)
+    written = (store.index, before.index, *(term.index for term in used if isinstance(term, Load)))
+    indices = {index: substitute(index, env) for index in written}
+    found = _Recurrence(loop, store, call, before, added, indices)
+    back = Forms()(indices[store.index] - indices[before.index])
+    step = found.step(store.index)
+    return found if step and not back.terms and back.constant == step else None
+
+
+def _vector(e: Emitter, found: _Recurrence, scope: Scope, width: int) -> Value:
+    """What is added in `width` iterations from that of the scope on."""
+    done: dict[Scalar, Value] = {}
+    for term in scalars(found.added):
+        args = tuple(done[arg] for arg in operands(term))
+        if isinstance(term, Load) and found.step(term.index) == 1:
+            done[term] = _loaded(e, e.buffer(term.buffer, term.dtype), term, scope, width)
+        elif isinstance(term, Call):
+            wide = any(arg.type.startswith("<") for arg in args)
+            done[term] = scalar.call(e.b, term, tuple(spread(e, arg, width) for arg in args) if wide else args, e.flags.arithmetic)
+        else:
+            done[term] = e.element(term, scope)
+    return done[found.added]
+
+
+def _loaded(e: Emitter, buffer: Buffer, load: Load, scope: Scope, width: int) -> Value:
+    type = vector_type(load.dtype, width)
+    return e.b.emit(type, f"load {type}, {e.address(buffer, load.index, scope)}, align {itemsize(load.dtype)}")
+
+
+def _write(e: Emitter, buffer: Buffer, found: _Recurrence, scope: Scope, value: Value) -> None:
+    place = e.address(buffer, found.store.index, scope)
+    e.b.lines.append(f"  store {value}, {place}, align {itemsize(found.dtype)}")

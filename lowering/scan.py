@@ -1,0 +1,60 @@
+"""Running sums and products along an axis, as loops.
+
+    out[p, 0, q] = x[p, 0, q]        out[p, k, q] = out[p, k - 1, q] + x[p, k, q]
+
+With the value that an empty one has in front, there is one more element.  Many lanes q are run in strips that stay in the first cache.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from eqsat.ir.dtypes import carrier, is_complex
+from eqsat.ir.index import Index, Var
+from eqsat.ir.loops import Buffer, Kernel, Load, Store
+from eqsat.ir.ops import REDUCE_OPS, identity_of
+from eqsat.ir.tensor import Call, Literal, Scalar, Shape
+from eqsat.lowering.affine import Affine, rebuilt
+from eqsat.lowering.blocks import BlockPlacer
+
+STRIP = 1024
+
+
+def scans(dtype: str) -> bool:
+    """Whether loops make running sums of this dtype: NumPy rounds those of 16 bits at every step."""
+    return dtype != "bool" and not is_complex(dtype) and carrier(dtype) == dtype
+
+
+def scan(op: str, shape: Shape, axis: int, initial: bool, source: Buffer, result: Buffer, name: str) -> Kernel:
+    """The fold `op` of what stands before and at every place along an axis of `source`, which has this shape, in the dtype of `result`."""
+    rows, length, lanes = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+    strips = lanes // STRIP if lanes % STRIP == 0 else 1
+    row, strip = Var("row", 0, rows - 1), Var("strip", 0, strips - 1)
+    first, lane = (Var(name, 0, lanes // strips - 1) for name in ("first", "lane"))
+    step = Var("step", 1, length - 1 + initial)
+
+    def at(extent: int, lane: Var, *along: tuple[Var, int], constant: int = 0) -> Index:
+        parts = ((row, extent * lanes), (strip, lanes // strips), *along, (lane, 1))
+        return rebuilt(Affine(constant, {v: stride for v, stride in parts if v.extent > 1 or v is step}))
+
+    def element(index: Index) -> Scalar:
+        value: Scalar = Load(source.name, index, source.dtype)
+        return value if source.dtype == result.dtype else Call("astype", (value,), result.dtype)
+
+    placer, whole = BlockPlacer(frozenset((source.name, result.name))), length + initial
+    opened = placer.nest(placer.top, row, strip)
+    ahead = placer.nest(opened[-1], first)
+    beginning = Literal(identity_of(op, result.dtype).item(), result.dtype) if initial else element(at(length, first))
+    ahead[-1].body.append(Store(result.name, at(whole, first), beginning))
+    placer.close_all(ahead)
+    if whole > 1:
+        along = placer.open(step, opened[-1])
+        below = placer.nest(along, lane)
+        before = Load(result.name, at(whole, lane, (step, lanes), constant=-lanes), result.dtype)
+        taken = element(at(length, lane, (step, lanes), constant=-lanes * initial))
+        total = Call(REDUCE_OPS[op].step, (before, taken), result.dtype)
+        below[-1].body.append(Store(result.name, at(whole, lane, (step, lanes)), total))
+        placer.close_all(below)
+        placer.close(along, "serial")
+    placer.close_all(opened)
+    return Kernel(name, (source, result), tuple(placer.top.body))

@@ -1,0 +1,110 @@
+"""Running sums and products as loops: what NumPy gives, by the interpreter and as machine code, in vectors or one by one."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from eqsat.codegen import compile_kernels
+from eqsat.codegen.builder import Registers
+from eqsat.codegen.emit import emit_module
+from eqsat.codegen.machine import assembly_text
+from eqsat.ir.loops import Buffer, Kernel
+from eqsat.ir.loops_check import check_kernel
+from eqsat.ir.loops_evaluate import run_kernel
+from eqsat.lowering import hoist, type_indices
+from eqsat.lowering.scan import STRIP, scan, scans
+
+Array = np.ndarray[Any, Any]
+ANY: Any = np
+DTYPES = ("int8", "uint32", "int64", "float32", "float64")
+FUNCTIONS = {"sum": ANY.cumulative_sum, "prod": ANY.cumulative_prod}
+
+
+def kernel_of(op: str, shape: tuple[int, ...], axis: int, initial: bool, given: str, made: str) -> Kernel:
+    size = prod(shape) // shape[axis] * (shape[axis] + initial)
+    found = scan(op, shape, axis, initial, Buffer("x", given, prod(shape), "in"), Buffer("out", made, size, "out"), "k")
+    check_kernel(found)
+    check_kernel(hoist(found))
+    return found
+
+
+def interpreted(kernel: Kernel, x: Array) -> Array:
+    out = np.full(kernel.buffers[1].size, 77).astype(kernel.buffers[1].dtype)
+    run_kernel(kernel, [x.ravel(), out])
+    return out
+
+
+def machine(kernel: Kernel, x: Array, numerics: Literal["exact", "default", "fast"] = "default") -> Array:
+    out = np.full(kernel.buffers[1].size, 77).astype(kernel.buffers[1].dtype)
+    compile_kernels([type_indices(hoist(kernel))], numerics).routine("k")([x.ravel(), out])
+    return out
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(
+    st.sampled_from(["sum", "prod"]),
+    st.lists(st.sampled_from([1, 2, 3, 5, 16, 17, 40]), min_size=1, max_size=3),
+    st.integers(0, 2),
+    st.booleans(),
+    st.sampled_from(DTYPES),
+    st.sampled_from(DTYPES),
+)
+def test_scans_are_numpys(op: str, shape: list[int], axis: int, initial: bool, given_dtype: str, made: str) -> None:
+    """Small integers in every dtype: all sums and products below 2^24 are exact in any order; integers wrap."""
+    along = axis % len(shape)
+    x = np.random.default_rng(0).choice([-1, 1, 1, 2] if op == "prod" else [-3, 0, 1, 9], shape).astype(given_dtype)
+    if op == "prod":
+        x[np.cumsum(np.abs(x.astype(np.int64)) > 1, axis=along) > 12] = 1
+    with np.errstate(over="ignore"):
+        expected = FUNCTIONS[op](x, axis=along, dtype=made, include_initial=initial).ravel()
+    kernel = kernel_of(op, tuple(shape), along, initial, given_dtype, made)
+    np.testing.assert_array_equal(interpreted(kernel, x), expected)
+    np.testing.assert_array_equal(machine(kernel, x), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("length", [2, 15, 16, 17, 31, 33, 1000])
+def test_exact_scans_are_numpys_bit_by_bit_and_others_as_close(dtype: str, length: int) -> None:
+    x = np.random.default_rng(length).standard_normal((3, length)).astype(dtype)
+    kernel = kernel_of("sum", x.shape, 1, False, dtype, dtype)
+    np.testing.assert_array_equal(machine(kernel, x, "exact"), np.cumsum(x, axis=1).ravel())
+    right = np.cumsum(x.astype(np.longdouble), axis=1).ravel()
+    scale = np.finfo(dtype).eps * np.abs(x).sum()
+    assert np.max(np.abs(machine(kernel, x) - right)) <= scale
+    assert np.max(np.abs(machine(kernel, x) - right)) <= 2 * np.max(np.abs(np.cumsum(x, axis=1).ravel() - right)) + np.finfo(dtype).eps
+
+
+def test_special_values_and_the_sign_of_zero() -> None:
+    x = np.full(50, -0.0, "float32")
+    kernel = kernel_of("sum", (50,), 0, False, "float32", "float32")
+    assert np.signbit(machine(kernel, x)).all()
+    x[20], x[30], x[40] = np.inf, 1.0, -np.inf
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(machine(kernel, x), np.cumsum(x))
+
+
+def test_many_lanes_are_run_in_strips() -> None:
+    x = np.random.default_rng(0).integers(0, 9, (3, 2 * STRIP)).astype("float32")
+    kernel = kernel_of("sum", x.shape, 0, False, "float32", "float32")
+    assert "strip" in str(kernel)
+    np.testing.assert_array_equal(machine(kernel, x), np.cumsum(x, axis=0).ravel())
+    np.testing.assert_array_equal(interpreted(kernel, x), np.cumsum(x, axis=0).ravel())
+
+
+def test_sums_of_a_row_are_added_up_within_vectors() -> None:
+    kernel = kernel_of("sum", (4, 100), 1, False, "float32", "float32")
+    for registers, lanes in ((Registers(64, 24), 16), (Registers(32, 12), 8), (Registers(16, 12), 4)):
+        text = emit_module([type_indices(hoist(kernel))], "default", registers=registers)
+        assert text.count("shufflevector") == lanes.bit_length()  # log2(lanes) shifts, and the sum before in all lanes
+        assert assembly_text(text)
+    assert "shufflevector" not in emit_module([type_indices(hoist(kernel))], "exact")
+
+
+def test_what_numpy_rounds_at_every_step_or_has_parts_is_no_loop() -> None:
+    assert not any(map(scans, ("float16", "bool", "complex64")))
+    assert all(map(scans, DTYPES))
