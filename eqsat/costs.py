@@ -88,6 +88,8 @@ ACROSS_CYCLES = 2.0
 SERVED = 8
 # a load of vectors that are put together of short parts, by that of a whole vector
 SHUFFLED = 4.0
+# a long reduction within another is no loop around vectors: nothing but its own variable can run in them
+ENCLOSED = 6.0
 # the widest stride at which whole vectors are loaded, and shuffled
 INTERLEAVED = 8
 # what memory gives at once
@@ -331,7 +333,16 @@ def price_position(model: CostModel, index: Index) -> Priced:
     return Priced(model.index_parts(index), loops_of(index))
 
 
-def price_fold(model: CostModel, key: Hashable, body: Priced, variable: Var, dtype: str) -> Priced:
+@dataclass(frozen=True)
+class FoldPart:
+    """The name of the part of a reduction: how many terms it has, those of reductions within it that are computed anew for each included."""
+
+    key: Hashable
+    op: str
+    terms: int
+
+
+def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable: Var, dtype: str) -> Priced:
     """A reduction: what depends on its variable is done in its loop, for every iteration of the loops around it."""
     inside = body.loops | {variable}
     own = model.call_ns("add", dtype, trips(inside))
@@ -339,17 +350,22 @@ def price_fold(model: CostModel, key: Hashable, body: Priced, variable: Var, dty
     if not side_by_side and variable.extent >= SHORT_LOOP:
         own += model.cycles_ns(ACROSS_CYCLES) * trips(body.loops - {variable})
     parts: Parts = {}
+    terms = 1
     for name, (ns, loops) in body.parts.items():
         if variable in loops:
             repeated = 1.0 if _counts_only(name, variable) else trips(inside) / trips(loops)
             if isinstance(name, tuple) and name[0] == "load":  # the same element for other iterations is there, or one load of a vector
                 whole = model.cycles_ns(model.target.load_cycles) / model.lanes(dtype) * trips(loops)
                 own += max(ns, min(ns, whole) * repeated / SERVED)
-            else:
-                own += ns * repeated
+                continue
+            if isinstance(name, FoldPart):
+                terms = max(terms, name.terms)
+                chained = name in body.own and name.op == op
+                repeated *= 1.0 if chained or name.terms <= MOST_TERMS else ENCLOSED
+            own += ns * repeated
         else:
             parts[name] = ns, loops
-    parts[key] = own, inside - {variable}
+    parts[FoldPart(key, op, terms * variable.extent)] = own, inside - {variable}
     return Priced(parts, inside - {variable}, body.awkward)
 
 
@@ -374,7 +390,7 @@ def price_body(model: CostModel, body: Scalar) -> Priced:
         elif isinstance(term, Position):
             done[term] = price_position(model, term.index)
         elif isinstance(term, Reduce):
-            done[term] = price_fold(model, term, done[term.body], term.variable, term.dtype)
+            done[term] = price_fold(model, term, term.op, done[term.body], term.variable, term.dtype)
         else:
             op = term.op if isinstance(term, Call) else ""
             done[term] = price_call(model, term, [done[arg] for arg in operands(term)], op, term.dtype)

@@ -93,7 +93,10 @@ def optimize_program(program: Program, options: Options) -> Result:
 
 
 def _nest_ns(nest: Nest, model: CostModel) -> float:
-    return kernel_ns(model, *nest.builds) if nest.builds else nest_ns(nest.kernel, model.target)
+    """What a kernel costs; one in strips as much as the kernels that it is made of, but for their launches."""
+    if not nest.builds:
+        return nest_ns(nest.kernel, model.target)
+    return kernel_ns(model, *nest.builds) + sum(kernel_ns(model, build) - model.target.launch_ns for build in nest.within)
 
 
 def _certificate(report: Report, values: tuple[Compared, ...], bodies: Iterable[Result]) -> Certificate:

@@ -197,7 +197,7 @@ class KernelChoices:
             priced = price_read(node, node.args[0], access)
         elif node.op == "Reduce":
             dtype = self.classes.dtype_of(node.args[2])
-            priced = _outside(price_fold(model, node, operands[0], reduction(0, node.args[1]), dtype))
+            priced = _outside(price_fold(model, node, node.args[0], operands[0], reduction(0, node.args[1]), dtype))
         elif reads(node):
             priced = price_gather(model, node, operands, node.args[0], *self.classes.tensor_type(node.args[0]))
         else:

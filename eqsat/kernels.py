@@ -15,13 +15,14 @@ from eqsat.ir.index import Index
 from eqsat.ir.loops import Buffer, Kernel, index_terms, map_indices
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.steps import HostCall, Parts, PlacedStep
-from eqsat.ir.tensor import Build, Constant, Shape, Tensor, sources, tensors
+from eqsat.ir.tensor import Build, Constant, Shape, Size, Tensor, sources, tensors
 from eqsat.lowering import candidates, hoist, in_place
 from eqsat.lowering.scan import scan, scans
 from eqsat.nest_costs import nest_ns
 from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.simplifier import simplify_terms
+from eqsat.staging import chains
 
 Group = tuple[Build, ...]
 
@@ -31,13 +32,15 @@ class Nest:
     """A kernel with the tensors that it computes, which are builds or the results of a step, and the tensors of its buffers, those that it
     computes last.
 
-    over  (tensor that it reads, tensor that it computes): in one memory, where the one is written over the other
+    over    (tensor that it reads, tensor that it computes): in one memory, where the one is written over the other
+    within  builds that are computed on the way, strip by strip
     """
 
     kernel: Kernel
     made: tuple[Tensor, ...]
     tensors: tuple[Tensor, ...]
     over: tuple[tuple[Tensor, Tensor], ...] = ()
+    within: tuple[Build, ...] = ()
 
     @property
     def builds(self) -> Group:
@@ -59,21 +62,44 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
         names.setdefault(tensor, f"t{len(names)}")
     levels = _levels(builds, parts.steps)
     siblings = _siblings(builds, levels)
-    tiles = options.numerics != "exact"
-    choices = {group: candidates(group, "kernel", names, program.sizes, tiles) for group in (*((build,) for build in builds), *siblings)}
-    simplified = _simplifier([kernel for kernels in choices.values() for kernel in kernels], options, report)
-    picked = {group: _cheapest((map_indices(kernel, simplified) for kernel in kernels), options) for group, kernels in choices.items()}
-    by_name = {name: tensor for tensor, name in names.items()}
-    groups = _chosen(builds, siblings, {group: ns for group, (ns, _) in picked.items()})
+    stay = {*kept, *program.outputs}
+    lowering = _Lowering(program.sizes, options, report)
+    picked = lowering.cheapest([*((build,) for build in builds), *siblings], names)
+    ns = {group: priced for group, (priced, _) in picked.items()}
+    groups = sorted(_chosen(builds, siblings, ns), key=lambda group: levels[group[0]])
     lowered: dict[tuple[Tensor, ...], Kernel] = {group: picked[group][1] for group in groups}
+    within: dict[tuple[Tensor, ...], tuple[Build, ...]] = {}
     if not program.sizes:
+        for chain in chains(groups, ns, names, stay, options.target, lowering.kernels):
+            *inner, results = chain.groups
+            lowered = {group: kernel for group, kernel in lowered.items() if group not in inner} | {results: chain.kernel}
+            within[results] = tuple(build for group in inner for build in group)
         lowered |= {placed.results: kernel for placed in parts.steps if (kernel := _step_kernel(placed, names)) is not None}
+    by_name = {name: tensor for tensor, name in names.items()}
     nests: list[Nest] = []
     for made in sorted(lowered, key=lambda made: levels[made[0]]):
         kernel = replace(lowered[made], name=f"kernel_{len(nests)}")
-        nests.append(Nest(kernel, made, tuple(by_name[buffer.name] for buffer in kernel.buffers)))
-    stay = {*kept, *program.outputs}
+        nests.append(Nest(kernel, made, tuple(by_name[buffer.name] for buffer in kernel.buffers), within=within.get(made, ())))
     return tuple(_finished(nest) for nest in _written_over(nests, levels, stay))
+
+
+class _Lowering:
+    """Loop nests of the builds of one program."""
+
+    def __init__(self, sizes: tuple[Size, ...], options: Options, report: Report) -> None:
+        self.sizes, self.options, self.report = sizes, options, report
+
+    def cheapest(self, groups: Iterable[Group], names: Mapping[Tensor, str]) -> dict[Group, tuple[float, Kernel]]:
+        """The cheapest kernel of every group and what it costs, their indices simplified together."""
+        tiles = self.options.numerics != "exact"
+        choices = {group: candidates(group, "kernel", names, self.sizes, tiles) for group in groups}
+        simplified = _simplifier([kernel for kernels in choices.values() for kernel in kernels], self.options, self.report)
+        return {group: _cheapest((map_indices(k, simplified) for k in kernels), self.options) for group, kernels in choices.items()}
+
+    def kernels(self, groups: Sequence[Group], names: Mapping[Tensor, str]) -> list[Kernel]:
+        """The cheapest kernel of every group."""
+        found = self.cheapest(groups, names)
+        return [found[group][1] for group in groups]
 
 
 def remaining(steps: Sequence[PlacedStep], nests: Sequence[Nest]) -> tuple[PlacedStep, ...]:

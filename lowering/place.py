@@ -70,7 +70,8 @@ class Placer:
         return self.placed[root]
 
     def home(self, term: Scalar, free: Free) -> Scope:
-        return max((self.scopes[v] for v in free[term]), key=lambda scope: scope.depth, default=self.top)
+        """The innermost scope of a variable of a term; variables of no loop of this kernel are known around it."""
+        return max((self.scopes.get(v, self.top) for v in free[term]), key=lambda scope: scope.depth, default=self.top)
 
     def kept(self, root: Scalar, here: Scope, homes: Mapping[Scalar, Scope]) -> set[Scalar]:
         """The calls and loads that become a Let."""

@@ -1,0 +1,85 @@
+"""Which kernels become one kernel in strips: chains of them that read each other, where that is estimated to be cheaper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from eqsat.ir.dtypes import itemsize
+from eqsat.ir.loops import Kernel
+from eqsat.ir.tensor import Build, Constant, Tensor, sources
+from eqsat.lowering.staged import STRIP_BYTES, Group, composed, read_whole, strip_rows, strips, windows
+from eqsat.nest_costs import nest_ns
+from eqsat.target import Target
+
+# between kernels of a chain there are so many bytes at least
+LEAST_BYTES = 128 << 10
+# the cheapest kernel of every group, given the names of their tensors
+Lower = Callable[[Sequence[Group], Mapping[Tensor, str]], Sequence[Kernel]]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A kernel for several groups, the last of which has the results; the others are computed within."""
+
+    groups: tuple[Group, ...]
+    kernel: Kernel
+
+
+def chains(
+    groups: Sequence[Group], ns: Mapping[Group, float], names: Mapping[Tensor, str], stay: Collection[Tensor], target: Target, lower: Lower
+) -> tuple[Chain, ...]:
+    """The chains worth it, of groups in the order in which they run; some tensors stay, for others than kernels read them."""
+    readers: dict[Tensor, list[Group]] = {}
+    for group in groups:
+        for tensor in dict.fromkeys(source for build in group for source in sources(build)):
+            readers.setdefault(tensor, []).append(group)
+    steady = _constant(groups)
+    possible = [g for g in groups if len(g) == 1 and g[0] not in stay and g[0] not in steady and g[0] in readers]
+    found: list[Chain] = []
+    taken: set[Group] = set()
+    for results in reversed(groups):
+        if results in taken:
+            continue
+        producers = _longest(results, [group for group in reversed(possible) if group not in taken], readers)
+        whole = (*reversed(producers), results)
+        if not producers or sum(build.size * itemsize(build.dtype) for (build,) in producers) < LEAST_BYTES:
+            continue
+        kernel = _in_strips(whole, names, lower)
+        if kernel is not None and nest_ns(kernel, target) < sum(ns[group] for group in whole):
+            found.append(Chain(whole, kernel))
+            taken |= set(whole)
+    return tuple(found)
+
+
+def _constant(groups: Sequence[Group]) -> set[Tensor]:
+    """What is the same in every call."""
+    found: set[Tensor] = set()
+    for group in groups:
+        if all(isinstance(source, Constant) or source in found for build in group for source in sources(build)):
+            found.update(group)
+    return found
+
+
+def _longest(results: Group, possible: Sequence[Group], readers: Mapping[Tensor, list[Group]]) -> list[Group]:
+    """Producers that the results and the producers before them read, and nothing else, in windows."""
+    found: list[Group] = []
+    for group in possible:
+        (build,) = group
+        inside = all(reader == results or reader in found for reader in readers[build])
+        if inside and windows(results, [*(one for (one,) in found), build]) is not None:
+            found.append(group)
+    return found
+
+
+def _in_strips(groups: Sequence[Group], names: Mapping[Tensor, str], lower: Lower) -> Kernel | None:
+    results = groups[-1]
+    producers: list[Build] = [build for (build,) in reversed(groups[:-1])]
+    found = windows(results, producers)
+    assert found is not None
+    if read_whole(groups, found) > STRIP_BYTES:
+        return None
+    parts = strips(groups, found, strip_rows(results, found))
+    small: dict[Tensor, str] = {part: names[made] for part, made in zip(chain(*parts.groups), chain(*groups), strict=True)}
+    return composed(lower(parts.groups, {**names, **small}), parts, results, [names[build] for build in producers])

@@ -1,0 +1,134 @@
+"""Kernels in strips: the same values whatever the windows, the rows left over and the kernels in them; made where that is cheaper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat import staging
+from eqsat.ir.loops import For
+from eqsat.ir.loops_check import check_kernel
+from eqsat.ir.tensor import Build, Call, Input, Read, Scalar, axes
+from eqsat.lowering import staged
+from eqsat.lowering.staged import Window, windows
+from eqsat.testing import assert_close
+from tests.eqsat.programs import RandomProgram, programs
+from tests.eqsat.test_programs import check_stages, run_loops
+
+Array = np.ndarray[Any, Any]
+RNG = np.random.default_rng(3)
+
+
+@pytest.fixture
+def everywhere() -> Iterator[None]:
+    """Every chain there is, in many strips."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(staging, "LEAST_BYTES", 0)
+        patch.setattr(staging, "nest_ns", lambda kernel, target: 0.0)
+        patch.setattr(staged, "STRIP_BYTES", 600)
+        patch.setattr(staging, "STRIP_BYTES", 1 << 20)
+        yield
+
+
+def blurred_gradient(xp: Any, x: Any) -> Any:
+    h = (x[:, :-2] + x[:, 1:-1] + x[:, 2:]) / 3
+    v = (h[:-2] + h[1:-1] + h[2:]) / 3
+    return xp.sqrt((v[1:-1, 2:] - v[1:-1, :-2]) ** 2 + (v[2:, 1:-1] - v[:-2, 1:-1]) ** 2)
+
+
+def pooled(xp: Any, x: Any) -> Any:
+    """Windows that go on by two rows of what goes on by one."""
+    y = xp.tanh(x[:-1] * x[1:])
+    return y[0:-1:2] + y[1::2]
+
+
+def rows_of_a_product(xp: Any, x: Any) -> Any:
+    return xp.tanh(x @ x.T) @ x
+
+
+def two_results(xp: Any, x: Any) -> Any:
+    y = xp.sin(x)
+    z = y[1:] - y[:-1]
+    return z * 2, z.sum(axis=1)
+
+
+def by_columns(xp: Any, x: Any) -> Any:
+    """What is transposed between two kernels has its rows along another dimension."""
+    y = xp.exp(x).T
+    return y[1:] / y[:-1]
+
+
+FUNCTIONS = (blurred_gradient, pooled, rows_of_a_product, two_results, by_columns)
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("shape", [(34, 21), (24, 18), (7, 9), (41, 8)])
+def test_strips_compute_what_the_program_says(function: Callable[..., Any], shape: tuple[int, int]) -> None:
+    x = RNG.standard_normal(shape)
+    expected = function(np, x)
+    result = eqsat.optimize(lambda y: function(enp, y), x)
+    for nest in result.nests:
+        check_kernel(nest.kernel)
+    some = expected if isinstance(expected, tuple) else (expected,)
+    for found in (run_loops(result, [x]), result(x) if isinstance(expected, tuple) else (result(x),)):
+        for one, right in zip(found, some, strict=True):
+            assert_close(one, right)
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_random_programs_in_strips_equal_numpy_at_every_stage() -> None:
+    inside = 0
+
+    @settings(max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @given(programs())
+    def check(program: RandomProgram) -> None:
+        nonlocal inside
+        check_stages(program)
+        inside += sum(bool(nest.within) for nest in eqsat.optimize(program, *program.arrays).nests)
+
+    check()
+    assert inside > 10
+
+
+def test_a_stencil_of_stencils_is_one_kernel_where_memory_is_what_it_costs() -> None:
+    x = RNG.standard_normal((1028, 1028)).astype(np.float32)
+    result = eqsat.optimize(lambda y: blurred_gradient(enp, y), x)
+    (nest,) = result.nests
+    assert len(nest.within) == 2
+    assert isinstance(nest.kernel.body[0], For)
+    assert nest.kernel.body[0].variable.name.startswith("strip")
+    assert_close(result(x), blurred_gradient(np, x))
+    assert len(eqsat.optimize(lambda y: blurred_gradient(enp, y), x[:20, :20]).nests) <= 3
+
+
+def test_what_every_strip_would_read_whole_stays_outside() -> None:
+    x, a, b = (RNG.standard_normal((512, 512)).astype(np.float32) for _ in range(3))
+    assert not any(nest.within for nest in eqsat.optimize(lambda x, a, b: enp.tanh(x @ a) @ b, x, a, b).nests)
+
+
+def build(shape: tuple[int, ...], *reads: Read) -> Build:
+    total: Scalar = reads[0]
+    for read in reads[1:]:
+        total = Call("add", (total, read), "float64")
+    return Build(shape, total)
+
+
+def test_windows() -> None:
+    x = Input("x", (40, 6), "float64")
+    i, j = axes((40, 6))
+    t = Build((40, 6), Read(x, (i, j)))
+    k, m = axes((10, 6))
+    near = build((10, 6), Read(t, (k + 1, m)), Read(t, (k + 4, 5 - m)))
+    assert windows((near,), [t]) == {t: Window(0, 1, 1, 4)}
+    twice = build((10, 6), Read(t, (k * 3 + 2, m)), Read(t, (k * 3 + 4, m)))
+    assert windows((twice,), [t]) == {t: Window(0, 3, 2, 4)}
+    assert windows((build((10, 6), Read(t, (9 - k, m))),), [t]) is None  # backwards
+    assert windows((build((10, 6), Read(t, (k * 3, m)), Read(t, (k, m))),), [t]) is None  # at two speeds
+    assert windows((build((10, 6), Read(t, (m, m))),), [t]) is None  # the rows of all
