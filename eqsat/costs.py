@@ -335,11 +335,13 @@ def price_position(model: CostModel, index: Index) -> Priced:
 
 @dataclass(frozen=True)
 class FoldPart:
-    """The name of the part of a reduction: how many terms it has, those of reductions within it that are computed anew for each included."""
+    """The name of the part of a reduction: how many terms it has, with those of reductions within it that are computed for each, and
+    whether it is computed for neighbours along an axis at once."""
 
     key: Hashable
     op: str
     terms: int
+    side_by_side: bool
 
 
 def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable: Var, dtype: str) -> Priced:
@@ -361,11 +363,11 @@ def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable:
             if isinstance(name, FoldPart):
                 terms = max(terms, name.terms)
                 chained = name in body.own and name.op == op
-                repeated *= 1.0 if chained or name.terms <= MOST_TERMS else ENCLOSED
+                repeated *= 1.0 if chained or not name.side_by_side or name.terms <= MOST_TERMS else ENCLOSED
             own += ns * repeated
         else:
             parts[name] = ns, loops
-    parts[FoldPart(key, op, terms * variable.extent)] = own, inside - {variable}
+    parts[FoldPart(key, op, terms * variable.extent, side_by_side)] = own, inside - {variable}
     return Priced(parts, inside - {variable}, body.awkward)
 
 

@@ -25,7 +25,7 @@ def test_a_program_takes_as_many_kernels_as_it_needs(name: str) -> None:
 
 def shapes_stored(function: Any, *shapes: tuple[int, ...]) -> tuple[Result, list[tuple[int, ...]]]:
     result = eqsat.optimize(function, *(eqsat.spec(shape, "float32") for shape in shapes))
-    return result, [build.shape for nest in result.nests for build in nest.builds]
+    return result, [build.shape for nest in result.nests for build in (*nest.within, *nest.builds)]
 
 
 def test_what_is_cheap_is_computed_again() -> None:
