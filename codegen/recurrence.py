@@ -16,12 +16,12 @@ from eqsat.codegen.fold import Carried
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tile import JOINT, LANES, Emitter, spread, vector_type
-from eqsat.ir.affine import coefficient
+from eqsat.ir.affine import coefficient, is_affine
 from eqsat.ir.dtypes import itemsize
-from eqsat.ir.index import Index, Var, substitute
+from eqsat.ir.evaluate import evaluate_index
+from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.ir.loops import Bind, Buffer, For, Load, Pick, Store
 from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
-from eqsat.lowering.affine import Forms
 
 # what changes nothing when it is added to a number, or multiplied with it
 NEUTRAL = {"add": -0.0, "multiply": 1.0}
@@ -119,7 +119,7 @@ def _recurrence(loop: For) -> _Recurrence | None:
         return None
     before, added = call.args
     used = [term for term in scalars(added) if isinstance(term, Load | Pick)]
-    if not isinstance(before, Load) or any(term.buffer == store.buffer for term in (*used,)) or before.buffer != store.buffer:
+    if not isinstance(before, Load) or any(term.buffer == store.buffer for term in used) or before.buffer != store.buffer:
         return None
     if any(term.dtype != call.dtype for term in operands(call)):
         return None
@@ -130,9 +130,18 @@ def _recurrence(loop: For) -> _Recurrence | None:
     written = (store.index, before.index, *(term.index for term in used if isinstance(term, Load)))
     indices = {index: substitute(index, env) for index in written}
     found = _Recurrence(loop, store, call, before, added, indices)
-    back = Forms()(indices[store.index] - indices[before.index])
     step = found.step(store.index)
-    return found if step and not back.terms and back.constant == step else None
+    return found if step and _difference(indices[store.index], indices[before.index]) == step else None
+
+
+def _difference(a: Index, b: Index) -> int | None:
+    """What a is more than b everywhere; None where that is not known."""
+    if not (is_affine(a) and is_affine(b)):
+        return None
+    known = {v: v.lo for v in variables(a, b)}
+    if any(coefficient(a, v) != coefficient(b, v) for v in known):
+        return None
+    return int(evaluate_index(a, known)) - int(evaluate_index(b, known))
 
 
 def _vector(e: Emitter, found: _Recurrence, scope: Scope, width: int) -> Value:
