@@ -93,7 +93,7 @@ class _Lowering:
         """The cheapest kernel of every group and what it costs, their indices simplified together."""
         tiles = self.options.numerics != "exact"
         choices = {group: candidates(group, "kernel", names, self.sizes, tiles) for group in groups}
-        simplified = _simplifier([kernel for kernels in choices.values() for kernel in kernels], self.options, self.report)
+        simplified = simplifier([kernel for kernels in choices.values() for kernel in kernels], self.options, self.report)
         return {group: _cheapest((map_indices(k, simplified) for k in kernels), self.options) for group, kernels in choices.items()}
 
     def kernels(self, groups: Sequence[Group], names: Mapping[Tensor, str]) -> list[Kernel]:
@@ -214,7 +214,7 @@ def _chosen(builds: Sequence[Build], siblings: list[Group], ns: Mapping[Group, f
     return list(dict.fromkeys(group_of[build] for build in builds))
 
 
-def _simplifier(kernels: list[Kernel], options: Options, report: Report) -> Callable[[Index], Index]:
+def simplifier(kernels: list[Kernel], options: Options, report: Report) -> Callable[[Index], Index]:
     """A function from the index terms of all kernels to their simplified forms, found in one run of the e-graph."""
     terms = list(dict.fromkeys(term for kernel in kernels for term in index_terms(kernel)))
     known = dict(zip(terms, simplify_terms(terms, options, report, within=True), strict=True))

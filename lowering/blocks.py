@@ -49,7 +49,7 @@ def over(root: Scalar, env: Mapping[Var, Index], known: Mapping[Scalar, Scalar] 
 
 
 def first_of(number: Index, count: int, size: int, extent: int) -> Index:
-    """Where a block begins: the last one ends where the axis ends."""
+    """Where a block begins: the last one ends where the axis ends, and so does what is numbered behind it."""
     if count == 1:
         return Const(0)
-    return number * size if count * size == extent else apply("min", number * size, extent - size)
+    return number * size if number.bounds[1] * size <= extent - size else apply("min", number * size, extent - size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from eqsat.ir.value_bounds import tensor_bounds
 from eqsat.operations.elementwise import astype, call, cast, elementwise, given, scalar_operation
 from eqsat.operations.generic import broadcast_shapes, integer, literal, make_generic, normalize_axes, tensor_of
 from eqsat.operations.host import host_call
-from eqsat.operations.indexing import Entry, Slice, indexed
+from eqsat.operations.indexing import MOST_DIMENSIONS, Entry, Slice, indexed
 from eqsat.operations.movement import broadcast_to, ravel, reshape
 
 # comparisons of a place with an index that scatter_add makes, at most: more take longer than a call of NumPy
@@ -70,6 +71,10 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Tensor:
     shape = broadcast_shapes(
         "take_along_axis", (*source.shape[:k], 1, *source.shape[k + 1 :]), (*places.shape[:k], 1, *places.shape[k + 1 :])
     )
+    if rank > MOST_DIMENSIONS:  # what stands before the axis is one dimension, and what stands behind it
+        whole, wanted = (broadcast_to(a, (*shape[:k], a.shape[k], *shape[k + 1 :])) for a in (source, places))
+        flat = (reshape(a, (prod(shape[:k]), a.shape[k], prod(shape[k + 1 :]))) for a in (whole, wanted))
+        return reshape(take_along_axis(*flat, axis=1), wanted.shape)
     entries: list[Entry] = []
     for dimension, extent in enumerate(shape):
         if dimension == k:

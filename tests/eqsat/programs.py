@@ -138,7 +138,8 @@ class Drawing:
                 raise
             return False
         before = [self.values[k] for k in read]
-        exact = all(value.exact for value in before) and _is_coarse(array)
+        rounds = "divide" in source and is_complex(array.dtype.name)  # parts of quotients are quotients of sums of products
+        exact = all(value.exact for value in before) and _is_coarse(array) and not rounds
         scale = magnitude(array)
         if is_inexact(array.dtype.name) and not all(value.exact for value in before):
             scale = max(scale, gain * math.prod(max(1.0, value.scale) for value in before))

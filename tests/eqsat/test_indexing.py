@@ -252,3 +252,14 @@ def test_an_update_out_of_range_is_an_index_error() -> None:
     for wrong in (HIGH, LOW):
         with pytest.raises(BoundsError):
             compiled(X, wrong)
+
+
+@pytest.mark.parametrize(
+    ("shape", "places", "axis"),
+    [((2, 3, 1, 4, 5), (2, 3, 1, 4, 2), -1), ((2, 3, 4, 1, 5), (2, 1, 7, 3, 5), 2), ((2,) * 5 + (3,), (1,) + (2,) * 4 + (9,), 5)],
+)
+def test_places_along_an_axis_of_many(shape: tuple[int, ...], places: tuple[int, ...], axis: int) -> None:
+    rng = np.random.default_rng(0)
+    array, where = rng.standard_normal(shape), rng.integers(-shape[axis], shape[axis], places)
+    expected = np.take_along_axis(array, where, axis)
+    np.testing.assert_array_equal(eqsat.jit(lambda a, i: np.take_along_axis(a, i, axis))(array, where), expected)

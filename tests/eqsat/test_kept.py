@@ -114,7 +114,9 @@ def test_constants_are_told_apart_by_their_elements(made: Made) -> None:
 def test_options_that_matter_make_plans_of_their_own(made: Made, options: Options) -> None:
     compiled_plan(program_of(), Options())
     for _ in range(2):
-        assert same(compiled_plan(program_of(), options)(F), compiled_plan(program_of(), Options())(F)) or options.numerics == "fast"
+        found, expected = (compiled_plan(program_of(), some)(F) for some in (options, Options()))
+        np.testing.assert_allclose(found["y"], expected["y"], rtol=1e-6)
+        np.testing.assert_allclose(found["s"][0], expected["s"][0], rtol=1e-6)
     assert made.count("plan") == 2
 
 

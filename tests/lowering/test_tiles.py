@@ -99,6 +99,14 @@ def test_tiles_compute_what_the_build_says(name: str) -> None:
         np.testing.assert_array_equal(machine(kernel, build), reference(build)[0])
 
 
+@pytest.mark.parametrize(("m", "k", "n"), [(300, 256, 200), (300, 256, 4), (156, 300, 96), (1500, 20, 150)])
+def test_blocks_of_tiles_that_are_shared_end_where_the_rows_end(m: int, k: int, n: int) -> None:
+    """25 tiles of 12 rows in two blocks: the last block has one too many, which is the last once more."""
+    for form in (matmul, transposed):
+        for kernel in in_tiles(form(m, k, n)):
+            np.testing.assert_array_equal(machine(kernel, form(m, k, n)), reference(form(m, k, n))[0])
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(2, 40), st.integers(4, 20), st.integers(4, 80), st.sampled_from(["float32", "float64"]), st.booleans())
 def test_products_of_any_shape(m: int, k: int, n: int, dtype: str, exact: bool) -> None:

@@ -1,0 +1,168 @@
+"""Acceptance row f of generated code: what loop nests are estimated to take, and what they take.
+
+    python -m tests.bench.bench_schedules [--least 5] [--show] [name ...]
+
+For every kernel of the programs here that has so many candidates: the rank correlation (Spearman) of estimates and times, and the time
+of the candidate that was chosen over that of the fastest.  At the end their medians, the correlation over all candidates, and how many
+choices are within 20 % of the fastest.  One thread, the best of several runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat.codegen import compile_kernels
+from eqsat.ir.loops import Kernel, map_indices
+from eqsat.ir.steps import take_apart
+from eqsat.ir.tensor import Build, tensors
+from eqsat.kernels import simplifier
+from eqsat.lowering import candidates, hoist, type_indices
+from eqsat.nest_costs import nest_ns
+from eqsat.options import Options
+from eqsat.report import Report
+
+ONE = replace(eqsat.DEFAULT_TARGET, threads=1)
+WITHIN = 1.2
+SECONDS = 0.3
+
+
+def tap(x: Any, i: int, j: int) -> Any:
+    return x[..., i : x.shape[-2] - 2 + i, j : x.shape[-1] - 2 + j]
+
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
+    "a @ b": (lambda a, b: a @ b, ((256, 256), (256, 256))),
+    "a.T @ b": (lambda a, b: a.T @ b, ((256, 200), (256, 300))),
+    "a @ b.T": (lambda a, b: a @ b.T, ((300, 256), (200, 256))),
+    "a @ b small": (lambda a, b: a @ b, ((40, 24), (24, 50))),
+    "a @ b thin": (lambda a, b: a @ b, ((2000, 8), (8, 60))),
+    "batched": (lambda a, b: a @ b, ((12, 64, 48), (12, 48, 80))),
+    "batched T": (lambda a, b: a @ b.transpose(0, 2, 1), ((12, 64, 48), (12, 80, 48))),
+    "relu(a @ b + c)": (lambda a, b, c: enp.maximum(a @ b + c, 0.0), ((128, 300), (300, 200), (200,))),
+    "outer sum": (lambda a, b: enp.tanh(a[:, None] + b[None, :]), ((700,), (900,))),
+    "a.T + b": (lambda a, b: a.T + b, ((600, 700), (700, 600))),
+    "transpose 021": (lambda a: a.transpose(0, 2, 1) * 2, ((20, 150, 130),)),
+    "transpose 102": (lambda a: a.transpose(1, 0, 2) + 1, ((64, 80, 100),)),
+    "transpose 210": (lambda a: a.transpose(2, 1, 0) + 1, ((60, 70, 80),)),
+    "heads": (lambda a: a.reshape(128, 8, 64).transpose(1, 0, 2) * 2, ((128, 512),)),
+    "channels last": (lambda a: a.transpose(0, 2, 3, 1) + 1, ((4, 32, 40, 40),)),
+    "space to depth": (lambda a: a.reshape(8, 64, 4, 64, 4).transpose(0, 2, 4, 1, 3) + 1, ((8, 256, 256),)),
+    "depth to space": (lambda a: a.reshape(2, 16, 2, 2, 64, 64).transpose(0, 1, 4, 2, 5, 3) + 1, ((2, 64, 64, 64),)),
+    "sum of columns": (lambda a: a.sum(axis=0), ((900, 700),)),
+    "sum of rows": (lambda a: a.sum(axis=1), ((900, 700),)),
+    "sum of the middle": (lambda a: a.sum(axis=1), ((40, 90, 100),)),
+    "sum of two": (lambda a: a.sum(axis=(0, 2)), ((40, 90, 100),)),
+    "sum of the outer two": (lambda a: a.sum(axis=(0, 1)), ((40, 90, 100),)),
+    "max of columns": (lambda a: a.max(axis=0), ((900, 700),)),
+    "max of the middle": (lambda a: a.max(axis=1), ((40, 90, 100),)),
+    "mean of squares": (lambda a: (a * a).mean(axis=0), ((800, 600),)),
+    "prod of 3": (lambda a: a.prod(axis=2), ((200, 300, 3),)),
+    "sum of 3": (lambda a: a.sum(axis=0), ((3, 300, 400),)),
+    "matrix times vector": (lambda a, v: a @ v, ((900, 800), (800,))),
+    "vector times matrix": (lambda a, v: v @ a, ((900, 800), (900,))),
+    "distances": (lambda x, c: ((x[:, None, :] - c[None, :, :]) ** 2).sum(axis=2), ((600, 16), (40, 16))),
+    "depthwise 3x3": (
+        lambda x, w: sum(tap(x, i, j) * w[:, i, j][:, None, None] for i in range(3) for j in range(3)),
+        ((24, 66, 66), (24, 3, 3)),
+    ),
+    "conv 3x3": (lambda x, w: enp.conv2d(x, w), ((1, 16, 34, 34), (24, 16, 3, 3))),
+    "conv 1x1": (lambda x, w: enp.conv2d(x, w), ((1, 64, 28, 28), (96, 64, 1, 1))),
+    "conv stride 2": (lambda x, w: enp.conv2d(x, w, stride=2), ((1, 16, 65, 65), (24, 16, 3, 3))),
+    "grouped conv": (lambda x, w: enp.conv2d(x, w, groups=16), ((1, 16, 66, 66), (16, 1, 3, 3))),
+    "max pool": (lambda x: enp.maxpool2d(x, 2, 2), ((8, 16, 64, 64),)),
+    "max pool 3x3": (lambda x: enp.maxpool2d(x, 3, 2), ((8, 16, 65, 65),)),
+    "tile and repeat": (lambda x: enp.tile(enp.repeat(x, 4, 1), (4, 1)) + 1.0, ((128, 128),)),
+    "gram": (lambda a: a.T @ a, ((500, 60),)),
+    "einsum": (lambda a, b: enp.einsum("bij,bkj->ik", a, b), ((8, 60, 50), (8, 70, 50))),
+    "bilinear": (lambda a, w, b: enp.einsum("bi,bj->bij", a @ w, b), ((60, 40), (40, 50), (60, 50))),
+    "blur": (lambda x: sum(tap(x, i, j) for i in range(3) for j in range(3)) / 9, ((402, 502),)),
+    "reversed sum": (lambda a, b: a[::-1, ::-1] + b.T, ((300, 400), (400, 300))),
+    "softmax of columns": (lambda a: enp.exp(a - a.max(axis=0)) / enp.exp(a - a.max(axis=0)).sum(axis=0), ((300, 400),)),
+}
+
+
+def schedules(function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]) -> Iterator[tuple[Kernel, ...]]:
+    """The candidates of every kernel of the optimized program."""
+    options, report = Options(target=ONE), Report()
+    result = eqsat.optimize(function, *(eqsat.spec(shape, "float32") for shape in shapes), options=options)
+    program = take_apart(result.program).around
+    names = {tensor: f"b{k}" for k, tensor in enumerate(tensors(*program.outputs))} | {tensor: tensor.name for tensor in program.inputs}
+    for build in (tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)):
+        kernels = candidates((build,), "k", names)
+        change = simplifier(list(kernels), options, report)
+        yield tuple(dict.fromkeys(map_indices(kernel, change) for kernel in kernels))
+
+
+def microseconds(kernel: Kernel) -> float:
+    """The best of several runs on small integers, so that no value is denormal or infinite."""
+    routine = compile_kernels([type_indices(hoist(kernel))]).routine("k")
+    rng = np.random.default_rng(0)
+    arrays = [rng.integers(1, 5, buffer.size).astype(buffer.dtype) for buffer in kernel.buffers]
+    extent, best, end = routine.parallel_extent or 0, float("inf"), time.perf_counter() + SECONDS
+    routine.entry(*arrays, 0, extent)
+    for _ in range(50):
+        start = time.perf_counter()
+        routine.entry(*arrays, 0, extent)
+        now = time.perf_counter()
+        best = min(best, now - start)
+        if now > end:
+            break
+    return best * 1e6
+
+
+def spearman(a: Sequence[float], b: Sequence[float]) -> float:
+    """The correlation of ranks; equal values share theirs."""
+    first, second = (_ranks(np.asarray(values)) for values in (a, b))
+    if np.ptp(first) == 0 or np.ptp(second) == 0:
+        return 1.0
+    return float(np.corrcoef(first, second)[0, 1])
+
+
+def _ranks(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.array([((values < value).sum() + (values <= value).sum()) / 2 for value in values])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--least", type=int, default=5)
+    parser.add_argument("--show", action="store_true", help="print the loop nests")
+    asked = parser.parse_args()
+    estimates: list[float] = []
+    times: list[float] = []
+    ranks: list[float] = []
+    choices: list[float] = []
+    for name, (function, shapes) in PROGRAMS.items():
+        if asked.names and name not in asked.names:
+            continue
+        for number, kernels in enumerate(schedules(function, shapes)):
+            if len(kernels) < asked.least:
+                continue
+            guessed = [nest_ns(kernel, ONE) / 1e3 for kernel in kernels]
+            taken = [microseconds(kernel) for kernel in kernels]
+            estimates, times = estimates + guessed, times + taken
+            ranks.append(spearman(guessed, taken))
+            choices.append(taken[int(np.argmin(guessed))] / min(taken))
+            print(f"{name} {number}: {len(kernels)} nests, Spearman {ranks[-1]:.2f}, chosen / fastest {choices[-1]:.2f}", flush=True)
+            for kernel, guess, real in sorted(zip(kernels, guessed, taken, strict=True), key=lambda row: row[2]):
+                print(f"    {real:9.1f} us, estimated {guess:9.1f}")
+                if asked.show:
+                    print(hoist(kernel))
+    within = sum(choice <= WITHIN for choice in choices)
+    print(
+        f"{len(ranks)} kernels, {len(times)} nests: Spearman within a kernel, median {statistics.median(ranks):.2f}; over all {spearman(estimates, times):.2f}"
+    )
+    print(f"chosen within 20 % of the fastest: {within} of {len(choices)}")
+
+
+if __name__ == "__main__":
+    main()
