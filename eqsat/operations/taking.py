@@ -73,8 +73,8 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Tensor:
     )
     if rank > MOST_DIMENSIONS:  # what stands before the axis is one dimension, and what stands behind it
         whole, wanted = (broadcast_to(a, (*shape[:k], a.shape[k], *shape[k + 1 :])) for a in (source, places))
-        flat = (reshape(a, (prod(shape[:k]), a.shape[k], prod(shape[k + 1 :]))) for a in (whole, wanted))
-        return reshape(take_along_axis(*flat, axis=1), wanted.shape)
+        taken, at = (reshape(a, (prod(shape[:k]), a.shape[k], prod(shape[k + 1 :]))) for a in (whole, wanted))
+        return reshape(take_along_axis(taken, at, 1), wanted.shape)
     entries: list[Entry] = []
     for dimension, extent in enumerate(shape):
         if dimension == k:
