@@ -37,6 +37,7 @@ from eqsat.ir.tensor import (
     scalars,
     tensors,
 )
+from eqsat.locality import LINE_BYTES
 from eqsat.lowering.unroll import MOST_TERMS
 from eqsat.target import DEFAULT_TARGET, Target
 
@@ -71,6 +72,8 @@ ELEMENT_CYCLES = {
     "arccosh": 36.0,
     "arctanh": 32.0,
     "erf": 40.0,
+    "maximum": 2.5,
+    "minimum": 2.5,
     "nextafter": 4.0,
     "fmax": 1.0,
     "fmin": 1.0,
@@ -92,8 +95,6 @@ SHUFFLED = 4.0
 ENCLOSED = 6.0
 # the widest stride at which whole vectors are loaded, and shuffled
 INTERLEAVED = 8
-# what memory gives at once
-LINE_BYTES = 64
 DIVISIONS = ("floordiv", "mod")
 # an innermost loop shorter than this is not worth vectors
 SHORT_LOOP = 8

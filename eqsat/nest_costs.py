@@ -2,7 +2,7 @@
 
 Statements are counted by the trips of the loops around them.  Short loops are unrolled by LLVM.  A loop that holds no others is run in
 vectors if every access in it has stride zero or one, or a small one: accesses that fill that stride together are interleaved.  Others
-are gathers, and those of large arrays drag whole cache lines along.
+are gathers.  What arrays cost to bring near is locality.py's.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 
-from eqsat.costs import ELEMENT_CYCLES, INTERLEAVED, LINE_BYTES, CostModel
+from eqsat.costs import ELEMENT_CYCLES, INTERLEAVED, CostModel
 from eqsat.index_cost import term_cycles
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Apply, Index, Var, variables, walk
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Pick, Stmt, Store, loads, statements, value_of
 from eqsat.ir.tensor import Call, Position, Scalar, scalars
+from eqsat.locality import LINE_BYTES, moved_ns
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.unroll import MOST_TERMS
 from eqsat.target import Target
@@ -28,10 +29,11 @@ LOOP_CYCLES = 2.0
 VECTOR_LOOP_CYCLES = 12.0
 # LLVM unrolls short folds before it vectorizes, and loops of less iterations
 UNROLLED_LOOP = 4
+UNROLLED_NODES = 128
 # what a vector of interleaved accesses costs more
 SHUFFLED = 1.5
 # shuffles of a vector where a square of them is turned
-TURNED_CYCLES = 4.0
+TURNED_CYCLES = 10.0
 
 
 @dataclass(frozen=True)
@@ -71,10 +73,12 @@ class _Place:
         return 1, max(SHUFFLED, abs(step) / filled)
 
 
-def _is_short(stmt: For | Fold, most: int = MOST_TERMS) -> bool:
+def _is_short(stmt: For | Fold, most: int = MOST_TERMS, nodes: int = UNROLLED_NODES) -> bool:
     extent, below = stmt.variable.extent, [inner for inner in stmt.body if isinstance(inner, For | Fold)]
     longest = min(most, UNROLLED_LOOP) if isinstance(stmt, For) else most
-    return 1 < extent <= longest and all(_is_short(inner, most // extent) for inner in below)
+    values = [value for inner in (stmt, *stmt.body) if (value := value_of(inner)) is not None]
+    size = extent * sum(1 for _ in scalars(*values))
+    return 1 < extent <= longest and size <= nodes and all(_is_short(inner, most // extent, nodes // extent) for inner in below)
 
 
 def _beside(stmt: For | Fold) -> dict[Terms, int]:
@@ -109,6 +113,8 @@ class _Pricer:
         self.model = CostModel(target)
         self.target = target
         self.bytes = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in (*kernel.buffers, *kernel.scratch)}
+        self.forms = Forms()
+        self.seen: set[object] = set()
 
     def block(self, body: tuple[Stmt, ...], place: _Place) -> float:
         lanes = self.lanes(body, place)
@@ -203,16 +209,22 @@ class _Pricer:
         return self.model.call_ns(op, dtype, count) * full / max(1.0, full * lanes)
 
     def access(self, buffer: str, offset: Index, dtype: str, place: _Place, cycles: float, lanes: float) -> float:
-        total = self.index(offset, place)
+        total = self.index(offset, place) + self.moved(buffer, offset, dtype, place)
         step, more = place.step(offset)
         if step == 0:
             return total
-        width = itemsize(dtype)
-        if step == 1:
-            each = more * self.model.cycles_ns(cycles / max(1.0, self.model.lanes(dtype) * lanes))
-            return total + place.count * (each + self.target.byte_ns_of(self.bytes[buffer]) * width)
-        reach = LINE_BYTES if step is None else min(LINE_BYTES, abs(step) * width)
-        return total + place.count * (self.model.cycles_ns(self.target.gather_cycles) + self.target.byte_ns_of(self.bytes[buffer]) * reach)
+        each = cycles * more / max(1.0, self.model.lanes(dtype) * lanes) if step == 1 else self.target.gather_cycles
+        return total + place.count * self.model.cycles_ns(each)
+
+    def moved(self, buffer: str, offset: Index, dtype: str, place: _Place) -> float:
+        """Bringing near what an access touches, unless one beside it, which differs by a constant, does so."""
+        form = self.forms(offset)
+        key = buffer, frozenset(form.terms.items()), tuple(place.trips)
+        if key in self.seen:
+            return 0.0
+        self.seen.add(key)
+        loops = [(v.extent, form.stride(v)) for v in place.trips]
+        return moved_ns(self.target, self.bytes[buffer], itemsize(dtype), loops)
 
     def index(self, term: Index, place: _Place) -> float:
         """Index operations, each counted at the deepest loop that it depends on; affine ones are address arithmetic."""

@@ -49,8 +49,8 @@ DEFAULT_TARGET = Target(
     threads=2,
     launch_ns=1500.0,
     cache_bytes=(48 << 10, 1 << 20, 32 << 20),
-    byte_ns=(0.002, 0.004, 0.01, 0.03),
-    gather_cycles=1.5,
+    byte_ns=(0.002, 0.005, 0.025, 0.05),
+    gather_cycles=0.8,
     store_cycles=1.0,
     load_cycles=0.5,
 )

@@ -17,10 +17,10 @@ from eqsat.lowering.blocks import BlockPlacer, first_of, over
 from eqsat.lowering.nest import Nest, Several
 from eqsat.lowering.place import Scope
 
-# a block: a line of the cache of what is read, for so many elements of what is written
+# a block: a line of the cache of what is read, for one of these numbers of elements of what is written
 LINE_BYTES = 64
 MOST_ROWS = 16
-WIDE = 64
+WIDTHS = (64, 48, 32, 16)
 # along both loops there are at least as many
 LEAST = 8
 
@@ -40,6 +40,14 @@ def turned(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tup
     return None
 
 
+def _wide(extent: int) -> int:
+    """The width of a block, so that little is computed twice; a wider one where that costs a twentieth."""
+    if extent <= WIDTHS[-1]:
+        return extent
+    whole = {width: -(-extent // width) * width for width in WIDTHS if width <= extent}
+    return next(width for width, computed in whole.items() if computed <= 1.05 * min(whole.values()))
+
+
 def _is_one_number(dtype: str) -> bool:
     """In a register as in memory."""
     return dtype != "bool" and not is_complex(dtype) and carrier(dtype) == dtype
@@ -55,7 +63,7 @@ class _Blocks:
 
     def result(self, across: list[Load]) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]]:
         row, lane = self.row, self.lane
-        high, wide = min(row.extent, MOST_ROWS, LINE_BYTES // min(itemsize(load.dtype) for load in across)), min(lane.extent, WIDE)
+        high, wide = min(row.extent, MOST_ROWS, LINE_BYTES // min(itemsize(load.dtype) for load in across)), _wide(lane.extent)
         down, along = -(-row.extent // high), -(-lane.extent // wide)
         below, beside = Var(f"{row.name}_block", 0, down - 1), Var(f"{lane.name}_block", 0, along - 1)
         others = [v for v in self.nest.loops if v not in (row, lane)]

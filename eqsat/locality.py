@@ -1,0 +1,46 @@
+"""What the loops of a nest bring into the caches: how much of an array, how often, and how long that takes.
+
+Lines of memory stay in a cache for as long as what the loops inside of some loop touch fits into half of it.  So for each cache there is an
+outermost loop from which on everything stays; what is in it is brought once for every iteration of the loops around.  Lines whose distance
+is a large power of two share few places in a cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd, prod
+
+from eqsat.target import Target
+
+LINE_BYTES = 64
+# places in a cache for lines whose addresses end alike
+WAYS = 12
+# the extent of a loop, and how far an access goes with each of its iterations, in elements; None where it goes anywhere
+Step = tuple[int, int | None]
+
+
+def moved_ns(target: Target, array_bytes: int, width: int, loops: Sequence[Step]) -> float:
+    """Bringing what an access touches near, loops outermost first: the slowest of the caches that the array does not stay in."""
+    slowest = 0.0
+    most = array_bytes / LINE_BYTES + 1
+    lines = [min(most, _lines(loops[k:], width)) for k in range(len(loops) + 1)]
+    apart = next((abs(stride) * width for _, stride in reversed(loops) if stride and abs(stride) * width >= LINE_BYTES), 1)
+    for size, byte_ns in zip(target.cache_bytes, target.byte_ns[1:], strict=True):
+        if array_bytes > size:
+            crowded = max(1, gcd(apart, size // WAYS) // LINE_BYTES)
+            stays = next(k for k, count in enumerate(lines) if count * LINE_BYTES <= max(size / 2 / crowded, LINE_BYTES * WAYS / 2))
+            brought = prod(extent for extent, _ in loops[:stays]) * lines[stays]
+            slowest = max(slowest, brought * LINE_BYTES * byte_ns)
+    return slowest
+
+
+def _lines(loops: Sequence[Step], width: int) -> float:
+    """How many lines some loops touch: runs of memory, within which the next line is never far, times how many of them there are."""
+    run, runs = 1.0, 1
+    for stride, extent in sorted((abs(stride), extent) for extent, stride in loops if stride):
+        if stride <= max(run, LINE_BYTES / width):
+            run += stride * (extent - 1)
+        else:
+            runs *= extent
+    scattered = prod(extent for extent, stride in loops if stride is None)
+    return scattered * runs * max(1.0, run * width / LINE_BYTES)
