@@ -97,7 +97,7 @@ def _read(kind: type[ctypes.c_int64] | type[ctypes.c_int32], address: int) -> in
 
 
 @functools.cache
-def _numpy_function(position: int) -> int:
+def numpy_function(position: int) -> int:
     """The address of a function of NumPy's C API."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
@@ -122,7 +122,7 @@ class DirectCall:
         functions = ("PyObject_Vectorcall", "PyTuple_New", "PyTuple_SetItem", "PyTuple_GetItem", "PyTuple_Size", "Py_IncRef", "Py_DecRef")
         call, *rest = map(_python_function, functions)
         out = sys.intern("out")
-        words = [0, id(otherwise), id(np.ndarray), id(out) if takes_out else 0, _numpy_function(NEW_FROM_DESCR), call, *rest]
+        words = [0, id(otherwise), id(np.ndarray), id(out) if takes_out else 0, numpy_function(NEW_FROM_DESCR), call, *rest]
         self._table = np.array(words, np.int64).view(_Table)
         method = _Method(name.encode(), code.address("direct"), CONVENTION, None)
         self._table.kept = [otherwise, out, code, method]

@@ -16,6 +16,7 @@ from eqsat.codegen.direct_code import MOST_OUTPUTS
 from eqsat.ir.errors import UsageError
 from eqsat.ir.host import run_host
 from eqsat.ir.structure import positions, rebuild_result
+from eqsat.results import new_array
 from eqsat.storage import aligned_bytes, array_in
 from eqsat.threads import num_threads, run_split
 
@@ -115,7 +116,7 @@ class Plan:
         workspace = self._workspace()
         values = [*inputs, *workspace]
         for slot, shape, dtype in self._made:
-            values[slot] = direct[slot] if slot in direct else np.empty(shape, dtype)
+            values[slot] = direct[slot] if slot in direct else new_array(shape, dtype)
         finite = self._launch_all(values) and all(np.isfinite(values[slot]).all() for slot in self.blueprint.finite)
         for slot, limit in self.blueprint.places if finite else ():
             limit.check(int(values[slot]))

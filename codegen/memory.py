@@ -1,0 +1,170 @@
+"""Memory of large results: aligned to lines of the cache, and the largest block that was given back is kept for the next result.
+
+NumPy aligns arrays to 16 bytes, so that every store of a whole vector crosses two lines, and returns what is larger than 32 MB to the
+system, which then has to clear it again.  An array remembers who allocated it (NEP 49, https://numpy.org/neps/nep-0049.html), so results
+stay ordinary arrays that own their data.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from eqsat.codegen.direct import numpy_function
+from eqsat.codegen.machine import host, library, object_code
+
+Array = np.ndarray[Any, Any]
+# below, an array is NumPy's as any other
+LEAST_BYTES = 512 << 10
+# blocks of these sizes are kept, one at a time
+KEPT_LEAST, KEPT_MOST = 32 << 20, 256 << 20
+# from here on in pages of 2 MB, as NumPy's own; 14 is MADV_HUGEPAGE
+HUGE = 4 << 20
+ALIGNMENT, PAGE = 64, 4096
+# position of PyDataMem_SetHandler among the functions of NumPy's C API
+SET_HANDLER = 304
+
+CODE = f"""
+declare noalias ptr @aligned_alloc(i64, i64)
+declare noalias ptr @realloc(ptr, i64)
+declare void @free(ptr)
+declare i32 @madvise(ptr, i64, i32)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+
+; %kept: the size of a block, and the block
+
+define ptr @take(ptr %kept, i64 %size) {{
+entry:
+  %block_at = getelementptr ptr, ptr %kept, i64 1
+  %block = load ptr, ptr %block_at
+  %block_size = load i64, ptr %kept
+  %some = icmp ne ptr %block, null
+  %fits = icmp eq i64 %block_size, %size
+  %found = and i1 %some, %fits
+  br i1 %found, label %again, label %new
+again:
+  store ptr null, ptr %block_at
+  ret ptr %block
+new:
+  %more = add i64 %size, {2 * ALIGNMENT - 1}
+  %whole = and i64 %more, {-ALIGNMENT}
+  %fresh = call ptr @aligned_alloc(i64 {ALIGNMENT}, i64 %whole)
+  %failed = icmp eq ptr %fresh, null
+  %small = icmp ult i64 %size, {HUGE}
+  %plain = or i1 %failed, %small
+  br i1 %plain, label %done, label %huge
+huge:
+  %address = ptrtoint ptr %fresh to i64
+  %behind = add i64 %address, {PAGE - 1}
+  %page = and i64 %behind, {-PAGE}
+  %start = inttoptr i64 %page to ptr
+  %skipped = sub i64 %page, %address
+  %length = sub i64 %size, %skipped
+  %ignored = call i32 @madvise(ptr %start, i64 %length, i32 14)
+  br label %done
+done:
+  ret ptr %fresh
+}}
+
+define ptr @take_zeros(ptr %kept, i64 %count, i64 %each) {{
+entry:
+  %size = mul i64 %count, %each
+  %fresh = call ptr @take(ptr %kept, i64 %size)
+  %failed = icmp eq ptr %fresh, null
+  br i1 %failed, label %done, label %clear
+clear:
+  call void @llvm.memset.p0.i64(ptr %fresh, i8 0, i64 %size, i1 false)
+  br label %done
+done:
+  ret ptr %fresh
+}}
+
+define ptr @resize(ptr %kept, ptr %block, i64 %size) {{
+  %moved = call ptr @realloc(ptr %block, i64 %size)
+  ret ptr %moved
+}}
+
+define void @give(ptr %kept, ptr %block, i64 %size) {{
+entry:
+  %block_at = getelementptr ptr, ptr %kept, i64 1
+  %other = load ptr, ptr %block_at
+  %free = icmp eq ptr %other, null
+  %large = icmp uge i64 %size, {KEPT_LEAST}
+  %moderate = icmp ule i64 %size, {KEPT_MOST}
+  %within = and i1 %large, %moderate
+  %keeps = and i1 %within, %free
+  br i1 %keeps, label %keep, label %release
+keep:
+  store i64 %size, ptr %kept
+  store ptr %block, ptr %block_at
+  ret void
+release:
+  call void @free(ptr %block)
+  ret void
+}}
+
+define void @clear(ptr %kept) {{
+  %block_at = getelementptr ptr, ptr %kept, i64 1
+  %block = load ptr, ptr %block_at
+  store ptr null, ptr %block_at
+  call void @free(ptr %block)
+  ret void
+}}
+"""
+
+
+class _Handler(ctypes.Structure):
+    """PyDataMem_Handler."""
+
+    _fields_ = (
+        ("name", ctypes.c_char * 127),
+        ("version", ctypes.c_uint8),
+        *((field, ctypes.c_void_p) for field in ("context", "malloc", "calloc", "realloc", "free")),
+    )
+
+
+class Memory:
+    """Where large results are allocated.  It stays until the process ends, since arrays that it made may."""
+
+    def __init__(self, make_object: Callable[[str], bytes] = object_code) -> None:
+        names = ("take", "take_zeros", "resize", "give", "clear")
+        code = library(make_object(CODE), names)
+        self._kept = (ctypes.c_int64 * 2)()
+        addresses = [code.address(name) for name in names]
+        handler = _Handler(b"eqsat", 1, ctypes.addressof(self._kept), *addresses[:-1])
+        new_capsule = ctypes.pythonapi.PyCapsule_New
+        new_capsule.restype, new_capsule.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        name = b"mem_handler"
+        self._capsule = new_capsule(ctypes.addressof(handler), name, None)
+        self._set = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(numpy_function(SET_HANDLER))
+        self._clear = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(addresses[-1])
+        for needed in (code, host(), handler, name, self._kept, self._capsule):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(needed))
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        """numpy.empty, aligned to lines of the cache."""
+        before = self._set(self._capsule)
+        try:
+            return np.empty(shape, dtype)
+        finally:
+            self._set(before)
+
+    def clear(self) -> None:
+        """Give the block that is kept back to the system."""
+        self._clear(ctypes.addressof(self._kept))
+
+
+def supported() -> bool:
+    """Whether results can be allocated here: on Linux, in CPython with its lock, which guards the block that is kept."""
+    return sys.platform == "linux" and sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
+
+
+@functools.cache
+def memory(make_object: Callable[[str], bytes]) -> Memory:
+    """The memory of this process."""
+    return Memory(make_object)

@@ -1,0 +1,30 @@
+"""New arrays for results."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from eqsat.codegen.memory import LEAST_BYTES, Memory, memory, supported
+from eqsat.kept import kept_code
+from eqsat.options import Options
+
+Array = np.ndarray[Any, Any]
+
+
+def _make_object(text: str) -> bytes:
+    return kept_code(text, Options())
+
+
+def large_memory() -> Memory | None:
+    """The memory of large results; None where NumPy's serves."""
+    return memory(_make_object) if supported() else None
+
+
+def new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """An array of a result, its elements undefined."""
+    if dtype.itemsize * prod(shape) < LEAST_BYTES or (here := large_memory()) is None:
+        return np.empty(shape, dtype)
+    return here.empty(shape, dtype)
