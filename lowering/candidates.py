@@ -10,6 +10,7 @@ from eqsat.lowering.nest import Nest, nest_of
 from eqsat.lowering.order import merge, orders, unit_folds_innermost, widened
 from eqsat.lowering.outward import outward
 from eqsat.lowering.place import nested
+from eqsat.lowering.seams import in_pieces
 from eqsat.lowering.split import split
 from eqsat.lowering.tiles import tiled
 from eqsat.lowering.turned import turned
@@ -59,6 +60,9 @@ def _bodies(written: Nest, outputs: tuple[str, ...], buffers: frozenset[str], ma
             yield nested(nest, outputs, buffers), ()
     for nest in dict.fromkeys((*(merge(nest, markers) for nest in arranged), merge(written, markers), *wide)):
         yield nested(nest, outputs, buffers), ()
+        pieces = in_pieces(nest, outputs, buffers) if not markers else None
+        if pieces is not None:
+            yield pieces, ()
         moved = outward(nest, outputs[0], buffers)
         if moved is not None:
             yield moved, ()

@@ -1,0 +1,116 @@
+"""Loops cut at seams: the same values as the build, and nothing left in a piece that depends on where it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from eqsat.ir.index import Apply, Index, Var, apply, walk, where
+from eqsat.ir.loops import For, Kernel, index_terms, map_indices, statements
+from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, axes
+from eqsat.lowering import seams
+from eqsat.lowering.seams import MOST_PIECES
+from eqsat.options import Options
+from eqsat.report import Report
+from eqsat.simplifier import simplify_terms
+from tests.lowering.builds import builds, lowered, reference, run, siblings
+
+ROW, J = axes((3, 40))
+SHAPE = (3, 40)
+
+
+def read(shape: tuple[int, ...], *indices: Index) -> Read:
+    return Read(Input(f"x{shape[-1]}", shape, "int64"), indices)
+
+
+def padded() -> Build:
+    inside = (J >= 2) & (J < 37)
+    value = Call(
+        "where", (Position(inside, "bool"), read((3, 35), ROW, apply("max", apply("min", J - 2, 34), 0)), Literal(0, "int64")), "int64"
+    )
+    return Build(SHAPE, value)
+
+
+def edges() -> Build:
+    return Build(SHAPE, read((3, 34), ROW, apply("min", apply("max", J - 3, 0), 33)))
+
+
+def rolled() -> Build:
+    return Build(SHAPE, Call("add", (read((3, 40), ROW, (J + 7) % 40), read((3, 40), ROW, (J + 39) % 40)), "int64"))
+
+
+def joined() -> Build:
+    """Two arrays side by side, the second backwards."""
+    first, second = read((3, 15), ROW, apply("min", J, 14)), read((3, 25), ROW, apply("max", 39 - J, 0) % 25)
+    return Build(SHAPE, Call("where", (Position(J < 15, "bool"), first, second), "int64"))
+
+
+def chosen() -> Build:
+    return Build(SHAPE, read((3, 40), ROW, where(apply("eq", J, 11), 0, J)))
+
+
+CASES = {"padded": (padded(), 3), "edges": (edges(), 3), "rolled": (rolled(), 3), "joined": (joined(), 2), "chosen": (chosen(), 3)}
+
+
+def in_pieces(build: Build) -> list[Kernel]:
+    """The candidates with pieces of the last axis."""
+    names = ([s.variable.name for s in statements(kernel.body) if isinstance(s, For)] for kernel in lowered(build))
+    return [kernel for kernel, loops in zip(lowered(build), names, strict=True) if any(name.startswith("i1_") for name in loops)]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_pieces_hold_what_the_build_does_and_no_conditions(name: str) -> None:
+    build, pieces = CASES[name]
+    kernels = in_pieces(build)
+    assert kernels
+    for kernel in kernels:
+        np.testing.assert_array_equal(run(kernel, build)[0], reference(build)[0])
+    terms = index_terms(kernels[0])
+    known = dict(zip(terms, simplify_terms(list(terms), Options(), Report(), within=True), strict=True))
+    simple = map_indices(kernels[0], known.__getitem__)
+    np.testing.assert_array_equal(run(simple, build)[0], reference(build)[0])
+    changing = ("where", "min", "max", "mod", "lt", "ge", "eq")
+    assert not [term for term in walk(*index_terms(simple)) if isinstance(term, Apply) and term.op in changing]
+    stores = str(simple).count("out[")
+    assert pieces <= stores <= MOST_PIECES
+
+
+def test_what_changes_too_often_or_with_other_loops_stays_whole() -> None:
+    for index in ((J * 7) % 40, (J + ROW) % 40):
+        assert not in_pieces(Build(SHAPE, read((3, 40), ROW, index)))
+    short = axes((3, 6))
+    assert not in_pieces(Build((3, 6), read((3, 6), short[0], (short[1] + 1) % 6)))
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(builds())
+def test_any_build_in_pieces(build: Build) -> None:
+    check(build)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(siblings())
+def test_any_siblings_in_pieces(together: tuple[Build, ...]) -> None:
+    check(*together)
+
+
+def check(*together: Build) -> None:
+    expected = reference(*together)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(seams, "LEAST", 2)
+        kernels = lowered(*together)
+    for kernel in kernels:
+        for found, value in zip(run(kernel, *together), expected, strict=True):
+            np.testing.assert_array_equal(found, value, err_msg=str(kernel))
+
+
+def test_a_step_that_is_not_one_and_a_falling_one() -> None:
+    v = Var("v", -7, 40)
+    for step in (-3, -2, -1, 1, 2, 5):
+        for constant in range(-20, 21):
+            for mark in (-5, 0, 1, 6):
+                found = list(seams._reached(step, constant, v, (mark,)))
+                at_least = [step * k + constant >= mark for k in range(v.lo, v.hi + 1)]
+                changes = [v.lo + k for k in range(1, v.extent) if at_least[k] != at_least[k - 1]]
+                assert found == changes
