@@ -60,9 +60,12 @@ def symbol(name: str) -> str:
 
 
 def outer_loop(kernel: Kernel) -> For | None:
-    """The loop that is the whole kernel and may be split over threads."""
-    only = kernel.body[0] if len(kernel.body) == 1 else None
-    return only if isinstance(only, For) and only.kind == "parallel" else None
+    """The loop that is the whole kernel, but for values computed before it, and may be split over threads."""
+    if not kernel.body:
+        return None
+    *before, last = kernel.body
+    alone = all(isinstance(stmt, Let | Bind) for stmt in before)
+    return last if isinstance(last, For) and last.kind == "parallel" and alone else None
 
 
 def parallel_extent(kernel: Kernel) -> int | None:
@@ -122,6 +125,7 @@ class KernelEmitter:
             name = self.typed[size.variable]
             scope.indices[name] = resized(self.b, Value(f"%s{k}", "i64"), llvm_type(name), size.variable.bounds)
         if split:
+            self.block(self.kernel.body[:-1], scope)
             self.split_loop(split, scope)
         else:
             self.block(self.kernel.body, scope)

@@ -23,24 +23,30 @@ def moved_ns(target: Target, array_bytes: int, width: int, loops: Sequence[Step]
     """Bringing what an access touches near, loops outermost first: the slowest of the caches that the array does not stay in."""
     slowest = 0.0
     most = array_bytes / LINE_BYTES + 1
-    lines = [min(most, _lines(loops[k:], width)) for k in range(len(loops) + 1)]
-    apart = next((abs(stride) * width for _, stride in reversed(loops) if stride and abs(stride) * width >= LINE_BYTES), 1)
+    touched = [_lines(loops[k:], width) for k in range(len(loops) + 1)]
     for size, byte_ns in zip(target.cache_bytes, target.byte_ns[1:], strict=True):
         if array_bytes > size:
-            crowded = max(1, gcd(apart, size // WAYS) // LINE_BYTES)
-            stays = next(k for k, count in enumerate(lines) if count * LINE_BYTES <= max(size / 2 / crowded, LINE_BYTES * WAYS / 2))
-            brought = prod(extent for extent, _ in loops[:stays]) * lines[stays]
+            stays, lines = next((k, min(most, count)) for k, (count, apart) in enumerate(touched) if _fits(min(most, count), apart, size))
+            brought = prod(extent for extent, _ in loops[:stays]) * lines
             slowest = max(slowest, brought * LINE_BYTES * byte_ns)
     return slowest
 
 
-def _lines(loops: Sequence[Step], width: int) -> float:
-    """How many lines some loops touch: runs of memory, within which the next line is never far, times how many of them there are."""
-    run, runs = 1.0, 1
+def _fits(lines: float, apart: int, size: int) -> bool:
+    """Whether so many lines, in runs that are so many bytes apart, stay in a cache."""
+    crowded = max(1, gcd(apart, size // WAYS) // LINE_BYTES)
+    return lines * LINE_BYTES <= max(size / 2 / crowded, LINE_BYTES * WAYS / 2)
+
+
+def _lines(loops: Sequence[Step], width: int) -> tuple[float, int]:
+    """How many lines some loops touch, runs of memory, within which the next line is never far, times how many of them there are; and the
+    distance in bytes from one run to the next, 1 for a single run."""
+    run, runs, apart = 1.0, 1, 1
     for stride, extent in sorted((abs(stride), extent) for extent, stride in loops if stride):
         if stride <= max(run, LINE_BYTES / width):
             run += stride * (extent - 1)
         else:
             runs *= extent
+            apart = stride * width if apart == 1 else apart
     scattered = prod(extent for extent, stride in loops if stride is None)
-    return scattered * runs * max(1.0, run * width / LINE_BYTES)
+    return scattered * runs * max(1.0, run * width / LINE_BYTES), apart

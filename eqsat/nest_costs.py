@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 
+from eqsat.codegen import outer_loop
 from eqsat.costs import ELEMENT_CYCLES, INTERLEAVED, CostModel
 from eqsat.index_cost import term_cycles
 from eqsat.ir.affine import coefficient
@@ -101,8 +102,8 @@ def _terms(offset: Index) -> Terms:
 def nest_ns(kernel: Kernel, target: Target) -> float:
     """Estimated time of one call of a kernel; a parallel outermost loop is shared by the threads, the last round unevenly."""
     work = _Pricer(kernel, target).block(kernel.body, _Place({}))
-    outer = kernel.body[0] if len(kernel.body) == 1 else None
-    if isinstance(outer, For) and outer.kind == "parallel":
+    outer = outer_loop(kernel)
+    if outer is not None:
         rounds = -(-outer.variable.extent // target.threads)
         work *= rounds / outer.variable.extent
     return target.launch_ns + work
