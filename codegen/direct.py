@@ -40,11 +40,13 @@ CONVENTION = 0x80 | 0x02
 
 
 class DirectKernel(NamedTuple):
-    """The address of a kernel's function NAME.slots, the slots of its buffers, and iterations of its outermost loop."""
+    """The address of a kernel's function NAME.slots, the slots of its buffers, iterations of its outermost loop, and whether these are
+    worth splitting over threads."""
 
     address: int
     slots: tuple[int, ...]
     extent: int
+    splits: bool
 
 
 class DirectPlan(NamedTuple):
@@ -112,20 +114,27 @@ def _python_function(name: str) -> int:
 class DirectCall:
     """`function` runs plans that it was told of, where the arguments are arrays that fit, and calls `otherwise` for everything else.
 
-    takes_out: whether the keyword `out` names an array for the result; make_object: see compile_kernels.
+    takes_out: whether the keyword `out` names an array for the result; team: a pool, its function and how many pieces it makes, or
+    zeros (codegen/pool.py), looked at in every call; make_object: see compile_kernels.
     """
 
     def __init__(
-        self, name: str, otherwise: Callable[..., Any], takes_out: bool = True, make_object: Callable[[str], bytes] = object_code
+        self,
+        name: str,
+        otherwise: Callable[..., Any],
+        team: Array,
+        takes_out: bool = True,
+        make_object: Callable[[str], bytes] = object_code,
     ) -> None:
         code = library(make_object(CODE), ("direct",))
         functions = ("PyObject_Vectorcall", "PyTuple_New", "PyTuple_SetItem", "PyTuple_GetItem", "PyTuple_Size", "Py_IncRef", "Py_DecRef")
         call, *rest = map(_python_function, functions)
         out = sys.intern("out")
         words = [0, id(otherwise), id(np.ndarray), id(out) if takes_out else 0, numpy_function(NEW_FROM_DESCR), call, *rest]
+        words.append(int(team.ctypes.data))
         self._table = np.array(words, np.int64).view(_Table)
         method = _Method(name.encode(), code.address("direct"), CONVENTION, None)
-        self._table.kept = [otherwise, out, code, method]
+        self._table.kept = [otherwise, out, code, method, team]
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
         self.function: Callable[..., Any] = make(ctypes.addressof(method), self._table, None)
@@ -144,7 +153,7 @@ class DirectCall:
             sizes = [int(np.prod(shape, dtype=np.int64)) * dtype.itemsize for dtype, shape in specs]
             return table([table([id(dtype), len(shape), size, *shape]) for (dtype, shape), size in zip(specs, sizes, strict=True)])
 
-        kernels = [word for kernel in plan.kernels for word in (kernel.address, table(kernel.slots), kernel.extent)]
+        kernels = [word for kernel in plan.kernels for word in (kernel.address, table(kernel.slots), kernel.extent, int(kernel.splits))]
         values = [plan.values[slot].ctypes.data if slot in plan.values else 0 for slot in range(plan.slots)]
         entry = table(
             [

@@ -11,7 +11,7 @@ CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 MOST_OUTPUTS = 16
 
 # words of the first table
-ENTRIES, OTHERWISE, NDARRAY, OUT, NEW_ARRAY, CALL, NEW_TUPLE, SET_ITEM, GET_ITEM, LENGTH, KEEP, DROP = range(12)
+ENTRIES, OTHERWISE, NDARRAY, OUT, NEW_ARRAY, CALL, NEW_TUPLE, SET_ITEM, GET_ITEM, LENGTH, KEEP, DROP, TEAM = range(13)
 # words of what is known of one plan
 NEXT, INPUTS, INPUT_ARRAYS, OUTPUTS, OUTPUT_ARRAYS, OUTPUT_SLOTS, KERNELS, KERNEL_TABLE, VALUES, AS_TUPLE = range(10)
 
@@ -154,28 +154,47 @@ done:
   ret ptr %plan
 }}
 
-; the kernels of a plan, one after the other
-define internal void @run(ptr %plan) {{
+; the kernels of a plan, one after the other; those worth it by the threads of a pool, where there is one
+define internal void @run(ptr %plan, ptr %head) {{
 entry:
   %count = call i64 @number(ptr %plan, i64 {KERNELS})
   %table = call ptr @word(ptr %plan, i64 {KERNEL_TABLE})
   %values = call ptr @word(ptr %plan, i64 {VALUES})
+  %team = call ptr @word(ptr %head, i64 {TEAM})
   br label %next
 next:
-  %k = phi i64 [ 0, %entry ], [ %k1, %one ]
+  %k = phi i64 [ 0, %entry ], [ %k1, %ran ]
   %more = icmp slt i64 %k, %count
   br i1 %more, label %one, label %done
 one:
   %k1 = add i64 %k, 1
-  %kernel = getelementptr [3 x i64], ptr %table, i64 %k
+  %kernel = getelementptr [4 x i64], ptr %table, i64 %k
   %code = call ptr @word(ptr %kernel, i64 0)
   %slots = call ptr @word(ptr %kernel, i64 1)
   %extent = call i64 @number(ptr %kernel, i64 2)
+  %splits = call i64 @number(ptr %kernel, i64 3)
+  %worth = icmp ne i64 %splits, 0
+  br i1 %worth, label %look, label %alone
+look:
+  %pool = call ptr @word(ptr %team, i64 0)
+  %none = icmp eq ptr %pool, null
+  br i1 %none, label %alone, label %together
+together:
+  %hand_out = call ptr @word(ptr %team, i64 1)
+  %most = call i64 @number(ptr %team, i64 2)
+  %pieces = call i64 @llvm.umin.i64(i64 %most, i64 %extent)
+  call void %hand_out(ptr %pool, ptr %code, ptr %values, ptr %slots, i64 %extent, i64 %pieces)
+  br label %ran
+alone:
   call void %code(ptr %values, ptr %slots, i64 0, i64 %extent)
+  br label %ran
+ran:
   br label %next
 done:
   ret void
 }}
+
+declare i64 @llvm.umin.i64(i64, i64)
 
 define ptr @direct(ptr %self, ptr %args, i64 %given, ptr %names) {{
 entry:
@@ -280,7 +299,7 @@ release:
 error:
   ret ptr null
 compute:
-  call void @run(ptr %plan)
+  call void @run(ptr %plan, ptr %head)
   %packed = icmp ne i64 %as_tuple, 0
   br i1 %packed, label %pack, label %alone
 alone:

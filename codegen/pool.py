@@ -1,6 +1,7 @@
 """Threads that wait for kernels: machine code, so that handing out a kernel takes a microsecond and no GIL.
 
-One pool serves one kernel at a time.  What is claimed stands in one word, so that a worker which comes late claims nothing:
+One pool serves one kernel at a time; a call that finds it at work does all of its kernel itself.  What is claimed stands in one word, so
+that a worker which comes late claims nothing:
 
     claim    number of the job << 32 | pieces << 16 | pieces claimed so far
 
@@ -25,7 +26,7 @@ from eqsat.codegen.machine import host, library, object_code
 LOOKS = 2000
 MOST_PIECES = (1 << 16) - 1
 # 64-bit words of a pool, the ones that are written often in cache lines of their own
-CLAIM, DONE, JOB, SIGNAL, SLEEPERS, WORDS = 0, 8, 16, 24, 32, 40
+CLAIM, DONE, JOB, SIGNAL, SLEEPERS, BUSY, WORDS = 0, 8, 16, 24, 32, 40, 48
 # number of the system call, and the instruction for a loop that waits
 SYSTEMS = {"x86_64": (202, "call void @llvm.x86.sse2.pause()"), "aarch64": (98, "call void @llvm.aarch64.hint(i32 1)")}
 WAIT, WAKE = 128, 129
@@ -130,6 +131,14 @@ done:
 }}
 
 define void @run(ptr %pool, ptr %code, ptr %values, ptr %slots, i64 %extent, i64 %pieces) {{
+begin:
+  %busy_at = getelementptr i64, ptr %pool, i64 {BUSY}
+  %pair = cmpxchg ptr %busy_at, i64 0, i64 1 acq_rel acquire, align 8
+  %free = extractvalue {{ i64, i1 }} %pair, 1
+  br i1 %free, label %entry, label %alone
+alone:
+  call void %code(ptr %values, ptr %slots, i64 0, i64 %extent)
+  ret void
 entry:
   %claim_at = getelementptr i64, ptr %pool, i64 {CLAIM}
   %done_at = getelementptr i64, ptr %pool, i64 {DONE}
@@ -177,6 +186,7 @@ yield:
 go_on:
   br label %wait
 finished:
+  store atomic i64 0, ptr %busy_at release, align 8
   ret void
 }}
 """
@@ -208,21 +218,23 @@ def _functions(make_object: Callable[[str], bytes]) -> tuple[Any, Any]:
 
 
 class Pool:
-    """So many threads besides the one that calls; one call at a time.  make_object: see compile_kernels."""
+    """So many threads besides the one that calls.  `address` is its memory, `entry` the address of the function that `run` calls;
+    make_object: see compile_kernels."""
 
     def __init__(self, workers: int, make_object: Callable[[str], bytes] = object_code) -> None:
         start, self._run = _functions(make_object)
+        self.entry = ctypes.cast(self._run, ctypes.c_void_p).value or 0
         memory = np.zeros(WORDS + 8, np.int64)
         skip = -memory.ctypes.data % 64 // 8
         # the threads look at it as long as the process runs
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(memory))
-        self._address = memory[skip:].ctypes.data
+        self.address = memory[skip:].ctypes.data
         self.process = os.getpid()
-        self.workers = int(start(self._address, workers))
+        self.workers = int(start(self.address, workers))
 
     def run(self, code: int, buffers: Sequence[np.ndarray[Any, Any]], extent: int, pieces: int) -> None:
         """A kernel, by the address of NAME.slots, over 0..extent in so many pieces, which the threads claim one after the other."""
         count = len(buffers)
         values = (ctypes.c_int64 * count)(*(buffer.__array_interface__["data"][0] for buffer in buffers))
         slots = (ctypes.c_int64 * count)(*range(count))
-        self._run(self._address, code, ctypes.addressof(values), ctypes.addressof(slots), extent, min(pieces, MOST_PIECES))
+        self._run(self.address, code, ctypes.addressof(values), ctypes.addressof(slots), extent, min(pieces, MOST_PIECES))

@@ -11,6 +11,7 @@ from eqsat.codegen.direct import DirectCall
 from eqsat.kept import kept_code
 from eqsat.options import Options
 from eqsat.plan import Plan
+from eqsat.threads import TEAM, make_ready
 
 # plans are tried one after the other
 MOST_PLANS = 8
@@ -39,8 +40,10 @@ class Compiled(functools.partial[Any]):
                 return
             direct = self.__dict__.get("_direct")
             if direct is None:
-                direct = DirectCall(self.title, self.func, takes_out, lambda text: kept_code(text, Options()))
+                direct = DirectCall(self.title, self.func, TEAM, takes_out, lambda text: kept_code(text, Options()))
                 self.__dict__["_direct"] = direct
                 cast(Any, self).__setstate__((direct.function, (), {}, self.__dict__))
+            if any(kernel.splits for kernel in plan.direct.kernels):
+                make_ready()
             direct.learn(plan.direct, plan)
             seen[id(plan)] = True

@@ -22,8 +22,8 @@ from eqsat.threads import num_threads, run_split
 
 # below this estimate a kernel is faster on one thread than handed to several
 SPLIT_NS = 60_000.0
-# what is run without letting go of the GIL takes no longer than this
-DIRECT_NS = 50_000.0
+# what is run without letting go of the GIL is estimated to take no longer than this
+DIRECT_NS = 1_000_000.0
 
 
 class Launch(NamedTuple):
@@ -147,7 +147,7 @@ class Plan:
 
     @functools.cached_property
     def direct(self) -> DirectPlan | None:
-        """The plan for calls without Python; None for one that needs more than kernels on one thread, or takes too long."""
+        """The plan for calls without Python; None for one that needs more than kernels, or takes too long."""
         blueprint, structure = self.blueprint, self.blueprint.structure
         if blueprint.sizes or blueprint.steps or blueprint.finite or blueprint.places or not supported():
             return None
@@ -156,7 +156,7 @@ class Plan:
         whole = order == tuple(range(self.num_outputs)) and len(self._made) == self.num_outputs <= MOST_OUTPUTS
         if not whole or sum(kernel.estimated_ns for kernel in self.kernels) > DIRECT_NS:
             return None
-        kernels = tuple(DirectKernel(one.address, one.slots, one.extent) for one in self._launches if one.address is not None)
+        kernels = tuple(DirectKernel(one.address, one.slots, one.extent, one.splits) for one in self._launches if one.address is not None)
         first = len(self._taken)
         values = {first + k: array for k, array in enumerate(self._workspace()) if array is not _OPEN}
         outputs = tuple((dtype, shape) for _, shape, dtype in self._made)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -30,6 +29,8 @@ def set_num_threads(count: int) -> None:
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise UsageError(f"set_num_threads: found {count!r}, expected an integer of at least 1")
     _count = count
+    if _ready:
+        make_ready()
 
 
 def num_threads() -> int:
@@ -37,19 +38,31 @@ def num_threads() -> int:
     return _count
 
 
-class _Team:
-    """The threads of one process besides its own, for one kernel at a time."""
-
-    def __init__(self, workers: int) -> None:
-        self.pool = Pool(workers, lambda text: kept_code(text, Options()))
-        self.free = threading.Lock()
-
-
 @functools.cache
-def _team(process: int, workers: int) -> _Team:
-    """A team for this process: one made before a fork has no threads after it."""
+def _team(process: int, workers: int) -> Pool:
+    """The threads of this process besides its own: those made before a fork are not there after it."""
     del process
-    return _Team(workers)
+    return Pool(workers, lambda text: kept_code(text, Options()))
+
+
+# what calls without Python look at: a pool, its function `run`, and into how many pieces it cuts a kernel; zeros where there is none
+TEAM = np.zeros(3, np.int64)
+_ready = False
+
+
+def make_ready() -> None:
+    """Let calls without Python use the threads there are to be, from now on."""
+    global _ready
+    _ready = True
+    if _count > 1 and supported():
+        team = _team(os.getpid(), _count - 1)
+        TEAM[:] = team.address, team.entry, PIECES_PER_THREAD * _count
+    else:
+        TEAM[:] = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: TEAM.fill(0))
 
 
 @functools.cache
@@ -71,14 +84,7 @@ def run_split(entry: Callable[..., None], address: int | None, buffers: Sequence
     elif address is None or not supported():
         _run_in_python(functools.partial(entry, *buffers), extent, workers, pieces)
     else:
-        team = _team(os.getpid(), workers - 1)
-        if not team.free.acquire(blocking=False):
-            entry(*buffers, 0, extent)
-            return
-        try:
-            team.pool.run(address, buffers, extent, pieces)
-        finally:
-            team.free.release()
+        _team(os.getpid(), workers - 1).run(address, buffers, extent, pieces)
 
 
 def _run_in_python(run: Callable[[int, int], None], extent: int, workers: int, pieces: int) -> None:

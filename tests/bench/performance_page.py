@@ -74,8 +74,8 @@ def page(records: list[dict[str, Any]], date: str, machine: str) -> str:
         "# Performance",
         "",
         f"Made by `python -m tests.bench.performance_page` of a run of the side-by-side benchmark, {date}, {machine}.",
-        "Steady state, native arrays in and out, results checked against NumPy, rounds interleaved, medians.  A ratio above 1 says that eqsat",
-        f"is faster; between 0.9 and 1.1 is a tie on this machine.  Peers: {peers}.",
+        "Steady state, native arrays in and out, results checked against NumPy, rounds interleaved, medians.  A ratio above 1 says that",
+        f"eqsat is faster; between 0.9 and 1.1 is a tie on this machine.  Peers: {peers}.",
         "",
     ]
     for threads in sorted({record["threads"] for record in records}):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gc
 import inspect
+import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,10 @@ from hypothesis import given, settings, strategies as st
 import eqsat
 import eqsat.numpy as enp
 from eqsat import plan as plans
+from eqsat.codegen.pool import supported as pools_are_supported
 from eqsat.compiled import MOST_PLANS
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
+from eqsat.threads import TEAM
 
 Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng(11)
@@ -287,3 +290,72 @@ def test_any_order_of_signatures(calls: list[tuple[int, int, str, bool]]) -> Non
         array = array[:, ::2] if strided else np.ascontiguousarray(array[:, ::2])
         expected = ~array if dtype == "bool" else np.abs(array)
         np.testing.assert_array_equal(function(array), expected)
+
+
+@pytest.fixture
+def threads() -> Iterator[Callable[[int], None]]:
+    before = eqsat.num_threads()
+    yield eqsat.set_num_threads
+    eqsat.set_num_threads(before)
+
+
+LARGE = RNG.standard_normal((512, 600)).astype(np.float32)
+
+
+def rows(x: Any) -> Any:
+    """Some 200 us: worth splitting, and still without Python."""
+    return enp.exp(x) + enp.tanh(x)
+
+
+def test_calls_without_python_are_split_over_threads(threads: Callable[[int], None]) -> None:
+    function, expected = eqsat.jit(rows), eqsat.optimize(rows, LARGE)(LARGE)
+    for _ in range(3):
+        same(function(LARGE), expected)
+    assert is_direct(function)
+    (launch,) = eqsat.optimize(rows, LARGE).compile()._launches
+    assert launch.splits
+    for count in (1, 2, 8, 3, 1, 2):
+        threads(count)
+        for _ in range(5):
+            same(function(LARGE), expected)
+        assert bool(TEAM[0]) == (count > 1 and pools_are_supported())
+
+
+def test_threads_of_python_that_call_at_once_share_the_pool(threads: Callable[[int], None]) -> None:
+    """Some calls find it at work and do all of their kernel; large ones go through Python and let go of the GIL."""
+    threads(2)
+    function, larger = eqsat.jit(rows), np.tile(LARGE, (16, 1))
+    expected, expected_larger = eqsat.optimize(rows, LARGE)(LARGE), eqsat.optimize(rows, larger)(larger)
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        for k in range(30):
+            some = (number + k) % 5 == 0
+            found, right = (function(larger), expected_larger) if some else (function(LARGE), expected)
+            if not np.array_equal(found, right):
+                wrong.append(number)
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
+    assert is_direct(function)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_child_has_no_pool_of_its_parent(threads: Callable[[int], None]) -> None:
+    threads(2)
+    function, expected = eqsat.jit(rows), eqsat.optimize(rows, LARGE)(LARGE)
+    for _ in range(3):
+        same(function(LARGE), expected)
+    child = os.fork()
+    if child == 0:
+        right = not TEAM[0] and np.array_equal(function(LARGE), expected)
+        eqsat.set_num_threads(3)
+        right = right and np.array_equal(function(LARGE), expected)
+        os._exit(0 if right else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    same(function(LARGE), expected)
