@@ -21,8 +21,8 @@ from eqsat.codegen.machine import host, library, object_code
 Array = np.ndarray[Any, Any]
 # below, an array is NumPy's as any other
 LEAST_BYTES = 512 << 10
-# blocks of these sizes are kept, one at a time
-KEPT_LEAST, KEPT_MOST = 32 << 20, 256 << 20
+# blocks of these sizes are kept, the latest alone
+KEPT_LEAST, KEPT_MOST = 1 << 20, 256 << 20
 # from here on in pages of 2 MB, as NumPy's own; 14 is MADV_HUGEPAGE
 HUGE = 4 << 20
 ALIGNMENT, PAGE = 64, 4096

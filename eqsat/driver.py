@@ -94,9 +94,10 @@ def optimize_program(program: Program, options: Options) -> Result:
 
 def _nest_ns(nest: Nest, model: CostModel) -> float:
     """What a kernel costs; one in strips as much as the kernels that it is made of, but for their launches."""
+    counted = nest.builds if nest.counted is None else nest.counted
     if not nest.builds:
         return nest_ns(nest.kernel, model.target)
-    return kernel_ns(model, *nest.builds) + sum(kernel_ns(model, build) - model.target.launch_ns for build in nest.within)
+    return (kernel_ns(model, *counted) if counted else 0.0) + sum(kernel_ns(model, build) - model.target.launch_ns for build in nest.within)
 
 
 def _certificate(report: Report, values: tuple[Compared, ...], bodies: Iterable[Result]) -> Certificate:

@@ -17,6 +17,7 @@ from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.steps import HostCall, Parts, PlacedStep
 from eqsat.ir.tensor import Build, Constant, Shape, Size, Tensor, sources, tensors
 from eqsat.lowering import candidates, hoist, in_place
+from eqsat.lowering.parted import in_parts
 from eqsat.lowering.scan import scan, scans
 from eqsat.nest_costs import nest_ns
 from eqsat.options import Options
@@ -34,6 +35,7 @@ class Nest:
 
     over    (tensor that it reads, tensor that it computes): in one memory, where the one is written over the other
     within  builds that are computed on the way, strip by strip
+    counted  the builds whose cost it has; None: those that it computes
     """
 
     kernel: Kernel
@@ -41,6 +43,7 @@ class Nest:
     tensors: tuple[Tensor, ...]
     over: tuple[tuple[Tensor, Tensor], ...] = ()
     within: tuple[Build, ...] = ()
+    counted: tuple[Build, ...] | None = None
 
     @property
     def builds(self) -> Group:
@@ -69,18 +72,36 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
     groups = sorted(_chosen(builds, siblings, ns), key=lambda group: levels[group[0]])
     lowered: dict[tuple[Tensor, ...], Kernel] = {group: picked[group][1] for group in groups}
     within: dict[tuple[Tensor, ...], tuple[Build, ...]] = {}
+    counted: dict[tuple[Tensor, ...], tuple[Build, ...]] = {}
     if not program.sizes:
         for chain in chains(groups, ns, names, stay, options.target, lowering.kernels):
             *inner, results = chain.groups
             lowered = {group: kernel for group, kernel in lowered.items() if group not in inner} | {results: chain.kernel}
             within[results] = tuple(build for group in inner for build in group)
         lowered |= {placed.results: kernel for placed in parts.steps if (kernel := _step_kernel(placed, names)) is not None}
+        if options.numerics != "exact":
+            divided = {build: some for build in builds if (build,) in lowered and (some := in_parts(build)) is not None}
+            lowered |= _in_parts(divided, names, levels, lowering)
+            counted = {(made,): (build,) for build, (made, _) in divided.items()} | {(build,): () for build in divided}
     by_name = {name: tensor for tensor, name in names.items()}
     nests: list[Nest] = []
     for made in sorted(lowered, key=lambda made: levels[made[0]]):
         kernel = replace(lowered[made], name=f"kernel_{len(nests)}")
-        nests.append(Nest(kernel, made, tuple(by_name[buffer.name] for buffer in kernel.buffers), within=within.get(made, ())))
+        called_with = tuple(by_name[buffer.name] for buffer in kernel.buffers)
+        nests.append(Nest(kernel, made, called_with, within=within.get(made, ()), counted=counted.get(made)))
     return tuple(_finished(nest) for nest in _written_over(nests, levels, stay))
+
+
+def _in_parts(
+    divided: Mapping[Build, tuple[Build, Build]], names: dict[Tensor, str], levels: dict[Tensor, float], lowering: _Lowering
+) -> dict[tuple[Tensor, ...], Kernel]:
+    """The kernels of long reductions, each in two; the parts get names, and a place before what they are parts of."""
+    found: dict[tuple[Tensor, ...], Kernel] = {}
+    for build, (made, whole) in divided.items():
+        names[made] = f"{names[build]}_parts"
+        levels[made] = levels[build] - 0.5
+        found[made,], found[build,] = lowering.kernels([(made,), (whole,)], {**names, whole: names[build]})
+    return found
 
 
 class _Lowering:
@@ -132,10 +153,10 @@ def _finished(nest: Nest) -> Nest:
     return replace(nest, kernel=kernel)
 
 
-def _written_over(nests: Sequence[Nest], levels: Mapping[Tensor, int], stay: Collection[Tensor]) -> list[Nest]:
+def _written_over(nests: Sequence[Nest], levels: Mapping[Tensor, float], stay: Collection[Tensor]) -> list[Nest]:
     """The nests, each writing over tensors that nothing reads any more where its kernel can; some tensors stay."""
     made = {tensor for nest in nests for tensor in nest.made} - {tensor for nest in computed_once(nests) for tensor in nest.made}
-    readers: dict[Tensor, list[int]] = {}
+    readers: dict[Tensor, list[float]] = {}
     for nest in nests:
         for tensor in nest.read:
             readers.setdefault(tensor, []).append(levels[nest.made[0]])
@@ -177,12 +198,12 @@ def _cheapest(kernels: Iterable[Kernel], options: Options) -> tuple[float, Kerne
     return min(((nest_ns(kernel, options.target), kernel) for kernel in kernels), key=lambda priced: priced[0])
 
 
-def _levels(builds: Sequence[Build], steps: Sequence[PlacedStep]) -> dict[Tensor, int]:
+def _levels(builds: Sequence[Build], steps: Sequence[PlacedStep]) -> dict[Tensor, float]:
     """How many others, kernels and steps, wait for each other before a build can begin, or before a step has a result."""
-    levels: dict[Tensor, int] = {}
+    levels: dict[Tensor, float] = {}
     made = {result: step for step in steps for result in step.results}
 
-    def level(tensor: Tensor) -> int:
+    def level(tensor: Tensor) -> float:
         if tensor in made and tensor not in levels:
             levels[tensor] = 1 + max((level(given) for given in made[tensor].given), default=-1)
         return levels.get(tensor, -1)
@@ -194,9 +215,9 @@ def _levels(builds: Sequence[Build], steps: Sequence[PlacedStep]) -> dict[Tensor
     return levels
 
 
-def _siblings(builds: Sequence[Build], levels: Mapping[Tensor, int]) -> list[Group]:
+def _siblings(builds: Sequence[Build], levels: Mapping[Tensor, float]) -> list[Group]:
     """Builds of one shape on one level that read some tensor in common with another of them."""
-    alike: dict[tuple[int, Shape], list[Build]] = {}
+    alike: dict[tuple[float, Shape], list[Build]] = {}
     for build in builds:
         alike.setdefault((levels[build], build.shape), []).append(build)
     related = ([one for one in group if any(_share(one, other) for other in group if other is not one)] for group in alike.values())

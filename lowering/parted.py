@@ -1,0 +1,55 @@
+"""Long reductions in two: parts that threads can share, and the reduction of the parts.
+
+s = g(sum over k < n of f(k))   ->   t[p] = sum over k < n / P of f(p * n / P + k), and s = g(sum over p < P of t[p])
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from eqsat.ir.dtypes import carrier
+from eqsat.ir.index import Var
+from eqsat.ir.tensor import Build, Call, Read, Reduce, Scalar, axis, operands, rebuild, reduction, reindexed, scalars
+from eqsat.lowering.nest import chains
+
+# of a result of so few elements, each of at least so many terms
+MOST_ELEMENTS = 2
+LEAST_TERMS = 1 << 17
+MOST_PARTS, LEAST_PARTS = 64, 8
+WIDER = {"float32": "float64", "complex64": "complex128"}
+
+
+def in_parts(build: Build) -> tuple[Build, Build] | None:
+    """The parts, and the build over them; None where there is no one long reduction that can be divided evenly."""
+    found = chains(build.body)
+    if build.size > MOST_ELEMENTS or len(found) != 1 or carrier(found[0][0].dtype) != found[0][0].dtype:
+        return None
+    chain = found[0]
+    outer, inside = chain[0], chain[0].body
+    extent = outer.variable.extent
+    if outer.variable.lo or prod(fold.variable.extent for fold in chain) < LEAST_TERMS or _within_another(build.body, outer):
+        return None
+    parts = next((n for n in range(MOST_PARTS, LEAST_PARTS - 1, -1) if extent % n == 0), None)
+    if parts is None:
+        return None
+    each, place = extent // parts, axis(len(build.shape), parts)
+    term = Var(outer.variable.name, 0, each - 1)
+    body: Scalar = reindexed(inside, {outer.variable: place * each + term if each > 1 else place})
+    value = Reduce(outer.op, term, body) if each > 1 else body
+    wide = WIDER.get(value.dtype, value.dtype) if outer.op in ("sum", "prod") else value.dtype
+    made = Build((*build.shape, parts), _as(value, wide))
+    part = reduction(0, parts)
+    whole = _as(Reduce(outer.op, part, Read(made, (*(axis(k, n) for k, n in enumerate(build.shape)), part))), value.dtype)
+    done: dict[Scalar, Scalar] = {outer: whole}
+    for one in scalars(build.body):
+        if one not in done:
+            done[one] = rebuild(one, tuple(done[arg] for arg in operands(one)))
+    return made, Build(build.shape, done[build.body])
+
+
+def _as(value: Scalar, dtype: str) -> Scalar:
+    return value if value.dtype == dtype else Call("astype", (value,), dtype)
+
+
+def _within_another(body: Scalar, fold: Reduce) -> bool:
+    return any(isinstance(term, Reduce) and term is not fold and fold in scalars(term.body) for term in scalars(body))

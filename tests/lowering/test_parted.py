@@ -1,0 +1,91 @@
+"""Long reductions in two: the same values, parts that divide evenly, and nothing else touched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat.ir.evaluate import evaluate_tensor
+from eqsat.ir.tensor import Build, Call, Input, Position, Read, Reduce, reduction
+from eqsat.lowering import parted
+from eqsat.lowering.parted import LEAST_TERMS, MOST_PARTS, in_parts
+from tests.eqsat.programs import RandomProgram, programs
+from tests.eqsat.test_programs import check_stages
+from tests.lowering.builds import inputs_of, reference
+
+R0, R1 = reduction(0, 48), reduction(1, 5)
+X = Input("x", (48, 5), "int64")
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reductions of few terms count as long."""
+    monkeypatch.setattr(parted, "LEAST_TERMS", 4)
+    monkeypatch.setattr(parted, "LEAST_PARTS", 2)
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("op", ["sum", "prod", "max", "min"])
+def test_parts_hold_what_the_reduction_does(op: str) -> None:
+    inside = Call("subtract", (Read(X, (47 - R0, R1)), Position(R0 * 5 + R1, "int64")), "int64")
+    build = Build((), Call("negative", (Reduce(op, R0, Reduce(op, R1, inside)),), "int64"))
+    divided = in_parts(build)
+    assert divided is not None
+    made, whole = divided
+    assert made.shape == (48,)
+    np.testing.assert_array_equal(evaluate_tensor(whole, inputs_of(build)), reference(build)[0])
+
+
+@pytest.mark.usefixtures("short")
+def test_what_is_no_single_reduction_that_divides_stays_whole() -> None:
+    single = Reduce("sum", R0, Read(Input("y", (48,), "int64"), (R0,)))
+    both = Call("add", (single, Reduce("max", R0, Read(Input("y", (48,), "int64"), (R0,)))), "int64")
+    prime = Reduce("sum", reduction(0, 97), Read(Input("z", (97,), "int64"), (reduction(0, 97),)))
+    assert in_parts(Build((), single)) is not None
+    assert in_parts(Build((), both)) is None
+    assert in_parts(Build((), prime)) is None
+    rows = Build((3,), Reduce("sum", R0, Read(Input("w", (48,), "int64"), (R0,))))
+    assert in_parts(rows) is None
+
+
+@pytest.mark.usefixtures("short")
+def test_random_programs_with_parts_equal_numpy_at_every_stage() -> None:
+    divided = 0
+
+    @settings(max_examples=120, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @given(programs())
+    def check(program: RandomProgram) -> None:
+        nonlocal divided
+        check_stages(program)
+        divided += sum(nest.counted == () for nest in eqsat.optimize(program, *program.arrays).nests)
+
+    check()
+    assert divided > 5
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_long_sums_are_two_kernels_of_which_threads_share_the_first(dtype: str) -> None:
+    x = np.random.default_rng(0).integers(-9, 10, 2 * LEAST_TERMS).astype(dtype)
+
+    def function(a: Any) -> Any:
+        return enp.sum(a * 2) + 1
+
+    result = eqsat.optimize(function, x)
+    first, second = result.compile().kernels
+    assert first.parallel_extent == MOST_PARTS
+    assert second.parallel_extent is None
+    assert float(result.cost) <= float(result.original_cost)
+    assert result(x) == x.sum() * 2 + 1
+    assert len(eqsat.optimize(function, x, options=eqsat.Options(numerics="exact")).nests) == 1
+
+
+def test_sums_in_parts_are_as_close_as_numpys() -> None:
+    x = np.random.default_rng(1).random(1 << 22).astype(np.float32)
+    right = x.astype(np.float64).sum()
+    ours = abs(float(eqsat.jit(enp.sum)(x)) - right)
+    assert ours <= max(abs(float(x.sum()) - right), np.spacing(np.float32(right)))
