@@ -1,4 +1,4 @@
-"""Memory of large results: aligned to lines of the cache, and the largest block that was given back is kept for the next result.
+"""Memory of large results: aligned to lines of the cache, and the latest block that was given back is kept for the next result.
 
 NumPy aligns arrays to 16 bytes, so that every store of a whole vector crosses two lines, and returns what is larger than 32 MB to the
 system, which then has to clear it again.  An array remembers who allocated it (NEP 49, https://numpy.org/neps/nep-0049.html), so results
@@ -91,17 +91,16 @@ define ptr @resize(ptr %kept, ptr %block, i64 %size) {{
 
 define void @give(ptr %kept, ptr %block, i64 %size) {{
 entry:
-  %block_at = getelementptr ptr, ptr %kept, i64 1
-  %other = load ptr, ptr %block_at
-  %free = icmp eq ptr %other, null
   %large = icmp uge i64 %size, {KEPT_LEAST}
   %moderate = icmp ule i64 %size, {KEPT_MOST}
-  %within = and i1 %large, %moderate
-  %keeps = and i1 %within, %free
+  %keeps = and i1 %large, %moderate
   br i1 %keeps, label %keep, label %release
 keep:
+  %block_at = getelementptr ptr, ptr %kept, i64 1
+  %other = load ptr, ptr %block_at
   store i64 %size, ptr %kept
   store ptr %block, ptr %block_at
+  call void @free(ptr %other)
   ret void
 release:
   call void @free(ptr %block)
