@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from eqsat.disk import CHECKSUM, MAGIC, Store
+from eqsat.disk import CHECKSUM, LIMIT, MAGIC, Store
 from tests.eqsat.cache_worker import ENTRY_BYTES, WHOLE
 
 ROOT = Path(__file__).parent.parent.parent
@@ -95,4 +95,5 @@ def test_a_process_killed_while_it_writes_loses_that_entry_only(tmp_path: Path) 
     assert halves > 0
     store.put("more", b"again")
     assert store.get("more") == b"again"
+    Store(tmp_path, limit=LIMIT).put("much", bytes(LIMIT // 16))  # so much that all files are looked at
     assert parts(store) == []

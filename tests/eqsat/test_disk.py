@@ -187,7 +187,7 @@ def test_what_a_killed_process_left_behind_goes_after_a_while(store: Store) -> N
     dead.write_bytes(b"half")
     writing.write_bytes(b"half")
     os.utime(dead, (time.time() - 2 * PART_SECONDS,) * 2)
-    store.put("second", PAYLOAD)
+    Store(store.root, limit=16 * len(PAYLOAD)).put("second", PAYLOAD)  # one that looks at all files
     assert not dead.exists()
     assert writing.exists()
 
@@ -237,3 +237,13 @@ def test_a_user_without_a_home_has_none(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_bound_is_256_mebibytes(store: Store) -> None:
     assert store.limit == LIMIT == 256 * 1024 * 1024
+
+
+def test_about_one_write_in_a_sixteenth_of_the_bound_looks_at_all_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many there are has no part in what a write costs, nor has which process writes."""
+    looks = [0]
+    monkeypatch.setattr(Store, "_trim", lambda store: looks.__setitem__(0, looks[0] + 1))
+    entries, size = 400, len(PAYLOAD) + 100
+    for k in range(entries):
+        Store(tmp_path, limit=16 * 20 * size).put(f"{k}", PAYLOAD)
+    assert entries // 40 < looks[0] < entries // 10
