@@ -113,7 +113,7 @@ def tile_shape(rows: int, columns: int, lanes: int) -> tuple[int, int]:
     for vectors in range(1, 5):
         wide = min(columns, vectors * lanes)
         across = -(-columns // wide)
-        wide = min(wide, -(-columns // across))
+        wide = min(columns, _whole(-(-columns // across), lanes))
         used = _vectors(wide, lanes)
         for high in range(1, min(rows, MOST_ROWS, SUMS // used) + 1):
             sums, loaded = high * used, high + used
@@ -121,6 +121,11 @@ def tile_shape(rows: int, columns: int, lanes: int) -> tuple[int, int]:
             if cycles < least:
                 best, least = (high, wide), cycles
     return best
+
+
+def _whole(wide: int, lanes: int) -> int:
+    """Whole vectors, so that rows of memory which begin with a line of the cache stay with its lines."""
+    return -(-wide // lanes) * lanes if wide > lanes else wide
 
 
 def _vectors(wide: int, lanes: int) -> int:
