@@ -15,7 +15,7 @@ from eqsat.codegen.builder import LLVM_TYPES, Value, integer, is_real, real
 from eqsat.codegen.fold import Carried
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tile import JOINT, LANES, Emitter, spread, vector_type
+from eqsat.codegen.tile import JOINT, LANES, Emitter, spread, vector_load, vector_type
 from eqsat.ir.affine import coefficient, is_affine
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.evaluate import evaluate_index
@@ -150,18 +150,13 @@ def _vector(e: Emitter, found: _Recurrence, scope: Scope, width: int) -> Value:
     for term in scalars(found.added):
         args = tuple(done[arg] for arg in operands(term))
         if isinstance(term, Load) and found.step(term.index) == 1:
-            done[term] = _loaded(e, e.buffer(term.buffer, term.dtype), term, scope, width)
+            done[term] = vector_load(e, term, scope, width)
         elif isinstance(term, Call):
             wide = any(arg.type.startswith("<") for arg in args)
             done[term] = scalar.call(e.b, term, tuple(spread(e, arg, width) for arg in args) if wide else args, e.flags.arithmetic)
         else:
             done[term] = e.element(term, scope)
     return done[found.added]
-
-
-def _loaded(e: Emitter, buffer: Buffer, load: Load, scope: Scope, width: int) -> Value:
-    type = vector_type(load.dtype, width)
-    return e.b.emit(type, f"load {type}, {e.address(buffer, load.index, scope)}, align {itemsize(load.dtype)}")
 
 
 def _write(e: Emitter, buffer: Buffer, found: _Recurrence, scope: Scope, value: Value) -> None:

@@ -110,12 +110,13 @@ def _turn(e: Emitter, body: tuple[Stmt, ...], cells: list[Cell], row: Var) -> No
             column = [cell for cell in cells if (cell.first, cell.width) == piece]
             for square in _parts(column, width):
                 if len(square) == width == piece[1]:
-                    lines = [_line(e, load, _lane(e, square[0], k), width) for k in range(width)]
+                    lines = [vector_load(e, load, _lane(e, square[0], k), width) for k in range(width)]
                     for cell, value in zip(square, _transposed(e, lines), strict=True):
                         cell.turned[load] = value
 
 
-def _line(e: Emitter, load: Load, scope: Scope, width: int) -> Value:
+def vector_load(e: Emitter, load: Load, scope: Scope, width: int) -> Value:
+    """The neighbours in memory of the element that a load has in a scope."""
     type = vector_type(load.dtype, width)
     place = e.address(e.buffer(load.buffer, load.dtype), load.index, scope)
     return e.b.emit(type, f"load {type}, {place}, align {itemsize(load.dtype)}")
@@ -261,12 +262,10 @@ def _varies(index: Index, cell: Cell) -> bool:
 
 def _load(e: Emitter, load: Load, cell: Cell) -> Value:
     """Neighbours in memory at once, others one by one."""
-    buffer = e.buffer(load.buffer, load.dtype)
-    type = vector_type(load.dtype, cell.width)
     if coefficient(load.index, cell.lane) == 1:
-        place = e.address(buffer, load.index, cell.scope)
-        return e.b.emit(type, f"load {type}, {place}, align {itemsize(load.dtype)}")
-    result = Value("poison", type)
+        return vector_load(e, load, cell.scope, cell.width)
+    buffer = e.buffer(load.buffer, load.dtype)
+    result = Value("poison", vector_type(load.dtype, cell.width))
     for k in range(cell.width):
         result = e.b.insert(result, e.read(buffer, e.address(buffer, load.index, _lane(e, cell, k))), k)
     return result

@@ -15,8 +15,9 @@ from eqsat.extract import Move, Selection, cheapest, spell
 from eqsat.index_reader import IndexReader
 from eqsat.ir.affine import is_affine
 from eqsat.ir.dtypes import is_inexact
+from eqsat.ir.generics import as_build, as_generic
 from eqsat.ir.index import Index
-from eqsat.ir.tensor import Build, Constant, Program, Tensor, as_build, as_generic, sources, tensors
+from eqsat.ir.tensor import Build, Constant, Program, Tensor, sources, tensors
 from eqsat.kernel_choice import shows_not_finite, uses
 from eqsat.needed_once import needed_once
 from eqsat.options import Options

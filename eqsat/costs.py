@@ -17,6 +17,7 @@ from eqsat.host_costs import host_ns
 from eqsat.index_cost import term_cycles
 from eqsat.ir.affine import coefficient, strides
 from eqsat.ir.dtypes import is_complex, itemsize
+from eqsat.ir.generics import as_build
 from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
 from eqsat.ir.steps import HostCall, Loop
 from eqsat.ir.tensor import (
@@ -30,7 +31,6 @@ from eqsat.ir.tensor import (
     Reduce,
     Scalar,
     Step,
-    as_build,
     is_size,
     level_of,
     operands,

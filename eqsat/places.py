@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from eqsat.ir.errors import BoundsError
+from eqsat.ir.generics import as_builds
 from eqsat.ir.index import Index, Var, variables
 from eqsat.ir.steps import Parts
 from eqsat.ir.tensor import (
@@ -18,7 +19,6 @@ from eqsat.ir.tensor import (
     Reduce,
     Scalar,
     Tensor,
-    as_builds,
     index_terms,
     level_of,
     operands,

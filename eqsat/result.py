@@ -15,10 +15,11 @@ from eqsat.dump import Dump
 from eqsat.explanation import ALWAYS, Step, explain_steps
 from eqsat.guards import Missing, missing_guards
 from eqsat.index_cost import index_cycles
+from eqsat.ir.generics import as_generic
 from eqsat.ir.index import Index
 from eqsat.ir.loops import Kernel
 from eqsat.ir.steps import HostCall, Loop, Parts
-from eqsat.ir.tensor import Build, Generic, Program, Tensor, as_generic
+from eqsat.ir.tensor import Build, Generic, Program, Tensor
 from eqsat.ir.typed_check import check_typed
 from eqsat.ir.typed_kernel import TypedKernel
 from eqsat.kept import kept_code

@@ -14,24 +14,10 @@ from typing import Any, NoReturn
 
 from eqsat.ir.canonical import canonical_text
 from eqsat.ir.errors import TraceError, UnsupportedError, UsageError
+from eqsat.ir.generics import as_build
 from eqsat.ir.index import Const, Index, Var, walk
 from eqsat.ir.steps import HostCall
-from eqsat.ir.tensor import (
-    Build,
-    Gather,
-    Generic,
-    Literal,
-    Program,
-    Read,
-    Reduce,
-    Size,
-    StepResult,
-    Tensor,
-    as_build,
-    index_terms,
-    scalars,
-    tensors,
-)
+from eqsat.ir.tensor import Build, Gather, Generic, Literal, Program, Read, Reduce, Size, StepResult, Tensor, index_terms, scalars, tensors
 
 # numbers of a program are below its markers by this factor
 APART = 4

@@ -37,6 +37,8 @@ def chains(
             readers.setdefault(tensor, []).append(group)
     steady = _constant(groups)
     possible = [g for g in groups if len(g) == 1 and g[0] not in stay and g[0] not in steady and g[0] in readers]
+    if _bytes(possible) < LEAST_BYTES:
+        return ()
     found: list[Chain] = []
     taken: set[Group] = set()
     for results in reversed(groups):
@@ -44,13 +46,18 @@ def chains(
             continue
         producers = _longest(results, [group for group in reversed(possible) if group not in taken], readers)
         whole = (*reversed(producers), results)
-        if not producers or sum(build.size * itemsize(build.dtype) for (build,) in producers) < LEAST_BYTES:
+        if not producers or _bytes(producers) < LEAST_BYTES:
             continue
         kernel = _in_strips(whole, names, lower)
         if kernel is not None and nest_ns(kernel, target) < sum(ns[group] for group in whole):
             found.append(Chain(whole, kernel))
             taken |= set(whole)
     return tuple(found)
+
+
+def _bytes(groups: Sequence[Group]) -> int:
+    """What the results of groups of one build take."""
+    return sum(build.size * itemsize(build.dtype) for (build,) in groups)
 
 
 def _constant(groups: Sequence[Group]) -> set[Tensor]:

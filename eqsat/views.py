@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from eqsat.ir.check import in_range
+from eqsat.ir.generics import as_builds
 from eqsat.ir.index import Apply, Index, substitute, walk
-from eqsat.ir.tensor import Build, Program, Read, Tensor, as_builds, axes, sources, tensors
+from eqsat.ir.tensor import Build, Program, Read, Tensor, axes, sources, tensors
 
 # a composed map with more divisions than this is simplified before the next movement is put on it
 LARGE_MAP = 16

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from eqsat.ir.errors import BoundsError, InternalError, UsageError
+from eqsat.ir.generics import as_build
 from eqsat.ir.host import run_host
 from eqsat.ir.index import OPS, Const, Index, Var, walk
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, converted
@@ -33,7 +34,6 @@ from eqsat.ir.tensor import (
     Step,
     StepResult,
     Tensor,
-    as_build,
     axes,
     operands,
     scalars,

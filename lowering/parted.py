@@ -27,7 +27,7 @@ def in_parts(build: Build) -> tuple[Build, Build] | None:
     chain = found[0]
     outer, inside = chain[0], chain[0].body
     extent = outer.variable.extent
-    if outer.variable.lo or prod(fold.variable.extent for fold in chain) < LEAST_TERMS or _within_another(build.body, outer):
+    if outer.variable.lo or prod(fold.variable.extent for fold in chain) < LEAST_TERMS:
         return None
     parts = next((n for n in range(MOST_PARTS, LEAST_PARTS - 1, -1) if extent % n == 0), None)
     if parts is None:
@@ -49,7 +49,3 @@ def in_parts(build: Build) -> tuple[Build, Build] | None:
 
 def _as(value: Scalar, dtype: str) -> Scalar:
     return value if value.dtype == dtype else Call("astype", (value,), dtype)
-
-
-def _within_another(body: Scalar, fold: Reduce) -> bool:
-    return any(isinstance(term, Reduce) and term is not fold and fold in scalars(term.body) for term in scalars(body))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from eqsat.ir.index import Var
+from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Fold, For, Let, Load, LoopKind, Pick, Stmt, Store, Temp
 from eqsat.ir.tensor import Call, Position, Reduce, Scalar, operands, rebuild
 from eqsat.lowering.nest import Free, Nest, Several, free_variables
@@ -101,6 +101,12 @@ class Placer:
         return Temp(name, term.dtype)
 
 
+def stores(outputs: tuple[str, ...], index: Index, value: Scalar) -> tuple[Store, ...]:
+    """What one iteration writes: an element of each output."""
+    values = value.args if isinstance(value, Several) else (value,)
+    return tuple(Store(output, index, one) for output, one in zip(outputs, values, strict=True))
+
+
 def nested(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tuple[Stmt, ...]:
     """The loops of a nest in their order, all parallel, folds where their variables are known."""
     placer = Placer(buffers)
@@ -109,9 +115,7 @@ def nested(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tup
     for variable in nest.loops:
         scope = placer.open(variable, scope)
         opened.append(scope)
-    value = placer.place(nest.body, scope)
-    values = value.args if isinstance(value, Several) else (value,)
-    scope.body += [Store(output, nest.index, one) for output, one in zip(outputs, values, strict=True)]
+    scope.body += stores(outputs, nest.index, placer.place(nest.body, scope))
     for scope in reversed(opened):
         placer.close(scope, "parallel")
     return tuple(placer.top.body)

@@ -11,11 +11,12 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from eqsat.ir.index import Apply, Const, Index, Var, substitute, walk
-from eqsat.ir.loops import Stmt, Store
+from eqsat.ir.loops import Stmt
 from eqsat.ir.tensor import Reduce, scalars
 from eqsat.lowering.affine import Affine, Forms
 from eqsat.lowering.blocks import BlockPlacer, over
-from eqsat.lowering.nest import Nest, Several
+from eqsat.lowering.nest import Nest
+from eqsat.lowering.place import stores
 
 MOST_PIECES = 5
 # below that a loop is not worth its pieces
@@ -38,10 +39,7 @@ def in_pieces(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> 
         piece = Var(f"{inner.name}_{number}", first, end - 1)
         here: dict[Var, Index] = {inner: piece if piece.extent > 1 else Const(first)}
         inside = placer.nest(opened[-1], piece)
-        value = placer.place(over(nest.body, here), inside[-1])
-        values = value.args if isinstance(value, Several) else (value,)
-        index = substitute(nest.index, here)
-        inside[-1].body += [Store(output, index, one) for output, one in zip(outputs, values, strict=True)]
+        inside[-1].body += stores(outputs, substitute(nest.index, here), placer.place(over(nest.body, here), inside[-1]))
         placer.close_all(inside)
     placer.close_all(opened)
     return tuple(placer.top.body)

@@ -14,8 +14,8 @@ from eqsat.ir.loops import Buffer, For, Load, Stmt, Store
 from eqsat.ir.tensor import Reduce, Scalar, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, first_of, over
-from eqsat.lowering.nest import Nest, Several
-from eqsat.lowering.place import Scope
+from eqsat.lowering.nest import Nest
+from eqsat.lowering.place import Scope, stores
 
 # a block: a line of the cache of what is read, for one of these numbers of elements of what is written
 LINE_BYTES = 64
@@ -77,11 +77,8 @@ class _Blocks:
             if load is not self.nest.body or not forwards:
                 name = self.copy(load, first, (high, wide), forwards, opened[-1])
                 known[load] = Load(name, (inner_row if forwards else high - 1 - inner_row) * wide + inner_lane, load.dtype)
-        value = over(self.nest.body, here, known)
-        values = value.args if isinstance(value, Several) else (value,)
-        index = substitute(self.nest.index, here)
-        stores = tuple(Store(output, index, one) for output, one in zip(self.outputs, values, strict=True))
-        opened[-1].body.append(_tile(inner_row, inner_lane, stores))
+        written = stores(self.outputs, substitute(self.nest.index, here), over(self.nest.body, here, known))
+        opened[-1].body.append(_tile(inner_row, inner_lane, written))
         self.placer.close_all(opened)
         return tuple(self.placer.top.body), tuple(self.placer.scratch)
 

@@ -8,6 +8,7 @@ from eqsat.egraph.encode import Encoder
 from eqsat.egraph.schema import CONSTRUCTORS, GATHER_RANKS
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.ir.errors import InternalError, UnsupportedError
+from eqsat.ir.generics import as_build
 from eqsat.ir.index import Index, Var
 from eqsat.ir.tensor import (
     Build,
@@ -22,7 +23,6 @@ from eqsat.ir.tensor import (
     Scalar,
     Shape,
     Tensor,
-    as_build,
     axes,
     operands as scalar_operands,
     tensors,

@@ -15,7 +15,8 @@ from eqsat.algebra import alternatives
 from eqsat.algebra.alternatives import ROWS
 from eqsat.ir.dtypes import integer_range
 from eqsat.ir.evaluate import evaluate
-from eqsat.ir.tensor import Build, Program, as_builds
+from eqsat.ir.generics import as_builds
+from eqsat.ir.tensor import Build, Program
 from eqsat.options import Numerics
 
 Array = np.ndarray[Any, Any]

@@ -14,8 +14,9 @@ from eqsat import driver, integer_sets, simplifier, values
 from eqsat.cheapest import Extracted
 from eqsat.ir.errors import UnsoundRuleError
 from eqsat.ir.evaluate import Elements, elements, evaluate
+from eqsat.ir.generics import as_builds
 from eqsat.ir.index import apply, minimum, var
-from eqsat.ir.tensor import Build, Program, as_builds
+from eqsat.ir.tensor import Build, Program
 from eqsat.options import Limits
 from eqsat.report import Report
 from eqsat.rules import TABLES, Pattern, Table
