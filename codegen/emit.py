@@ -25,7 +25,7 @@ ZERO = integer(0)
 ALIGNMENT = 64
 ON_STACK = 32 << 10
 # of the default target
-REGISTERS = Registers(64, 24)
+REGISTERS = Registers(64, 28)
 FUNCTION = "nounwind willreturn mustprogress nosync noinline"
 ATTRIBUTES = f'attributes #0 = {{ {FUNCTION} "prefer-vector-width"="512" }}'
 

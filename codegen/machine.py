@@ -54,7 +54,7 @@ class Host:
         """Vector registers: of 32 or 16 a few are left for what is loaded."""
         known = set(self.features.split(","))
         if "+avx512f" in known:
-            return Registers(64, 24)
+            return Registers(64, 28)
         if "+avx2" in known:
             return Registers(32, 12)
         return Registers(16, 24 if "aarch64" in self.triple else 12)

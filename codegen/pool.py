@@ -3,10 +3,11 @@
 One pool serves one kernel at a time; a call that finds it at work does all of its kernel itself.  What is claimed stands in one word, so
 that a worker which comes late claims nothing:
 
-    claim    number of the job << 32 | pieces << 16 | pieces claimed so far
+    claim    number of the job << 48 | pieces << 32 | claimed from the last on << 16 | claimed from the first on
 
-The job is written before the word and stays until every claimed piece is done.  Who calls takes part; a worker that finds nothing for a
-while sleeps until `signal` changes (futex(2)).
+Who calls takes part and claims from the first on, workers from the last: so two threads find in their caches what they had in the call
+before.  The job is written before the word and stays until every claimed piece is done.  A worker that finds nothing for a while sleeps
+until `signal` changes (futex(2)).
 """
 
 from __future__ import annotations
@@ -39,20 +40,23 @@ declare i32 @pthread_detach(i64)
 declare void @llvm.x86.sse2.pause()
 declare void @llvm.aarch64.hint(i32)
 
-; claim one piece and run it; false where there is none
-define internal i1 @take(ptr %pool) {{
+; claim one piece, the first (step 1) or the last (step 65536) that is left, and run it; false where there is none
+define internal i1 @take(ptr %pool, i64 %step) {{
 entry:
   %claim_at = getelementptr i64, ptr %pool, i64 {CLAIM}
   br label %look
 look:
   %word = load atomic i64, ptr %claim_at acquire, align 8
-  %next = and i64 %word, 65535
+  %first = and i64 %word, 65535
   %shifted = lshr i64 %word, 16
-  %pieces = and i64 %shifted, 65535
-  %any = icmp ult i64 %next, %pieces
+  %last = and i64 %shifted, 65535
+  %above = lshr i64 %word, 32
+  %pieces = and i64 %above, 65535
+  %taken = add i64 %first, %last
+  %any = icmp ult i64 %taken, %pieces
   br i1 %any, label %try, label %none
 try:
-  %claimed = add i64 %word, 1
+  %claimed = add i64 %word, %step
   %pair = cmpxchg ptr %claim_at, i64 %word, i64 %claimed acq_rel acquire, align 8
   %mine = extractvalue {{ i64, i1 }} %pair, 1
   br i1 %mine, label %run, label %look
@@ -65,6 +69,10 @@ run:
   %values = load ptr, ptr %values_at
   %slots = load ptr, ptr %slots_at
   %extent = load i64, ptr %extent_at
+  %from_first = icmp eq i64 %step, 1
+  %behind = sub i64 %pieces, %last
+  %from_last = sub i64 %behind, 1
+  %next = select i1 %from_first, i64 %first, i64 %from_last
   %after = add i64 %next, 1
   %low = mul i64 %extent, %next
   %high = mul i64 %extent, %after
@@ -88,7 +96,7 @@ again:
   br label %look
 look:
   %looks = phi i64 [ 0, %again ], [ %more, %pause ]
-  %took = call i1 @take(ptr %pool)
+  %took = call i1 @take(ptr %pool, i64 65536)
   br i1 %took, label %again, label %pause
 pause:
   {pause}
@@ -98,7 +106,7 @@ pause:
 doze:
   %counted = atomicrmw add ptr %sleepers_at, i64 1 seq_cst, align 8
   %signal = load atomic i32, ptr %signal_at seq_cst, align 8
-  %late = call i1 @take(ptr %pool)
+  %late = call i1 @take(ptr %pool, i64 65536)
   br i1 %late, label %awake, label %sleep
 sleep:
   %status = call i64 (i64, ...) @syscall(i64 {futex}, ptr %signal_at, i64 {WAIT}, i32 %signal, ptr null, ptr null, i32 0)
@@ -154,10 +162,10 @@ entry:
   store i64 %extent, ptr %extent_at
   store atomic i64 0, ptr %done_at release, align 8
   %word = load atomic i64, ptr %claim_at acquire, align 8
-  %job = lshr i64 %word, 32
+  %job = lshr i64 %word, 48
   %following = add i64 %job, 1
-  %high = shl i64 %following, 32
-  %middle = shl i64 %pieces, 16
+  %high = shl i64 %following, 48
+  %middle = shl i64 %pieces, 32
   %fresh = or i64 %high, %middle
   store atomic i64 %fresh, ptr %claim_at seq_cst, align 8
   %before = atomicrmw add ptr %signal_at, i32 1 seq_cst, align 8
@@ -168,7 +176,7 @@ wake:
   %status = call i64 (i64, ...) @syscall(i64 {futex}, ptr %signal_at, i64 {WAKE}, i32 2147483647, ptr null, ptr null, i32 0)
   br label %take_part
 take_part:
-  %took = call i1 @take(ptr %pool)
+  %took = call i1 @take(ptr %pool, i64 1)
   br i1 %took, label %take_part, label %wait
 wait:
   %looks = phi i64 [ 0, %take_part ], [ %more, %go_on ]

@@ -14,7 +14,7 @@ from eqsat.plan import Plan
 from eqsat.threads import TEAM, make_ready
 
 # plans are tried one after the other
-MOST_PLANS = 8
+MOST_PLANS = 64
 _learning = threading.Lock()
 
 

@@ -17,7 +17,7 @@ from eqsat.ir.loops import For, Kernel, statements
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axes, reduction
 from eqsat.lowering import hoist, type_indices
-from eqsat.lowering.tiles import SUMS, tile_shape
+from eqsat.lowering.product import VECTORS, tile_shape
 from tests.lowering.builds import inputs_of, lowered, reference, run
 
 Array = np.ndarray[Any, Any]
@@ -77,6 +77,8 @@ CASES = {
     "a batch": batched(3, 11, 6, 20),
     "with an epilogue and a factor of rows": finished(17, 8, 33),
     "convolution": convolution(2, 8, 19, 5),
+    "a convolution in parts": convolution(130, 3, 8, 5),
+    "an epilogue after several parts": finished(7, 1100, 9),
 }
 
 
@@ -99,9 +101,12 @@ def test_tiles_compute_what_the_build_says(name: str) -> None:
         np.testing.assert_array_equal(machine(kernel, build), reference(build)[0])
 
 
-@pytest.mark.parametrize(("m", "k", "n"), [(300, 256, 200), (300, 256, 4), (156, 300, 96), (1500, 20, 150)])
-def test_blocks_of_tiles_that_are_shared_end_where_the_rows_end(m: int, k: int, n: int) -> None:
-    """25 tiles of 12 rows in two blocks: the last block has one too many, which is the last once more."""
+@pytest.mark.parametrize(
+    ("m", "k", "n"),
+    [(300, 256, 200), (300, 256, 4), (156, 300, 96), (1500, 20, 150), (40, 1100, 700), (700, 1031, 40), (130, 2049, 530), (9, 9001, 11)],
+)
+def test_blocks_end_where_their_axes_end(m: int, k: int, n: int) -> None:
+    """The last block, group and tile of an axis compute once more what others computed; many terms are added up in parts."""
     for form in (matmul, transposed):
         for kernel in in_tiles(form(m, k, n)):
             np.testing.assert_array_equal(machine(kernel, form(m, k, n)), reference(form(m, k, n))[0])
@@ -138,7 +143,8 @@ def test_the_sums_of_a_tile_fit_the_registers(rows: int, columns: int, lanes: in
     high, wide = tile_shape(rows, columns, lanes)
     assert 1 <= high <= rows
     assert 1 <= wide <= columns
-    assert high * -(-wide // lanes) <= SUMS
+    vectors = -(-wide // lanes)
+    assert high * vectors + vectors + 1 <= VECTORS
 
 
 def test_what_is_no_sum_of_products_has_no_tiles() -> None:
