@@ -1,8 +1,9 @@
 """Calls without Python in between: a builtin function that checks arrays, allocates results and runs kernels, or hands the call on.
 
-Its machine code is the same for all functions and walks tables of 64-bit words.  It holds the GIL from beginning to end, so one memory
-between kernels serves all calls.  Layouts and functions used: the ndarray structure and array of functions of NumPy's C API, and the
-stable ABI of CPython, https://numpy.org/doc/stable/reference/c-api/types-and-structures.html#c.PyArrayObject.
+Its machine code is the same for all functions and walks tables of 64-bit words.  A plan that takes long runs without the GIL; while it
+does, other calls of it are handed on, so one memory between kernels serves all calls.  Layouts and functions used: the ndarray structure
+and array of functions of NumPy's C API, and the stable ABI of CPython,
+https://numpy.org/doc/stable/reference/c-api/types-and-structures.html#c.PyArrayObject.
 """
 
 from __future__ import annotations
@@ -37,6 +38,11 @@ Array = np.ndarray[Any, Any]
 NEW_FROM_DESCR = 94
 # METH_FASTCALL | METH_KEYWORDS
 CONVENTION = 0x80 | 0x02
+# of CPython, in the order of the first table
+FUNCTIONS = (
+    *("PyObject_Vectorcall", "PyTuple_New", "PyTuple_SetItem", "PyTuple_GetItem", "PyTuple_Size", "Py_IncRef", "Py_DecRef"),
+    *("PyEval_SaveThread", "PyEval_RestoreThread"),
+)
 
 
 class DirectKernel(NamedTuple):
@@ -57,6 +63,8 @@ class DirectPlan(NamedTuple):
     values           the memory of the other slots, by slot
     slots            how many there are
     as_tuple         whether the outputs are returned as a tuple; else there is one
+    checks           (slot, least, most) of int64 numbers; where one is out of its range, the call is handed on
+    long             whether to run without the GIL
     """
 
     inputs: tuple[tuple[np.dtype[Any], tuple[int, ...]], ...]
@@ -66,6 +74,8 @@ class DirectPlan(NamedTuple):
     slots: int
     kernels: tuple[DirectKernel, ...]
     as_tuple: bool
+    checks: tuple[tuple[int, int, int], ...] = ()
+    long: bool = False
 
 
 class _Method(ctypes.Structure):
@@ -115,7 +125,8 @@ class DirectCall:
     """`function` runs plans that it was told of, where the arguments are arrays that fit, and calls `otherwise` for everything else.
 
     takes_out: whether the keyword `out` names an array for the result; team: a pool, its function and how many pieces it makes, or
-    zeros (codegen/pool.py), looked at in every call; make_object: see compile_kernels.
+    zeros (codegen/pool.py), looked at in every call; handler: of the memory of large results (codegen/memory.py); make_object: see
+    compile_kernels.
     """
 
     def __init__(
@@ -124,14 +135,14 @@ class DirectCall:
         otherwise: Callable[..., Any],
         team: Array,
         takes_out: bool = True,
+        handler: tuple[int, int] = (0, 0),
         make_object: Callable[[str], bytes] = object_code,
     ) -> None:
         code = library(make_object(CODE), ("direct",))
-        functions = ("PyObject_Vectorcall", "PyTuple_New", "PyTuple_SetItem", "PyTuple_GetItem", "PyTuple_Size", "Py_IncRef", "Py_DecRef")
-        call, *rest = map(_python_function, functions)
+        call, *rest = map(_python_function, FUNCTIONS)
         out = sys.intern("out")
         words = [0, id(otherwise), id(np.ndarray), id(out) if takes_out else 0, numpy_function(NEW_FROM_DESCR), call, *rest]
-        words.append(int(team.ctypes.data))
+        words += [int(team.ctypes.data), *handler]
         self._table = np.array(words, np.int64).view(_Table)
         method = _Method(name.encode(), code.address("direct"), CONVENTION, None)
         self._table.kept = [otherwise, out, code, method, team]
@@ -159,10 +170,11 @@ class DirectCall:
             [
                 int(self._table[ENTRIES]),
                 *(len(plan.inputs), arrays(plan.inputs)),
-                *(len(plan.outputs), arrays(plan.outputs), table(plan.output_slots)),
+                *(len(plan.outputs), arrays(plan.outputs), table(plan.output_slots), int(plan.as_tuple)),
                 *(len(plan.kernels), table(kernels)),
                 table(values),
-                int(plan.as_tuple),
+                *(len(plan.checks), table([word for check in plan.checks for word in check])),
+                *(int(plan.long), 0),
             ]
         )
         self._table.kept.append(known)

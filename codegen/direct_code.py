@@ -9,11 +9,15 @@ DATA, RANK, EXTENTS, DTYPE, FLAGS = HEAD, HEAD + 8, HEAD + 16, HEAD + 40, HEAD +
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 
 MOST_OUTPUTS = 16
+# results of so many bytes and more have memory of their own (codegen/memory.py)
+LEAST_BYTES = 512 << 10
 
 # words of the first table
-ENTRIES, OTHERWISE, NDARRAY, OUT, NEW_ARRAY, CALL, NEW_TUPLE, SET_ITEM, GET_ITEM, LENGTH, KEEP, DROP, TEAM = range(13)
-# words of what is known of one plan
-NEXT, INPUTS, INPUT_ARRAYS, OUTPUTS, OUTPUT_ARRAYS, OUTPUT_SLOTS, KERNELS, KERNEL_TABLE, VALUES, AS_TUPLE = range(10)
+ENTRIES, OTHERWISE, NDARRAY, OUT, NEW_ARRAY, *_FUNCTIONS, TEAM, SET_HANDLER, HANDLER = range(17)
+CALL, NEW_TUPLE, SET_ITEM, GET_ITEM, LENGTH, KEEP, DROP, SAVE, RESTORE = _FUNCTIONS
+# words of what is known of one plan: what it takes, what it makes, and how it runs; BUSY while it runs without the GIL
+NEXT, INPUTS, INPUT_ARRAYS, *_MADE, KERNELS, KERNEL_TABLE, VALUES, CHECKS, CHECK_TABLE, LONG, BUSY = range(14)
+OUTPUTS, OUTPUT_ARRAYS, OUTPUT_SLOTS, AS_TUPLE = _MADE
 
 CODE = f"""
 define internal ptr @word(ptr %table, i64 %k) alwaysinline {{
@@ -154,8 +158,94 @@ done:
   ret ptr %plan
 }}
 
-; the kernels of a plan, one after the other; those worth it by the threads of a pool, where there is one
+; a new array, large ones by the memory handler, if there is one
+define internal ptr @new(ptr %head, ptr %table, ptr %ndarray) {{
+entry:
+  %dtype = call ptr @word(ptr %table, i64 0)
+  %rank = call i64 @number(ptr %table, i64 1)
+  %bytes = call i64 @number(ptr %table, i64 2)
+  %narrow_rank = trunc i64 %rank to i32
+  %extents = getelementptr i64, ptr %table, i64 3
+  %make = call ptr @word(ptr %head, i64 {NEW_ARRAY})
+  %keep = call ptr @word(ptr %head, i64 {KEEP})
+  %drop = call ptr @word(ptr %head, i64 {DROP})
+  %set = call ptr @word(ptr %head, i64 {SET_HANDLER})
+  %handler = call ptr @word(ptr %head, i64 {HANDLER})
+  call void %keep(ptr %dtype)
+  %is_large = icmp uge i64 %bytes, {LEAST_BYTES}
+  %some = icmp ne ptr %handler, null
+  %handled = and i1 %is_large, %some
+  br i1 %handled, label %large, label %plain
+large:
+  %before = call ptr %set(ptr %handler)
+  %no_handler = icmp eq ptr %before, null
+  br i1 %no_handler, label %failed, label %with_handler
+failed:
+  call void %drop(ptr %dtype)
+  ret ptr null
+with_handler:
+  %made = call ptr %make(ptr %ndarray, ptr %dtype, i32 %narrow_rank, ptr %extents, ptr null, ptr null, i32 0, ptr null)
+  %same = call ptr %set(ptr %before)
+  call void %drop(ptr %same)
+  call void %drop(ptr %before)
+  ret ptr %made
+plain:
+  %array = call ptr %make(ptr %ndarray, ptr %dtype, i32 %narrow_rank, ptr %extents, ptr null, ptr null, i32 0, ptr null)
+  ret ptr %array
+}}
+
+; the kernels of a plan, without the GIL if they take long; `busy` tells others that its memory is in use
 define internal void @run(ptr %plan, ptr %head) {{
+entry:
+  %long = call i64 @number(ptr %plan, i64 {LONG})
+  %is_long = icmp ne i64 %long, 0
+  br i1 %is_long, label %without, label %with
+without:
+  %busy_at = getelementptr i64, ptr %plan, i64 {BUSY}
+  %save = call ptr @word(ptr %head, i64 {SAVE})
+  %restore = call ptr @word(ptr %head, i64 {RESTORE})
+  store i64 1, ptr %busy_at
+  %state = call ptr %save()
+  call void @run_kernels(ptr %plan, ptr %head)
+  call void %restore(ptr %state)
+  store i64 0, ptr %busy_at
+  ret void
+with:
+  call void @run_kernels(ptr %plan, ptr %head)
+  ret void
+}}
+
+; whether the numbers that a plan checks are in their ranges
+define internal i1 @within(ptr %plan) {{
+entry:
+  %count = call i64 @number(ptr %plan, i64 {CHECKS})
+  %table = call ptr @word(ptr %plan, i64 {CHECK_TABLE})
+  %values = call ptr @word(ptr %plan, i64 {VALUES})
+  br label %next
+next:
+  %k = phi i64 [ 0, %entry ], [ %k1, %one ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %one, label %yes
+one:
+  %k1 = add i64 %k, 1
+  %check = getelementptr [3 x i64], ptr %table, i64 %k
+  %slot = call i64 @number(ptr %check, i64 0)
+  %least = call i64 @number(ptr %check, i64 1)
+  %most = call i64 @number(ptr %check, i64 2)
+  %found_at = call ptr @word(ptr %values, i64 %slot)
+  %found = load i64, ptr %found_at
+  %above = icmp sge i64 %found, %least
+  %below = icmp sle i64 %found, %most
+  %fine = and i1 %above, %below
+  br i1 %fine, label %next, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}}
+
+; the kernels of a plan, one after the other; those worth it by the threads of a pool, where there is one
+define internal void @run_kernels(ptr %plan, ptr %head) {{
 entry:
   %count = call i64 @number(ptr %plan, i64 {KERNELS})
   %table = call ptr @word(ptr %plan, i64 {KERNEL_TABLE})
@@ -223,7 +313,11 @@ search:
   %target = phi ptr [ null, %entry ], [ %out_given, %out ]
   %plan = call ptr @find(ptr %head, ptr %args, i64 %given, ptr %ndarray)
   %unknown = icmp eq ptr %plan, null
-  br i1 %unknown, label %otherwise, label %fill
+  br i1 %unknown, label %otherwise, label %look
+look:
+  %busy = call i64 @number(ptr %plan, i64 {BUSY})
+  %idle = icmp eq i64 %busy, 0
+  br i1 %idle, label %fill, label %otherwise
 fill:
   %values = call ptr @word(ptr %plan, i64 {VALUES})
   %results = call i64 @number(ptr %plan, i64 {OUTPUTS})
@@ -270,13 +364,7 @@ output:
 allocate:
   %o1 = add i64 %o, 1
   %table = call ptr @word(ptr %tables, i64 %o)
-  %dtype = call ptr @word(ptr %table, i64 0)
-  %rank = call i64 @number(ptr %table, i64 1)
-  %narrow_rank = trunc i64 %rank to i32
-  %extents = getelementptr i64, ptr %table, i64 3
-  %new_array = call ptr @word(ptr %head, i64 {NEW_ARRAY})
-  call void %keep(ptr %dtype)
-  %array = call ptr %new_array(ptr %ndarray, ptr %dtype, i32 %narrow_rank, ptr %extents, ptr null, ptr null, i32 0, ptr null)
+  %array = call ptr @new(ptr %head, ptr %table, ptr %ndarray)
   %failed = icmp eq ptr %array, null
   br i1 %failed, label %give_up, label %allocated
 allocated:
@@ -300,6 +388,18 @@ error:
   ret ptr null
 compute:
   call void @run(ptr %plan, ptr %head)
+  %holds = call i1 @within(ptr %plan)
+  br i1 %holds, label %hand_out, label %refuse
+refuse:
+  %refused = phi i64 [ 0, %compute ], [ %refused1, %refuse_one ]
+  %more_refused = icmp slt i64 %refused, %results
+  br i1 %more_refused, label %refuse_one, label %otherwise
+refuse_one:
+  %refused1 = add i64 %refused, 1
+  %refused_array = call ptr @word(ptr %made, i64 %refused)
+  call void %drop(ptr %refused_array)
+  br label %refuse
+hand_out:
   %packed = icmp ne i64 %as_tuple, 0
   br i1 %packed, label %pack, label %alone
 alone:

@@ -19,8 +19,6 @@ from eqsat.codegen.direct import numpy_function
 from eqsat.codegen.machine import host, library, object_code
 
 Array = np.ndarray[Any, Any]
-# below, an array is NumPy's as any other
-LEAST_BYTES = 512 << 10
 # blocks of these sizes are kept, the latest alone
 KEPT_LEAST, KEPT_MOST = 1 << 20, 256 << 20
 # from here on in pages of 2 MB, as NumPy's own; 14 is MADV_HUGEPAGE
@@ -144,6 +142,11 @@ class Memory:
         self._clear = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(addresses[-1])
         for needed in (code, host(), handler, name, self._kept, self._capsule):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(needed))
+
+    @property
+    def handler(self) -> tuple[int, int]:
+        """The address of PyDataMem_SetHandler, and the handler, which stays."""
+        return numpy_function(SET_HANDLER), id(self._capsule)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """numpy.empty, aligned to lines of the cache."""

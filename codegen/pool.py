@@ -24,7 +24,7 @@ import numpy as np
 from eqsat.codegen.machine import host, library, object_code
 
 # looks at the word before a worker sleeps: some 100 us, about as long as waking one takes
-LOOKS = 2000
+LOOKS = 5000
 MOST_PIECES = (1 << 16) - 1
 # 64-bit words of a pool, the ones that are written often in cache lines of their own
 CLAIM, DONE, JOB, SIGNAL, SLEEPERS, BUSY, WORDS = 0, 8, 16, 24, 32, 40, 48

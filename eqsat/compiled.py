@@ -11,6 +11,7 @@ from eqsat.codegen.direct import DirectCall
 from eqsat.kept import kept_code
 from eqsat.options import Options
 from eqsat.plan import Plan
+from eqsat.results import large_memory
 from eqsat.threads import TEAM, make_ready
 
 # plans are tried one after the other
@@ -40,7 +41,9 @@ class Compiled(functools.partial[Any]):
                 return
             direct = self.__dict__.get("_direct")
             if direct is None:
-                direct = DirectCall(self.title, self.func, TEAM, takes_out, lambda text: kept_code(text, Options()))
+                memory = large_memory()
+                handler = memory.handler if memory else (0, 0)
+                direct = DirectCall(self.title, self.func, TEAM, takes_out, handler, lambda text: kept_code(text, Options()))
                 self.__dict__["_direct"] = direct
                 cast(Any, self).__setstate__((direct.function, (), {}, self.__dict__))
             if any(kernel.splits for kernel in plan.direct.kernels):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from eqsat.ir.errors import BoundsError
 from eqsat.ir.generics import as_builds
 from eqsat.ir.index import Index, Var, variables
@@ -30,6 +32,8 @@ from eqsat.ir.tensor import (
 )
 from eqsat.ir.value_bounds import scalar_bounds
 
+INT64 = np.iinfo(np.int64)
+
 
 @dataclass(frozen=True)
 class PlaceLimit:
@@ -39,9 +43,15 @@ class PlaceLimit:
     extent: int
     dimension: int
 
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and the greatest place that keep it."""
+        return (0, int(INT64.max)) if self.low else (int(INT64.min), self.extent - 1)
+
     def check(self, place: int) -> None:
         """BoundsError for the least or the greatest place if that is out of range, with the index that it was made of."""
-        if place < 0 if self.low else place >= self.extent:
+        least, most = self.range
+        if not least <= place <= most:
             index, last = place - self.extent if self.low else place, self.extent - 1
             raise BoundsError(f"call: found index {index} in dimension {self.dimension} of an array, expected {-self.extent}..{last}")
 

@@ -22,8 +22,8 @@ from eqsat.threads import num_threads, run_split
 
 # below this estimate a kernel is faster on one thread than handed to several
 SPLIT_NS = 60_000.0
-# what is run without letting go of the GIL is estimated to take no longer than this
-DIRECT_NS = 1_000_000.0
+# what is estimated to take longer runs without the GIL
+LONG_NS = 1_000_000.0
 
 
 class Launch(NamedTuple):
@@ -147,14 +147,14 @@ class Plan:
 
     @functools.cached_property
     def direct(self) -> DirectPlan | None:
-        """The plan for calls without Python; None for one that needs more than kernels, or takes too long."""
+        """The plan for calls without Python; None for one that needs more than kernels."""
         blueprint, structure = self.blueprint, self.blueprint.structure
-        if blueprint.sizes or blueprint.steps or blueprint.finite or blueprint.places or not supported():
+        if blueprint.sizes or blueprint.steps or blueprint.finite or not supported():
             return None
         plain = not isinstance(structure, int) and structure.kind == "tuple" and not structure.keys
         order = (structure,) if isinstance(structure, int) else structure.items if plain else ()
         whole = order == tuple(range(self.num_outputs)) and len(self._made) == self.num_outputs <= MOST_OUTPUTS
-        if not whole or sum(kernel.estimated_ns for kernel in self.kernels) > DIRECT_NS:
+        if not whole:
             return None
         kernels = tuple(DirectKernel(one.address, one.slots, one.extent, one.splits) for one in self._launches if one.address is not None)
         first = len(self._taken)
@@ -162,7 +162,10 @@ class Plan:
         outputs = tuple((dtype, shape) for _, shape, dtype in self._made)
         inputs = tuple((dtype, shape) for shape, dtype in self._taken)
         as_tuple = not isinstance(structure, int)
-        return DirectPlan(inputs, outputs, tuple(slot for slot, _, _ in self._made), values, len(self.buffers), kernels, as_tuple)
+        checks = tuple((slot, *limit.range) for slot, limit in blueprint.places)
+        long = sum(kernel.estimated_ns for kernel in self.kernels) > LONG_NS
+        slots = tuple(slot for slot, _, _ in self._made)
+        return DirectPlan(inputs, outputs, slots, values, len(self.buffers), kernels, as_tuple, checks, long)
 
     @functools.cached_property
     def _instead(self) -> Plan:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.codegen.memory import LEAST_BYTES, Memory, memory, supported
+from eqsat.codegen.direct_code import LEAST_BYTES
+from eqsat.codegen.memory import Memory, memory, supported
 from eqsat.kept import kept_code
 from eqsat.options import Options
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import eqsat
-from eqsat.codegen.memory import KEPT_LEAST, KEPT_MOST, LEAST_BYTES, supported
+from eqsat.codegen.direct_code import LEAST_BYTES
+from eqsat.codegen.memory import KEPT_LEAST, KEPT_MOST, supported
 from eqsat.results import large_memory, new_array
 
 F4, F8 = np.dtype("float32"), np.dtype("float64")

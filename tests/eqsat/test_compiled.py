@@ -321,8 +321,71 @@ def test_calls_without_python_are_split_over_threads(threads: Callable[[int], No
         assert bool(TEAM[0]) == (count > 1 and pools_are_supported())
 
 
+def test_indices_are_checked_without_python() -> None:
+    table, places = RNG.standard_normal((50, 3)), np.array([4, -50, 49, 0])
+    function = eqsat.jit(lambda t, i: (t[i], t.sum()))
+    for _ in range(3):
+        np.testing.assert_array_equal(function(table, places)[0], table[places])
+    assert is_direct(function)
+    for wrong in (50, -51, 2**40, -(2**62)):
+        with pytest.raises(IndexError, match=r"expected -50\.\.49"):
+            function(table, np.array([4, wrong, 49, 0]))
+    np.testing.assert_array_equal(function(table, places)[0], table[places])
+
+
+@pytest.fixture
+def all_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "LONG_NS", 0.0)
+
+
+@pytest.mark.usefixtures("all_are_long")
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_calls_without_the_lock_give_the_same(name: str) -> None:
+    function, inputs = eqsat.jit(FUNCTIONS[name]), [RNG.standard_normal((2, 6, 5)).astype(np.float32) for _ in range(8)]
+    expected = [twice(function, *pair) for pair in inputs]
+    assert is_direct(function)
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        for _ in range(200):
+            found = function(*inputs[number])
+            pairs = zip(found, expected[number], strict=True) if isinstance(found, tuple) else [(found, expected[number])]
+            if not all(np.array_equal(one, other) for one, other in pairs):
+                wrong.append(number)
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
+
+
+def test_the_lock_is_free_while_a_long_plan_runs(threads: Callable[[int], None]) -> None:
+    threads(1)
+    function, x = eqsat.jit(lambda x: enp.exp(enp.tanh(enp.sin(x))) + enp.cos(x)), np.tile(LARGE, (30, 1))
+    twice(function, x)
+    assert is_direct(function)
+    counted, done = [0], threading.Event()
+
+    def count() -> None:
+        while not done.is_set():
+            counted[0] += 1
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    try:
+        before = counted[0]
+        function(x)
+        during = counted[0] - before
+    finally:
+        done.set()
+        counter.join()
+    assert during > 10_000
+
+
 def test_threads_of_python_that_call_at_once_share_the_pool(threads: Callable[[int], None]) -> None:
-    """Some calls find it at work and do all of their kernel; large ones go through Python and let go of the GIL."""
+    """Some calls find it at work and do all of their kernel; large ones let go of the GIL."""
     threads(2)
     function, larger = eqsat.jit(rows), np.tile(LARGE, (16, 1))
     expected, expected_larger = eqsat.optimize(rows, LARGE)(LARGE), eqsat.optimize(rows, larger)(larger)
