@@ -64,6 +64,7 @@ class DirectPlan(NamedTuple):
     slots            how many there are
     as_tuple         whether the outputs are returned as a tuple; else there is one
     checks           (slot, least, most) of int64 numbers; where one is out of its range, the call is handed on
+    finite           (slot, number of floats, bytes of each) of tensors; where one is not finite, the call is handed on
     long             whether to run without the GIL
     """
 
@@ -75,6 +76,7 @@ class DirectPlan(NamedTuple):
     kernels: tuple[DirectKernel, ...]
     as_tuple: bool
     checks: tuple[tuple[int, int, int], ...] = ()
+    finite: tuple[tuple[int, int, int], ...] = ()
     long: bool = False
 
 
@@ -174,6 +176,7 @@ class DirectCall:
                 *(len(plan.kernels), table(kernels)),
                 table(values),
                 *(len(plan.checks), table([word for check in plan.checks for word in check])),
+                *(len(plan.finite), table([word for tensor in plan.finite for word in tensor])),
                 *(int(plan.long), 0),
             ]
         )

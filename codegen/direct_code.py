@@ -16,7 +16,7 @@ LEAST_BYTES = 512 << 10
 ENTRIES, OTHERWISE, NDARRAY, OUT, NEW_ARRAY, *_FUNCTIONS, TEAM, SET_HANDLER, HANDLER = range(17)
 CALL, NEW_TUPLE, SET_ITEM, GET_ITEM, LENGTH, KEEP, DROP, SAVE, RESTORE = _FUNCTIONS
 # words of what is known of one plan: what it takes, what it makes, and how it runs; BUSY while it runs without the GIL
-NEXT, INPUTS, INPUT_ARRAYS, *_MADE, KERNELS, KERNEL_TABLE, VALUES, CHECKS, CHECK_TABLE, LONG, BUSY = range(14)
+NEXT, INPUTS, INPUT_ARRAYS, *_MADE, KERNELS, KERNEL_TABLE, VALUES, CHECKS, CHECK_TABLE, FINITE, FINITE_TABLE, LONG, BUSY = range(16)
 OUTPUTS, OUTPUT_ARRAYS, OUTPUT_SLOTS, AS_TUPLE = _MADE
 
 CODE = f"""
@@ -215,6 +215,84 @@ with:
   ret void
 }}
 
+; whether no float of 32 bits, of so many in a row, has all bits of its exponent
+define internal i1 @finite32(ptr %numbers, i64 %count) {{
+entry:
+  br label %next
+next:
+  %k = phi i64 [ 0, %entry ], [ %k1, %one ]
+  %known = phi i1 [ false, %entry ], [ %now, %one ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %one, label %done
+one:
+  %k1 = add nuw nsw i64 %k, 1
+  %at = getelementptr i32, ptr %numbers, i64 %k
+  %bits = load i32, ptr %at
+  %exponent = and i32 %bits, 2139095040
+  %full = icmp eq i32 %exponent, 2139095040
+  %now = or i1 %known, %full
+  br label %next
+done:
+  %fine = xor i1 %known, true
+  ret i1 %fine
+}}
+
+; whether no float of 64 bits, of so many in a row, has all bits of its exponent
+define internal i1 @finite64(ptr %numbers, i64 %count) {{
+entry:
+  br label %next
+next:
+  %k = phi i64 [ 0, %entry ], [ %k1, %one ]
+  %known = phi i1 [ false, %entry ], [ %now, %one ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %one, label %done
+one:
+  %k1 = add nuw nsw i64 %k, 1
+  %at = getelementptr i64, ptr %numbers, i64 %k
+  %bits = load i64, ptr %at
+  %exponent = and i64 %bits, 9218868437227405312
+  %full = icmp eq i64 %exponent, 9218868437227405312
+  %now = or i1 %known, %full
+  br label %next
+done:
+  %fine = xor i1 %known, true
+  ret i1 %fine
+}}
+
+; whether all tensors that have to be finite are
+define internal i1 @finite(ptr %plan) {{
+entry:
+  %count = call i64 @number(ptr %plan, i64 {FINITE})
+  %table = call ptr @word(ptr %plan, i64 {FINITE_TABLE})
+  %values = call ptr @word(ptr %plan, i64 {VALUES})
+  br label %next
+next:
+  %k = phi i64 [ 0, %entry ], [ %k1, %following ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %one, label %yes
+one:
+  %k1 = add i64 %k, 1
+  %check = getelementptr [3 x i64], ptr %table, i64 %k
+  %slot = call i64 @number(ptr %check, i64 0)
+  %floats = call i64 @number(ptr %check, i64 1)
+  %bytes = call i64 @number(ptr %check, i64 2)
+  %numbers = call ptr @word(ptr %values, i64 %slot)
+  %narrow = icmp eq i64 %bytes, 4
+  br i1 %narrow, label %of_32, label %of_64
+of_32:
+  %fine32 = call i1 @finite32(ptr %numbers, i64 %floats)
+  br i1 %fine32, label %following, label %no
+of_64:
+  %fine64 = call i1 @finite64(ptr %numbers, i64 %floats)
+  br i1 %fine64, label %following, label %no
+following:
+  br label %next
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}}
+
 ; whether the numbers that a plan checks are in their ranges
 define internal i1 @within(ptr %plan) {{
 entry:
@@ -388,10 +466,15 @@ error:
   ret ptr null
 compute:
   call void @run(ptr %plan, ptr %head)
+  %are_finite = call i1 @finite(ptr %plan)
+  br i1 %are_finite, label %look_at_places, label %start_over
+look_at_places:
   %holds = call i1 @within(ptr %plan)
-  br i1 %holds, label %hand_out, label %refuse
+  br i1 %holds, label %hand_out, label %start_over
+start_over:
+  br label %refuse
 refuse:
-  %refused = phi i64 [ 0, %compute ], [ %refused1, %refuse_one ]
+  %refused = phi i64 [ 0, %start_over ], [ %refused1, %refuse_one ]
   %more_refused = icmp slt i64 %refused, %results
   br i1 %more_refused, label %refuse_one, label %otherwise
 refuse_one:

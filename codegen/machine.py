@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import os
 import threading
 from typing import Any
 
@@ -16,6 +17,12 @@ from eqsat.ir.errors import InternalError
 # how code is made for the host; objects on disk are named by it
 TARGET = {"opt": 3, "reloc": "pic", "codemodel": "small"}
 TUNING = {"speed_level": 3, "loop_vectorization": True, "slp_vectorization": True, "loop_unrolling": True, "loop_interleaving": True}
+
+# vectors of processors that LLVM knows by name, where no features are listed
+IMPLIED = {
+    **dict.fromkeys(("haswell", "x86-64-v3", "znver2", "znver3"), ("avx2",)),
+    **dict.fromkeys(("skylake-avx512", "icelake-server", "sapphirerapids", "x86-64-v4", "znver4"), ("avx2", "avx512f", "avx512vl")),
+}
 
 _lock = threading.RLock()
 _libraries = itertools.count()
@@ -31,33 +38,44 @@ def binding() -> Any:
     return llvm
 
 
-class Host:
-    """The machine that runs this process: its name, its features, and the LLVM that compiles for it."""
+class Machine:
+    """A machine that code is made for: an LLVM triple, the name of a processor, and its features as LLVM writes them."""
 
-    def __init__(self) -> None:
-        llvm = binding()
-        self.cpu: str = llvm.get_host_cpu_name()
-        self.features: str = llvm.get_host_cpu_features().flatten()
-        self.version = ".".join(map(str, llvm.llvm_version_info))
-        self.triple: str = llvm.get_process_triple()
-        target = llvm.Target.from_triple(self.triple)
-        self.machine = target.create_target_machine(cpu=self.cpu, features=self.features, **TARGET)
-        self.jit = llvm.create_lljit_compiler(self.machine, use_jit_link=True)
+    def __init__(self, triple: str, cpu: str, features: str = "") -> None:
+        self.triple, self.cpu, self.features = triple, cpu, features
+        self.machine = binding().Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, **TARGET)
+
+    @property
+    def known(self) -> frozenset[str]:
+        """The names of its features, with those that its processor implies for vectors."""
+        named = {feature.removeprefix("+") for feature in self.features.split(",") if feature.startswith("+")}
+        return frozenset(named | set(IMPLIED.get(self.cpu, ())))
 
     @property
     def scales(self) -> bool:
         """Whether llvm.ldexp is one instruction (vscalef), also on vectors; elsewhere it is a call."""
-        return {"+avx512f", "+avx512vl"} <= set(self.features.split(","))
+        return {"avx512f", "avx512vl"} <= self.known
 
     @property
     def registers(self) -> Registers:
         """Vector registers: of 32 or 16 a few are left for what is loaded."""
-        known = set(self.features.split(","))
-        if "+avx512f" in known:
+        if "avx512f" in self.known:
             return Registers(64, 28)
-        if "+avx2" in known:
+        if "avx2" in self.known:
             return Registers(32, 12)
-        return Registers(16, 24 if "aarch64" in self.triple else 12)
+        return Registers(16, 24 if self.triple.startswith("aarch64") else 12)
+
+
+class Host(Machine):
+    """The machine that runs this process, and the LLVM that compiles for it; EQSAT_CPU names another processor that it can stand in for."""
+
+    def __init__(self) -> None:
+        llvm = binding()
+        self.version = ".".join(map(str, llvm.llvm_version_info))
+        chosen = os.environ.get("EQSAT_CPU", "")
+        cpu, features = (chosen, "") if chosen else (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+        super().__init__(llvm.get_process_triple(), cpu, features)
+        self.jit = llvm.create_lljit_compiler(self.machine, use_jit_link=True)
 
     @property
     def identity(self) -> tuple[str, ...]:
@@ -71,20 +89,27 @@ def host() -> Host:
         return Host()
 
 
-def optimize(text: str) -> Any:
+def machine_of(triple: str, cpu: str, features: str = "") -> Machine:
+    """Another machine, for which code can be written but not run."""
+    binding().initialize_all_targets()
+    binding().initialize_all_asmprinters()
+    return Machine(triple, cpu, features)
+
+
+def optimize(text: str, on: Machine) -> Any:
     """The module of `text` after verification and O3; InternalError with LLVM's reason if it is illegal."""
-    llvm, machine = binding(), host().machine
+    llvm = binding()
     try:
         module = llvm.parse_assembly(text, context=llvm.create_context())
         module.verify()
     except RuntimeError as error:
         raise InternalError(f"codegen: LLVM rejects the module, expected legal IR: {' '.join(str(error).split())}") from error
-    module.triple = host().triple
-    module.data_layout = str(machine.target_data)
+    module.triple = on.triple
+    module.data_layout = str(on.machine.target_data)
     tuning = llvm.create_pipeline_tuning_options()
     for setting, value in TUNING.items():
         setattr(tuning, setting, value)
-    builder = llvm.create_pass_builder(machine, tuning)
+    builder = llvm.create_pass_builder(on.machine, tuning)
     builder.getModulePassManager().run(module, builder)
     if "alwaysinline" in text:
         _inline_late(module, builder)
@@ -119,7 +144,7 @@ class Library:
 @functools.lru_cache(maxsize=1024)
 def _object_code(text: str, identity: tuple[str, ...]) -> bytes:
     del identity
-    return bytes(host().machine.emit_object(optimize(text)))
+    return bytes(host().machine.emit_object(optimize(text, host())))
 
 
 def object_code(text: str) -> bytes:
@@ -142,10 +167,11 @@ def library(code: bytes, symbols: tuple[str, ...]) -> Library:
 def optimized_text(text: str) -> str:
     """The module after O3."""
     with _lock:
-        return str(optimize(text))
+        return str(optimize(text, host()))
 
 
-def assembly_text(text: str) -> str:
-    """The host's assembly of the module."""
+def assembly_text(text: str, on: Machine | None = None) -> str:
+    """The assembly of the module, of the host or another machine."""
     with _lock:
-        return str(host().machine.emit_assembly(optimize(text)))
+        on = on or host()
+        return str(on.machine.emit_assembly(optimize(text, on)))

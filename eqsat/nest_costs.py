@@ -17,8 +17,8 @@ from eqsat.costs import ELEMENT_CYCLES, INTERLEAVED, CostModel
 from eqsat.index_cost import term_cycles
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
-from eqsat.ir.index import Apply, Index, Var, variables, walk
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Pick, Stmt, Store, loads, statements, value_of
+from eqsat.ir.index import Apply, Index, Var, substitute, variables, walk
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Pick, Stmt, Store, loads, map_indices, statements, value_of
 from eqsat.ir.tensor import Call, Position, Scalar, scalars
 from eqsat.locality import LINE_BYTES, moved_ns
 from eqsat.lowering.affine import Forms
@@ -101,12 +101,22 @@ def _terms(offset: Index) -> Terms:
 
 def nest_ns(kernel: Kernel, target: Target) -> float:
     """Estimated time of one call of a kernel; a parallel outermost loop is shared by the threads, the last round unevenly."""
+    kernel = _spelled_out(kernel)
     work = _Pricer(kernel, target).block(kernel.body, _Place({}))
     outer = outer_loop(kernel)
     if outer is not None:
         rounds = -(-outer.variable.extent // target.threads)
         work *= rounds / outer.variable.extent
     return target.launch_ns + work
+
+
+def _spelled_out(kernel: Kernel) -> Kernel:
+    """The kernel with the values of index variables that it computes in their places, so that strides show."""
+    values: dict[Var, Index] = {}
+    for stmt in statements(kernel.body):
+        if isinstance(stmt, Bind):
+            values[stmt.variable] = substitute(stmt.value, values)
+    return map_indices(kernel, lambda index: substitute(index, values)) if values else kernel
 
 
 class _Pricer:

@@ -13,6 +13,7 @@ from eqsat.blueprint import Array, Blueprint, PlanCall, PlanKernel, PlanLoop, Pl
 from eqsat.codegen import Entry, load_kernels
 from eqsat.codegen.direct import DirectKernel, DirectPlan, supported
 from eqsat.codegen.direct_code import MOST_OUTPUTS
+from eqsat.ir.dtypes import itemsize
 from eqsat.ir.errors import UsageError
 from eqsat.ir.host import run_host
 from eqsat.ir.structure import positions, rebuild_result
@@ -21,9 +22,12 @@ from eqsat.storage import aligned_bytes, array_in
 from eqsat.threads import num_threads, run_split
 
 # below this estimate a kernel is faster on one thread than handed to several
-SPLIT_NS = 60_000.0
+SPLIT_NS = 25_000.0
 # what is estimated to take longer runs without the GIL
 LONG_NS = 1_000_000.0
+
+# dtypes of which machine code sees whether they are finite
+FLOATS = ("float32", "float64")
 
 
 class Launch(NamedTuple):
@@ -149,7 +153,8 @@ class Plan:
     def direct(self) -> DirectPlan | None:
         """The plan for calls without Python; None for one that needs more than kernels."""
         blueprint, structure = self.blueprint, self.blueprint.structure
-        if blueprint.sizes or blueprint.steps or blueprint.finite or not supported():
+        checked = [(slot, self.buffers[slot]) for slot in blueprint.finite]
+        if blueprint.sizes or blueprint.steps or not all(buffer.dtype in FLOATS for _, buffer in checked) or not supported():
             return None
         plain = not isinstance(structure, int) and structure.kind == "tuple" and not structure.keys
         order = (structure,) if isinstance(structure, int) else structure.items if plain else ()
@@ -164,8 +169,9 @@ class Plan:
         as_tuple = not isinstance(structure, int)
         checks = tuple((slot, *limit.range) for slot, limit in blueprint.places)
         long = sum(kernel.estimated_ns for kernel in self.kernels) > LONG_NS
+        finite = tuple((slot, buffer.nbytes // itemsize(buffer.dtype), itemsize(buffer.dtype)) for slot, buffer in checked)
         slots = tuple(slot for slot, _, _ in self._made)
-        return DirectPlan(inputs, outputs, slots, values, len(self.buffers), kernels, as_tuple, checks, long)
+        return DirectPlan(inputs, outputs, slots, values, len(self.buffers), kernels, as_tuple, checks, finite, long)
 
     @functools.cached_property
     def _instead(self) -> Plan:

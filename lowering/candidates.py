@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from eqsat.ir.loops import Buffer, Kernel, Stmt
 from eqsat.ir.tensor import Build, Size, Tensor, sources
 from eqsat.lowering.nest import Nest, nest_of
-from eqsat.lowering.order import merge, orders, unit_folds_innermost, widened
+from eqsat.lowering.order import merge, orders, shared_columns, unit_folds_innermost, widened
 from eqsat.lowering.outward import outward
 from eqsat.lowering.place import nested
 from eqsat.lowering.seams import in_pieces
@@ -63,6 +63,7 @@ def _bodies(written: Nest, outputs: tuple[str, ...], buffers: frozenset[str], ma
         pieces = in_pieces(nest, outputs, buffers) if not markers else None
         if pieces is not None:
             yield pieces, ()
-        moved = outward(nest, outputs[0], buffers)
-        if moved is not None:
-            yield moved, ()
+        for arrangement in (nest, None if markers else shared_columns(nest)):
+            moved = outward(arrangement, outputs[0], buffers) if arrangement is not None else None
+            if moved is not None:
+                yield moved, ()

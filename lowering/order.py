@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import prod
 
-from eqsat.ir.index import Index, Var, variables
+from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.ir.tensor import Reduce, Scalar, operands, rebuild, scalars
 from eqsat.lowering.affine import Affine, Forms, rebuilt
 from eqsat.lowering.nest import Nest, chains, free_variables, replace_variables
 
 UNIT_AXES = 2
+# blocks of a loop that threads share, and elements of each
+ENOUGH, LEAST_BLOCK = 8, 64
 
 
 def orders(nest: Nest) -> tuple[Nest, ...]:
@@ -33,6 +36,20 @@ def widened(nest: Nest) -> Nest:
         return nest
     longest = max(nest.loops[:-1], key=lambda v: v.extent)
     return Nest((longest, *_without(nest.loops, longest)), nest.body, nest.index)
+
+
+def shared_columns(nest: Nest) -> Nest | None:
+    """The innermost loop in blocks that threads can share, the blocks outermost; None where it is short or there are iterations enough."""
+    last = nest.loops[-1] if nest.loops else None
+    if last is None or last.lo or prod(v.extent for v in nest.loops[:-1]) >= ENOUGH:
+        return None
+    size = next((n for n in range(max(LEAST_BLOCK, -(-last.extent // ENOUGH)), last.extent // 2 + 1) if last.extent % n == 0), None)
+    if size is None:
+        return None
+    block, column = Var(f"{last.name}_block", 0, last.extent // size - 1), Var(last.name, 0, size - 1)
+    env: dict[Var, Index] = {last: block * size + column}
+    cut = replace_variables(nest, lambda index: substitute(index, env), {last: (block, column)})
+    return Nest((block, *_without(cut.loops, block)), cut.body, cut.index)
 
 
 def _without(row: tuple[Var, ...], variable: Var) -> tuple[Var, ...]:

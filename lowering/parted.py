@@ -5,8 +5,6 @@ s = g(sum over k < n of f(k))   ->   t[p] = sum over k < n / P of f(p * n / P + 
 
 from __future__ import annotations
 
-from math import prod
-
 from eqsat.ir.dtypes import carrier
 from eqsat.ir.index import Var
 from eqsat.ir.tensor import Build, Call, Read, Reduce, Scalar, axis, operands, rebuild, reduction, reindexed, scalars
@@ -21,13 +19,13 @@ WIDER = {"float32": "float64", "complex64": "complex128"}
 
 def in_parts(build: Build) -> tuple[Build, Build] | None:
     """The parts, and the build over them; None where there is no one long reduction that can be divided evenly."""
-    found = chains(build.body)
-    if build.size > MOST_ELEMENTS or len(found) != 1 or carrier(found[0][0].dtype) != found[0][0].dtype:
+    folds = [chain[0] for chain in chains(build.body)]
+    found = [fold for fold in folds if not any(fold in scalars(other.body) for other in folds if other is not fold)]
+    if build.size > MOST_ELEMENTS or len(found) != 1 or carrier(found[0].dtype) != found[0].dtype:
         return None
-    chain = found[0]
-    outer, inside = chain[0], chain[0].body
+    outer, inside = found[0], found[0].body
     extent = outer.variable.extent
-    if outer.variable.lo or prod(fold.variable.extent for fold in chain) < LEAST_TERMS:
+    if outer.variable.lo or _terms(outer) < LEAST_TERMS:
         return None
     parts = next((n for n in range(MOST_PARTS, LEAST_PARTS - 1, -1) if extent % n == 0), None)
     if parts is None:
@@ -45,6 +43,12 @@ def in_parts(build: Build) -> tuple[Build, Build] | None:
         if one not in done:
             done[one] = rebuild(one, tuple(done[arg] for arg in operands(one)))
     return made, Build(build.shape, done[build.body])
+
+
+def _terms(fold: Reduce) -> int:
+    """How many elements a fold goes through, those of folds within it included."""
+    inner = [_terms(term) for term in scalars(fold.body) if isinstance(term, Reduce)]
+    return fold.variable.extent * max(inner, default=1)
 
 
 def _as(value: Scalar, dtype: str) -> Scalar:

@@ -77,7 +77,7 @@ def test_the_texts_of_every_step_can_be_read() -> None:
 
 def test_llvm_refusing_a_module_is_an_internal_error_of_one_line() -> None:
     with pytest.raises(InternalError, match="LLVM rejects the module") as error:
-        optimize("define void @f() { ret i32 0 }")
+        optimize("define void @f() { ret i32 0 }", host())
     assert "\n" not in str(error.value)
 
 
