@@ -9,9 +9,11 @@ import argparse
 import importlib
 import importlib.util
 import inspect
+import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
@@ -20,9 +22,12 @@ import numpy as np
 
 import eqsat
 from eqsat import demo, rules
+from eqsat.calibration import measure
 from eqsat.comparison import Comparison, compare, leaves
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import EqsatError, UnsupportedError, UsageError
+from eqsat.local_target import forget_target, local_target, store_target
+from eqsat.target import DEFAULT_TARGET
 
 
 class _Parser(argparse.ArgumentParser):
@@ -38,6 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if arguments.command == "optimize":
             return _optimize(arguments)
+        if arguments.command == "calibrate":
+            return _calibrate(arguments)
         return _cache(arguments) if arguments.command == "cache" else demo.run()
     except (UsageError, UnsupportedError, OSError) as error:
         print("eqsat:", " ".join(str(error).split()), file=sys.stderr)
@@ -57,6 +64,12 @@ def _parser() -> argparse.ArgumentParser:
     text = "show or clear what is kept on disk"
     cache = commands.add_parser("cache", help=text, description=text)
     cache.add_argument("action", choices=("info", "clear"), nargs="?", default="info", help="info, the default: folder, entries, bytes")
+    text = "measure the parameters of the cost model on this machine, and store them for later processes"
+    calibrate = commands.add_parser("calibrate", help=text, description=text)
+    how = calibrate.add_mutually_exclusive_group()
+    how.add_argument("--show", action="store_true", help="measure nothing: what is used now")
+    how.add_argument("--forget", action="store_true", help="remove what is stored: the named default is used again")
+    calibrate.add_argument("--json", action="store_true", help="print the parameters as JSON")
     return parser
 
 
@@ -83,6 +96,29 @@ def _cache(arguments: argparse.Namespace) -> int:
     else:
         print(eqsat.cache.info())
     return 0
+
+
+def _calibrate(arguments: argparse.Namespace) -> int:
+    if arguments.show:
+        target, done = local_target(), "used now"
+    elif arguments.forget:
+        removed = forget_target()
+        target, done = DEFAULT_TARGET, f"removed {removed}" if removed else "nothing was stored"
+    else:
+        target = measure(lambda what: print(f"measuring {what}", file=sys.stderr))
+        done = f"stored in {store_target(target)}"
+    if arguments.json:
+        print(json.dumps(asdict(target), indent=2))
+        return 0
+    default = asdict(DEFAULT_TARGET)
+    for name, value in asdict(target).items():
+        print(f"{name:14} {_spelled(value):34} default {_spelled(default[name])}")
+    print(done)
+    return 0
+
+
+def _spelled(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _compared(name: str, function: Callable[..., Any], arrays: tuple[np.ndarray[Any, Any], ...], options: eqsat.Options) -> Comparison:

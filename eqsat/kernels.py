@@ -6,24 +6,25 @@ lowered and priced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from eqsat.ir.dtypes import is_complex
 from eqsat.ir.host import keywords
-from eqsat.ir.index import Index
-from eqsat.ir.loops import Buffer, Kernel, index_terms, map_indices
+from eqsat.ir.loops import Buffer, Kernel, map_indices
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.steps import HostCall, Parts, PlacedStep
 from eqsat.ir.tensor import Build, Constant, Shape, Size, Tensor, sources, tensors
+from eqsat.loop_terms import simplifier
 from eqsat.lowering import candidates, hoist, in_place
+from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.parted import in_parts
 from eqsat.lowering.scan import scan, scans
 from eqsat.nest_costs import nest_ns
 from eqsat.options import Options
 from eqsat.report import Report
-from eqsat.simplifier import simplify_terms
 from eqsat.staging import chains
+from eqsat.tuning import Tuner
 
 Group = tuple[Build, ...]
 
@@ -67,7 +68,7 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
     siblings = _siblings(builds, levels)
     stay = {*kept, *program.outputs}
     lowering = _Lowering(program.sizes, options, report)
-    picked = lowering.cheapest([*((build,) for build in builds), *siblings], names)
+    picked = lowering.picked([*((build,) for build in builds), *siblings], names)
     ns = {group: priced for group, (priced, _) in picked.items()}
     groups = sorted(_chosen(builds, siblings, ns), key=lambda group: levels[group[0]])
     lowered: dict[tuple[Tensor, ...], Kernel] = {group: picked[group][1] for group in groups}
@@ -116,6 +117,15 @@ class _Lowering:
         choices = {group: candidates(group, "kernel", names, self.sizes, tiles) for group in groups}
         simplified = simplifier([kernel for kernels in choices.values() for kernel in kernels], self.options, self.report)
         return {group: _cheapest((map_indices(k, simplified) for k in kernels), self.options) for group, kernels in choices.items()}
+
+    def picked(self, groups: Iterable[Group], names: Mapping[Tensor, str]) -> dict[Group, tuple[float, Kernel]]:
+        """The cheapest kernel of every group, or the fastest that is found by measuring, where options ask for that; the costly first."""
+        found = self.cheapest(groups, names)
+        if self.options.tune and not self.sizes:
+            tuner, tiles = Tuner(self.options, self.report), self.options.numerics != "exact"
+            for group in sorted(found, key=lambda group: -found[group][0]):
+                found[group] = tuner.fastest(Schedules(group, "kernel", names, self.sizes, tiles), found[group])
+        return found
 
     def kernels(self, groups: Sequence[Group], names: Mapping[Tensor, str]) -> list[Kernel]:
         """The cheapest kernel of every group."""
@@ -233,10 +243,3 @@ def _chosen(builds: Sequence[Build], siblings: list[Group], ns: Mapping[Group, f
     together = [group for group in siblings if ns[group] < sum(ns[one,] for one in group)]
     group_of = {build: (build,) for build in builds} | {build: group for group in together for build in group}
     return list(dict.fromkeys(group_of[build] for build in builds))
-
-
-def simplifier(kernels: list[Kernel], options: Options, report: Report) -> Callable[[Index], Index]:
-    """A function from the index terms of all kernels to their simplified forms, found in one run of the e-graph."""
-    terms = list(dict.fromkeys(term for kernel in kernels for term in index_terms(kernel)))
-    known = dict(zip(terms, simplify_terms(terms, options, report, within=True), strict=True))
-    return lambda term: known[term]

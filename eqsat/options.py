@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from eqsat.ir.errors import UsageError
+from eqsat.local_target import local_target
 from eqsat.rules import all_tables, without
-from eqsat.target import DEFAULT_TARGET, Target
+from eqsat.target import Target
 
 Numerics = Literal["exact", "default", "fast"]
 
@@ -48,7 +49,10 @@ class Options:
     limits    budget of saturation; a budget that is reached is an answer, with the best program so far
     numerics  "exact" keeps every rounding; "default" may reassociate float sums and contract multiply-add; "fast" may also
               assume that there are no NaN, infinities and signed zeros
-    target    the machine that costs are estimated for
+    target    the machine that costs are estimated for: the one that `python -m eqsat calibrate` measured and stored, else the named
+              default, which is the same everywhere and always used where the environment sets EQSAT_TARGET to `default`
+    tune      seconds that measuring loop nests may take; 0: they are chosen by their estimates.  What was found is kept on disk
+              (docs/caches.md), so later processes do not measure again
     certify   prove every simplified index term equal to what it was, and compare the values of a program before and after with the
               reference interpreter; the result carries the certificate, and a difference raises UnsoundRuleError
     dump      a folder for the text of every stage, numbered; None: nothing is written
@@ -63,7 +67,8 @@ class Options:
     rules: tuple[str, ...] | None = None
     limits: Limits = field(default_factory=Limits)
     numerics: Numerics = "default"
-    target: Target = DEFAULT_TARGET
+    target: Target = field(default_factory=local_target)
+    tune: float = 0.0
     certify: bool = False
     dump: Path | None = None
     fallback: bool = field(default_factory=fallback_by_default)
@@ -73,6 +78,8 @@ class Options:
     def __post_init__(self) -> None:
         if self.numerics not in ("exact", "default", "fast"):
             raise UsageError(f"Options.numerics: found {self.numerics!r}, expected 'exact', 'default' or 'fast'")
+        if isinstance(self.tune, bool) or not isinstance(self.tune, int | float) or not 0 <= self.tune < float("inf"):
+            raise UsageError(f"Options.tune: found {self.tune!r}, expected seconds")
         if self.rules is not None:
             without(*self.rules)
 

@@ -115,10 +115,10 @@ def _factors(term: Scalar) -> Iterator[Scalar]:
         yield term
 
 
-def blocking(product: Product, others: int) -> Blocking | None:
-    """The blocks of a product that is computed `others` times; None where no part of it fits the caches."""
-    width = itemsize(product.dtype)
-    high, wide = tile_shape(product.rows.extent, product.columns.extent, VECTOR_BYTES // width)
+def blocking(product: Product, others: int, shape: tuple[int, int] | None = None) -> Blocking | None:
+    """The blocks of a product that is computed `others` times, for tiles of some shape; None where no part of it fits the caches."""
+    width, rows, columns = itemsize(product.dtype), product.rows.extent, product.columns.extent
+    high, wide = (min(shape[0], rows), min(shape[1], columns)) if shape else tile_shape(rows, columns, VECTOR_BYTES // width)
     down, across = -(-product.rows.extent // high), -(-product.columns.extent // wide)
     first = product.chain[0].variable.extent
     each = -(-first // (-(-product.terms // PART_TERMS) if product.terms > ONE_PART else 1))

@@ -31,13 +31,15 @@ Factor = Callable[[Index], Load]
 Env = dict[Var, Index]
 
 
-def tiled(nest: Nest, output: str, buffers: frozenset[str]) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]] | None:
-    """The statements and their scratch memory; None where the body is no such sum, or too small."""
+def tiled(
+    nest: Nest, output: str, buffers: frozenset[str], shape: tuple[int, int] | None = None
+) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]] | None:
+    """The statements and their scratch memory; None where the body is no such sum, or too small.  `shape`: rows and columns of a tile."""
     product = product_of(nest)
     if product is None:
         return None
     outer = [variable for variable in nest.loops if variable not in (product.rows, product.columns)]
-    blocks = blocking(product, prod(variable.extent for variable in outer))
+    blocks = blocking(product, prod(variable.extent for variable in outer), shape)
     return _Tiling(nest, product, blocks, outer, output, buffers).result() if blocks is not None else None
 
 

@@ -26,7 +26,7 @@ from eqsat.codegen import compile_kernels
 from eqsat.ir.loops import Buffer, Kernel, map_indices
 from eqsat.ir.steps import take_apart
 from eqsat.ir.tensor import Build, Tensor, tensors
-from eqsat.kernels import simplifier
+from eqsat.loop_terms import simplifier
 from eqsat.lowering import candidates, hoist, type_indices
 from eqsat.lowering.nest import Nest, nest_of
 from eqsat.lowering.order import merge

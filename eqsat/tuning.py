@@ -1,0 +1,136 @@
+"""Loop nests chosen by measuring them: a beam search from the candidates, for as many seconds as `Options(tune=...)` says.
+
+The schedules that are estimated to be fast are compiled and run; then those that differ from the fastest by one thing
+(lowering/schedule.py), those with the best estimates first, until nothing is faster or the time is over.  What was found is kept on disk
+under the loops as they were written, so that later processes neither search nor measure again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from eqsat.codegen import compile_kernels, host, outer_loop
+from eqsat.ir.loops import Kernel, map_indices
+from eqsat.kept import store_for
+from eqsat.keys import source_hash
+from eqsat.loop_terms import simplifier
+from eqsat.lowering import hoist, type_indices
+from eqsat.lowering.candidates import Schedules
+from eqsat.lowering.schedule import Schedule
+from eqsat.nest_costs import nest_ns
+from eqsat.options import Options
+from eqsat.report import Report
+
+# schedules that are measured before neighbours are looked at, and how many of the fastest these are neighbours of
+BEAM, PARENTS = 6, 2
+# running one, beside compiling it
+RUN_SECONDS, MOST_RUNS = 0.02, 50
+# what is faster by less is not believed
+BELIEVED = 0.95
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A schedule, the numbers of the start and of the neighbours that lead to it, its loop nest, and nanoseconds, estimated or measured."""
+
+    schedule: Schedule
+    path: tuple[int, ...]
+    kernel: Kernel
+    ns: float
+
+
+class Tuner:
+    """Measures for all kernels of a program together."""
+
+    def __init__(self, options: Options, report: Report) -> None:
+        self.options, self.report = options, report
+        self.end = time.perf_counter() + options.tune
+
+    def fastest(self, schedules: Schedules, estimated: tuple[float, Kernel]) -> tuple[float, Kernel]:
+        """The fastest loop nest that was measured, and its time; what was estimated where there is no time."""
+        start = [(schedule, (k,)) for k, (schedule, _) in enumerate(schedules.kernels())]
+        store, key = store_for(self.options), self._key(schedules)
+        kept = store.get(key) if store is not None and key is not None else None
+        if kept is not None and (again := self._again(schedules, start, kept)) is not None:
+            return again
+        found = self._search(schedules, start, estimated[1])
+        if found is None:
+            return estimated
+        if store is not None and key is not None:
+            store.put(key, json.dumps({"path": found.path, "ns": found.ns}).encode())
+        return found.ns, found.kernel
+
+    def _search(self, schedules: Schedules, start: Iterable[tuple[Schedule, tuple[int, ...]]], estimated: Kernel) -> _Found | None:
+        seen: set[Kernel] = set()
+        measured: list[_Found] = []
+        offered = list(start)
+        while offered:
+            better = False
+            fresh = [one for one in self._priced(schedules, offered) if one.kernel not in seen]
+            for one in sorted(fresh, key=lambda one: one.ns)[:BEAM]:
+                if time.perf_counter() > self.end or one.kernel in seen:
+                    break
+                seen.add(one.kernel)
+                real = _Found(one.schedule, one.path, one.kernel, measured_ns(one.kernel, self.options))
+                better = better or not measured or real.ns < BELIEVED * measured[0].ns
+                measured = sorted([*measured, real], key=lambda one: one.ns)
+            parents = measured[:PARENTS] if better and time.perf_counter() < self.end else []
+            offered = [(other, (*one.path, k)) for one in parents for k, other in enumerate(one.schedule.neighbours())]
+        own = next((one for one in measured if one.kernel == estimated), None)
+        return own if own is not None and own.ns * BELIEVED < measured[0].ns else measured[0] if measured else None
+
+    def _priced(self, schedules: Schedules, offered: Iterable[tuple[Schedule, tuple[int, ...]]]) -> list[_Found]:
+        """The loop nests of schedules that can be, simplified, with their estimates."""
+        open_ones = [(schedule, path, kernel) for schedule, path in offered if (kernel := schedules.kernel(schedule)) is not None]
+        change = simplifier([kernel for _, _, kernel in open_ones], self.options, self.report)
+        simplified = [(schedule, path, map_indices(kernel, change)) for schedule, path, kernel in open_ones]
+        return [_Found(schedule, path, kernel, nest_ns(kernel, self.options.target)) for schedule, path, kernel in simplified]
+
+    def _again(self, schedules: Schedules, start: Sequence[tuple[Schedule, tuple[int, ...]]], kept: bytes) -> tuple[float, Kernel] | None:
+        """What an entry on disk says; None where it leads nowhere."""
+        entry = json.loads(kept)
+        first, *steps = entry["path"]
+        if first >= len(start):
+            return None
+        schedule = start[first][0]
+        for step in steps:
+            around = list(schedule.neighbours())
+            if step >= len(around):
+                return None
+            schedule = around[step]
+        found = self._priced(schedules, [(schedule, ())])
+        return (float(entry["ns"]), found[0].kernel) if found else None
+
+    def _key(self, schedules: Schedules) -> str | None:
+        """The loops as written, and all that a measurement depends on; None while eqsat's files are not those that were imported."""
+        source, written = source_hash(), schedules.kernel(Schedule(schedules.written))
+        text = hashlib.blake2b(str(written).encode(), digest_size=32).hexdigest()
+        settings = repr((self.options.numerics, self.options.target, self.options.tables))
+        return None if source is None else "\n".join(["schedule", source, *host().identity, settings, text])
+
+
+def measured_ns(kernel: Kernel, options: Options) -> float:
+    """The best of several runs on one thread, on small integers, so that no value is denormal or infinite; the target's threads share the
+    outermost loop as in `nest_ns`."""
+    kernel = hoist(kernel)
+    routine = compile_kernels([type_indices(kernel)], options.numerics).routine(kernel.name)
+    rng = np.random.default_rng(0)
+    arrays = [rng.integers(1, 5, buffer.size).astype(buffer.dtype) for buffer in kernel.buffers]
+    extent, best, end = routine.parallel_extent or 0, float("inf"), time.perf_counter() + RUN_SECONDS
+    routine.entry(*arrays, 0, extent)
+    for _ in range(MOST_RUNS):
+        start = time.perf_counter()
+        routine.entry(*arrays, 0, extent)
+        now = time.perf_counter()
+        best = min(best, now - start)
+        if now > end:
+            break
+    outer, threads = outer_loop(kernel), options.target.threads
+    shared = -(-outer.variable.extent // threads) / outer.variable.extent if outer is not None and outer.variable.extent else 1.0
+    return best * 1e9 * shared + options.target.launch_ns

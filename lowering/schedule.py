@@ -1,0 +1,63 @@
+"""Schedules: loops in some order, and the way in which they become statements.
+
+    nested   the loops as they stand, folds inside
+    outward  folds around the innermost loop, whose sums are kept in memory
+    tiled    sums of products in registers; `tile`: rows and columns of one, else as tiles.py chooses
+    turned   what is read across memory turned in squares
+    pieces   the innermost loop cut where a condition changes
+
+Not every way is open to every nest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from eqsat.ir.loops import Buffer, Stmt
+from eqsat.lowering.nest import Nest
+from eqsat.lowering.outward import outward
+from eqsat.lowering.place import nested
+from eqsat.lowering.seams import in_pieces
+from eqsat.lowering.tiles import tiled
+from eqsat.lowering.turned import turned
+
+# statements, and the scratch memory that they use
+Body = tuple[tuple[Stmt, ...], tuple[Buffer, ...]]
+TILES = ((14, 32), (12, 32), (9, 48), (8, 48), (6, 64), (4, 64), (8, 32), (4, 96), (14, 16), (12, 16), (6, 32))
+
+
+@dataclass(frozen=True)
+class Schedule:
+    nest: Nest
+    way: str = "nested"
+    tile: tuple[int, int] | None = None
+
+    def body(self, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
+        """What it does; None where this way is not open."""
+        if self.way == "tiled":
+            return tiled(self.nest, outputs[0], buffers, self.tile)
+        return WAYS[self.way](self.nest, outputs, buffers)
+
+    def neighbours(self) -> Iterator[Schedule]:
+        """Schedules of which one thing differs: two loops, the way, or the shape of tiles."""
+        for one, other in combinations(range(len(self.nest.loops)), 2):
+            loops = list(self.nest.loops)
+            loops[one], loops[other] = loops[other], loops[one]
+            yield replace(self, nest=Nest(tuple(loops), self.nest.body, self.nest.index))
+        yield from (Schedule(self.nest, way) for way in ("tiled", *WAYS) if way != self.way)
+        if self.way == "tiled":
+            yield from (replace(self, tile=tile) for tile in TILES if tile != self.tile)
+
+
+def _plain(statements: tuple[Stmt, ...] | None) -> Body | None:
+    return None if statements is None else (statements, ())
+
+
+WAYS: Mapping[str, Callable[[Nest, tuple[str, ...], frozenset[str]], Body | None]] = {
+    "nested": lambda nest, outputs, buffers: _plain(nested(nest, outputs, buffers)),
+    "outward": lambda nest, outputs, buffers: _plain(outward(nest, outputs[0], buffers)),
+    "turned": turned,
+    "pieces": lambda nest, outputs, buffers: _plain(in_pieces(nest, outputs, buffers)),
+}

@@ -1,0 +1,65 @@
+"""Every schedule that a search may come across computes what the build says."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from eqsat.ir.loops import Kernel
+from eqsat.ir.loops_check import check_kernel
+from eqsat.ir.tensor import Build
+from eqsat.lowering import hoist
+from eqsat.lowering.candidates import Schedules
+from eqsat.lowering.schedule import TILES, Schedule
+from tests.lowering.builds import builds, names_of, reference, run
+from tests.lowering.test_tiles import CASES, machine
+
+
+def around(schedules: Schedules, steps: int, seed: int) -> list[Kernel]:
+    """The loop nests of the start, and of one random walk from each of its schedules."""
+    chance, found = random.Random(seed), []
+    for schedule, kernel in schedules.kernels():
+        found.append(kernel)
+        here = schedule
+        for _ in range(steps):
+            here = chance.choice([here, *here.neighbours()])
+            walked = schedules.kernel(here)
+            found += [walked] if walked is not None else []
+    return list(dict.fromkeys(found))
+
+
+@settings(max_examples=60, deadline=None)
+@given(builds())
+def test_schedules_of_random_builds(build: Build) -> None:
+    for kernel in around(Schedules((build,), "k", names_of(build)), 2, build.size):
+        hoisted = hoist(kernel)
+        check_kernel(hoisted)
+        np.testing.assert_array_equal(run(hoisted, build)[0], reference(build)[0])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_schedules_of_products(name: str) -> None:
+    build = CASES[name]
+    kernels = around(Schedules((build,), "k", names_of(build)), 3, 7)
+    for kernel in random.Random(1).sample(kernels, min(6, len(kernels))):
+        check_kernel(hoist(kernel))
+        np.testing.assert_array_equal(machine(kernel, build), reference(build)[0])
+
+
+@pytest.mark.parametrize("tile", TILES)
+def test_tiles_of_every_shape(tile: tuple[int, int]) -> None:
+    for name in ("both left over", "single precision", "with an epilogue and a factor of rows", "an epilogue after several parts"):
+        schedules = Schedules((CASES[name],), "k", names_of(CASES[name]))
+        kernel = schedules.kernel(Schedule(schedules.written, "tiled", tile))
+        assert kernel is not None
+        np.testing.assert_array_equal(machine(kernel, CASES[name]), reference(CASES[name])[0])
+
+
+def test_no_schedule_reorders_sums_where_that_is_not_allowed() -> None:
+    build = CASES["one tile"]
+    exact = Schedules((build,), "k", names_of(build), tiles=False)
+    assert exact.kernel(Schedule(exact.written, "tiled")) is None
+    assert all(schedule.way != "tiled" for schedule, _ in exact.kernels())
