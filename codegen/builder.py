@@ -195,7 +195,14 @@ class Builder:
 
     def keep_rolled(self) -> str:
         """The note that forbids unrolling a loop."""
-        self.metadata.append(f'!{{!{len(self.metadata)}, !{{!"llvm.loop.unroll.disable"}}}}')
+        return self.note('!{!"llvm.loop.unroll.disable"}')
+
+    def keep_vectors_rolled(self) -> str:
+        """The note that forbids unrolling the loop over vectors that LLVM makes of a loop."""
+        return self.note('!{!"llvm.loop.vectorize.followup_vectorized", !{!"llvm.loop.isvectorized"}, !{!"llvm.loop.unroll.disable"}}')
+
+    def note(self, what: str) -> str:
+        self.metadata.append(f"!{{!{len(self.metadata)}, {what}}}")
         return f", !llvm.loop !{len(self.metadata) - 1}"
 
     def phi(self, type: str, first: Value, source: str, name: str, back: str) -> tuple[Value, int]:

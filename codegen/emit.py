@@ -26,6 +26,8 @@ ALIGNMENT = 64
 ON_STACK = 32 << 10
 # of the default target
 REGISTERS = Registers(64, 28)
+# the vectors of a fold of so many elements stay a loop: LLVM would write out those of a row of 1,024 and join their sums into one chain
+LONG = 256
 FUNCTION = "nounwind willreturn mustprogress nosync noinline"
 ATTRIBUTES = f'attributes #0 = {{ {FUNCTION} "prefer-vector-width"="512" }}'
 
@@ -190,7 +192,15 @@ class KernelEmitter:
             return False
         return emit_tile(self, stmt, scope) if stmt.kind == "tile" else emit_recurrence(self, stmt, scope)
 
-    def loop(self, first: Value, end: Value, initial: Carried, step: Callable[[Value, Carried], Carried], rolled: bool = False) -> Carried:
+    def loop(
+        self,
+        first: Value,
+        end: Value,
+        initial: Carried,
+        step: Callable[[Value, Carried], Carried],
+        rolled: bool = False,
+        long: bool = False,
+    ) -> Carried:
         """for i from `first` while below `end` (which is above `first`), carrying values; returns the last ones."""
         b = self.b
         label, source = b.fresh("loop"), b.block
@@ -204,7 +214,7 @@ class KernelEmitter:
         following = b.binary("add", phis[0][0], integer(1, first.type), "nsw")
         for (_, line), value in zip(phis, (following, *results), strict=True):
             b.complete(line, value)
-        b.branch(b.compare("slt", following, end), label, after, b.keep_rolled() if rolled else "")
+        b.branch(b.compare("slt", following, end), label, after, b.keep_rolled() if rolled else b.keep_vectors_rolled() if long else "")
         b.start(after)
         return results
 
@@ -258,7 +268,7 @@ class KernelEmitter:
 
         if stmt.value.dtype != stmt.dtype:
             raise InternalError(f"codegen: found fold {stmt.name} of {stmt.value.dtype} in {stmt.dtype}, expected one dtype")
-        return into.result(self.b, self.loop(first, end, into.initial, step))
+        return into.result(self.b, self.loop(first, end, into.initial, step, long=stmt.variable.extent >= LONG))
 
     def store(self, stmt: Store, scope: Scope) -> None:
         b, buffer = self.b, self.buffer(stmt.buffer, stmt.value.dtype)
