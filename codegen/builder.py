@@ -37,10 +37,11 @@ class Value(NamedTuple):
 
 
 class Registers(NamedTuple):
-    """Bytes of a vector register, and how many may hold sums while operands are loaded."""
+    """Bytes of a vector register, how many may hold sums while operands are loaded, and whether stores can go past the caches."""
 
     bytes: int
     sums: int
+    streams: bool = False
 
 
 def element_type(type: str) -> str:
@@ -202,8 +203,13 @@ class Builder:
         return self.note('!{!"llvm.loop.vectorize.followup_vectorized", !{!"llvm.loop.isvectorized"}, !{!"llvm.loop.unroll.disable"}}')
 
     def note(self, what: str) -> str:
-        self.metadata.append(f"!{{!{len(self.metadata)}, {what}}}")
-        return f", !llvm.loop !{len(self.metadata) - 1}"
+        """A note on a loop, to be written behind the branch that goes back."""
+        return f", !llvm.loop !{self.mark(f'!{{!{len(self.metadata)}, {what}}}')}"
+
+    def mark(self, node: str) -> int:
+        """The number of a new node of metadata."""
+        self.metadata.append(node)
+        return len(self.metadata) - 1
 
     def phi(self, type: str, first: Value, source: str, name: str, back: str) -> tuple[Value, int]:
         """A value that is `first` on entry from block `source` and %NAME when control returns from block BACK.

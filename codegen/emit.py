@@ -12,6 +12,7 @@ from eqsat.codegen.fold import BLOCK, FLAGS, LONG_OUTER_FOLD, Accumulator, Carri
 from eqsat.codegen.index import emit_index, llvm_type, resized
 from eqsat.codegen.recurrence import emit_recurrence
 from eqsat.codegen.scope import Scope
+from eqsat.codegen.stream import emit_streamed, fence, scratch_of, streamed
 from eqsat.codegen.tile import emit_tile
 from eqsat.ir.dtypes import alignment, carrier, is_inexact, itemsize
 from eqsat.ir.errors import InternalError
@@ -122,6 +123,10 @@ class KernelEmitter:
         parameters = [self.parameter(buffer) for buffer in self.kernel.buffers] + [f"{span} %begin", f"{span} %end"]
         parameters += [f"i64 noundef range(i64 {s.variable.lo}, {s.variable.hi + 1}) %s{k}" for k, s in enumerate(self.kernel.sizes)]
         taken = [self.scratch(buffer) for buffer in self.kernel.scratch]
+        loops = (stmt for stmt in statements(self.kernel.body) if isinstance(stmt, For))
+        streams = any(streamed(self, loop.variable, loop.body) is not None for loop in loops)
+        if streams:
+            scratch_of(self)
         scope = Scope(ChainMap(), ChainMap())
         for k, size in enumerate(self.kernel.sizes):
             name = self.typed[size.variable]
@@ -131,6 +136,8 @@ class KernelEmitter:
             self.split_loop(split, scope)
         else:
             self.block(self.kernel.body, scope)
+        if streams:
+            fence(self)
         for memory in taken:
             self.b.lines += [f"  call void @free(ptr {memory})"] if memory else []
         return f"define void {symbol(self.kernel.name)}({', '.join(parameters)}) #0 {{\n{self.b.finish()}\n}}"
@@ -219,6 +226,19 @@ class KernelEmitter:
         return results
 
     def each(self, variable: Var, first: Value, end: Value, scope: Scope, body: tuple[Stmt, ...], rolled: bool = False) -> None:
+        """A loop; past the caches where that is worth it, and then what is left."""
+        if streamed(self, variable, body) is None:
+            self.each_alone(variable, first, end, scope, body, rolled)
+            return
+        b, first = self.b, emit_streamed(self, variable, first, end, scope, body)
+        some, none = b.fresh("rest"), b.fresh("done")
+        b.branch(b.compare("slt", first, end), some, none)
+        b.start(some)
+        self.each_alone(variable, first, end, scope, body, rolled)
+        b.jump(none)
+        b.start(none)
+
+    def each_alone(self, variable: Var, first: Value, end: Value, scope: Scope, body: tuple[Stmt, ...], rolled: bool) -> None:
         def step(counter: Value, carried: Carried) -> Carried:
             inner = scope.inner()
             inner.indices[self.typed[variable]] = counter

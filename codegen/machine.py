@@ -58,11 +58,11 @@ class Machine:
 
     @property
     def registers(self) -> Registers:
-        """Vector registers: of 32 or 16 a few are left for what is loaded."""
+        """Vector registers: of 32 or 16 a few are left for what is loaded.  Stores past the caches need a fence that x86-64 has."""
         if "avx512f" in self.known:
-            return Registers(64, 28)
-        if "avx2" in self.known:
-            return Registers(32, 12)
+            return Registers(64, 28, streams=True)
+        if self.triple.startswith("x86_64"):
+            return Registers(32 if "avx2" in self.known else 16, 12, streams=True)
         return Registers(16, 24 if self.triple.startswith("aarch64") else 12)
 
 
