@@ -1,8 +1,8 @@
 """What the loops of a nest bring into the caches: how much of an array, how often, and how long that takes.
 
 Lines of memory stay in a cache for as long as what the loops inside of some loop touch fits into half of it.  So for each cache there is an
-outermost loop from which on everything stays; what is in it is brought once for every iteration of the loops around.  Lines whose distance
-is a large power of two share few places in a cache.
+outermost loop from which on everything stays; what is in it is brought once for every iteration of the loops around, but for what the
+iteration of the next loop before it has brought already.  Lines whose distance is a large power of two share few places in a cache.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ def moved_ns(target: Target, array_bytes: int, width: int, loops: Sequence[Step]
     for size, byte_ns in zip(target.cache_bytes, target.byte_ns[1:], strict=True):
         if array_bytes > size:
             stays, lines = next((k, min(most, count)) for k, (count, apart) in enumerate(touched) if _fits(min(most, count), apart, size))
-            brought = prod(extent for extent, _ in loops[:stays]) * lines
+            around = max(stays - 1, 0)
+            lines = min(lines * prod(extent for extent, _ in loops[around:stays]), touched[around][0])
+            brought = prod(extent for extent, _ in loops[:around]) * lines
             slowest = max(slowest, brought * LINE_BYTES * byte_ns)
     return slowest
 

@@ -2,7 +2,7 @@
 
     python -m tests.bench.bench_schedules [--least 5] [--others 8] [--show] [name ...]
 
-For every kernel of the programs here: its candidates, and up to --others nests with its loops in orders that are no candidates.  Where
+For every kernel of the programs here: its candidates, and up to --others nests of schedules around them (lowering/schedule.py).  Where
 there are --least of them together, the rank correlation (Spearman) of estimates and times, and the time of the candidate that is chosen
 over that of the fastest nest.  At the end the medians, the correlation over all nests, and how many choices are within 20 % of the fastest.
 One thread, the best of several runs.
@@ -11,7 +11,7 @@ One thread, the best of several runs.
 from __future__ import annotations
 
 import argparse
-import itertools
+import random
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -23,16 +23,13 @@ import numpy as np
 import eqsat
 import eqsat.numpy as enp
 from eqsat.codegen import compile_kernels
-from eqsat.ir.loops import Buffer, Kernel, map_indices
+from eqsat.ir.loops import Kernel, map_indices
 from eqsat.ir.steps import take_apart
-from eqsat.ir.tensor import Build, Tensor, tensors
+from eqsat.ir.tensor import Build, tensors
 from eqsat.loop_terms import simplifier
-from eqsat.lowering import candidates, hoist, type_indices
-from eqsat.lowering.nest import Nest, nest_of
-from eqsat.lowering.order import merge
-from eqsat.lowering.outward import outward
-from eqsat.lowering.place import nested
-from eqsat.lowering.split import split
+from eqsat.lowering import hoist, type_indices
+from eqsat.lowering.candidates import MOST, Schedules
+from eqsat.lowering.schedule import Schedule
 from eqsat.nest_costs import nest_ns
 from eqsat.options import Options
 from eqsat.report import Report
@@ -93,22 +90,15 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "bilinear": (lambda a, w, b: enp.einsum("bi,bj->bij", a @ w, b), ((60, 40), (40, 50), (60, 50))),
     "blur": (lambda x: sum(tap(x, i, j) for i in range(3) for j in range(3)) / 9, ((402, 502),)),
     "reversed sum": (lambda a, b: a[::-1, ::-1] + b.T, ((300, 400), (400, 300))),
+    "conv1d": (lambda x, w: enp.conv1d(x, w), ((4, 16, 204), (32, 16, 5))),
+    "average pool": (lambda x: enp.avgpool2d(x, 2, 2), ((8, 16, 64, 64),)),
+    "permute": (lambda a: a.transpose(3, 1, 0, 2) + 1, ((16, 20, 24, 28),)),
+    "upsample": (lambda x: enp.repeat(enp.repeat(x, 2, 2), 2, 3) + 1, ((4, 8, 40, 50),)),
+    "scores": (lambda q, k: q @ k.transpose(0, 2, 1) * 0.1, ((8, 60, 32), (8, 70, 32))),
+    "covariance": (lambda a: enp.einsum("bci,bcj->bij", a, a), ((6, 50, 40),)),
+    "channel sums": (lambda a: (a * a).sum(axis=(0, 2, 3)), ((8, 24, 30, 40),)),
     "softmax of columns": (lambda a: enp.exp(a - a.max(axis=0)) / enp.exp(a - a.max(axis=0)).sum(axis=0), ((300, 400),)),
 }
-
-
-def in_other_orders(build: Build, names: dict[Tensor, str], buffers: tuple[Buffer, ...], most: int) -> list[Kernel]:
-    """Nests with the loops of the build in any order, reductions inside or outside, as many as wanted."""
-    written = nest_of((build,), names, {})
-    found: list[Kernel] = []
-    taken = frozenset(buffer.name for buffer in buffers)
-    for nest in dict.fromkeys((merge(split(written)), split(written))):
-        orders = list(itertools.permutations(nest.loops))
-        for loops in orders[:: max(1, len(orders) * 2 // max(most, 1))]:
-            one = Nest(loops, nest.body, nest.index)
-            for body in (nested(one, (names[build],), taken), outward(one, names[build], taken)):
-                found += [Kernel("k", buffers, body)] if body is not None else []
-    return found
 
 
 def schedules(function: Callable[..., Any], shapes: Sequence[tuple[int, ...]], most: int) -> Iterator[tuple[tuple[Kernel, ...], int]]:
@@ -118,11 +108,25 @@ def schedules(function: Callable[..., Any], shapes: Sequence[tuple[int, ...]], m
     program = take_apart(result.program).around
     names = {tensor: f"b{k}" for k, tensor in enumerate(tensors(*program.outputs))} | {tensor: tensor.name for tensor in program.inputs}
     for build in (tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)):
-        offered = candidates((build,), "k", names)
-        others = in_other_orders(build, names, offered[0].buffers, most)
+        space = Schedules((build,), "k", names)
+        start = list(space.kernels())
+        offered = list(dict.fromkeys(kernel for _, kernel in start))[:MOST]
+        others = around(space, [schedule for schedule, _ in start], most * 3)
         change = simplifier([*offered, *others], options, report)
         found = tuple(dict.fromkeys(map_indices(kernel, change) for kernel in offered))
         yield tuple(dict.fromkeys((*found, *(map_indices(kernel, change) for kernel in others))))[: len(found) + most], len(found)
+
+
+def around(space: Schedules, start: Sequence[Schedule], most: int) -> list[Kernel]:
+    """Nests of schedules that differ from the candidates by one or two things, drawn by chance, the same in every run."""
+    chance, found = random.Random(0), list[Kernel]()
+    for _ in range(most):
+        here = chance.choice(start)
+        for _ in range(chance.randint(1, 2)):
+            here = chance.choice(list(here.neighbours()))
+        kernel = space.kernel(here)
+        found += [kernel] if kernel is not None else []
+    return found
 
 
 def microseconds(kernel: Kernel) -> float:
