@@ -57,7 +57,7 @@ def test_elements_are_those_of_numpy(name: str, dtype: str, shape: tuple[int, ..
 def test_only_large_results_of_neighbours_are() -> None:
     assert past_the_caches(eqsat.optimize(lambda a: a + 1, eqsat.spec((4 * LEAST,), "float32")))
     assert not past_the_caches(eqsat.optimize(lambda a: a + 1, eqsat.spec((LEAST // 4 - 1,), "float32")))
-    assert not past_the_caches(eqsat.optimize(lambda a: a + 1, eqsat.spec((100, 1000), "float32")))
+    assert not past_the_caches(eqsat.optimize(lambda a: a[:, :1000] + 1, eqsat.spec((100, 1100), "float32")))
     assert not past_the_caches(eqsat.optimize(lambda a: a.sum(axis=1), eqsat.spec((LEAST, 100), "float32")))
 
 
