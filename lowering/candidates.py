@@ -14,7 +14,7 @@ from eqsat.lowering.unroll import unrolled
 
 MOST = 16
 # ways that need sums in another order, and ways that need every extent
-REORDERING, FIXED = ("tiled",), ("tiled", "turned", "pieces")
+REORDERING, FIXED = ("tiled", "columns"), ("tiled", "columns", "turned", "pieces")
 
 
 class Schedules:
@@ -56,6 +56,7 @@ class Schedules:
         yield Schedule(cut)
         yield from (Schedule(nest, "tiled") for nest in dict.fromkeys((merge(cut), cut)))
         yield Schedule(cut, "turned")
+        yield from (Schedule(nest, "columns") for nest in dict.fromkeys((merge(cut, markers), cut)))
         arranged = orders(merge(unit_folds_innermost(cut), markers))
         wide = [widened(nest) for nest in orders(unit_folds_innermost(cut))]
         if self.tiles:

@@ -11,8 +11,8 @@ from eqsat.lowering.affine import Affine, Forms, rebuilt
 from eqsat.lowering.nest import Nest, chains, free_variables, replace_variables
 
 UNIT_AXES = 2
-# blocks of a loop that threads share, and elements of each
-ENOUGH, LEAST_BLOCK = 8, 64
+# blocks of a loop that threads share, elements of each, and of one of two
+ENOUGH, LEAST_BLOCK, LEAST_HALF = 8, 256, 64
 
 
 def orders(nest: Nest) -> tuple[Nest, ...]:
@@ -25,7 +25,7 @@ def orders(nest: Nest) -> tuple[Nest, ...]:
     ranked = sorted(nest.loops, key=lambda v: -_unit_accesses(v, nest.offsets, forms))
     units = [v for v in ranked if _unit_accesses(v, nest.offsets, forms)]
     found = [nest.loops, *((*_without(nest.loops, unit), unit) for unit in units[:UNIT_AXES])]
-    folded = _needed_by_folds(nest)
+    folded = needed_by_folds(nest)
     found.append(tuple(v for v in nest.loops if v in folded) + tuple(v for v in nest.loops if v not in folded))
     return tuple(Nest(loops, nest.body, nest.index) for loops in dict.fromkeys(found))
 
@@ -38,13 +38,22 @@ def widened(nest: Nest) -> Nest:
     return Nest((longest, *_without(nest.loops, longest)), nest.body, nest.index)
 
 
+def block_size(extent: int, others: int) -> int | None:
+    """How many neighbours are a block that threads can share, of a loop that is done `others` times; all where there are times enough, None
+    where the loop does not divide."""
+    if others >= ENOUGH:
+        return extent
+    least = max(LEAST_BLOCK, -(-extent * others // ENOUGH)) if extent >= 2 * LEAST_BLOCK else max(LEAST_HALF, -(-extent // 2))
+    return next((n for n in range(least, extent // 2 + 1) if extent % n == 0), extent if extent < 2 * LEAST_BLOCK else None)
+
+
 def shared_columns(nest: Nest) -> Nest | None:
     """The innermost loop in blocks that threads can share, the blocks outermost; None where it is short or there are iterations enough."""
     last = nest.loops[-1] if nest.loops else None
-    if last is None or last.lo or prod(v.extent for v in nest.loops[:-1]) >= ENOUGH:
+    if last is None or last.lo:
         return None
-    size = next((n for n in range(max(LEAST_BLOCK, -(-last.extent // ENOUGH)), last.extent // 2 + 1) if last.extent % n == 0), None)
-    if size is None:
+    size = block_size(last.extent, prod(v.extent for v in nest.loops[:-1]))
+    if size is None or size == last.extent:
         return None
     block, column = Var(f"{last.name}_block", 0, last.extent // size - 1), Var(last.name, 0, size - 1)
     env: dict[Var, Index] = {last: block * size + column}
@@ -60,7 +69,7 @@ def _unit_accesses(variable: Var, offsets: tuple[Index, ...], forms: Forms) -> i
     return sum(forms(offset).stride(variable) in (1, -1) for offset in offsets)
 
 
-def _needed_by_folds(nest: Nest) -> frozenset[Var]:
+def needed_by_folds(nest: Nest) -> frozenset[Var]:
     free = free_variables(nest.body)
     return frozenset[Var]().union(*(below for term, below in free.items() if isinstance(term, Reduce)))
 

@@ -4,6 +4,7 @@
     outward  folds around the innermost loop, whose sums are kept in memory
     tiled    sums of products in registers; `tile`: rows and columns of one, else as tiles.py chooses
     turned   what is read across memory turned in squares
+    columns  folds down columns, for blocks of neighbouring columns at a time
     pieces   the innermost loop cut where a condition changes
 
 Not every way is open to every nest.
@@ -16,6 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from eqsat.ir.loops import Buffer, Stmt
+from eqsat.lowering.columns import in_columns
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.outward import outward
 from eqsat.lowering.place import nested
@@ -59,5 +61,6 @@ WAYS: Mapping[str, Callable[[Nest, tuple[str, ...], frozenset[str]], Body | None
     "nested": lambda nest, outputs, buffers: _plain(nested(nest, outputs, buffers)),
     "outward": lambda nest, outputs, buffers: _plain(outward(nest, outputs[0], buffers)),
     "turned": turned,
+    "columns": in_columns,
     "pieces": lambda nest, outputs, buffers: _plain(in_pieces(nest, outputs, buffers)),
 }

@@ -1,0 +1,156 @@
+"""Folds down columns, many columns at a time.
+
+    for j: t = fold over k of f(k, j); u = fold over k of g(k, j, t); for i: out[i, j] = h(i, j, t, u)
+
+jumps through memory with every step of k.  For a block of neighbouring columns instead: t of all of them, row by row, in scratch memory of
+the first cache, then u of all of them, and then the rows of the result.  Sums are added up row by row, as NumPy adds up columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from eqsat.ir.dtypes import carrier, is_complex, is_inexact
+from eqsat.ir.index import Index, Var, substitute
+from eqsat.ir.loops import Buffer, Fold, For, Let, Load, Stmt, Store, Temp, rebuilt
+from eqsat.ir.ops import identity_of
+from eqsat.ir.tensor import Literal, Reduce, Scalar, operands, scalars
+from eqsat.lowering.affine import Forms
+from eqsat.lowering.blocks import BlockPlacer
+from eqsat.lowering.nest import Nest, Several, chains
+from eqsat.lowering.order import block_size, needed_by_folds
+from eqsat.lowering.outward import LONGEST_SUM
+from eqsat.lowering.place import nested
+
+# columns whose values are kept at the same time
+MOST_COLUMNS = 4096
+
+
+def in_columns(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]] | None:
+    """The statements and their scratch memory; None where nothing is folded down columns."""
+    column = _column(nest)
+    if column is None or isinstance(nest.body, Several):
+        return None
+    needed = needed_by_folds(nest)
+    around = tuple(v for v in nest.loops if v in needed and v is not column)
+    inside = tuple(v for v in nest.loops if v not in needed)
+    size = block_size(column.extent, prod(v.extent for v in around))
+    if column not in needed or size is None or size > MOST_COLUMNS:
+        return None
+    statements = nested(Nest((*around, column, *inside), nest.body, nest.index), outputs, buffers)
+    return _Fission(column, size, buffers).result(statements)
+
+
+def _column(nest: Nest) -> Var | None:
+    """The loop along which neighbours lie in memory, for the result and for what folds jump through."""
+    forms = Forms()
+    folds = [fold for chain in chains(nest.body) for fold in chain]
+    loads = [term for fold in folds for term in scalars(fold.body) if isinstance(term, Load)]
+    if not all(_adds_up(fold) for fold in folds):
+        return None
+    for column in nest.loops:
+        if column.lo or forms(nest.index).stride(column) != 1:
+            continue
+        for load in loads:
+            form = forms(load.index)
+            if form.stride(column) == 1 and any(form.stride(fold.variable) not in (0, 1, -1) for fold in folds):
+                return column
+    return None
+
+
+def _adds_up(fold: Reduce) -> bool:
+    """Whether it may be done element by element in its own dtype."""
+    own = carrier(fold.dtype) == fold.dtype and not is_complex(fold.dtype) and fold.dtype != "bool"
+    return own and not fold.variable.lo and not (fold.op == "sum" and is_inexact(fold.dtype) and fold.variable.extent > LONGEST_SUM)
+
+
+class _Fission:
+    """One loop over columns as several, what one hands to the next in scratch memory."""
+
+    def __init__(self, column: Var, size: int, buffers: frozenset[str]) -> None:
+        self.column, self.size = column, size
+        self.block = Var(f"{column.name}_block", 0, column.extent // size - 1)
+        self.placer = BlockPlacer(buffers)
+        self.kept: dict[str, str] = {}
+        self.rows = 0
+
+    def result(self, statements: Sequence[Stmt]) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]] | None:
+        found = self.down(statements)
+        return (found, tuple(self.placer.scratch)) if found is not None else None
+
+    def down(self, statements: Sequence[Stmt]) -> tuple[Stmt, ...] | None:
+        """The loop over columns, which the loops around it hold alone, in its new form."""
+        loop = statements[0]
+        if len(statements) != 1 or not isinstance(loop, For):
+            return None
+        if loop.variable is not self.column:
+            below = self.down(loop.body)
+            return None if below is None else (For(loop.variable, loop.kind, below),)
+        parts = [self.part(stmt) for stmt in loop.body]
+        if any(part is None for part in parts):
+            return None
+        body = tuple(stmt for part in parts if part is not None for stmt in part)
+        return (For(self.block, "parallel", body),) if self.block.extent > 1 else body
+
+    def part(self, stmt: Stmt) -> tuple[Stmt, ...] | None:
+        """A statement for all columns of a block; None where it cannot be."""
+        if isinstance(stmt, Let):
+            kept = self.keep(stmt.name, stmt.value)
+            return (self.row((), kept, None, stmt.value),)
+        if isinstance(stmt, Fold):
+            return self.fold(stmt)
+        if isinstance(stmt, Store):
+            return (self.row((), stmt.buffer, stmt.index, stmt.value, stmt.combine),)
+        return self.inner(stmt) if isinstance(stmt, For) else None
+
+    def fold(self, stmt: Fold) -> tuple[Stmt, ...] | None:
+        folds = [stmt]
+        while len(folds[-1].body) == 1 and isinstance(below := folds[-1].body[0], Fold):
+            if below.op != stmt.op or folds[-1].value != Temp(below.name, below.dtype):
+                return None
+            folds.append(below)
+        *lets, _ = (*folds[-1].body, stmt)
+        if not all(isinstance(let, Let) for let in lets):
+            return None
+        start = Literal(identity_of(stmt.op, stmt.dtype).item(), stmt.dtype)
+        values, kept = folds[-1].value, self.keep(stmt.name, stmt.value)
+        first = self.row((), kept, None, start)
+        again: Stmt = self.row(lets, kept, None, values, stmt.op)
+        for fold in reversed(folds):
+            again = For(fold.variable, "serial", (again,))
+        return first, again
+
+    def inner(self, stmt: For) -> tuple[Stmt, ...] | None:
+        """A loop that no fold needs: its iterations row by row."""
+        if len(stmt.body) == 1 and isinstance(stmt.body[0], For):
+            below = self.inner(stmt.body[0])
+            return None if below is None else (For(stmt.variable, stmt.kind, below),)
+        *lets, store = stmt.body
+        if not isinstance(store, Store) or not all(isinstance(let, Let) for let in lets):
+            return None
+        return (For(stmt.variable, stmt.kind, (self.row(lets, store.buffer, store.index, store.value, store.combine),)),)
+
+    def keep(self, name: str, value: Scalar) -> str:
+        """Scratch memory for what a name stands for in all columns of a block."""
+        self.kept[name] = self.placer.memory(self.size, value.dtype)
+        return self.kept[name]
+
+    def row(self, lets: Sequence[Stmt], buffer: str, index: Index | None, value: Scalar, combine: str | None = None) -> For:
+        """A store for all columns of a block, after what it needs by itself; without an index to scratch memory."""
+        lane = Var(f"{self.column.name}_row{self.rows}", 0, self.size - 1)
+        self.rows += 1
+        env: dict[Var, Index] = {self.column: self.block * self.size + lane if self.block.extent > 1 else lane}
+        before = tuple(Let(let.name, self.over(let.value, env, lane)) for let in lets if isinstance(let, Let))
+        place = lane if index is None else substitute(index, env)
+        return For(lane, "parallel", (*before, Store(buffer, place, self.over(value, env, lane), combine)))
+
+    def over(self, root: Scalar, env: Mapping[Var, Index], lane: Var) -> Scalar:
+        """An element of a column of the block; what is kept is read from where it is."""
+        done: dict[Scalar, Scalar] = {}
+        for term in scalars(root):
+            if isinstance(term, Temp) and term.name in self.kept:
+                done[term] = Load(self.kept[term.name], lane, term.dtype)
+            else:
+                done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: substitute(index, env))
+        return done[root]
