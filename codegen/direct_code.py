@@ -197,6 +197,10 @@ plain:
 ; the kernels of a plan, without the GIL if they take long; `busy` tells others that its memory is in use
 define internal void @run(ptr %plan, ptr %head) {{
 entry:
+  %team = call ptr @word(ptr %head, i64 {TEAM})
+  %pool = call ptr @word(ptr %team, i64 0)
+  %hand_out = call ptr @word(ptr %team, i64 1)
+  %most = call i64 @number(ptr %team, i64 2)
   %long = call i64 @number(ptr %plan, i64 {LONG})
   %is_long = icmp ne i64 %long, 0
   br i1 %is_long, label %without, label %with
@@ -206,12 +210,12 @@ without:
   %restore = call ptr @word(ptr %head, i64 {RESTORE})
   store i64 1, ptr %busy_at
   %state = call ptr %save()
-  call void @run_kernels(ptr %plan, ptr %head)
+  call void @run_kernels(ptr %plan, ptr %pool, ptr %hand_out, i64 %most)
   call void %restore(ptr %state)
   store i64 0, ptr %busy_at
   ret void
 with:
-  call void @run_kernels(ptr %plan, ptr %head)
+  call void @run_kernels(ptr %plan, ptr %pool, ptr %hand_out, i64 %most)
   ret void
 }}
 
@@ -322,13 +326,12 @@ no:
   ret i1 false
 }}
 
-; the kernels of a plan, one after the other; those worth it by the threads of a pool, where there is one
-define internal void @run_kernels(ptr %plan, ptr %head) {{
+; the kernels of a plan, one after the other; those worth it by the threads of a pool, where there is one, in so many pieces at most
+define internal void @run_kernels(ptr %plan, ptr %pool, ptr %hand_out, i64 %most) {{
 entry:
   %count = call i64 @number(ptr %plan, i64 {KERNELS})
   %table = call ptr @word(ptr %plan, i64 {KERNEL_TABLE})
   %values = call ptr @word(ptr %plan, i64 {VALUES})
-  %team = call ptr @word(ptr %head, i64 {TEAM})
   br label %next
 next:
   %k = phi i64 [ 0, %entry ], [ %k1, %ran ]
@@ -344,12 +347,9 @@ one:
   %worth = icmp ne i64 %splits, 0
   br i1 %worth, label %look, label %alone
 look:
-  %pool = call ptr @word(ptr %team, i64 0)
   %none = icmp eq ptr %pool, null
   br i1 %none, label %alone, label %together
 together:
-  %hand_out = call ptr @word(ptr %team, i64 1)
-  %most = call i64 @number(ptr %team, i64 2)
   %pieces = call i64 @llvm.umin.i64(i64 %most, i64 %extent)
   call void %hand_out(ptr %pool, ptr %code, ptr %values, ptr %slots, i64 %extent, i64 %pieces)
   br label %ran
@@ -402,18 +402,7 @@ fill:
   %tables = call ptr @word(ptr %plan, i64 {OUTPUT_ARRAYS})
   %slots = call ptr @word(ptr %plan, i64 {OUTPUT_SLOTS})
   %as_tuple = call i64 @number(ptr %plan, i64 {AS_TUPLE})
-  br label %input
-input:
-  %i = phi i64 [ 0, %fill ], [ %i1, %copy ]
-  %more_inputs = icmp slt i64 %i, %given
-  br i1 %more_inputs, label %copy, label %outputs
-copy:
-  %i1 = add i64 %i, 1
-  %argument = call ptr @word(ptr %args, i64 %i)
-  %argument_at = call ptr @field(ptr %argument, i64 {DATA})
-  %value_at = getelementptr ptr, ptr %values, i64 %i
-  store ptr %argument_at, ptr %value_at
-  br label %input
+  br label %outputs
 outputs:
   %allocates = icmp eq ptr %target, null
   br i1 %allocates, label %output, label %check_out
@@ -429,16 +418,12 @@ check_apart:
   br i1 %apart, label %write_out, label %otherwise
 write_out:
   call void %keep(ptr %target)
-  %target_at = call ptr @field(ptr %target, i64 {DATA})
-  %target_slot = call i64 @number(ptr %slots, i64 0)
-  %target_value = getelementptr ptr, ptr %values, i64 %target_slot
-  store ptr %target_at, ptr %target_value
   store ptr %target, ptr %made
-  br label %compute
+  br label %ready
 output:
   %o = phi i64 [ 0, %outputs ], [ %o1, %allocated ]
   %more_outputs = icmp slt i64 %o, %results
-  br i1 %more_outputs, label %allocate, label %compute
+  br i1 %more_outputs, label %allocate, label %ready
 allocate:
   %o1 = add i64 %o, 1
   %table = call ptr @word(ptr %tables, i64 %o)
@@ -446,10 +431,6 @@ allocate:
   %failed = icmp eq ptr %array, null
   br i1 %failed, label %give_up, label %allocated
 allocated:
-  %array_at = call ptr @field(ptr %array, i64 {DATA})
-  %slot = call i64 @number(ptr %slots, i64 %o)
-  %slot_at = getelementptr ptr, ptr %values, i64 %slot
-  store ptr %array_at, ptr %slot_at
   %made_at = getelementptr ptr, ptr %made, i64 %o
   store ptr %array, ptr %made_at
   br label %output
@@ -464,6 +445,33 @@ release:
   br label %give_up
 error:
   ret ptr null
+ready:  ; allocating may have run Python, and that this plan; from here on nothing does until the kernels ran
+  %busy_now = call i64 @number(ptr %plan, i64 {BUSY})
+  %still_idle = icmp eq i64 %busy_now, 0
+  br i1 %still_idle, label %input, label %start_over
+input:
+  %i = phi i64 [ 0, %ready ], [ %i1, %copy ]
+  %more_inputs = icmp slt i64 %i, %given
+  br i1 %more_inputs, label %copy, label %result_slot
+copy:
+  %i1 = add i64 %i, 1
+  %argument = call ptr @word(ptr %args, i64 %i)
+  %argument_at = call ptr @field(ptr %argument, i64 {DATA})
+  %value_at = getelementptr ptr, ptr %values, i64 %i
+  store ptr %argument_at, ptr %value_at
+  br label %input
+result_slot:
+  %r = phi i64 [ 0, %input ], [ %r1, %set_slot ]
+  %more_results = icmp slt i64 %r, %results
+  br i1 %more_results, label %set_slot, label %compute
+set_slot:
+  %r1 = add i64 %r, 1
+  %result_array = call ptr @word(ptr %made, i64 %r)
+  %result_at = call ptr @field(ptr %result_array, i64 {DATA})
+  %slot = call i64 @number(ptr %slots, i64 %r)
+  %slot_at = getelementptr ptr, ptr %values, i64 %slot
+  store ptr %result_at, ptr %slot_at
+  br label %result_slot
 compute:
   call void @run(ptr %plan, ptr %head)
   %are_finite = call i1 @finite(ptr %plan)

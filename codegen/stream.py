@@ -14,8 +14,8 @@ from eqsat.codegen.scope import Scope
 from eqsat.codegen.tile import LANES, Emitter
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
-from eqsat.ir.index import Var
-from eqsat.ir.loops import Bind, Let, Stmt, Store
+from eqsat.ir.index import Index, Var, substitute
+from eqsat.ir.loops import Bind, Let, Stmt, Store, statements
 
 # results of so many bytes, and bytes of a block and of a line
 STREAM_BYTES = 32 << 20
@@ -25,15 +25,23 @@ FENCE = "declare void @llvm.x86.sse.sfence()"
 
 
 def streamed(e: Emitter, variable: Var, body: Sequence[Stmt]) -> Store | None:
-    """The store of a loop that is worth it: the only one, of neighbours, to a large result that is not read."""
+    """The store of a loop that is worth it: the only one, of neighbours, to a large result that is neither read nor added to."""
     store = body[-1] if body else None
     if not e.registers.streams or not isinstance(store, Store) or not all(isinstance(stmt, Let | Bind) for stmt in body[:-1]):
         return None
     buffer = e.buffer(store.buffer, store.value.dtype)
     large = buffer.role == "out" and buffer.size * itemsize(buffer.dtype) >= STREAM_BYTES and not e.kernel.sizes
     several = variable.extent * itemsize(buffer.dtype) >= BLOCK_BYTES
-    plain = store.combine is None and buffer.dtype in LANES and buffer.name not in e.loaded
-    return store if large and several and plain and coefficient(store.index, variable) == 1 else None
+    if not (large and several) or buffer.dtype not in LANES or buffer.name in e.loaded:
+        return None
+    stores = (stmt for stmt in statements(e.kernel.body) if isinstance(stmt, Store) and stmt.buffer == buffer.name)
+    if any(stmt.combine is not None for stmt in stores):
+        return None
+    bound: dict[Var, Index] = {}
+    for stmt in body:
+        if isinstance(stmt, Bind):
+            bound[stmt.variable] = substitute(stmt.value, bound)
+    return store if coefficient(substitute(store.index, bound), variable) == 1 else None
 
 
 def scratch_of(e: Emitter) -> None:
@@ -48,13 +56,22 @@ def fence(e: Emitter) -> None:
 
 
 def emit_streamed(e: Emitter, variable: Var, first: Value, end: Value, scope: Scope, body: Sequence[Stmt]) -> Value:
-    """The whole blocks of a loop; where the rest of it begins."""
+    """The whole blocks of a loop, none if they do not begin with lines of memory; where the rest of it begins."""
     store = body[-1]
     assert isinstance(store, Store)
     b, buffer, place = e.b, e.buffer(store.buffer, store.value.dtype), e.typed[variable]
     type, memory = llvm_type(place), MEMORY_TYPES[buffer.dtype]
     count = BLOCK_BYTES // itemsize(buffer.dtype)
-    blocks = b.binary("lshr", b.binary("sub", end, first, "nuw nsw"), integer(count.bit_length() - 1, type))
+
+    def target(counter: Value) -> Value:
+        inner = scope.inner()
+        inner.indices[place] = counter
+        e.block(tuple(stmt for stmt in body if isinstance(stmt, Bind)), inner)
+        return e.address(buffer, store.index, inner)
+
+    beside = b.binary("and", b.cast("ptrtoint", target(first), "i64"), integer(LINE_BYTES - 1))
+    whole = b.binary("lshr", b.binary("sub", end, first, "nuw nsw"), integer(count.bit_length() - 1, type))
+    blocks = b.select(b.compare("eq", beside, integer(0)), whole, integer(0, type))
     some, none = b.fresh("blocks"), b.fresh("rest")
     b.branch(b.compare("ne", blocks, integer(0, type)), some, none)
     b.start(some)
@@ -72,9 +89,7 @@ def emit_streamed(e: Emitter, variable: Var, first: Value, end: Value, scope: Sc
             return ()
 
         e.loop(low, high, (), one)
-        inner = scope.inner()
-        inner.indices[place] = low
-        _copy(e, e.address(buffer, store.index, inner))
+        _copy(e, target(low))
         return ()
 
     e.loop(integer(0, type), blocks, (), block)
@@ -84,12 +99,8 @@ def emit_streamed(e: Emitter, variable: Var, first: Value, end: Value, scope: Sc
 
 
 def _copy(e: Emitter, target: Value) -> None:
-    """The block to memory: past the caches where its place begins with a line."""
+    """The block to memory, past the caches."""
     b = e.b
-    lines, plain, done = b.fresh("lines"), b.fresh("plain"), b.fresh("copied")
-    offset = b.binary("and", b.cast("ptrtoint", target, "i64"), integer(LINE_BYTES - 1))
-    b.branch(b.compare("eq", offset, integer(0)), lines, plain)
-    b.start(lines)
     mark = b.mark("!{i32 1}")
 
     def line(counter: Value, carried: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -99,9 +110,3 @@ def _copy(e: Emitter, target: Value) -> None:
         return ()
 
     e.loop(integer(0), integer(BLOCK_BYTES // LINE_BYTES), (), line)
-    b.jump(done)
-    b.start(plain)
-    b.declarations.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-    b.lines.append(f"  call void @llvm.memcpy.p0.p0.i64({target}, ptr {SCRATCH}, i64 {BLOCK_BYTES}, i1 false)")
-    b.jump(done)
-    b.start(done)

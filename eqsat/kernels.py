@@ -119,12 +119,14 @@ class _Lowering:
         return {group: _cheapest((map_indices(k, simplified) for k in kernels), self.options) for group, kernels in choices.items()}
 
     def picked(self, groups: Iterable[Group], names: Mapping[Tensor, str]) -> dict[Group, tuple[float, Kernel]]:
-        """The cheapest kernel of every group, or the fastest that is found by measuring, where options ask for that; the costly first."""
+        """The cheapest kernel of every group, or the fastest that is found by measuring, where options ask for that, the costly first.
+        What it costs is an estimate all the same, which others are compared with."""
         found = self.cheapest(groups, names)
         if self.options.tune and not self.sizes:
             tuner, tiles = Tuner(self.options, self.report), self.options.numerics != "exact"
             for group in sorted(found, key=lambda group: -found[group][0]):
-                found[group] = tuner.fastest(Schedules(group, "kernel", names, self.sizes, tiles), found[group])
+                kernel = tuner.fastest(Schedules(group, "kernel", names, self.sizes, tiles), found[group][1])
+                found[group] = nest_ns(kernel, self.options.target), kernel
         return found
 
     def kernels(self, groups: Sequence[Group], names: Mapping[Tensor, str]) -> list[Kernel]:

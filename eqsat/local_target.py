@@ -10,6 +10,7 @@ import functools
 import json
 import os
 from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from eqsat.ir.errors import UsageError
 from eqsat.target import DEFAULT_TARGET, Target
 
 FILE = "target.json"
+LEAST_VECTOR_BYTES = 16
 
 
 @functools.cache
@@ -43,15 +45,26 @@ def target_of(fields: Any) -> Target:
     if not isinstance(fields, dict) or set(fields) != set(names):
         raise UsageError(f"target: found {fields!r}, expected the parameters {', '.join(names)}")
     for name, like in names.items():
-        values = fields[name] if isinstance(like, tuple) else [fields[name]]
-        kind = (str,) if isinstance(like, str) else (int, float)
-        if not isinstance(values, list) or not all(isinstance(v, kind) and (isinstance(v, str) or 0 < v < float("inf")) for v in values):
+        values, model = (fields[name], like[0]) if isinstance(like, tuple) else ([fields[name]], like)
+        if not isinstance(values, list) or not values or not all(_is_like(value, model) for value in values):
             raise UsageError(f"target: found {fields[name]!r} for {name}, expected what the default has there: {like!r}")
     given: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
     found = Target(**given)
-    if len(found.byte_ns) != len(found.cache_bytes) + 1:
-        raise UsageError(f"target: found {len(found.byte_ns)} byte_ns for {len(found.cache_bytes)} caches, expected one more")
+    if found.vector_bytes < LEAST_VECTOR_BYTES:
+        raise UsageError(f"target: found {found.vector_bytes} vector_bytes, expected at least {LEAST_VECTOR_BYTES}")
+    if len(found.byte_ns) != len(found.cache_bytes) + 1 or not all(a < b for a, b in pairwise(found.cache_bytes)):
+        raise UsageError(
+            f"target: found {len(found.byte_ns)} byte_ns for caches of {found.cache_bytes} bytes, expected one more, and larger ones last"
+        )
     return found
+
+
+def _is_like(value: Any, model: Any) -> bool:
+    """Whether a parameter is of the kind of another, and positive."""
+    if isinstance(model, str):
+        return isinstance(value, str)
+    kinds = int if isinstance(model, int) else int | float
+    return isinstance(value, kinds) and not isinstance(value, bool) and 0 < value < float("inf")
 
 
 def store_target(target: Target, root: Path | None = None) -> Path:

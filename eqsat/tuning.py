@@ -2,7 +2,7 @@
 
 The schedules that are estimated to be fast are compiled and run; then those that differ from the fastest by one thing
 (lowering/schedule.py), those with the best estimates first, until nothing is faster or the time is over.  What was found is kept on disk
-under the loops as they were written, so that later processes neither search nor measure again.
+under the loops as they were written, so that later processes neither search nor measure again; a search that ran out of time is not.
 """
 
 from __future__ import annotations
@@ -52,19 +52,20 @@ class Tuner:
         self.options, self.report = options, report
         self.end = time.perf_counter() + options.tune
 
-    def fastest(self, schedules: Schedules, estimated: tuple[float, Kernel]) -> tuple[float, Kernel]:
-        """The fastest loop nest that was measured, and its time; what was estimated where there is no time."""
+    def fastest(self, schedules: Schedules, estimated: Kernel) -> Kernel:
+        """The fastest loop nest that was measured; what was estimated to be where there is no time."""
         start = [(schedule, (k,)) for k, (schedule, _) in enumerate(schedules.kernels())]
         store, key = store_for(self.options), self._key(schedules)
         kept = store.get(key) if store is not None and key is not None else None
         if kept is not None and (again := self._again(schedules, start, kept)) is not None:
             return again
-        found = self._search(schedules, start, estimated[1])
+        found = self._search(schedules, start, estimated)
         if found is None:
             return estimated
-        if store is not None and key is not None:
-            store.put(key, json.dumps({"path": found.path, "ns": found.ns}).encode())
-        return found.ns, found.kernel
+        ended = time.perf_counter() < self.end
+        if ended and store is not None and key is not None:
+            store.put(key, json.dumps(found.path).encode())
+        return found.kernel
 
     def _search(self, schedules: Schedules, start: Iterable[tuple[Schedule, tuple[int, ...]]], estimated: Kernel) -> _Found | None:
         seen: set[Kernel] = set()
@@ -92,10 +93,9 @@ class Tuner:
         simplified = [(schedule, path, map_indices(kernel, change)) for schedule, path, kernel in open_ones]
         return [_Found(schedule, path, kernel, nest_ns(kernel, self.options.target)) for schedule, path, kernel in simplified]
 
-    def _again(self, schedules: Schedules, start: Sequence[tuple[Schedule, tuple[int, ...]]], kept: bytes) -> tuple[float, Kernel] | None:
+    def _again(self, schedules: Schedules, start: Sequence[tuple[Schedule, tuple[int, ...]]], kept: bytes) -> Kernel | None:
         """What an entry on disk says; None where it leads nowhere."""
-        entry = json.loads(kept)
-        first, *steps = entry["path"]
+        first, *steps = json.loads(kept)
         if first >= len(start):
             return None
         schedule = start[first][0]
@@ -105,7 +105,7 @@ class Tuner:
                 return None
             schedule = around[step]
         found = self._priced(schedules, [(schedule, ())])
-        return (float(entry["ns"]), found[0].kernel) if found else None
+        return found[0].kernel if found else None
 
     def _key(self, schedules: Schedules) -> str | None:
         """The loops as written, and all that a measurement depends on; None while eqsat's files are not those that were imported."""

@@ -3,7 +3,8 @@
     for j: t = fold over k of f(k, j); u = fold over k of g(k, j, t); for i: out[i, j] = h(i, j, t, u)
 
 jumps through memory with every step of k.  For a block of neighbouring columns instead: t of all of them, row by row, in scratch memory of
-the first cache, then u of all of them, and then the rows of the result.  Sums are added up row by row, as NumPy adds up columns.
+the first cache, then u of all of them, and then the rows of the result.  Sums are added up row by row, as NumPy adds up columns, long ones
+of float32 in float64.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from eqsat.ir.dtypes import carrier, is_complex, is_inexact
+from eqsat.ir.dtypes import carrier, is_complex
 from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.loops import Buffer, Fold, For, Let, Load, Stmt, Store, Temp, rebuilt
 from eqsat.ir.ops import identity_of
@@ -21,6 +22,7 @@ from eqsat.lowering.blocks import BlockPlacer
 from eqsat.lowering.nest import Nest, Several, chains
 from eqsat.lowering.order import block_size, needed_by_folds
 from eqsat.lowering.outward import LONGEST_SUM
+from eqsat.lowering.parted import WIDER, as_dtype
 from eqsat.lowering.place import nested
 
 # columns whose values are kept at the same time
@@ -61,8 +63,7 @@ def _column(nest: Nest) -> Var | None:
 
 def _adds_up(fold: Reduce) -> bool:
     """Whether it may be done element by element in its own dtype."""
-    own = carrier(fold.dtype) == fold.dtype and not is_complex(fold.dtype) and fold.dtype != "bool"
-    return own and not fold.variable.lo and not (fold.op == "sum" and is_inexact(fold.dtype) and fold.variable.extent > LONGEST_SUM)
+    return carrier(fold.dtype) == fold.dtype and not is_complex(fold.dtype) and fold.dtype != "bool" and not fold.variable.lo
 
 
 class _Fission:
@@ -72,7 +73,7 @@ class _Fission:
         self.column, self.size = column, size
         self.block = Var(f"{column.name}_block", 0, column.extent // size - 1)
         self.placer = BlockPlacer(buffers)
-        self.kept: dict[str, str] = {}
+        self.kept: dict[str, tuple[str, str]] = {}
         self.rows = 0
 
     def result(self, statements: Sequence[Stmt]) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]] | None:
@@ -113,10 +114,12 @@ class _Fission:
         *lets, _ = (*folds[-1].body, stmt)
         if not all(isinstance(let, Let) for let in lets):
             return None
-        start = Literal(identity_of(stmt.op, stmt.dtype).item(), stmt.dtype)
-        values, kept = folds[-1].value, self.keep(stmt.name, stmt.value)
+        long = stmt.op == "sum" and prod(fold.variable.extent for fold in folds) > LONGEST_SUM
+        dtype = WIDER.get(stmt.dtype, stmt.dtype) if long else stmt.dtype
+        start, value = Literal(identity_of(stmt.op, dtype).item(), dtype), as_dtype(folds[-1].value, dtype)
+        kept = self.keep(stmt.name, value)
         first = self.row((), kept, None, start)
-        again: Stmt = self.row(lets, kept, None, values, stmt.op)
+        again: Stmt = self.row(lets, kept, None, value, stmt.op)
         for fold in reversed(folds):
             again = For(fold.variable, "serial", (again,))
         return first, again
@@ -133,8 +136,9 @@ class _Fission:
 
     def keep(self, name: str, value: Scalar) -> str:
         """Scratch memory for what a name stands for in all columns of a block."""
-        self.kept[name] = self.placer.memory(self.size, value.dtype)
-        return self.kept[name]
+        memory = self.placer.memory(self.size, value.dtype)
+        self.kept[name] = memory, value.dtype
+        return memory
 
     def row(self, lets: Sequence[Stmt], buffer: str, index: Index | None, value: Scalar, combine: str | None = None) -> For:
         """A store for all columns of a block, after what it needs by itself; without an index to scratch memory."""
@@ -150,7 +154,8 @@ class _Fission:
         done: dict[Scalar, Scalar] = {}
         for term in scalars(root):
             if isinstance(term, Temp) and term.name in self.kept:
-                done[term] = Load(self.kept[term.name], lane, term.dtype)
+                name, dtype = self.kept[term.name]
+                done[term] = as_dtype(Load(name, lane, dtype), term.dtype)
             else:
                 done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: substitute(index, env))
         return done[root]

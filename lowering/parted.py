@@ -35,9 +35,9 @@ def in_parts(build: Build) -> tuple[Build, Build] | None:
     body: Scalar = reindexed(inside, {outer.variable: place * each + term if each > 1 else place})
     value = Reduce(outer.op, term, body) if each > 1 else body
     wide = WIDER.get(value.dtype, value.dtype) if outer.op in ("sum", "prod") else value.dtype
-    made = Build((*build.shape, parts), _as(value, wide))
+    made = Build((*build.shape, parts), as_dtype(value, wide))
     part = reduction(0, parts)
-    whole = _as(Reduce(outer.op, part, Read(made, (*(axis(k, n) for k, n in enumerate(build.shape)), part))), value.dtype)
+    whole = as_dtype(Reduce(outer.op, part, Read(made, (*(axis(k, n) for k, n in enumerate(build.shape)), part))), value.dtype)
     done: dict[Scalar, Scalar] = {outer: whole}
     for one in scalars(build.body):
         if one not in done:
@@ -51,5 +51,6 @@ def _terms(fold: Reduce) -> int:
     return fold.variable.extent * max(inner, default=1)
 
 
-def _as(value: Scalar, dtype: str) -> Scalar:
+def as_dtype(value: Scalar, dtype: str) -> Scalar:
+    """A value, cast where it is of another dtype."""
     return value if value.dtype == dtype else Call("astype", (value,), dtype)

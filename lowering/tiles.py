@@ -146,17 +146,18 @@ class _Tiling:
         name = self.copies.get(side.axis) or self.placer.memory(strips * part.terms * side.inside.extent, self.product.dtype)
         self.copies[side.axis] = name
         place = Var(f"{side.inside.name}_packed", 0, side.inside.extent - 1)
-        terms = [Var(f"{place.name}_{v.name}", 0, extent - 1) for v, extent in zip(self.chain, part.extents, strict=True)]
+        names = (f"{place.name}_{v.name}" for v in self.chain)
+        terms: list[Index] = [Var(name, 0, n - 1) if n > 1 else Const(0) for name, n in zip(names, part.extents, strict=True)]
         firsts = [part.first, *(Const(0) for _ in terms[1:])]
         env: dict[Var, Index] = {v: t + (first + v.lo) for v, t, first in zip(self.chain, terms, firsts, strict=True)}
-        env[side.axis], index, numbers = side.first + place, _flat([*terms], [t.extent for t in terms]), []
+        env[side.axis], index, numbers = side.first + place, _flat(terms, list(part.extents)), []
         if side.strip is not None and strips > 1:
             number = Var(f"{place.name}_strip", 0, strips - 1)
             env[side.axis] = substitute(env[side.axis], {side.strip: number})
             index, numbers = number * part.terms + index, [number]
         value = over(_times(side.factors), env)
-        along = _steps(value, place) in (0, 1)
-        opened = self.placer.nest(scope, *([*terms, *numbers, place] if along else [*numbers, place, *terms]))
+        loops, along = [term for term in terms if isinstance(term, Var)], _steps(value, place) in (0, 1)
+        opened = self.placer.nest(scope, *([*loops, *numbers, place] if along else [*numbers, place, *loops]))
         opened[-1].body.append(Store(name, index * side.inside.extent + place, self.placer.place(value, opened[-1])))
         self.placer.close_all(opened)
         return name

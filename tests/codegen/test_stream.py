@@ -59,6 +59,9 @@ def test_only_large_results_of_neighbours_are() -> None:
     assert not past_the_caches(eqsat.optimize(lambda a: a + 1, eqsat.spec((LEAST // 4 - 1,), "float32")))
     assert not past_the_caches(eqsat.optimize(lambda a: a[:, :1000] + 1, eqsat.spec((100, 1100), "float32")))
     assert not past_the_caches(eqsat.optimize(lambda a: a.sum(axis=1), eqsat.spec((LEAST, 100), "float32")))
+    rows = eqsat.spec((20, 4096), "float32")
+    assert past_the_caches(eqsat.optimize(lambda a: a - a.max(axis=-1, keepdims=True), rows))
+    assert past_the_caches(eqsat.optimize(lambda a, b: a + b, rows, eqsat.spec((4096,), "float32")))
 
 
 @pytest.mark.usefixtures("small")

@@ -57,6 +57,12 @@ def test_what_is_stored_is_found_again_until_it_is_forgotten(tmp_path: Path) -> 
         {"byte_ns": [0.1]},
         {"byte_ns": 0.1},
         {"cache_bytes": [1, 2, 3, 4]},
+        {"cache_bytes": [49152.5, 1 << 20, 1 << 25]},
+        {"cache_bytes": [1 << 20, 1 << 15, 1 << 25]},
+        {"cache_bytes": [], "byte_ns": [0.1]},
+        {"vector_bytes": 2},
+        {"threads": True},
+        {"threads": 2.5},
         {"more": 1},
     ],
 )

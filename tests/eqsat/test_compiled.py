@@ -321,6 +321,32 @@ def test_calls_without_python_are_split_over_threads(threads: Callable[[int], No
         assert bool(TEAM[0]) == (count > 1 and pools_are_supported())
 
 
+class Again:
+    """Garbage that calls a function when it is collected."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self.call, self.itself = call, self
+
+    def __del__(self) -> None:
+        self.call()
+
+
+def test_collections_that_call_the_same_function_do_no_harm() -> None:
+    """Allocating a large result may collect garbage, and that may run the plan which is about to run."""
+    function, one, other = eqsat.jit(lambda a: a + 1), np.full(1 << 18, 10, np.float32), np.full(1 << 18, 500, np.float32)
+    for _ in range(3):
+        function(one)
+    assert is_direct(function)
+    before = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        for _ in range(50):
+            Again(lambda: function(other))
+            assert (function(one) == 11).all()
+    finally:
+        gc.set_threshold(*before)
+
+
 def test_indices_are_checked_without_python() -> None:
     table, places = RNG.standard_normal((50, 3)), np.array([4, -50, 49, 0])
     function = eqsat.jit(lambda t, i: (t[i], t.sum()))

@@ -27,6 +27,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "softmax of a middle axis": (lambda a: np.exp(a) / np.exp(a).sum(axis=1, keepdims=True), (3, 40, 300)),
     "logsumexp": (lambda a: np.log(np.exp(a - a.max(axis=0)).sum(axis=0)) + a.max(axis=0), (90, 1024)),
     "normalized over two axes": (lambda a: a - a.mean(axis=(0, 1)), (9, 8, 700)),
+    "a long sum": (lambda a: a.sum(axis=0), (40_009, 7)),
     "greatest less least": (lambda a: a.max(axis=0) - a.min(axis=0), (50, 80)),
 }
 

@@ -64,6 +64,13 @@ def convolution(channels: int, height: int, width: int, filters: int) -> Build:
     return Build(shape, Reduce("sum", c, Reduce("sum", p, Reduce("sum", q, body))))
 
 
+def contracted(rows: int, outer: int, inner: int, columns: int) -> Build:
+    """sum of a[i, p, q] * b[q, p, j]: two folds that no single stride serves."""
+    (i, j), p, q = axes((rows, columns)), reduction(0, outer), reduction(1, inner)
+    factors = read("a", (rows, outer, inner), i, p, q), read("b", (inner, outer, columns), q, p, j)
+    return Build((rows, columns), Reduce("sum", p, Reduce("sum", q, times(*factors))))
+
+
 CASES = {
     "one tile": matmul(4, 8, 16),
     "rows left over": matmul(29, 8, 16),
@@ -78,6 +85,8 @@ CASES = {
     "with an epilogue and a factor of rows": finished(17, 8, 33),
     "convolution": convolution(2, 8, 19, 5),
     "a convolution in parts": convolution(130, 3, 8, 5),
+    "parts of one iteration": contracted(4, 3, 600, 5),
+    "a last part of one iteration": contracted(3, 7, 170, 6),
     "an epilogue after several parts": finished(7, 1100, 9),
 }
 
