@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import itertools
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,6 +21,8 @@ SLOW_POINTS = 2**12
 MOST_PRODUCTS = 64
 # products of subterms with their coefficients
 Polynomial = dict[tuple[Index, ...], int]
+# an operation, and what it is done to
+Atom = tuple[str, Hashable]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,12 +106,14 @@ def by_bounds(pair: Pair) -> bool:
     if lo == hi and pair.right.bounds == (lo, hi):
         return True
     polynomials: dict[Index, Polynomial | None] = {}
-    left, right = (_polynomial(side, polynomials) for side in (pair.left, pair.right))
+    atoms: dict[Atom, Index] = {}
+    left, right = (_polynomial(side, polynomials, atoms) for side in (pair.left, pair.right))
     return left is not None and left == right
 
 
-def _polynomial(term: Index, known: dict[Index, Polynomial | None]) -> Polynomial | None:
-    """A term as a sum of products of its subterms that are no +, - or *; None where that is long."""
+def _polynomial(term: Index, known: dict[Index, Polynomial | None], atoms: dict[Atom, Index]) -> Polynomial | None:
+    """A term as a sum of products of its subterms that are no +, - or *; None where that is long.  Subterms of one operation on equal
+    operands, of min and max in any order, are one: the first of them in `atoms`."""
     for sub in walk(term):
         if sub in known:
             continue
@@ -121,8 +125,20 @@ def _polynomial(term: Index, known: dict[Index, Polynomial | None]) -> Polynomia
             made = _combined(sub.op, parts) if len(parts) == len(below) else None
             known[sub] = made if made is not None and len(made) <= MOST_PRODUCTS else None
         else:
-            known[sub] = {(sub,): 1}
+            key = _atom(sub, known)
+            known[sub] = {(sub if key is None else atoms.setdefault(key, sub),): 1}
     return known[term]
+
+
+def _atom(term: Index, known: dict[Index, Polynomial | None]) -> Atom | None:
+    """An operation and the polynomials of its operands; None for a variable, and where one is long."""
+    if not isinstance(term, Apply):
+        return None
+    parts = [known[arg] for arg in term.args]
+    operands = [frozenset(part.items()) for part in parts if part is not None]
+    if len(operands) < len(parts):
+        return None
+    return term.op, frozenset(operands) if term.op in ("min", "max") else tuple(operands)
 
 
 def _combined(op: str, parts: list[Polynomial]) -> Polynomial:

@@ -15,7 +15,7 @@ from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, Var, apply, maximum, minimum, var, variables, where
 from eqsat.points import CHUNK, Pair, conditions, disagreement
-from eqsat.proof import Proof, prove
+from eqsat.proof import Proof, by_bounds, prove
 from tests.eqsat.index_terms import terms
 from tests.fuzz.random_terms import draw
 
@@ -239,3 +239,22 @@ def test_what_is_no_index_expression_is_refused(wrong: object) -> None:
 def test_one_name_with_two_ranges_is_refused() -> None:
     with pytest.raises(UsageError, match=r"found x in 0..7 and in 0..9, expected one range for a name"):
         eqsat.prove_equal(var("x", 0, 7), var("x", 0, 9))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "proved"),
+    [
+        ("min((g*6 + s)*64, 2936) + k", "min(2936, g*384 + s*64) + k", True),
+        ("max(g*2 + s*2, k)*3", "3*max(k, (s + g)*2)", True),
+        ("min(max(2*(g + s), k), 5)", "min(5, max(k, 2*s + 2*g))", True),
+        ("((g + s)*2) // 7 + k", "k + (s*2 + g*2) // 7", True),
+        ("min((g*6 + s)*64, 2936)", "max((g*6 + s)*64, 2936)", False),
+        ("(g*2 + s) // 7", "(g + s*2) // 7", False),
+        ("(g + s) % 7", "(g + s) // 7", False),
+    ],
+)
+def test_operations_on_equal_operands_are_one_term(left: str, right: str, proved: bool) -> None:
+    """Large boxes: neither all points nor integer sets are asked."""
+    names = dict.fromkeys("gsk", (0, 100_000))
+    pair = Pair(eqsat.parse_index(left, names), eqsat.parse_index(right, names))
+    assert by_bounds(pair) == proved
