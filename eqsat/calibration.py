@@ -5,7 +5,6 @@ What calling a kernel costs is not measured: it says how much an additional kern
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -23,6 +22,7 @@ from eqsat.ir.tensor import Scalar
 from eqsat.lowering import type_indices
 from eqsat.target import DEFAULT_TARGET, Target
 from eqsat.threads import num_threads
+from eqsat.timing import best_seconds
 
 FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
 # of one measurement, and the most memory that one takes
@@ -112,11 +112,7 @@ def _measured(read: int, written: int, body: Sequence[Stmt], places: Any = None)
     kernel = Kernel("measured", (*names, Buffer("out", "float32", written, "out")), tuple(body))
     routine = compile_kernels([type_indices(kernel)]).routine("measured")
     arrays.append(np.zeros(written, np.float32))
-    best, end = float("inf"), time.perf_counter() + SECONDS
-    while (start := time.perf_counter()) < end or best == float("inf"):
-        routine.entry(*arrays, 0, 0)
-        best = min(best, time.perf_counter() - start)
-    return best * 1e9
+    return best_seconds(lambda: routine.entry(*arrays, 0, 0), SECONDS) * 1e9
 
 
 def _rounded(value: float) -> float:

@@ -103,11 +103,14 @@ def nest_ns(kernel: Kernel, target: Target) -> float:
     """Estimated time of one call of a kernel; a parallel outermost loop is shared by the threads, the last round unevenly."""
     kernel = _spelled_out(kernel)
     work = _Pricer(kernel, target).block(kernel.body, _Place({}))
+    return target.launch_ns + work * largest_share(kernel, target.threads)
+
+
+def largest_share(kernel: Kernel, threads: int) -> float:
+    """What part of a kernel the thread that does most of it does."""
     outer = outer_loop(kernel)
-    if outer is not None:
-        rounds = -(-outer.variable.extent // target.threads)
-        work *= rounds / outer.variable.extent
-    return target.launch_ns + work
+    extent = outer.variable.extent if outer is not None else 0
+    return -(-extent // threads) / extent if extent else 1.0
 
 
 def _spelled_out(kernel: Kernel) -> Kernel:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eqsat.codegen import compile_kernels, host, outer_loop
+from eqsat.codegen import compile_kernels, host
 from eqsat.ir.loops import Kernel, map_indices
 from eqsat.kept import store_for
 from eqsat.keys import source_hash
@@ -23,9 +23,10 @@ from eqsat.loop_terms import simplifier
 from eqsat.lowering import hoist, type_indices
 from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.schedule import Schedule
-from eqsat.nest_costs import nest_ns
-from eqsat.options import Options
+from eqsat.nest_costs import largest_share, nest_ns
+from eqsat.options import Numerics, Options
 from eqsat.report import Report
+from eqsat.timing import best_seconds
 
 # schedules that are measured before neighbours are looked at, and how many of the fastest these are neighbours of
 BEAM, PARENTS = 6, 2
@@ -116,21 +117,16 @@ class Tuner:
 
 
 def measured_ns(kernel: Kernel, options: Options) -> float:
-    """The best of several runs on one thread, on small integers, so that no value is denormal or infinite; the target's threads share the
-    outermost loop as in `nest_ns`."""
-    kernel = hoist(kernel)
-    routine = compile_kernels([type_indices(kernel)], options.numerics).routine(kernel.name)
+    """Its time on one thread; the target's threads share the outermost loop as in `nest_ns`."""
+    share = largest_share(kernel, options.target.threads)
+    return kernel_seconds(kernel, options.numerics, RUN_SECONDS) * 1e9 * share + options.target.launch_ns
+
+
+def kernel_seconds(kernel: Kernel, numerics: Numerics, limit: float) -> float:
+    """The best of several runs on one thread, on small integers, so that no value is denormal or infinite."""
+    routine = compile_kernels([type_indices(hoist(kernel))], numerics).routine(kernel.name)
     rng = np.random.default_rng(0)
     arrays = [rng.integers(1, 5, buffer.size).astype(buffer.dtype) for buffer in kernel.buffers]
-    extent, best, end = routine.parallel_extent or 0, float("inf"), time.perf_counter() + RUN_SECONDS
+    extent = routine.parallel_extent or 0
     routine.entry(*arrays, 0, extent)
-    for _ in range(MOST_RUNS):
-        start = time.perf_counter()
-        routine.entry(*arrays, 0, extent)
-        now = time.perf_counter()
-        best = min(best, now - start)
-        if now > end:
-            break
-    outer, threads = outer_loop(kernel), options.target.threads
-    shared = -(-outer.variable.extent // threads) / outer.variable.extent if outer is not None and outer.variable.extent else 1.0
-    return best * 1e9 * shared + options.target.launch_ns
+    return best_seconds(lambda: routine.entry(*arrays, 0, extent), limit, MOST_RUNS)

@@ -358,6 +358,11 @@ def rebuild(term: Scalar, args: tuple[Scalar, ...]) -> Scalar:
     return Reduce(term.op, term.variable, args[0]) if isinstance(term, Reduce) else term
 
 
+def as_dtype(value: Scalar, dtype: str) -> Scalar:
+    """A value, cast where it is of another dtype."""
+    return value if value.dtype == dtype else Call("astype", (value,), dtype)
+
+
 def reindexed(root: Scalar, env: Mapping[Var, Index]) -> Scalar:
     """An element over other indices; reductions keep their variables."""
     if not env:

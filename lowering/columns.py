@@ -14,15 +14,15 @@ from math import prod
 
 from eqsat.ir.dtypes import carrier, is_complex
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Buffer, Fold, For, Let, Load, Stmt, Store, Temp, rebuilt
+from eqsat.ir.loops import Buffer, Fold, For, Let, Load, Stmt, Store, Temp
 from eqsat.ir.ops import identity_of
-from eqsat.ir.tensor import Literal, Reduce, Scalar, operands, scalars
+from eqsat.ir.tensor import Literal, Reduce, Scalar, as_dtype, scalars
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.blocks import BlockPlacer
+from eqsat.lowering.blocks import BlockPlacer, over
 from eqsat.lowering.nest import Nest, Several, chains
 from eqsat.lowering.order import block_size, needed_by_folds
 from eqsat.lowering.outward import LONGEST_SUM
-from eqsat.lowering.parted import WIDER, as_dtype
+from eqsat.lowering.parted import WIDER
 from eqsat.lowering.place import nested
 
 # columns whose values are kept at the same time
@@ -151,11 +151,5 @@ class _Fission:
 
     def over(self, root: Scalar, env: Mapping[Var, Index], lane: Var) -> Scalar:
         """An element of a column of the block; what is kept is read from where it is."""
-        done: dict[Scalar, Scalar] = {}
-        for term in scalars(root):
-            if isinstance(term, Temp) and term.name in self.kept:
-                name, dtype = self.kept[term.name]
-                done[term] = as_dtype(Load(name, lane, dtype), term.dtype)
-            else:
-                done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: substitute(index, env))
-        return done[root]
+        kept = {term: self.kept[term.name] for term in scalars(root) if isinstance(term, Temp) and term.name in self.kept}
+        return over(root, env, {term: as_dtype(Load(name, lane, dtype), term.dtype) for term, (name, dtype) in kept.items()})

@@ -11,10 +11,11 @@ from math import prod
 
 from eqsat.ir.dtypes import carrier, is_inexact
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Load, Stmt, Store, rebuilt
+from eqsat.ir.loops import Load, Stmt, Store
 from eqsat.ir.ops import identity_of
-from eqsat.ir.tensor import Literal, Reduce, Scalar, operands, scalars
+from eqsat.ir.tensor import Literal, Reduce, scalars
 from eqsat.lowering.affine import Forms
+from eqsat.lowering.blocks import over
 from eqsat.lowering.nest import Nest, Several, chains
 from eqsat.lowering.place import Placer, Scope
 
@@ -87,11 +88,7 @@ def _finish(placer: Placer, scope: Scope, nest: Nest, output: str, fold: Reduce)
     last = Var(f"{inner.name}_last", inner.lo, inner.hi)
     env: dict[Var, Index] = {inner: last}
     index = substitute(nest.index, env)
-    done: dict[Scalar, Scalar] = {fold: Load(output, index, fold.dtype)}
-    for term in scalars(nest.body):
-        if term in done:
-            continue
-        done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: substitute(index, env))
+    value = over(nest.body, env, {fold: Load(output, index, fold.dtype)})
     row = placer.open(last, scope)
-    row.body.append(Store(output, index, placer.place(done[nest.body], row)))
+    row.body.append(Store(output, index, placer.place(value, row)))
     placer.close(row, "parallel")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from eqsat.ir.dtypes import carrier
 from eqsat.ir.index import Var
-from eqsat.ir.tensor import Build, Call, Read, Reduce, Scalar, axis, operands, rebuild, reduction, reindexed, scalars
+from eqsat.ir.tensor import Build, Read, Reduce, Scalar, as_dtype, axis, operands, rebuild, reduction, reindexed, scalars
 from eqsat.lowering.nest import chains
 
 # of a result of so few elements, each of at least so many terms
@@ -49,8 +49,3 @@ def _terms(fold: Reduce) -> int:
     """How many elements a fold goes through, those of folds within it included."""
     inner = [_terms(term) for term in scalars(fold.body) if isinstance(term, Reduce)]
     return fold.variable.extent * max(inner, default=1)
-
-
-def as_dtype(value: Scalar, dtype: str) -> Scalar:
-    """A value, cast where it is of another dtype."""
-    return value if value.dtype == dtype else Call("astype", (value,), dtype)

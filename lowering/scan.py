@@ -13,7 +13,7 @@ from eqsat.ir.dtypes import carrier, is_complex
 from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Buffer, Kernel, Load, Store
 from eqsat.ir.ops import REDUCE_OPS, identity_of
-from eqsat.ir.tensor import Call, Literal, Scalar, Shape
+from eqsat.ir.tensor import Call, Literal, Scalar, Shape, as_dtype
 from eqsat.lowering.affine import Affine, rebuilt
 from eqsat.lowering.blocks import BlockPlacer
 
@@ -38,8 +38,7 @@ def scan(op: str, shape: Shape, axis: int, initial: bool, source: Buffer, result
         return rebuilt(Affine(constant, {v: stride for v, stride in parts if v.extent > 1 or v is step}))
 
     def element(index: Index) -> Scalar:
-        value: Scalar = Load(source.name, index, source.dtype)
-        return value if source.dtype == result.dtype else Call("astype", (value,), result.dtype)
+        return as_dtype(Load(source.name, index, source.dtype), result.dtype)
 
     placer, whole = BlockPlacer(frozenset((source.name, result.name))), length + initial
     opened = placer.nest(placer.top, row, strip)

@@ -11,7 +11,7 @@ import numpy as np
 from eqsat.ir.dtypes import is_complex
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.index import Const, Index, apply
-from eqsat.ir.tensor import Build, Call, Constant, Literal, Position, Scalar, axes
+from eqsat.ir.tensor import Build, Call, Constant, Literal, Position, Scalar, as_dtype, axes
 
 Array = np.ndarray[Any, Any]
 # positions are exact in every dtype that an array of them is found in; larger numbers are not looked for
@@ -33,7 +33,7 @@ def _bodies(constant: Constant) -> Iterator[Scalar]:
     if dtype != "bool" and not is_complex(dtype):
         ramp = _ramp(data)
         if ramp is not None:
-            yield _cast(Position(ramp, "int64"), dtype)
+            yield as_dtype(Position(ramp, "int64"), dtype)
     yield from _single(data, dtype)
     if data.ndim >= 2:
         yield from _bands(data, dtype)
@@ -83,10 +83,6 @@ def _chosen(condition: Index, value: Any, other: Any, dtype: str) -> Scalar:
     if dtype == "bool" and bool(value):
         return holds
     return Call("where", (holds, Literal(value.item(), dtype), Literal(other.item(), dtype)), dtype)
-
-
-def _cast(position: Position, dtype: str) -> Scalar:
-    return position if position.dtype == dtype else Call("astype", (position,), dtype)
 
 
 def _same(constant: Constant, body: Scalar) -> bool:

@@ -27,6 +27,7 @@ from eqsat.ir.tensor import (
     Read,
     Scalar,
     Tensor,
+    as_dtype,
     axes,
     index_terms,
     operands,
@@ -106,7 +107,7 @@ def _chosen(factors: tuple[Scalar, ...], spike: Spike, variable: Var) -> tuple[S
     for mine, other in ((left, right), (right, left)):
         offset = _place(mine.index, variable) if isinstance(mine, Position) else None
         if offset is not None and isinstance(mine, Position) and not _depends_on(other, variable):
-            found = Call("astype", (other,), PLACE) if other.dtype != PLACE else other
+            found = as_dtype(other, PLACE)
             signed = found if coefficient(mine.index, variable) == 1 else Call("negative", (found,), PLACE)
             moved = signed if offset.bounds == (0, 0) else Call("add", (signed, Position(offset, PLACE)), PLACE)
             return _at_element(factors, variable, moved)

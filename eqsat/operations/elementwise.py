@@ -15,7 +15,7 @@ import numpy as np
 from eqsat.ir.dtypes import dtype_name, integer_range, is_complex, is_integer
 from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.ops import BOOL_FORM, COMPLEX_OPS, SCALAR_OPS, Given, converted, loop_dtypes
-from eqsat.ir.tensor import Arg, Call, Literal, Scalar, Tensor, axes
+from eqsat.ir.tensor import Arg, Call, Literal, Scalar, Tensor, as_dtype, axes
 from eqsat.operations.generic import Number, Operand, broadcast_map, broadcast_shapes, integers, literal, make_generic, operand, tensor_of
 from eqsat.sizes import shape_text
 
@@ -107,7 +107,7 @@ def cast(value: Element, dtype: str, wraps: bool = False) -> Scalar:
         with np.errstate(all="ignore"):
             return Literal(converted(np.array(value.value, value.dtype), dtype).item(), dtype)
     if isinstance(value, Scalar):
-        return value if value.dtype == dtype else Call("astype", (value,), dtype)
+        return as_dtype(value, dtype)
     return literal(value, dtype, wraps)
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -22,17 +21,17 @@ import numpy as np
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.codegen import compile_kernels
 from eqsat.ir.loops import Kernel, map_indices
 from eqsat.ir.steps import take_apart
 from eqsat.ir.tensor import Build, tensors
 from eqsat.loop_terms import simplifier
-from eqsat.lowering import hoist, type_indices
+from eqsat.lowering import hoist
 from eqsat.lowering.candidates import MOST, Schedules
 from eqsat.lowering.schedule import Schedule
 from eqsat.nest_costs import nest_ns
 from eqsat.options import Options
 from eqsat.report import Report
+from eqsat.tuning import kernel_seconds
 
 ONE = replace(eqsat.DEFAULT_TARGET, threads=1)
 WITHIN = 1.2
@@ -129,23 +128,6 @@ def around(space: Schedules, start: Sequence[Schedule], most: int) -> list[Kerne
     return found
 
 
-def microseconds(kernel: Kernel) -> float:
-    """The best of several runs on small integers, so that no value is denormal or infinite."""
-    routine = compile_kernels([type_indices(hoist(kernel))]).routine("k")
-    rng = np.random.default_rng(0)
-    arrays = [rng.integers(1, 5, buffer.size).astype(buffer.dtype) for buffer in kernel.buffers]
-    extent, best, end = routine.parallel_extent or 0, float("inf"), time.perf_counter() + SECONDS
-    routine.entry(*arrays, 0, extent)
-    for _ in range(50):
-        start = time.perf_counter()
-        routine.entry(*arrays, 0, extent)
-        now = time.perf_counter()
-        best = min(best, now - start)
-        if now > end:
-            break
-    return best * 1e6
-
-
 def spearman(a: Sequence[float], b: Sequence[float]) -> float:
     """The correlation of ranks; equal values share theirs."""
     first, second = (_ranks(np.asarray(values)) for values in (a, b))
@@ -176,7 +158,7 @@ def main() -> None:
             if len(kernels) < asked.least:
                 continue
             guessed = [nest_ns(kernel, ONE) / 1e3 for kernel in kernels]
-            taken = [microseconds(kernel) for kernel in kernels]
+            taken = [kernel_seconds(kernel, "default", SECONDS) * 1e6 for kernel in kernels]
             estimates, times = estimates + guessed, times + taken
             ranks.append(spearman(guessed, taken))
             choices.append(taken[int(np.argmin(guessed[:offered]))] / min(taken))
