@@ -16,21 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eqsat.codegen.direct_code import (
-    ALIGNED,
-    CODE,
-    CONTIGUOUS,
-    DATA,
-    DTYPE,
-    ENTRIES,
-    EXTENTS,
-    FLAGS,
-    HEAD,
-    MOST_OUTPUTS,
-    RANK,
-    TYPE,
-    WRITEABLE,
-)
+from eqsat.codegen.direct_checks import ALIGNED, CONTIGUOUS, DATA, DTYPE, ENTRIES, EXTENTS, FLAGS, HEAD, RANK, TYPE, WRITEABLE
+from eqsat.codegen.direct_code import CODE, MOST_OUTPUTS
 from eqsat.codegen.machine import library, object_code
 
 Array = np.ndarray[Any, Any]

@@ -1,144 +1,49 @@
-"""The machine code of calls without Python: where things are in objects, the tables that it walks, and the functions themselves."""
+"""The machine code of calls without Python: finding the plan, allocating results, running kernels, and the function itself."""
 
 from __future__ import annotations
 
-HEAD = object.__basicsize__
-TYPE = HEAD - 8
-# of an ndarray behind the head of every object
-DATA, RANK, EXTENTS, DTYPE, FLAGS = HEAD, HEAD + 8, HEAD + 16, HEAD + 40, HEAD + 48
-CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
+from eqsat.codegen.direct_checks import (
+    ALIGNED,
+    AS_TUPLE,
+    BUSY,
+    CALL,
+    CHECKS_CODE,
+    CONTIGUOUS,
+    DATA,
+    DROP,
+    ENTRIES,
+    GET_ITEM,
+    HANDLER,
+    KEEP,
+    KERNEL_TABLE,
+    KERNELS,
+    LENGTH,
+    LONG,
+    NDARRAY,
+    NEW_ARRAY,
+    NEW_TUPLE,
+    NEXT,
+    OTHERWISE,
+    OUT,
+    OUTPUT_ARRAYS,
+    OUTPUT_SLOTS,
+    OUTPUTS,
+    RESTORE,
+    SAVE,
+    SET_HANDLER,
+    SET_ITEM,
+    TEAM,
+    VALUES,
+    WRITEABLE,
+)
 
 MOST_OUTPUTS = 16
 # results of so many bytes and more have memory of their own (codegen/memory.py)
 LEAST_BYTES = 512 << 10
 
-# words of the first table
-ENTRIES, OTHERWISE, NDARRAY, OUT, NEW_ARRAY, *_FUNCTIONS, TEAM, SET_HANDLER, HANDLER = range(17)
-CALL, NEW_TUPLE, SET_ITEM, GET_ITEM, LENGTH, KEEP, DROP, SAVE, RESTORE = _FUNCTIONS
-# words of what is known of one plan: what it takes, what it makes, and how it runs; BUSY while it runs without the GIL
-NEXT, INPUTS, INPUT_ARRAYS, *_MADE, KERNELS, KERNEL_TABLE, VALUES, CHECKS, CHECK_TABLE, FINITE, FINITE_TABLE, LONG, BUSY = range(16)
-OUTPUTS, OUTPUT_ARRAYS, OUTPUT_SLOTS, AS_TUPLE = _MADE
-
-CODE = f"""
-define internal ptr @word(ptr %table, i64 %k) alwaysinline {{
-  %p = getelementptr ptr, ptr %table, i64 %k
-  %v = load ptr, ptr %p
-  ret ptr %v
-}}
-
-define internal i64 @number(ptr %table, i64 %k) alwaysinline {{
-  %p = getelementptr i64, ptr %table, i64 %k
-  %v = load i64, ptr %p
-  ret i64 %v
-}}
-
-define internal ptr @field(ptr %object, i64 %offset) alwaysinline {{
-  %p = getelementptr i8, ptr %object, i64 %offset
-  %v = load ptr, ptr %p
-  ret ptr %v
-}}
-
-; whether an object is an ndarray of the dtype and shape of a table (dtype, rank, bytes, extents), with these flags
-define internal i1 @fits(ptr %value, ptr %expected, ptr %ndarray, i32 %needed) alwaysinline {{
-entry:
-  %type = call ptr @field(ptr %value, i64 {TYPE})
-  %array = icmp eq ptr %type, %ndarray
-  br i1 %array, label %dtype, label %no
-dtype:
-  %found_dtype = call ptr @field(ptr %value, i64 {DTYPE})
-  %expected_dtype = call ptr @word(ptr %expected, i64 0)
-  %same_dtype = icmp eq ptr %found_dtype, %expected_dtype
-  br i1 %same_dtype, label %layout, label %no
-layout:
-  %flags_at = getelementptr i8, ptr %value, i64 {FLAGS}
-  %flags = load i32, ptr %flags_at
-  %set = and i32 %flags, %needed
-  %all_set = icmp eq i32 %set, %needed
-  br i1 %all_set, label %rank, label %no
-rank:
-  %rank_at = getelementptr i8, ptr %value, i64 {RANK}
-  %found_rank = load i32, ptr %rank_at
-  %wide_rank = sext i32 %found_rank to i64
-  %expected_rank = call i64 @number(ptr %expected, i64 1)
-  %same_rank = icmp eq i64 %wide_rank, %expected_rank
-  br i1 %same_rank, label %extents, label %no
-extents:
-  %extents_at = call ptr @field(ptr %value, i64 {EXTENTS})
-  br label %axis
-axis:
-  %k = phi i64 [ 0, %extents ], [ %k1, %compare ]
-  %more = icmp slt i64 %k, %expected_rank
-  br i1 %more, label %compare, label %yes
-compare:
-  %k1 = add i64 %k, 1
-  %place = add i64 %k, 3
-  %found = call i64 @number(ptr %extents_at, i64 %k)
-  %wanted = call i64 @number(ptr %expected, i64 %place)
-  %same = icmp eq i64 %found, %wanted
-  br i1 %same, label %axis, label %no
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}}
-
-; whether all arguments fit what is known of a plan
-define internal i1 @all_fit(ptr %plan, ptr %args, i64 %given, ptr %ndarray) {{
-entry:
-  %count = call i64 @number(ptr %plan, i64 {INPUTS})
-  %as_many = icmp eq i64 %count, %given
-  br i1 %as_many, label %start, label %no
-start:
-  %tables = call ptr @word(ptr %plan, i64 {INPUT_ARRAYS})
-  br label %next
-next:
-  %k = phi i64 [ 0, %start ], [ %k1, %check ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %check, label %yes
-check:
-  %k1 = add i64 %k, 1
-  %value = call ptr @word(ptr %args, i64 %k)
-  %table = call ptr @word(ptr %tables, i64 %k)
-  %fits = call i1 @fits(ptr %value, ptr %table, ptr %ndarray, i32 {CONTIGUOUS | ALIGNED})
-  br i1 %fits, label %next, label %no
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}}
-
-; whether the memory of an array is apart from that of all arguments
-define internal i1 @apart(ptr %plan, ptr %args, ptr %out) {{
-entry:
-  %count = call i64 @number(ptr %plan, i64 {INPUTS})
-  %tables = call ptr @word(ptr %plan, i64 {INPUT_ARRAYS})
-  %out_tables = call ptr @word(ptr %plan, i64 {OUTPUT_ARRAYS})
-  %out_table = call ptr @word(ptr %out_tables, i64 0)
-  %out_bytes = call i64 @number(ptr %out_table, i64 2)
-  %out_at = call ptr @field(ptr %out, i64 {DATA})
-  %out_end = getelementptr i8, ptr %out_at, i64 %out_bytes
-  br label %next
-next:
-  %k = phi i64 [ 0, %entry ], [ %k1, %check ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %check, label %yes
-check:
-  %k1 = add i64 %k, 1
-  %value = call ptr @word(ptr %args, i64 %k)
-  %table = call ptr @word(ptr %tables, i64 %k)
-  %bytes = call i64 @number(ptr %table, i64 2)
-  %at = call ptr @field(ptr %value, i64 {DATA})
-  %end = getelementptr i8, ptr %at, i64 %bytes
-  %before = icmp ule ptr %end, %out_at
-  %behind = icmp ule ptr %out_end, %at
-  %fine = or i1 %before, %behind
-  br i1 %fine, label %next, label %no
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}}
-
+CODE = (
+    CHECKS_CODE
+    + f"""
 ; the first plan that the arguments fit, or null
 define internal ptr @find(ptr %head, ptr %args, i64 %given, ptr %ndarray) {{
 entry:
@@ -217,113 +122,6 @@ without:
 with:
   call void @run_kernels(ptr %plan, ptr %pool, ptr %hand_out, i64 %most)
   ret void
-}}
-
-; whether no float of 32 bits, of so many in a row, has all bits of its exponent
-define internal i1 @finite32(ptr %numbers, i64 %count) {{
-entry:
-  br label %next
-next:
-  %k = phi i64 [ 0, %entry ], [ %k1, %one ]
-  %known = phi i1 [ false, %entry ], [ %now, %one ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %one, label %done
-one:
-  %k1 = add nuw nsw i64 %k, 1
-  %at = getelementptr i32, ptr %numbers, i64 %k
-  %bits = load i32, ptr %at
-  %exponent = and i32 %bits, 2139095040
-  %full = icmp eq i32 %exponent, 2139095040
-  %now = or i1 %known, %full
-  br label %next
-done:
-  %fine = xor i1 %known, true
-  ret i1 %fine
-}}
-
-; whether no float of 64 bits, of so many in a row, has all bits of its exponent
-define internal i1 @finite64(ptr %numbers, i64 %count) {{
-entry:
-  br label %next
-next:
-  %k = phi i64 [ 0, %entry ], [ %k1, %one ]
-  %known = phi i1 [ false, %entry ], [ %now, %one ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %one, label %done
-one:
-  %k1 = add nuw nsw i64 %k, 1
-  %at = getelementptr i64, ptr %numbers, i64 %k
-  %bits = load i64, ptr %at
-  %exponent = and i64 %bits, 9218868437227405312
-  %full = icmp eq i64 %exponent, 9218868437227405312
-  %now = or i1 %known, %full
-  br label %next
-done:
-  %fine = xor i1 %known, true
-  ret i1 %fine
-}}
-
-; whether all tensors that have to be finite are
-define internal i1 @finite(ptr %plan) {{
-entry:
-  %count = call i64 @number(ptr %plan, i64 {FINITE})
-  %table = call ptr @word(ptr %plan, i64 {FINITE_TABLE})
-  %values = call ptr @word(ptr %plan, i64 {VALUES})
-  br label %next
-next:
-  %k = phi i64 [ 0, %entry ], [ %k1, %following ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %one, label %yes
-one:
-  %k1 = add i64 %k, 1
-  %check = getelementptr [3 x i64], ptr %table, i64 %k
-  %slot = call i64 @number(ptr %check, i64 0)
-  %floats = call i64 @number(ptr %check, i64 1)
-  %bytes = call i64 @number(ptr %check, i64 2)
-  %numbers = call ptr @word(ptr %values, i64 %slot)
-  %narrow = icmp eq i64 %bytes, 4
-  br i1 %narrow, label %of_32, label %of_64
-of_32:
-  %fine32 = call i1 @finite32(ptr %numbers, i64 %floats)
-  br i1 %fine32, label %following, label %no
-of_64:
-  %fine64 = call i1 @finite64(ptr %numbers, i64 %floats)
-  br i1 %fine64, label %following, label %no
-following:
-  br label %next
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}}
-
-; whether the numbers that a plan checks are in their ranges
-define internal i1 @within(ptr %plan) {{
-entry:
-  %count = call i64 @number(ptr %plan, i64 {CHECKS})
-  %table = call ptr @word(ptr %plan, i64 {CHECK_TABLE})
-  %values = call ptr @word(ptr %plan, i64 {VALUES})
-  br label %next
-next:
-  %k = phi i64 [ 0, %entry ], [ %k1, %one ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %one, label %yes
-one:
-  %k1 = add i64 %k, 1
-  %check = getelementptr [3 x i64], ptr %table, i64 %k
-  %slot = call i64 @number(ptr %check, i64 0)
-  %least = call i64 @number(ptr %check, i64 1)
-  %most = call i64 @number(ptr %check, i64 2)
-  %found_at = call ptr @word(ptr %values, i64 %slot)
-  %found = load i64, ptr %found_at
-  %above = icmp sge i64 %found, %least
-  %below = icmp sle i64 %found, %most
-  %fine = and i1 %above, %below
-  br i1 %fine, label %next, label %no
-yes:
-  ret i1 true
-no:
-  ret i1 false
 }}
 
 ; the kernels of a plan, one after the other; those worth it by the threads of a pool, where there is one, in so many pieces at most
@@ -520,3 +318,4 @@ otherwise:
   ret ptr %answer
 }}
 """
+)
