@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from eqsat.proof import Proof
     from eqsat.report import Report, StopReason
     from eqsat.result import IndexResult, Result
+    from eqsat.rule_check import RuleVerdict, check_rule
+    from eqsat.rules.own import Rule
+    from eqsat.rules.variables import pattern
     from eqsat.simplifier import simplify, simplify_gated, simplify_many
     from eqsat.specs import Spec, spec
     from eqsat.strided import View
@@ -56,6 +59,9 @@ _HOMES = {
     "proof": ("Proof",),
     "report": ("Report", "StopReason"),
     "result": ("IndexResult", "Result"),
+    "rule_check": ("RuleVerdict", "check_rule"),
+    "rules.own": ("Rule",),
+    "rules.variables": ("pattern",),
     "simplifier": ("simplify", "simplify_gated", "simplify_many"),
     "specs": ("Spec", "spec"),
     "strided": ("View",),
@@ -82,6 +88,8 @@ __all__ = [
     "Proof",
     "Report",
     "Result",
+    "Rule",
+    "RuleVerdict",
     "Spec",
     "StopReason",
     "Target",
@@ -89,6 +97,7 @@ __all__ = [
     "ViewStack",
     "assume",
     "cache",
+    "check_rule",
     "cost",
     "dim",
     "fori",
@@ -99,6 +108,7 @@ __all__ = [
     "num_threads",
     "optimize",
     "parse_index",
+    "pattern",
     "prove_equal",
     "realize",
     "set_num_threads",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 
 from eqsat.egraph.forms import index_children
@@ -14,7 +14,7 @@ from eqsat.ledger import Change, Ledger, Places, subterm
 from eqsat.matches import FLATTEN
 from eqsat.options import Limits, Options
 from eqsat.replay import Replay
-from eqsat.rules import rows
+from eqsat.rules import TABLES, Rule, own_table, rows
 from eqsat.simplifier import INVALID
 
 # nodes of the ledger: a tenth of a millisecond each
@@ -30,15 +30,17 @@ class Step:
     rows   the rows that it rests on: the one that states it, with those that wrote a sum as it asks for and brought it into
            normal form afterwards
     whole  the whole expression after the step
+    own    the user's own rules, among them those of `rows`
     """
 
     before: Index
     after: Index
     rows: tuple[str, ...]
     whole: Index
+    own: tuple[Rule, ...] = ()
 
     def __str__(self) -> str:
-        equations = _equations()
+        equations = {row.name: row.equation for _, row in rows((*TABLES, *own_table(self.own)))}
         by = "; ".join(f"{name}: {equations[name]}" if name in equations else name for name in self.rows)
         whole = f"\n    {self.whole}" if self.whole is not self.after and len(str(self.whole)) <= WIDTH else ""
         return f"  {self.before}  =  {self.after}\n      {by}{whole}"
@@ -63,13 +65,13 @@ def explain_steps(
     replay, first, last = found
     changes = replay.ledger.steps(first, last)
     steps = _with_ends(original, result, replay.ledger.term(first), _Steps(replay.ledger).of(changes))
-    return tuple(_joined(original, list(steps)))
+    return tuple(replace(step, own=options.own_rules) for step in _joined(original, list(steps)))
 
 
 def _traced(original: Index, result: Index, options: Options) -> tuple[Replay, int, int] | None:
     """A replay in which both are equal, and their numbers in its ledger: of the original alone, or of both."""
     for terms in ((original,), (original, result)):
-        replay = Replay(options.tables, LIMITS)
+        replay = Replay(options.tables, LIMITS, options.own_rules)
         try:
             first, last = replay.node_of(original), replay.node_of(result)
             replay.state_grouping(result)
@@ -180,7 +182,3 @@ class _Steps:
 def _common(places: list[Places]) -> Places:
     """The place that all these are in."""
     return tuple(positions[0] for positions in takewhile(lambda p: len(set(p)) == 1, zip(*places, strict=False)))
-
-
-def _equations() -> dict[str, str]:
-    return {row.name: row.equation for _, row in rows()}

@@ -29,7 +29,7 @@ def plan_key(program: Program, options: Options) -> str | None:
     source = source_hash()
     if source is None:
         return None
-    chosen = (options.tables, options.limits, options.numerics, options.target, options.tune)
+    chosen = (options.tables, options.own_rules, options.limits, options.numerics, options.target, options.tune)
     return "\n".join(["plan", source, egglog_version(), *host().identity, repr(chosen), canonical_text(program)])
 
 

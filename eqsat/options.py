@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from eqsat.ir.errors import UsageError
 from eqsat.local_target import local_target
-from eqsat.rules import all_tables, without
+from eqsat.rule_check import check_rule
+from eqsat.rules import Rule, all_tables, flattened, without
 from eqsat.target import Target
 
 Numerics = Literal["exact", "default", "fast"]
@@ -45,7 +47,8 @@ def _caches_by_default() -> bool:
 class Options:
     """How to optimize.
 
-    rules     names of the rule tables to use (`eqsat.rules.without("identities")`); None: all
+    rules     names of the rule tables to use (`eqsat.rules.without("identities")`), rules of one's own (`eqsat.Rule`) and lists of such;
+              None, or no name among them: all tables.  A rule that `eqsat.check_rule` does not prove is not accepted
     limits    budget of saturation; a budget that is reached is an answer, with the best program so far
     numerics  "exact" keeps every rounding; "default" may reassociate float sums and contract multiply-add; "fast" may also
               assume that there are no NaN, infinities and signed zeros
@@ -64,7 +67,7 @@ class Options:
               them from there (docs/caches.md); off where the environment sets EQSAT_CACHE to 0.  Never under `certify` or declared facts
     """
 
-    rules: tuple[str, ...] | None = None
+    rules: Iterable[Any] | None = None
     limits: Limits = field(default_factory=Limits)
     numerics: Numerics = "default"
     target: Target = field(default_factory=local_target)
@@ -81,13 +84,32 @@ class Options:
         if isinstance(self.tune, bool) or not isinstance(self.tune, int | float) or not 0 <= self.tune < float("inf"):
             raise UsageError(f"Options.tune: found {self.tune!r}, expected seconds")
         if self.rules is not None:
-            without(*self.rules)
+            object.__setattr__(self, "rules", tuple(flattened(self.rules)))
+            without(*(entry for entry in self.rules if isinstance(entry, str)))
+            _check_own(self.own_rules)
 
     def without_algebra(self) -> Options:
         """The same without the table "algebra"."""
-        return replace(self, rules=tuple(name for name in self.tables if name != "algebra"))
+        return replace(self, rules=(*(name for name in self.tables if name != "algebra"), *self.own_rules))
 
     @property
     def tables(self) -> tuple[str, ...]:
         """The names of the tables in use."""
-        return all_tables() if self.rules is None else tuple(name for name in all_tables() if name in self.rules)
+        named = {entry for entry in self.rules or () if isinstance(entry, str)}
+        if self.rules is None or (self.own_rules and not named):
+            return all_tables()
+        return tuple(name for name in all_tables() if name in named)
+
+    @property
+    def own_rules(self) -> tuple[Rule, ...]:
+        """The user's own rules."""
+        return tuple(entry for entry in self.rules or () if isinstance(entry, Rule))
+
+
+def _check_own(own: tuple[Rule, ...]) -> None:
+    for rule in own:
+        if any(other.name == rule.name and other != rule for other in own):
+            raise UsageError(f"Options.rules: found two rules with the name {rule.name}, expected one")
+        verdict = check_rule(rule)
+        if not verdict:
+            raise UsageError(f"Options.rules: found a rule that is not proved: {verdict}")

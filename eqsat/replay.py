@@ -21,7 +21,7 @@ from eqsat.ir.index import Apply, Const, Index, walk
 from eqsat.ledger import Ledger, Reason, with_children
 from eqsat.matches import FINDS, FLATTEN, SORTS, Match, Rule, engine_for, rules_of, views_of
 from eqsat.options import Limits
-from eqsat.rules import TABLES
+from eqsat.rules import TABLES, Rule as OwnRule, own_table
 from eqsat.rules.bounds import BOUNDS_TABLE
 from eqsat.rules.row import SumRow
 from eqsat.rules.visit import Visit
@@ -76,6 +76,9 @@ class _Visit(Visit):
             self.read[name] = node
             yield name, node
 
+    def reads(self, forms: Mapping[int, Linear | ENode]) -> None:
+        self.read = dict(forms)
+
     def first(self, row: str, *key: Any) -> bool:
         found = super().first(row, *key)
         if row == FLATTEN.row:
@@ -104,11 +107,12 @@ class _Reading(list[Linear]):
 class Replay:
     """One term's saturation; `ledger` holds every equality that a row found.  The budget counts the ledger's nodes."""
 
-    def __init__(self, tables: tuple[str, ...], limits: Limits) -> None:
+    def __init__(self, tables: tuple[str, ...], limits: Limits, own: tuple[OwnRule, ...] = ()) -> None:
         self.ledger = Ledger()
         self.limits, self.saturated = limits, False
         self._rules = rules_of(tables)
-        self._sum_rows = [row for t in TABLES if t.name in tables and t.phase == "index" for row in t.rows if isinstance(row, SumRow)]
+        used = (*(table for table in TABLES if table.name in tables and table.phase == "index"), *own_table(own))
+        self._sum_rows = [row for table in used for row in table.rows if isinstance(row, SumRow)]
         self._engine = engine_for(tables)
         self._encoder = _Encoder()
         self._facts: defaultdict[str, list[Row]] = defaultdict(list)

@@ -18,7 +18,7 @@ from eqsat.egraph.snapshot import Snapshot, extended, only_nary_forms, take_snap
 from eqsat.ir.errors import UnsoundRuleError
 from eqsat.options import Limits
 from eqsat.report import Report, StopReason
-from eqsat.rules import TABLES, Table, egglog_program
+from eqsat.rules import TABLES, Rule, Table, egglog_program, own_table
 from eqsat.rules.bounds import BOUNDS_TABLE
 from eqsat.rules.row import SumRow
 from eqsat.rules.visit import Visit
@@ -229,11 +229,14 @@ def session(
     tables: tuple[Table, ...] = TABLES,
     encoder: Encoder | None = None,
     sorts: tuple[str, ...] = CLASS_SORTS,
+    own: tuple[Rule, ...] = (),
 ) -> Iterator[Session]:
-    """A session that uses the tables of these names; what `encoder` has collected already is loaded at the first step.
+    """A session that uses the tables of these names and the user's own rules; what `encoder` has collected already is loaded at the
+    first step.
 
     Snapshots read classes of `sorts`.
     """
     engine = engine_for(tables, sorts)
     with engine.session():
-        yield Session(engine, tuple(table for table in tables if table.name in names), limits, report, encoder or Encoder(), sorts)
+        enabled = (*(table for table in tables if table.name in names), *own_table(own))
+        yield Session(engine, enabled, limits, report, encoder or Encoder(), sorts)

@@ -63,7 +63,7 @@ def simplify_all(terms: list[Index], options: Options, report: Report) -> list[I
 def simplify_terms(terms: list[Index], options: Options, report: Report, within: bool = False) -> list[Index]:
     """simplify_all for terms over loop variables, of which no user knows anything, whatever they are called.  `within`: see Simplifier."""
     found: dict[Index, Index] = {}
-    for term in dict.fromkeys(terms) if not options.certify and not within else ():
+    for term in dict.fromkeys(terms) if not options.certify and not within and not options.own_rules else ():
         written = _as_written(term)
         if written is not None:
             found[term] = _cheaper(written, term)
@@ -130,7 +130,7 @@ def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report, f
         with suppress(UnsupportedError):
             roots[k] = encoder.index(gated)
     nowhere = encoder.index(INVALID)
-    with session(options.tables, limits_for(options.limits, gates), report, encoder=encoder, sorts=("Ix",)) as work:
+    with session(options.tables, limits_for(options.limits, gates), report, encoder=encoder, sorts=("Ix",), own=options.own_rules) as work:
         snapshot = work.run(PHASES["index"])
     chosen = work.forms(snapshot)
     results = []
@@ -197,12 +197,12 @@ class Simplifier:
         if roots:
             work = self._work()
             work.limits = limits_for(self.options.limits, roots, self._nodes)
-            snapshot = work.run(PHASES["index"], lambda found, forms: _all_settled(found, forms, roots.values()))
+            snapshot = work.run(PHASES["index"], lambda found, forms: self._settled(found, forms, roots.values()))
             self._nodes = snapshot.nodes
             chosen = work.forms(snapshot)
             names = {term: snapshot.name(root) for term, root in roots.items()}
             for term, name in names.items():
-                settled = is_settled(chosen, snapshot.bounds, name)
+                settled = self._settled(snapshot, chosen, (name,))
                 spelled[term] = index_term(chosen, name) if settled else cheapest_term(snapshot, chosen, name)
             if self.within:
                 for term, name in names.items():
@@ -213,6 +213,10 @@ class Simplifier:
             certify_terms(terms, results, self.report)
         return results
 
+    def _settled(self, snapshot: Snapshot, forms: Forms, roots: Iterable[int]) -> bool:
+        """Whether no rule makes these classes cheaper; of the user's own rules nothing is known."""
+        return not self.options.own_rules and all(is_settled(forms, snapshot.bounds, snapshot.name(root)) for root in roots)
+
     def _better(self, result: Index, original: Index) -> Index:
         """The result, if it is a better one."""
         wider = self.within and not interval.within(result.bounds, original.bounds)
@@ -220,13 +224,10 @@ class Simplifier:
 
     def _work(self) -> Session:
         if self._session is None:
-            opened = session(self.options.tables, self.options.limits, self.report, encoder=self._encoder, sorts=("Ix",))
+            used = self.options
+            opened = session(used.tables, used.limits, self.report, encoder=self._encoder, sorts=("Ix",), own=used.own_rules)
             self._session = self._open.enter_context(opened)
         return self._session
-
-
-def _all_settled(snapshot: Snapshot, forms: Forms, roots: Iterable[int]) -> bool:
-    return all(is_settled(forms, snapshot.bounds, snapshot.name(root)) for root in roots)
 
 
 def _as_written(term: Index) -> Index | None:

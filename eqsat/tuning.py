@@ -112,7 +112,7 @@ class Tuner:
         """The loops as written, and all that a measurement depends on; None while eqsat's files are not those that were imported."""
         source, written = source_hash(), schedules.kernel(Schedule(schedules.written))
         text = hashlib.blake2b(str(written).encode(), digest_size=32).hexdigest()
-        settings = repr((self.options.numerics, self.options.target, self.options.tables))
+        settings = repr((self.options.numerics, self.options.target, self.options.tables, self.options.own_rules))
         return None if source is None else "\n".join(["schedule", source, *host().identity, settings, text])
 
 

@@ -205,7 +205,7 @@ class Encoder:
         if term.op == "neg":
             return forms[0].times(-1)
         if term.op == "mul":
-            form = self._times(forms[0], forms[1])
+            form = self.times(forms[0], forms[1])
             if len(form.terms) == 1 and form.terms[0][0] in self.factors and not form.constant:
                 atom, k = form.terms[0]
                 if k == 1:
@@ -218,7 +218,8 @@ class Encoder:
         self._variables[handle] = term
         return handle
 
-    def _times(self, a: Linear, b: Linear) -> Linear:
+    def times(self, a: Linear, b: Linear) -> Linear:
+        """The form of a product."""
         for x, y in ((a, b), (b, a)):
             if not x.terms:
                 return y.times(x.constant)

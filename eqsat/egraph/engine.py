@@ -94,8 +94,8 @@ class Engine:
             self.run_text(f'(input row "row")(run-schedule (run {stated}) {" ".join(gathered)})')
 
     def applicable(self, table: str, present: set[str]) -> list[str]:
-        """The rulesets of a table that have something to match where only these nodes and views are present."""
-        return [name for name, needed in self._rulesets[table] if needed <= present]
+        """The rulesets of a table that have something to match where only these nodes and views are present; none of the user's own."""
+        return [name for name, needed in self._rulesets.get(table, ()) if needed <= present]
 
     def combined(self, rulesets: list[str]) -> str:
         """The name of one ruleset that holds all of these."""

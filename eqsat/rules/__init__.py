@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from eqsat.egraph.schema import CLASS_SORTS, declarations
 from eqsat.ir.errors import UsageError
 from eqsat.rules.assumptions import CONDITIONS
@@ -11,11 +13,13 @@ from eqsat.rules.compile import compile_pattern, compile_tensor_rule
 from eqsat.rules.index_rules import DIVISION_TABLES
 from eqsat.rules.logic_rules import LOGIC_TABLES
 from eqsat.rules.orders import ORDERS
+from eqsat.rules.own import Rule, flattened
 from eqsat.rules.quotients import QUOTIENTS
 from eqsat.rules.row import Pattern, Row, SumRow, Table, TensorRule
 from eqsat.rules.sums import SUMS
 from eqsat.rules.tensor_rules import TENSOR_TABLES
 
+OWN = "own"
 TABLES: tuple[Table, ...] = (*DIVISION_TABLES, *LOGIC_TABLES, SUMS, QUOTIENTS, ORDERS, CLAMPS, CONDITIONS, *TENSOR_TABLES)
 
 
@@ -37,6 +41,14 @@ def rows(tables: tuple[Table, ...] = TABLES) -> tuple[tuple[Table, Row], ...]:
     return tuple((table, row) for table in tables for row in table.rows)
 
 
+@functools.cache
+def own_table(rules: tuple[Rule, ...]) -> tuple[Table, ...]:
+    """The table of the user's own rules; none of none.  A rule that is called like a built-in row is counted as own-NAME."""
+    taken = {row.name for _, row in rows()} if rules else set()
+    own = tuple(rule.row(f"{OWN}-{rule.name}" if rule.name in taken else rule.name) for rule in rules)
+    return (Table(OWN, "index", "rules of Options", own),) if rules else ()
+
+
 Needs = tuple[tuple[str, frozenset[str]], ...]
 
 
@@ -56,4 +68,18 @@ def egglog_program(tables: tuple[Table, ...] = TABLES, sorts: tuple[str, ...] = 
     return "\n".join(lines), rulesets
 
 
-__all__ = ["TABLES", "Pattern", "Row", "SumRow", "Table", "TensorRule", "all_tables", "egglog_program", "rows", "without"]
+__all__ = [
+    "TABLES",
+    "Pattern",
+    "Row",
+    "Rule",
+    "SumRow",
+    "Table",
+    "TensorRule",
+    "all_tables",
+    "egglog_program",
+    "flattened",
+    "own_table",
+    "rows",
+    "without",
+]

@@ -8,7 +8,7 @@ before had them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from eqsat.egraph.encode import EVERYTHING, LIMIT, Encoder
@@ -144,6 +144,9 @@ class Visit:
         self.seen.add((row, *key))
         self.counts[row] += 1
         return True
+
+    def reads(self, forms: Mapping[int, Linear | ENode]) -> None:
+        """Note the forms of classes that what is stated next rests on; for who writes down reasons (replay.py)."""
 
     def changed(self, row: str, key: object, forms: Sequence[Linear]) -> bool:
         """Whether these forms, or bounds of their atoms, are others than when this row last looked at this key."""
