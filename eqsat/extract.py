@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from eqsat.egraph.encode_tensor import literal_from
 from eqsat.egraph.snapshot import ENode
-from eqsat.ir.index import Index, substitute, variables
-from eqsat.ir.tensor import Build, Call, Gather, Position, Read, Reduce, Scalar, Tensor, level_of, reduction
+from eqsat.ir.index import Index, as_truth, substitute, variables
+from eqsat.ir.tensor import Build, Call, Gather, Position, Read, Reduce, Scalar, Tensor, level_of, reduction, taken
 from eqsat.kernel_choice import Choice, Kernel, KernelChoices, choices_below, repeated
 from eqsat.tensor_classes import TensorClasses, reads
 
@@ -176,14 +176,14 @@ class _Speller:
         if node.op == "Position":
             index = self.classes.position(name, node)
             assert index is not None
-            return Position(_named(index, depth), node.args[1])
+            return Position(_named(as_truth(index) if node.args[1] == "bool" else index, depth), node.args[1])
         if node.op in ("Read", "Element"):
             return Read(self.tensor(node.args[0]), tuple(_named(index, depth) for index in self.classes.indices(name, node)))
         if node.op == "Reduce":
             return Reduce(node.args[0], reduction(depth, node.args[1]), below[0])
         if reads(node):
             return Gather(self.tensor(node.args[0]), below)
-        return Call(node.args[0], below, node.args[1])
+        return taken(Call(node.args[0], below, node.args[1]))
 
 
 def _named(index: Index, depth: int) -> Index:

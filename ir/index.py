@@ -316,6 +316,15 @@ def conjunction(conditions: Iterable[Index]) -> Index:
     return joined
 
 
+def as_truth(term: Index) -> Index:
+    """A truth value that is spelled as a number, as the truth value."""
+    while isinstance(term, Apply) and term.op in ("int", "bool") and isinstance(term.args[0], Apply | Const):
+        term = term.args[0]
+    if isinstance(term, Const):
+        return Const(bool(term.value))
+    return term if term.kind == "bool" else apply("bool", term)
+
+
 def children(term: Index) -> tuple[Index, ...]:
     return term.args if isinstance(term, Apply) else ()
 

@@ -25,7 +25,7 @@ from typing import Literal as Choice
 
 from eqsat.ir.index import Index, Var
 from eqsat.ir.node import to_text
-from eqsat.ir.tensor import Gathered, Position, Scalar, Shape, Size, operands, rebuild, scalars
+from eqsat.ir.tensor import Gathered, Position, Scalar, Shape, Size, operands, rebuild, scalars, taken
 
 LoopKind = Choice["parallel", "serial", "tile"]
 Role = Choice["in", "out", "scratch"]
@@ -148,8 +148,8 @@ def value_of(stmt: Stmt) -> Scalar | None:
 
 
 def map_indices(kernel: Kernel, change: Callable[[Index], Index]) -> Kernel:
-    """The kernel with every index term replaced by `change(term)`."""
-    return _mapped(kernel, lambda term, args: rebuilt(term, args, change), change)
+    """The kernel with every index term replaced by `change(term)`; selections whose conditions are constants then are branches."""
+    return _mapped(kernel, lambda term, args: taken(rebuilt(term, args, change)), change)
 
 
 def map_loads(kernel: Kernel, change: Callable[[Load], Load]) -> Kernel:

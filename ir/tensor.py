@@ -29,7 +29,7 @@ from typing import Any, Literal as Choice
 import numpy as np
 
 from eqsat.ir.dtypes import dtype_name
-from eqsat.ir.index import Index, Var, substitute
+from eqsat.ir.index import Const, Index, Var, substitute
 from eqsat.ir.node import Node
 from eqsat.ir.structure import Container, Structure
 
@@ -356,6 +356,15 @@ def rebuild(term: Scalar, args: tuple[Scalar, ...]) -> Scalar:
     if isinstance(term, Compound):
         return replace(term, args=args)  # type: ignore[type-var]  # the dataclasses derived from it
     return Reduce(term.op, term.variable, args[0]) if isinstance(term, Reduce) else term
+
+
+def taken(term: Scalar) -> Scalar:
+    """The branch of a selection whose condition is a known truth value; any other term as it is."""
+    if isinstance(term, Call) and term.op == "where" and isinstance(term.args[0], Position):
+        condition = term.args[0].index
+        branch = term.args[1 if isinstance(condition, Const) and condition.value else 2]
+        return branch if isinstance(condition, Const) and branch.dtype == term.dtype else term
+    return term
 
 
 def as_dtype(value: Scalar, dtype: str) -> Scalar:
