@@ -15,7 +15,7 @@ from itertools import islice, permutations
 from eqsat.egraph.encode import COMPARISONS, Encoder
 from eqsat.egraph.linear import Linear
 from eqsat.ir import interval
-from eqsat.ir.errors import UnsupportedError, UsageError
+from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Apply, Const, Index
 from eqsat.ir.interval import BOOL
 from eqsat.monomials import sum_of
@@ -94,14 +94,17 @@ class Matcher:
     def __init__(self, name: str, lhs: Index, rhs: Index, when: tuple[Index, ...]) -> None:
         self.name, self.rhs, self.when = name, rhs, when
         shape = shape_of(lhs)
-        if isinstance(shape, Sum):
-            if not shape.parts:
-                raise UsageError(f"Rule {name}: found the constant {lhs} as the left side, expected an operation")
-            if not any(_is_variable(factors) for _, factors in shape.parts):
-                shape = Sum(shape.constant, (*shape.parts, (1, (REST,))))
-        elif not isinstance(shape, Node):
-            raise UsageError(f"Rule {name}: found {lhs} as the left side, expected an operation")
+        if isinstance(shape, Sum) and not any(_is_variable(factors) for _, factors in shape.parts):
+            shape = Sum(shape.constant, (*shape.parts, (1, (REST,))))
         self.shape = shape
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the e-graph holds the left side as a variable or a constant: then there is nothing to find."""
+        if isinstance(self.shape, Sum):
+            parts = [part for part in self.shape.parts if part[1] != (REST,)]
+            return not parts or (len(parts) == 1 and not self.shape.constant and parts[0][0] == 1 and _is_variable(parts[0][1]))
+        return isinstance(self.shape, PatternVariable)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -110,7 +113,9 @@ class Matcher:
 
     def __call__(self, visit: Visit) -> None:
         """State what the rule says of the fresh classes of a visit."""
-        names = visit.sums if isinstance(self.shape, Sum) else dict.fromkeys(name for name, _ in visit.nodes(self.shape.op))
+        if self.is_idle:
+            return
+        names = visit.sums if not isinstance(self.shape, Node) else dict.fromkeys(name for name, _ in visit.nodes(self.shape.op))
         for name in list(names):
             for match in islice(_Search(visit).matches(self.shape, name, Match({}, {})), MOST_MATCHES):
                 self._apply(visit, name, match)

@@ -34,8 +34,9 @@ class Rule:
         assert eqsat.check_rule(rule)
         eqsat.optimize(expression, options=eqsat.Options(rules=[rule]))
 
-    Raises UsageError for sides that are no index terms over pattern variables, a left side that is a variable or a constant alone, and
-    variables of the right side or the conditions that the left side lacks.
+    What the e-graph holds as one term anyhow, such as `x + y` and `y + x`, needs no rule; such a rule finds nothing.
+    Raises UsageError for sides that are no index terms over pattern variables, for a left side that is a variable or a constant alone, and
+    for variables of the right side or the conditions that the left side lacks.
     """
 
     name: str
@@ -69,7 +70,6 @@ class Rule:
         for condition in self.when:
             if condition.kind != "bool":
                 raise UsageError(f"Rule {self.name}: found `{condition}` as a condition, expected a comparison")
-        Matcher(self.name, self.lhs, self.rhs, self.when)
 
     @property
     def equation(self) -> str:

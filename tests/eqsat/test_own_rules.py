@@ -14,7 +14,7 @@ import eqsat.numpy as enp
 from eqsat import Options, Rule, check_rule, optimize, pattern, prove_equal, var
 from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate_index
-from eqsat.ir.index import Index, Var, variables
+from eqsat.ir.index import Index, Var, apply, variables
 from eqsat.rules import all_tables, own_table
 from tests.eqsat.index_terms import terms
 from tests.eqsat.own_rules import FALSE, TRUE
@@ -176,6 +176,14 @@ def test_a_program_is_optimized_with_the_rule() -> None:
     result = optimize(rotated, a, options=Options(rules=(*tables, rule)))
     np.testing.assert_array_equal(result(a), rotated(a))
     assert result.report.matches["multiple-leaves"] > 0
+
+
+def test_what_the_e_graph_holds_as_one_term_can_be_checked_and_finds_nothing() -> None:
+    p = pattern("p", "bool")
+    rules = [Rule("nothing-left", x - x, 0), Rule("plus-zero", x + 0, x), Rule("one-times", x * 1, x), Rule("as-bool", apply("bool", p), p)]
+    assert all(map(check_rule, rules))
+    found = optimize((i + s) // 3 + i - i, options=Options(rules=[*BESIDE, *rules], cache=False))
+    assert not {rule.name for rule in rules} & {name for name, count in found.report.matches.items() if count}
 
 
 # refusals ----------------------------------------------------------------------------------------------------------------
