@@ -147,6 +147,9 @@ class Instance:
         return Linear(0, ((self.visit.truth(node, self.visit.sum(form)), 1),))
 
     def _node(self, op: str, forms: list[Linear]) -> Linear:
+        known = _folded(op, forms)
+        if known is not None:
+            return known
         bounds = [self.visit.bounds_of(form) for form in forms]
         names = [self.visit.sum(form) for form in forms]
         if OPS[op].commutative:
@@ -157,3 +160,12 @@ class Instance:
             if max(abs(lo), abs(hi)) < LIMIT:
                 self.visit.encoder.bounded(handle, (lo, hi))
         return Linear(0, ((handle, 1),))
+
+
+def _folded(op: str, forms: list[Linear]) -> Linear | None:
+    """An operation on constants, as its value; None where it has none, or an operand is no constant."""
+    if any(form.terms for form in forms) or (op in ("floordiv", "mod") and not forms[1].constant):
+        return None
+    if op in ("shl", "shr") and not 0 <= forms[1].constant < 62:
+        return None
+    return Linear(int(OPS[op].evaluate(*(form.constant for form in forms))))
