@@ -9,12 +9,14 @@ from itertools import chain
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Build, Constant, Tensor, sources
-from eqsat.lowering.staged import STRIP_BYTES, Group, composed, read_whole, strip_rows, strips, windows
+from eqsat.lowering.staged import WHOLE_BYTES, Group, composed, read_whole, strip_rows, strips, windows
 from eqsat.nest_costs import nest_ns
 from eqsat.target import Target
 
 # between kernels of a chain there are so many bytes at least
 LEAST_BYTES = 128 << 10
+# strips in strips: of a batch, of rows
+MOST_WITHIN = 1
 # the cheapest kernel of every group, given the names of their tensors
 Lower = Callable[[Sequence[Group], Mapping[Tensor, str]], Sequence[Kernel]]
 
@@ -28,9 +30,16 @@ class Chain:
 
 
 def chains(
-    groups: Sequence[Group], ns: Mapping[Group, float], names: Mapping[Tensor, str], stay: Collection[Tensor], target: Target, lower: Lower
+    groups: Sequence[Group],
+    ns: Mapping[Group, float],
+    names: Mapping[Tensor, str],
+    stay: Collection[Tensor],
+    target: Target,
+    lower: Lower,
+    within: int = 0,
 ) -> tuple[Chain, ...]:
-    """The chains worth it, of groups in the order in which they run; some tensors stay, for others than kernels read them."""
+    """The chains worth it, of groups in the order in which they run; some tensors stay, for others than kernels read them.  `within` so
+    many strips already: those of a batch may be chains of their own, in strips of rows."""
     readers: dict[Tensor, list[Group]] = {}
     for group in groups:
         for tensor in dict.fromkeys(source for build in group for source in sources(build)):
@@ -48,7 +57,7 @@ def chains(
         whole = (*reversed(producers), results)
         if not producers or _bytes(producers) < LEAST_BYTES:
             continue
-        kernel = _in_strips(whole, names, lower)
+        kernel = _in_strips(whole, names, target, lower, within)
         if kernel is not None and nest_ns(kernel, target) < sum(ns[group] for group in whole):
             found.append(Chain(whole, kernel))
             taken |= set(whole)
@@ -80,13 +89,25 @@ def _longest(results: Group, possible: Sequence[Group], readers: Mapping[Tensor,
     return found
 
 
-def _in_strips(groups: Sequence[Group], names: Mapping[Tensor, str], lower: Lower) -> Kernel | None:
+def _in_strips(groups: Sequence[Group], names: Mapping[Tensor, str], target: Target, lower: Lower, within: int) -> Kernel | None:
     results = groups[-1]
     producers: list[Build] = [build for (build,) in reversed(groups[:-1])]
     found = windows(results, producers)
     assert found is not None
-    if read_whole(groups, found) > STRIP_BYTES:
+    whole = read_whole(groups, found)
+    if whole > WHOLE_BYTES:
         return None
-    parts = strips(groups, found, strip_rows(results, found))
+    parts = strips(groups, found, strip_rows(results, found, whole), within)
     small: dict[Tensor, str] = {part: names[made] for part, made in zip(chain(*parts.groups), chain(*groups), strict=True)}
-    return composed(lower(parts.groups, {**names, **small}), parts, results, [names[build] for build in producers])
+    names = {**names, **small}
+    kernels = dict(zip(parts.groups, lower(parts.groups, names), strict=True))
+    between = [names[build] for build in producers]
+    plain = composed(list(kernels.values()), parts, results, between)
+    if within == MOST_WITHIN or plain is None:
+        return plain
+    ns = {group: nest_ns(kernel, target) for group, kernel in kernels.items()}
+    for inner in chains(parts.groups, ns, names, parts.groups[-1], target, lower, within + 1):
+        *others, last = inner.groups
+        kernels = {group: kernel for group, kernel in kernels.items() if group not in others} | {last: inner.kernel}
+    nested = composed(list(kernels.values()), parts, results, between)
+    return nested if nested is not None and nest_ns(nested, target) < nest_ns(plain, target) else plain

@@ -11,16 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from eqsat.ir.dtypes import itemsize
-from eqsat.ir.index import Const, Index, Var, substitute
+from eqsat.ir.index import Const, Index, Var, substitute, variables
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, loads, rebuilt, statements, value_of
-from eqsat.ir.tensor import Build, Gather, Read, Scalar, Shape, Tensor, axis, operands, reindexed, scalars
+from eqsat.ir.tensor import Build, Gather, Read, Reduce, Scalar, Shape, Tensor, axes, axis, operands, reindexed, scalars, sources
 from eqsat.lowering.affine import Affine, Forms, bounds, rebuilt as written
 from eqsat.lowering.blocks import first_of
+from eqsat.lowering.in_place import in_place
 
-# what the rows between kernels may take, in the second cache
+# what the rows between kernels may take, in the second cache; where a strip reads much whole, more rows share that
 STRIP_BYTES = 256 << 10
+MOST_STRIP_BYTES = 1 << 20
+# what every strip may read whole
+WHOLE_BYTES = 1 << 20
 # strips at least, for threads to share
 STRIPS = 8
 Group = tuple[Build, ...]
@@ -118,26 +123,40 @@ def read_whole(groups: Sequence[Group], found: Mapping[Build, Window]) -> int:
             row = axis(along, build.shape[along])
             for term in scalars(build.body):
                 if isinstance(term, Read) and all(forms(index).stride(row) == 0 for index in term.indices):
-                    whole[term.tensor] = term.tensor.size * itemsize(term.dtype)
+                    whole[term.tensor] = _visited(term, build) * itemsize(term.dtype)
     return sum(whole.values())
 
 
-def strip_rows(results: Group, found: Mapping[Build, Window]) -> int:
-    """How many rows of the results a strip has."""
+def _visited(read: Read, build: Build) -> int:
+    """How many elements the loops of a build read at most: of a dimension with one index, none but that."""
+    loops = {v for v, n in zip(axes(build.shape), build.shape, strict=True) if n > 1}
+    loops |= {term.variable for term in scalars(build.body) if isinstance(term, Reduce)}
+    return prod(n for n, index in zip(read.tensor.shape, read.indices, strict=True) if not loops.isdisjoint(variables(index)))
+
+
+def strip_rows(results: Group, found: Mapping[Build, Window], whole: int) -> int:
+    """How many rows of the results a strip has that reads so many bytes whole."""
     along = _along(results)
     extent = results[0].shape[along]
-    each = sum(build.size // build.shape[w.dimension] * itemsize(build.dtype) * w.scale for build, w in found.items())
-    most = max(1, min(STRIP_BYTES // max(each, 1), -(-extent // STRIPS)))
+    sizes = {build: build.size // build.shape[w.dimension] * itemsize(build.dtype) * w.scale for build, w in found.items()}
+    each = sum(size for build, size in sizes.items() if not _is_followed(build, found, sizes))
+    most = max(1, min(max(STRIP_BYTES, min(2 * whole, MOST_STRIP_BYTES)) // max(each, 1), -(-extent // STRIPS)))
     return next((rows for rows in range(most, most // 2, -1) if extent % rows == 0), most)
 
 
-def strips(groups: Sequence[Group], found: Mapping[Build, Window], rows: int) -> Strips:
-    """Groups in strips of so many rows of the last, which are the results, in the order in which they run."""
+def _is_followed(build: Build, found: Mapping[Build, Window], sizes: Mapping[Build, int]) -> bool:
+    """Whether a producer's one reader is another of its shape: that is mostly written over it."""
+    readers = [other for other in found if build in sources(other)]
+    return len(readers) == 1 and (readers[0].shape, sizes[readers[0]]) == (build.shape, sizes[build]) and found[readers[0]] == found[build]
+
+
+def strips(groups: Sequence[Group], found: Mapping[Build, Window], rows: int, within: int = 0) -> Strips:
+    """Groups in strips of so many rows of the last, which are the results, in the order in which they run; `within` so many others."""
     results = groups[-1]
     along = _along(results)
     extent = results[0].shape[along]
     count = -(-extent // rows)
-    strip = Var("strip", 0, count - 1)
+    strip = Var(f"strip{within or ''}", 0, count - 1)
     first = first_of(strip, count, rows, extent)
     everything = {**found, **dict.fromkeys(results, Window(along, 1, 0, 0))}
     begins = {build: _begin(window, first) for build, window in everything.items()}
@@ -187,17 +206,35 @@ def composed(kernels: Sequence[Kernel], parts: Strips, results: Group, between: 
     body: list[Stmt] = []
     read: dict[str, Buffer] = {}
     scratch: dict[str, Buffer] = {}
+    kernels, places = _over_each_other(kernels, between)
     for k, kernel in enumerate(kernels):
-        renaming = _Renaming(kernel, f"_{k}", written)
+        renaming = _Renaming(kernel, f"_{k}", written, places)
         body += renaming.block(kernel.body)
         read.update((buffer.name, buffer) for buffer in kernel.buffers if buffer.role == "in" and buffer.name not in between)
-        made = (buffer for buffer in kernel.outputs if buffer.name in between)
+        made = (buffer for buffer in kernel.outputs if buffer.name in between and buffer.name not in places)
         scratch.update((buffer.name, replace(buffer, role="scratch")) for buffer in made)
         scratch.update((named, replace(buffer, name=named)) for buffer in kernel.scratch for named in (renaming.buffers[buffer.name],))
     outputs = (replace(output, size=build.size) for output, build in zip(kernels[-1].outputs, results, strict=True))
     strip = parts.variable
     whole: tuple[Stmt, ...] = (For(strip, "parallel", tuple(body)),) if strip.extent > 1 else tuple(body)
     return Kernel("kernel", (*read.values(), *outputs), whole, kernels[-1].sizes, tuple(scratch.values()))
+
+
+def _over_each_other(kernels: Sequence[Kernel], between: Sequence[str]) -> tuple[list[Kernel], dict[str, str]]:
+    """Kernels that write what is between them over what they alone read of it, and the buffers in which that then is."""
+    found = list(kernels)
+    places: dict[str, str] = {}
+    for k, kernel in enumerate(kernels):
+        targets = [buffer.name for buffer in kernel.outputs if buffer.name in between]
+        for source in (buffer.name for buffer in kernel.buffers if buffer.role == "in" and buffer.name in between):
+            alone = sum(buffer.name == source for other in kernels for buffer in other.buffers if buffer.role == "in") == 1
+            over = in_place(found[k], source, targets[0]) if len(targets) == 1 and alone else None
+            if over is not None:
+                found[k], places = over, {**places, source: targets[0]}
+                break
+    while any(place in places for place in places.values()):
+        places = {source: places.get(place, place) for source, place in places.items()}
+    return found, places
 
 
 def _changes(kernel: Kernel, outputs: frozenset[str]) -> bool:
@@ -212,12 +249,12 @@ def _changes(kernel: Kernel, outputs: frozenset[str]) -> bool:
 
 
 class _Renaming:
-    """The statements of a kernel with names of its own for all that it binds, and for its scratch memory; buffers may be `moved`: what is
-    at an index is so much further on."""
+    """The statements of a kernel with names of its own for all that it binds, and for its scratch memory; buffers may be in other `places`,
+    and `moved`: what is at an index is so much further on."""
 
-    def __init__(self, kernel: Kernel, suffix: str, moved: Mapping[str, Index]) -> None:
+    def __init__(self, kernel: Kernel, suffix: str, moved: Mapping[str, Index], places: Mapping[str, str]) -> None:
         self.suffix, self.moved = suffix, moved
-        self.buffers = {buffer.name: buffer.name + suffix for buffer in kernel.scratch}
+        self.buffers = {**places, **{buffer.name: buffer.name + suffix for buffer in kernel.scratch}}
         self.variables: dict[Var, Index] = {}
 
     def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

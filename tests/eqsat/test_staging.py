@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 import eqsat
 import eqsat.numpy as enp
 from eqsat import staging
-from eqsat.ir.loops import For
+from eqsat.ir.loops import For, statements
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Call, Input, Read, Scalar, axes
 from eqsat.lowering import staged
@@ -32,7 +32,7 @@ def everywhere() -> Iterator[None]:
         patch.setattr(staging, "LEAST_BYTES", 0)
         patch.setattr(staging, "nest_ns", lambda kernel, target: 0.0)
         patch.setattr(staged, "STRIP_BYTES", 600)
-        patch.setattr(staging, "STRIP_BYTES", 1 << 20)
+        patch.setattr(staging, "WHOLE_BYTES", 1 << 20)
         yield
 
 
@@ -111,6 +111,35 @@ def test_a_stencil_of_stencils_is_one_kernel_where_memory_is_what_it_costs() -> 
 def test_what_every_strip_would_read_whole_stays_outside() -> None:
     x, a, b = (RNG.standard_normal((512, 512)).astype(np.float32) for _ in range(3))
     assert not any(nest.within for nest in eqsat.optimize(lambda x, a, b: enp.tanh(x @ a) @ b, x, a, b).nests)
+
+
+def attention(xp: Any, q: Any, k: Any, v: Any) -> Any:
+    scores = q @ xp.swapaxes(k, -1, -2) / 8
+    weights = xp.exp(scores - scores.max(axis=-1, keepdims=True))
+    return (weights / weights.sum(axis=-1, keepdims=True)) @ v
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize(("batch", "rows", "width"), [(2, 24, 4), (3, 17, 5), (1, 30, 7), (4, 9, 3)])
+def test_strips_of_a_batch_in_strips_of_rows_compute_what_the_program_says(batch: int, rows: int, width: int) -> None:
+    q, k, v = (RNG.standard_normal((batch, rows, width)).astype(np.float32) for _ in range(3))
+    result = eqsat.optimize(lambda *a: attention(enp, *a), q, k, v)
+    for nest in result.nests:
+        check_kernel(nest.kernel)
+    for found in (*run_loops(result, [q, k, v]), result(q, k, v)):
+        assert_close(found, attention(np, q, k, v))
+
+
+def test_attention_with_heads_is_one_kernel_that_keeps_few_rows_of_scores() -> None:
+    q, k, v = (RNG.standard_normal((2, 1024, 64)).astype(np.float32) for _ in range(3))
+    result = eqsat.optimize(lambda *a: attention(enp, *a), q, k, v)
+    (nest,) = result.nests
+    names = [
+        stmt.variable.name for stmt in statements(nest.kernel.body) if isinstance(stmt, For) and stmt.variable.name.startswith("strip")
+    ]
+    assert len(names) == 2
+    assert max(buffer.size for buffer in nest.kernel.scratch) < 512 * 1024
+    assert_close(result(q, k, v), attention(np, q, k, v))
 
 
 def build(shape: tuple[int, ...], *reads: Read) -> Build:
