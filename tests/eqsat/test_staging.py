@@ -134,10 +134,8 @@ def test_attention_with_heads_is_one_kernel_that_keeps_few_rows_of_scores() -> N
     q, k, v = (RNG.standard_normal((2, 1024, 64)).astype(np.float32) for _ in range(3))
     result = eqsat.optimize(lambda *a: attention(enp, *a), q, k, v)
     (nest,) = result.nests
-    names = [
-        stmt.variable.name for stmt in statements(nest.kernel.body) if isinstance(stmt, For) and stmt.variable.name.startswith("strip")
-    ]
-    assert len(names) == 2
+    loops = [stmt.variable.name for stmt in statements(nest.kernel.body) if isinstance(stmt, For)]
+    assert sum(name.startswith("strip") for name in loops) == 2
     assert max(buffer.size for buffer in nest.kernel.scratch) < 512 * 1024
     assert_close(result(q, k, v), attention(np, q, k, v))
 
