@@ -1,0 +1,124 @@
+"""`python -m eqsat explain`: what an expression or a program became, by which rules, and what that bought."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from eqsat.command_line.answer import Answer, Facts, Part, Table, Text, duration
+from eqsat.command_line.settings import options_of
+from eqsat.command_line.subject import Subject, add_subject, load_subject
+from eqsat.explanation import Step
+from eqsat.guards import Missing
+from eqsat.ir.errors import UsageError
+from eqsat.report import Report
+from eqsat.result import IndexResult, Result
+from eqsat.rules import rows
+
+EXAMPLE = """examples:
+  python -m eqsat explain "(x // 8) * 8 + x % 8" --var x=0:31
+  python -m eqsat explain my_module.py:softmax --spec float32[1024,64] --loops"""
+
+
+def add_parser(parser: argparse.ArgumentParser) -> None:
+    add_subject(parser)
+    parser.add_argument("--loops", action="store_true", help="the loop nests of a function")
+    parser.add_argument("--llvm", action="store_true", help="the LLVM IR of a function, as it is handed to LLVM")
+    parser.add_argument("--asm", action="store_true", help="the assembly of a function, for this machine")
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    options = options_of(arguments)
+    subject = load_subject(arguments.subject, arguments, options)
+    stages = [name for name in ("loops", "llvm", "asm") if getattr(arguments, name)]
+    data: dict[str, Any] = {
+        "subject": subject.title,
+        "kind": subject.kind,
+        "target": options.target.name,
+        "before": subject.before.data,
+        "after": subject.after.data,
+        "report": _report_data(subject.report),
+    }
+    parts: tuple[Part, ...]
+    if isinstance(subject.result, IndexResult):
+        if stages:
+            raise UsageError(f"--{stages[0]}: found an index expression, expected MODULE:FUNCTION")
+        parts = (_summary(subject, options.target.name), *_index_parts(subject.result), _rule_table(subject.report))
+        data |= {
+            "steps": [_step_data(step) for step in subject.result.steps],
+            "missing": [_missing_data(miss) for miss in subject.result.missing],
+        }
+    else:
+        texts = {name: _stage(subject.result, name) for name in stages}
+        kernels = (subject.before.table("kernels as written"), subject.after.table("kernels that were chosen"))
+        parts = (_summary(subject, options.target.name), *kernels, _rule_table(subject.report), Text("program", subject.after.text))
+        parts += tuple(Text(name, text.rstrip()) for name, text in texts.items())
+        data |= texts
+    return Answer(parts, data)
+
+
+def _summary(subject: Subject, target: str) -> Facts:
+    report, before, after = subject.report, subject.before, subject.after
+    cost = f"{duration(before.ns * 1e-9)} -> {duration(after.ns * 1e-9)} (estimated for {target})"
+    counted = (("kernels", f"{len(before.kernels)} -> {len(after.kernels)}"),) if before.kernels or after.kernels else (("result", after.text),)
+    matches = sum(report.matches.values())
+    return Facts(
+        subject.title,
+        (
+            *counted,
+            ("cost", cost),
+            ("rules", f"{len(_fired(report))} matched {matches} times" if matches else "none matched"),
+            ("stopped", f"{report.stop_reason.value} after {report.iterations} steps: {report.nodes} nodes in {report.classes} classes"),
+            ("time", duration(report.seconds)),
+        ),
+    )
+
+
+def _index_parts(result: IndexResult) -> tuple[Part, ...]:
+    """Steps from the original to the result, and what is missing for more, where there are any."""
+    nearest = {miss.term: miss for miss in reversed(result.missing)}
+    steps, missing = "\n".join(map(str, result.steps)), "\n".join(map(str, reversed(nearest.values())))
+    found = (Text("steps", steps), Text("missing for the divisions that are left", missing))
+    return tuple(text for text in found if text.body)
+
+
+def _fired(report: Report) -> list[tuple[str, int]]:
+    """Rows that matched, the frequent first."""
+    return sorted(((name, count) for name, count in report.matches.items() if count), key=lambda one: (-one[1], one[0]))
+
+
+def _tables() -> dict[str, str]:
+    """The table of each row."""
+    return {row.name: table.name for table, row in rows()}
+
+
+def _rule_table(report: Report) -> Table:
+    tables = _tables()
+    fired = tuple((name, tables.get(name, ""), str(count)) for name, count in _fired(report))
+    return Table("rules", ("rule", "table", "matches"), fired, frozenset({"matches"}))
+
+
+def _report_data(report: Report) -> dict[str, Any]:
+    tables = _tables()
+    return {
+        "stop_reason": report.stop_reason.value,
+        "iterations": report.iterations,
+        "nodes": report.nodes,
+        "classes": report.classes,
+        "seconds": report.seconds,
+        "rules": [{"name": name, "table": tables.get(name), "matches": count} for name, count in _fired(report)],
+    }
+
+
+def _step_data(step: Step) -> dict[str, Any]:
+    return {"before": str(step.before), "after": str(step.after), "rules": list(step.rows), "whole": str(step.whole)}
+
+
+def _missing_data(miss: Missing) -> dict[str, Any]:
+    return {"term": str(miss.term), "rule": miss.row, "guard": str(miss.guard), "needed": str(miss.needed), "short_by": miss.short_by}
+
+
+def _stage(result: Result, name: str) -> str:
+    if name == "loops":
+        return "\n\n".join(map(str, result.loops))
+    return result.llvm_ir if name == "llvm" else result.assembly
