@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (UsageError, UnsupportedError, OSError, MemoryError) as error:
-        print("eqsat:", " ".join(str(error).split()), file=sys.stderr)
+        print("eqsat:", " ".join(str(error).split()) or "out of memory", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("eqsat: interrupted", file=sys.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -40,8 +41,9 @@ def add_parser(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Answer:
     threads = _thread_counts(arguments.threads)
-    if not 0 <= arguments.seconds < float("inf") or arguments.seed < 0:
-        raise UsageError("--seconds, --seed: found a negative number or none, expected 0 or more")
+    for option, value in (("--seconds", arguments.seconds), ("--seed", arguments.seed)):
+        if not 0 <= value < float("inf"):
+            raise UsageError(f"{option}: found {value}, expected 0 or more")
     name, options = arguments.function, options_of(arguments)
     function, others = load_function(name), {text: load_function(text) for text in arguments.against}
     given = load_arguments(arguments, ranges=False)
@@ -79,9 +81,7 @@ def _timed(
     return found
 
 
-def _answer(
-    title: str, first: float, deviations: Mapping[str, tuple[float, float]], times: list[tuple[int, dict[str, float]]]
-) -> Answer:
+def _answer(title: str, first: float, deviations: Mapping[str, tuple[float, float]], times: list[tuple[int, dict[str, float]]]) -> Answer:
     agree = all(found <= allowed for found, allowed in deviations.values())
     facts = [("first call", f"{duration(first)}, optimizing and compiling included")]
     for name, (found, allowed) in deviations.items():
@@ -108,7 +108,7 @@ def _thread_counts(text: str | None) -> tuple[int, ...]:
     """The numbers of `--threads`; UsageError where one is none."""
     if text is None:
         return (num_threads(),)
-    words = text.split(",")
-    if not all(word.strip().isascii() and word.strip().isdigit() and 1 <= int(word) <= MOST_THREADS for word in words):
+    counts = tuple(int(word) for word in text.split(",") if re.fullmatch(r"\d{1,4}", word))
+    if len(counts) != text.count(",") + 1 or not all(1 <= count <= MOST_THREADS for count in counts):
         raise UsageError(f"--threads: found {text!r}, expected numbers from 1 to {MOST_THREADS} with commas")
-    return tuple(map(int, words))
+    return counts

@@ -23,8 +23,8 @@ def add_parser(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Answer:
     options = options_of(arguments)
     subjects = [load_subject(text, arguments, options) for text in (arguments.subject, arguments.against) if text is not None]
-    data: dict[str, Any] = {"target": options.target.name, **_data(subjects[0])}
-    parts: list[Part] = [_totals(subjects, options.target.name)]
+    data = _data(subjects[0])
+    parts: list[Part] = [_totals(subjects)]
     for subject in subjects:
         kernels = (subject.before.table(f"{subject.title}, as written"), subject.after.table(f"{subject.title}, optimized"))
         parts += [table for table in kernels if table.rows]
@@ -36,16 +36,16 @@ def run(arguments: argparse.Namespace) -> Answer:
 
 
 def _data(subject: Subject) -> dict[str, Any]:
-    return {"subject": subject.title, "kind": subject.kind, "as_written": subject.before.data, "optimized": subject.after.data}
+    return {**subject.data, "as_written": subject.before.data, "optimized": subject.after.data}
 
 
-def _totals(subjects: list[Subject], target: str) -> Table:
+def _totals(subjects: list[Subject]) -> Table:
     rows = [(one.title, duration(one.before.ns * 1e-9), duration(one.after.ns * 1e-9)) for one in subjects]
     if len(subjects) > 1:
         first, second = subjects
         rows.append(("ratio", _ratio_text(first.before.ns, second.before.ns), _ratio_text(first.after.ns, second.after.ns)))
     columns = ("", "as written", "optimized")
-    return Table(f"cost, estimated for {target}", columns, tuple(rows), frozenset(columns[1:]))
+    return Table(f"cost, {subjects[0].estimated}", columns, tuple(rows), frozenset(columns[1:]))
 
 
 def _ratio(first: float, second: float) -> float | None:

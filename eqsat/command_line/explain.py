@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import Any
 
 from eqsat.command_line.answer import Answer, Facts, Part, Table, Text, duration
@@ -12,12 +13,20 @@ from eqsat.explanation import Step
 from eqsat.guards import Missing
 from eqsat.ir.errors import UsageError
 from eqsat.report import Report
-from eqsat.result import IndexResult, Result
+from eqsat.result import IndexResult
 from eqsat.rules import rows
 
 EXAMPLE = """examples:
   python -m eqsat explain "(x // 8) * 8 + x % 8" --var x=0:31
   python -m eqsat explain my_module.py:softmax --spec float32[1024,64] --loops"""
+
+
+# the texts of a program's later stages, by the options that ask for them
+STAGES: dict[str, Callable[[Any], str]] = {
+    "loops": lambda result: "\n\n".join(map(str, result.loops)),
+    "llvm": lambda result: result.llvm_ir,
+    "asm": lambda result: result.assembly,
+}
 
 
 def add_parser(parser: argparse.ArgumentParser) -> None:
@@ -28,58 +37,39 @@ def add_parser(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Answer:
-    options = options_of(arguments)
-    subject = load_subject(arguments.subject, arguments, options)
-    stages = [name for name in ("loops", "llvm", "asm") if getattr(arguments, name)]
-    data: dict[str, Any] = {
-        "subject": subject.title,
-        "kind": subject.kind,
-        "target": options.target.name,
-        "before": subject.before.data,
-        "after": subject.after.data,
-        "report": _report_data(subject.report),
-    }
-    parts: tuple[Part, ...]
-    if isinstance(subject.result, IndexResult):
-        if stages:
-            raise UsageError(f"--{stages[0]}: found an index expression, expected MODULE:FUNCTION")
-        parts = (_summary(subject, options.target.name), *_index_parts(subject.result), _rule_table(subject.report))
-        data |= {
-            "steps": [_step_data(step) for step in subject.result.steps],
-            "missing": [_missing_data(miss) for miss in subject.result.missing],
-        }
-    else:
-        texts = {name: _stage(subject.result, name) for name in stages}
-        kernels = (subject.before.table("kernels as written"), subject.after.table("kernels that were chosen"))
-        parts = (_summary(subject, options.target.name), *kernels, _rule_table(subject.report), Text("program", subject.after.text))
-        parts += tuple(Text(name, text.rstrip()) for name, text in texts.items())
-        data |= texts
-    return Answer(parts, data)
+    subject = load_subject(arguments.subject, arguments, options_of(arguments))
+    stages = [name for name in STAGES if getattr(arguments, name)]
+    data = {**subject.data, "before": subject.before.data, "after": subject.after.data, "report": _report_data(subject.report)}
+    parts, more = _of_index(subject.result, stages) if isinstance(subject.result, IndexResult) else _of_program(subject, stages)
+    rules = _rule_table(subject.report)
+    return Answer((_summary(subject), *parts, *((rules,) if rules.rows else ())), {**data, **more})
 
 
-def _summary(subject: Subject, target: str) -> Facts:
+def _summary(subject: Subject) -> Facts:
     report, before, after = subject.report, subject.before, subject.after
-    cost = f"{duration(before.ns * 1e-9)} -> {duration(after.ns * 1e-9)} (estimated for {target})"
-    counted = (("kernels", f"{len(before.kernels)} -> {len(after.kernels)}"),) if before.kernels or after.kernels else (("result", after.text),)
-    matches = sum(report.matches.values())
-    return Facts(
-        subject.title,
-        (
-            *counted,
-            ("cost", cost),
-            ("rules", f"{len(_fired(report))} matched {matches} times" if matches else "none matched"),
-            ("stopped", f"{report.stop_reason.value} after {report.iterations} steps: {report.nodes} nodes in {report.classes} classes"),
-            ("time", duration(report.seconds)),
-        ),
-    )
+    cost = f"{duration(before.ns * 1e-9)} -> {duration(after.ns * 1e-9)} ({subject.estimated})"
+    graph = f"{report.iterations} steps, {report.nodes} nodes in {report.classes} classes, {duration(report.seconds)}"
+    first = ("result", after.text) if subject.kind == "index" else ("kernels", f"{len(before.kernels)} -> {len(after.kernels)}")
+    return Facts(subject.title, (first, ("cost", cost), ("saturation", f"{report.stop_reason.value}: {graph}")))
 
 
-def _index_parts(result: IndexResult) -> tuple[Part, ...]:
+def _of_program(subject: Subject, stages: list[str]) -> tuple[tuple[Part, ...], dict[str, Any]]:
+    """Kernels, the program and the stages that are asked for."""
+    texts = {name: STAGES[name](subject.result) for name in stages}
+    kernels = (subject.before.table("kernels as written"), subject.after.table("kernels that were chosen"))
+    shown = {"program": subject.after.text, **texts}
+    return (*kernels, *(Text(name, text.rstrip()) for name, text in shown.items())), texts
+
+
+def _of_index(result: IndexResult, stages: list[str]) -> tuple[tuple[Part, ...], dict[str, Any]]:
     """Steps from the original to the result, and what is missing for more, where there are any."""
+    if stages:
+        raise UsageError(f"--{stages[0]}: found an index expression, expected MODULE:FUNCTION")
     nearest = {miss.term: miss for miss in reversed(result.missing)}
     steps, missing = "\n".join(map(str, result.steps)), "\n".join(map(str, reversed(nearest.values())))
-    found = (Text("steps", steps), Text("missing for the divisions that are left", missing))
-    return tuple(text for text in found if text.body)
+    parts = (Text("steps", steps), Text("missing for the divisions that are left", missing))
+    data = {"steps": [_step_data(step) for step in result.steps], "missing": [_missing_data(miss) for miss in result.missing]}
+    return tuple(part for part in parts if part.body), data
 
 
 def _fired(report: Report) -> list[tuple[str, int]]:
@@ -116,9 +106,3 @@ def _step_data(step: Step) -> dict[str, Any]:
 
 def _missing_data(miss: Missing) -> dict[str, Any]:
     return {"term": str(miss.term), "rule": miss.row, "guard": str(miss.guard), "needed": str(miss.needed), "short_by": miss.short_by}
-
-
-def _stage(result: Result, name: str) -> str:
-    if name == "loops":
-        return "\n\n".join(map(str, result.loops))
-    return result.llvm_ir if name == "llvm" else result.assembly

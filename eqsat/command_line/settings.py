@@ -14,7 +14,9 @@ from eqsat.target import DEFAULT_TARGET, Target
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options that `options_of` reads."""
-    text = "a named machine that is the same everywhere, or the one that `calibrate` measured; that one where it is there, if nothing is said"
+    text = (
+        "a named machine that is the same everywhere, or the one that `calibrate` measured; that one where it is there, if nothing is said"
+    )
     parser.add_argument("--target", choices=("default", "local"), help=text)
     text = "which changes of floats are allowed: see docs/numerics.md"
     parser.add_argument("--numerics", choices=("exact", "default", "fast"), default="default", help=text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ from eqsat.facts import assume
 from eqsat.index_cost import index_cycles
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Index
-from eqsat.ir.tensor import Build, Generic, Program, Tensor, tensors
+from eqsat.ir.tensor import Build, Generic, Program, StepResult, Tensor, tensors
 from eqsat.options import Options
 from eqsat.parse import parse_index
 from eqsat.report import Report
@@ -71,6 +71,23 @@ class Subject:
     def report(self) -> Report:
         return self.result.report
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The sizes that are known at run time only, with the numbers that estimates are for."""
+        sizes = self.result.original.sizes if isinstance(self.result, Result) else ()
+        return {size.variable.name[1:]: size.marker for size in sizes}
+
+    @property
+    def estimated(self) -> str:
+        """What estimates are for: a target, and numbers in the place of sizes."""
+        sizes = "".join(f", {name} = {number}" for name, number in self.sizes.items())
+        return f"estimated for {self.result.options.target.name}{sizes}"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What all commands tell scripts about it."""
+        return {"subject": self.title, "kind": self.kind, "target": self.result.options.target.name, "sizes": self.sizes}
+
 
 def add_subject(parser: argparse.ArgumentParser) -> None:
     """The arguments that `load_subject` reads."""
@@ -100,8 +117,8 @@ def program_subject(text: str, arguments: argparse.Namespace, options: Options) 
     function, given = load_function(text), load_arguments(arguments)
     program = blamed(text, function, lambda: filled(given), lambda: trace(function, *given, fallback=options.fallback))
     result = optimize(program, options=options)
-    before = Form(str(program), float(result.original_cost), _kernels(result.original_cost, _written(program)))
-    after = Form(str(result.program), float(result.cost), _kernels(result.cost, _made(result)))
+    before = Form(str(program), float(result.original_cost), _kernels(result.original_cost, _written(program), program))
+    after = Form(str(result.program), float(result.cost), _kernels(result.cost, _made(result), program))
     return Subject(call_text(text, given), before, after, result)
 
 
@@ -123,14 +140,26 @@ def _index_form(term: Index, options: Options) -> Form:
     return Form(str(term), index_cycles(term) / options.target.ghz)
 
 
-def _kernels(cost: Cost, makes: dict[str, tuple[Tensor, ...]]) -> tuple[KernelCost, ...]:
-    return tuple(KernelCost(name, ", ".join(describe(made.shape, made.dtype) for made in makes.get(name, ())), ns) for name, ns in cost.kernels)
+def _kernels(cost: Cost, makes: Mapping[str, Iterable[Tensor]], program: Program) -> tuple[KernelCost, ...]:
+    sizes = {size.marker: size.variable for size in program.sizes}
+
+    def described(tensor: Tensor) -> str:
+        return describe(tuple(sizes.get(extent, extent) for extent in tensor.shape), tensor.dtype).replace("$", "")
+
+    return tuple(KernelCost(name, ", ".join(map(described, makes.get(name, ()))), ns) for name, ns in cost.kernels)
 
 
-def _written(program: Program) -> dict[str, tuple[Tensor, ...]]:
-    """What the kernels of a program as it is written make, under the names that `eqsat.cost` gives them."""
-    stored = (tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build | Generic))
-    return {f"kernel_{k}": (tensor,) for k, tensor in enumerate(stored)}
+def _written(program: Program) -> dict[str, list[Tensor]]:
+    """What the kernels and steps of a program as it is written make, under the names that `eqsat.cost` gives them."""
+    steps = {step: f"{step.name}_{k}" for k, step in enumerate(program.steps)}
+    found: dict[str, list[Tensor]] = {}
+    for tensor in tensors(*program.outputs):
+        if isinstance(tensor, Build | Generic):
+            found[f"kernel_{len(found)}"] = [tensor]
+    for tensor in tensors(*program.outputs):
+        if isinstance(tensor, StepResult):
+            found.setdefault(steps[tensor.step], []).append(tensor)
+    return found
 
 
 def _made(result: Result) -> dict[str, tuple[Tensor, ...]]:
