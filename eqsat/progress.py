@@ -57,11 +57,13 @@ class Line:
     """A line on a terminal."""
 
     def __init__(self, stream: Any) -> None:
-        self.stream = stream
+        self.stream, self._last = stream, ""
 
     def show(self, stage: Stage, seconds: float) -> None:
         text = _told(stage, seconds)
-        self._write(CLEAR + text[: max(shutil.get_terminal_size().columns - 1, 0)])
+        if text != self._last:
+            self._last = text
+            self._write(CLEAR + text[: max(shutil.get_terminal_size().columns - 1, 0)])
 
     def close(self) -> None:
         self._write(CLEAR)
@@ -74,10 +76,6 @@ class Line:
 
 class Lines(Line):
     """Lines of a file, one for each stage that lasts until somebody looks."""
-
-    def __init__(self, stream: Any) -> None:
-        super().__init__(stream)
-        self._last = ""
 
     def show(self, stage: Stage, seconds: float) -> None:
         if stage.name != self._last:
@@ -92,20 +90,20 @@ class Output:
     """An output of a notebook's cell, which is empty in the end; `shell` is IPython's, in a kernel."""
 
     def __init__(self, shell: Any) -> None:
-        self.shell, self.shown = shell, False
+        self.shell, self._last = shell, ""
         self.name = f"eqsat-progress-{time.monotonic_ns()}"
 
     def show(self, stage: Stage, seconds: float) -> None:
         text = _told(stage, seconds)
-        self._publish({"text/plain": text, "text/html": f"<small>{escape(text)}</small>"})
+        if text != self._last:
+            self._publish({"text/plain": text, "text/html": f"<small>{escape(text)}</small>"})
+            self._last = text
 
     def close(self) -> None:
-        if self.shown:
-            self._publish({"text/plain": "", "text/html": ""})
+        self._publish({"text/plain": "", "text/html": ""})
 
     def _publish(self, data: dict[str, str]) -> None:
-        self.shell.display_pub.publish(data, transient={"display_id": self.name}, update=self.shown)
-        self.shown = True
+        self.shell.display_pub.publish(data, transient={"display_id": self.name}, update=bool(self._last))
 
 
 class Work:

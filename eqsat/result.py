@@ -145,7 +145,7 @@ class Result:
 
 def _tell_kernels(done: int, total: int) -> None:
     """Progress: LLVM takes all kernels at once, when the last is written."""
-    tell(*("writing kernels", done, total) if done < total else (f"LLVM compiles {total} kernels",))
+    tell(*("writing kernels", done, total) if done < total else ("LLVM compiles the kernels",))
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def _timed(
     before, found = num_threads(), []
     try:
         for count in threads:
-            tell(f"timing with {count} threads")
+            tell(f"timing, threads: {count}")
             set_num_threads(count)
             found.append((count, interleaved_medians(calls, seconds)))
     finally:

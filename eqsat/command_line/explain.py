@@ -41,8 +41,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     stages = [name for name in STAGES if getattr(arguments, name)]
     data = {**subject.data, "before": subject.before.data, "after": subject.after.data, "report": _report_data(subject.report)}
     parts, more = _of_index(subject.result, stages) if isinstance(subject.result, IndexResult) else _of_program(subject, stages)
-    rules = _rule_table(subject.report)
-    return Answer((_summary(subject), *parts, *((rules,) if rules.rows else ())), {**data, **more})
+    return Answer((_summary(subject), *parts), {**data, **more})
 
 
 def _summary(subject: Subject) -> Facts:
@@ -54,11 +53,11 @@ def _summary(subject: Subject) -> Facts:
 
 
 def _of_program(subject: Subject, stages: list[str]) -> tuple[tuple[Part, ...], dict[str, Any]]:
-    """Kernels, the program and the stages that are asked for."""
+    """Kernels, rules, the program and the stages that are asked for."""
     texts = {name: STAGES[name](subject.result) for name in stages}
     kernels = (subject.before.table("kernels as written"), subject.after.table("kernels that were chosen"))
     shown = {"program": subject.after.text, **texts}
-    return (*kernels, *(Text(name, text.rstrip()) for name, text in shown.items())), texts
+    return (*kernels, _rule_table(subject.report), *(Text(name, text.rstrip()) for name, text in shown.items())), texts
 
 
 def _of_index(result: IndexResult, stages: list[str]) -> tuple[tuple[Part, ...], dict[str, Any]]:
@@ -67,9 +66,9 @@ def _of_index(result: IndexResult, stages: list[str]) -> tuple[tuple[Part, ...],
         raise UsageError(f"--{stages[0]}: found an index expression, expected MODULE:FUNCTION")
     nearest = {miss.term: miss for miss in reversed(result.missing)}
     steps, missing = "\n".join(map(str, result.steps)), "\n".join(map(str, reversed(nearest.values())))
-    parts = (Text("steps", steps), Text("missing for the divisions that are left", missing))
+    texts = (Text("steps", steps), Text("missing for the divisions that are left", missing))
     data = {"steps": [_step_data(step) for step in result.steps], "missing": [_missing_data(miss) for miss in result.missing]}
-    return tuple(part for part in parts if part.body), data
+    return (*(text for text in texts if text.body), _rule_table(result.report)), data
 
 
 def _fired(report: Report) -> list[tuple[str, int]]:

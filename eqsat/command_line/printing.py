@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from eqsat.command_line.answer import Answer, Facts, Part, Table
@@ -17,12 +16,13 @@ INDENT, GAP = "  ", "  "
 
 
 def write(answer: Answer, as_json: bool) -> None:
-    """Print an answer on standard output."""
+    """Print an answer on standard output; tables without rows are left out."""
     stream = sys.stdout
+    parts = [part for part in answer.parts if not isinstance(part, Table) or part.rows]
     if as_json:
         print(json.dumps(answer.data, indent=2, allow_nan=False), file=stream)
-    elif not stream.isatty() or not _write_in_colour(answer, stream):
-        print("\n\n".join("\n".join(_lines(part)) for part in answer.parts), file=stream)
+    elif not stream.isatty() or not _write_in_colour(parts, stream):
+        print("\n\n".join("\n".join(_lines(part)) for part in parts), file=stream)
 
 
 def _lines(part: Part) -> Iterator[str]:
@@ -44,22 +44,24 @@ def _aligned(rows: Any, right: list[bool]) -> Iterator[str]:
         yield (INDENT + GAP.join(cells)).rstrip()
 
 
-def _write_in_colour(answer: Answer, stream: TextIO) -> bool:
+def _write_in_colour(parts: Sequence[Part], stream: TextIO) -> bool:
     """Whether rich is there to do it."""
     try:
         from rich.console import Console
+        from rich.padding import Padding
         from rich.table import Table as Grid
         from rich.text import Text as Styled
     except ImportError:
         return False
     console = Console(file=stream, highlight=False, markup=False, emoji=False)
-    for part in answer.parts:
-        if part is not answer.parts[0]:
+    for part in parts:
+        if part is not parts[0]:
             console.print()
         if part.title:
             console.print(Styled(part.title, "bold"))
         if isinstance(part, Facts | Table):
-            console.print(_filled(Grid(box=None, pad_edge=False, padding=(0, 1), show_header=isinstance(part, Table)), part))
+            grid = Grid(box=None, pad_edge=False, padding=(0, 1), show_header=isinstance(part, Table))
+            console.print(Padding(_filled(grid, part), (0, 0, 0, len(INDENT))))
         else:
             console.print(part.body, soft_wrap=True)
     return True
@@ -70,8 +72,7 @@ def _filled(grid: Any, part: Facts | Table) -> Any:
     columns, rows = (part.columns, part.rows) if isinstance(part, Table) else (("", ""), part.pairs)
     right = part.right if isinstance(part, Table) else frozenset()
     for k, name in enumerate(columns):
-        style = "cyan" if k == 0 else None
-        grid.add_column(INDENT + name if k == 0 else name, justify="right" if name in right else "left", style=style, overflow="fold")
+        grid.add_column(name, justify="right" if name in right else "left", style="cyan" if k == 0 else None, overflow="fold")
     for row in rows:
-        grid.add_row(*chain([INDENT + row[0]], row[1:]))
+        grid.add_row(*row)
     return grid
