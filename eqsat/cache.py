@@ -23,7 +23,7 @@ class CacheInfo:
     def __str__(self) -> str:
         if self.folder is None:
             return "no folder for a cache on disk: the user has no home"
-        return f"{self.folder}: {self.entries} entries, {_mebibytes(self.bytes)} of {_mebibytes(self.limit)}"
+        return f"{self.folder}: {self.entries} entries, {mebibytes(self.bytes)} of {mebibytes(self.limit)}"
 
 
 @dataclass(frozen=True)
@@ -69,5 +69,6 @@ def clear() -> CacheInfo:
     return found
 
 
-def _mebibytes(count: int) -> str:
+def mebibytes(count: int) -> str:
+    """1.5 MiB."""
     return f"{count / (1 << 20):.1f} MiB"

@@ -48,20 +48,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if arguments.command is None:
             return demo.run()
-        module, _ = COMMANDS[arguments.command]
-        answer = _answer(module, arguments)
-        write(answer, arguments.json)
-        sys.stdout.flush()
-        return answer.status
-    except BrokenPipeError:  # nobody reads on, as with `| head`; nor may Python's last flush complain
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        answer = _answer(COMMANDS[arguments.command][0], arguments)
     except (UsageError, UnsupportedError, OSError, MemoryError) as error:
-        print("eqsat:", " ".join(str(error).split()) or "out of memory", file=sys.stderr)
-        return 2
+        return _refused(error)
     except KeyboardInterrupt:
         print("eqsat: interrupted", file=sys.stderr)
         return INTERRUPTED
+    return _printed(answer, arguments.json)
+
+
+def _refused(error: BaseException) -> int:
+    print("eqsat:", " ".join(str(error).split()) or "out of memory", file=sys.stderr)
+    return 2
+
+
+def _printed(answer: Answer, as_json: bool) -> int:
+    """Prints an answer; it is no error if nobody reads on, as with `| head`."""
+    try:
+        write(answer, as_json)
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it flushes at the end
+        return answer.status if isinstance(error, BrokenPipeError) else _refused(error)
+    return answer.status
 
 
 def _answer(module: ModuleType, arguments: argparse.Namespace) -> Answer:

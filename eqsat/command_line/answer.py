@@ -46,18 +46,6 @@ class Answer:
     status: int = 0
 
 
-def duration(seconds: float) -> str:
-    """12.3 us."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
-
-
-def mebibytes(count: int) -> str:
-    return f"{count / (1 << 20):.1f} MiB"
-
-
 def finite(value: float) -> float | None:
     """A number of JSON, which has no infinities."""
     return value if isfinite(value) else None

@@ -135,10 +135,10 @@ def save_array(path: Path, array: Array) -> None:
 def filled(given: Iterable[Argument], seed: int = 0) -> tuple[Array, ...]:
     """The arguments as arrays: random ones from `seed` for specs, with the least of a size that is a range."""
     arguments = tuple(given)
-    shapes = (tuple(_least(extent) for extent in one.shape) for one in arguments)
-    inputs = tuple(Input(f"a{k}", shape, str(one.dtype)) for k, (one, shape) in enumerate(zip(arguments, shapes, strict=True)))
-    drawn = random_arrays(Program(inputs, inputs), seed)
-    return tuple(made if isinstance(one, Spec) else one for one, made in zip(arguments, drawn, strict=True))
+    specs = (one for one in arguments if isinstance(one, Spec))
+    inputs = tuple(Input(f"a{k}", tuple(map(_least, one.shape)), one.dtype) for k, one in enumerate(specs))
+    drawn = iter(random_arrays(Program(inputs, inputs), seed))
+    return tuple(next(drawn) if isinstance(one, Spec) else one for one in arguments)
 
 
 def _least(extent: int | Var) -> int:

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.command_line.answer import Answer, Facts, Table, duration, finite
+from eqsat.command_line.answer import Answer, Facts, Table, finite
 from eqsat.command_line.arrays import add_arguments, call_text, filled, load_arguments
 from eqsat.command_line.functions import Function, blamed, load_function
 from eqsat.command_line.settings import add_options, options_of
-from eqsat.comparison import interleaved_medians, max_deviation
+from eqsat.comparison import duration, interleaved_medians, max_deviation
 from eqsat.ir.errors import UsageError
 from eqsat.jitting import jit
 from eqsat.progress import tell

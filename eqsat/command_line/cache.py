@@ -7,7 +7,8 @@ import time
 from collections import Counter
 
 from eqsat import cache
-from eqsat.command_line.answer import Answer, Facts, Table, Text, mebibytes
+from eqsat.cache import mebibytes
+from eqsat.command_line.answer import Answer, Facts, Table, Text
 
 EXAMPLE = """examples:
   python -m eqsat cache

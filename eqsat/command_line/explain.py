@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from eqsat.command_line.answer import Answer, Facts, Part, Table, Text, duration
+from eqsat.command_line.answer import Answer, Facts, Part, Table, Text
 from eqsat.command_line.settings import options_of
 from eqsat.command_line.subject import Subject, add_subject, load_subject
+from eqsat.comparison import duration
 from eqsat.explanation import Step
 from eqsat.guards import Missing
 from eqsat.ir.errors import UsageError

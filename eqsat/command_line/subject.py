@@ -8,10 +8,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from eqsat.command_line.answer import Table, duration, finite
+from eqsat.command_line.answer import Table, finite
 from eqsat.command_line.arrays import add_arguments, call_text, filled, load_arguments, parse_variables
 from eqsat.command_line.functions import blamed, load_function
 from eqsat.command_line.settings import add_options
+from eqsat.comparison import duration
 from eqsat.costs import Cost
 from eqsat.driver import optimize, optimize_index
 from eqsat.facts import assume

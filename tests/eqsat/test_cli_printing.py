@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
-from eqsat.command_line.answer import Answer, Facts, Table, Text, duration, finite
+from eqsat.command_line.answer import Answer, Facts, Table, Text, finite
 from eqsat.command_line.printing import write
+from eqsat.comparison import duration
 
 ANSWER = Answer(
     (

@@ -14,7 +14,7 @@ def smallest_divisor(extent: int, others: int) -> int | None:
 
 @pytest.mark.parametrize("others", range(1, ENOUGH))
 def test_a_block_is_the_smallest_that_divides_the_loop_and_leaves_enough(others: int) -> None:
-    extents = range(0, 3000)
+    extents = range(3000)
     assert [block_size(extent, others) for extent in extents] == [smallest_divisor(extent, others) for extent in extents]
 
 
