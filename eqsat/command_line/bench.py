@@ -87,13 +87,12 @@ def _answer(title: str, first: float, deviations: Mapping[str, tuple[float, floa
     for name, (found, allowed) in deviations.items():
         verdict = "" if found <= allowed else ": MISMATCH, nothing is timed"
         facts.append(("deviation", f"{found:.1e} of the scale of {name}, {allowed:.0e} allowed{verdict}"))
-    names = list(times[0][1]) if times else []
     rows = tuple(
-        (str(count), *(duration(medians[name]) for name in names), *(f"{medians[name] / medians['eqsat']:.2f}x" for name in names[1:]))
+        (str(count), name, duration(seconds), f"{seconds / medians['eqsat']:.2f}x")
         for count, medians in times
+        for name, seconds in medians.items()
     )
-    columns = ("threads", *names, *(f"{name} / eqsat" for name in names[1:]))
-    table = (Table("median of a call", columns, rows, frozenset(columns)),) if rows else ()
+    table = Table("times", ("threads", "function", "median", "by eqsat's"), rows, frozenset({"threads", "median", "by eqsat's"}))
     data = {
         "function": title,
         "first_call_seconds": first,
@@ -101,7 +100,7 @@ def _answer(title: str, first: float, deviations: Mapping[str, tuple[float, floa
         "deviations": {name: {"found": finite(found), "allowed": allowed} for name, (found, allowed) in deviations.items()},
         "times": [{"threads": count, "median_seconds": medians} for count, medians in times],
     }
-    return Answer((Facts(title, tuple(facts)), *table), data, 0 if agree else 1)
+    return Answer((Facts(title, tuple(facts)), table), data, 0 if agree else 1)
 
 
 def _thread_counts(text: str | None) -> tuple[int, ...]:

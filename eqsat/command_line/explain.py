@@ -48,7 +48,8 @@ def run(arguments: argparse.Namespace) -> Answer:
 def _summary(subject: Subject) -> Facts:
     report, before, after = subject.report, subject.before, subject.after
     cost = f"{duration(before.ns * 1e-9)} -> {duration(after.ns * 1e-9)} ({subject.estimated})"
-    graph = f"{report.iterations} steps, {report.nodes} nodes in {report.classes} classes, {duration(report.seconds)}"
+    steps = "1 step" if report.iterations == 1 else f"{report.iterations} steps"
+    graph = f"{steps}, {report.nodes} nodes in {report.classes} classes, {duration(report.seconds)}"
     first = ("result", after.text) if subject.kind == "index" else ("kernels", f"{len(before.kernels)} -> {len(after.kernels)}")
     return Facts(subject.title, (first, ("cost", cost), ("saturation", f"{report.stop_reason.value}: {graph}")))
 

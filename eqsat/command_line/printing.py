@@ -61,7 +61,7 @@ def _write_in_colour(parts: Sequence[Part], stream: TextIO) -> bool:
             console.print(Styled(part.title, "bold"))
         if isinstance(part, Facts | Table):
             grid = Grid(box=None, pad_edge=False, padding=(0, 1), show_header=isinstance(part, Table))
-            console.print(Padding(_filled(grid, part), (0, 0, 0, len(INDENT))))
+            console.print(Padding(_filled(grid, part), (0, 0, 0, len(INDENT)), expand=False))
         else:
             console.print(part.body, soft_wrap=True)
     return True

@@ -18,7 +18,7 @@ from eqsat.driver import optimize, optimize_index
 from eqsat.facts import assume
 from eqsat.index_cost import index_cycles
 from eqsat.ir.errors import UsageError
-from eqsat.ir.index import Index
+from eqsat.ir.index import Index, Var
 from eqsat.ir.tensor import Build, Generic, Program, StepResult, Tensor, tensors
 from eqsat.options import Options
 from eqsat.parse import parse_index
@@ -142,10 +142,10 @@ def _index_form(term: Index, options: Options) -> Form:
 
 
 def _kernels(cost: Cost, makes: Mapping[str, Iterable[Tensor]], program: Program) -> tuple[KernelCost, ...]:
-    sizes = {size.marker: size.variable for size in program.sizes}
+    sizes = {size.marker: Var(size.variable.name[1:], *size.variable.bounds) for size in program.sizes}
 
     def described(tensor: Tensor) -> str:
-        return describe(tuple(sizes.get(extent, extent) for extent in tensor.shape), tensor.dtype).replace("$", "")
+        return describe(tuple(sizes.get(extent, extent) for extent in tensor.shape), tensor.dtype)
 
     return tuple(KernelCost(name, ", ".join(map(described, makes.get(name, ()))), ns) for name, ns in cost.kernels)
 

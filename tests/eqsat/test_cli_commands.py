@@ -241,8 +241,9 @@ def test_a_target_scales_costs(parsed: Callable[..., Any], folder: Path, monkeyp
 
 def test_a_function_is_timed_beside_numpy(shown: Callable[..., str]) -> None:
     text = shown("bench", *SOFTMAX, "--threads", "1,2", "--against", "user.py:careless")
-    assert all(word in text for word in ("first call", "deviation", "NumPy / eqsat", "user.py:careless / eqsat"))
-    assert [line.split()[0] for line in text.splitlines()[-2:]] == ["1", "2"]
+    assert all(word in text for word in ("first call", "deviation", "by eqsat's"))
+    names = ("eqsat", "NumPy", "user.py:careless")
+    assert [line.split()[:2] for line in text.splitlines()[-6:]] == [[count, name] for count in "12" for name in names]
 
 
 def test_times_are_told_to_scripts(parsed: Callable[..., Any]) -> None:
@@ -441,3 +442,11 @@ def test_an_interruption_and_a_closed_pipe_end_quietly(monkeypatch: pytest.Monke
     command = f"{sys.executable} -m eqsat explain 'x % 3' --var x=0:9 | true"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file that is always full")
+def test_an_answer_that_cannot_be_written_is_told_in_one_line() -> None:
+    command = [sys.executable, "-m", "eqsat", "cache", "--json"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "eqsat: [Errno 28] No space left on device\n")
