@@ -31,9 +31,17 @@ REGISTERS = Registers(64, 28)
 LONG = 256
 FUNCTION = "nounwind willreturn mustprogress nosync noinline"
 ATTRIBUTES = f'attributes #0 = {{ {FUNCTION} "prefer-vector-width"="512" }}'
+# told before each kernel how many of how many are written, and when all are
+Progress = Callable[[int, int], None]
 
 
-def emit_module(typed_kernels: Sequence[TypedKernel], numerics: Numerics, scales: bool = False, registers: Registers = REGISTERS) -> str:
+def emit_module(
+    typed_kernels: Sequence[TypedKernel],
+    numerics: Numerics,
+    scales: bool = False,
+    registers: Registers = REGISTERS,
+    progress: Progress = lambda done, total: None,
+) -> str:
     """The LLVM IR of kernels with distinct names; `scales`: see Builder; `registers`: of the machine.
 
     Each becomes `void NAME(ptr buffer, ..., i64 begin, i64 end, i64 size, ...)` and `void NAME.arrays(ptr array, ..., the same)`, which
@@ -47,12 +55,14 @@ def emit_module(typed_kernels: Sequence[TypedKernel], numerics: Numerics, scales
     declarations: dict[str, None] = {}
     metadata: list[str] = []
     texts = []
-    for typed in typed_kernels:
+    for done, typed in enumerate(typed_kernels):
+        progress(done, len(kernels))
         emitter = KernelEmitter(typed, numerics, Builder(metadata, scales), registers)
         texts += [emitter.function(), array_entry(typed.kernel)]
         if not typed.kernel.sizes:
             texts.append(slot_entry(typed.kernel))
         declarations.update(dict.fromkeys(sorted(emitter.b.declarations)))
+    progress(len(kernels), len(kernels))
     notes = "\n".join(f"!{k} = distinct {node}" for k, node in enumerate(metadata))
     return "\n\n".join([*texts, "\n".join(declarations), ATTRIBUTES, notes]) + "\n"
 

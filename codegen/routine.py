@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.codegen.emit import emit_module, parallel_extent
+from eqsat.codegen.emit import Progress, emit_module, parallel_extent
 from eqsat.codegen.fold import Numerics
 from eqsat.codegen.machine import Library, assembly_text, host, library, object_code, optimized_text
 from eqsat.ir.errors import UsageError
@@ -80,8 +80,14 @@ class MachineCode:
     object_code  the relocatable object file, loaded with the first routine
     """
 
-    def __init__(self, typed: Sequence[TypedKernel], numerics: Numerics, make_object: Callable[[str], bytes]) -> None:
-        self.llvm_ir = emit_module(typed, numerics, host().scales, host().registers)
+    def __init__(
+        self,
+        typed: Sequence[TypedKernel],
+        numerics: Numerics,
+        make_object: Callable[[str], bytes],
+        progress: Progress = lambda done, total: None,
+    ) -> None:
+        self.llvm_ir = emit_module(typed, numerics, host().scales, host().registers, progress)
         self.object_code = make_object(self.llvm_ir)
         self._kernels = {one.kernel.name: one.kernel for one in typed}
 
@@ -108,13 +114,17 @@ class MachineCode:
 
 
 def compile_kernels(
-    kernels: Sequence[TypedKernel], numerics: Numerics = "default", make_object: Callable[[str], bytes] = object_code
+    kernels: Sequence[TypedKernel],
+    numerics: Numerics = "default",
+    make_object: Callable[[str], bytes] = object_code,
+    progress: Progress = lambda done, total: None,
 ) -> MachineCode:
     """Machine code for kernels with distinct names.
 
     numerics: "exact" evaluates as written (float32 sums are carried in float64); "default" allows fused multiply-add and
     reordered sums, and keeps NaN, infinities and the results of every single operation; "fast" besides reassociates,
     replaces divisions by reciprocals and lets maxima ignore NaN.  make_object: what makes this machine's object of LLVM IR, unless
-    the caller knows a shorter way.  Raises InternalError if a nest or its IR is illegal.
+    the caller knows a shorter way.  progress: told before each kernel how many of how many are written, and when LLVM begins on all of
+    them.  Raises InternalError if a nest or its IR is illegal.
     """
-    return MachineCode(tuple(kernels), numerics, make_object)
+    return MachineCode(tuple(kernels), numerics, make_object, progress)

@@ -1,11 +1,14 @@
-"""What is kept on disk: `eqsat.cache.info()` and `eqsat.cache.clear()`, or `python -m eqsat cache`; see docs/caches.md."""
+"""What is kept on disk: `eqsat.cache.info()`, `entries()` and `clear()`, or `python -m eqsat cache`; see docs/caches.md."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
+from eqsat.disk import File, key_start
 from eqsat.kept import default_store
+
+KINDS = ("code", "plan", "schedule")
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,18 @@ class CacheInfo:
     def __str__(self) -> str:
         if self.folder is None:
             return "no folder for a cache on disk: the user has no home"
-        return f"{self.folder}: {self.entries} entries, {_mebibytes(self.bytes)} of {_mebibytes(self.limit)}"
+        return f"{self.folder}: {self.entries} entries, {mebibytes(self.bytes)} of {mebibytes(self.limit)}"
+
+
+@dataclass(frozen=True)
+class CacheEntry:
+    """One entry: `plan`, `code` (machine code) or `schedule`, `unfinished` while it is written, `unknown` if it is of another version; its
+    bytes, when it was used last (seconds since 1970), and its file."""
+
+    kind: str
+    bytes: int
+    used: float
+    path: Path
 
 
 def info() -> CacheInfo:
@@ -32,6 +46,21 @@ def info() -> CacheInfo:
     return CacheInfo(store.root, len(files), sum(file.size for file in files), store.limit)
 
 
+def entries() -> tuple[CacheEntry, ...]:
+    """Every entry that is kept now, the latest used first."""
+    store = default_store()
+    files = sorted(store.files(), key=lambda file: (-file.used, file.path)) if store is not None else []
+    return tuple(CacheEntry(_kind(file), file.size, file.used, Path(file.path)) for file in files)
+
+
+def _kind(file: File) -> str:
+    """The first line of its key."""
+    if file.partial:
+        return "unfinished"
+    kind = key_start(file.path).partition("\n")[0]
+    return kind if kind in KINDS else "unknown"
+
+
 def clear() -> CacheInfo:
     """Remove what is kept on disk, and tell what that was; plans that this process has stay usable.  OSError where that is not allowed."""
     found, store = info(), default_store()
@@ -40,5 +69,6 @@ def clear() -> CacheInfo:
     return found
 
 
-def _mebibytes(count: int) -> str:
+def mebibytes(count: int) -> str:
+    """1.5 MiB."""
     return f"{count / (1 << 20):.1f} MiB"

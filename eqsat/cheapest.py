@@ -21,6 +21,7 @@ from eqsat.ir.tensor import Build, Constant, Program, Tensor, sources, tensors
 from eqsat.kernel_choice import shows_not_finite, uses
 from eqsat.needed_once import needed_once
 from eqsat.options import Options
+from eqsat.progress import tell
 from eqsat.report import Report
 from eqsat.saturate import PHASES, Session, session
 from eqsat.simplifier import Simplifier, limits_for
@@ -66,6 +67,7 @@ def _searched(program: Program, offers: Offers, before: Cost, options: Options, 
     """The cheapest outputs that the search finds; None where the program as it was written is cheaper."""
     with session(options.tables, options.limits, report, own=options.own_rules) as work:
         search = _Search(work, program, offers, options)
+        tell("saturating with rules of fusion")
         snapshot = work.run(PHASES["fusion"])
         reader = IndexReader(snapshot)
         start: Iterable[Tensor] | None = None
@@ -74,6 +76,7 @@ def _searched(program: Program, offers: Offers, before: Cost, options: Options, 
             if free is not None and search.state_maps(free, reader):
                 start = search.readable(free, snapshot)
                 work.limits = limits_for(options.limits, search.maps, snapshot.nodes)
+                tell("saturating with rules of indices")
                 snapshot = work.run(PHASES["index"])
                 reader = IndexReader(snapshot)
         best = search.cheapest(snapshot, reader, CostModel(options.target), start)
@@ -134,6 +137,7 @@ class _Search:
         readable = {self._name(tensor, snapshot) for tensor in (self.written if start is None else start) if tensor not in once}
         outputs = tuple(snapshot.name(root, "Tx") for root in self.roots)
         self.found = classes, order, outputs
+        tell(f"extracting the cheapest program of {snapshot.nodes} nodes")
         while True:
             best = cheapest(classes, order, moves, outputs, readable & order.keys())
             hidden = {offer for offer in best.taken if self._to_check(offer, best, snapshot) is None} if best is not None else set()

@@ -133,15 +133,15 @@ def interleaved_medians(calls: Mapping[str, Callable[[], object]], budget: float
 def table(found: Comparison) -> str:
     """The comparison as lines of text."""
     ours = found.seconds["eqsat"]
-    others = "".join(f" | {name} {_duration(t)} ({t / ours:.1f}x)" for name, t in found.seconds.items() if name != "eqsat")
+    others = "".join(f" | {name} {duration(t)} ({t / ours:.1f}x)" for name, t in found.seconds.items() if name != "eqsat")
     verdict = "" if found.agrees else "  MISMATCH"
     lines = [
         found.title,
-        f"  cost       {_duration(found.cost[0] * 1e-9)} -> {_duration(found.cost[1] * 1e-9)} (estimated)",
+        f"  cost       {duration(found.cost[0] * 1e-9)} -> {duration(found.cost[1] * 1e-9)} (estimated)",
         f"  kernels    {found.kernels[0]} -> {found.kernels[1]}",
         f"  rules      {_rules(found.matches)}; stopped: {found.stop_reason}",
         f"  deviation  {found.deviation:.1e} of the scale, {found.allowed:.0e} allowed{verdict}",
-        f"  time       eqsat {_duration(ours)}{others}",
+        f"  time       eqsat {duration(ours)}{others}",
     ]
     return "\n".join(lines)
 
@@ -153,7 +153,8 @@ def _rules(matches: Mapping[str, int]) -> str:
     return f"{len(fired)} fired {sum(count for count, _ in fired)} times: {shown}{more}" if fired else "none fired"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """12.3 us."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

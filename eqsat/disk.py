@@ -29,6 +29,7 @@ MAGIC = b"eqsat\0\0" + bytes([FORMAT])
 CHECKSUM = 32
 SUFFIX, PART = ".eqsat", ".eqsat-part"
 LIMIT = 256 << 20
+KEY_START = 16
 # a file that is being written for longer is what a process left behind that was killed
 PART_SECONDS = 3600.0
 
@@ -138,6 +139,17 @@ def _platform_caches() -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def key_start(path: str) -> str:
+    """The first characters of an entry's key, which is not checked; none of a file that is no entry of this format."""
+    start = len(MAGIC) + CHECKSUM + 8
+    try:
+        with open(path, "rb") as file:
+            head = file.read(start + KEY_START)
+    except OSError:
+        return ""
+    return head[start:].decode(errors="replace") if head.startswith(MAGIC) else ""
 
 
 def _entry(key: str, payload: bytes) -> bytes:

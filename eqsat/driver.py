@@ -27,6 +27,7 @@ from eqsat.nest_costs import nest_ns
 from eqsat.options import Options
 from eqsat.places import explicit
 from eqsat.plan import Plan
+from eqsat.progress import tell, work
 from eqsat.report import Report
 from eqsat.result import IndexResult, Result
 from eqsat.simplifier import simplify_all
@@ -59,6 +60,7 @@ def optimize(target: Any, *specs: Any, options: Options | None = None) -> Result
     )
 
 
+@work("optimizing")
 def optimize_program(program: Program, options: Options) -> Result:
     """The cheapest equal program, lowered; machine code is made at the first call."""
     check_program(program)
@@ -73,6 +75,7 @@ def optimize_program(program: Program, options: Options) -> Result:
     dump.write("extracted", parts.joined())
     loops = {placed.name: placed.step for placed in parts.steps if isinstance(placed.step, Loop)}
     bodies = {name: _optimized_body(loop.body, options) for name, loop in loops.items()}
+    tell("lowering")
     nests = lower_program(parts, options, report, found.finite)
     dump.write("loops", "\n\n".join(str(nest.kernel) for nest in nests))
     model = CostModel(options.target)

@@ -9,9 +9,11 @@ from eqsat.keys import plan_key
 from eqsat.options import Options
 from eqsat.packing import pack, unpack
 from eqsat.plan import Plan
+from eqsat.progress import work
 from eqsat.sized_plan import plan_of
 
 
+@work("compiling")
 def compiled_plan(program: Program, options: Options) -> Plan:
     """The plan of a program; what `optimize_program` raises where the program is not known.
 

@@ -28,6 +28,7 @@ from eqsat.lowering import type_indices
 from eqsat.options import Options
 from eqsat.places import PlaceLimit
 from eqsat.plan import Plan
+from eqsat.progress import tell, work
 from eqsat.proof import Proof
 from eqsat.report import Report
 from eqsat.sized_plan import plan_of
@@ -88,7 +89,9 @@ class Result:
 
     @functools.cached_property
     def _code(self) -> MachineCode:
-        return compile_kernels(self._typed, self.options.numerics, functools.partial(kept_code, options=self.options))
+        make_object = functools.partial(kept_code, options=self.options)
+        with work("compiling"):
+            return compile_kernels(self._typed, self.options.numerics, make_object, _tell_kernels)
 
     @functools.cached_property
     def _plan(self) -> Plan:
@@ -138,6 +141,11 @@ class Result:
 
     def __str__(self) -> str:
         return f"{self.program}\n{self.explain()}"
+
+
+def _tell_kernels(done: int, total: int) -> None:
+    """Progress: LLVM takes all kernels at once, when the last is written."""
+    tell(*("writing kernels", done, total) if done < total else ("LLVM compiles the kernels",))
 
 
 @dataclass(frozen=True)

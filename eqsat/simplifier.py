@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import replace
 from typing import TypeVar
 
@@ -21,6 +21,7 @@ from eqsat.ir import interval
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Apply, Const, Index, Var, apply, as_index, walk, where
 from eqsat.options import Limits, Options
+from eqsat.progress import tell, work
 from eqsat.report import Report
 from eqsat.result_cache import RESULTS
 from eqsat.saturate import PHASES, Session, session
@@ -31,6 +32,8 @@ T = TypeVar("T")
 TOGETHER = 32
 TOGETHER_SIZE = 120
 ALONE_SIZE = 24
+# so many terms take long enough for their progress to be shown
+MANY = 256
 # most terms need a hundred nodes; what has grown this large for its subterms seldom gets cheaper
 NODES = 800
 NODES_PER_SUBTERM = 60
@@ -47,9 +50,10 @@ def simplify(expression: Index | int, options: Options | None = None) -> Index:
 def simplify_many(expressions: Iterable[Index | int], options: Options | None = None) -> list[Index]:
     """Simplify all expressions in one run; the results stand in the order of the arguments."""
     terms, chosen = [as_index(e) for e in expressions], options or Options()
-    if not chosen.cache or chosen.certify or not isinstance(facts_about(terms), Const):
-        return simplify_all(terms, chosen, Report())
-    return RESULTS.results(terms, chosen, lambda missing: simplify_all(missing, chosen, Report()))
+    with work("simplifying") if len(terms) >= MANY else nullcontext():
+        if not chosen.cache or chosen.certify or not isinstance(facts_about(terms), Const):
+            return simplify_all(terms, chosen, Report())
+        return RESULTS.results(terms, chosen, lambda missing: simplify_all(missing, chosen, Report()))
 
 
 def simplify_all(terms: list[Index], options: Options, report: Report) -> list[Index]:
@@ -68,6 +72,7 @@ def simplify_terms(terms: list[Index], options: Options, report: Report, within:
         if written is not None:
             found[term] = _cheaper(written, term)
     for together in _groups([term for term in dict.fromkeys(terms) if term not in found], lambda term: (term,)):
+        tell("simplifying index terms", len(found), len(terms))
         with Simplifier(options, report, within) as simplifier:
             found.update(zip(together, simplifier.simplify(together), strict=True))
     return [found[term] for term in terms]

@@ -25,6 +25,7 @@ from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.schedule import Schedule
 from eqsat.nest_costs import largest_share, nest_ns
 from eqsat.options import Numerics, Options
+from eqsat.progress import tell
 from eqsat.report import Report
 from eqsat.timing import best_seconds
 
@@ -79,6 +80,7 @@ class Tuner:
                 if time.perf_counter() > self.end or one.kernel in seen:
                     break
                 seen.add(one.kernel)
+                tell(f"measuring loop nests: {len(seen)}, for {self.end - time.perf_counter():.0f} s more")
                 real = _Found(one.schedule, one.path, one.kernel, measured_ns(one.kernel, self.options))
                 better = better or not measured or real.ns < BELIEVED * measured[0].ns
                 measured = sorted([*measured, real], key=lambda one: one.ns)

@@ -44,7 +44,8 @@ def block_size(extent: int, others: int) -> int | None:
     if others >= ENOUGH:
         return extent
     least = max(LEAST_BLOCK, -(-extent * others // ENOUGH)) if extent >= 2 * LEAST_BLOCK else max(LEAST_HALF, -(-extent // 2))
-    return next((n for n in range(least, extent // 2 + 1) if extent % n == 0), extent if extent < 2 * LEAST_BLOCK else None)
+    counts = (count for count in range(extent // least, 1, -1) if extent % count == 0)
+    return next((extent // count for count in counts), extent if extent < 2 * LEAST_BLOCK else None)
 
 
 def shared_columns(nest: Nest) -> Nest | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from eqsat import calibration
+from eqsat import calibration, progress
 from eqsat.calibration import cache_sizes, measure
 from eqsat.cli import main
 from eqsat.ir.errors import UsageError
@@ -97,10 +97,12 @@ def test_the_command_measures_shows_and_forgets(
 ) -> None:
     monkeypatch.setenv("EQSAT_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(calibration, "SECONDS", 0.01)
+    monkeypatch.setattr(progress, "DELAY", 0.01)
+    monkeypatch.setenv("EQSAT_PROGRESS", "1")
     assert main(["calibrate"]) == 0
     output = capsys.readouterr()
     assert f"stored in {tmp_path / FILE}" in output.out
-    assert "measuring" in output.err
+    assert "eqsat: measuring " in output.err
     stored = stored_target(tmp_path)
     assert stored is not None
     local_target.cache_clear()

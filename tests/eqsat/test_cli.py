@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eqsat.cli import load_function, main
+from eqsat.cli import main
+from eqsat.command_line.functions import load_function
 from eqsat.comparison import interleaved_medians
 
 SOURCE = """
