@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from eqsat import cache, testing
     from eqsat.certificate import Certificate
     from eqsat.costs import Cost, cost
+    from eqsat.cycles import Costs
     from eqsat.driver import missing, optimize
     from eqsat.equality import prove_equal
     from eqsat.facts import Fact, assume, dim
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from eqsat.ir.tensor import Program
     from eqsat.iteration import fori
     from eqsat.jitting import jit
+    from eqsat.kernel_work import KernelWork
     from eqsat.lazy import realize
     from eqsat.options import Limits, Options
     from eqsat.parse import parse_index
@@ -41,6 +43,7 @@ _MODULES = ("cache", "codegen", "ir", "lowering", "numpy", "testing")
 _HOMES = {
     "certificate": ("Certificate",),
     "costs": ("Cost", "cost"),
+    "cycles": ("Costs",),
     "driver": ("missing", "optimize"),
     "equality": ("prove_equal",),
     "facts": ("Fact", "assume", "dim"),
@@ -49,6 +52,7 @@ _HOMES = {
     "ir.tensor": ("Program",),
     "iteration": ("fori",),
     "jitting": ("jit",),
+    "kernel_work": ("KernelWork",),
     "lazy": ("realize",),
     "options": ("Limits", "Options"),
     "parse": ("parse_index",),
@@ -71,10 +75,12 @@ __all__ = [
     "DEFAULT_TARGET",
     "Certificate",
     "Cost",
+    "Costs",
     "EqsatError",
     "Fact",
     "Index",
     "IndexResult",
+    "KernelWork",
     "Limits",
     "Options",
     "Plan",

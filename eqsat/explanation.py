@@ -69,7 +69,7 @@ def explain_steps(
 def _traced(original: Index, result: Index, options: Options) -> tuple[Replay, int, int] | None:
     """A replay in which both are equal, and their numbers in its ledger: of the original alone, or of both."""
     for terms in ((original,), (original, result)):
-        replay = Replay(options.tables, LIMITS)
+        replay = Replay(options.tables, LIMITS, options.cost.index)
         try:
             first, last = replay.node_of(original), replay.node_of(result)
             replay.state_grouping(result)

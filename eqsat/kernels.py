@@ -6,6 +6,7 @@ lowered and priced.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -75,7 +76,8 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
     within: dict[tuple[Tensor, ...], tuple[Build, ...]] = {}
     counted: dict[tuple[Tensor, ...], tuple[Build, ...]] = {}
     if not program.sizes:
-        for chain in chains(groups, ns, names, stay, options.target, lowering.kernels):
+        price = functools.partial(nest_ns, target=options.target, costs=options.cost)
+        for chain in chains(groups, ns, names, stay, price, lowering.kernels):
             *inner, results = chain.groups
             lowered = {group: kernel for group, kernel in lowered.items() if group not in inner} | {results: chain.kernel}
             within[results] = tuple(build for group in inner for build in group)
@@ -126,7 +128,7 @@ class _Lowering:
             tuner, tiles = Tuner(self.options, self.report), self.options.numerics != "exact"
             for group in sorted(found, key=lambda group: -found[group][0]):
                 kernel = tuner.fastest(Schedules(group, "kernel", names, self.sizes, tiles), found[group][1])
-                found[group] = nest_ns(kernel, self.options.target), kernel
+                found[group] = nest_ns(kernel, self.options.target, self.options.cost), kernel
         return found
 
     def kernels(self, groups: Sequence[Group], names: Mapping[Tensor, str]) -> list[Kernel]:
@@ -207,7 +209,7 @@ def computed_once(nests: Sequence[Nest]) -> tuple[Nest, ...]:
 
 def _cheapest(kernels: Iterable[Kernel], options: Options) -> tuple[float, Kernel]:
     """The cheapest of several kernels, and what it costs."""
-    return min(((nest_ns(kernel, options.target), kernel) for kernel in kernels), key=lambda priced: priced[0])
+    return min(((nest_ns(kernel, options.target, options.cost), kernel) for kernel in kernels), key=lambda priced: priced[0])
 
 
 def _levels(builds: Sequence[Build], steps: Sequence[PlacedStep]) -> dict[Tensor, float]:

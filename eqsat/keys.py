@@ -25,11 +25,12 @@ def code_key(llvm_ir: str) -> str:
 
 
 def plan_key(program: Program, options: Options) -> str | None:
-    """The key of the plan of a program; None while eqsat's own files are not those that this process imported."""
+    """The key of the plan of a program; None while eqsat's own files are not those that this process imported, and for what depends on a
+    function of the caller."""
     source = source_hash()
-    if source is None:
+    if source is None or options.cost.text is None:
         return None
-    chosen = (options.tables, options.limits, options.numerics, options.target, options.tune)
+    chosen = (options.tables, options.limits, options.numerics, options.target, options.cost.text, options.tune)
     return "\n".join(["plan", source, egglog_version(), *host().identity, repr(chosen), canonical_text(program)])
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.ir.errors import UsageError
 from eqsat.local_target import local_target
 from eqsat.rules import all_tables, without
@@ -46,6 +47,7 @@ class Options:
     """How to optimize.
 
     rules     names of the rule tables to use (`eqsat.rules.without("identities")`); None: all
+    cost      the cost model: what operations cost, and what is to be small; the default is that of eqsat's tables (docs/extending.md)
     limits    budget of saturation; a budget that is reached is an answer, with the best program so far
     numerics  "exact" keeps every rounding; "default" may reassociate float sums and contract multiply-add; "fast" may also
               assume that there are no NaN, infinities and signed zeros
@@ -65,6 +67,7 @@ class Options:
     """
 
     rules: tuple[str, ...] | None = None
+    cost: Costs = DEFAULT_COSTS
     limits: Limits = field(default_factory=Limits)
     numerics: Numerics = "default"
     target: Target = field(default_factory=local_target)
@@ -80,6 +83,8 @@ class Options:
             raise UsageError(f"Options.numerics: found {self.numerics!r}, expected 'exact', 'default' or 'fast'")
         if isinstance(self.tune, bool) or not isinstance(self.tune, int | float) or not 0 <= self.tune < float("inf"):
             raise UsageError(f"Options.tune: found {self.tune!r}, expected seconds")
+        if not isinstance(self.cost, Costs):
+            raise UsageError(f"Options.cost: found a {type(self.cost).__name__}, expected eqsat.Costs")
         if self.rules is not None:
             without(*self.rules)
 

@@ -21,7 +21,7 @@ class ResultCache(Recent[Index]):
     def results(self, terms: Sequence[Index], options: Options, simplify: Simplify) -> list[Index]:
         """The results for terms in order: those that are kept, and what `simplify` makes of the others, all at once."""
         shapes = {term: _numbered(term) for term in dict.fromkeys(terms)}
-        keys = {term: (shape, options.tables, options.limits) for term, (shape, _) in shapes.items()}
+        keys = {term: (shape, options.tables, options.limits, options.cost.index) for term, (shape, _) in shapes.items()}
         with self.lock:
             known = {key: self[key] for key in dict.fromkeys(keys.values()) if key in self}
         missing = {key: term for term, key in reversed(keys.items()) if key not in known}
