@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from eqsat.jitting import jit
     from eqsat.kernel_work import KernelWork
     from eqsat.lazy import realize
+    from eqsat.operation_check import OperationVerdict
     from eqsat.options import Limits, Options
+    from eqsat.own_operations import Operation, check_operation, operation
     from eqsat.parse import parse_index
     from eqsat.plan import Plan
     from eqsat.proof import Proof
@@ -54,7 +56,9 @@ _HOMES = {
     "jitting": ("jit",),
     "kernel_work": ("KernelWork",),
     "lazy": ("realize",),
+    "operation_check": ("OperationVerdict",),
     "options": ("Limits", "Options"),
+    "own_operations": ("Operation", "check_operation", "operation"),
     "parse": ("parse_index",),
     "plan": ("Plan",),
     "proof": ("Proof",),
@@ -82,6 +86,8 @@ __all__ = [
     "IndexResult",
     "KernelWork",
     "Limits",
+    "Operation",
+    "OperationVerdict",
     "Options",
     "Plan",
     "Program",
@@ -95,6 +101,7 @@ __all__ = [
     "ViewStack",
     "assume",
     "cache",
+    "check_operation",
     "cost",
     "dim",
     "fori",
@@ -103,6 +110,7 @@ __all__ = [
     "minimum",
     "missing",
     "num_threads",
+    "operation",
     "optimize",
     "parse_index",
     "prove_equal",

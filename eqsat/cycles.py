@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -140,7 +141,8 @@ def _checked(where: str, cycles: Mapping[str, float], known: Mapping[str, object
     for name, value in cycles.items():
         if name not in known:
             same = f"; {name} costs what {SAME_AS[name]} does" if known is INDEX_CYCLES and name in SAME_AS else ""
-            raise UsageError(f"{where}: found the unknown operation {name!r}, expected one of {', '.join(known)}{same}")
+            near = difflib.get_close_matches(str(name), known, n=3) or ["a name of NumPy" if known is SCALAR_OPS else ", ".join(known)]
+            raise UsageError(f"{where}: found the unknown operation {name!r}, expected {' or '.join(near)}{same}")
         check_cycles(f"{where}[{name!r}]", value)
     return Cycles({name: float(value) for name, value in cycles.items()})
 

@@ -6,10 +6,10 @@ lowered and priced.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from eqsat.costs import CostModel
 from eqsat.ir.dtypes import is_complex
 from eqsat.ir.host import keywords
 from eqsat.ir.loops import Buffer, Kernel, map_indices
@@ -76,8 +76,7 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
     within: dict[tuple[Tensor, ...], tuple[Build, ...]] = {}
     counted: dict[tuple[Tensor, ...], tuple[Build, ...]] = {}
     if not program.sizes:
-        price = functools.partial(nest_ns, target=options.target, costs=options.cost)
-        for chain in chains(groups, ns, names, stay, price, lowering.kernels):
+        for chain in chains(groups, ns, names, stay, CostModel(options.target, options.cost), lowering.kernels):
             *inner, results = chain.groups
             lowered = {group: kernel for group, kernel in lowered.items() if group not in inner} | {results: chain.kernel}
             within[results] = tuple(build for group in inner for build in group)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from eqsat.codegen import host
 from eqsat.ir.canonical import canonical_text
+from eqsat.ir.ops import SCALAR_OPS
 from eqsat.ir.tensor import Program
 from eqsat.options import Options
 
@@ -30,8 +31,16 @@ def plan_key(program: Program, options: Options) -> str | None:
     source = source_hash()
     if source is None or options.cost.text is None:
         return None
+    text = canonical_text(program)
+    if mentions_own(text):
+        return None
     chosen = (options.tables, options.limits, options.numerics, options.target, options.cost.text, options.tune)
-    return "\n".join(["plan", source, egglog_version(), *host().identity, repr(chosen), canonical_text(program)])
+    return "\n".join(["plan", source, egglog_version(), *host().identity, repr(chosen), text])
+
+
+def mentions_own(text: str) -> bool:
+    """Whether the text of a program has the name of an operation of the caller, whose code another process cannot know."""
+    return any(name in text for name, row in SCALAR_OPS.items() if row.loops is not None)
 
 
 @functools.cache

@@ -6,10 +6,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from eqsat.costs import CostModel
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Build, Constant, Tensor, sources
 from eqsat.lowering.staged import STRIP_BYTES, Group, composed, read_whole, strip_rows, strips, windows
+from eqsat.nest_costs import nest_ns
 
 # between kernels of a chain there are so many bytes at least
 LEAST_BYTES = 128 << 10
@@ -30,11 +32,10 @@ def chains(
     ns: Mapping[Group, float],
     names: Mapping[Tensor, str],
     stay: Collection[Tensor],
-    price: Callable[[Kernel], float],
+    model: CostModel,
     lower: Lower,
 ) -> tuple[Chain, ...]:
-    """The chains worth it by their price, in nanoseconds, of groups in the order in which they run; some tensors stay, for others than
-    kernels read them."""
+    """The chains worth it, of groups in the order in which they run; some tensors stay, for others than kernels read them."""
     readers: dict[Tensor, list[Group]] = {}
     for group in groups:
         for tensor in dict.fromkeys(source for build in group for source in sources(build)):
@@ -53,7 +54,7 @@ def chains(
         if not producers or _bytes(producers) < LEAST_BYTES:
             continue
         kernel = _in_strips(whole, names, lower)
-        if kernel is not None and price(kernel) < sum(ns[group] for group in whole):
+        if kernel is not None and nest_ns(kernel, model.target, model.costs) < sum(ns[group] for group in whole):
             found.append(Chain(whole, kernel))
             taken |= set(whole)
     return tuple(found)

@@ -18,7 +18,7 @@ import numpy as np
 from eqsat.codegen import compile_kernels, host
 from eqsat.ir.loops import Kernel, map_indices
 from eqsat.kept import store_for
-from eqsat.keys import source_hash
+from eqsat.keys import mentions_own, source_hash
 from eqsat.loop_terms import simplifier
 from eqsat.lowering import hoist, type_indices
 from eqsat.lowering.candidates import Schedules
@@ -114,7 +114,9 @@ class Tuner:
         source, written, costs = source_hash(), schedules.kernel(Schedule(schedules.written)), self.options.cost.text
         text = hashlib.blake2b(str(written).encode(), digest_size=32).hexdigest()
         settings = repr((self.options.numerics, self.options.target, costs, self.options.tables))
-        return None if source is None or costs is None else "\n".join(["schedule", source, *host().identity, settings, text])
+        if source is None or costs is None or mentions_own(str(written)):
+            return None
+        return "\n".join(["schedule", source, *host().identity, settings, text])
 
 
 def measured_ns(kernel: Kernel, options: Options) -> float:

@@ -7,7 +7,7 @@ dtypes.  Cost weights live in eqsat/costs.py and code in codegen/, both under th
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,14 +18,15 @@ from eqsat.ir.dtypes import DTYPES, integer_range, is_complex, is_inexact, is_in
 from eqsat.ir.errors import DTypeError
 from eqsat.ir.threefry import threefry
 
-Rule = Literal["same", "float", "compare", "logic", "select", "part", "word", "cast"]
+Rule = Literal["same", "float", "compare", "logic", "select", "part", "word", "cast", "loops"]
 # the dtype of an operand, or the type of a Python number, which adapts to the operands beside it
 Given = str | type[int] | type[float] | type[complex]
 
 
 @dataclass(frozen=True)
 class ScalarOp:
-    """`rule` says how the dtypes of operands and result hang together, see `loop_dtypes`; `ufunc`: whose loops do, if not the meaning's."""
+    """`rule` says how the dtypes of operands and result hang together, see `loop_dtypes`; `ufunc`: whose loops do, if not the meaning's;
+    `loops`: by the dtype of the operands that of the result, where the rule says so."""
 
     name: str
     arity: int
@@ -34,6 +35,7 @@ class ScalarOp:
     symbol: str = ""
     takes_bool: bool = False
     ufunc: np.ufunc | None = None
+    loops: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,7 @@ def loop_dtypes(name: str, *dtypes: Given) -> tuple[str, ...]:
     select   where(bool, a, b): promotion of a and b
     part     of a complex number
     word     uint64 only
+    loops    the first loop of the row that holds the promoted operands, as of a ufunc
 
     Raises DTypeError for dtypes that NumPy does not take.
     """
@@ -188,12 +191,22 @@ def _loop_dtypes(name: str, dtypes: tuple[Given, ...]) -> tuple[str, ...]:
         if any(dtype != "uint64" for dtype in dtypes):
             raise DTypeError(f"{name}: found {_listed(dtypes)}, expected uint64")
         return ("uint64",) * (row.arity + 1)
+    if row.rule == "loops":
+        return _own_loop(row, dtypes)
     ufunc = row.ufunc or row.meaning
     if row.rule != "cast" and isinstance(ufunc, np.ufunc):
         return _ufunc_loop(name, ufunc, dtypes)
     chosen = given_dtype(dtypes)
     inside = chosen if row.rule != "float" or is_inexact(chosen) else np.sqrt.resolve_dtypes((np.dtype(chosen), None))[-1].name
     return *[inside] * row.arity, "bool" if row.rule in ("compare", "logic") else inside
+
+
+def _own_loop(row: ScalarOp, dtypes: Sequence[Given]) -> tuple[str, ...]:
+    chosen, loops = given_dtype(dtypes), row.loops or {}
+    for dtype, result in loops.items():
+        if np.can_cast(chosen, dtype, "safe"):
+            return *[dtype] * row.arity, result
+    raise DTypeError(f"{row.name}: found {_listed(dtypes)}, expected {' or '.join(loops)}; use astype first")
 
 
 def _ufunc_loop(name: str, ufunc: np.ufunc, dtypes: Sequence[Given]) -> tuple[str, ...]:
