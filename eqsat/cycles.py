@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 from eqsat.index_cost import INDEX_CYCLES, SAME_AS, IndexWeights
 from eqsat.ir.dtypes import is_complex
 from eqsat.ir.errors import UsageError
-from eqsat.ir.ops import SCALAR_OPS
+from eqsat.ir.ops import SCALAR_OPS, shown
 from eqsat.kernel_work import Objective
 
 # cycles of one vector operation of each kind, sustained
@@ -102,7 +102,8 @@ class Costs:
     unit: str = "ns"
 
     def __post_init__(self) -> None:
-        for name, known in (("element_cycles", SCALAR_OPS), ("complex_cycles", SCALAR_OPS), ("index_cycles", INDEX_CYCLES)):
+        elements = tuple(map(shown, SCALAR_OPS))
+        for name, known in (("element_cycles", elements), ("complex_cycles", elements), ("index_cycles", tuple(INDEX_CYCLES))):
             object.__setattr__(self, name, _checked(f"Costs.{name}", getattr(self, name), known))
         if self.objective is not None and not callable(self.objective):
             raise UsageError(f"Costs.objective: found a {type(self.objective).__name__}, expected a function of a KernelWork")
@@ -118,11 +119,13 @@ class Costs:
         """One vector operation on elements of this dtype."""
         if is_complex(dtype) and (op in self.complex_cycles or op in PAIR_CYCLES):
             return self.complex_cycles[op] if op in self.complex_cycles else PAIR_CYCLES[op]
-        return self.element_cycles[op] if op in self.element_cycles else ELEMENT_CYCLES.get(op, SIMPLE_CYCLES)
+        if self.element_cycles and (name := shown(op)) in self.element_cycles:
+            return self.element_cycles[name]
+        return ELEMENT_CYCLES.get(op, SIMPLE_CYCLES)
 
     def is_simple(self, op: str) -> bool:
         """Whether an operation is one of those of which two are done in a cycle, as far as the tables know."""
-        return op not in self.element_cycles and op not in ELEMENT_CYCLES
+        return shown(op) not in self.element_cycles and op not in ELEMENT_CYCLES
 
     @functools.cached_property
     def index(self) -> IndexWeights:
@@ -135,13 +138,13 @@ class Costs:
         return None if self.objective is not None else repr(self)
 
 
-def _checked(where: str, cycles: Mapping[str, float], known: Mapping[str, object]) -> Cycles:
+def _checked(where: str, cycles: Mapping[str, float], known: Sequence[str]) -> Cycles:
     if not isinstance(cycles, Mapping):
         raise UsageError(f"{where}: found a {type(cycles).__name__}, expected a dict of cycles by the names of operations")
     for name, value in cycles.items():
         if name not in known:
-            same = f"; {name} costs what {SAME_AS[name]} does" if known is INDEX_CYCLES and name in SAME_AS else ""
-            near = difflib.get_close_matches(str(name), known, n=3) or ["a name of NumPy" if known is SCALAR_OPS else ", ".join(known)]
+            same = f"; {name} costs what {SAME_AS[name]} does" if name in SAME_AS and "mul" in known else ""
+            near = difflib.get_close_matches(str(name), known, n=3) or [f"one of {', '.join(known)}"]
             raise UsageError(f"{where}: found the unknown operation {name!r}, expected {' or '.join(near)}{same}")
         check_cycles(f"{where}[{name!r}]", value)
     return Cycles({name: float(value) for name, value in cycles.items()})

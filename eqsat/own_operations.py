@@ -18,7 +18,7 @@ from eqsat.cycles import DEFAULT_COSTS, ELEMENT_CYCLES, check_cycles
 from eqsat.ir.dtypes import DTYPES, INTEGERS, carrier, dtype_name
 from eqsat.ir.errors import EqsatError, UnsupportedError, UsageError
 from eqsat.ir.generics import instantiate_block
-from eqsat.ir.ops import SCALAR_OPS, ScalarOp, loop_dtypes
+from eqsat.ir.ops import SCALAR_OPS, ScalarOp, loop_dtypes, numbered
 from eqsat.ir.tensor import Arg, Build, Call, Constant, Generic, Input, Literal, Read, Scalar, Tensor, operands, rebuild, scalars, tensors
 from eqsat.ir.value_bounds import CALLS, Bounds
 from eqsat.operation_check import ULPS, Definition, OperationVerdict, asked_bounds, verdict_on
@@ -110,8 +110,7 @@ def operation(
             _check_name(name, replace)
             _REGISTERED[name].remove()
         _TIMES[name] = _TIMES.get(name, 0) + 1
-        key = name if _TIMES[name] == 1 else f"{name}#{_TIMES[name]}"
-        made = Operation(name, key, arity, loops, _guarded(name, meaning, loops), bounds, float(cycles), ulps)
+        made = Operation(name, numbered(name, _TIMES[name]), arity, loops, _guarded(name, meaning, loops), bounds, float(cycles), ulps)
         _enter(made, codes, carried=llvm is not None)
         _REGISTERED[name] = made
         try:
@@ -138,7 +137,7 @@ def check_operation(operation: Operation) -> OperationVerdict:
 def _enter(made: Operation, codes: Mapping[str, Code], carried: bool) -> None:
     """The rows of an operation, in the tables of meanings, code, costs, bounds and names."""
     key = made.key
-    SCALAR_OPS[key] = ScalarOp(key, made.arity, "loops", made.meaning, takes_bool="bool" in made.loops, loops=made.loops)
+    SCALAR_OPS[key] = ScalarOp(made.name, made.arity, "loops", made.meaning, takes_bool="bool" in made.loops, loops=made.loops)
     for dtype, code in codes.items():
         TABLES[dtype][key] = code
     if not carried:
@@ -146,7 +145,7 @@ def _enter(made: Operation, codes: Mapping[str, Code], carried: bool) -> None:
     ELEMENT_CYCLES[key] = made.cycles
     if made.bounds is not None:
         CALLS[key] = functools.partial(asked_bounds, made.name, made.bounds)
-    OPERATIONS[key] = functools.partial(_on_tensors, key)
+    OPERATIONS[key] = functools.partial(_on_tensors, made)
 
 
 def _leave(key: str) -> None:
@@ -155,8 +154,8 @@ def _leave(key: str) -> None:
     UNCARRIED.discard(key)
 
 
-def _on_tensors(key: str, *values: Any) -> Tensor:
-    return elementwise(key, values, lambda *elements: call(key, *elements))
+def _on_tensors(made: Operation, *values: Any) -> Tensor:
+    return elementwise(made.name, values, lambda *elements: call(made.key, *elements))
 
 
 # arguments ------------------------------------------------------------------------------------------------------------

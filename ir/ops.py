@@ -149,6 +149,16 @@ REDUCE_OPS = {
 }
 
 
+def numbered(name: str, number: int) -> str:
+    """What an operation of a caller is called in programs: the first of its name as it is, later ones are other operations."""
+    return name if number == 1 else f"{name}#{number}"
+
+
+def shown(op: str) -> str:
+    """The name that a caller gave an operation, or eqsat."""
+    return op.partition("#")[0]
+
+
 def result_dtype(name: str, *dtypes: str) -> str:
     """The dtype that NumPy 2 gives for an operation on arrays of these dtypes: the last of `loop_dtypes`."""
     return loop_dtypes(name, *dtypes)[-1]
@@ -175,7 +185,7 @@ def loop_dtypes(name: str, *dtypes: Given) -> tuple[str, ...]:
 def _loop_dtypes(name: str, dtypes: tuple[Given, ...]) -> tuple[str, ...]:
     row = SCALAR_OPS[name]
     if len(dtypes) != row.arity:
-        raise DTypeError(f"{name}: found {len(dtypes)} operands, expected {row.arity}")
+        raise DTypeError(f"{row.name}: found {len(dtypes)} operands, expected {row.arity}")
     if row.rule == "logic" and any(dtype != "bool" for dtype in dtypes):
         raise DTypeError(f"{name}: found dtypes {_listed(dtypes)}, expected bool; compare first (x != 0)")
     if row.rule == "select":
