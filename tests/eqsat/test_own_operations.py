@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -138,6 +138,39 @@ def test_operations_are_made_of_operations(register: Register) -> None:
     outer = register("twice_softsign", lambda x: 2 * softsign(x), code=lambda x: inner(x) * 2)
     assert outer.cycles == pytest.approx(inner.cycles + 0.6)
     np.testing.assert_allclose(eqsat.jit(outer)(LINE), 2 * softsign(LINE), rtol=1e-6)
+
+
+PROGRAMS: dict[str, Callable[[Any, Operation, Operation], Any]] = {
+    "fold": lambda a, one, two: one(a).sum(axis=0),
+    "movement": lambda a, one, two: one(a.T)[::-1].reshape(8, 24) + 1,
+    "product": lambda a, one, two: one(a @ a.T) @ a,
+    "broadcast": lambda a, one, two: two(a, a.max(axis=1, keepdims=True) * 0.5),
+    "joined": lambda a, one, two: enp.concatenate([one(a), two(a, a * a)]),
+    "loop": lambda a, one, two: eqsat.fori(3, lambda i, s: one(s) * 2, a),
+    "choice": lambda a, one, two: enp.where(one(a) > 0.1, two(a, 0.3), a).max(axis=1),
+    "library call": lambda a, one, two: enp.sort(one(a), axis=1),
+    "cast": lambda a, one, two: enp.exp(one(a.astype("float32"))).mean(),
+}
+
+
+@pytest.mark.parametrize("numerics", ["exact", "default", "fast"])
+def test_programs_of_every_kind_compute_what_numpy_does(register: Register, numerics: Any) -> None:
+    one = register("softsign", softsign)
+    two = register("lower_of", lambda x, y: np.where(y < x, y, x))
+    array = np.random.default_rng(0).normal(size=(12, 16))
+    for kind, function in PROGRAMS.items():
+        program = eqsat.trace(lambda a, function=function: function(a, one, two), array)
+        result = eqsat.optimize(program, options=Options(numerics=numerics, certify=numerics == "default"))
+        np.testing.assert_allclose(result(array), np.asarray(function(array, one, two)), rtol=1e-5, err_msg=kind)
+
+
+def test_sizes_that_are_known_at_run_time_are_no_matter(register: Register) -> None:
+    own = register("softsign", softsign)
+    n = eqsat.dim("n", 1, 4096)
+    plan = eqsat.optimize(lambda x: own(x).sum(axis=1), eqsat.spec((n, 16), "float64")).compile()
+    for rows in (1, 12, 33):
+        array = np.random.default_rng(rows).normal(size=(rows, 16))
+        np.testing.assert_allclose(plan(array), softsign(array).sum(axis=1), rtol=1e-12)
 
 
 # what the tables say of them ----------------------------------------------------------------------------------------------
@@ -300,7 +333,7 @@ def test_floats_agree_within_units_in_the_last_place() -> None:
 
 # registering --------------------------------------------------------------------------------------------------------------
 def test_a_removed_operation_leaves_no_rows(register: Register) -> None:
-    tables = (SCALAR_OPS, ELEMENT_CYCLES, CALLS, OPERATIONS, *TABLES.values())
+    tables: list[Mapping[str, Any]] = [SCALAR_OPS, ELEMENT_CYCLES, CALLS, OPERATIONS, *TABLES.values()]
     before = [set(table) for table in tables], set(UNCARRIED)
     own = register("own", lambda x: x & 7, dtypes="int64", bounds=lambda a: (0, 7))
     function = eqsat.jit(lambda x: own(x) + 1)
