@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eqsat.ir.errors import UsageError
+from eqsat.ir.errors import UsageError, one_line
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def priced(objective: Objective, work: KernelWork) -> float:
     try:
         found = float(objective(work))
     except Exception as error:
-        raise UsageError(f"Costs.objective: raised {type(error).__name__}: {error}, expected a number for {work}") from error
+        raise UsageError(f"Costs.objective: raised {one_line(error)}, expected a number for {work}") from error
     if not 0 <= found < float("inf"):
         raise UsageError(f"Costs.objective: found {found!r} for {work}, expected a finite number that is not negative")
     return found

@@ -16,7 +16,7 @@ from eqsat.codegen.builder import LLVM_TYPES, Builder, Value
 from eqsat.codegen.scalar import TABLES, UNCARRIED, Code, inlined
 from eqsat.cycles import DEFAULT_COSTS, ELEMENT_CYCLES, check_cycles
 from eqsat.ir.dtypes import DTYPES, INTEGERS, carrier, dtype_name
-from eqsat.ir.errors import EqsatError, UnsupportedError, UsageError
+from eqsat.ir.errors import EqsatError, UnsupportedError, UsageError, one_line
 from eqsat.ir.generics import instantiate_block
 from eqsat.ir.ops import SCALAR_OPS, ScalarOp, loop_dtypes, numbered
 from eqsat.ir.tensor import Arg, Build, Call, Constant, Generic, Input, Literal, Read, Scalar, Tensor, operands, rebuild, scalars, tensors
@@ -206,7 +206,7 @@ def _guarded(name: str, meaning: Function, loops: Mapping[str, str]) -> Function
             with np.errstate(all="ignore"):
                 found = np.asarray(meaning(*arrays))
         except Exception as error:
-            raise UsageError(f"operation {name}: its meaning raised {type(error).__name__} for {dtype}: {error}") from error
+            raise UsageError(f"operation {name}: its meaning raised {one_line(error)}, for {dtype}") from error
         if found.dtype.name != loops[dtype] or found.shape != arrays[0].shape:
             expected = f"{loops[dtype]}{list(arrays[0].shape)}"
             raise UsageError(f"operation {name}: found {found.dtype}{list(found.shape)} of its meaning for {dtype}, expected {expected}")
@@ -224,7 +224,7 @@ def _written(name: str, llvm: Code, dtype: str, result: str) -> Code:
         try:
             found = llvm(b, args, flags)
         except Exception as error:
-            raise UsageError(f"operation {name}: its code raised {error.__class__.__name__} for {dtype}: {error}") from error
+            raise UsageError(f"operation {name}: its code raised {one_line(error)}, for {dtype}") from error
         if not isinstance(found, Value) or found.type != type:
             given = found.type if isinstance(found, Value) else f"a {found.__class__.__name__}"
             raise UsageError(f"operation {name}: found {given} of its code for {dtype}, expected a Value of type {type}")
@@ -240,7 +240,7 @@ def _traced(name: str, function: Function, arity: int, dtype: str, result: str) 
     except EqsatError as error:
         raise UsageError(f"operation {name}: its code cannot be traced for {dtype}: {error}") from error
     except Exception as error:
-        raise UsageError(f"operation {name}: its code raised {type(error).__name__} for {dtype}: {error}") from error
+        raise UsageError(f"operation {name}: its code raised {one_line(error)}, for {dtype}") from error
     if len(program.outputs) != 1 or program.steps or program.outputs[0].shape:
         raise UsageError(f"operation {name}: found code that makes more than one element for {dtype}, expected one of the elements given")
     made: dict[Tensor, Scalar] = {tensor: Arg(k, dtype) for k, tensor in enumerate(program.inputs)}
