@@ -141,19 +141,19 @@ class Costs:
 def _checked(where: str, cycles: Mapping[str, float], known: Sequence[str]) -> Cycles:
     if not isinstance(cycles, Mapping):
         raise UsageError(f"{where}: found a {type(cycles).__name__}, expected a dict of cycles by the names of operations")
-    for name, value in cycles.items():
+    for name in cycles:
         if name not in known:
             same = f"; {name} costs what {SAME_AS[name]} does" if name in SAME_AS and "mul" in known else ""
             near = difflib.get_close_matches(str(name), known, n=3) or [f"one of {', '.join(known)}"]
             raise UsageError(f"{where}: found the unknown operation {name!r}, expected {' or '.join(near)}{same}")
-        check_cycles(f"{where}[{name!r}]", value)
-    return Cycles({name: float(value) for name, value in cycles.items()})
+    return Cycles({name: check_cycles(f"{where}[{name!r}]", value) for name, value in cycles.items()})
 
 
-def check_cycles(where: str, value: object) -> None:
-    """UsageError for what is no number of cycles."""
+def check_cycles(where: str, value: object) -> float:
+    """A number of cycles; UsageError for what is none."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
         raise UsageError(f"{where}: found {value!r}, expected cycles, a finite number that is not negative")
+    return float(value)
 
 
 DEFAULT_COSTS = Costs()

@@ -18,7 +18,7 @@ from eqsat.cycles import DEFAULT_COSTS, ELEMENT_CYCLES, check_cycles
 from eqsat.ir.dtypes import DTYPES, INTEGERS, carrier, dtype_name
 from eqsat.ir.errors import EqsatError, UnsupportedError, UsageError, one_line
 from eqsat.ir.generics import instantiate_block
-from eqsat.ir.ops import SCALAR_OPS, ScalarOp, loop_dtypes, numbered
+from eqsat.ir.ops import SCALAR_OPS, ScalarOp, forget_loops, loop_dtypes, numbered
 from eqsat.ir.tensor import Arg, Build, Call, Constant, Generic, Input, Literal, Read, Scalar, Tensor, operands, rebuild, scalars, tensors
 from eqsat.ir.value_bounds import CALLS, Bounds
 from eqsat.operation_check import ULPS, Definition, OperationVerdict, asked_bounds, verdict_on
@@ -89,39 +89,29 @@ def operation(
     Raises UsageError for bad arguments, and with the first counterexample where the code is not what the meaning says on special and
     random values of every dtype (`check_operation`).
     """
-    _check_name(name, replace)
-    loops = _loops(name, dtypes)
-    arity = _arity(name, meaning)
-    if llvm is not None and code is not None:
-        raise UsageError(f"operation {name}: found both code= and llvm=, expected one of them")
-    if not 0 <= ulps < float("inf"):
-        raise UsageError(f"operation {name}: found ulps={ulps!r}, expected a number that is not negative")
-    if llvm is not None:
-        if cycles is None:
-            raise UsageError(f"operation {name}: found llvm= without cycles=, expected what a vector operation of it costs")
-        codes = {dtype: _written(name, llvm, dtype, result) for dtype, result in loops.items()}
-    else:
-        bodies = {dtype: _traced(name, code or meaning, arity, dtype, result) for dtype, result in loops.items()}
-        cycles = max(map(_cycles, bodies.values())) if cycles is None else cycles
-        codes = {dtype: inlined(body) for dtype, body in bodies.items()}
-    check_cycles(f"operation {name}: cycles", cycles)
     with _LOCK:
-        if name in _REGISTERED:
-            _check_name(name, replace)
-            _REGISTERED[name].remove()
-        _TIMES[name] = _TIMES.get(name, 0) + 1
-        made = Operation(name, numbered(name, _TIMES[name]), arity, loops, _guarded(name, meaning, loops), bounds, float(cycles), ulps)
+        _check_name(name, replace)
+        loops, arity = _loops(name, dtypes), _arity(name, meaning)
+        if isinstance(ulps, bool) or not isinstance(ulps, int | float) or not 0 <= ulps < float("inf"):
+            raise UsageError(f"operation {name}: found ulps={ulps!r}, expected a number that is not negative")
+        codes, estimated = _codes(name, meaning, code, llvm, arity, loops)
+        if cycles is None and estimated is None:
+            raise UsageError(f"operation {name}: found llvm= without cycles=, expected what a vector operation of it costs")
+        given_cycles = check_cycles(f"operation {name}: cycles", estimated if cycles is None else cycles)
+        number = _TIMES.get(name, 0) + 1
+        made = Operation(name, numbered(name, number), arity, loops, _guarded(name, meaning, loops), bounds, given_cycles, ulps)
         _enter(made, codes, carried=llvm is not None)
-        _REGISTERED[name] = made
         try:
             verdict = check_operation(made)
+            if not verdict:
+                raise UsageError(str(verdict))
         except BaseException:
-            made.remove()
+            _leave(made.key)
             raise
-        if not verdict:
-            made.remove()
-            raise UsageError(str(verdict))
-    return made
+        if name in _REGISTERED:
+            _REGISTERED[name].remove()
+        _REGISTERED[name], _TIMES[name] = made, number
+        return made
 
 
 def check_operation(operation: Operation) -> OperationVerdict:
@@ -149,9 +139,11 @@ def _enter(made: Operation, codes: Mapping[str, Code], carried: bool) -> None:
 
 
 def _leave(key: str) -> None:
+    """Take these rows out again."""
     for table in (SCALAR_OPS, ELEMENT_CYCLES, CALLS, OPERATIONS, *TABLES.values()):
         table.pop(key, None)  # type: ignore[attr-defined]
     UNCARRIED.discard(key)
+    forget_loops()
 
 
 def _on_tensors(made: Operation, *values: Any) -> Tensor:
@@ -216,6 +208,18 @@ def _guarded(name: str, meaning: Function, loops: Mapping[str, str]) -> Function
 
 
 # code -----------------------------------------------------------------------------------------------------------------
+def _codes(
+    name: str, meaning: Function, code: Function | None, llvm: Code | None, arity: int, loops: Mapping[str, str]
+) -> tuple[dict[str, Code], float | None]:
+    """The code of an operation for each dtype, and what it costs, as far as that is known."""
+    if llvm is not None:
+        if code is not None:
+            raise UsageError(f"operation {name}: found both code= and llvm=, expected one of them")
+        return {dtype: _written(name, llvm, dtype, result) for dtype, result in loops.items()}, None
+    bodies = {dtype: _traced(name, code or meaning, arity, dtype, result) for dtype, result in loops.items()}
+    return {dtype: inlined(body) for dtype, body in bodies.items()}, max(map(_cycles, bodies.values()))
+
+
 def _written(name: str, llvm: Code, dtype: str, result: str) -> Code:
     """Code of the caller, with one-line errors for what it raises and for a value that is not of the type it has to be."""
     type = LLVM_TYPES[carrier(dtype) if result == dtype else result]

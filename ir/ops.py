@@ -182,6 +182,11 @@ def loop_dtypes(name: str, *dtypes: Given) -> tuple[str, ...]:
     return _loop_dtypes(name, dtypes)
 
 
+def forget_loops() -> None:
+    """Forget what `loop_dtypes` has answered: rows were taken out of SCALAR_OPS."""
+    _loop_dtypes.cache_clear()
+
+
 @functools.cache
 def _loop_dtypes(name: str, dtypes: tuple[Given, ...]) -> tuple[str, ...]:
     row = SCALAR_OPS[name]

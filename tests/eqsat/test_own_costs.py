@@ -198,6 +198,16 @@ def test_loop_nests_are_priced_by_the_same_costs() -> None:
     assert nest_ns(kernel, DEFAULT_TARGET, Costs(element_cycles={"sqrt": 90.0})) == plain
 
 
+def test_a_loop_is_split_where_dividing_is_dear_and_not_where_it_is_free() -> None:
+    def function(a: Any) -> Any:
+        return enp.repeat(a, 3, axis=0) * 2
+
+    free = {f"{op}_{divisor}": 0.0 for op in ("floordiv", "mod") for divisor in ("constant", "power_of_two")}
+    split, whole = (eqsat.optimize(function, eqsat.spec((40, 7), "float32"), options=options(index_cycles=c)) for c in ({}, free))
+    assert "//" not in str(split.loops[0])
+    assert "i0 // 3" in str(whole.loops[0])
+
+
 # keys -------------------------------------------------------------------------------------------------------------------
 def test_the_key_of_a_plan_names_its_cost_model() -> None:
     program = eqsat.trace(two_of_one, eqsat.spec((100,), "float32"))

@@ -366,6 +366,15 @@ def test_an_operation_that_replaces_another_is_not_taken_for_it(register: Regist
         first(array)
 
 
+def test_an_operation_that_is_refused_leaves_the_one_that_it_was_to_replace(register: Register) -> None:
+    own = register("own", lambda x: x + 1, dtypes="int64")
+    for dtype in ("int32", "int64"):
+        with pytest.raises(UsageError, match="by its code"):
+            register("own", lambda x: x + 2, code=lambda x: x + 3, dtypes=dtype, replace=True)
+    assert list(eqsat.jit(own)(np.arange(3))) == [1, 2, 3]
+    assert register("own", lambda x: x + 2, dtypes="int32", replace=True)(np.int8(1)) == 3
+
+
 def test_plans_with_own_operations_have_no_key_on_disk(register: Register) -> None:
     own = register("own", np.negative)
     spec = eqsat.spec((10,), "float32")
