@@ -160,6 +160,16 @@ def test_a_program_is_the_cheapest_by_the_objective_that_is_given(unit: str) -> 
     assert result.cost.costs is result.options.cost
 
 
+def test_siblings_share_a_kernel_where_the_objective_says_so() -> None:
+    def squared(work: KernelWork) -> float:
+        return float(work.bytes_written) ** 2
+
+    spec = eqsat.spec((1000,), "float32")
+    results = [eqsat.optimize(two_of_one, spec, options=options(objective=one)) for one in (None, squared)]
+    assert [len(result.loops) for result in results] == [1, 2]
+    assert float(results[1].cost) == 2 * 4000.0**2
+
+
 def test_an_objective_prices_library_calls_and_loops_too() -> None:
     def sorted_steps(x: Any) -> Any:
         return eqsat.fori(3, lambda i, s: enp.sort(s) + 1, x)
