@@ -18,7 +18,7 @@ from eqsat.codegen.pairs import COMPLEX
 from eqsat.ir.dtypes import COMPLEX as COMPLEX_DTYPES, DTYPES, UNSIGNED as UNSIGNED_DTYPES, carrier, is_float, part_of
 from eqsat.ir.errors import DTypeError, InternalError
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, loop_dtypes
-from eqsat.ir.tensor import Call, Literal
+from eqsat.ir.tensor import Arg, Call, Literal, Scalar, scalars
 
 Code = Callable[[Builder, tuple[Value, ...], str], Value]
 
@@ -46,7 +46,7 @@ def code_of(op: str, dtype: str) -> Code:
     table = TABLES[dtype]
     if op not in table:
         raise InternalError(f"codegen: found {op} of {dtype}, which has no code")
-    return table[op] if carrier(dtype) == dtype or op in ("where", "nextafter") else _carried(table[op], dtype)
+    return table[op] if carrier(dtype) == dtype or op in UNCARRIED else _carried(table[op], dtype)
 
 
 def _carried(code: Code, dtype: str) -> Code:
@@ -58,6 +58,24 @@ def _carried(code: Code, dtype: str) -> Code:
         return convert(b, result, inside, dtype) if is_real(result.type) else result
 
     return wide
+
+
+def inlined(body: Scalar) -> Code:
+    """Code that computes this term of Args, literals and calls."""
+
+    def code(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+        done: dict[Scalar, Value] = {}
+        for term in scalars(body):
+            if isinstance(term, Arg):
+                done[term] = args[term.position]
+            elif isinstance(term, Literal):
+                done[term] = literal(term)
+            else:
+                assert isinstance(term, Call)
+                done[term] = call(b, term, tuple(done[arg] for arg in term.args), flags)
+        return done[body]
+
+    return code
 
 
 def combine(b: Builder, op: str, dtype: str, a: Value, c: Value, flags: str) -> Value:
@@ -277,8 +295,10 @@ HALF: dict[str, Code] = {
     "fmin": _known_extremum("ole", "minimum"),
 }
 TABLES: dict[str, dict[str, Code]] = {
-    **dict.fromkeys(DTYPES, CODE),
+    **{dtype: {**CODE} for dtype in DTYPES},
     **{dtype: {**CODE, **UNSIGNED} for dtype in UNSIGNED_DTYPES},
-    **dict.fromkeys(COMPLEX_DTYPES, COMPLEX),
+    **{dtype: {**COMPLEX} for dtype in COMPLEX_DTYPES},
     "float16": {**CODE, **HALF},
 }
+# what floats of 16 bits are not widened for
+UNCARRIED = {"where", "nextafter"}

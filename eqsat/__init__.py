@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from eqsat import cache, testing
     from eqsat.certificate import Certificate
     from eqsat.costs import Cost, cost
+    from eqsat.cycles import Costs
     from eqsat.driver import missing, optimize
     from eqsat.equality import prove_equal
     from eqsat.facts import Fact, assume, dim
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
     from eqsat.ir.tensor import Program
     from eqsat.iteration import fori
     from eqsat.jitting import jit
+    from eqsat.kernel_work import KernelWork
     from eqsat.lazy import realize
+    from eqsat.operation_check import OperationVerdict
     from eqsat.options import Limits, Options
+    from eqsat.own_operations import Operation, check_operation, operation
     from eqsat.parse import parse_index
     from eqsat.plan import Plan
     from eqsat.proof import Proof
@@ -44,6 +48,7 @@ _MODULES = ("cache", "codegen", "ir", "lowering", "numpy", "testing")
 _HOMES = {
     "certificate": ("Certificate",),
     "costs": ("Cost", "cost"),
+    "cycles": ("Costs",),
     "driver": ("missing", "optimize"),
     "equality": ("prove_equal",),
     "facts": ("Fact", "assume", "dim"),
@@ -52,8 +57,11 @@ _HOMES = {
     "ir.tensor": ("Program",),
     "iteration": ("fori",),
     "jitting": ("jit",),
+    "kernel_work": ("KernelWork",),
     "lazy": ("realize",),
+    "operation_check": ("OperationVerdict",),
     "options": ("Limits", "Options"),
+    "own_operations": ("Operation", "check_operation", "operation"),
     "parse": ("parse_index",),
     "plan": ("Plan",),
     "proof": ("Proof",),
@@ -77,11 +85,15 @@ __all__ = [
     "DEFAULT_TARGET",
     "Certificate",
     "Cost",
+    "Costs",
     "EqsatError",
     "Fact",
     "Index",
     "IndexResult",
+    "KernelWork",
     "Limits",
+    "Operation",
+    "OperationVerdict",
     "Options",
     "Plan",
     "Program",
@@ -97,6 +109,7 @@ __all__ = [
     "ViewStack",
     "assume",
     "cache",
+    "check_operation",
     "check_rule",
     "cost",
     "dim",
@@ -106,6 +119,7 @@ __all__ = [
     "minimum",
     "missing",
     "num_threads",
+    "operation",
     "optimize",
     "parse_index",
     "pattern",

@@ -65,21 +65,21 @@ class _MergedError(Exception):
 
 def _searched(program: Program, offers: Offers, before: Cost, options: Options, report: Report) -> Extracted | None:
     """The cheapest outputs that the search finds; None where the program as it was written is cheaper."""
-    with session(options.tables, options.limits, report, own=options.own_rules) as work:
+    with session(options.tables, options.limits, report, weights=options.cost.index, own=options.own_rules) as work:
         search = _Search(work, program, offers, options)
         tell("saturating with rules of fusion")
         snapshot = work.run(PHASES["fusion"])
-        reader = IndexReader(snapshot)
+        reader = IndexReader(snapshot, options.cost.index)
         start: Iterable[Tensor] | None = None
         if not reader.all_affine:
-            free = search.cheapest(snapshot, reader, CostModel(options.target, free_indices=True), None)
+            free = search.cheapest(snapshot, reader, CostModel(options.target, options.cost, free_indices=True), None)
             if free is not None and search.state_maps(free, reader):
                 start = search.readable(free, snapshot)
                 work.limits = limits_for(options.limits, search.maps, snapshot.nodes)
                 tell("saturating with rules of indices")
                 snapshot = work.run(PHASES["index"])
-                reader = IndexReader(snapshot)
-        best = search.cheapest(snapshot, reader, CostModel(options.target), start)
+                reader = IndexReader(snapshot, options.cost.index)
+        best = search.cheapest(snapshot, reader, CostModel(options.target, options.cost), start)
         if best is None:
             return Extracted(program.outputs)
         if best.ns > before.total:

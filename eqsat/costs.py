@@ -9,14 +9,16 @@ by its launch.  Equal subterms of a kernel are counted once.
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import Any
 
+from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.host_costs import host_ns
-from eqsat.index_cost import term_cycles
+from eqsat.index_cost import IndexWeights
 from eqsat.ir.affine import coefficient, strides
-from eqsat.ir.dtypes import is_complex, itemsize
+from eqsat.ir.dtypes import itemsize
 from eqsat.ir.generics import as_build
 from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
 from eqsat.ir.steps import HostCall, Loop
@@ -31,59 +33,19 @@ from eqsat.ir.tensor import (
     Reduce,
     Scalar,
     Step,
+    Tensor,
     is_size,
     level_of,
     operands,
     scalars,
     tensors,
 )
+from eqsat.kernel_work import KernelWork, priced
 from eqsat.locality import LINE_BYTES
 from eqsat.lowering.unroll import MOST_TERMS
+from eqsat.options import Options
 from eqsat.target import DEFAULT_TARGET, Target
 
-# cycles of one vector operation of each kind, sustained
-ELEMENT_CYCLES = {
-    "divide": 10.0,
-    "floor_divide": 20.0,
-    "remainder": 20.0,
-    "fmod": 20.0,
-    "sqrt": 12.0,
-    "cbrt": 20.0,
-    "hypot": 24.0,
-    "exp": 12.0,
-    "exp2": 12.0,
-    "expm1": 14.0,
-    "log": 16.0,
-    "log2": 22.0,
-    "log10": 22.0,
-    "log1p": 22.0,
-    "power": 54.0,
-    "sin": 22.0,
-    "cos": 22.0,
-    "tan": 26.0,
-    "arcsin": 16.0,
-    "arccos": 16.0,
-    "arctan": 16.0,
-    "arctan2": 26.0,
-    "sinh": 16.0,
-    "cosh": 14.0,
-    "tanh": 20.0,
-    "arcsinh": 40.0,
-    "arccosh": 36.0,
-    "arctanh": 32.0,
-    "erf": 40.0,
-    "maximum": 2.5,
-    "minimum": 2.5,
-    "nextafter": 4.0,
-    "fmax": 1.0,
-    "fmin": 1.0,
-    "sign": 1.0,
-    "where": 1.0,
-    "threefry": 35.0,
-}
-# of complex numbers
-PAIR_CYCLES = {"multiply": 1.5, "divide": 20.0, "sqrt": 50.0}
-SIMPLE_CYCLES = 0.6
 AFFINE_CYCLES = 0.05
 # folding the lanes of one vector, where a fold runs along its own variable because no axis has all loads side by side
 ACROSS_CYCLES = 2.0
@@ -102,15 +64,22 @@ Variables = frozenset[Var]
 # nanoseconds of a part, all its repetitions together, and the loop variables that it is repeated for
 Part = tuple[float, Variables]
 Parts = dict[Hashable, Part]
+# a shape and a dtype
+Type = tuple[tuple[int, ...], str]
 NO_LOOPS: Variables = frozenset()
 
 
 @functools.total_ordering
 @dataclass(frozen=True)
 class Cost:
-    """Estimated nanoseconds; ordered, float() gives the total, breakdown() the kernels with their parts."""
+    """Estimated nanoseconds; ordered, float() gives the total, breakdown() the kernels with their parts.
+
+    costs, target  what it is counted in: the cost model, which may have another unit, and the machine
+    """
 
     kernels: tuple[tuple[str, float], ...] = ()
+    costs: Costs = DEFAULT_COSTS
+    target: Target = DEFAULT_TARGET
     total: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -133,7 +102,7 @@ class Cost:
         return self.kernels
 
     def __str__(self) -> str:
-        return f"{self.total:,.0f} ns"
+        return f"{self.total:,.0f} {self.costs.unit}"
 
 
 @dataclass(frozen=True)
@@ -141,6 +110,7 @@ class CostModel:
     """Prices of the pieces of a kernel; parts are keyed by the node that they belong to, so that shared work counts once."""
 
     target: Target = DEFAULT_TARGET
+    costs: Costs = DEFAULT_COSTS
     free_indices: bool = False
 
     def cycles_ns(self, cycles: float) -> float:
@@ -151,8 +121,7 @@ class CostModel:
 
     def call_ns(self, op: str, dtype: str, count: int) -> float:
         """One elementwise operation, `count` times, in vectors."""
-        cycles = PAIR_CYCLES if is_complex(dtype) and op in PAIR_CYCLES else ELEMENT_CYCLES
-        return self.cycles_ns(cycles.get(op, SIMPLE_CYCLES)) * count / self.lanes(dtype)
+        return self.cycles_ns(self.costs.cycles(op, dtype)) * count / self.lanes(dtype)
 
     def index_parts(self, term: Index) -> Parts:
         """Operations of an index term; affine ones are nearly free, for addressing and strength reduction absorb them."""
@@ -162,7 +131,7 @@ class CostModel:
         for sub in walk(term):
             if isinstance(sub, Apply):
                 loops = loops_of(sub)
-                parts[sub] = self.cycles_ns(_index_cycles(sub)) * trips(loops), loops
+                parts[sub] = self.cycles_ns(_index_cycles(sub, self.costs.index)) * trips(loops), loops
         return parts
 
     def read_ns(self, tensor_shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...], folded: Var | None) -> float:
@@ -183,14 +152,44 @@ class CostModel:
 
     def store_ns(self, shape: tuple[int, ...], dtype: str) -> float:
         """Launching a kernel and writing its result."""
+        return self.target.launch_ns + self.write_ns(shape, dtype)
+
+    def write_ns(self, shape: tuple[int, ...], dtype: str) -> float:
+        """Writing the result of a kernel."""
         stores = self.cycles_ns(self.target.store_cycles / self.lanes(dtype)) * prod(shape)
-        return self.target.launch_ns + stores + self.move_ns(shape, dtype)
+        return stores + self.move_ns(shape, dtype)
+
+    def kernel_cost(
+        self, parts: Mapping[Hashable, Part], work_ns: float, made: Sequence[Type], read: Callable[[Any], Type], launches: int = 1
+    ) -> float:
+        """What a kernel costs that has these parts, which take so long together, and makes tensors of these types; `read` gives the types
+        of what parts move."""
+        store_ns = sum(self.write_ns(*type) for type in made)
+        launch_ns = launches * self.target.launch_ns
+        if self.costs.objective is None:
+            return launch_ns + store_ns + work_ns
+        moved = {key[1]: ns for key, (ns, _) in parts.items() if isinstance(key, tuple) and key[0] == "move"}
+        move_ns = sum(moved.values())
+        bytes_read, bytes_written = sum(_bytes(*read(name)) for name in moved), sum(_bytes(*type) for type in made)
+        work = KernelWork(launches, work_ns - move_ns, move_ns, store_ns, launch_ns, bytes_read, bytes_written)
+        return priced(self.costs.objective, work)
+
+    def step_cost(self, ns: float, read: Iterable[Tensor], made: Iterable[Type]) -> float:
+        """What something costs that is no kernel of builds, given how long it takes."""
+        if self.costs.objective is None:
+            return ns
+        bytes_read = sum(_bytes(tensor.shape, tensor.dtype) for tensor in read)
+        return priced(self.costs.objective, KernelWork(1, ns, 0.0, 0.0, 0.0, bytes_read, sum(_bytes(*type) for type in made)))
 
 
-def _index_cycles(term: Apply) -> float:
+def _bytes(shape: tuple[int, ...], dtype: str) -> int:
+    return prod(shape) * itemsize(dtype)
+
+
+def _index_cycles(term: Apply, weights: IndexWeights) -> float:
     if term.op in ("add", "sub", "neg") or (term.op == "mul" and any(isinstance(arg, Const) for arg in term.args)):
         return AFFINE_CYCLES
-    return term_cycles(term)
+    return weights.term_cycles(term)
 
 
 def _steps(indices: tuple[Index, ...], shape: tuple[int, ...], variable: Var) -> set[int | None]:
@@ -412,30 +411,38 @@ def total_ns(parts: Mapping[Hashable, Part]) -> float:
     return sum(ns for ns, _ in parts.values())
 
 
-def kernel_ns(model: CostModel, *builds: Build) -> float:
+def kernel_ns(model: CostModel, *builds: Build, launches: int = 1) -> float:
     """One kernel for several builds: launch, loads, operations, stores; what they have in common counts once."""
     parts: Parts = {}
     for build in builds:
         parts.update(price_body(model, build.body).parts)
-    stores = sum(model.store_ns(build.shape, build.dtype) for build in builds)
-    return stores - (len(builds) - 1) * model.target.launch_ns + total_ns(parts)
+    made = [type_of(build) for build in builds]
+    return model.kernel_cost(parts, total_ns(parts), made, type_of, launches)
 
 
-def cost(program: Program, target: Target = DEFAULT_TARGET) -> Cost:
-    """Cost of a program as written: every generic and build is a kernel of its own."""
-    model = CostModel(target)
-    kernels: list[tuple[str, float]] = []
-    others = tuple((f"{step.name}_{k}", step_ns(step, target)) for k, step in enumerate(program.steps))
-    for tensor in tensors(*program.outputs):
-        if isinstance(tensor, Build | Generic):
-            build = as_build(tensor) if isinstance(tensor, Generic) else tensor
-            kernels.append((f"kernel_{len(kernels)}", kernel_ns(model, build)))
-    return Cost((*kernels, *others))
+def type_of(tensor: Tensor) -> Type:
+    return tensor.shape, tensor.dtype
 
 
-def step_ns(step: Step, target: Target) -> float:
+def cost(program: Program, options: Options | Target = DEFAULT_TARGET) -> Cost:
+    """Cost of a program as written, where every generic and build is a kernel of its own: on a target, or on that of options, by their
+    cost model."""
+    model = CostModel(options.target, options.cost) if isinstance(options, Options) else CostModel(options)
+    return Cost(tuple(_priced(model, program)), model.costs, model.target)
+
+
+def _priced(model: CostModel, program: Program) -> Iterator[tuple[str, float]]:
+    """The kernels and steps of a program as written, with what they cost."""
+    written = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build | Generic)]
+    for k, tensor in enumerate(written):
+        yield f"kernel_{k}", kernel_ns(model, as_build(tensor) if isinstance(tensor, Generic) else tensor)
+    for k, step in enumerate(program.steps):
+        yield f"{step.name}_{k}", step_ns(model, step)
+
+
+def step_ns(model: CostModel, step: Step) -> float:
     """A step as it is written."""
     if isinstance(step, Loop):
-        return step.count * float(cost(step.body, target))
+        return step.count * sum(ns for _, ns in _priced(model, step.body))
     assert isinstance(step, HostCall)
-    return host_ns(step, target)
+    return model.step_cost(host_ns(step, model.target), step.given, step.made)

@@ -12,7 +12,7 @@ from typing import Any, overload
 from eqsat.array import is_lazy
 from eqsat.certificate import Certificate, Compared
 from eqsat.cheapest import cheapest_outputs
-from eqsat.costs import Cost, CostModel, cost, kernel_ns, step_ns
+from eqsat.costs import Cost, CostModel, cost, kernel_ns, step_ns, type_of
 from eqsat.dump import Dump
 from eqsat.facts import facts_about
 from eqsat.guards import Missing
@@ -68,7 +68,7 @@ def optimize_program(program: Program, options: Options) -> Result:
     dump.write("program", program)
     report = Report()
     written, places = explicit(take_apart(program))
-    found = cheapest_outputs(written.around, cost(written.around, options.target), options, report)
+    found = cheapest_outputs(written.around, cost(written.around, options), options, report)
     parts = written.over(found.outputs)
     if options.check:
         check_program(parts.joined())
@@ -78,12 +78,12 @@ def optimize_program(program: Program, options: Options) -> Result:
     tell("lowering")
     nests = lower_program(parts, options, report, found.finite)
     dump.write("loops", "\n\n".join(str(nest.kernel) for nest in nests))
-    model = CostModel(options.target)
+    model = CostModel(options.target, options.cost)
     once = computed_once(nests)
     kernels = tuple((nest.kernel.name, 0.0 if nest in once else _nest_ns(nest, model)) for nest in nests)
     others = ((placed.name, placed.step) for placed in remaining(parts.steps, nests))
     kernels += tuple(
-        (name, loops[name].count * float(bodies[name].cost) if name in loops else step_ns(step, options.target)) for name, step in others
+        (name, loops[name].count * float(bodies[name].cost) if name in loops else step_ns(model, step)) for name, step in others
     )
     values = compare_values(written.around, parts.around, options) if options.certify and not program.sizes else ()
     certificate = _certificate(report, values, bodies.values()) if options.certify else None
@@ -91,16 +91,18 @@ def optimize_program(program: Program, options: Options) -> Result:
     def otherwise() -> Plan:
         return optimize_program(program, options.without_algebra()).compile()
 
-    before, runs = cost(program, options.target), tuple(bodies.values())
-    return Result(program, parts, nests, Cost(kernels), before, report, options, dump, otherwise, certificate, found.finite, runs, places)
+    before, after = cost(program, options), Cost(kernels, options.cost, options.target)
+    runs = tuple(bodies.values())
+    return Result(program, parts, nests, after, before, report, options, dump, otherwise, certificate, found.finite, runs, places)
 
 
 def _nest_ns(nest: Nest, model: CostModel) -> float:
     """What a kernel costs; one in strips as much as the kernels that it is made of, but for their launches."""
     counted = nest.builds if nest.counted is None else nest.counted
     if not nest.builds:
-        return nest_ns(nest.kernel, model.target)
-    return (kernel_ns(model, *counted) if counted else 0.0) + sum(kernel_ns(model, build) - model.target.launch_ns for build in nest.within)
+        ns = nest_ns(nest.kernel, model.target, model.costs)
+        return model.step_cost(ns, nest.read, map(type_of, nest.made))
+    return (kernel_ns(model, *counted) if counted else 0.0) + sum(kernel_ns(model, build, launches=0) for build in nest.within)
 
 
 def _certificate(report: Report, values: tuple[Compared, ...], bodies: Iterable[Result]) -> Certificate:

@@ -71,7 +71,7 @@ def explain_steps(
 def _traced(original: Index, result: Index, options: Options) -> tuple[Replay, int, int] | None:
     """A replay in which both are equal, and their numbers in its ledger: of the original alone, or of both."""
     for terms in ((original,), (original, result)):
-        replay = Replay(options.tables, LIMITS, options.own_rules)
+        replay = Replay(options.tables, LIMITS, options.cost.index, options.own_rules)
         try:
             first, last = replay.node_of(original), replay.node_of(result)
             replay.state_grouping(result)

@@ -122,7 +122,8 @@ def _moved(move: Move, choices: KernelChoices, best: Selection) -> KernelChoices
     elif read:
         useful = read[0] in best.kernels
     else:
-        pays = best.work_ns > choices.classes.model.store_ns(*choices.classes.tensor_type(move.tensors[0]))
+        model = choices.classes.model
+        pays = model.costs.objective is not None or best.work_ns > model.store_ns(*choices.classes.tensor_type(move.tensors[0]))
         useful = pays and any(sort == "Sx" and user in best.repeated for sort, user in choices.classes.users["Tx", move.tensors[0]])
     return choices.flipped(move.tensors) if useful else None
 

@@ -7,6 +7,7 @@ import functools
 from eqsat.egraph.forms import RAW, Forms, cheapest_forms
 from eqsat.egraph.snapshot import Snapshot
 from eqsat.egraph.spell import as_number, index_term
+from eqsat.index_cost import IndexWeights
 from eqsat.ir.index import Index
 
 AFFINE_OPS = ("add", "sub", "neg", "mul")
@@ -15,9 +16,9 @@ AFFINE_OPS = ("add", "sub", "neg", "mul")
 class IndexReader:
     """Index terms and lists of classes."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, weights: IndexWeights) -> None:
         self.snapshot = snapshot
-        self.forms: Forms = cheapest_forms(snapshot, written=True)
+        self.forms: Forms = cheapest_forms(snapshot, weights, written=True)
         self._spelled: dict[int, Index] = {}
         self._lists: dict[int, bool] = {}
         self._items: dict[int, tuple[int, ...]] = {}

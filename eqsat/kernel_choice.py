@@ -114,8 +114,10 @@ class KernelChoices:
             return None
         shape = self.classes.shape_of(node)
         moved = tuple(key[1] for key in element.parts if isinstance(key, tuple) and key[0] == "move")
-        work, store = total_ns(element.parts), self.classes.model.store_ns(shape, self.classes.dtype_of(node.args[1]))
-        return Kernel(shape, element, work + store, work, moved)
+        made = [(shape, self.classes.dtype_of(node.args[1]))]
+        work = total_ns(element.parts)
+        total = self.classes.model.kernel_cost(element.parts, work, made, self.classes.tensor_type)
+        return Kernel(shape, element, total, work, moved)
 
     def _element(self, root: int, place: int) -> Choice:
         """The choice of an element class for a kernel at this place."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from eqsat.costs import CostModel, kernel_ns
 from eqsat.ir.dtypes import is_complex
 from eqsat.ir.host import keywords
 from eqsat.ir.loops import Buffer, Kernel, map_indices
@@ -70,12 +71,13 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
     lowering = _Lowering(program.sizes, options, report)
     picked = lowering.picked([*((build,) for build in builds), *siblings], names)
     ns = {group: priced for group, (priced, _) in picked.items()}
-    groups = sorted(_chosen(builds, siblings, ns), key=lambda group: levels[group[0]])
+    model = CostModel(options.target, options.cost)
+    groups = sorted(_chosen(builds, siblings, ns, model), key=lambda group: levels[group[0]])
     lowered: dict[tuple[Tensor, ...], Kernel] = {group: picked[group][1] for group in groups}
     within: dict[tuple[Tensor, ...], tuple[Build, ...]] = {}
     counted: dict[tuple[Tensor, ...], tuple[Build, ...]] = {}
     if not program.sizes:
-        for chain in chains(groups, ns, names, stay, options.target, lowering.kernels):
+        for chain in chains(groups, ns, names, stay, model, lowering.kernels):
             *inner, results = chain.groups
             lowered = {group: kernel for group, kernel in lowered.items() if group not in inner} | {results: chain.kernel}
             within[results] = tuple(build for group in inner for build in group)
@@ -126,7 +128,7 @@ class _Lowering:
             tuner, tiles = Tuner(self.options, self.report), self.options.numerics != "exact"
             for group in sorted(found, key=lambda group: -found[group][0]):
                 kernel = tuner.fastest(Schedules(group, "kernel", names, self.sizes, tiles), found[group][1])
-                found[group] = nest_ns(kernel, self.options.target), kernel
+                found[group] = nest_ns(kernel, self.options.target, self.options.cost), kernel
         return found
 
     def kernels(self, groups: Sequence[Group], names: Mapping[Tensor, str]) -> list[Kernel]:
@@ -207,7 +209,7 @@ def computed_once(nests: Sequence[Nest]) -> tuple[Nest, ...]:
 
 def _cheapest(kernels: Iterable[Kernel], options: Options) -> tuple[float, Kernel]:
     """The cheapest of several kernels, and what it costs."""
-    return min(((nest_ns(kernel, options.target), kernel) for kernel in kernels), key=lambda priced: priced[0])
+    return min(((nest_ns(kernel, options.target, options.cost), kernel) for kernel in kernels), key=lambda priced: priced[0])
 
 
 def _levels(builds: Sequence[Build], steps: Sequence[PlacedStep]) -> dict[Tensor, float]:
@@ -240,8 +242,16 @@ def _share(one: Build, other: Build) -> bool:
     return not set(sources(one)).isdisjoint(sources(other))
 
 
-def _chosen(builds: Sequence[Build], siblings: list[Group], ns: Mapping[Group, float]) -> list[Group]:
+def _chosen(builds: Sequence[Build], siblings: list[Group], ns: Mapping[Group, float], model: CostModel) -> list[Group]:
     """Siblings together where that is cheaper."""
-    together = [group for group in siblings if ns[group] < sum(ns[one,] for one in group)]
+    together = [group for group in siblings if _is_cheaper(group, ns, model)]
     group_of = {build: (build,) for build in builds} | {build: group for group in together for build in group}
     return list(dict.fromkeys(group_of[build] for build in builds))
+
+
+def _is_cheaper(group: Group, ns: Mapping[Group, float], model: CostModel) -> bool:
+    """Whether siblings cost less in one kernel: by the objective of the caller, where there is one, and then by their loops."""
+    apart = sum(ns[one,] for one in group)
+    if model.costs.objective is None:
+        return ns[group] < apart
+    return (kernel_ns(model, *group), ns[group]) < (sum(kernel_ns(model, one) for one in group), apart)

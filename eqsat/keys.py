@@ -12,6 +12,7 @@ from pathlib import Path
 
 from eqsat.codegen import host
 from eqsat.ir.canonical import canonical_text
+from eqsat.ir.ops import SCALAR_OPS
 from eqsat.ir.tensor import Program
 from eqsat.options import Options
 
@@ -25,12 +26,21 @@ def code_key(llvm_ir: str) -> str:
 
 
 def plan_key(program: Program, options: Options) -> str | None:
-    """The key of the plan of a program; None while eqsat's own files are not those that this process imported."""
+    """The key of the plan of a program; None while eqsat's own files are not those that this process imported, and for what depends on a
+    function of the caller."""
     source = source_hash()
-    if source is None:
+    if source is None or options.cost.text is None:
         return None
-    chosen = (options.tables, options.own_rules, options.limits, options.numerics, options.target, options.tune)
-    return "\n".join(["plan", source, egglog_version(), *host().identity, repr(chosen), canonical_text(program)])
+    text = canonical_text(program)
+    if mentions_own(text):
+        return None
+    chosen = (options.tables, options.own_rules, options.limits, options.numerics, options.target, options.cost.text, options.tune)
+    return "\n".join(["plan", source, egglog_version(), *host().identity, repr(chosen), text])
+
+
+def mentions_own(text: str) -> bool:
+    """Whether the text of a program has the name of an operation of the caller, whose code another process cannot know."""
+    return any(name in text for name, row in SCALAR_OPS.items() if row.loops is not None)
 
 
 @functools.cache

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from math import prod
 
 from eqsat.codegen import outer_loop
-from eqsat.costs import ELEMENT_CYCLES, INTERLEAVED, CostModel
-from eqsat.index_cost import term_cycles
+from eqsat.costs import INTERLEAVED, CostModel
+from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Apply, Index, Var, substitute, variables, walk
@@ -99,10 +99,10 @@ def _terms(offset: Index) -> Terms:
     return frozenset(Forms()(offset).terms.items())
 
 
-def nest_ns(kernel: Kernel, target: Target) -> float:
+def nest_ns(kernel: Kernel, target: Target, costs: Costs = DEFAULT_COSTS) -> float:
     """Estimated time of one call of a kernel; a parallel outermost loop is shared by the threads, the last round unevenly."""
     kernel = _spelled_out(kernel)
-    work = _Pricer(kernel, target).block(kernel.body, _Place({}))
+    work = _Pricer(kernel, CostModel(target, costs)).block(kernel.body, _Place({}))
     return target.launch_ns + work * largest_share(kernel, target.threads)
 
 
@@ -123,9 +123,8 @@ def _spelled_out(kernel: Kernel) -> Kernel:
 
 
 class _Pricer:
-    def __init__(self, kernel: Kernel, target: Target) -> None:
-        self.model = CostModel(target)
-        self.target = target
+    def __init__(self, kernel: Kernel, model: CostModel) -> None:
+        self.model, self.target = model, model.target
         self.bytes = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in (*kernel.buffers, *kernel.scratch)}
         self.forms = Forms()
         self.seen: set[object] = set()
@@ -177,12 +176,13 @@ class _Pricer:
             vector = int(self.model.lanes(value.dtype))
             accessed = _offsets(stmt)
             calls = [term for term in scalars(value) if isinstance(term, Call)]
-            simple = sum(call.op not in ELEMENT_CYCLES for call in calls) * _times(loops, vector)
+            dear = [call for call in calls if not self.model.costs.is_simple(call.op)]
+            simple = (len(calls) - len(dear)) * _times(loops, vector)
             loaded = sum(_times(loops, vector, frozenset(variables(index))) for index in accessed)
             turned = sum(coefficient(index, lane) not in (0, 1) for index in accessed) * _times(loops, vector)
             total += self.model.cycles_ns(count * (max(simple, loaded) / 2 + turned * TURNED_CYCLES))
             trips = count * prod(loop.variable.extent for loop in loops)
-            total += sum(self.model.call_ns(call.op, call.dtype, trips) for call in calls if call.op in ELEMENT_CYCLES)
+            total += sum(self.model.call_ns(call.op, call.dtype, trips) for call in dear)
             total += sum(self.streamed(load, loops, count) for load in loads(value))
             if isinstance(stmt, Store):
                 total += trips * itemsize(value.dtype) * self.target.byte_ns_of(self.bytes[stmt.buffer])
@@ -246,7 +246,7 @@ class _Pricer:
         for sub in walk(term):
             if isinstance(sub, Apply) and sub.op not in ("add", "sub", "neg", "mul"):
                 deepest = max((place.trips.get(v, place.count) for v in variables(sub)), default=1)
-                total += self.model.cycles_ns(term_cycles(sub)) * deepest
+                total += self.model.cycles_ns(self.model.costs.index.term_cycles(sub)) * deepest
         return total
 
 

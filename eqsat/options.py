@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.ir.errors import UsageError
 from eqsat.local_target import local_target
 from eqsat.rule_check import check_rule
@@ -49,6 +50,7 @@ class Options:
 
     rules     names of the rule tables to use (`eqsat.rules.without("identities")`), rules of one's own (`eqsat.Rule`) and lists of such;
               None, or no name among them: all tables.  A rule that `eqsat.check_rule` does not prove is not accepted
+    cost      the cost model: what operations cost, and what is to be small; the default is that of eqsat's tables (docs/extending.md)
     limits    budget of saturation; a budget that is reached is an answer, with the best program so far
     numerics  "exact" keeps every rounding; "default" may reassociate float sums and contract multiply-add; "fast" may also
               assume that there are no NaN, infinities and signed zeros
@@ -68,6 +70,7 @@ class Options:
     """
 
     rules: Iterable[Any] | None = None
+    cost: Costs = DEFAULT_COSTS
     limits: Limits = field(default_factory=Limits)
     numerics: Numerics = "default"
     target: Target = field(default_factory=local_target)
@@ -83,6 +86,8 @@ class Options:
             raise UsageError(f"Options.numerics: found {self.numerics!r}, expected 'exact', 'default' or 'fast'")
         if isinstance(self.tune, bool) or not isinstance(self.tune, int | float) or not 0 <= self.tune < float("inf"):
             raise UsageError(f"Options.tune: found {self.tune!r}, expected seconds")
+        if not isinstance(self.cost, Costs):
+            raise UsageError(f"Options.cost: found a {type(self.cost).__name__}, expected eqsat.Costs")
         if self.rules is not None:
             object.__setattr__(self, "rules", tuple(flattened(self.rules)))
             without(*(entry for entry in self.rules if isinstance(entry, str)))

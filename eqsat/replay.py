@@ -17,6 +17,7 @@ from eqsat.egraph.forms import SUM_OPS, cheapest_forms, index_children, read
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import CONSTRUCTORS, FACTS, VIEWS
 from eqsat.egraph.snapshot import ENode, Snapshot, take_snapshot
+from eqsat.index_cost import DEFAULT_WEIGHTS, IndexWeights
 from eqsat.ir.index import Apply, Const, Index, walk
 from eqsat.ledger import Ledger, Reason, with_children
 from eqsat.matches import FINDS, FLATTEN, SORTS, Match, Rule, engine_for, rules_of, views_of
@@ -107,8 +108,10 @@ class _Reading(list[Linear]):
 class Replay:
     """One term's saturation; `ledger` holds every equality that a row found.  The budget counts the ledger's nodes."""
 
-    def __init__(self, tables: tuple[str, ...], limits: Limits, own: tuple[OwnRule, ...] = ()) -> None:
-        self.ledger = Ledger()
+    def __init__(
+        self, tables: tuple[str, ...], limits: Limits, weights: IndexWeights = DEFAULT_WEIGHTS, own: tuple[OwnRule, ...] = ()
+    ) -> None:
+        self.ledger, self.weights = Ledger(), weights
         self.limits, self.saturated = limits, False
         self._rules = rules_of(tables)
         used = (*(table for table in TABLES if table.name in tables and table.phase == "index"), *own_table(own))
@@ -167,7 +170,7 @@ class Replay:
         self._load()
         snapshot = take_snapshot(self._engine, self._encoder, SORTS)
         self._collect(snapshot)
-        forms = cheapest_forms(snapshot)
+        forms = cheapest_forms(snapshot, self.weights)
 
         def number(name: int) -> int:
             return self.ledger.add(over_classes(forms[name], number))
@@ -181,7 +184,7 @@ class Replay:
         snapshot = take_snapshot(self._engine, self._encoder, SORTS)
         self._present |= snapshot.ops
         self._collect(snapshot)
-        visit = _Visit(read(snapshot), self._encoder, self._seen)
+        visit = _Visit(read(snapshot, self.weights), self._encoder, self._seen)
         self._encoder.watch = visit
         for row in self._sum_rows:
             statements = visit.visit(row)

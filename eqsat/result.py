@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eqsat.blueprint import PlanCall, PlanLoop, PlanStep, draw
 from eqsat.certificate import Certificate
 from eqsat.codegen import MachineCode, compile_kernels
 from eqsat.costs import Cost
+from eqsat.cycles import Costs
 from eqsat.dump import Dump
 from eqsat.explanation import ALWAYS, Step, explain_steps
 from eqsat.guards import Missing, missing_guards
@@ -167,11 +168,11 @@ class IndexResult:
 
     @property
     def cost(self) -> Cost:
-        return _index_cost(self.expr)
+        return _index_cost(self.expr, self.options.cost)
 
     @property
     def original_cost(self) -> Cost:
-        return _index_cost(self.original)
+        return _index_cost(self.original, self.options.cost)
 
     @functools.cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -198,8 +199,8 @@ class IndexResult:
         return f"{self.original}  ->  {self.expr}\n{self._numbers()}"
 
 
-def _index_cost(term: Index) -> Cost:
-    return Cost(((str(term), index_cycles(term) / DEFAULT_TARGET.ghz),))
+def _index_cost(term: Index, costs: Costs) -> Cost:
+    return Cost(((str(term), index_cycles(term, weights=costs.index) / DEFAULT_TARGET.ghz),), replace(costs, unit="ns"))
 
 
 def _explanation(before: Cost, after: Cost, report: Report) -> str:

@@ -21,7 +21,8 @@ class ResultCache(Recent[Index]):
     def results(self, terms: Sequence[Index], options: Options, simplify: Simplify) -> list[Index]:
         """The results for terms in order: those that are kept, and what `simplify` makes of the others, all at once."""
         shapes = {term: _numbered(term) for term in dict.fromkeys(terms)}
-        keys = {term: (shape, options.tables, options.own_rules, options.limits) for term, (shape, _) in shapes.items()}
+        chosen = (options.tables, options.own_rules, options.limits, options.cost.index)
+        keys = {term: (shape, chosen) for term, (shape, _) in shapes.items()}
         with self.lock:
             known = {key: self[key] for key in dict.fromkeys(keys.values()) if key in self}
         missing = {key: term for term, key in reversed(keys.items()) if key not in known}

@@ -15,6 +15,7 @@ from eqsat.egraph.engine import Engine, Row
 from eqsat.egraph.forms import RECIPES, Forms, Reading, read
 from eqsat.egraph.schema import CLASS_SORTS
 from eqsat.egraph.snapshot import Snapshot, extended, only_nary_forms, take_snapshot, written_snapshot
+from eqsat.index_cost import DEFAULT_WEIGHTS, IndexWeights
 from eqsat.ir.errors import UnsoundRuleError
 from eqsat.options import Limits
 from eqsat.report import Report, StopReason
@@ -95,6 +96,7 @@ class Session:
     report: Report
     encoder: Encoder = field(default_factory=Encoder)
     sorts: tuple[str, ...] = CLASS_SORTS
+    weights: IndexWeights = DEFAULT_WEIGHTS
     started: float = field(default_factory=time.perf_counter)
     _seen: set[tuple[object, ...]] = field(default_factory=set)
     _fired: tuple[tuple[str, ...], ...] = ()
@@ -111,7 +113,7 @@ class Session:
         enabled = [row for table in tables for row in table.rows if isinstance(row, SumRow)]
         iterations = 0
         if phase.visits_sums and not self._present:
-            held, _ = self._visit(read(written_snapshot(self.encoder)), enabled)
+            held, _ = self._visit(read(written_snapshot(self.encoder), self.weights), enabled)
             self.encoder.hold(held)
         while True:
             self.load()
@@ -120,7 +122,7 @@ class Session:
             iterations += 1
             if phase.visits_sums:
                 snapshot = self.snapshot()
-                reading = self._last = read(snapshot, self._read)
+                reading = self._last = read(snapshot, self.weights, self._read)
                 if done is not None and done(snapshot, reading.forms):
                     changed = False
                 else:
@@ -189,7 +191,7 @@ class Session:
     def forms(self, snapshot: Snapshot) -> Forms:
         """The cheapest forms of a snapshot, with what the last visit found in it."""
         if self._last is None or self._last.snapshot is not snapshot:
-            self._last = read(snapshot, self._read)
+            self._last = read(snapshot, self.weights, self._read)
         return self._last.forms
 
     def load(self) -> None:
@@ -229,14 +231,15 @@ def session(
     tables: tuple[Table, ...] = TABLES,
     encoder: Encoder | None = None,
     sorts: tuple[str, ...] = CLASS_SORTS,
+    weights: IndexWeights = DEFAULT_WEIGHTS,
     own: tuple[Rule, ...] = (),
 ) -> Iterator[Session]:
     """A session that uses the tables of these names and the user's own rules; what `encoder` has collected already is loaded at the
     first step.
 
-    Snapshots read classes of `sorts`.
+    Snapshots read classes of `sorts`; their cheapest forms are those by `weights`.
     """
     engine = engine_for(tables, sorts)
     with engine.session():
-        enabled = (*(table for table in tables if table.name in names), *own_table(own))
-        yield Session(engine, enabled, limits, report, encoder or Encoder(), sorts)
+        chosen = (*(table for table in tables if table.name in names), *own_table(own))
+        yield Session(engine, chosen, limits, report, encoder or Encoder(), sorts, weights)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import replace
@@ -16,7 +17,7 @@ from eqsat.egraph.settled import is_settled
 from eqsat.egraph.snapshot import Snapshot, written_snapshot
 from eqsat.egraph.spell import index_term, negated
 from eqsat.facts import facts_about
-from eqsat.index_cost import index_cycles
+from eqsat.index_cost import DEFAULT_WEIGHTS, IndexWeights, index_cycles
 from eqsat.ir import interval
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Apply, Const, Index, Var, apply, as_index, walk, where
@@ -67,10 +68,11 @@ def simplify_all(terms: list[Index], options: Options, report: Report) -> list[I
 def simplify_terms(terms: list[Index], options: Options, report: Report, within: bool = False) -> list[Index]:
     """simplify_all for terms over loop variables, of which no user knows anything, whatever they are called.  `within`: see Simplifier."""
     found: dict[Index, Index] = {}
-    for term in dict.fromkeys(terms) if not options.certify and not within and not options.own_rules else ():
+    shortcut = options.cost.index == DEFAULT_WEIGHTS and not (options.certify or within or options.own_rules)
+    for term in dict.fromkeys(terms) if shortcut else ():
         written = _as_written(term)
         if written is not None:
-            found[term] = _cheaper(written, term)
+            found[term] = _cheaper(written, term, options.cost.index)
     for together in _groups([term for term in dict.fromkeys(terms) if term not in found], lambda term: (term,)):
         tell("simplifying index terms", len(found), len(terms))
         with Simplifier(options, report, within) as simplifier:
@@ -128,38 +130,40 @@ def _may_divide_by_zero(terms: tuple[Index, ...]) -> bool:
 
 
 def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report, free_gate: bool) -> list[tuple[Index, Index]]:
-    encoder = Encoder()
+    encoder, weights = Encoder(), options.cost.index
     gates = [where(valid, index, INVALID) for index, valid in pairs]
     roots: dict[int, int] = {}
     for k, gated in enumerate(gates):
         with suppress(UnsupportedError):
             roots[k] = encoder.index(gated)
     nowhere = encoder.index(INVALID)
-    with session(options.tables, limits_for(options.limits, gates), report, encoder=encoder, sorts=("Ix",), own=options.own_rules) as work:
+    limits, own = limits_for(options.limits, gates), options.own_rules
+    with session(options.tables, limits, report, encoder=encoder, sorts=("Ix",), weights=weights, own=own) as work:
         snapshot = work.run(PHASES["index"])
     chosen = work.forms(snapshot)
+    cycles = functools.partial(index_cycles, weights=weights)
     results = []
     for k, (index, valid) in enumerate(pairs):
-        ways = _read_gated(snapshot, chosen, snapshot.name(roots[k]), snapshot.name(nowhere)) if k in roots else []
+        ways = _read_gated(snapshot, chosen, snapshot.name(roots[k]), snapshot.name(nowhere), weights) if k in roots else []
         typed = [(index, valid), *((_as_kind(i, index), _as_kind(g, valid)) for i, g in ways)]
-        results.append(min(reversed(typed), key=lambda way: (0.0 if free_gate else index_cycles(*way), index_cycles(way[0]))))
+        results.append(min(reversed(typed), key=lambda way: (0.0 if free_gate else cycles(*way), cycles(way[0]))))
     return results
 
 
-def _read_gated(snapshot: Snapshot, forms: Forms, root: int, nowhere: int) -> list[tuple[Index, Index]]:
+def _read_gated(snapshot: Snapshot, forms: Forms, root: int, nowhere: int, weights: IndexWeights) -> list[tuple[Index, Index]]:
     """(index, gate) of every `where(gate, index, INVALID)` in a class, of one with what both share; the class itself if the gate
     always holds."""
     if root == nowhere:
         return [(Const(0), Const(False))]
-    shared = sharing_forms(snapshot, forms, root)
+    shared = sharing_forms(snapshot, forms, root, weights)
     together = {arg: index_term(shared, arg) for arg in shared[root].args} if shared[root].op == "Where" else {}
     found: list[tuple[Index, Index]] = []
     for node in snapshot.classes["Ix"][root]:
         if node.op == "Where" and nowhere in node.args[1:] and all(arg in forms for arg in node.args):
-            parts = [tuple(cheapest_term(snapshot, forms, arg) for arg in node.args)]
+            parts = [tuple(cheapest_term(snapshot, forms, arg, weights) for arg in node.args)]
             parts += [tuple(together[arg] for arg in node.args)] if node == shared[root] else []
             found += [(then, gate) if node.args[2] == nowhere else (otherwise, negated(gate)) for gate, then, otherwise in parts]
-    return found or [(cheapest_term(snapshot, forms, root), Const(True))]
+    return found or [(cheapest_term(snapshot, forms, root, weights), Const(True))]
 
 
 def limits_for(limits: Limits, terms: Iterable[Index], before: int = 0) -> Limits:
@@ -179,6 +183,7 @@ class Simplifier:
 
     def __init__(self, options: Options, report: Report, within: bool = False) -> None:
         self.options, self.report, self.within = options, report, within
+        self.weights = options.cost.index
         self._encoder = Encoder()
         self._open = ExitStack()
         self._session: Session | None = None
@@ -207,8 +212,8 @@ class Simplifier:
             chosen = work.forms(snapshot)
             names = {term: snapshot.name(root) for term, root in roots.items()}
             for term, name in names.items():
-                settled = self._settled(snapshot, chosen, (name,))
-                spelled[term] = index_term(chosen, name) if settled else cheapest_term(snapshot, chosen, name)
+                settled = self._settled(snapshot, chosen, (roots[term],))
+                spelled[term] = index_term(chosen, name) if settled else cheapest_term(snapshot, chosen, name, self.weights)
             if self.within:
                 for term, name in names.items():
                     if not interval.within(spelled[term].bounds, term.bounds):
@@ -219,18 +224,21 @@ class Simplifier:
         return results
 
     def _settled(self, snapshot: Snapshot, forms: Forms, roots: Iterable[int]) -> bool:
-        """Whether no rule makes these classes cheaper; of the user's own rules nothing is known."""
-        return not self.options.own_rules and all(is_settled(forms, snapshot.bounds, snapshot.name(root)) for root in roots)
+        """Whether nothing is cheaper than these, which is known of eqsat's rules and the default weights only."""
+        known = self.weights == DEFAULT_WEIGHTS and not self.options.own_rules
+        return known and all(is_settled(forms, snapshot.bounds, snapshot.name(root)) for root in roots)
 
     def _better(self, result: Index, original: Index) -> Index:
         """The result, if it is a better one."""
         wider = self.within and not interval.within(result.bounds, original.bounds)
-        return original if wider else _cheaper(result, original)
+        return original if wider else _cheaper(result, original, self.weights)
 
     def _work(self) -> Session:
         if self._session is None:
             used = self.options
-            opened = session(used.tables, used.limits, self.report, encoder=self._encoder, sorts=("Ix",), own=used.own_rules)
+            opened = session(
+                used.tables, used.limits, self.report, encoder=self._encoder, sorts=("Ix",), weights=self.weights, own=used.own_rules
+            )
             self._session = self._open.enter_context(opened)
         return self._session
 
@@ -247,9 +255,9 @@ def _as_written(term: Index) -> Index | None:
     return _as_kind(index_term(forms, root), term) if is_settled(forms, snapshot.bounds, root) else None
 
 
-def _cheaper(result: Index, original: Index) -> Index:
+def _cheaper(result: Index, original: Index, weights: IndexWeights) -> Index:
     """The result, if it costs no more: forms are chosen class by class, so what they share may be paid twice."""
-    return original if index_cycles(result) > index_cycles(original) else result
+    return original if index_cycles(result, weights=weights) > index_cycles(original, weights=weights) else result
 
 
 def _as_kind(result: Index, original: Index) -> Index:

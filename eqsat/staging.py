@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from eqsat.costs import CostModel
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Build, Constant, Tensor, sources
 from eqsat.lowering.staged import WHOLE_BYTES, Group, composed, read_whole, strip_rows, strips, windows
 from eqsat.nest_costs import nest_ns
-from eqsat.target import Target
 
 # between kernels of a chain there are so many bytes at least
 LEAST_BYTES = 128 << 10
@@ -34,7 +34,7 @@ def chains(
     ns: Mapping[Group, float],
     names: Mapping[Tensor, str],
     stay: Collection[Tensor],
-    target: Target,
+    model: CostModel,
     lower: Lower,
     within: int = 0,
 ) -> tuple[Chain, ...]:
@@ -57,8 +57,8 @@ def chains(
         whole = (*reversed(producers), results)
         if not producers or _bytes(producers) < LEAST_BYTES:
             continue
-        kernel = _in_strips(whole, names, target, lower, within)
-        if kernel is not None and nest_ns(kernel, target) < sum(ns[group] for group in whole):
+        kernel = _in_strips(whole, names, model, lower, within)
+        if kernel is not None and nest_ns(kernel, model.target, model.costs) < sum(ns[group] for group in whole):
             found.append(Chain(whole, kernel))
             taken |= set(whole)
     return tuple(found)
@@ -89,7 +89,7 @@ def _longest(results: Group, possible: Sequence[Group], readers: Mapping[Tensor,
     return found
 
 
-def _in_strips(groups: Sequence[Group], names: Mapping[Tensor, str], target: Target, lower: Lower, within: int) -> Kernel | None:
+def _in_strips(groups: Sequence[Group], names: Mapping[Tensor, str], model: CostModel, lower: Lower, within: int) -> Kernel | None:
     results = groups[-1]
     producers: list[Build] = [build for (build,) in reversed(groups[:-1])]
     found = windows(results, producers)
@@ -105,9 +105,9 @@ def _in_strips(groups: Sequence[Group], names: Mapping[Tensor, str], target: Tar
     plain = composed(list(kernels.values()), parts, results, between)
     if within == MOST_WITHIN or plain is None:
         return plain
-    ns = {group: nest_ns(kernel, target) for group, kernel in kernels.items()}
-    for inner in chains(parts.groups, ns, names, parts.groups[-1], target, lower, within + 1):
+    ns = {group: nest_ns(kernel, model.target, model.costs) for group, kernel in kernels.items()}
+    for inner in chains(parts.groups, ns, names, parts.groups[-1], model, lower, within + 1):
         *others, last = inner.groups
         kernels = {group: kernel for group, kernel in kernels.items() if group not in others} | {last: inner.kernel}
     nested = composed(list(kernels.values()), parts, results, between)
-    return nested if nested is not None and nest_ns(nested, target) < nest_ns(plain, target) else plain
+    return min((plain, nested), key=lambda kernel: nest_ns(kernel, model.target, model.costs)) if nested is not None else plain

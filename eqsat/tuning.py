@@ -18,7 +18,7 @@ import numpy as np
 from eqsat.codegen import compile_kernels, host
 from eqsat.ir.loops import Kernel, map_indices
 from eqsat.kept import store_for
-from eqsat.keys import source_hash
+from eqsat.keys import mentions_own, source_hash
 from eqsat.loop_terms import simplifier
 from eqsat.lowering import hoist, type_indices
 from eqsat.lowering.candidates import Schedules
@@ -94,7 +94,8 @@ class Tuner:
         open_ones = [(schedule, path, kernel) for schedule, path in offered if (kernel := schedules.kernel(schedule)) is not None]
         change = simplifier([kernel for _, _, kernel in open_ones], self.options, self.report)
         simplified = [(schedule, path, map_indices(kernel, change)) for schedule, path, kernel in open_ones]
-        return [_Found(schedule, path, kernel, nest_ns(kernel, self.options.target)) for schedule, path, kernel in simplified]
+        target, costs = self.options.target, self.options.cost
+        return [_Found(schedule, path, kernel, nest_ns(kernel, target, costs)) for schedule, path, kernel in simplified]
 
     def _again(self, schedules: Schedules, start: Sequence[tuple[Schedule, tuple[int, ...]]], kept: bytes) -> Kernel | None:
         """What an entry on disk says; None where it leads nowhere."""
@@ -112,10 +113,12 @@ class Tuner:
 
     def _key(self, schedules: Schedules) -> str | None:
         """The loops as written, and all that a measurement depends on; None while eqsat's files are not those that were imported."""
-        source, written = source_hash(), schedules.kernel(Schedule(schedules.written))
+        source, written, costs = source_hash(), schedules.kernel(Schedule(schedules.written)), self.options.cost.text
         text = hashlib.blake2b(str(written).encode(), digest_size=32).hexdigest()
-        settings = repr((self.options.numerics, self.options.target, self.options.tables, self.options.own_rules))
-        return None if source is None else "\n".join(["schedule", source, *host().identity, settings, text])
+        settings = repr((self.options.numerics, self.options.target, costs, self.options.tables, self.options.own_rules))
+        if source is None or costs is None or mentions_own(str(written)):
+            return None
+        return "\n".join(["schedule", source, *host().identity, settings, text])
 
 
 def measured_ns(kernel: Kernel, options: Options) -> float:

@@ -62,3 +62,8 @@ class UnsoundRuleError(EqsatError):
 
 class InternalError(EqsatError):
     """A stage of eqsat produced an illegal term; please report it."""
+
+
+def one_line(error: BaseException) -> str:
+    """What a function of the caller raised, for a message of ours: its type and its text in one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"

@@ -1,13 +1,14 @@
 """Scalar operations on elements: one row says what an operation means and which dtypes it takes and gives.
 
 The NumPy function is the meaning (the reference interpreter calls it; ir/meanings.py has what NumPy lacks), and of ufuncs its loops are the
-dtypes.  Cost weights live in eqsat/costs.py and code in codegen/, both under the same name; a test holds the three tables together.
+dtypes.  Cost weights live in eqsat/cycles.py and code in codegen/, both under the same name; a test holds the three tables together.
+Operations of a caller are rows of the same tables (eqsat/own_operations.py).
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,14 +19,15 @@ from eqsat.ir.dtypes import DTYPES, integer_range, is_complex, is_inexact, is_in
 from eqsat.ir.errors import DTypeError
 from eqsat.ir.threefry import threefry
 
-Rule = Literal["same", "float", "compare", "logic", "select", "part", "word", "cast"]
+Rule = Literal["same", "float", "compare", "logic", "select", "part", "word", "cast", "loops"]
 # the dtype of an operand, or the type of a Python number, which adapts to the operands beside it
 Given = str | type[int] | type[float] | type[complex]
 
 
 @dataclass(frozen=True)
 class ScalarOp:
-    """`rule` says how the dtypes of operands and result hang together, see `loop_dtypes`; `ufunc`: whose loops do, if not the meaning's."""
+    """`rule` says how the dtypes of operands and result hang together, see `loop_dtypes`; `ufunc`: whose loops do, if not the meaning's;
+    `loops`: by the dtype of the operands that of the result, where the rule says so."""
 
     name: str
     arity: int
@@ -34,6 +36,7 @@ class ScalarOp:
     symbol: str = ""
     takes_bool: bool = False
     ufunc: np.ufunc | None = None
+    loops: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,16 @@ REDUCE_OPS = {
 }
 
 
+def numbered(name: str, number: int) -> str:
+    """What an operation of a caller is called in programs: the first of its name as it is, later ones are other operations."""
+    return name if number == 1 else f"{name}#{number}"
+
+
+def shown(op: str) -> str:
+    """The name that a caller gave an operation, or eqsat."""
+    return op.partition("#")[0]
+
+
 def result_dtype(name: str, *dtypes: str) -> str:
     """The dtype that NumPy 2 gives for an operation on arrays of these dtypes: the last of `loop_dtypes`."""
     return loop_dtypes(name, *dtypes)[-1]
@@ -162,17 +175,23 @@ def loop_dtypes(name: str, *dtypes: Given) -> tuple[str, ...]:
     select   where(bool, a, b): promotion of a and b
     part     of a complex number
     word     uint64 only
+    loops    the first loop of the row that holds the promoted operands, as of a ufunc
 
     Raises DTypeError for dtypes that NumPy does not take.
     """
     return _loop_dtypes(name, dtypes)
 
 
+def forget_loops() -> None:
+    """Forget what `loop_dtypes` has answered: rows were taken out of SCALAR_OPS."""
+    _loop_dtypes.cache_clear()
+
+
 @functools.cache
 def _loop_dtypes(name: str, dtypes: tuple[Given, ...]) -> tuple[str, ...]:
     row = SCALAR_OPS[name]
     if len(dtypes) != row.arity:
-        raise DTypeError(f"{name}: found {len(dtypes)} operands, expected {row.arity}")
+        raise DTypeError(f"{row.name}: found {len(dtypes)} operands, expected {row.arity}")
     if row.rule == "logic" and any(dtype != "bool" for dtype in dtypes):
         raise DTypeError(f"{name}: found dtypes {_listed(dtypes)}, expected bool; compare first (x != 0)")
     if row.rule == "select":
@@ -188,12 +207,22 @@ def _loop_dtypes(name: str, dtypes: tuple[Given, ...]) -> tuple[str, ...]:
         if any(dtype != "uint64" for dtype in dtypes):
             raise DTypeError(f"{name}: found {_listed(dtypes)}, expected uint64")
         return ("uint64",) * (row.arity + 1)
+    if row.rule == "loops":
+        return _own_loop(row, dtypes)
     ufunc = row.ufunc or row.meaning
     if row.rule != "cast" and isinstance(ufunc, np.ufunc):
         return _ufunc_loop(name, ufunc, dtypes)
     chosen = given_dtype(dtypes)
     inside = chosen if row.rule != "float" or is_inexact(chosen) else np.sqrt.resolve_dtypes((np.dtype(chosen), None))[-1].name
     return *[inside] * row.arity, "bool" if row.rule in ("compare", "logic") else inside
+
+
+def _own_loop(row: ScalarOp, dtypes: Sequence[Given]) -> tuple[str, ...]:
+    chosen, loops = given_dtype(dtypes), row.loops or {}
+    for dtype, result in loops.items():
+        if np.can_cast(chosen, dtype, "safe"):
+            return *[dtype] * row.arity, result
+    raise DTypeError(f"{row.name}: found {_listed(dtypes)}, expected {' or '.join(loops)}; use astype first")
 
 
 def _ufunc_loop(name: str, ufunc: np.ufunc, dtypes: Sequence[Given]) -> tuple[str, ...]:

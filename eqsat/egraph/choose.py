@@ -8,7 +8,7 @@ from eqsat.egraph.forms import RAW, SIGNS, Forms, index_children
 from eqsat.egraph.schema import LEAVES
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.egraph.spell import Group, as_spelled, common_groups, given_class, index_term, reachable, split_groups
-from eqsat.index_cost import ADD, MULTIPLY, has_offset, index_cycles, node_cycles
+from eqsat.index_cost import IndexWeights, has_offset, index_cycles
 from eqsat.ir.index import Index
 
 # how many other choices are tried, and among how many classes
@@ -22,24 +22,24 @@ Work = int | tuple[object, ...]
 Choice = tuple[int, ENode, tuple[int, ...]]
 
 
-def cheapest_term(snapshot: Snapshot, forms: Forms, root: int) -> Index:
+def cheapest_term(snapshot: Snapshot, forms: Forms, root: int, weights: IndexWeights) -> Index:
     """The term of a class: from the cheapest nodes, or, where work can be shared, from others that share more of it."""
-    return index_term(sharing_forms(snapshot, forms, root), root)
+    return index_term(sharing_forms(snapshot, forms, root, weights), root)
 
 
-def sharing_forms(snapshot: Snapshot, forms: Forms, root: int) -> Forms:
+def sharing_forms(snapshot: Snapshot, forms: Forms, root: int, weights: IndexWeights) -> Forms:
     """The nodes that spell the cheapest term of a class, where work can be shared."""
-    best, least = forms, index_cycles(index_term(forms, root))
-    if least < LEAST_SHARED:
+    best, least = forms, index_cycles(index_term(forms, root), weights=weights)
+    if least < LEAST_SHARED * weights.least:
         return best
     known = {name: node.args[0] for name, node in forms.items() if node.op == "Num"}
-    nodes = _usable(snapshot, forms, root, known)
+    nodes = _usable(snapshot, forms, root, known, weights)
     if not _may_share(forms, nodes):
         return best
-    shared = _dag_forms(nodes, forms, root, known)
+    shared = _dag_forms(nodes, forms, root, known, weights)
     for start in (forms, shared) if shared is not forms else (forms,):
-        chosen = _shared_forms(snapshot, start, root, known)
-        if chosen is not forms and (cycles := index_cycles(index_term(chosen, root))) < least:
+        chosen = _shared_forms(snapshot, start, root, known, weights)
+        if chosen is not forms and (cycles := index_cycles(index_term(chosen, root), weights=weights)) < least:
             best, least = chosen, cycles
     return best
 
@@ -55,7 +55,7 @@ def _may_share(forms: Forms, nodes: list[Choice]) -> bool:
     return False
 
 
-def _dag_forms(nodes: list[Choice], forms: Forms, root: int, known: dict[int, int]) -> Forms:
+def _dag_forms(nodes: list[Choice], forms: Forms, root: int, known: dict[int, int], weights: IndexWeights) -> Forms:
     """Nodes chosen so that the whole of what each class computes, everything paid once, is least.
 
     The greedy algorithm of "extraction gym" (faster-greedy-dag): each class holds all the work below its node; a node's is the
@@ -75,7 +75,7 @@ def _dag_forms(nodes: list[Choice], forms: Forms, root: int, known: dict[int, in
                 mine |= work[child]
             if any(name in work[child] for child in children):
                 continue
-            mine.update(_work(chosen, name, node, known))
+            mine.update(_work(chosen, name, node, known, weights))
             cycles = sum(mine.values())
             if cycles < total.get(name, float("inf")):
                 chosen[name], work[name], total[name], changed = node, mine, cycles, True
@@ -89,32 +89,32 @@ def _has_cycle(forms: Forms, root: int) -> bool:
     return any(_is_below(forms, name) for name in reachable(forms, root))
 
 
-def _usable(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, int]) -> list[Choice]:
+def _usable(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, int], weights: IndexWeights) -> list[Choice]:
     """(class, node, operands) of all that a term may be made of, its operands first where that can be."""
     names, found = [root], {root}
     usable: list[Choice] = []
     for name in names:
         for node in snapshot.classes["Ix"].get(name, ()) if name not in known else ():
             children = index_children(node)
-            if node.op not in RAW and node_cycles(node, known.get) is not None and all(child in forms for child in children):
+            if node.op not in RAW and weights.node_cycles(node, known.get) is not None and all(child in forms for child in children):
                 usable.append((name, node, children))
                 names += (new := [child for child in dict.fromkeys(children) if child not in found])
                 found.update(new)
     return usable[::-1]
 
 
-def _work(forms: Forms, name: int, node: ENode, known: dict[int, int]) -> Iterator[tuple[Work, float]]:
+def _work(forms: Forms, name: int, node: ENode, known: dict[int, int], weights: IndexWeights) -> Iterator[tuple[Work, float]]:
     """What a node computes itself, and its cycles."""
     if node.op == "Sum":
         constant = node.args[0] + sum(k * known.get(atom, 0) for atom, k in node.args[1:])
-        yield from _sum_work(constant, [(given_class(forms, atom), k) for atom, k in node.args[1:] if atom not in known])
+        yield from _sum_work(constant, [(given_class(forms, atom), k) for atom, k in node.args[1:] if atom not in known], weights)
     elif node.op in SIGNS and forms[node.args[0]].op == "Sum":
-        yield from _sign_work(name, node.op, forms[node.args[0]], lambda terms: terms)
+        yield from _sign_work(name, node.op, forms[node.args[0]], lambda terms: terms, weights)
     else:
-        yield name, node_cycles(node, known.get) or 0.0
+        yield name, weights.node_cycles(node, known.get) or 0.0
 
 
-def _sum_work(constant: int, parts: Iterable[tuple[Work, int]]) -> Iterator[tuple[Work, float]]:
+def _sum_work(constant: int, parts: Iterable[tuple[Work, int]], weights: IndexWeights) -> Iterator[tuple[Work, float]]:
     """The work of c + sum of k*part: a product for every magnitude, and additions; a part is a class or a group of terms."""
     parts = tuple(sorted(parts, key=repr))
     magnitudes: dict[int, list[Work]] = {}
@@ -122,25 +122,27 @@ def _sum_work(constant: int, parts: Iterable[tuple[Work, int]]) -> Iterator[tupl
         magnitudes.setdefault(abs(k), []).append(part)
     for size, scaled in magnitudes.items():
         if size != 1:
-            yield ("times", size, *scaled), MULTIPLY
+            yield ("times", size, *scaled), weights.multiply
     if len(parts) > 1:
-        yield ("sum", *parts), ADD * (len(parts) - 1)
+        yield ("sum", *parts), weights.add * (len(parts) - 1)
     if constant:
-        yield ("offset", constant, *parts), ADD
+        yield ("offset", constant, *parts), weights.add
     elif magnitudes.keys() == {1} and all(k < 0 for _, k in parts):
-        yield ("negated", *parts), ADD
+        yield ("negated", *parts), weights.add
 
 
-def _sign_work(name: int, op: str, below: ENode, grouped: Callable[[Group], Iterable[tuple[Work, int]]]) -> Iterator[tuple[Work, float]]:
+def _sign_work(
+    name: int, op: str, below: ENode, grouped: Callable[[Group], Iterable[tuple[Work, int]]], weights: IndexWeights
+) -> Iterator[tuple[Work, float]]:
     """The work of a comparison of a sum, each side without negation."""
     constant = below.args[0]
     sides = [tuple((atom, sign * k) for atom, k in below.args[1:] if sign * k > 0) for sign in (1, -1)]
     for side in sides:
-        yield from _sum_work(0, grouped(side)) if side else ()
-    yield name, ADD * (1 + has_offset(op, constant, sides))
+        yield from _sum_work(0, grouped(side), weights) if side else ()
+    yield name, weights.compare + weights.add * has_offset(op, constant, sides)
 
 
-def _total(forms: Forms, root: int, known: dict[int, int]) -> float:
+def _total(forms: Forms, root: int, known: dict[int, int], weights: IndexWeights) -> float:
     """Cycles of a term as it will be spelled, everything paid once."""
     forms = as_spelled(forms, root)
     classes = reachable(forms, root)
@@ -151,53 +153,53 @@ def _total(forms: Forms, root: int, known: dict[int, int]) -> float:
     def grouped(terms: Group) -> Iterator[tuple[Work, int]]:
         used, left = split_groups(terms, groups)
         for group, factor in used:
-            paid.update(_sum_work(0, group))
+            paid.update(_sum_work(0, group, weights))
             yield group, factor
         yield from left.items()
 
     for name in classes:
         node = forms[name]
         if node.op == "Sum":
-            paid.update(_sum_work(node.args[0], grouped(node.args[1:])) if name in read else ())
+            paid.update(_sum_work(node.args[0], grouped(node.args[1:]), weights) if name in read else ())
         elif node.op in SIGNS and forms[node.args[0]].op == "Sum" and node.args[0] not in read:
-            paid.update(_sign_work(name, node.op, forms[node.args[0]], grouped))
+            paid.update(_sign_work(name, node.op, forms[node.args[0]], grouped, weights))
         else:
-            paid[name] = node_cycles(node, known.get) or 0.0
+            paid[name] = weights.node_cycles(node, known.get) or 0.0
     return sum(paid.values())
 
 
-def _shared_forms(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, int]) -> Forms:
+def _shared_forms(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, int], weights: IndexWeights) -> Forms:
     """The chosen nodes, changed where another node makes the whole term cheaper because it shares what is computed anyway."""
     if len(reachable(forms, root)) > MAX_CLASSES:
         return forms
     best = dict(forms)
-    least = first = _total(best, root, known)
+    least = first = _total(best, root, known, weights)
     trials = MAX_TRIALS
     tried: set[tuple[int, ENode]] = set()
     improved = True
     while improved:
         improved = False
-        for more, name, node in _others(snapshot, best, root, known):
+        for more, name, node in _others(snapshot, best, root, known, weights):
             if (name, node) in tried or not trials:
                 continue
             tried.add((name, node))
             trials -= 1
             trial = {**best, name: node}
             if not _is_below(trial, name):
-                total = _total(trial, root, known)
+                total = _total(trial, root, known, weights)
                 # of two that could share something, the first to change gains nothing yet
-                if total < least or (total == least and more >= ADD):
+                if total < least or (total == least and more >= weights.add):
                     improved |= total < least
                     best, least = trial, total
     return best if least < first else forms
 
 
-def _others(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, int]) -> list[tuple[float, int, ENode]]:
+def _others(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, int], weights: IndexWeights) -> list[tuple[float, int, ENode]]:
     """(how much more it costs by itself, class, node) for nodes that might be chosen instead below a class, the cheapest first."""
     cost: dict[int, float] = {}
 
     def tree_cost(node: ENode) -> float:
-        total = node_cycles(node, known.get)
+        total = weights.node_cycles(node, known.get)
         if total is None:
             return float("inf")
         for child in index_children(node):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode, Snapshot
-from eqsat.index_cost import node_cycles, sign_saving
+from eqsat.index_cost import DEFAULT_WEIGHTS, IndexWeights
 
 Forms = Mapping[int, ENode]
 SIGNS = ("Nonneg", "Zero")
@@ -45,6 +45,7 @@ class Reading:
     """
 
     snapshot: Snapshot
+    weights: IndexWeights = DEFAULT_WEIGHTS
     forms: dict[int, ENode] = field(default_factory=dict)
     cost: dict[int, float] = field(default_factory=dict)
     fresh: set[int] = field(default_factory=set)
@@ -58,22 +59,22 @@ class Reading:
     def cost_of(self, node: ENode) -> float:
         """The tree cost of a node of fixed arity; none that is made of its own class costs as little as the class."""
         below = sum(self.cost.get(child, float("inf")) for child in index_children(node))
-        return below + (node_cycles(node, self.constant) or 0.0)
+        return below + (self.weights.node_cycles(node, self.constant) or 0.0)
 
 
-def cheapest_forms(snapshot: Snapshot, written: bool = False) -> dict[int, ENode]:
+def cheapest_forms(snapshot: Snapshot, weights: IndexWeights = DEFAULT_WEIGHTS, written: bool = False) -> dict[int, ENode]:
     """For every class that has a finite form its node of least tree cost; of several a sum, then the one met first.
 
     With `written`, operations as they are written count too.
     """
-    return read(snapshot, written=written).forms
+    return read(snapshot, weights, written=written).forms
 
 
-def read(snapshot: Snapshot, before: Reading | None = None, written: bool = False) -> Reading:
+def read(snapshot: Snapshot, weights: IndexWeights = DEFAULT_WEIGHTS, before: Reading | None = None, written: bool = False) -> Reading:
     """The cheapest forms of a snapshot; those of classes that did not change are taken from the reading before."""
     classes = snapshot.classes["Ix"]
-    reading = Reading(snapshot, fresh=fresh_classes(snapshot, before) if before is not None else set(classes))
-    chosen, cost = reading.forms, reading.cost
+    reading = Reading(snapshot, weights, fresh=fresh_classes(snapshot, before) if before is not None else set(classes))
+    chosen, cost, node_cycles = reading.forms, reading.cost, weights.node_cycles
     if before is not None:
         for name in classes:
             if name not in reading.fresh and name in before.forms:
@@ -99,7 +100,7 @@ def read(snapshot: Snapshot, before: Reading | None = None, written: bool = Fals
             for child in children:
                 total += cost.get(child, unknown)
             if node.op in SIGNS and total < unknown:
-                total -= sign_saving(node.op, chosen[children[0]])
+                total -= weights.sign_saving(node.op, chosen[children[0]])
             known_cost = cost.get(name, unknown)
             # a node that costs nothing itself must be cheaper, or classes might be made of each other
             if total < known_cost or (own and total == known_cost < unknown and _rank(node, chosen) < _rank(chosen[name], chosen)):

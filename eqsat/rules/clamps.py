@@ -7,9 +7,7 @@ from itertools import combinations
 
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
-from eqsat.index_cost import sign_cycles
 from eqsat.rules.orders import MAX_MEMBERS, OPPOSITE, chain, members_of, where_of
-from eqsat.rules.quotients import form_cycles
 from eqsat.rules.row import BOUNDED, PRODUCTS, SumRow, Table
 from eqsat.rules.visit import Visit
 
@@ -218,16 +216,16 @@ def signs_of_order(v: Visit) -> None:
                 common = Linear(constant, terms)
                 x, y = first.plus(common, -1), second.plus(common, -1)
                 joined = Linear.of(common.constant, (*common.terms, (name, 1)))
-                before = _sign_cycles(first) + _sign_cycles(second) + 1
-                after = _sign_cycles(joined) + form_cycles(x) + form_cycles(y) + 1
+                before = _sign_cycles(v, first) + _sign_cycles(v, second)
+                after = _sign_cycles(v, joined) + v.cycles(x) + v.cycles(y)
                 if after < before and v.first("signs-of-order", name, node, common, x, y):
                     made = chain(v, op, (v.sum(x), v.sum(y)))
                     v.encoder.same(name, v.truth("Nonneg", v.sum(common.plus(Linear(0, ((made, 1),))))))
 
 
-def _sign_cycles(form: Linear) -> float:
+def _sign_cycles(v: Visit, form: Linear) -> float:
     """What the sign of a sum costs."""
-    return sign_cycles("Nonneg", form.constant, tuple(k for _, k in form.terms))
+    return v.reading.weights.sign_cycles("Nonneg", form.constant, tuple(k for _, k in form.terms))
 
 
 CLAMPS = Table(

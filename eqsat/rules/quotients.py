@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eqsat.egraph.linear import Linear
-from eqsat.index_cost import sum_cycles
 from eqsat.rules.row import CHOICES, DIVISIONS, SumRow, Table
 from eqsat.rules.visit import Visit
-
-
-def form_cycles(form: Linear) -> float:
-    """What writing a sum costs."""
-    return sum_cycles(form.constant, tuple(k for _, k in form.terms))
 
 
 def into_quotient(v: Visit) -> None:
@@ -30,8 +24,8 @@ def into_quotient(v: Visit) -> None:
                 inside = {a for a, _ in dividend.terms} | {a for a, _ in _cancelled(v, dividend, rest, d)}
                 taken = Linear(rest.constant, tuple(t for t in rest.terms if t[0] in inside))
                 whole, left = dividend.plus(taken, d), rest.plus(taken, -1)
-                after = form_cycles(whole) + form_cycles(left.plus(Linear(0, ((atom, 1),))))
-                gains = after < form_cycles(below) + form_cycles(form) or len(inside) > len(dividend.terms)
+                after = v.cycles(whole) + v.cycles(left.plus(Linear(0, ((atom, 1),))))
+                gains = after < v.cycles(below) + v.cycles(form) or len(inside) > len(dividend.terms)
                 if gains and v.first("into-quotient", name, form, atom, node):
                     v.encoder.same(name, v.sum(left.plus(Linear(0, ((_divided(v, whole, node.args[1], d), 1),)))))
 
@@ -63,8 +57,8 @@ def complement(v: Visit) -> None:
                 below = v.form(node.args[0])
                 turned = Linear((-1 - below.constant) % n, tuple((a, 1 if -c % n == 1 else -c) for a, c in below.terms))
                 left = form.without(atom).plus(Linear((n - 1) * k))
-                after = form_cycles(turned) + form_cycles(left.plus(Linear(0, ((atom, -k),))))
-                if after < form_cycles(below) + form_cycles(form) and v.first("complement", name, form, atom, node):
+                after = v.cycles(turned) + v.cycles(left.plus(Linear(0, ((atom, -k),))))
+                if after < v.cycles(below) + v.cycles(form) and v.first("complement", name, form, atom, node):
                     other = v.encoder.bounded(v.encoder.node("Mod", v.sum(turned), node.args[1]), (0, n - 1))
                     v.encoder.same(name, v.sum(left.plus(Linear(0, ((other, 1),)), -k)))
 
@@ -79,8 +73,8 @@ def take_in(v: Visit) -> None:
                     if node.op != "Sum" or any(a not in cost for a, _ in node.args[1:]):
                         continue
                     opened = form.without(atom).plus(Linear.of(node.args[0], node.args[1:]), k)
-                    before = form_cycles(form) + sum(cost.get(a, 0.0) for a, _ in form.terms)
-                    after = form_cycles(opened) + sum(cost.get(a, 0.0) for a, _ in opened.terms)
+                    before = v.cycles(form) + sum(cost.get(a, 0.0) for a, _ in form.terms)
+                    after = v.cycles(opened) + sum(cost.get(a, 0.0) for a, _ in opened.terms)
                     if after < before and v.first("take-in", name, form, atom, node):
                         v.encoder.same(name, v.sum(opened))
 

@@ -136,6 +136,10 @@ class Visit:
                         form = form.without(atom).plus(Linear(node.args[0], node.args[1:]), k)
         return form
 
+    def cycles(self, form: Linear) -> float:
+        """What writing a sum costs."""
+        return self.reading.weights.sum_cycles(form.constant, tuple(k for _, k in form.terms))
+
     # what rows say -------------------------------------------------------------------------------------------------
     def first(self, row: str, *key: object) -> bool:
         """Whether this row meets this key for the first time; counts it."""

@@ -30,7 +30,7 @@ def everywhere() -> Iterator[None]:
     """Every chain there is, in many strips."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(staging, "LEAST_BYTES", 0)
-        patch.setattr(staging, "nest_ns", lambda kernel, target: 0.0)
+        patch.setattr(staging, "nest_ns", lambda kernel, target, costs: 0.0)
         patch.setattr(staged, "STRIP_BYTES", 600)
         patch.setattr(staging, "WHOLE_BYTES", 1 << 20)
         yield
