@@ -1,0 +1,155 @@
+"""Pieces of pages: every function returns HTML, and takes text that it escapes, or HTML where its argument is called so.
+
+Pages have no script and load nothing.  Colours are mixed from those around them, so that they suit light and dark notebooks, and what
+carries meaning is said in text as well: where a notebook is not trusted the style is left out.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+
+# of middle brightness: to be read on white and on black
+PALETTE = ("#8c8c8c", "#4c86c6", "#2f9e8f", "#d9822b", "#d1495b", "#9a6fb0", "#7a9a2f")
+
+STYLE = """<style>
+.eqsat{font-family:var(--jp-ui-font-family,system-ui,sans-serif);font-size:13px;line-height:1.45;color:var(--jp-content-font-color1,inherit);
+max-width:100%}
+.eqsat .head{display:flex;flex-wrap:wrap;gap:.2em 1.6em;align-items:baseline;margin:.2em 0 .5em}
+.eqsat .head b{font-size:15px}
+.eqsat .dim,.eqsat th,.eqsat .head small{color:color-mix(in srgb,currentColor 62%,transparent)}
+.eqsat details{border:1px solid color-mix(in srgb,currentColor 18%,transparent);border-radius:5px;margin:.35em 0}
+.eqsat summary{cursor:pointer;padding:.25em .6em;background:color-mix(in srgb,currentColor 6%,transparent);font-weight:600}
+.eqsat summary .dim{font-weight:400;margin-left:.8em}
+.eqsat details>.body{padding:.4em .7em;overflow-x:auto}
+.eqsat details details{margin:.3em 0}
+.eqsat table{border-collapse:collapse;margin:.2em 0;font-size:12px}
+.eqsat th,.eqsat td{padding:.12em .7em .12em 0;border:0;background:none;text-align:left;vertical-align:baseline;white-space:nowrap}
+.eqsat tr,.eqsat tr:hover{background:none!important}
+.eqsat td.num,.eqsat th.num{text-align:right;font-variant-numeric:tabular-nums}
+.eqsat td.wide{width:100%;min-width:9em}
+.eqsat td.wrap{white-space:normal}
+.eqsat .bar{border-radius:2px;overflow:hidden;min-width:1px}
+.eqsat .key{display:inline-block;width:.75em;height:.75em;border-radius:2px;margin-right:.35em}
+.eqsat pre,.eqsat code{font-family:var(--jp-code-font-family,ui-monospace,monospace);font-size:12px;background:none;color:inherit}
+.eqsat pre{margin:.2em 0;padding:0;line-height:1.4;white-space:pre;overflow:auto;max-height:34em}
+.eqsat pre.text{white-space:pre-wrap;overflow-wrap:anywhere;padding-left:2em;text-indent:-2em}
+.eqsat .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(30em,100%),1fr));gap:.4em 1.4em}
+.eqsat .pair>*{min-width:0}
+.eqsat .ok{color:#2f9e44}.eqsat .bad{color:#e03131}.eqsat .warn{color:#c77d0a}
+.eqsat .k{color:#8250df;font-weight:600}.eqsat .n{color:#2f8a3c}.eqsat .c{color:color-mix(in srgb,currentColor 55%,transparent);font-style:italic}
+.eqsat .v{color:#2f77c0}.eqsat .l{color:#b5651d}
+.eqsat .g{display:block;position:relative;padding-left:2.7em;border-left:3px solid hsl(var(--h,0) 55% 52%)}
+.eqsat .g>b{position:absolute;left:.4em;font-weight:400;color:color-mix(in srgb,currentColor 55%,transparent)}
+.eqsat .g0{--h:0;border-left-color:color-mix(in srgb,currentColor 20%,transparent)}
+</style>"""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A row of a chart: its label, its parts as (name, value), and what stands behind them."""
+
+    label: str
+    parts: Sequence[tuple[str, float]]
+    note: str = ""
+
+    @property
+    def total(self) -> float:
+        return sum(value for _, value in self.parts)
+
+
+def escape(text: object) -> str:
+    """Text as HTML."""
+    return html.escape(str(text))
+
+
+def page(body: str) -> str:
+    """A page with its style; `body` is HTML."""
+    return f'{STYLE}<div class="eqsat">{body}</div>'
+
+
+def head(title: str, *facts: str) -> str:
+    """A first line, with a title or without; `facts` are HTML, those that are empty left out."""
+    name = f"<b>{escape(title)}</b> " if title else ""
+    return f'<div class="head">{name}{" ".join(f"<span>{fact}</span>" for fact in facts if fact)}</div>'
+
+
+def dim(text: object) -> str:
+    """Text of less weight; nothing for nothing."""
+    return f'<span class="dim">{escape(text)}</span>' if text != "" else ""
+
+
+def code(text: object) -> str:
+    """A short piece of code."""
+    return f"<code>{escape(text)}</code>"
+
+
+def block(text: object) -> str:
+    """Text as it stands, long lines broken: each line is one paragraph, so that the breaks are indented."""
+    return f'<pre class="text">{escape(text)}</pre>'
+
+
+def details(title: str, body: str, note: str = "", opened: bool = False) -> str:
+    """What opens on a click; `body` is HTML."""
+    about = f" {dim(note)}" if note else ""
+    return f'<details{" open" if opened else ""}><summary>{escape(title)}{about}</summary><div class="body">{body}</div></details>'
+
+
+def pair(left: str, right: str) -> str:
+    """Two pieces of HTML side by side, below each other where there is no room."""
+    return f'<div class="pair"><div>{left}</div><div>{right}</div></div>'
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], kinds: str) -> str:
+    """A table of HTML cells; `kinds` has a letter for each column: n numbers, w takes the room that is left, b text with breaks, t text."""
+    top = "".join(f"<th{_CLASS[kind]}>{escape(title)}</th>" for title, kind in zip(header, kinds, strict=True))
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{_lines(rows, kinds)}</tbody></table>"
+
+
+def rows_of(rows: Iterable[Sequence[str]], kinds: str) -> str:
+    """A table without a header."""
+    return f"<table><tbody>{_lines(rows, kinds)}</tbody></table>"
+
+
+_CLASS = {"n": ' class="num"', "w": ' class="wide"', "b": ' class="wrap"', "t": ""}
+
+
+def _lines(rows: Iterable[Sequence[str]], kinds: str) -> str:
+    cells = ("".join(f"<td{_CLASS[kind]}>{cell}</td>" for cell, kind in zip(row, kinds, strict=True)) for row in rows)
+    return "".join(f"<tr>{line}</tr>" for line in cells)
+
+
+def bars(rows: Sequence[Bar], unit: str, most: float | None = None, colours: Mapping[str, str] | None = None) -> str:
+    """A chart of bars made of parts, one below the other, as long as their values; `most`: the value of a whole line."""
+    if colours is None:
+        names = dict.fromkeys(name for row in rows for name, _ in row.parts)
+        colours = dict(zip(names, cycle(PALETTE), strict=False))
+    whole = most or max((row.total for row in rows), default=0.0) or 1.0
+    return rows_of([_bar(row, unit, whole, colours) for row in rows], "twnb")
+
+
+def _bar(row: Bar, unit: str, whole: float, colours: Mapping[str, str]) -> tuple[str, ...]:
+    """The cells of a bar."""
+    pieces = "".join(_piece(name, value, row.total, colours[name], unit) for name, value in row.parts if value > 0)
+    bar = f'<div class="bar" style="display:flex;height:.85em;width:{100 * row.total / whole:.2f}%">{pieces}</div>'
+    return code(row.label), bar, escape(f"{number(row.total)} {unit}"), dim(row.note)
+
+
+def _piece(name: str, value: float, total: float, colour: str, unit: str) -> str:
+    title = escape(f"{name}: {number(value)} {unit}")
+    return f'<div title="{title}" style="width:{100 * value / total:.2f}%;background-color:{colour}"></div>'
+
+
+def keys(colours: Mapping[str, str]) -> str:
+    """What colours stand for."""
+    shown = (f'<span><span class="key" style="background-color:{colour}"></span>{escape(name)}</span>' for name, colour in colours.items())
+    return f'<div class="head">{" ".join(shown)}</div>'
+
+
+def number(value: float) -> str:
+    """A number for people: three digits at least, thousands apart."""
+    if value == int(value) or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:,.3g}"

@@ -1,0 +1,99 @@
+"""The page of an optimized program: what it cost and costs, what runs, and which rules made it so."""
+
+from __future__ import annotations
+
+from eqsat.cost_parts import KINDS, KernelParts, nest_parts, program_parts
+from eqsat.costs import Cost, CostModel
+from eqsat.ir.tensor import Program
+from eqsat.result import Result
+from eqsat.showing.highlight import highlight
+from eqsat.showing.html import PALETTE, Bar, bars, block, code, details, dim, escape, head, keys, number, pair
+from eqsat.showing.listings import listing_body
+from eqsat.showing.reports import certificate_body, report_facts, rule_table
+
+# bytes of the listing within a result, which stays below 200 kB
+LISTING_BYTES = 110_000
+# characters of a program that is shown whole
+MOST_TEXT = 12_000
+OTHER = "steps"
+COLOURS = {**dict(zip(KINDS, PALETTE, strict=True)), OTHER: "#666666"}
+
+
+def result_body(result: Result) -> str:
+    """A line of facts and the costs, then drawers for everything else."""
+    report = result.report
+    before, after = len(result.original_cost.kernels), len(result.cost.kernels)
+    drawers = [
+        _kernels(result),
+        details("Program", pair(_program("as written", result.original), _program("optimized", result.program)), "before and after"),
+        details("Loop nests", "".join(_loop_nest(str(kernel)) for kernel in result.loops), f"{len(result.loops)}"),
+        _code(result),
+        details("Rules", rule_table(report), f"{sum(1 for count in report.matches.values() if count)} matched"),
+    ]
+    if result.certificate is not None:
+        drawers.append(details("Certificate", certificate_body(result.certificate), "complete" if result.certificate else "incomplete"))
+    facts = (_ratio(result), f"{before} &#8594; {after} kernels", dim(f"on {result.options.target.name}"))
+    return head("Optimized program", *facts) + _totals(result) + head("", *report_facts(report)) + "".join(drawers)
+
+
+def _ratio(result: Result) -> str:
+    before, after = float(result.original_cost), float(result.cost)
+    times = f", {number(before / after)} times less" if 0 < after < before else ""
+    return f"<b>{escape(result.original_cost)} &#8594; {escape(result.cost)}</b>{times}"
+
+
+def _totals(result: Result) -> str:
+    """Both costs as bars of one scale, by what they are made of."""
+    model = CostModel(result.options.target)
+    before = _summed(result.original_cost, program_parts(result.original, model))
+    after = _summed(result.cost, nest_parts(result.nests, model))
+    used = {kind: colour for kind, colour in COLOURS.items() if kind in dict(before) or kind in dict(after)}
+    return bars([Bar("before", before), Bar("after", after)], "ns", colours=COLOURS) + keys(used)
+
+
+def _summed(cost: Cost, parts: tuple[KernelParts, ...]) -> KernelParts:
+    """The parts of all kernels, and the steps that are no kernels."""
+    sums = {kind: sum(dict(one).get(kind, 0.0) for one in parts) for kind in KINDS}
+    sums[OTHER] = sum(ns for _, ns in cost.kernels[len(parts) :])
+    return tuple((kind, ns) for kind, ns in sums.items() if ns > 0)
+
+
+def _kernels(result: Result) -> str:
+    """A bar for each kernel, after and before."""
+    model = CostModel(result.options.target)
+    made = [", ".join(f"{tensor.dtype}{list(tensor.shape)}" for tensor in nest.made) for nest in result.nests]
+    after = _chart(result.cost, nest_parts(result.nests, model), made)
+    before = _chart(result.original_cost, program_parts(result.original, model), [])
+    inner = details("As written", before, f"{len(result.original_cost.kernels)} kernels")
+    return details("Kernels", after + inner, f"{len(result.cost.kernels)}", opened=len(result.cost.kernels) <= 12)
+
+
+def _chart(cost: Cost, parts: tuple[KernelParts, ...], notes: list[str]) -> str:
+    rows = []
+    for k, (name, ns) in enumerate(cost.kernels):
+        of = parts[k] if k < len(parts) else ((OTHER, ns),)
+        rows.append(Bar(name, of, notes[k] if k < len(notes) else ""))
+    return bars(rows, "ns", colours=COLOURS)
+
+
+def _program(title: str, program: Program) -> str:
+    text = str(program)
+    if len(text) <= MOST_TEXT:
+        return dim(title) + block(text)
+    return dim(f"{title}: the first {number(MOST_TEXT)} of {number(len(text))} characters, all in str()") + block(text[:MOST_TEXT] + " ...")
+
+
+def _loop_nest(text: str) -> str:
+    name, _, rest = text.removeprefix("kernel ").partition("(")
+    return details(name, f"<pre>{chr(10).join(highlight(text, 'python'))}</pre>", f"{rest.count(chr(10))} lines")
+
+
+def _code(result: Result) -> str:
+    """The listing where it was made; otherwise how to get it, for nothing is compiled to be displayed."""
+    if result.is_listed:
+        order = sorted(range(len(result.nests)), key=lambda k: -result.cost.kernels[k][1])
+        return details("Code", listing_body(result.listing, LISTING_BYTES, order), "loop nests, LLVM IR and assembly")
+    made = "compiled" if result.is_compiled else "not compiled yet"
+    hint = f"{code('result.listing')} shows loop nests, LLVM IR and assembly line by line"
+    texts = f"{code('result.llvm_ir')} and {code('result.assembly')} are the texts"
+    return details("Code", f"{hint}; {texts}. Displaying a result compiles nothing.", made)
