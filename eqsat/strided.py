@@ -111,10 +111,10 @@ class View(Shown):
         return draw(self.shape, self.read_at, self.captions)
 
     @property
-    def captions(self) -> tuple[str, str]:
+    def captions(self) -> tuple[str, ...]:
         """Shape, strides, offset and mask in words."""
-        mask = "no padding" if self.mask is None else f"mask {self.mask}, padding hatched"
-        return f"shape {self.shape}, strides {self.strides}, offset {self.offset}", mask
+        mask = () if self.mask is None else (f"mask {self.mask}",)
+        return f"shape {self.shape}, strides {self.strides}, offset {self.offset}", *mask
 
     def permuted(self, order: Sequence[int]) -> View:
         """Axis k is axis order[k] of this view."""

@@ -30,15 +30,17 @@ max-width:100%}
 .eqsat tr,.eqsat tr:hover{background:none!important}
 .eqsat td.num,.eqsat th.num{text-align:right;font-variant-numeric:tabular-nums}
 .eqsat td.wide{width:100%;min-width:9em}
-.eqsat td.wrap{white-space:normal}
+.eqsat td.wrap{white-space:normal;min-width:9em}
 .eqsat .bar{border-radius:2px;overflow:hidden;min-width:1px}
 .eqsat .key{display:inline-block;width:.75em;height:.75em;border-radius:2px;margin-right:.35em}
 .eqsat pre,.eqsat code{font-family:var(--jp-code-font-family,ui-monospace,monospace);font-size:12px;background:none;color:inherit}
 .eqsat pre{margin:.2em 0;padding:0;line-height:1.4;white-space:pre;overflow:auto;max-height:34em}
-.eqsat pre.text{white-space:pre-wrap;overflow-wrap:anywhere;padding-left:2em;text-indent:-2em}
+.eqsat pre.text div{white-space:pre-wrap;overflow-wrap:anywhere;padding-left:3em;text-indent:-3em}
 .eqsat .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(30em,100%),1fr));gap:.4em 1.4em}
-.eqsat .pair>*{min-width:0}
+.eqsat .pair>*,.eqsat .code>*{min-width:0}
+.eqsat .code{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(19em,100%),1fr));gap:.4em 1em}
 .eqsat .ok{color:#2f9e44}.eqsat .bad{color:#e03131}.eqsat .warn{color:#c77d0a}
+.eqsat i{font-style:normal}
 .eqsat .k{color:#8250df;font-weight:600}.eqsat .n{color:#2f8a3c}.eqsat .c{color:color-mix(in srgb,currentColor 55%,transparent);font-style:italic}
 .eqsat .v{color:#2f77c0}.eqsat .l{color:#b5651d}
 .eqsat .g{display:block;position:relative;padding-left:2.7em;border-left:3px solid hsl(var(--h,0) 55% 52%)}
@@ -87,8 +89,9 @@ def code(text: object) -> str:
 
 
 def block(text: object) -> str:
-    """Text as it stands, long lines broken: each line is one paragraph, so that the breaks are indented."""
-    return f'<pre class="text">{escape(text)}</pre>'
+    """Text as it stands; long lines are broken, and go on further to the right."""
+    lines = (f"<div>{escape(line) or ' '}</div>" for line in str(text).split("\n"))
+    return f'<pre class="text">{"".join(lines)}</pre>'
 
 
 def details(title: str, body: str, note: str = "", opened: bool = False) -> str:
@@ -127,7 +130,7 @@ def bars(rows: Sequence[Bar], unit: str, most: float | None = None, colours: Map
         names = dict.fromkeys(name for row in rows for name, _ in row.parts)
         colours = dict(zip(names, cycle(PALETTE), strict=False))
     whole = most or max((row.total for row in rows), default=0.0) or 1.0
-    return rows_of([_bar(row, unit, whole, colours) for row in rows], "twnb")
+    return rows_of([_bar(row, unit, whole, colours) for row in rows], "twnt")
 
 
 def _bar(row: Bar, unit: str, whole: float, colours: Mapping[str, str]) -> tuple[str, ...]:

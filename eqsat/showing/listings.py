@@ -34,7 +34,7 @@ def listing_body(listing: Listing, most_bytes: int = MOST_BYTES, order: Sequence
 
 def kernel_listing_body(one: KernelListing) -> str:
     """One kernel, however long it is."""
-    return head(one.name, dim(_sizes(one))) + _rules(len(one.loops)) + columns(one)
+    return head(one.name, dim(_sizes(one)), dim("a number is the line of the loop nest")) + _rules(len(one.loops)) + columns(one)
 
 
 def columns(one: KernelListing) -> str:
@@ -42,7 +42,7 @@ def columns(one: KernelListing) -> str:
     loops = [Line(text, number) for number, text in enumerate(one.loops, start=1)]
     titled = (("loop nest", loops, "python"), ("LLVM IR, as emitted", one.llvm_ir, "llvm"), ("assembly", one.assembly, "gas"))
     shown: list[str] = [f"<div>{dim(title)}<pre>{_lines(lines, language)}</pre></div>" for title, lines, language in titled]  # type: ignore[arg-type]
-    return f'<div class="pair code">{"".join(shown)}</div>'
+    return f'<div class="code">{"".join(shown)}</div>'
 
 
 def _sizes(one: KernelListing) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 from eqsat.cost_parts import KINDS, KernelParts, nest_parts, program_parts
 from eqsat.costs import Cost, CostModel
-from eqsat.ir.tensor import Program
+from eqsat.ir.tensor import Program, Tensor
 from eqsat.result import Result
 from eqsat.showing.highlight import highlight
 from eqsat.showing.html import PALETTE, Bar, bars, block, code, details, dim, escape, head, keys, number, pair
@@ -61,11 +64,17 @@ def _summed(cost: Cost, parts: tuple[KernelParts, ...]) -> KernelParts:
 def _kernels(result: Result) -> str:
     """A bar for each kernel, after and before."""
     model = CostModel(result.options.target)
-    made = [", ".join(f"{tensor.dtype}{list(tensor.shape)}" for tensor in nest.made) for nest in result.nests]
+    made = [_types(nest.made) for nest in result.nests]
     after = _chart(result.cost, nest_parts(result.nests, model), made)
     before = _chart(result.original_cost, program_parts(result.original, model), [])
     inner = details("As written", before, f"{len(result.original_cost.kernels)} kernels")
     return details("Kernels", after + inner, f"{len(result.cost.kernels)}", opened=len(result.cost.kernels) <= 12)
+
+
+def _types(tensors: Sequence[Tensor]) -> str:
+    """2 float32[4, 8], 1 int64[3]."""
+    counts = Counter(f"{tensor.dtype}[{', '.join(map(str, tensor.shape))}]" for tensor in tensors)
+    return ", ".join(f"{count} {name}" if count > 1 else name for name, count in counts.items())
 
 
 def _chart(cost: Cost, parts: tuple[KernelParts, ...], notes: list[str]) -> str:
