@@ -1,8 +1,8 @@
 """Which lines of LLVM IR and of assembly belong to which statement of a loop nest.
 
 The writer of LLVM IR notes the statement that it writes for (`Builder.write_for`).  For the assembly these notes become line numbers of
-debug information, which LLVM carries through its optimizations and writes between instructions.  They change no instruction: whether that is
-so can be told by comparing with the assembly made without them.
+debug information, which LLVM carries through its optimizations and writes between instructions.  They should change no instruction: whether
+that is so can be told by comparing with the assembly made without them.
 """
 
 from __future__ import annotations
@@ -51,9 +51,7 @@ def listings(typed_kernels: Sequence[TypedKernel], numerics: Numerics) -> tuple[
         functions[emitter.kernel.name] = range(first, first + len(found))
         sources.update(enumerate(found, start=first))
     made = instructions(assembly_text(_with_places(lines, sources)))
-    return tuple(
-        Listing(name, tuple(Line(lines[k], sources[k]) for k in places), made.get(name, ())) for name, places in functions.items()
-    )
+    return tuple(Listing(name, tuple(Line(lines[k], sources[k]) for k in places), made.get(name, ())) for name, places in functions.items())
 
 
 def instructions(assembly: str) -> dict[str, tuple[Line, ...]]:

@@ -64,7 +64,7 @@ class _MergedError(Exception):
 
 def _searched(program: Program, offers: Offers, before: Cost, options: Options, report: Report) -> Extracted | None:
     """The cheapest outputs that the search finds; None where the program as it was written is cheaper."""
-    with session(options.tables, options.limits, report) as work:
+    with session(options.tables, options.limits, report, timed=options.time_rules) as work:
         search = _Search(work, program, offers, options)
         snapshot = work.run(PHASES["fusion"])
         reader = IndexReader(snapshot)

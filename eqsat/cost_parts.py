@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
 
 from eqsat.costs import CostModel, FoldPart, price_body
 from eqsat.ir.generics import as_build
@@ -29,21 +29,23 @@ def nest_parts(nests: Sequence[Nest], model: CostModel) -> tuple[KernelParts, ..
     return tuple(() if nest in once else _ordered(_of_nest(nest, model)) for nest in nests)
 
 
-def _of_nest(nest: Nest, model: CostModel) -> Counter[str]:
+def _of_nest(nest: Nest, model: CostModel) -> dict[str, float]:
     if not nest.builds:
-        return Counter({"reductions": nest_ns(nest.kernel, model.target)})
+        return {"reductions": nest_ns(nest.kernel, model.target)}
     counted = nest.builds if nest.counted is None else nest.counted
-    found = _of_builds(model, *counted) if counted else Counter[str]()
-    for build in nest.within:
-        found.update(_of_builds(model, build))
-        found["launch"] -= model.target.launch_ns
+    kernels = [counted, *((build,) for build in nest.within)] if counted else [(build,) for build in nest.within]
+    found: dict[str, float] = defaultdict(float)
+    for builds in kernels:
+        for kind, ns in _of_builds(model, *builds).items():
+            found[kind] += ns
+    found["launch"] -= len(nest.within) * model.target.launch_ns
     return found
 
 
-def _of_builds(model: CostModel, *builds: Build) -> Counter[str]:
+def _of_builds(model: CostModel, *builds: Build) -> dict[str, float]:
     """`costs.kernel_ns` by kind."""
     parts: dict[Hashable, float] = {}
-    found: Counter[str] = Counter({"launch": model.target.launch_ns})
+    found: dict[str, float] = defaultdict(float, launch=model.target.launch_ns)
     for build in builds:
         parts.update((key, ns) for key, (ns, _) in price_body(model, build.body).parts.items())
         moved = model.move_ns(build.shape, build.dtype)
@@ -63,5 +65,5 @@ def _kind(key: Hashable) -> str:
     return "indices" if isinstance(key, Index) else "arithmetic"
 
 
-def _ordered(found: Counter[str]) -> KernelParts:
-    return tuple((kind, found[kind]) for kind in KINDS if found[kind])
+def _ordered(found: Mapping[str, float]) -> KernelParts:
+    return tuple((kind, found[kind]) for kind in KINDS if found.get(kind))

@@ -130,7 +130,7 @@ def _svg(corner: _Corner, captions: Sequence[str]) -> str:
     cell = max(26, 9 + 7 * len(str(positions.max(initial=0))))
     layout = _Layout(corner, grids, cell, positions.ndim > 2)
     body = (part for row, column in np.ndindex(grids.shape[:2]) for part in _grid(layout, row, column))
-    width, height = layout.size if positions.size else (0, 0)
+    width, height = layout.size if positions.size else (0, MARGIN)
     lines = [_caption(MARGIN, height + LINE * (k + 1) - 4, text) for k, text in enumerate(captions)]
     width = max(width, 2 * MARGIN + max((round(LETTER * len(text)) for text in captions), default=0))
     height += LINE * len(captions) + (MARGIN if captions else 0)

@@ -45,12 +45,23 @@ class Phase:
 
     def schedule(self, engine: Engine, tables: Iterable[str], present: set[str]) -> str:
         """One step in egglog's words: rules of which all that they match is there."""
+        tables = tuple(tables)
         once = engine.combined([name for table in tables if table not in self.settle for name in engine.applicable(table, present)])
+        return f"(seq {' '.join([f'(run {once})', *(schedule for _, schedule in self._after(engine, tables, present))])})"
+
+    def parts(self, engine: Engine, tables: Iterable[str], present: set[str]) -> list[tuple[str, str]]:
+        """The same step with each ruleset alone: (ruleset, its schedule) in order; later ones see what the ones before found."""
+        tables = tuple(tables)
+        once = [name for table in tables if table not in self.settle for name in engine.applicable(table, present)]
+        return [*((name, f"(run {name})") for name in once), *self._after(engine, tables, present)]
+
+    def _after(self, engine: Engine, tables: Iterable[str], present: set[str]) -> list[tuple[str, str]]:
+        """What follows: rulesets that run until nothing changes, and bounds."""
         settled = [name for table in tables if table in self.settle for name in engine.applicable(table, present)]
-        steps = [f"(run {once})", *(f"(saturate (run {name}))" for name in settled)]
+        found = [(name, f"(saturate (run {name}))") for name in settled]
         if self.bounds:
-            steps.append(f"(run {engine.combined(engine.applicable(BOUNDS_TABLE, {*present, *RECIPES}))})")
-        return f"(seq {' '.join(steps)})"
+            found.append((BOUNDS_TABLE, f"(run {engine.combined(engine.applicable(BOUNDS_TABLE, {*present, *RECIPES}))})"))
+        return found
 
 
 PHASES = {
@@ -87,7 +98,10 @@ def engine_for(tables: tuple[Table, ...] = TABLES, sorts: tuple[str, ...] = CLAS
 
 @dataclass
 class Session:
-    """One transaction on the e-graph: encode, run phases, read classes."""
+    """One transaction on the e-graph: encode, run phases, read classes.
+
+    timed  run every ruleset alone and report its time: slower, and rules may match in another order and more often
+    """
 
     engine: Engine
     tables: tuple[Table, ...]
@@ -95,6 +109,7 @@ class Session:
     report: Report
     encoder: Encoder = field(default_factory=Encoder)
     sorts: tuple[str, ...] = CLASS_SORTS
+    timed: bool = False
     started: float = field(default_factory=time.perf_counter)
     _seen: set[tuple[object, ...]] = field(default_factory=set)
     _fired: tuple[tuple[str, ...], ...] = ()
@@ -116,7 +131,7 @@ class Session:
         while True:
             self.load()
             schedule = self._schedule(phase, tables)
-            changed = self._step(phase, schedule)
+            changed = self._step(phase, tables, schedule)
             iterations += 1
             if phase.visits_sums:
                 snapshot = self.snapshot()
@@ -143,6 +158,8 @@ class Session:
         visit = Visit(reading, self.encoder, self._seen)
         visit.run(rows)
         self.report.matches.update(visit.counts)
+        for row, seconds in visit.seconds.items():
+            self.report.took(row, seconds)
         self._read = self._last = reading
         return held, since
 
@@ -162,11 +179,11 @@ class Session:
         key = (phase.name, *names, frozenset(self._present))
         return self.engine.remembered(key, lambda: phase.schedule(self.engine, names, self._present))
 
-    def _step(self, phase: Phase, schedule: str) -> bool:
+    def _step(self, phase: Phase, tables: list[Table], schedule: str) -> bool:
         """Run the rules until nothing changes, at most `repeat` times -> whether the last time changed something."""
         fired: Counter[str] = Counter()
         for _ in range(phase.repeat):
-            changed, matches = self.engine.run(schedule)
+            changed, matches = self._run_apart(phase, tables) if self.timed else self.engine.run(schedule)
             for name, count in matches.items():
                 if (row := name.partition("~")[0]) in self._row_names:
                     fired[row] += count
@@ -175,6 +192,17 @@ class Session:
         self.report.matches.update(fired)
         self._fired = (*self._fired[-1:], tuple(sorted(fired)))
         return changed
+
+    def _run_apart(self, phase: Phase, tables: list[Table]) -> tuple[bool, dict[str, int]]:
+        """A step with each ruleset alone, their times reported; egglog's own times are of whole milliseconds."""
+        changed, matches = False, Counter[str]()
+        for ruleset, schedule in phase.parts(self.engine, [table.name for table in tables], self._present):
+            started = time.perf_counter()
+            changed_here, found = self.engine.run(schedule)
+            self.report.took(ruleset.partition("~")[0], time.perf_counter() - started)
+            changed = changed or changed_here
+            matches.update(found)
+        return changed, matches
 
     def snapshot(self) -> Snapshot:
         """The classes as they are; UnsoundRuleError if two different values became equal."""
@@ -229,11 +257,12 @@ def session(
     tables: tuple[Table, ...] = TABLES,
     encoder: Encoder | None = None,
     sorts: tuple[str, ...] = CLASS_SORTS,
+    timed: bool = False,
 ) -> Iterator[Session]:
     """A session that uses the tables of these names; what `encoder` has collected already is loaded at the first step.
 
-    Snapshots read classes of `sorts`.
+    Snapshots read classes of `sorts`; `timed`: see Session.
     """
     engine = engine_for(tables, sorts)
     with engine.session():
-        yield Session(engine, tuple(table for table in tables if table.name in names), limits, report, encoder or Encoder(), sorts)
+        yield Session(engine, tuple(table for table in tables if table.name in names), limits, report, encoder or Encoder(), sorts, timed)

@@ -130,7 +130,8 @@ def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report, f
         with suppress(UnsupportedError):
             roots[k] = encoder.index(gated)
     nowhere = encoder.index(INVALID)
-    with session(options.tables, limits_for(options.limits, gates), report, encoder=encoder, sorts=("Ix",)) as work:
+    limits, timed = limits_for(options.limits, gates), options.time_rules
+    with session(options.tables, limits, report, encoder=encoder, sorts=("Ix",), timed=timed) as work:
         snapshot = work.run(PHASES["index"])
     chosen = work.forms(snapshot)
     results = []
@@ -220,7 +221,8 @@ class Simplifier:
 
     def _work(self) -> Session:
         if self._session is None:
-            opened = session(self.options.tables, self.options.limits, self.report, encoder=self._encoder, sorts=("Ix",))
+            options = self.options
+            opened = session(options.tables, options.limits, self.report, encoder=self._encoder, sorts=("Ix",), timed=options.time_rules)
             self._session = self._open.enter_context(opened)
         return self._session
 

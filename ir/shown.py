@@ -22,5 +22,5 @@ class Shown:
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """The forms by MIME type; which of them are wanted is left to the caller, as IPython allows."""
         del include, exclude
-        pages = {"text/html": write(self) for write in _writers}
-        return {"text/plain": str(self), **pages}
+        text = {"text/plain": str(self)}
+        return {**text, "text/html": _writers[0](self)} if _writers else text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from typing import Any, Literal
 
 from eqsat.showing.html import escape
@@ -17,10 +16,9 @@ MORE = {"gas": (("Name.Function", "k"), ("Name.Constant", "n")), "llvm": (), "py
 
 def highlight(text: str, language: Language) -> list[str]:
     """The lines of a text as HTML."""
-    lexers, kinds = _lexers(), (*CLASSES, *MORE[language])
+    lexers, classes = _lexers(), dict((*CLASSES, *MORE[language]))
     if lexers is None:
         return [escape(line) for line in text.split("\n")]
-    classes = {kind: name for kind, name in kinds}
     lexer = lexers.get_lexer_by_name(language, stripnl=False, ensurenl=False)
     shown = "".join(_piece(str(kind).removeprefix("Token."), piece, classes) for kind, piece in lexer.get_tokens(text))
     return shown.split("\n")

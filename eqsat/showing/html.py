@@ -41,8 +41,9 @@ max-width:100%}
 .eqsat .code{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(19em,100%),1fr));gap:.4em 1em}
 .eqsat .ok{color:#2f9e44}.eqsat .bad{color:#e03131}.eqsat .warn{color:#c77d0a}
 .eqsat i{font-style:normal}
-.eqsat .k{color:#8250df;font-weight:600}.eqsat .n{color:#2f8a3c}.eqsat .c{color:color-mix(in srgb,currentColor 55%,transparent);font-style:italic}
-.eqsat .v{color:#2f77c0}.eqsat .l{color:#b5651d}
+.eqsat .k{color:#8250df;font-weight:600}.eqsat .n{color:#2f8a3c}
+.eqsat .c{color:color-mix(in srgb,currentColor 55%,transparent);font-style:italic}
+.eqsat .l{color:#b5651d}
 .eqsat .g{display:block;position:relative;padding-left:2.7em;border-left:3px solid hsl(var(--h,0) 55% 52%)}
 .eqsat .g>b{position:absolute;left:.4em;font-weight:400;color:color-mix(in srgb,currentColor 55%,transparent)}
 .eqsat .g0{--h:0;border-left-color:color-mix(in srgb,currentColor 20%,transparent)}

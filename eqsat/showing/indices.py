@@ -23,13 +23,17 @@ def index_result_body(result: IndexResult) -> str:
     """The term before and after, what it cost, and the steps from the one to the other."""
     before, after = result.original_cost, result.cost
     title = "Simplified" if result.expr is not result.original else "Unchanged"
-    terms = rows_of([[dim("from"), code(result.original), _range(result.original)], [dim("to"), code(result.expr), _range(result.expr)]], "tbt")
+    terms = rows_of(
+        [[dim("from"), code(result.original), _range(result.original)], [dim("to"), code(result.expr), _range(result.expr)]], "tbt"
+    )
     chart = bars([Bar("before", [("estimate", float(before))]), Bar("after", [("estimate", float(after))])], "ns")
     steps = details("Steps", steps_table(result.steps), f"{len(result.steps)} equalities, each by named rules", opened=True)
     parts = [head(title, f"{before} &#8594; {after}"), terms, chart, steps if result.steps else ""]
     if result.missing:
         misses = [[code(miss.term), code(miss.row), code(miss.needed), str(miss.short_by)] for miss in result.missing]
-        parts.append(details("What is missing", table(("division kept", "rule", "holds only if", "short by"), misses, "tttn"), f"{len(misses)}"))
+        parts.append(
+            details("What is missing", table(("division kept", "rule", "holds only if", "short by"), misses, "tttn"), f"{len(misses)}")
+        )
     if result.certificate is not None:
         parts.append(details("Certificate", proof_body(result.certificate), result.certificate.method))
     facts = head("", *report_facts(result.report))
@@ -63,7 +67,9 @@ def proof_body(proof: Proof) -> str:
     tone, verdict = ("ok", "proved") if proof.proved else ("bad", "refuted") if proof.refuted else ("warn", "undecided")
     points = f"{proof.points:,} points" if proof.points > 1 else ""
     title = head("", f'<b class="{tone}">{verdict}</b>', escape(proof.method if proof.proved else ""), dim(points))
-    sides = rows_of([[code(proof.left)], [f"{'=' if proof.proved else '&#8800;' if proof.refuted else '&#8799;'} {code(proof.right)}"]], "b")
+    sides = rows_of(
+        [[code(proof.left)], [f"{'=' if proof.proved else '&#8800;' if proof.refuted else '&#8799;'} {code(proof.right)}"]], "b"
+    )
     if proof.counterexample is None:
         return title + sides + (block(proof.note) if proof.note else "")
     values = [[code(name), str(value)] for name, value in proof.counterexample.items()]

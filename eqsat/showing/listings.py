@@ -67,7 +67,5 @@ def _lines(lines: Sequence[Line], language: Language) -> str:
 def _rules(count: int) -> str:
     """A colour for each line of a loop nest, and the lines that belong together stand out where the mouse is on one of them."""
     colours = "".join(f".eqsat .g{k}{{--h:{k * HUE_STEP % 360}}}" for k in range(1, count + 1))
-    hover = "".join(
-        f".eqsat .code:has(.g{k}:hover) .g{k}{{background:hsl({k * HUE_STEP % 360} 60% 50%/.18)}}" for k in range(1, count + 1)
-    )
+    hover = "".join(f".eqsat .code:has(.g{k}:hover) .g{k}{{background:hsl({k * HUE_STEP % 360} 60% 50%/.18)}}" for k in range(1, count + 1))
     return f"<style>{colours}{hover}</style>"

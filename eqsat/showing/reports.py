@@ -38,26 +38,36 @@ def report_facts(report: Report) -> tuple[str, ...]:
 
 
 def rule_table(report: Report, bought: Mapping[str, float] | None = None) -> str:
-    """Every rule that matched, the most frequent first: its table, how often, its equation; seconds where the report has them.
+    """Every rule that matched, the most frequent first: its table, how often, its equation; milliseconds where they were measured.
 
     bought  nanoseconds that the program costs more without a table, by the table's name (`eqsat.leave_one_out`)
     """
     fired = sorted(((name, count) for name, count in report.matches.items() if count), key=lambda item: (-item[1], item[0]))
     if not fired:
         return f"<div>{dim('no rule matched')}</div>"
-    known, seconds, gains = _known_rows(), report.rule_seconds, bought or {}
-    header, kinds = ["rule", "table", "matches", "equation"], "ttnb"
-    lines = [[code(name), dim(known.get(name, ("", ""))[0]), number(count), code(known.get(name, ("", ""))[1])] for name, count in fired]
-    if seconds:
-        header, kinds = [*header[:3], "ms", *header[3:]], "ttnnb"
-        for line, (name, _) in zip(lines, fired, strict=True):
-            line.insert(3, number(1e3 * seconds[name]) if name in seconds else "")
-    if gains:
-        header, kinds = [*header[:-1], "bought by its table", header[-1]], kinds[:-1] + "nb"
-        for line, (name, _) in zip(lines, fired, strict=True):
-            table_name = known.get(name, ("", ""))[0]
-            line.insert(-1, f"{number(gains[table_name])} ns" if table_name in gains else "")
-    return table(header, lines, kinds)
+    known, gains = _known_rows(), bought or {}
+    columns = [("rule", "t"), ("table", "t"), ("matches", "n"), ("ms", "n"), ("its table buys", "n"), ("equation", "b")]
+    lines = []
+    for name, count in fired:
+        table_name, equation = known.get(name, ("", ""))
+        gain = f"{number(gains[table_name])} ns" if table_name in gains else ""
+        lines.append([code(name), dim(table_name), number(count), _ms(report, name), gain, code(equation)])
+    lines += [[dim(label), "", "", ms, "", ""] for label, ms in _others(report)]
+    used = [k for k, _ in enumerate(columns) if any(line[k] for line in lines)]
+    return table([columns[k][0] for k in used], ([line[k] for k in used] for line in lines), "".join(columns[k][1] for k in used))
+
+
+def _ms(report: Report, name: str) -> str:
+    return f"{1e3 * report.rule_seconds[name]:.2f}" if name in report.rule_seconds else ""
+
+
+def _others(report: Report) -> list[tuple[str, str]]:
+    """Times that are of no row that matched: of tables whose rules run together, and of all that searched in vain."""
+    rest = {name: seconds for name, seconds in report.rule_seconds.items() if not report.matches.get(name)}
+    known = _known_rows()
+    vain = [seconds for name, seconds in rest.items() if name in known]
+    found = [(f"all of table {name}", _ms(report, name)) for name in sorted(rest) if name not in known]
+    return [*found, (f"{len(vain)} rules that did not match", f"{1e3 * sum(vain):.2f}")] if vain else found
 
 
 @cache
@@ -68,5 +78,5 @@ def _known_rows() -> dict[str, tuple[str, str]]:
 
 def certificate_body(certificate: Certificate) -> str:
     """Whether everything was proved and compared, and by what."""
-    verdict = '<span class="ok">everything proved and compared</span>' if certificate else '<span class="warn">not all of it decided</span>'
-    return head("Certificate", verdict) + block(certificate)
+    tone, verdict = ("ok", "everything") if certificate else ("warn", "not everything")
+    return head("Certificate", f'<span class="{tone}">{verdict} proved and compared</span>') + block(certificate)
