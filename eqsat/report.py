@@ -26,7 +26,7 @@ class Report(Shown):
     stop_reason  the first limit that a phase met, else saturated
     iterations   steps of all phases
     nodes        e-nodes of the largest e-graph; classes: its e-classes
-    seconds      wall clock, for reading only: nothing is decided by it
+    seconds      wall clock of all sessions, for reading only: nothing is decided by it
     matches      how often each named row matched
     rule_seconds what each row took: the sum rows always, the others where Options(time_rules=True) asked for it; tensor rules run
                  together and stand under the name of their table, bounds under "bounds"

@@ -111,11 +111,15 @@ class Session:
     sorts: tuple[str, ...] = CLASS_SORTS
     timed: bool = False
     started: float = field(default_factory=time.perf_counter)
+    _earlier: float = field(init=False)
     _seen: set[tuple[object, ...]] = field(default_factory=set)
     _fired: tuple[tuple[str, ...], ...] = ()
     _present: set[str] = field(default_factory=set)
     _read: Reading | None = None
     _last: Reading | None = None
+
+    def __post_init__(self) -> None:
+        self._earlier = self.report.seconds
 
     def run(self, phase: Phase, done: Done | None = None) -> Snapshot:
         """Step a phase until nothing changes, a limit is met, or the caller is content with the cheapest forms of a snapshot.
@@ -246,7 +250,7 @@ class Session:
         self.report.iterations += iterations
         if snapshot.nodes >= self.report.nodes:
             self.report.nodes, self.report.classes = snapshot.nodes, snapshot.size
-        self.report.seconds = time.perf_counter() - self.started
+        self.report.seconds = self._earlier + time.perf_counter() - self.started
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any, Literal
 
 from eqsat.showing.html import escape
@@ -16,19 +18,28 @@ MORE = {"gas": (("Name.Function", "k"), ("Name.Constant", "n")), "llvm": (), "py
 
 def highlight(text: str, language: Language) -> list[str]:
     """The lines of a text as HTML."""
-    lexers, classes = _lexers(), dict((*CLASSES, *MORE[language]))
+    lexers, classes = _lexers(), (*CLASSES, *MORE[language])
     if lexers is None:
         return [escape(line) for line in text.split("\n")]
     lexer = lexers.get_lexer_by_name(language, stripnl=False, ensurenl=False)
-    shown = "".join(_piece(str(kind).removeprefix("Token."), piece, classes) for kind, piece in lexer.get_tokens(text))
-    return shown.split("\n")
+    return "".join(_coloured(_classified(lexer.get_tokens(text), classes))).split("\n")
 
 
-def _piece(kind: str, text: str, classes: dict[str, str]) -> str:
-    name = next((name for start, name in classes.items() if kind.startswith(start)), "")
-    if not name or not text.strip():
-        return escape(text)
-    return "\n".join(f'<i class="{name}">{escape(line)}</i>' if line else "" for line in text.split("\n"))
+def _classified(tokens: Iterable[tuple[object, str]], classes: tuple[tuple[str, str], ...]) -> Iterator[tuple[str, str]]:
+    """(class, text) of each token; blanks between words belong to the words before them, ends of lines to none."""
+    before = ""
+    for token, text in tokens:
+        kind = str(token).removeprefix("Token.")
+        blank = text.isspace() and "\n" not in text
+        name = before if blank else next((name for start, name in classes if kind.startswith(start)), "")
+        before = "" if "\n" in text else name
+        yield before, text
+
+
+def _coloured(pieces: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for name, group in groupby(pieces, key=lambda piece: piece[0]):
+        text = "".join(text for _, text in group)
+        yield f'<i class="{name}">{escape(text)}</i>' if name else escape(text)
 
 
 @functools.cache

@@ -14,39 +14,44 @@ from itertools import cycle
 # of middle brightness: to be read on white and on black
 PALETTE = ("#8c8c8c", "#4c86c6", "#2f9e8f", "#d9822b", "#d1495b", "#9a6fb0", "#7a9a2f")
 
+# one rule around all, which counts for more than those of notebooks
 STYLE = """<style>
-.eqsat{font-family:var(--jp-ui-font-family,system-ui,sans-serif);font-size:13px;line-height:1.45;color:var(--jp-content-font-color1,inherit);
-max-width:100%}
-.eqsat .head{display:flex;flex-wrap:wrap;gap:.2em 1.6em;align-items:baseline;margin:.2em 0 .5em}
-.eqsat .head b{font-size:15px}
-.eqsat .dim,.eqsat th,.eqsat .head small{color:color-mix(in srgb,currentColor 62%,transparent)}
-.eqsat details{border:1px solid color-mix(in srgb,currentColor 18%,transparent);border-radius:5px;margin:.35em 0}
-.eqsat summary{cursor:pointer;padding:.25em .6em;background:color-mix(in srgb,currentColor 6%,transparent);font-weight:600}
-.eqsat summary .dim{font-weight:400;margin-left:.8em}
-.eqsat details>.body{padding:.4em .7em;overflow-x:auto}
-.eqsat details details{margin:.3em 0}
-.eqsat table{border-collapse:collapse;margin:.2em 0;font-size:12px}
-.eqsat th,.eqsat td{padding:.12em .7em .12em 0;border:0;background:none;text-align:left;vertical-align:baseline;white-space:nowrap}
-.eqsat tr,.eqsat tr:hover{background:none!important}
-.eqsat td.num,.eqsat th.num{text-align:right;font-variant-numeric:tabular-nums}
-.eqsat td.wide{width:100%;min-width:9em}
-.eqsat td.wrap{white-space:normal;min-width:9em}
-.eqsat .bar{border-radius:2px;overflow:hidden;min-width:1px}
-.eqsat .key{display:inline-block;width:.75em;height:.75em;border-radius:2px;margin-right:.35em}
-.eqsat pre,.eqsat code{font-family:var(--jp-code-font-family,ui-monospace,monospace);font-size:12px;background:none;color:inherit}
-.eqsat pre{margin:.2em 0;padding:0;line-height:1.4;white-space:pre;overflow:auto;max-height:34em}
-.eqsat pre.text div{white-space:pre-wrap;overflow-wrap:anywhere;padding-left:3em;text-indent:-3em}
-.eqsat .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(30em,100%),1fr));gap:.4em 1.4em}
-.eqsat .pair>*,.eqsat .code>*{min-width:0}
-.eqsat .code{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(19em,100%),1fr));gap:.4em 1em}
-.eqsat .ok{color:#2f9e44}.eqsat .bad{color:#e03131}.eqsat .warn{color:#c77d0a}
-.eqsat i{font-style:normal}
-.eqsat .k{color:#8250df;font-weight:600}.eqsat .n{color:#2f8a3c}
-.eqsat .c{color:color-mix(in srgb,currentColor 55%,transparent);font-style:italic}
-.eqsat .l{color:#b5651d}
-.eqsat .g{display:block;position:relative;padding-left:2.7em;border-left:3px solid hsl(var(--h,0) 55% 52%)}
-.eqsat .g>b{position:absolute;left:.4em;font-weight:400;color:color-mix(in srgb,currentColor 55%,transparent)}
-.eqsat .g0{--h:0;border-left-color:color-mix(in srgb,currentColor 20%,transparent)}
+.eqsat:not(#_){
+font-family:var(--jp-ui-font-family,system-ui,sans-serif);font-size:13px;line-height:1.45;color:var(--jp-content-font-color1,inherit);
+.head{display:flex;flex-wrap:wrap;gap:.2em 1.6em;align-items:baseline;margin:.2em 0 .5em}
+.head>b{font-size:15px}
+.dim,th{color:color-mix(in srgb,currentColor 62%,transparent)}
+details{border:1px solid color-mix(in srgb,currentColor 18%,transparent);border-radius:5px;margin:.35em 0}
+summary{cursor:pointer;padding:.25em .6em;background:color-mix(in srgb,currentColor 6%,transparent);font-weight:600}
+summary .dim{font-weight:400;margin-left:.8em}
+details>.body{padding:.4em .7em;overflow-x:auto}
+details details{margin:.3em 0}
+table{border-collapse:collapse;margin:.2em 0;font-size:12px;width:auto;table-layout:auto;border:0}
+th,td{padding:.12em .9em .12em 0;border:0;background:none;text-align:left;vertical-align:baseline;white-space:nowrap;max-width:none}
+tr,tr:hover,tr:nth-child(even){background:none;border:0}
+.num{text-align:right;font-variant-numeric:tabular-nums}
+.wide{width:100%;min-width:9em}
+.wrap{white-space:normal;min-width:9em}
+.bar{border-radius:2px;overflow:hidden;min-width:1px}
+.key{display:inline-block;width:.75em;height:.75em;border-radius:2px;margin-right:.35em}
+pre,code{font-family:var(--jp-code-font-family,ui-monospace,monospace);font-size:12px;background:none;color:inherit;padding:0;border:0}
+pre{margin:.2em 0;line-height:1.4;white-space:pre;overflow:auto;max-height:34em}
+pre.text div{white-space:pre-wrap;overflow-wrap:anywhere;padding-left:3em;text-indent:-3em}
+.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(30em,100%),1fr));gap:.4em 1.4em}
+.code{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(19em,100%),1fr));gap:.4em 1em}
+.pair>*,.code>*{min-width:0}
+.ok{color:color-mix(in srgb,#2f9e44 78%,currentColor)}
+.bad{color:color-mix(in srgb,#e03131 78%,currentColor)}
+.warn{color:color-mix(in srgb,#c77d0a 78%,currentColor)}
+i{font-style:normal}
+.k{color:color-mix(in srgb,#8250df 78%,currentColor);font-weight:600}
+.n{color:color-mix(in srgb,#2f8a3c 78%,currentColor)}
+.c{color:color-mix(in srgb,currentColor 55%,transparent)}
+.l{color:color-mix(in srgb,#b5651d 78%,currentColor)}
+.g{display:block;position:relative;padding-left:2.7em;border-left:3px solid hsl(var(--h,0) 55% 52%)}
+.g>b{position:absolute;left:.4em;font-weight:400;color:color-mix(in srgb,currentColor 55%,transparent)}
+.g0{border-left-color:color-mix(in srgb,currentColor 20%,transparent)}
+}
 </style>"""
 
 

@@ -11,7 +11,9 @@ from eqsat.showing.highlight import Language, highlight
 from eqsat.showing.html import details, dim, head, number
 
 # bytes of HTML: of a listing alone, so that a saved notebook stays small
-MOST_BYTES = 400_000
+MOST_BYTES = 300_000
+# lines of a column
+MOST_LINES = 500
 HUE_STEP = 47
 
 
@@ -33,7 +35,7 @@ def listing_body(listing: Listing, most_bytes: int = MOST_BYTES, order: Sequence
 
 
 def kernel_listing_body(one: KernelListing) -> str:
-    """One kernel, however long it is."""
+    """One kernel."""
     return head(one.name, dim(_sizes(one)), dim("a number is the line of the loop nest")) + _rules(len(one.loops)) + columns(one)
 
 
@@ -55,17 +57,19 @@ def _note(listing: Listing) -> str:
 
 
 def _lines(lines: Sequence[Line], language: Language) -> str:
-    """Runs of lines that belong to one line of the loop nest, each under its number."""
+    """Runs of lines that belong to one line of the loop nest, each under its number; of many the first."""
+    left_out, lines = len(lines) - MOST_LINES, lines[:MOST_LINES]
     coloured = zip(highlight("\n".join(line.text.replace("\t", "  ") for line in lines), language), lines, strict=True)
     found = []
     for source, group in groupby(coloured, key=lambda item: item[1].source):
         text = "\n".join(shown for shown, _ in group)
         found.append(f'<span class="g g{source}"><b>{source} </b>{text}\n</span>')
-    return "".join(found)
+    return "".join(found) + (f"... {number(left_out)} lines more: print(...) shows all" if left_out > 0 else "")
 
 
 def _rules(count: int) -> str:
-    """A colour for each line of a loop nest, and the lines that belong together stand out where the mouse is on one of them."""
-    colours = "".join(f".eqsat .g{k}{{--h:{k * HUE_STEP % 360}}}" for k in range(1, count + 1))
-    hover = "".join(f".eqsat .code:has(.g{k}:hover) .g{k}{{background:hsl({k * HUE_STEP % 360} 60% 50%/.18)}}" for k in range(1, count + 1))
-    return f"<style>{colours}{hover}</style>"
+    """A colour for each line of a loop nest; what belongs to the line under the mouse stands out."""
+    hues = [(k, k * HUE_STEP % 360) for k in range(1, count + 1)]
+    colours = "".join(f".g{k}{{--h:{hue}}}" for k, hue in hues)
+    hover = "".join(f".code:has(.g{k}:hover) .g{k}{{background:hsl({hue} 60% 50%/.18)}}" for k, hue in hues)
+    return f"<style>.eqsat:not(#_){{{colours}{hover}}}</style>"

@@ -41,7 +41,7 @@ def result_body(result: Result) -> str:
 
 def _ratio(result: Result) -> str:
     before, after = float(result.original_cost), float(result.cost)
-    times = f", {number(before / after)} times less" if 0 < after < before else ""
+    times = f", {number(before / after)} times cheaper" if 0 < after < before else ""
     return f"<b>{escape(result.original_cost)} &#8594; {escape(result.cost)}</b>{times}"
 
 
