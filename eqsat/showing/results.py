@@ -18,6 +18,9 @@ from eqsat.showing.reports import certificate_body, report_facts, rule_table
 LISTING_BYTES = 110_000
 # characters of a program that is shown whole
 MOST_TEXT = 12_000
+# kernels in a chart, and bytes of loop nests
+MOST_BARS = 50
+NEST_BYTES = 40_000
 OTHER = "steps"
 COLOURS = {**dict(zip(KINDS, PALETTE, strict=True)), OTHER: "#666666"}
 
@@ -29,7 +32,7 @@ def result_body(result: Result) -> str:
     drawers = [
         _kernels(result),
         details("Program", pair(_program("as written", result.original), _program("optimized", result.program)), "before and after"),
-        details("Loop nests", "".join(_loop_nest(str(kernel)) for kernel in result.loops), f"{len(result.loops)}"),
+        *([] if result.is_listed else [_loop_nests(result)]),
         _code(result),
         details("Rules", rule_table(report), f"{sum(1 for count in report.matches.values() if count)} matched"),
     ]
@@ -78,11 +81,15 @@ def _types(tensors: Sequence[Tensor]) -> str:
 
 
 def _chart(cost: Cost, parts: tuple[KernelParts, ...], notes: list[str]) -> str:
+    """A bar for each kernel; of many, for the costliest, and what the others cost together."""
+    costliest = sorted(range(len(cost.kernels)), key=lambda k: -cost.kernels[k][1])
+    shown, rest = sorted(costliest[:MOST_BARS]), costliest[MOST_BARS:]
     rows = []
-    for k, (name, ns) in enumerate(cost.kernels):
-        of = parts[k] if k < len(parts) else ((OTHER, ns),)
-        rows.append(Bar(name, of, notes[k] if k < len(notes) else ""))
-    return bars(rows, "ns", colours=COLOURS)
+    for k in shown:
+        name, ns = cost.kernels[k]
+        rows.append(Bar(name, parts[k] if k < len(parts) else ((OTHER, ns),), notes[k] if k < len(notes) else ""))
+    others = f"{len(rest)} kernels more, {number(sum(cost.kernels[k][1] for k in rest))} ns together" if rest else ""
+    return bars(rows, "ns", colours=COLOURS) + dim(others)
 
 
 def _program(title: str, program: Program) -> str:
@@ -92,9 +99,16 @@ def _program(title: str, program: Program) -> str:
     return dim(f"{title}: the first {number(MOST_TEXT)} of {number(len(text))} characters, all in str()") + block(text[:MOST_TEXT] + " ...")
 
 
-def _loop_nest(text: str) -> str:
-    name, _, rest = text.removeprefix("kernel ").partition("(")
-    return details(name, f"<pre>{chr(10).join(highlight(text, 'python'))}</pre>", f"{rest.count(chr(10))} lines")
+def _loop_nests(result: Result) -> str:
+    """A drawer for each; where they take too much room, those that are left are named."""
+    drawers: list[str] = []
+    left = NEST_BYTES
+    for k, kernel in enumerate(result.loops):
+        lines = highlight(str(kernel), "python")
+        body = "<pre>{}</pre>".format("\n".join(lines))
+        left -= len(body)
+        drawers.append(details(kernel.name, body if left >= 0 else f"in {code(f'result.loops[{k}]')}", f"{len(lines)} lines"))
+    return details("Loop nests", "".join(drawers), f"{len(result.loops)}")
 
 
 def _code(result: Result) -> str:
