@@ -20,6 +20,7 @@ STYLE = """<style>
 font-family:var(--jp-ui-font-family,system-ui,sans-serif);font-size:13px;line-height:1.45;color:var(--jp-content-font-color1,inherit);
 .head{display:flex;flex-wrap:wrap;gap:.2em 1.6em;align-items:baseline;margin:.2em 0 .5em}
 .head>b{font-size:15px}
+.apart{display:none}
 .dim,th{color:color-mix(in srgb,currentColor 62%,transparent)}
 details{border:1px solid color-mix(in srgb,currentColor 18%,transparent);border-radius:5px;margin:.35em 0}
 summary{cursor:pointer;padding:.25em .6em;background:color-mix(in srgb,currentColor 6%,transparent);font-weight:600}
@@ -32,8 +33,9 @@ tr,tr:hover,tr:nth-child(even){background:none;border:0}
 .num{text-align:right;font-variant-numeric:tabular-nums}
 .wide{width:100%;min-width:9em}
 .wrap{white-space:normal;min-width:9em}
-.bar{border-radius:2px;overflow:hidden;min-width:1px}
-.key{display:inline-block;width:.75em;height:.75em;border-radius:2px;margin-right:.35em}
+.track{width:100%!important}
+.bar{display:flow-root;border-radius:2px;overflow:hidden;min-width:1px}
+.key{display:inline-block;width:.75em;height:.75em;line-height:.75em;border-radius:2px;margin-right:.1em;overflow:hidden}
 pre,code{font-family:var(--jp-code-font-family,ui-monospace,monospace);font-size:12px;background:none;color:inherit;padding:0;border:0}
 pre{margin:.2em 0;line-height:1.4;white-space:pre;overflow:auto;max-height:34em}
 pre.text div{white-space:pre-wrap;overflow-wrap:anywhere;padding-left:3em;text-indent:-3em}
@@ -81,7 +83,8 @@ def page(body: str) -> str:
 def head(title: str, *facts: str) -> str:
     """A first line, with a title or without; `facts` are HTML, those that are empty left out."""
     name = f"<b>{escape(title)}</b> " if title else ""
-    return f'<div class="head">{name}{" ".join(f"<span>{fact}</span>" for fact in facts if fact)}</div>'
+    apart = ' <span class="apart">&#183;</span> '  # seen where there is no style
+    return f'<div class="head">{name}{apart.join(f"<span>{fact}</span>" for fact in facts if fact)}</div>'
 
 
 def dim(text: object) -> str:
@@ -142,19 +145,25 @@ def bars(rows: Sequence[Bar], unit: str, most: float | None = None, colours: Map
 def _bar(row: Bar, unit: str, whole: float, colours: Mapping[str, str]) -> tuple[str, ...]:
     """The cells of a bar."""
     pieces = "".join(_piece(name, value, row.total, colours[name], unit) for name, value in row.parts if value > 0)
-    bar = f'<div class="bar" style="display:flex;height:.85em;width:{100 * row.total / whole:.2f}%">{pieces}</div>'
+    bar = f'<div class="track" style="width:300px"><div class="bar" style="width:{100 * row.total / whole:.2f}%">{pieces}</div></div>'
     return code(row.label), bar, escape(f"{number(row.total)} {unit}"), dim(row.note)
 
 
 def _piece(name: str, value: float, total: float, colour: str, unit: str) -> str:
     title = escape(f"{name}: {number(value)} {unit}")
-    return f'<div title="{title}" style="width:{100 * value / total:.2f}%;background-color:{colour}"></div>'
+    return f'<div title="{title}" style="float:left;height:10px;width:{100 * value / total:.2f}%;background-color:{colour}"></div>'
 
 
 def keys(colours: Mapping[str, str]) -> str:
     """What colours stand for."""
-    shown = (f'<span><span class="key" style="background-color:{colour}"></span>{escape(name)}</span>' for name, colour in colours.items())
+    square = '<span class="key" style="background-color:{}">&#8195;</span>'
+    shown = (f"<span>{square.format(colour)} {escape(name)}</span>" for name, colour in colours.items())
     return f'<div class="head">{" ".join(shown)}</div>'
+
+
+def counted(count: int, noun: str) -> str:
+    """2 kernels, 1 kernel."""
+    return f"{number(count)} {noun}{'' if count == 1 else 's'}"
 
 
 def number(value: float) -> str:

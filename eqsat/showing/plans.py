@@ -7,15 +7,16 @@ from eqsat.costs import cost
 from eqsat.ir.steps import Loop
 from eqsat.ir.tensor import Program
 from eqsat.plan import Plan
-from eqsat.showing.html import block, code, dim, escape, head, number, table
+from eqsat.showing.html import block, code, counted, dim, escape, head, number, table
 
 
 def program_body(program: Program) -> str:
     """The inputs, what the program costs as written, and its text."""
     written = cost(program)
-    steps = [f"{len(program.steps)} steps, {sum(isinstance(step, Loop) for step in program.steps)} of them loops"] if program.steps else []
-    outputs = f"{len(program.inputs)} inputs, {len(program.outputs)} outputs"
-    facts = (outputs, f"{len(written.kernels)} kernels as written", *steps, dim(f"estimated {written}"))
+    loops = sum(isinstance(step, Loop) for step in program.steps)
+    steps = [f"{counted(len(program.steps), 'step')}, {loops} of them loops"] if program.steps else []
+    outputs = f"{counted(len(program.inputs), 'input')}, {counted(len(program.outputs), 'output')}"
+    facts = (outputs, f"{counted(len(written.kernels), 'kernel')} as written", *steps, dim(f"estimated {written}"))
     return head("Program", *facts) + block(program)
 
 
@@ -35,9 +36,9 @@ def plan_body(plan: Plan) -> str:
         rows.append([group, code(kernel.name) + dim(once), escape(waits), read, written, number(kernel.estimated_ns), split])
     header = ("group", "kernel", "waits for", "reads", "writes", "ns", "parallel")
     facts = (
-        f"{len(plan.kernels)} kernels in {len(set(groups))} groups",
-        f"{plan.num_outputs} outputs",
-        f"{number(sum(blueprint.storages))} bytes between kernels, in {len(blueprint.storages)} places",
+        f"{counted(len(plan.kernels), 'kernel')} in {counted(len(set(groups)), 'group')}",
+        counted(plan.num_outputs, "output"),
+        f"{number(sum(blueprint.storages))} bytes between kernels, in {counted(len(blueprint.storages), 'place')}",
         f"{number(len(blueprint.object_code))} bytes of object code",
         dim(", ".join(f"{size.name} in {size.lo}..{size.hi}" for size in blueprint.sizes)),
     )

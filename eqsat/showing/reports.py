@@ -9,13 +9,13 @@ from eqsat.certificate import Certificate
 from eqsat.costs import Cost
 from eqsat.report import Report, StopReason
 from eqsat.rules import rows
-from eqsat.showing.html import Bar, bars, block, code, details, dim, escape, head, number, table
+from eqsat.showing.html import Bar, bars, block, code, counted, details, dim, escape, head, number, table
 
 
 def cost_body(cost: Cost) -> str:
     """The total, and a bar for each kernel."""
     chart = bars([Bar(name, [("estimate", ns)]) for name, ns in cost.breakdown()], "ns")
-    return head(str(cost), dim(f"estimated, {len(cost.breakdown())} kernels" if len(cost.breakdown()) != 1 else "estimated")) + chart
+    return head(str(cost), dim(f"estimated, {counted(len(cost.breakdown()), 'kernel')}")) + chart
 
 
 def report_body(report: Report) -> str:
@@ -32,7 +32,7 @@ def report_facts(report: Report) -> tuple[str, ...]:
     return (
         f'<span class="{tone}">{escape(report.stop_reason.value)}</span>',
         f"{number(report.nodes)} e-nodes in {number(report.classes)} e-classes",
-        f"{report.iterations} iterations",
+        counted(report.iterations, "iteration"),
         f"{number(1e3 * report.seconds)} ms",
     )
 

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Sequence
 
 from eqsat.picture import Picture
-from eqsat.showing.html import code, dim, escape, head, table
+from eqsat.showing.html import code, counted, dim, escape, head, table
 from eqsat.strided import View
 from eqsat.viewstack import ViewStack
 
@@ -27,8 +27,8 @@ def stack_body(stack: ViewStack) -> str:
     valid = stack.valid_expr()
     reads = (f"reads {code(stack.index_expr())}", f"where {code(valid)}" if str(valid) != "True" else "")
     several = "" if len(stack.views) == 1 else _views(stack.views)
-    kind = f"{len(stack.views)} views" if several else "one view"
-    return head("View stack", dim(f"{kind} of {stack.source} elements"), *reads) + picture_body(stack.picture()) + several
+    kind = f"{counted(len(stack.views), 'view')} of {counted(stack.source, 'element')}"
+    return head("View stack", dim(kind), *reads) + picture_body(stack.picture()) + several
 
 
 def _views(views: Sequence[View]) -> str:
