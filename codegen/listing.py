@@ -24,8 +24,8 @@ _PLACE = re.compile(r"\t\.loc\t\d+ (\d+)")
 
 
 class Line(NamedTuple):
-    """A line of LLVM IR or of assembly, and the line of the loop nest's text that it belongs to, counted from 1; 0: none, LLVM put
-    together what belonged to several."""
+    """A line of LLVM IR or of assembly, and the line of the loop nest's text that it belongs to, counted from 1; 0: none, for LLVM
+    added it, or put together what belonged to several."""
 
     text: str
     source: int

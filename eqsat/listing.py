@@ -14,7 +14,7 @@ from eqsat.ir.typed_kernel import TypedKernel
 @dataclass(frozen=True)
 class KernelListing(Shown):
     """One kernel: the lines of its loop nest, and those of its LLVM IR and assembly, each with the number of the line of the loop nest
-    that it belongs to, counted from 1.  Line 1 is the kernel as a whole; 0 is what LLVM made of several statements together."""
+    that it belongs to, counted from 1.  Line 1 is the kernel as a whole; 0 what LLVM added, or made of several statements together."""
 
     name: str
     loops: tuple[str, ...]

@@ -10,6 +10,7 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
+from math import floor
 
 # of middle brightness: to be read on white and on black
 PALETTE = ("#8c8c8c", "#4c86c6", "#2f9e8f", "#d9822b", "#d1495b", "#9a6fb0", "#7a9a2f")
@@ -34,7 +35,7 @@ tr,tr:hover,tr:nth-child(even){background:none;border:0}
 .wide{width:100%;min-width:9em}
 .wrap{white-space:normal;min-width:9em}
 .track{width:100%!important}
-.bar{display:flow-root;border-radius:2px;overflow:hidden;min-width:1px}
+.bar{display:flex;border-radius:2px;overflow:hidden;min-width:1px}
 .key{display:inline-block;width:.75em;height:.75em;line-height:.75em;border-radius:2px;margin-right:.1em;overflow:hidden}
 pre,code{font-family:var(--jp-code-font-family,ui-monospace,monospace);font-size:12px;background:none;color:inherit;padding:0;border:0}
 pre{margin:.2em 0;line-height:1.4;white-space:pre;overflow:auto;max-height:34em}
@@ -151,7 +152,8 @@ def _bar(row: Bar, unit: str, whole: float, colours: Mapping[str, str]) -> tuple
 
 def _piece(name: str, value: float, total: float, colour: str, unit: str) -> str:
     title = escape(f"{name}: {number(value)} {unit}")
-    return f'<div title="{title}" style="float:left;height:10px;width:{100 * value / total:.2f}%;background-color:{colour}"></div>'
+    width = floor(10_000 * value / total) / 100  # not rounded up: what is longer than its line would be broken
+    return f'<div title="{title}" style="float:left;height:10px;width:{width:.2f}%;background-color:{colour}"></div>'
 
 
 def keys(colours: Mapping[str, str]) -> str:
@@ -159,6 +161,11 @@ def keys(colours: Mapping[str, str]) -> str:
     square = '<span class="key" style="background-color:{}">&#8195;</span>'
     shown = (f"<span>{square.format(colour)} {escape(name)}</span>" for name, colour in colours.items())
     return f'<div class="head">{" ".join(shown)}</div>'
+
+
+def array_type(dtype: str, shape: Sequence[int], sizes: Mapping[int, str]) -> str:
+    """float32[n, 64]; `sizes`: the names of extents that stand for sizes known at run time."""
+    return f"{dtype}[{', '.join(sizes.get(extent, str(extent)) for extent in shape)}]"
 
 
 def counted(count: int, noun: str) -> str:

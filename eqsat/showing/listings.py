@@ -53,7 +53,7 @@ def _sizes(one: KernelListing) -> str:
 
 def _note(listing: Listing) -> str:
     same = "instruction for instruction what runs" if listing.same_code else "telling the lines changed some instructions of what runs"
-    return f"<div>{dim(f'A number is the line of the loop nest; 0: LLVM put several lines together. The assembly is {same}.')}</div>"
+    return f"<div>{dim(f'A number is the line of the loop nest, 0 what is of several lines or of none. The assembly is {same}.')}</div>"
 
 
 def _lines(lines: Sequence[Line], language: Language) -> str:

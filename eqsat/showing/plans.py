@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from eqsat.blueprint import PlanBuffer
 from eqsat.costs import cost
 from eqsat.ir.steps import Loop
 from eqsat.ir.tensor import Program
 from eqsat.plan import Plan
-from eqsat.showing.html import block, code, counted, dim, escape, head, number, table
+from eqsat.showing.html import array_type, block, code, counted, dim, escape, head, number, table
 
 
 def program_body(program: Program) -> str:
@@ -23,12 +22,12 @@ def program_body(program: Program) -> str:
 def plan_body(plan: Plan) -> str:
     """The kernels by groups, what they wait for, read and write, and the memory between them."""
     blueprint = plan.blueprint
-    names = _buffer_names(plan)
+    shown = _buffers(plan)
     groups = [kernel.group for kernel in plan.kernels]
     rows = []
     for k, kernel in enumerate(plan.kernels):
         waits = ", ".join(plan.kernels[other].name for other in kernel.dependencies)
-        read, written = ((", ".join(_buffer(names[slot], plan.buffers[slot]) for slot in slots)) for slots in (kernel.read, kernel.written))
+        read, written = (", ".join(shown[slot] for slot in slots) for slots in (kernel.read, kernel.written))
         once = " once" if k in blueprint.once else ""
         split = f"{kernel.parallel_extent}" if kernel.parallel_extent is not None else ""
         first = k == 0 or groups[k - 1] != kernel.group
@@ -45,11 +44,11 @@ def plan_body(plan: Plan) -> str:
     return head("Plan", *facts) + table(header, rows, "nttbbnn") + f"<div>{dim('Kernels of one group may run in parallel.')}</div>"
 
 
-def _buffer_names(plan: Plan) -> list[str]:
+def _buffers(plan: Plan) -> list[str]:
+    """The name and the type of each buffer, as HTML."""
+    sizes = {size.marker: size.name for size in plan.blueprint.sizes}
     inputs = [tensor.name for tensor in plan.blueprint.inputs]
     letters = {"output": "out", "constant": "const", "intermediate": "t", "input": "in"}
-    return [*inputs, *(f"{letters[buffer.role]}{slot}" for slot, buffer in enumerate(plan.buffers) if slot >= len(inputs))]
-
-
-def _buffer(name: str, buffer: PlanBuffer) -> str:
-    return f"{code(name)} {dim(buffer.dtype + str(list(buffer.shape)))}"
+    names = [*inputs, *(f"{letters[buffer.role]}{slot}" for slot, buffer in enumerate(plan.buffers) if slot >= len(inputs))]
+    types = (array_type(buffer.dtype, buffer.shape, sizes) for buffer in plan.buffers)
+    return [f"{code(name)} {dim(type)}" for name, type in zip(names, types, strict=True)]

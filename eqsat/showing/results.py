@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from eqsat.cost_parts import KINDS, KernelParts, nest_parts, program_parts
 from eqsat.costs import Cost, CostModel
 from eqsat.ir.tensor import Program, Tensor
 from eqsat.result import Result
 from eqsat.showing.highlight import highlight
-from eqsat.showing.html import PALETTE, Bar, bars, block, code, details, dim, escape, head, keys, number, pair
+from eqsat.showing.html import PALETTE, Bar, array_type, bars, block, code, details, dim, escape, head, keys, number, pair
 from eqsat.showing.listings import listing_body
 from eqsat.showing.reports import certificate_body, report_facts, rule_table
 
@@ -67,16 +67,17 @@ def _summed(cost: Cost, parts: tuple[KernelParts, ...]) -> KernelParts:
 def _kernels(result: Result) -> str:
     """A bar for each kernel, after and before."""
     model = CostModel(result.options.target)
-    made = [_types(nest.made) for nest in result.nests]
+    sizes = {size.marker: size.variable.name[1:] for size in result.original.sizes}
+    made = [_types(nest.made, sizes) for nest in result.nests]
     after = _chart(result.cost, nest_parts(result.nests, model), made)
     before = _chart(result.original_cost, program_parts(result.original, model), [])
     inner = details("As written", before, f"{len(result.original_cost.kernels)} kernels")
     return details("Kernels", after + inner, f"{len(result.cost.kernels)}", opened=len(result.cost.kernels) <= 12)
 
 
-def _types(tensors: Sequence[Tensor]) -> str:
-    """2 float32[4, 8], 1 int64[3]."""
-    counts = Counter(f"{tensor.dtype}[{', '.join(map(str, tensor.shape))}]" for tensor in tensors)
+def _types(tensors: Sequence[Tensor], sizes: Mapping[int, str]) -> str:
+    """2 float32[4, 8], int64[3]."""
+    counts = Counter(array_type(tensor.dtype, tensor.shape, sizes) for tensor in tensors)
     return ", ".join(f"{count} {name}" if count > 1 else name for name, count in counts.items())
 
 

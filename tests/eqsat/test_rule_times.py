@@ -5,12 +5,7 @@ from __future__ import annotations
 import eqsat
 from eqsat.rules import TABLES, rows
 from eqsat.rules.row import SumRow
-from tests.eqsat.showing.shown_values import attention
-
-X, Y = eqsat.var("x", 0, 63), eqsat.var("y", 0, 5)
-TERM = (X * 6 + Y) // 6 * 6 + (X * 6 + Y) % 6 + X // 7 % 100
-TIMED = eqsat.Options(time_rules=True)
-SPECS = [eqsat.spec((12, 16), "float32")] * 3
+from tests.eqsat.showing.shown_values import TERM, TIMED, optimized
 
 
 def test_sum_rows_have_times_without_being_asked() -> None:
@@ -31,17 +26,17 @@ def test_asked_for_the_other_rows_have_times_too() -> None:
 
 
 def test_rules_of_tensors_are_timed_by_table() -> None:
-    seconds = eqsat.optimize(attention, *SPECS, options=TIMED).report.rule_seconds
+    seconds = optimized(TIMED).report.rule_seconds
     assert {"generic-build", "substitution"} <= set(seconds)
     assert set(seconds) <= {row.name for _, row in rows()} | {table.name for table in TABLES} | {"bounds"}
 
 
 def test_being_timed_changes_no_answer() -> None:
     assert eqsat.optimize(TERM, options=TIMED).expr is eqsat.optimize(TERM).expr
-    timed, plain = (eqsat.optimize(attention, *SPECS, options=options) for options in (TIMED, eqsat.Options()))
+    timed, plain = optimized(TIMED), optimized()
     assert (str(timed.program), timed.cost) == (str(plain.program), plain.cost)
 
 
 def test_seconds_are_those_of_all_sessions() -> None:
-    report = eqsat.optimize(attention, *SPECS, options=TIMED).report
+    report = optimized(TIMED).report
     assert sum(report.rule_seconds.values()) <= report.seconds

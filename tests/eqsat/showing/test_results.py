@@ -10,7 +10,7 @@ import eqsat
 from eqsat.showing.html import number
 from eqsat.showing.reports import rule_table
 from tests.eqsat.showing.reading import Page, bundle, page_of
-from tests.eqsat.showing.shown_values import optimized
+from tests.eqsat.showing.shown_values import listed, optimized, value
 from tests.programs.learning import transformer_block
 
 MOST_BYTES = 200_000
@@ -72,10 +72,11 @@ def test_displaying_a_result_compiles_nothing() -> None:
 
 
 def test_a_listing_that_was_made_is_part_of_the_page() -> None:
-    fresh = optimized()
-    first = fresh.listing.kernels[0].assembly[0].text.strip()
-    assert first.split("\t")[0] in page_of(fresh).text
-    assert fresh.is_listed
+    result = listed()
+    assert result.is_listed
+    text = page_of(result).text
+    for one in result.listing.kernels:
+        assert all(line.text.replace("\t", "  ") in text for line in one.assembly)
 
 
 @pytest.mark.slow
@@ -89,3 +90,8 @@ def test_the_page_of_a_transformer_block_is_below_200_kilobytes_with_its_code() 
     product = eqsat.optimize(lambda a, b: a @ b.T, large, large)
     assert len(bundle(product.listing.kernels[0])["text/html"]) < MOST_BYTES
     assert "lines more" in page_of(product.listing.kernels[0]).text
+
+
+def test_sizes_known_at_run_time_are_shown_by_name() -> None:
+    for name in ("Result with a size", "Plan with a size"):
+        assert "float32[rows" in page_of(value(name)).text
