@@ -10,7 +10,7 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
-from math import floor
+from math import floor, isfinite
 
 # of middle brightness: to be read on white and on black
 PALETTE = ("#8c8c8c", "#4c86c6", "#2f9e8f", "#d9822b", "#d1495b", "#9a6fb0", "#7a9a2f")
@@ -134,12 +134,12 @@ def _lines(rows: Iterable[Sequence[str]], kinds: str) -> str:
     return "".join(f"<tr>{line}</tr>" for line in cells)
 
 
-def bars(rows: Sequence[Bar], unit: str, most: float | None = None, colours: Mapping[str, str] | None = None) -> str:
-    """A chart of bars made of parts, one below the other, as long as their values; `most`: the value of a whole line."""
+def bars(rows: Sequence[Bar], unit: str, colours: Mapping[str, str] | None = None) -> str:
+    """A chart of bars made of parts, one below the other, as long as their values; `colours`: of the parts, by their names."""
     if colours is None:
         names = dict.fromkeys(name for row in rows for name, _ in row.parts)
         colours = dict(zip(names, cycle(PALETTE), strict=False))
-    whole = most or max((row.total for row in rows), default=0.0) or 1.0
+    whole = max((row.total for row in rows), default=0.0) or 1.0
     return rows_of([_bar(row, unit, whole, colours) for row in rows], "twnt")
 
 
@@ -175,6 +175,8 @@ def counted(count: int, noun: str) -> str:
 
 def number(value: float) -> str:
     """A number for people: three digits at least, thousands apart."""
+    if not isfinite(value):
+        return str(value)
     if value == int(value) or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:,.1f}" if abs(value) >= 10 else f"{value:,.3g}"

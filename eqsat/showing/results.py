@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from eqsat.cost_parts import KINDS, KernelParts, nest_parts, program_parts
 from eqsat.costs import Cost, CostModel
 from eqsat.ir.tensor import Program, Tensor
 from eqsat.result import Result
 from eqsat.showing.highlight import highlight
-from eqsat.showing.html import PALETTE, Bar, array_type, bars, block, code, details, dim, escape, head, keys, number, pair
+from eqsat.showing.html import PALETTE, Bar, array_type, bars, block, code, counted, details, dim, escape, head, keys, number, pair
 from eqsat.showing.listings import listing_body
 from eqsat.showing.reports import certificate_body, report_facts, rule_table
 
@@ -18,28 +19,56 @@ from eqsat.showing.reports import certificate_body, report_facts, rule_table
 LISTING_BYTES = 110_000
 # characters of a program that is shown whole
 MOST_TEXT = 12_000
-# kernels in a chart, and bytes of loop nests
+# kernels in a chart, those of an open one, and bytes of loop nests
 MOST_BARS = 50
+MOST_OPEN = 12
 NEST_BYTES = 40_000
+# the kind of steps that are no kernels
 OTHER = "steps"
 COLOURS = {**dict(zip(KINDS, PALETTE, strict=True)), OTHER: "#666666"}
 
 
+@dataclass(frozen=True)
+class _Side:
+    """A cost with the parts of its kernels; the steps that are no kernels come last, and have none."""
+
+    cost: Cost
+    parts: tuple[KernelParts, ...]
+
+    @property
+    def kernels(self) -> tuple[tuple[str, KernelParts], ...]:
+        """The name and the parts of each kernel and step."""
+        steps = (((OTHER, ns),) for _, ns in self.cost.kernels[len(self.parts) :])
+        return tuple(zip((name for name, _ in self.cost.kernels), (*self.parts, *steps), strict=True))
+
+    @property
+    def sums(self) -> KernelParts:
+        """The parts of all together."""
+        found: dict[str, float] = defaultdict(float)
+        for _, parts in self.kernels:
+            for kind, ns in parts:
+                found[kind] += ns
+        return tuple((kind, found[kind]) for kind in COLOURS if kind in found)
+
+
 def result_body(result: Result) -> str:
     """A line of facts and the costs, then drawers for everything else."""
+    model = CostModel(result.options.target)
+    before = _Side(result.original_cost, program_parts(result.original, model))
+    after = _Side(result.cost, nest_parts(result.nests, model))
     report = result.report
-    before, after = len(result.original_cost.kernels), len(result.cost.kernels)
     drawers = [
-        _kernels(result),
+        _kernels(result, before, after),
         details("Program", pair(_program("as written", result.original), _program("optimized", result.program)), "before and after"),
-        *([] if result.is_listed else [_loop_nests(result)]),
+        "" if result.is_listed else _loop_nests(result),
         _code(result),
         details("Rules", rule_table(report), f"{sum(1 for count in report.matches.values() if count)} matched"),
     ]
     if result.certificate is not None:
         drawers.append(details("Certificate", certificate_body(result.certificate), "complete" if result.certificate else "incomplete"))
-    facts = (_ratio(result), f"{before} &#8594; {after} kernels", dim(f"on {result.options.target.name}"))
-    return head("Optimized program", *facts) + _totals(result) + head("", *report_facts(report)) + "".join(drawers)
+    changed = f"{len(before.kernels)} &#8594; {counted(len(after.kernels), 'kernel')}"
+    facts = (_ratio(result), changed, dim(f"on {result.options.target.name}"))
+    return head("Optimized program", *facts) + _totals(before, after) + head("", *report_facts(report)) + "".join(drawers)
 
 
 def _ratio(result: Result) -> str:
@@ -48,31 +77,19 @@ def _ratio(result: Result) -> str:
     return f"<b>{escape(result.original_cost)} &#8594; {escape(result.cost)}</b>{times}"
 
 
-def _totals(result: Result) -> str:
+def _totals(before: _Side, after: _Side) -> str:
     """Both costs as bars of one scale, by what they are made of."""
-    model = CostModel(result.options.target)
-    before = _summed(result.original_cost, program_parts(result.original, model))
-    after = _summed(result.cost, nest_parts(result.nests, model))
-    used = {kind: colour for kind, colour in COLOURS.items() if kind in dict(before) or kind in dict(after)}
-    return bars([Bar("before", before), Bar("after", after)], "ns", colours=COLOURS) + keys(used)
+    used = dict((*before.sums, *after.sums))
+    shown = {kind: colour for kind, colour in COLOURS.items() if kind in used}
+    return bars([Bar("before", before.sums), Bar("after", after.sums)], "ns", COLOURS) + keys(shown)
 
 
-def _summed(cost: Cost, parts: tuple[KernelParts, ...]) -> KernelParts:
-    """The parts of all kernels, and the steps that are no kernels."""
-    sums = {kind: sum(dict(one).get(kind, 0.0) for one in parts) for kind in KINDS}
-    sums[OTHER] = sum(ns for _, ns in cost.kernels[len(parts) :])
-    return tuple((kind, ns) for kind, ns in sums.items() if ns > 0)
-
-
-def _kernels(result: Result) -> str:
+def _kernels(result: Result, before: _Side, after: _Side) -> str:
     """A bar for each kernel, after and before."""
-    model = CostModel(result.options.target)
     sizes = {size.marker: size.variable.name[1:] for size in result.original.sizes}
     made = [_types(nest.made, sizes) for nest in result.nests]
-    after = _chart(result.cost, nest_parts(result.nests, model), made)
-    before = _chart(result.original_cost, program_parts(result.original, model), [])
-    inner = details("As written", before, f"{len(result.original_cost.kernels)} kernels")
-    return details("Kernels", after + inner, f"{len(result.cost.kernels)}", opened=len(result.cost.kernels) <= 12)
+    written = details("As written", _chart(before, []), counted(len(before.kernels), "kernel"))
+    return details("Kernels", _chart(after, made) + written, f"{len(after.kernels)}", opened=len(after.kernels) <= MOST_OPEN)
 
 
 def _types(tensors: Sequence[Tensor], sizes: Mapping[int, str]) -> str:
@@ -81,16 +98,14 @@ def _types(tensors: Sequence[Tensor], sizes: Mapping[int, str]) -> str:
     return ", ".join(f"{count} {name}" if count > 1 else name for name, count in counts.items())
 
 
-def _chart(cost: Cost, parts: tuple[KernelParts, ...], notes: list[str]) -> str:
+def _chart(side: _Side, notes: Sequence[str]) -> str:
     """A bar for each kernel; of many, for the costliest, and what the others cost together."""
-    costliest = sorted(range(len(cost.kernels)), key=lambda k: -cost.kernels[k][1])
+    ns = [ns for _, ns in side.cost.kernels]
+    costliest = sorted(range(len(ns)), key=lambda k: -ns[k])
     shown, rest = sorted(costliest[:MOST_BARS]), costliest[MOST_BARS:]
-    rows = []
-    for k in shown:
-        name, ns = cost.kernels[k]
-        rows.append(Bar(name, parts[k] if k < len(parts) else ((OTHER, ns),), notes[k] if k < len(notes) else ""))
-    others = f"{len(rest)} kernels more, {number(sum(cost.kernels[k][1] for k in rest))} ns together" if rest else ""
-    return bars(rows, "ns", colours=COLOURS) + dim(others)
+    rows = [Bar(*side.kernels[k], notes[k] if k < len(notes) else "") for k in shown]
+    others = f"{len(rest)} kernels more, {number(sum(ns[k] for k in rest))} ns together" if rest else ""
+    return bars(rows, "ns", COLOURS) + dim(others)
 
 
 def _program(title: str, program: Program) -> str:
