@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from eqsat.codegen.listing import Line
+from eqsat.ir.loops import Kernel
 from eqsat.listing import KernelListing, Listing
 from eqsat.showing.highlight import Language, highlight
 from eqsat.showing.html import details, dim, head, number
@@ -37,6 +38,11 @@ def listing_body(listing: Listing, most_bytes: int = MOST_BYTES, order: Sequence
 def kernel_listing_body(one: KernelListing) -> str:
     """One kernel."""
     return head(one.name, dim(_sizes(one)), dim("a number is the line of the loop nest")) + _rules(len(one.loops)) + columns(one)
+
+
+def kernel_body(kernel: Kernel) -> str:
+    """A loop nest alone."""
+    return "<pre>{}</pre>".format("\n".join(highlight(str(kernel), "python")))
 
 
 def columns(one: KernelListing) -> str:

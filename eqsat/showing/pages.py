@@ -7,6 +7,7 @@ import functools
 from eqsat.certificate import Certificate
 from eqsat.costs import Cost
 from eqsat.ir.index import Index
+from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Program
 from eqsat.listing import KernelListing, Listing
 from eqsat.picture import Picture
@@ -29,6 +30,7 @@ body.register(Certificate, reports.certificate_body)
 body.register(Cost, reports.cost_body)
 body.register(Index, indices.index_body)
 body.register(IndexResult, indices.index_result_body)
+body.register(Kernel, listings.kernel_body)
 body.register(KernelListing, listings.kernel_listing_body)
 body.register(Listing, listings.listing_body)
 body.register(Picture, views.picture_body)

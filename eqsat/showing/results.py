@@ -10,9 +10,8 @@ from eqsat.cost_parts import KINDS, KernelParts, nest_parts, program_parts
 from eqsat.costs import Cost, CostModel
 from eqsat.ir.tensor import Program, Tensor
 from eqsat.result import Result
-from eqsat.showing.highlight import highlight
 from eqsat.showing.html import PALETTE, Bar, array_type, bars, block, code, counted, details, dim, escape, head, keys, number, pair
-from eqsat.showing.listings import listing_body
+from eqsat.showing.listings import kernel_body, listing_body
 from eqsat.showing.reports import certificate_body, report_facts, rule_table
 
 # bytes of the listing within a result, which stays below 200 kB
@@ -64,6 +63,9 @@ def result_body(result: Result) -> str:
         _code(result),
         details("Rules", rule_table(report), f"{sum(1 for count in report.matches.values() if count)} matched"),
     ]
+    if result.bodies:
+        bodies = "".join(details(f"Loop {k}", result_body(body), str(body.cost)) for k, body in enumerate(result.bodies))
+        drawers.append(details("Bodies of loops", bodies, f"{len(result.bodies)}"))
     if result.certificate is not None:
         drawers.append(details("Certificate", certificate_body(result.certificate), "complete" if result.certificate else "incomplete"))
     changed = f"{len(before.kernels)} &#8594; {counted(len(after.kernels), 'kernel')}"
@@ -120,10 +122,10 @@ def _loop_nests(result: Result) -> str:
     drawers: list[str] = []
     left = NEST_BYTES
     for k, kernel in enumerate(result.loops):
-        lines = highlight(str(kernel), "python")
-        body = "<pre>{}</pre>".format("\n".join(lines))
+        body = kernel_body(kernel)
         left -= len(body)
-        drawers.append(details(kernel.name, body if left >= 0 else f"in {code(f'result.loops[{k}]')}", f"{len(lines)} lines"))
+        shown = body if left >= 0 else f"too long to be shown here: {code(f'result.loops[{k}]')}"
+        drawers.append(details(kernel.name, shown, counted(body.count("\n") + 1, "line")))
     return details("Loop nests", "".join(drawers), f"{len(result.loops)}")
 
 

@@ -57,6 +57,7 @@ MAKERS: dict[str, Callable[[], Shown]] = {
     "Index": lambda: X // 8 + Y,
     "IndexResult": lambda: eqsat.optimize(TERM, options=CERTIFIED),
     "IndexResult unchanged": lambda: eqsat.optimize(X),
+    "Kernel": lambda: optimized().loops[0],
     "KernelListing": lambda: optimized().listing.kernels[0],
     "Listing": lambda: optimized().listing,
     "Picture": STACK.picture,
