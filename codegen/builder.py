@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eqsat.ir.loops import Stmt
+
 # integers have no sign in LLVM: operations do (codegen/integers.py)
 LLVM_TYPES = {
     "bool": "i1",
@@ -91,7 +93,7 @@ class Builder:
     """Appends instructions to the blocks of one function.
 
     `declarations` collects what it calls, `metadata` the notes on loops of the whole module; `scales`: the host
-    multiplies by a power of two in one instruction.
+    multiplies by a power of two in one instruction.  `sources`: (line, the statement that lines from there on are written for).
     """
 
     def __init__(self, metadata: list[str] | None = None, scales: bool = False) -> None:
@@ -100,12 +102,19 @@ class Builder:
         self.lines: list[str] = ["entry:"]
         self.block = "entry"
         self.declarations: set[str] = set()
+        self.sources: list[tuple[int, Stmt | None]] = [(0, None)]
         self._count = 0
 
     def fresh(self, stem: str) -> str:
         """A name that this function has not used."""
         self._count += 1
         return f"{stem}{self._count}"
+
+    def write_for(self, source: Stmt | None) -> Stmt | None:
+        """What follows is written for this statement; returns the one before."""
+        before = self.sources[-1][1]
+        self.sources.append((len(self.lines), source))
+        return before
 
     def emit(self, type: str, instruction: str, stem: str = "v") -> Value:
         """`%name = instruction`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from eqsat.codegen import scalar
 from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, Value, integer
@@ -49,22 +50,40 @@ def emit_module(
     which takes the data of its buffers from a table, each at the position that `slots` has for it.  Raises InternalError for a nest
     that breaks the rules of ir.loops.
     """
+    return write_module(typed_kernels, numerics, scales, registers, progress).text
+
+
+class Module(NamedTuple):
+    """The LLVM IR of some kernels, and what wrote each of them."""
+
+    text: str
+    emitters: tuple[KernelEmitter, ...]
+
+
+def write_module(
+    typed_kernels: Sequence[TypedKernel],
+    numerics: Numerics,
+    scales: bool = False,
+    registers: Registers = REGISTERS,
+    progress: Progress = lambda done, total: None,
+) -> Module:
+    """`emit_module`, with what its lines were written for."""
     kernels = [typed.kernel for typed in typed_kernels]
     if len({kernel.name for kernel in kernels}) != len(kernels):
         raise InternalError(f"codegen: found the kernels {', '.join(k.name for k in kernels)}, expected distinct names")
     declarations: dict[str, None] = {}
     metadata: list[str] = []
     texts = []
-    for done, typed in enumerate(typed_kernels):
+    emitters = tuple(KernelEmitter(typed, numerics, Builder(metadata, scales), registers) for typed in typed_kernels)
+    for done, (typed, emitter) in enumerate(zip(typed_kernels, emitters, strict=True)):
         progress(done, len(kernels))
-        emitter = KernelEmitter(typed, numerics, Builder(metadata, scales), registers)
         texts += [emitter.function(), array_entry(typed.kernel)]
         if not typed.kernel.sizes:
             texts.append(slot_entry(typed.kernel))
         declarations.update(dict.fromkeys(sorted(emitter.b.declarations)))
     progress(len(kernels), len(kernels))
     notes = "\n".join(f"!{k} = distinct {node}" for k, node in enumerate(metadata))
-    return "\n\n".join([*texts, "\n".join(declarations), ATTRIBUTES, notes]) + "\n"
+    return Module("\n\n".join([*texts, "\n".join(declarations), ATTRIBUTES, notes]) + "\n", emitters)
 
 
 def symbol(name: str) -> str:
@@ -173,6 +192,7 @@ class KernelEmitter:
 
     def split_loop(self, loop: For, scope: Scope) -> None:
         """The outermost loop from `begin` to `end`, counted from its first iteration."""
+        self.b.write_for(loop)
         b, low, bounds = self.b, loop.variable.lo, (loop.variable.lo, loop.variable.hi + 1)
         type = llvm_type(self.typed[loop.variable])
         b.branch(b.compare("slt", Value("%begin", "i64"), Value("%end", "i64")), "some", "none")
@@ -182,12 +202,18 @@ class KernelEmitter:
         self.each(loop.variable, first, end, scope, loop.body)
         b.jump("none")
         b.start("none")
+        b.write_for(None)
 
     def block(self, body: tuple[Stmt, ...], scope: Scope) -> None:
         for stmt in body:
             self.statement(stmt, scope)
 
     def statement(self, stmt: Stmt, scope: Scope) -> None:
+        around = self.b.write_for(stmt)
+        self.write(stmt, scope)
+        self.b.write_for(around)
+
+    def write(self, stmt: Stmt, scope: Scope) -> None:
         if isinstance(stmt, For):
             if stmt.variable.extent > 0 and not self.special(stmt, scope):
                 first, end = self.range(stmt.variable, scope)

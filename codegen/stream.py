@@ -84,8 +84,10 @@ def emit_streamed(e: Emitter, variable: Var, first: Value, end: Value, scope: Sc
             inner = scope.inner()
             inner.indices[place] = counter
             e.block(tuple(body[:-1]), inner)
+            around = b.write_for(store)
             value = e.value(store.value, inner)
             b.store(value, b.element(memory, SCRATCH, b.binary("sub", counter, low, "nuw nsw"), "inbounds"))
+            b.write_for(around)
             return ()
 
         e.loop(low, high, (), one)

@@ -187,6 +187,7 @@ def _set(e: Emitter, scope: Scope, variable: Var, value: int) -> None:
 
 def _block(e: Emitter, body: tuple[Stmt, ...], cells: list[Cell]) -> None:
     for stmt in body:
+        around = e.b.write_for(stmt)
         if isinstance(stmt, Bind):
             for cell in cells:
                 e.index(stmt.variable, cell.scope)
@@ -199,6 +200,7 @@ def _block(e: Emitter, body: tuple[Stmt, ...], cells: list[Cell]) -> None:
             assert isinstance(stmt, Store)
             for cell in cells:
                 _store(e, stmt, cell)
+        e.b.write_for(around)
 
 
 def _fold(e: Emitter, stmt: Fold, cells: list[Cell]) -> None:

@@ -142,6 +142,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"eqsat.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'eqsat' has no attribute {name!r}")
+    importlib.import_module("eqsat.showing")
     value = getattr(importlib.import_module(_HOME[name]), name)
     globals()[name] = value
     return value

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from eqsat.ir.errors import UnsoundRuleError
 from eqsat.ir.index import Index
+from eqsat.ir.shown import Shown
 from eqsat.points import Pair
 from eqsat.proof import Proof, prove
 from eqsat.report import Report
@@ -33,7 +34,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Shown):
     """What was checked of an optimized program; true if every index term is proved equal and every output was compared.
 
     indices  a Proof for every index term that was simplified: maps of movements, indices of loops

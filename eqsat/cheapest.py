@@ -65,7 +65,8 @@ class _MergedError(Exception):
 
 def _searched(program: Program, offers: Offers, before: Cost, options: Options, report: Report) -> Extracted | None:
     """The cheapest outputs that the search finds; None where the program as it was written is cheaper."""
-    with session(options.tables, options.limits, report, weights=options.cost.index, own=options.own_rules) as work:
+    weights, own, timed = options.cost.index, options.own_rules, options.time_rules
+    with session(options.tables, options.limits, report, weights=weights, own=own, timed=timed) as work:
         search = _Search(work, program, offers, options)
         tell("saturating with rules of fusion")
         snapshot = work.run(PHASES["fusion"])

@@ -21,6 +21,7 @@ from eqsat.ir.affine import coefficient, strides
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.generics import as_build
 from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
+from eqsat.ir.shown import Shown
 from eqsat.ir.steps import HostCall, Loop
 from eqsat.ir.tensor import (
     Build,
@@ -71,7 +72,7 @@ NO_LOOPS: Variables = frozenset()
 
 @functools.total_ordering
 @dataclass(frozen=True)
-class Cost:
+class Cost(Shown):
     """Estimated nanoseconds; ordered, float() gives the total, breakdown() the kernels with their parts.
 
     costs, target  what it is counted in: the cost model, which may have another unit, and the machine

@@ -61,6 +61,8 @@ class Options:
     certify   prove every simplified index term equal to what it was, and compare the values of a program before and after with the
               reference interpreter; the result carries the certificate, and a difference raises UnsoundRuleError
     dump      a folder for the text of every stage, numbered; None: nothing is written
+    time_rules  measure every rule (Report.rule_seconds): rules run one after the other then, which is slower, and may change how often
+              they match
     check     check that the program which was extracted is legal; a defect of eqsat shows there first.  On where the environment
               sets EQSAT_CHECK to anything but 0, as the tests do.  What is handed in, and kernels, are checked in any case.
     fallback  let programs call functions of NumPy that eqsat lacks (docs/fallback.md).  On where the environment sets EQSAT_FALLBACK to
@@ -78,6 +80,7 @@ class Options:
     certify: bool = False
     dump: Path | None = None
     fallback: bool = field(default_factory=fallback_by_default)
+    time_rules: bool = False
     check: bool = field(default_factory=_checks_by_default)
     cache: bool = field(default_factory=_caches_by_default)
 

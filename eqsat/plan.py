@@ -16,6 +16,7 @@ from eqsat.codegen.direct_code import MOST_OUTPUTS
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.errors import UsageError
 from eqsat.ir.host import run_host
+from eqsat.ir.shown import Shown
 from eqsat.ir.structure import positions, rebuild_result
 from eqsat.results import new_array
 from eqsat.storage import aligned_bytes, array_in
@@ -41,7 +42,7 @@ class Launch(NamedTuple):
     address: int | None
 
 
-class Plan:
+class Plan(Shown):
     """Callable with the program's arrays in order; returns new arrays in the structure that the traced function returned.
 
     blueprint  what it is; kernels, buffers, storages: see there
@@ -81,6 +82,13 @@ class Plan:
             known.update((slot, np.empty(self.buffers[slot].shape, self.buffers[slot].dtype)) for slot in kernel.written)
             entries[kernel.name](*(known[slot] for slot in kernel.buffers), 0, kernel.parallel_extent or 0)
         return known
+
+    def __str__(self) -> str:
+        lines = []
+        for kernel in self.kernels:
+            after = f" after {', '.join(self.kernels[k].name for k in kernel.dependencies)}" if kernel.dependencies else ""
+            lines.append(f"  {kernel.group}: {kernel.name}{after}, {kernel.estimated_ns:,.0f} ns")
+        return "\n".join([f"plan of {len(self.kernels)} kernels, by groups that may run in parallel", *lines])
 
     @property
     def num_outputs(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import itertools
 from collections import Counter
 from collections.abc import Callable, Hashable
@@ -11,6 +10,7 @@ from typing import Literal
 
 from eqsat import integer_sets
 from eqsat.ir.index import Apply, Const, Index, Var, walk
+from eqsat.ir.shown import Shown
 from eqsat.points import SAMPLES, Difference, Pair, conditions
 
 Method = Literal["identical", "bounds", "exhaustive", "e-graph", "integer sets", "counterexample", "unknown"]
@@ -26,7 +26,7 @@ Atom = tuple[str, Hashable]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Proof:
+class Proof(Shown):
     """The answer of `eqsat.prove_equal`; true only if the two sides are proved equal.
 
     left, right     the expressions that were compared
@@ -65,9 +65,6 @@ class Proof:
         return f"undecided: {self.left} == {self.right}: {self.note}"
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return f"<code>{html.escape(str(self))}</code>"
 
 
 def prove(pair: Pair, by_rules: Callable[[Pair], bool] | None = None) -> Proof:

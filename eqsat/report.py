@@ -6,6 +6,7 @@ import enum
 from collections import Counter
 from dataclasses import dataclass, field
 
+from eqsat.ir.shown import Shown
 from eqsat.proof import Proof
 
 
@@ -19,14 +20,16 @@ class StopReason(enum.Enum):
 
 
 @dataclass
-class Report:
+class Report(Shown):
     """Saturation in numbers.
 
     stop_reason  the first limit that a phase met, else saturated
     iterations   steps of all phases
     nodes        e-nodes of the largest e-graph; classes: its e-classes
-    seconds      wall clock, for reading only: nothing is decided by it
+    seconds      wall clock of all sessions, for reading only: nothing is decided by it
     matches      how often each named row matched
+    rule_seconds what each row took: the sum rows always, the others where Options(time_rules=True) asked for it; tensor rules run
+                 together and stand under the name of their table, bounds under "bounds"
     phases       (phase, iterations, nodes) in order
     proofs       what Options(certify=True) found out about every index term that was simplified, in order
     """
@@ -37,8 +40,18 @@ class Report:
     classes: int = 0
     seconds: float = 0.0
     matches: Counter[str] = field(default_factory=Counter)
+    rule_seconds: dict[str, float] = field(default_factory=dict)
     phases: list[tuple[str, int, int]] = field(default_factory=list)
     proofs: list[Proof] = field(default_factory=list)
+
+    def took(self, row: str, seconds: float) -> None:
+        """Note the time of a row."""
+        self.rule_seconds[row] = self.rule_seconds.get(row, 0.0) + seconds
+
+    def __str__(self) -> str:
+        sizes = f"{self.stop_reason.value} after {self.iterations} iterations: {self.nodes} nodes in {self.classes} classes"
+        fired = sorted(((-count, name) for name, count in self.matches.items() if count))
+        return "\n".join([sizes, *(f"  {-count:6} {name}" for count, name in fired)])
 
     def stopped(self, reason: StopReason) -> None:
         """Note why a phase ended; a limit is not hidden by a later phase that saturates."""

@@ -19,12 +19,14 @@ from eqsat.index_cost import index_cycles
 from eqsat.ir.generics import as_generic
 from eqsat.ir.index import Index
 from eqsat.ir.loops import Kernel
+from eqsat.ir.shown import Shown
 from eqsat.ir.steps import HostCall, Loop, Parts
 from eqsat.ir.tensor import Build, Generic, Program, Tensor
 from eqsat.ir.typed_check import check_typed
 from eqsat.ir.typed_kernel import TypedKernel
 from eqsat.kept import kept_code
 from eqsat.kernels import Nest, remaining
+from eqsat.listing import Listing, list_kernels
 from eqsat.lowering import type_indices
 from eqsat.options import Options
 from eqsat.places import PlaceLimit
@@ -37,7 +39,7 @@ from eqsat.target import DEFAULT_TARGET
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Shown):
     """An optimized program; calling it compiles at first use and computes numpy arrays.
 
     original, program         before and after; every Build of `program` is one kernel
@@ -45,6 +47,7 @@ class Result:
     report                    stop reason, sizes, how often each named rule matched
     loops                     the loop nests, in execution order
     llvm_ir, assembly         made when asked for
+    listing                   the loop nests with the LLVM IR and the assembly of each of their lines, made when asked for
     certificate               with Options(certify=True): what was proved and compared
     finite                    tensors of `program` of which every call checks that their values are finite; where they are not, it computes
                               the program without algebra: reordered sums of infinities and NaN are not what NumPy gives
@@ -136,6 +139,21 @@ class Result:
         """Assembly of all kernels for this machine."""
         return self._code.assembly
 
+    @functools.cached_property
+    def listing(self) -> Listing:
+        """The loop nests beside their LLVM IR and assembly, with the line that each line belongs to; takes LLVM two more runs."""
+        return list_kernels(self._typed, self.options.numerics, self.assembly)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether machine code was made already; displaying a result makes none."""
+        return "_code" in vars(self)
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether `listing` was made already."""
+        return "listing" in vars(self)
+
     def explain(self) -> str:
         """Which rules matched how often, and what the program cost before and after."""
         return _explanation(self.original_cost, self.cost, self.report)
@@ -150,7 +168,7 @@ def _tell_kernels(done: int, total: int) -> None:
 
 
 @dataclass(frozen=True)
-class IndexResult:
+class IndexResult(Shown):
     """An optimized index expression: `expr`, its cost before and after, and the report.
 
     certificate  with Options(certify=True): the proof that `expr` equals `original` wherever that has a value
@@ -204,9 +222,4 @@ def _index_cost(term: Index, costs: Costs) -> Cost:
 
 
 def _explanation(before: Cost, after: Cost, report: Report) -> str:
-    lines = [
-        f"cost {before} -> {after}",
-        f"{report.stop_reason.value} after {report.iterations} iterations: {report.nodes} nodes in {report.classes} classes",
-    ]
-    lines += [f"  {count:6} {name}" for name, count in sorted(report.matches.items(), key=lambda item: (-item[1], item[0])) if count]
-    return "\n".join(lines)
+    return f"cost {before} -> {after}\n{report}"

@@ -46,12 +46,23 @@ class Phase:
 
     def schedule(self, engine: Engine, tables: Iterable[str], present: set[str]) -> str:
         """One step in egglog's words: rules of which all that they match is there."""
+        tables = tuple(tables)
         once = engine.combined([name for table in tables if table not in self.settle for name in engine.applicable(table, present)])
+        return f"(seq {' '.join([f'(run {once})', *(schedule for _, schedule in self._after(engine, tables, present))])})"
+
+    def parts(self, engine: Engine, tables: Iterable[str], present: set[str]) -> list[tuple[str, str]]:
+        """The same step with each ruleset alone: (ruleset, its schedule) in order; later ones see what the ones before found."""
+        tables = tuple(tables)
+        once = [name for table in tables if table not in self.settle for name in engine.applicable(table, present)]
+        return [*((name, f"(run {name})") for name in once), *self._after(engine, tables, present)]
+
+    def _after(self, engine: Engine, tables: Iterable[str], present: set[str]) -> list[tuple[str, str]]:
+        """What follows: rulesets that run until nothing changes, and bounds."""
         settled = [name for table in tables if table in self.settle for name in engine.applicable(table, present)]
-        steps = [f"(run {once})", *(f"(saturate (run {name}))" for name in settled)]
+        found = [(name, f"(saturate (run {name}))") for name in settled]
         if self.bounds:
-            steps.append(f"(run {engine.combined(engine.applicable(BOUNDS_TABLE, {*present, *RECIPES}))})")
-        return f"(seq {' '.join(steps)})"
+            found.append((BOUNDS_TABLE, f"(run {engine.combined(engine.applicable(BOUNDS_TABLE, {*present, *RECIPES}))})"))
+        return found
 
 
 PHASES = {
@@ -88,7 +99,10 @@ def engine_for(tables: tuple[Table, ...] = TABLES, sorts: tuple[str, ...] = CLAS
 
 @dataclass
 class Session:
-    """One transaction on the e-graph: encode, run phases, read classes."""
+    """One transaction on the e-graph: encode, run phases, read classes.
+
+    timed  run every ruleset alone and report its time: slower, and rules may match in another order and more often
+    """
 
     engine: Engine
     tables: tuple[Table, ...]
@@ -97,12 +111,17 @@ class Session:
     encoder: Encoder = field(default_factory=Encoder)
     sorts: tuple[str, ...] = CLASS_SORTS
     weights: IndexWeights = DEFAULT_WEIGHTS
+    timed: bool = False
     started: float = field(default_factory=time.perf_counter)
+    _earlier: float = field(init=False)
     _seen: set[tuple[object, ...]] = field(default_factory=set)
     _fired: tuple[tuple[str, ...], ...] = ()
     _present: set[str] = field(default_factory=set)
     _read: Reading | None = None
     _last: Reading | None = None
+
+    def __post_init__(self) -> None:
+        self._earlier = self.report.seconds
 
     def run(self, phase: Phase, done: Done | None = None) -> Snapshot:
         """Step a phase until nothing changes, a limit is met, or the caller is content with the cheapest forms of a snapshot.
@@ -118,7 +137,7 @@ class Session:
         while True:
             self.load()
             schedule = self._schedule(phase, tables)
-            changed = self._step(phase, schedule)
+            changed = self._step(phase, tables, schedule)
             iterations += 1
             if phase.visits_sums:
                 snapshot = self.snapshot()
@@ -145,6 +164,8 @@ class Session:
         visit = Visit(reading, self.encoder, self._seen)
         visit.run(rows)
         self.report.matches.update(visit.counts)
+        for row, seconds in visit.seconds.items():
+            self.report.took(row, seconds)
         self._read = self._last = reading
         return held, since
 
@@ -164,11 +185,11 @@ class Session:
         key = (phase.name, *names, frozenset(self._present))
         return self.engine.remembered(key, lambda: phase.schedule(self.engine, names, self._present))
 
-    def _step(self, phase: Phase, schedule: str) -> bool:
+    def _step(self, phase: Phase, tables: list[Table], schedule: str) -> bool:
         """Run the rules until nothing changes, at most `repeat` times -> whether the last time changed something."""
         fired: Counter[str] = Counter()
         for _ in range(phase.repeat):
-            changed, matches = self.engine.run(schedule)
+            changed, matches = self._run_apart(phase, tables) if self.timed else self.engine.run(schedule)
             for name, count in matches.items():
                 if (row := name.partition("~")[0]) in self._row_names:
                     fired[row] += count
@@ -177,6 +198,17 @@ class Session:
         self.report.matches.update(fired)
         self._fired = (*self._fired[-1:], tuple(sorted(fired)))
         return changed
+
+    def _run_apart(self, phase: Phase, tables: list[Table]) -> tuple[bool, dict[str, int]]:
+        """A step with each ruleset alone, their times reported; egglog's own times are of whole milliseconds."""
+        changed, matches = False, Counter[str]()
+        for ruleset, schedule in phase.parts(self.engine, [table.name for table in tables], self._present):
+            started = time.perf_counter()
+            changed_here, found = self.engine.run(schedule)
+            self.report.took(ruleset.partition("~")[0], time.perf_counter() - started)
+            changed = changed or changed_here
+            matches.update(found)
+        return changed, matches
 
     def snapshot(self) -> Snapshot:
         """The classes as they are; UnsoundRuleError if two different values became equal."""
@@ -220,7 +252,7 @@ class Session:
         self.report.iterations += iterations
         if snapshot.nodes >= self.report.nodes:
             self.report.nodes, self.report.classes = snapshot.nodes, snapshot.size
-        self.report.seconds = time.perf_counter() - self.started
+        self.report.seconds = self._earlier + time.perf_counter() - self.started
 
 
 @contextmanager
@@ -233,13 +265,14 @@ def session(
     sorts: tuple[str, ...] = CLASS_SORTS,
     weights: IndexWeights = DEFAULT_WEIGHTS,
     own: tuple[Rule, ...] = (),
+    timed: bool = False,
 ) -> Iterator[Session]:
     """A session that uses the tables of these names and the user's own rules; what `encoder` has collected already is loaded at the
     first step.
 
-    Snapshots read classes of `sorts`; their cheapest forms are those by `weights`.
+    Snapshots read classes of `sorts`; their cheapest forms are those by `weights`.  `timed`: see Session.
     """
     engine = engine_for(tables, sorts)
     with engine.session():
         chosen = (*(table for table in tables if table.name in names), *own_table(own))
-        yield Session(engine, chosen, limits, report, encoder or Encoder(), sorts, weights)
+        yield Session(engine, chosen, limits, report, encoder or Encoder(), sorts, weights, timed)

@@ -137,8 +137,8 @@ def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report, f
         with suppress(UnsupportedError):
             roots[k] = encoder.index(gated)
     nowhere = encoder.index(INVALID)
-    limits, own = limits_for(options.limits, gates), options.own_rules
-    with session(options.tables, limits, report, encoder=encoder, sorts=("Ix",), weights=weights, own=own) as work:
+    limits, own, timed = limits_for(options.limits, gates), options.own_rules, options.time_rules
+    with session(options.tables, limits, report, encoder=encoder, sorts=("Ix",), weights=weights, own=own, timed=timed) as work:
         snapshot = work.run(PHASES["index"])
     chosen = work.forms(snapshot)
     cycles = functools.partial(index_cycles, weights=weights)
@@ -237,7 +237,14 @@ class Simplifier:
         if self._session is None:
             used = self.options
             opened = session(
-                used.tables, used.limits, self.report, encoder=self._encoder, sorts=("Ix",), weights=self.weights, own=used.own_rules
+                used.tables,
+                used.limits,
+                self.report,
+                encoder=self._encoder,
+                sorts=("Ix",),
+                weights=self.weights,
+                own=used.own_rules,
+                timed=used.time_rules,
             )
             self._session = self._open.enter_context(opened)
         return self._session

@@ -8,13 +8,21 @@ Source of the idea: NumPy's strides, and the views of references/shapetracker.tx
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from math import prod
+from typing import Any
+
+import numpy as np
 
 from eqsat.ir.errors import ShapeError
+from eqsat.ir.shown import Shown
 from eqsat.ir.tensor import Shape
+from eqsat.picture import Picture, draw
 
+Array = np.ndarray[Any, Any]
 Box = tuple[tuple[int, int], ...]
 
 
@@ -26,7 +34,7 @@ def row_major(shape: Shape) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class View:
+class View(Shown):
     """A strided view of a row of elements.
 
     shape       extents, 0 and the empty tuple (one element) included
@@ -88,6 +96,25 @@ class View:
     def reads_nothing(self) -> bool:
         """Whether every element is padding, or there is none."""
         return any(lo >= hi for lo, hi in self.box)
+
+    def read_at(self, coordinates: Sequence[Array]) -> tuple[Array, Array]:
+        """The positions at a grid of coordinates, one integer array for each axis, and whether there is an element and no padding."""
+        grid = np.ix_(*coordinates) if coordinates else ()
+        shape = tuple(len(values) for values in coordinates)
+        terms = (stride * place for stride, place in zip(self.strides, grid, strict=True))
+        inside = ((lo <= place) & (place < hi) for (lo, hi), place in zip(self.box, grid, strict=True))
+        position, valid = sum(terms, np.array(self.offset)), reduce(operator.and_, inside, np.array(True))
+        return np.broadcast_to(position, shape), np.broadcast_to(valid, shape)
+
+    def picture(self) -> Picture:
+        """The position that every element reads, in a grid; of more than four axes, and of large shapes, a corner."""
+        return draw(self.shape, self.read_at, self.captions)
+
+    @property
+    def captions(self) -> tuple[str, ...]:
+        """Shape, strides, offset and mask in words."""
+        mask = () if self.mask is None else (f"mask {self.mask}",)
+        return f"shape {self.shape}, strides {self.strides}, offset {self.offset}", *mask
 
     def permuted(self, order: Sequence[int]) -> View:
         """Axis k is axis order[k] of this view."""

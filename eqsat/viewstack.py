@@ -12,8 +12,10 @@ import numpy as np
 
 from eqsat.ir.errors import ShapeError, UsageError
 from eqsat.ir.index import Index
+from eqsat.ir.shown import Shown
 from eqsat.ir.tensor import Shape
 from eqsat.operations.generic import integer, integers, normalize_axes
+from eqsat.picture import Picture, draw
 from eqsat.simplifier import simplify_gated
 from eqsat.strided import Box, View, contiguous_view
 from eqsat.view_merging import fewest_views
@@ -24,7 +26,7 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class ViewStack:
+class ViewStack(Shown):
     """An array of `source` elements seen through strided views, the first one on the elements, each other one on the view before.
 
     Made by `from_shape` and by movements, each of which returns a new stack.  A view that lies on another numbers the elements of that
@@ -154,6 +156,13 @@ class ViewStack:
     def valid_expr(self) -> Index:
         """Where there is an element, simplified: True if there is no padding, a condition on idx0, idx1, ..., or False."""
         return self._simplified[1]
+
+    def picture(self) -> Picture:
+        """The number of the element of the source that every element reads, in a grid; of more than four axes, and of large shapes, a
+        corner."""
+        *below, last = self.views
+        under = (f"on {len(below)} more view{'s' if len(below) > 1 else ''}, of {self.source} elements",) if below else ()
+        return draw(self.shape, lambda coordinates: read_at(self.views, coordinates), (*last.captions, *under))
 
     def simplify(self) -> ViewStack:
         """An equal stack of fewer views: of one, wherever one strided and masked view is equal.

@@ -21,11 +21,12 @@ from eqsat.ir import interval
 from eqsat.ir.errors import TraceError, UsageError
 from eqsat.ir.interval import Interval
 from eqsat.ir.node import Node, to_text
+from eqsat.ir.shown import Shown
 
 Kind = Literal["int", "bool"]
 
 
-class Index(Node):
+class Index(Node, Shown):
     """An index expression.  Operators build larger ones; `==` builds a comparison whose truth value is identity."""
 
     bounds: Interval

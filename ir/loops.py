@@ -25,6 +25,7 @@ from typing import Literal as Choice
 
 from eqsat.ir.index import Index, Var
 from eqsat.ir.node import to_text
+from eqsat.ir.shown import Shown
 from eqsat.ir.tensor import Gathered, Position, Scalar, Shape, Size, operands, rebuild, scalars, taken
 
 LoopKind = Choice["parallel", "serial", "tile"]
@@ -109,7 +110,7 @@ Stmt = For | Bind | Let | Fold | Store
 
 
 @dataclass(frozen=True)
-class Kernel:
+class Kernel(Shown):
     """One loop nest; the last buffers are those that it writes.
 
     sizes  that are known when it is called: a loop or fold whose extent is the marker of one ends at the size, and the size's variable

@@ -38,19 +38,32 @@ def _temp(temp: Temp) -> str:
 def _kernel(kernel: Kernel) -> str:
     buffers = ", ".join(f"{b.name}: {b.role} {b.dtype}[{b.size}]" for b in kernel.buffers)
     scratch = [f"    {b.name}: {b.role} {b.dtype}[{b.size}]" for b in kernel.scratch]
-    return "\n".join((f"kernel {kernel.name}({buffers})", *scratch, *_block(kernel.body, 1)))
+    return "\n".join((f"kernel {kernel.name}({buffers})", *scratch, *(text for text, _ in _block(kernel.body, 1))))
 
 
-def _block(body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
+def statement_lines(kernel: Kernel) -> dict[Stmt, int]:
+    """The line of the kernel's text, counted from 1, in which each statement begins."""
+    above = 1 + len(kernel.scratch)
+    lines: dict[Stmt, int] = {}
+    for number, (_, stmt) in enumerate(_block(kernel.body, 1), start=above + 1):
+        lines.setdefault(stmt, number)
+    return lines
+
+
+def _block(body: tuple[Stmt, ...], depth: int) -> Iterator[tuple[str, Stmt]]:
+    """Lines, each with the statement that it belongs to."""
     for stmt in body:
-        yield from _statement(stmt, depth)
+        inside = _block(stmt.body, depth + 1) if isinstance(stmt, For | Fold) else ()
+        first, *rest = _own_lines(stmt, "    " * depth)
+        yield first, stmt
+        yield from inside
+        yield from ((text, stmt) for text in rest)
 
 
-def _statement(stmt: Stmt, depth: int) -> Iterator[str]:
-    margin = "    " * depth
+def _own_lines(stmt: Stmt, margin: str) -> Iterator[str]:
+    """The line of a statement above its body, and the line below it, where there is one."""
     if isinstance(stmt, For):
         yield f"{margin}for {_range(stmt.variable)} {stmt.kind}:"
-        yield from _block(stmt.body, depth + 1)
     elif isinstance(stmt, Bind):
         yield f"{margin}{stmt.variable.name} = {stmt.value}"
     elif isinstance(stmt, Let):
@@ -59,7 +72,6 @@ def _statement(stmt: Stmt, depth: int) -> Iterator[str]:
         head = f"{margin}{stmt.name} = {stmt.op} for {_range(stmt.variable)}:"
         if stmt.body:
             yield head
-            yield from _block(stmt.body, depth + 1)
             yield f"{margin}    yield {body_text(stmt.value, {})}"
         else:
             yield f"{head} {body_text(stmt.value, {})}"

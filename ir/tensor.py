@@ -31,6 +31,7 @@ import numpy as np
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.index import Const, Index, Var, substitute
 from eqsat.ir.node import Node
+from eqsat.ir.shown import Shown
 from eqsat.ir.structure import Container, Structure
 
 Shape = tuple[int, ...]
@@ -275,7 +276,7 @@ def is_size(variable: Var) -> bool:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Program(Node):
+class Program(Node, Shown):
     """Inputs in call order, the tensors to compute, and the containers that hold the results; `sizes` that are known at run time.
 
     Without `structure` one output stands alone and several form a tuple.

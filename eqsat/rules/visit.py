@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
 
 from eqsat.egraph.encode import EVERYTHING, LIMIT, Encoder
 from eqsat.egraph.forms import SIGNS, SUM_OPS, Opener, Reading
@@ -32,6 +33,7 @@ class Visit:
     encoder: Encoder
     seen: set[tuple[object, ...]]
     counts: Counter[str] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=dict)
     memo: dict[str, dict[int, object]] = field(default_factory=dict)
     _opened: dict[int, list[Linear]] = field(default_factory=dict)
     _made: dict[Linear, int] = field(default_factory=dict)
@@ -54,7 +56,9 @@ class Visit:
         """All rows; what they found is left in the encoder."""
         for row in rows:
             if row.visit is not None and (not row.needs or any(op in self.by_op for op in row.needs)):
+                started = perf_counter()
                 row.visit(self)
+                self.seconds[row.name] = perf_counter() - started
 
     def _alternatives(self, name: int) -> list[Linear]:
         """The linear forms of a class; the one of its cheapest node first, sums as they stand last; none of what is no sum."""
