@@ -60,13 +60,11 @@ class CostChange:
             return f"cost {ns_text(after.total)}: no snapshot"
         if before.target != after.target:
             return f"costs are of another target: found {after.target}, expected {before.target} as in the snapshot"
-        lines = [f"cost {_step(before.total, after.total)}, {_kernels(before)} -> {_kernels(after)}, target {after.target}"]
+        lines = [f"cost {_step(before.total, after.total)}, {_kernels(before, after)}, target {after.target}"]
         if before.eqsat != after.eqsat:
             lines.append(f"the snapshot was made by eqsat {before.eqsat}, this is eqsat {after.eqsat}")
         as_before = same_ns(before.written, after.written)
-        lines.append(
-            f"as written: {'as before' if as_before else f'{_step(before.written, after.written)}: another program was handed in'}"
-        )
+        lines.append(f"as written: {'as before' if as_before else f'{_step(before.written, after.written)}, another program'}")
         lines += _kernel_lines(before, after)
         lines += _rule_lines("no longer fire", set(before.rules) - set(after.rules))
         lines += _rule_lines("fire newly", set(after.rules) - set(before.rules))
@@ -102,9 +100,9 @@ def _step(before: float, after: float) -> str:
     return f"{ns_text(before)} -> {ns_text(after)} ({change_text(before, after)})"
 
 
-def _kernels(snapshot: CostSnapshot) -> str:
-    count = len(snapshot.kernels)
-    return f"{count} kernel{'' if count == 1 else 's'}"
+def _kernels(before: CostSnapshot, after: CostSnapshot) -> str:
+    counts = dict.fromkeys(str(len(one.kernels)) for one in (before, after))
+    return f"{' -> '.join(counts)} kernel{'' if [*counts] == ['1'] else 's'}"
 
 
 def _signature(kernel: KernelCost, program: Sequence[str]) -> tuple[str, ...]:

@@ -47,10 +47,14 @@ class CostSession:
     """The snapshots and measurements of a run of tests.
 
     update  whether snapshots are brought up to date; writes  whether those that are missing are written without being asked
+
+    What `finish` found and did: `unused` snapshots, how many were `written` and `removed`, and `failures` to write, in words.
     """
 
     def __init__(self, update: bool, writes: bool) -> None:
         self.update, self.writes = update, update or writes
+        self.unused: list[Unused] = []
+        self.written = self.removed = 0
         self.failures: list[str] = []
         self._stored: dict[Path, Tests] = {}
         self._tests: dict[tuple[Path, str], _Run] = {}
@@ -85,7 +89,7 @@ class CostSession:
                 found += [Measured(source, test, call, CostChange(stored.get(call), after)) for call, after in calls.items()]
         return found
 
-    def unused(self) -> list[Unused]:
+    def _find_unused(self) -> list[Unused]:
         """Snapshots of files, tests and calls that are gone.  A test that did not run, or failed before it was done, keeps its own."""
         found = [Unused(source) for source in self._gone_sources()]
         for source in sorted(self._collected.keys() | {source for source, _ in self._tests}):
@@ -108,19 +112,18 @@ class CostSession:
                     yield path.parent.parent / f"{path.stem}.py"
 
     def finish(self) -> None:
-        """Write what is due: missing snapshots, and to update them those that differ and those that nothing uses.  What cannot be written
-        is noted in `failures`."""
+        """Write what is due: missing snapshots, and to update them those that differ; then those that nothing uses are removed."""
+        self.unused = self._find_unused()
         changed: dict[Path, Tests] = {}
         for one in self.measured():
             if one.change.before != one.change.after and (self.update or (self.writes and one.change.verdict is Verdict.NEW)):
                 changed.setdefault(one.source, {}).setdefault(one.test, {})[one.call] = one.change.after
-        unused = self.unused() if self.update else []
-        for source in sorted(changed.keys() | {one.source for one in unused}):
-            gone = [one for one in unused if one.source == source]
+        gone = self.unused if self.update else []
+        for source in sorted(changed.keys() | {one.source for one in gone}):
             try:
-                self._write(source, changed.get(source, {}), gone)
-            except OSError as error:
-                self.failures.append(f"{snapshot_path(source)}: not written: {error}")
+                self._write(source, changed.get(source, {}), [one for one in gone if one.source == source])
+            except (OSError, UsageError) as error:
+                self.failures.append(f"not written: {error}")
 
     def _write(self, source: Path, changed: Tests, gone: list[Unused]) -> None:
         """Bring a file up to date, as it is now: another run may have written to it."""
@@ -131,3 +134,5 @@ class CostSession:
         for one in gone:
             tests.get(one.test, {}).pop(one.call, None)
         write_snapshots(path, tests)
+        self.written += sum(map(len, changed.values()))
+        self.removed += len(gone)

@@ -29,23 +29,22 @@ def summary_lines(session: CostSession, folder: Path, costliest: bool, everythin
         those = [one for one in measured if one.change.verdict is verdict]
         lines += _shortened([f"{verdict.value:<12}  {_place(one, folder)}  {_step(one)}" for one in those], everything)
         due += [verdict] * len(those)
-    unused = session.unused()
-    lines += _shortened([f"{'unused':<12}  {_unused_place(one, folder)}" for one in unused], everything)
-    return [*lines, *_ending(session, due, len(unused))]
+    lines += _shortened([f"{'unused':<12}  {_unused_place(one, folder)}" for one in session.unused], everything)
+    return [*lines, *_ending(session, due)]
 
 
-def _ending(session: CostSession, due: Sequence[Verdict], unused: int) -> Iterator[str]:
+def _ending(session: CostSession, due: Sequence[Verdict]) -> Iterator[str]:
     """What was written, or how to."""
     yield from session.failures
     if session.update:
-        if due or unused:
-            yield f"snapshots updated: {len(due)} written, {unused} removed"
+        if session.written or session.removed:
+            yield f"snapshots updated: {session.written} written, {session.removed} removed"
         return
     if Verdict.NEW in due:
         yield "snapshots that were missing are written: commit them" if session.writes else "missing snapshots are not written on CI"
     if set(due) - {Verdict.NEW}:
         yield "`pytest --update-costs` accepts what changed"
-    if unused:
+    if session.unused:
         yield "`pytest --update-costs` removes snapshots that nothing uses"
 
 

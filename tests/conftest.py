@@ -4,3 +4,6 @@ import os
 
 os.environ["EQSAT_CHECK"] = "1"
 os.environ["EQSAT_CACHE_DIR"] = os.devnull
+
+# for tests/eqsat/test_pytest_plugin.py
+pytest_plugins = ["pytester"]
