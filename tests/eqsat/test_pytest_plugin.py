@@ -333,7 +333,14 @@ def test_the_costliest_programs_are_listed_if_asked(project: Project) -> None:
     listed.stdout.fnmatch_lines(
         ["*cost  as written  kernels", "*ns *ns *1  test_model.py::test_scaled", "*ns *ns *1  test_model.py::TestIndices::test_both"]
     )
-    many = "import eqsat\nimport pytest\n@pytest.mark.parametrize('k', range(2, 14))\ndef test_many(cost, k):\n    cost(eqsat.var('x', 0, 99) % k)\n"
+    many = """
+        import eqsat
+        import pytest
+
+        @pytest.mark.parametrize("k", range(2, 14))
+        def test_many(cost, k):
+            cost(eqsat.var("x", 0, 99) % k)
+    """
     project.pytester.makepyfile(test_model=many)
     project.run("--costs").stdout.fnmatch_lines(["and 2 more, shown with -v", "new *", "*and 2 more, shown with -v", "unused *"])
     assert "more, shown" not in shown(project.run("--costs", "-v"))
