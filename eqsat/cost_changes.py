@@ -137,7 +137,8 @@ def _pair_lines(one: KernelCost, other: KernelCost, before: Sequence[str], after
     lines = [f"    {_signed(changes[what])}  {what}" for what in largest[:SHOWN_PARTS]]
     lines += [f"    and {rest} more parts"] if rest > 0 else []
     made, makes = definitions(one, before), definitions(other, after)
-    listing = _indented(made) if made == makes else [*(f"    - {line}" for line in made), *(f"    + {line}" for line in makes)]
+    gone, come = (f"    - {line}" for line in made if line not in makes), (f"    + {line}" for line in makes if line not in made)
+    listing = _indented(made) if made == makes else [*gone, *come]
     return [f"  ~ {shown}  {_step(one.ns, other.ns)}", *listing, *lines]
 
 

@@ -11,10 +11,14 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import eqsat
+from eqsat import cost_session
+from eqsat.cost_summary import SHOWN
 from eqsat.local_target import FILE
+from eqsat.testing import measure
 
 ROOT = Path(__file__).parent.parent.parent
 MODEL = """
@@ -92,7 +96,8 @@ class Project:
         return self.pytester.runpytest_subprocess("-p", "no:hypothesispytest", *args)
 
     def run(self, *args: str) -> pytest.RunResult:
-        """Run the tests in this process."""
+        """Run the tests in this process, with all that they use loaded before: pytester forgets modules that are loaded meanwhile."""
+        measure(lambda x: np.cumsum(x + 1), eqsat.spec((9,), "float32"))
         installed = any(entry.value == declared() for entry in entry_points(group="pytest11"))
         return self.pytester.runpytest_inprocess(*(() if installed else ("-p", declared())), "-p", "no:hypothesispytest", *args)
 
@@ -333,11 +338,11 @@ def test_the_costliest_programs_are_listed_if_asked(project: Project) -> None:
     listed.stdout.fnmatch_lines(
         ["*cost  as written  kernels", "*ns *ns *1  test_model.py::test_scaled", "*ns *ns *1  test_model.py::TestIndices::test_both"]
     )
-    many = """
+    many = f"""
         import eqsat
         import pytest
 
-        @pytest.mark.parametrize("k", range(2, 14))
+        @pytest.mark.parametrize("k", range(2, {SHOWN + 4}))
         def test_many(cost, k):
             cost(eqsat.var("x", 0, 99) % k)
     """
@@ -361,7 +366,7 @@ def test_what_cannot_be_written_is_said(project: Project) -> None:
         raise OSError("disk full")
 
     project.pytester.makepyfile(test_index=INDEX)
-    project.monkeypatch.setattr("eqsat.cost_session.write_snapshots", refuse)
+    project.monkeypatch.setattr(cost_session, "write_snapshots", refuse)
     found = project.run()
     found.assert_outcomes(passed=2)
     found.stdout.fnmatch_lines(["not written: disk full"])
@@ -371,3 +376,20 @@ def test_a_file_in_the_place_of_the_folder_is_said(project: Project) -> None:
     project.pytester.makepyfile(test_index=INDEX)
     project.path("test_index").parent.write_text("")
     project.run().stdout.fnmatch_lines(["E *__costs__*found *, expected snapshots of costs as JSON; mend or delete the file"])
+
+
+# the guide ----------------------------------------------------------------------------------------------------------
+def test_what_the_guide_shows_is_what_happens(project: Project) -> None:
+    guide = (ROOT / "docs" / "testing.md").read_text()
+    blocks = dict(re.findall(r"^```(python|text)\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL))
+    change = re.search(r"Now change `(.*?)` to `(.*?)`:", guide)
+    assert change is not None
+    assert change[1] in blocks["python"]
+    project.pytester.makepyfile(test_model=blocks["python"])
+    project.run().assert_outcomes(passed=2)
+    assert list(project.snapshots("test_model")) == ["test_offset", "test_softmax"]
+    project.pytester.makepyfile(test_model=blocks["python"].replace(change[1], change[2]))
+    worse = project.run()
+    worse.assert_outcomes(passed=1, failed=1)
+    text = "\n".join(line[8:].rstrip() for line in shown(worse).splitlines() if line.startswith("E  "))
+    assert f"{text}\n" == blocks["text"].replace("cost", "Failed: cost", 1)
