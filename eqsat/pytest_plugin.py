@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import eqsat.cost_summary
     import eqsat.testing
 
+# that of eqsat.cost_snapshots, which is not loaded for it
 FOLDER = "__costs__"
 # of reports and of what a worker hands over at its end
 KEY = "eqsat_costs"
@@ -60,7 +61,7 @@ class CostPlugin:
     def compare(self, item: pytest.Item, call: str, fields: Mapping[str, Any]) -> str:
         """What is wrong with the cost of a call; "" for nothing."""
         try:
-            change = self.session.change(item.path, test_name(item), call, fields)
+            change = self.session.change(item.path, name_in_file(item), call, fields)
         except eqsat.EqsatError as error:
             return str(error)
         if self.update:
@@ -81,7 +82,7 @@ class CostPlugin:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Wrapper:
         for item in items:  # before -k, -m and other plugins take some of them away
             if item.path in self.collected:
-                self.collected[item.path].add(test_name(item))
+                self.collected[item.path].add(name_in_file(item))
         yield
 
     @pytest.hookimpl(hookwrapper=True)
@@ -92,7 +93,7 @@ class CostPlugin:
             item.stash[PASSED] = report.passed
         if report.when == "teardown" and (CALLS in item.stash or self._is_beside_snapshots(item.path)):
             passed, calls = item.stash.get(PASSED, False), item.stash.get(CALLS, {})
-            setattr(report, KEY, {"source": str(item.path), "test": test_name(item), "calls": calls, "passed": passed})
+            setattr(report, KEY, {"source": str(item.path), "test": name_in_file(item), "calls": calls, "passed": passed})
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if hasattr(report, KEY) and not self.is_worker and not self._runs_nothing:
@@ -146,7 +147,7 @@ CALLS = pytest.StashKey[dict[str, dict[str, Any]]]()
 PASSED = pytest.StashKey[bool]()
 
 
-def test_name(item: pytest.Item) -> str:
+def name_in_file(item: pytest.Item) -> str:
     """TestClass::test_function[parameters]; not of the node's id, which pytest-xdist adds groups to."""
     chain = item.listchain()
     inside = next((k for k, node in enumerate(chain) if isinstance(node, pytest.File)), -1)
@@ -164,8 +165,8 @@ def cost(request: pytest.FixtureRequest) -> Callable[..., Any]:
 
         target   what `eqsat.optimize` takes, with its specs: a function, a Program, lazy tensors, an index expression
         options  where they name no target, costs are those of `eqsat.DEFAULT_TARGET`, whatever was measured on this machine
-        name     of the snapshot; calls without one are counted
-        Returns the Result, or the IndexResult of an index expression.  UsageError for a name that was used.
+        name     of the snapshot, one for each call of a test; calls without one are counted
+        Returns the Result, or the IndexResult of an index expression.
         """
         __tracebackhide__ = True
         result, fields = eqsat.testing.measure(target, *specs, options=options)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import eqsat
-from eqsat import cost_session
+from eqsat import cost_session, cost_snapshots, pytest_plugin
 from eqsat.cost_summary import SHOWN
 from eqsat.local_target import FILE
 from eqsat.testing import measure
@@ -376,6 +376,10 @@ def test_a_file_in_the_place_of_the_folder_is_said(project: Project) -> None:
     project.pytester.makepyfile(test_index=INDEX)
     project.path("test_index").parent.write_text("")
     project.run().stdout.fnmatch_lines(["E *__costs__*found *, expected snapshots of costs as JSON; mend or delete the file"])
+
+
+def test_the_plugin_and_the_files_name_one_folder() -> None:
+    assert pytest_plugin.FOLDER == cost_snapshots.FOLDER
 
 
 # the guide ----------------------------------------------------------------------------------------------------------
