@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from eqsat.tracing import trace
     from eqsat.viewstack import ViewStack
 
-_MODULES = ("cache", "codegen", "ir", "lowering", "numpy", "rules", "testing")
+_MODULES = ("cache", "codegen", "cost_session", "cost_summary", "ir", "lowering", "numpy", "rules", "testing")
 _HOMES = {
     "certificate": ("Certificate",),
     "costs": ("Cost", "cost"),

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from eqsat.cost_changes import definitions, kernel_lines
+from eqsat.cost_snapshots import fields_of
 from eqsat.costs import Cost, cost
+from eqsat.driver import optimize
 from eqsat.ir.dtypes import UNSIGNED, is_complex, is_float, is_inexact
 from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate, evaluate_index
 from eqsat.ir.index import Index, Var, variables
 from eqsat.ir.tensor import Program
+from eqsat.kernel_costs import cost_snapshot, kernel_costs
+from eqsat.local_target import local_target
+from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.result import IndexResult, Result
+from eqsat.target import DEFAULT_TARGET
 from eqsat.tracing import trace
 
 POINTS = 4096
@@ -31,7 +40,7 @@ def assert_cheaper(candidate: Any, reference: Any, factor: float = 1.0) -> None:
     Each is a Cost, a number of nanoseconds, a Result (its cost after optimization), a Program or an index expression (as written).
     """
     found, expected = float(_cost_of(candidate)), float(_cost_of(reference))
-    assert found < factor * expected, f"cost {found:,.1f} ns is not below {factor:g} * {expected:,.1f} ns"
+    assert found < factor * expected, f"cost {found:,.1f} ns is not below {factor:g} * {expected:,.1f} ns{_listing(candidate)}"
 
 
 def _cost_of(value: Any) -> Cost | float:
@@ -44,6 +53,54 @@ def _cost_of(value: Any) -> Cost | float:
     if isinstance(value, Program):
         return cost(value)
     raise UsageError(f"assert_cheaper: found a {type(value).__name__}, expected a Cost, a Result, a Program or an index expression")
+
+
+def assert_kernels(target: Any, expected: int | str | Sequence[str], *specs: Any, options: Options | None = None) -> None:
+    """Assert how many kernels an optimized program has, or what they compute.
+
+    target    a Result, or what `eqsat.optimize` takes, with its specs; costs are those of the named default target then
+    expected  the number of kernels; a regular expression that is found in the listing of some kernel; or one for each kernel, in
+              execution order, that is found in its listing.  The listing of a kernel is what its lines in `Result.program` say; a step that
+              is no kernel, a loop or a call of NumPy, counts as one.
+    """
+    result = target if isinstance(target, Result) and not specs else optimize(target, *specs, options=reproducible(options))
+    if isinstance(result, IndexResult):
+        raise UsageError("assert_kernels: found an index expression, expected a program")
+    kernels, program = kernel_costs(result), str(result.program).splitlines()
+    listings = ["\n".join(definitions(kernel, program)) or kernel.name for kernel in kernels]
+    what = "\n".join(["; found", *kernel_lines(kernels, program)])
+    if isinstance(expected, int):
+        assert len(kernels) == expected, f"{len(kernels)} kernels, expected {expected}{what}"
+    elif isinstance(expected, str):
+        assert any(re.search(expected, listing) for listing in listings), f"no kernel with {expected!r}{what}"
+    else:
+        assert len(kernels) == len(expected), f"{len(kernels)} kernels, expected {len(expected)}{what}"
+        for kernel, pattern, listing in zip(kernels, expected, listings, strict=True):
+            assert re.search(pattern, listing), f"{kernel.name} without {pattern!r}{what}"
+
+
+def measure(target: Any, *specs: Any, options: Options | None = None) -> tuple[Result | IndexResult, dict[str, Any]]:
+    """What `eqsat.optimize` makes of a target with its specs, and its cost with what explains it, as the fixture `cost` stores that."""
+    result = optimize(target, *specs, options=reproducible(options))
+    return result, fields_of(cost_snapshot(result))
+
+
+def reproducible(options: Options | None) -> Options:
+    """Options whose costs are the same on every machine and in every run: where they name no target it is the named default.
+
+    UsageError for options that go by the clock.
+    """
+    chosen = options or Options()
+    if chosen.tune or chosen.limits.seconds is not None:
+        raise UsageError("options: found tune or limits.seconds, expected neither: what goes by the clock gives other costs in every run")
+    return replace(chosen, target=DEFAULT_TARGET) if chosen.target == local_target() else chosen
+
+
+def _listing(value: Any) -> str:
+    """The kernels of a result, for messages."""
+    if not isinstance(value, Result):
+        return ""
+    return "\n".join(["; its kernels:", *kernel_lines(kernel_costs(value), str(value.program).splitlines())])
 
 
 def assert_equivalent(candidate: Any, reference: Any, *specs: Any, rtol: float | None = None, seed: int = 0) -> None:

@@ -90,11 +90,17 @@ class Parts:
 
     def joined(self) -> Program:
         """The program with its steps in their places again."""
+        known = self.joined_tensors()
+        return Program(self.whole.inputs, tuple(known[output] for output in self.outputs), self.whole.structure, self.whole.sizes)
+
+    def joined_tensors(self) -> dict[Tensor, Tensor]:
+        """For every tensor of the program around the steps the one that it is in the joined program."""
         known: dict[Tensor, Tensor] = {}
         for placed in self.steps:
             step = replace(placed.step, given=_replaced(placed.given, known))  # type: ignore[type-var]  # the dataclasses derived from it
             known.update(zip(placed.results, step.results, strict=True))
-        return Program(self.whole.inputs, _replaced(self.outputs, known), self.whole.structure, self.whole.sizes)
+        _replaced(self.outputs, known)
+        return known
 
 
 def take_apart(program: Program) -> Parts:
@@ -118,10 +124,9 @@ def _placed(step: Step, position: int, done: Mapping[Tensor, Tensor]) -> PlacedS
     return PlacedStep(name, step, tuple(done[tensor] for tensor in step.given), results)
 
 
-def _replaced(roots: Sequence[Tensor], known: Mapping[Tensor, Tensor]) -> tuple[Tensor, ...]:
-    """The tensors over others in the place of some."""
-    done = dict(known)
+def _replaced(roots: Sequence[Tensor], known: dict[Tensor, Tensor]) -> tuple[Tensor, ...]:
+    """The tensors over others in the place of some; `known` learns what each becomes."""
     for tensor in tensors(*roots):
-        if tensor not in done:
-            done[tensor] = over(tensor, done)
-    return tuple(done[root] for root in roots)
+        if tensor not in known:
+            known[tensor] = over(tensor, known)
+    return tuple(known[root] for root in roots)

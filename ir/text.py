@@ -39,6 +39,7 @@ from eqsat.ir.tensor import (
     Read,
     Reduce,
     Scalar,
+    Size,
     Step,
     StepResult,
     Tensor,
@@ -61,13 +62,22 @@ SHOWN_ELEMENTS = 8
 @to_text.register
 def program_text(program: Program) -> str:
     """The listing of a program; sizes that are known at run time are shown by name."""
-    names = _names(*program.inputs, *program.outputs)
+    names = tensor_names(program)
     inputs = ", ".join(f"{tensor.name}: {_type(tensor)}" for tensor in program.inputs)
     results = _structure(program.structure, tuple(names[output] for output in program.outputs))
-    text = "\n".join([f"program ({inputs})", *_definitions(program.outputs, names), f"  return {results}"])
-    for size in program.sizes:
+    return with_sizes("\n".join([f"program ({inputs})", *_definitions(program.outputs, names), f"  return {results}"]), program.sizes)
+
+
+def with_sizes(text: str, sizes: Sequence[Size]) -> str:
+    """A text in which sizes that are known at run time are shown by name."""
+    for size in sizes:
         text = re.sub(rf"(?<![\w.]){size.marker}(?![\w.])", size.variable.name[1:], text)
     return text
+
+
+def tensor_names(program: Program) -> dict[Tensor, str]:
+    """The names that the listing of a program gives its tensors."""
+    return _names(*program.inputs, *program.outputs)
 
 
 @to_text.register

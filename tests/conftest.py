@@ -6,3 +6,6 @@ import os
 os.environ["EQSAT_CHECK"] = "1"
 os.environ["EQSAT_CACHE_DIR"] = os.devnull
 os.environ["EQSAT_PROGRESS"] = "0"
+
+# for tests/eqsat/test_pytest_plugin.py
+pytest_plugins = ["pytester"]

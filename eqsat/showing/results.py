@@ -52,7 +52,7 @@ class _Side:
 
 def result_body(result: Result) -> str:
     """A line of facts and the costs, then drawers for everything else."""
-    model = CostModel(result.options.target)
+    model = CostModel(result.options.target, result.options.cost)
     before = _Side(result.original_cost, program_parts(result.original, model))
     after = _Side(result.cost, nest_parts(result.nests, model))
     report = result.report
