@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import eqsat
 from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.ir.errors import UsageError
 from eqsat.local_target import local_target
+from eqsat.rule_check import check_rule
 from eqsat.rules import Rule, all_tables, flattened, without
 from eqsat.target import Target
 
@@ -118,6 +118,6 @@ def _check_own(own: tuple[Rule, ...]) -> None:
     for rule in own:
         if any(other.name == rule.name and other != rule for other in own):
             raise UsageError(f"Options.rules: found two rules with the name {rule.name}, expected one")
-        verdict = eqsat.check_rule(rule)
+        verdict = check_rule(rule)
         if not verdict:
             raise UsageError(f"Options.rules: found a rule that is not proved: {verdict}")
