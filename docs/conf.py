@@ -15,7 +15,15 @@ author = "the eqsat authors"
 copyright = "the eqsat authors, Apache License 2.0"
 version = release = eqsat.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx_copybutton", "eqsat_site"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+    "eqsat_site.docstrings",
+    "eqsat_site.links",
+    "eqsat_site.mathml",
+]
 # notebooks/ is a link to the folder beside docs/; of each jupytext pair the .ipynb has the outputs
 exclude_patterns = ["_build", "notebooks/*.md", "notebooks/*.py", "notebooks/.ipynb_checkpoints"]
 # every link has a target, but for types of Python and NumPy and of eqsat's insides in signatures
@@ -35,8 +43,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_class_signature = "mixed"
 autosummary_generate = False
-maximum_signature_line_length = 88
-add_module_names = False
+maximum_signature_line_length = 100
 toc_object_entries_show_parents = "hide"
 
 myst_enable_extensions = ["dollarmath"]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-
-from docutils import nodes
-from sphinx.addnodes import pending_xref
-from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
+from typing import TYPE_CHECKING
 
 import eqsat
 from eqsat.ir import errors
+
+if TYPE_CHECKING:
+    from docutils import nodes
+    from sphinx.addnodes import pending_xref
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
 # "name, other   what they mean"; a second line of the meaning is indented
 _ROW = re.compile(r"(?P<names>\w+(?:, \w+)*) {2,}(?P<meaning>\S.*)")

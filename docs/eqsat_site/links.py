@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 # pages of the repository outside of docs/, and the pages of the site that show them
 SHOWN = {"ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
