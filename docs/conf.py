@@ -1,4 +1,7 @@
-"""The documentation site: `python -m sphinx -W -b html docs docs/_build/html`."""
+"""The documentation site: `python -m sphinx -W -b html docs docs/_build/html`.
+
+It takes the extra `docs`.  Neither the build nor a page loads anything over the net (tests/docs/built_site.py).
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ html_css_files = ["eqsat.css"]
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}
 pygments_style = "friendly"
-pygments_dark_style = "native"
+pygments_dark_style = "github-dark"
 
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
