@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import html
+import re
 from typing import Any
 
 from docutils import nodes
+from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
+from sphinx.util import logging
+
+_TAG = re.compile(r"\\tag\{([^}]*)\}")
+_LOGGER = logging.getLogger(__name__)
 
 
 def setup(app: Sphinx) -> None:
@@ -15,10 +22,21 @@ def setup(app: Sphinx) -> None:
 
 
 def _visit_inline(writer: Any, node: nodes.Element) -> None:
-    writer.body.append(tex2mathml(node.astext()))
+    writer.body.append(_drawn(node.astext(), node, block=False))
     raise nodes.SkipNode
 
 
 def _visit_block(writer: Any, node: nodes.Element) -> None:
-    writer.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>')
+    formula = node.astext()
+    tag = "".join(f'<span class="tag">({html.escape(name)})</span>' for name in _TAG.findall(formula))
+    writer.body.append(f'<div class="math">{_drawn(_TAG.sub("", formula), node, block=True)}{tag}</div>')
     raise nodes.SkipNode
+
+
+def _drawn(formula: str, node: nodes.Element, block: bool) -> str:
+    """MathML of a formula; its source, with a warning, where docutils knows no MathML for it."""
+    try:
+        return str(tex2mathml(formula, as_block=block))
+    except MathError as error:
+        _LOGGER.warning("formula: found %s, expected LaTeX that docutils turns into MathML (%s)", formula, error, location=node)
+        return f"<code>{html.escape(formula)}</code>"
