@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 # pages of the repository outside of docs/, and the pages of the site that show them
 SHOWN = {"ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
 
-_LEAVING = re.compile(r"\]\(((?:\.\./)+)([\w./-]+)")
+_LEAVING = re.compile(r"\[([^\]]*)\]\(((?:\.\./)+)([\w./-]+)([^)]*)\)")
 
 
 def setup(app: Sphinx) -> None:
@@ -20,15 +20,19 @@ def setup(app: Sphinx) -> None:
 
 
 def in_site(text: str, page: str) -> str:
-    """The text of `page` (its path below docs/, without suffix) with links to files of the repository as links to pages of the site.
+    """The text of `page` (its path below docs/, without suffix) with links to files of the repository as links to pages of the site;
+    of what the site does not show the name is left.
 
     docs/notebooks/ is a link to notebooks/, from where the repository is one level nearer.
     """
-    inside = page.startswith("notebooks/")
-    up = page.count("/") + (0 if inside else 1)
+    up = page.count("/") + (0 if page.startswith("notebooks/") else 1)
 
     def replaced(match: re.Match[str]) -> str:
-        target = match[2].removeprefix("docs/")
-        return f"](/{SHOWN.get(target, target)}" if match[1].count("../") == up else match[0]
+        said, levels, target, place = match.groups()
+        if levels.count("../") != up:
+            return match[0]
+        if target in SHOWN:
+            return f"[{said}](/{SHOWN[target]}{place})"
+        return f"[{said}](/{target.removeprefix('docs/')}{place})" if target.startswith(("docs/", "notebooks/")) else said
 
     return _LEAVING.sub(replaced, text)

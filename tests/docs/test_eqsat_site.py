@@ -55,7 +55,7 @@ def test_words_become_links_only_where_they_name_what_is_public(text: str, expec
 @pytest.mark.parametrize(
     ("page", "link", "expected"),
     [
-        ("rules", "../ARCHITECTURE.md", "/architecture.md"),
+        ("rules", "../ARCHITECTURE.md#checks", "/architecture.md#checks"),
         ("rules", "numerics.md#errors", "numerics.md#errors"),
         ("decisions/0001-floor-division", "../../CHANGELOG.md", "/changelog.md"),
         ("decisions/0001-floor-division", "../math.md", "../math.md"),
@@ -66,3 +66,7 @@ def test_words_become_links_only_where_they_name_what_is_public(text: str, expec
 )
 def test_a_link_out_of_the_folder_of_pages_leads_to_the_page_that_shows_it(page: str, link: str, expected: str) -> None:
     assert in_site(f"see [it]({link})", page) == f"see [it]({expected})"
+
+
+def test_a_link_to_what_the_site_does_not_show_is_its_name() -> None:
+    assert in_site("see [`tests/`](../tests) and [rules](rules.md)", "math") == "see `tests/` and [rules](rules.md)"
