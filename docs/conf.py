@@ -39,6 +39,7 @@ html_static_path = ["_static"]
 html_css_files = ["eqsat.css"]
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}
+smartquotes = False
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"
 

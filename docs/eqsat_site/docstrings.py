@@ -45,10 +45,11 @@ def rest(lines: Iterable[str]) -> list[str]:
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Paragraphs; a row, or the line behind the last row, begins one."""
+    """Paragraphs; a row, the line behind the last row, and what is raised begin one."""
     block: list[str] = []
     for line in lines:
-        if not line.strip() or (block and not line.startswith(" ") and _is_row(line) != _is_row(block[0])):
+        turns = block and not line.startswith(" ") and _is_row(line) != _is_row(block[0])
+        if not line.strip() or turns or line.startswith("Raises "):
             if block:
                 yield block
             block = []

@@ -31,6 +31,10 @@ def test_aligned_lines_become_a_definition_list_between_paragraphs() -> None:
     ]
 
 
+def test_what_is_raised_is_a_paragraph_of_its_own() -> None:
+    assert rest(["What it is.", "Raises what the function raises."]) == ["What it is.", "", "Raises what the function raises.", ""]
+
+
 def test_indented_lines_and_drawings_stay_as_they_are() -> None:
     assert rest(["An equation:", "", "    x = y", "", "Tree", "|- leaf"]) == [
         *("An equation:", ""),
