@@ -49,6 +49,7 @@ def test_indented_lines_and_drawings_stay_as_they_are() -> None:
         ("`eqsat.jit` of `x`", ":py:obj:`eqsat.jit <eqsat.jit>` of ``x``"),
         ("`eqsat.gone`", "``eqsat.gone``"),
         ("*args, a|b, name_ and name_of", r"\*args, a\|b, name\_ and name_of"),
+        ("i = 0 .. n-1", "i = 0 … n-1"),
         ("with two spaces.  Next", "with two spaces.  Next"),
     ],
 )
