@@ -26,11 +26,7 @@ Kind = Literal["int", "bool"]
 
 
 class Index(Node):
-    """An index expression.  Operators build larger ones; `==` builds a comparison whose truth value is identity.
-
-    bounds  the least and the greatest value that follow from those of its variables, both inclusive
-    kind    "int", or "bool" of conditions, which count as 0 and 1
-    """
+    """An index expression.  Operators build larger ones; `==` builds a comparison whose truth value is identity."""
 
     bounds: Interval
     kind: Kind
