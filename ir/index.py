@@ -301,10 +301,12 @@ def where(condition: Index | bool, a: Index | int, b: Index | int) -> Index:
 
 
 def minimum(a: Index | int, b: Index | int) -> Index:
+    """The lesser of two index expressions."""
     return apply("min", a, b)
 
 
 def maximum(a: Index | int, b: Index | int) -> Index:
+    """The greater of two index expressions."""
     return apply("max", a, b)
 
 

@@ -1,4 +1,4 @@
-"""The texts mention only what exists: links, paths, tests, modules and the names in them."""
+"""The texts mention only what exists: links and the sections that they lead to, paths, tests, modules and the names in them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from eqsat.rules import TABLES, rows
 
 ROOT = Path(__file__).parent.parent
 TEXTS = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
 FOLDERS = "eqsat|ir|lowering|codegen|tests|docs|notebooks|\\.ci"
 
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)[^)]*\)")
+SECTION_LINK = re.compile(r"\]\((?!https?:)([^)#]*)#([^)]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 PATH = re.compile(rf"(?<![\w/.-])((?:{FOLDERS})/[\w./-]*\w)")
 TEST = re.compile(r"(tests/[\w./]+\.py)::(\w+)")
 NAME = re.compile(r"`@?(eqsat(?:\.\w+)+)(?:\([^`]*\))?`")
@@ -24,6 +27,18 @@ RULE = re.compile(r"(?:row|rule|table|rows|rules|tables) `([\w-]+)`")
 
 def broken_links(text: str, folder: Path) -> list[str]:
     return [link for link in LINK.findall(text) if not (folder / link).exists()]
+
+
+def broken_sections(text: str, folder: Path) -> list[str]:
+    """Links to a section, by the name that GitHub and the site give it, where the page has none of that name."""
+    found = [
+        (link, name, (folder / link).read_text() if link else text) for link, name in SECTION_LINK.findall(text) if (folder / link).exists()
+    ]
+    return [f"{link}#{name}" for link, name, page in found if name not in map(section_name, HEADING.findall(page))]
+
+
+def section_name(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
 def missing_paths(text: str, folder: Path) -> list[str]:
@@ -59,11 +74,15 @@ def exists(dotted: str) -> bool:
 
 
 Check = Callable[[str, Path], list[str]]
-CHECKS: tuple[Check, ...] = (broken_links, missing_paths, missing_tests, missing_names, missing_rules)
+CHECKS: tuple[Check, ...] = (broken_links, broken_sections, missing_paths, missing_tests, missing_names, missing_rules)
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+# of a notebook a row is one of an image as well
+LINKS_AND_NAMES: tuple[Check, ...] = (broken_links, broken_sections, missing_names)
+CASES = [(path, check) for paths, checks in ((TEXTS, CHECKS), (NOTEBOOKS, LINKS_AND_NAMES)) for path in paths for check in checks]
+
+
+@pytest.mark.parametrize(("path", "check"), CASES, ids=lambda value: getattr(value, "__name__", None) or str(value.relative_to(ROOT)))
 def test_a_text_mentions_only_what_exists(path: Path, check: Check) -> None:
     assert check(path.read_text(), path.parent) == []
 
@@ -72,6 +91,11 @@ def test_a_text_mentions_only_what_exists(path: Path, check: Check) -> None:
     ("check", "text", "wrong"),
     [
         (broken_links, "[a](README.md) [b](gone.md) [c](https://example.org/x)", ["gone.md"]),
+        (
+            broken_sections,
+            "# One: `two`\n[a](#one-two) [b](#gone) [c](docs/rules.md#identities) [d](docs/rules.md#x)",
+            ["#gone", "docs/rules.md#x"],
+        ),
         (missing_paths, "`eqsat/rules/sums.py`, docs/rules.md; codegen/gone.py, ir/.", ["codegen/gone.py"]),
         (missing_tests, "tests/test_docs.py::exists tests/test_docs.py::test_gone", ["tests/test_docs.py::test_gone"]),
         (missing_names, "`eqsat.optimize(f)`, `@eqsat.jit`, `eqsat.ir.index.Var.extent`, `eqsat.gone`", ["eqsat.gone"]),
