@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from eqsat.extract import Move, Selection, cheapest, spell
 from eqsat.index_reader import IndexReader
 from eqsat.ir.affine import is_affine
 from eqsat.ir.dtypes import is_inexact
-from eqsat.ir.generics import as_build, as_generic
+from eqsat.ir.generics import as_build, as_builds, as_generic
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Constant, Program, Tensor, sources, tensors
 from eqsat.kernel_choice import shows_not_finite, uses
@@ -29,13 +29,26 @@ from eqsat.tensor_classes import TensorClasses, elements_of
 from eqsat.views import compose_views
 
 
+Offer = tuple[Tensor, Alternative]
+
+
 @dataclass(frozen=True)
 class Extracted:
     """Outputs equal to those of a program, if the values of the tensors `finite` are: else only the program as written says what NumPy
-    gives."""
+    gives.
+
+    moved   the movements of movements in the program that are one movement now; the other fields speak of the program with these
+    taken   the offers of algebra that the outputs are made by, each with the tensor that it was made for
+    free    the offers that nobody has to take: they are reads of what is there, or what the program computes anyway
+    stored  for the tensors of the program and of its offers that have kernels, or are inputs, what they are in the outputs
+    """
 
     outputs: tuple[Tensor, ...]
     finite: tuple[Tensor, ...] = ()
+    moved: Mapping[Tensor, Build] = field(default_factory=dict)
+    taken: tuple[Offer, ...] = ()
+    free: tuple[Offer, ...] = ()
+    stored: Mapping[Tensor, Tensor] = field(default_factory=dict)
 
 
 def cheapest_outputs(program: Program, before: Cost, options: Options, report: Report) -> Extracted:
@@ -43,13 +56,14 @@ def cheapest_outputs(program: Program, before: Cost, options: Options, report: R
     if not {"generic-build", "substitution"} <= set(options.tables):
         return Extracted(program.outputs)
     with Simplifier(options, report, within=True) as simplifier:
-        composed, count = compose_views(program, simplifier.simplify)
-        report.matches["compose-views"] += count
+        moved = compose_views(program, simplifier.simplify)
+        composed = as_builds(program, moved)
+        report.matches["compose-views"] += len(moved)
     offers = _offers(composed, options) if "algebra" in options.tables else {}
     while True:
         try:
             found = _searched(composed, offers, before, options, report)
-            return Extracted(program.outputs) if found is None else found
+            return Extracted(program.outputs) if found is None else replace(found, moved=moved)
         except _MergedError as merged:  # what would have to be checked became true for free: not offered then
             offers = {tensor: ways for tensor, ways in offers.items() if tensor is not merged.tensor}
 
@@ -206,8 +220,15 @@ class _Search:
         """The selection that was found last, with what has to be checked of it."""
         classes, order, outputs = self.found
         checked = dict.fromkeys(name for offer in selection.taken for name in self._to_check(offer, selection, self.snapshot) or ())
-        tensors = spell(classes, order, selection, (*outputs, *checked))
-        return Extracted(tensors[: len(outputs)], tensors[len(outputs) :])
+        made = spell(classes, order, selection, (*outputs, *checked, *selection.kernels))
+        known = dict(zip(selection.kernels, made[len(outputs) + len(checked) :], strict=True))
+        named = {tensor: self._name(tensor, self.snapshot) for tensor in self._in_order()}
+        known |= {name: leaf for name in named.values() if (leaf := classes.leaf(name)) is not None}
+        stored = {tensor: known[name] for tensor, name in named.items() if name in known}
+        offers = [((tensor, way), self._root(way.found.build, self.snapshot)) for tensor, ways in self.offers.items() for way in ways]
+        taken = tuple(offer for offer, root in offers if root in selection.taken)
+        free = tuple(offer for offer, root in offers if root not in self._ways)
+        return Extracted(made[: len(outputs)], made[len(outputs) : len(outputs) + len(checked)], {}, taken, free, stored)
 
     def state_maps(self, selection: Selection, reader: IndexReader) -> bool:
         """Hand the maps of a program to the index algebra (row state-map): of the one that would be cheapest if all of them simplified
