@@ -23,13 +23,13 @@ from eqsat.views import movement
 Maps = tuple[tuple[Index, Index], ...]
 # the rows by which one index term became another
 MapRows = Callable[[Index, Index], tuple[str, ...]]
-# longer runs of one row are one stage of several tensors
-LONGEST_RUN = 4
+# longer runs of one row, or of maps that become others, are one stage of several tensors
+LONGEST_RUN = 6
 # composed maps with more subterms are not shown before they are simplified
 LARGEST_MAP = 200
 # elements with more parts are not compared by what they are with all functions in the place of reads
 LARGEST_BODY = 4000
-READ = "read-of-build"
+READ, KNOWN = "read-of-build", "constant-is-function"
 
 
 @dataclass(frozen=True)
@@ -211,15 +211,24 @@ class _Towards:
             self.chain.put((READ,), {tensor: target})
             return
         goal = Build(target.shape, reread(target.body, {source: self._reader_of(source) for source in sources(target)}))
-        pairs = index_pairs(inlined(made.body, _nothing), target.body, lambda one, other: self.stored.get(one, one) is other)
+        pairs = index_pairs(inlined(made.body, _nothing), target.body, self._stands_for)
         if pairs is not None:
             self.chain.put_maps(tensor, goal, pairs, () if pairs else (READ,))
             return
-        pairs = self._pairs_of_functions(made, target)
-        if pairs is not None:
+        if (pairs := index_pairs(inlined(made.body, _nothing), target.body, self._stands_for, self._known_function)) is not None:
+            self.chain.put_maps(tensor, goal, pairs, (KNOWN,))
+        elif (pairs := self._pairs_of_functions(made, target)) is not None:
             self.chain.put_maps(tensor, goal, pairs, (READ,))
         else:
             self.chain.put(self.matched, {tensor: goal}, traced=False)
+
+    def _stands_for(self, named: Tensor, stored: Tensor) -> bool:
+        return self.stored.get(named, named) is stored
+
+    def _known_function(self, tensor: Tensor) -> Scalar | None:
+        """The function that a known array follows."""
+        ways = (way.found.build.body for one, way in self.extracted.free if one is tensor and way.row == KNOWN)
+        return next(ways, None)
 
     def _reader_of(self, source: Tensor) -> Tensor:
         """The named tensor that a stored one is."""
@@ -247,22 +256,29 @@ def _untraced(chain: _Chain, outputs: tuple[Tensor, ...], matched: tuple[str, ..
 
 
 def _joined(stages: list[Stage]) -> Iterator[Stage]:
-    """The stages; a long run of the same rows is one."""
-    for (rows, traced), group in groupby(stages, lambda stage: (stage.rows, stage.traced)):
-        run = list(group)
-        if len(run) <= LONGEST_RUN and not all(stage.maps for stage in run):
-            yield from run
-            continue
-        first: dict[str, str] = {}
-        last: dict[str, str] = {}
-        for change in (change for stage in run for change in stage.changes):
-            first.setdefault(change.name, change.before)
-            last[change.name] = change.after
-        about = tuple(dict.fromkeys(name for stage in run for name in stage.tensors))
-        gone = set(about) if rows == (READ,) else set()
-        changes = tuple(Change(name, first[name], last[name]) for name in first if name not in gone)
-        maps = tuple(dict.fromkeys(pair for stage in run for pair in stage.maps))
-        yield Stage(rows, about, changes, maps, run[0].before, run[-1].after, traced)
+    """The stages; a long run of the same row is one, and so is a long run of maps that become others."""
+    for _, kind in groupby(stages, lambda stage: (bool(stage.maps) or stage.rows, stage.traced)):
+        run = list(kind)
+        if len(run) > LONGEST_RUN:
+            yield _one(run)
+        else:
+            for _, group in groupby(run, lambda stage: (stage.rows, bool(stage.maps))):
+                same = list(group)
+                yield from [_one(same)] if same[0].maps else same
+
+
+def _one(run: list[Stage]) -> Stage:
+    """One stage for several that follow each other."""
+    first: dict[str, str] = {}
+    last: dict[str, str] = {}
+    for change in (change for stage in run for change in stage.changes):
+        first.setdefault(change.name, change.before)
+        last[change.name] = change.after
+    rows, about = (tuple(dict.fromkeys(name for names in every for name in names)) for every in zip(*((s.rows, s.tensors) for s in run)))
+    gone = set(about) if rows == (READ,) else set()
+    changes = tuple(Change(name, first[name], last[name]) for name in first if name not in gone)
+    maps = tuple(dict.fromkeys(pair for stage in run for pair in stage.maps))
+    return Stage(rows, about, changes, maps, run[0].before, run[-1].after, run[0].traced)
 
 
 def _same(one: tuple[Tensor, ...], other: tuple[Tensor, ...]) -> bool:

@@ -89,7 +89,23 @@ def optimize_program(program: Program, options: Options) -> Result:
         return optimize_program(program, options.without_algebra()).compile()
 
     before, runs = cost(program, options.target), tuple(bodies.values())
-    return Result(program, parts, nests, Cost(kernels), before, report, options, dump, otherwise, certificate, found.finite, runs, places)
+    return Result(
+        program,
+        parts,
+        nests,
+        Cost(kernels),
+        before,
+        report,
+        options,
+        dump,
+        otherwise,
+        written,
+        found,
+        certificate,
+        found.finite,
+        runs,
+        places,
+    )
 
 
 def _nest_ns(nest: Nest, model: CostModel) -> float:

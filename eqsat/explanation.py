@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby, takewhile
@@ -38,8 +39,8 @@ class Step:
     whole: Index
 
     def __str__(self) -> str:
-        equations = _equations()
-        by = "; ".join(f"{name}: {equations[name]}" if name in equations else name for name in self.rows)
+        known = equations()
+        by = "; ".join(f"{name}: {known[name]}" if name in known else name for name in self.rows)
         whole = f"\n    {self.whole}" if self.whole is not self.after and len(str(self.whole)) <= WIDTH else ""
         return f"  {self.before}  =  {self.after}\n      {by}{whole}"
 
@@ -182,5 +183,7 @@ def _common(places: list[Places]) -> Places:
     return tuple(positions[0] for positions in takewhile(lambda p: len(set(p)) == 1, zip(*places, strict=False)))
 
 
-def _equations() -> dict[str, str]:
+@functools.cache
+def equations() -> dict[str, str]:
+    """The equation of every row by its name."""
     return {row.name: row.equation for _, row in rows()}

@@ -9,6 +9,7 @@ from typing import Any
 
 from eqsat.blueprint import PlanCall, PlanLoop, PlanStep, draw
 from eqsat.certificate import Certificate
+from eqsat.cheapest import Extracted
 from eqsat.codegen import MachineCode, compile_kernels
 from eqsat.costs import Cost
 from eqsat.dump import Dump
@@ -28,6 +29,7 @@ from eqsat.lowering import type_indices
 from eqsat.options import Options
 from eqsat.places import PlaceLimit
 from eqsat.plan import Plan
+from eqsat.program_steps import ProgramStep, explain_program
 from eqsat.proof import Proof
 from eqsat.report import Report
 from eqsat.sized_plan import plan_of
@@ -49,6 +51,8 @@ class Result:
     parts                     `program` taken apart at its steps
     bodies                    the optimized bodies of the program's loops
     places                    limits that every call checks, of values that are the last outputs of `program`
+    written, extracted        the program around its steps as builds, and what the search found for it
+    steps                     the changes that lead from `original` to `program`, each by named rows; found when asked for
     """
 
     original: Program
@@ -60,6 +64,8 @@ class Result:
     options: Options
     dump: Dump
     otherwise: Callable[[], Plan]
+    written: Parts
+    extracted: Extracted
     certificate: Certificate | None = None
     finite: tuple[Tensor, ...] = ()
     bodies: tuple[Result, ...] = ()
@@ -132,12 +138,24 @@ class Result:
         """Assembly of all kernels for this machine."""
         return self._code.assembly
 
+    @functools.cached_property
+    def steps(self) -> tuple[ProgramStep, ...]:
+        """Changes from `original` to `program`, in order; tensors keep the names that they have in the text of `original`."""
+        matched = tuple(sorted(name for name, count in self.report.matches.items() if count))
+        return explain_program(self.original, self.written, self.extracted, self.options, matched)
+
     def explain(self) -> str:
-        """Which rules matched how often, and what the program cost before and after."""
+        """The steps, each with its rows and the tensors that it changed; the steps of bodies of loops; which tensors are computed
+        by one kernel; cost, and how often each rule matched."""
+        inner = [f"in a loop:\n{body.explain()}" for body in self.bodies]
+        joined = [f"  one kernel for {len(nest.builds)} tensors: {nest.kernel.name}" for nest in self.nests if len(nest.builds) > 1]
+        return "\n".join([str(self.original), *map(str, self.steps), *joined, *inner, self._numbers()])
+
+    def _numbers(self) -> str:
         return _explanation(self.original_cost, self.cost, self.report)
 
     def __str__(self) -> str:
-        return f"{self.program}\n{self.explain()}"
+        return f"{self.program}\n{self._numbers()}"
 
 
 @dataclass(frozen=True)

@@ -97,10 +97,13 @@ def with_inlined(tensor: Build, function: Callable[[Tensor], Scalar | None]) -> 
     return Build(tensor.shape, inlined(tensor.body, function))
 
 
-def index_pairs(left: Scalar, right: Scalar, same: Callable[[Tensor, Tensor], bool]) -> list[tuple[Index, Index]] | None:
+def index_pairs(
+    left: Scalar, right: Scalar, same: Callable[[Tensor, Tensor], bool], function: Callable[[Tensor], Scalar | None] = lambda tensor: None
+) -> list[tuple[Index, Index]] | None:
     """The index terms in which two elements differ, side by side; None if they differ in more.
 
-    same  whether the tensors that both read are equal
+    same      whether the tensors that both read are equal
+    function  of tensors that may be read on the left where they are computed on the right
     """
     found: dict[tuple[Index, Index], None] = {}
     seen: set[tuple[Scalar, Scalar]] = set()
@@ -112,7 +115,10 @@ def index_pairs(left: Scalar, right: Scalar, same: Callable[[Tensor, Tensor], bo
         seen.add(pair)
         one, other = pair
         if not _alike(one, other, same):
-            return None
+            if not isinstance(one, Read) or function(one.tensor) is None:
+                return None
+            stack.append((inlined(one, function), other))
+            continue
         if isinstance(one, Read) and isinstance(other, Read):
             found.update(dict.fromkeys(zip(one.indices, other.indices, strict=True)))
         elif isinstance(one, Position) and isinstance(other, Position):
