@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from eqsat.host_costs import host_ns
-from eqsat.index_cost import term_cycles
+from eqsat.index_cost import index_cycles, term_cycles
 from eqsat.ir.affine import coefficient, strides
 from eqsat.ir.dtypes import is_complex, itemsize
 from eqsat.ir.generics import as_build
@@ -134,6 +134,11 @@ class Cost:
 
     def __str__(self) -> str:
         return f"{self.total:,.0f} ns"
+
+
+def cost_of_term(term: Index) -> Cost:
+    """The cost of an index expression, computed once."""
+    return Cost(((str(term), index_cycles(term) / DEFAULT_TARGET.ghz),))
 
 
 @dataclass(frozen=True)

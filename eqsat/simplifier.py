@@ -136,7 +136,7 @@ def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report, f
     results = []
     for k, (index, valid) in enumerate(pairs):
         ways = _read_gated(snapshot, chosen, snapshot.name(roots[k]), snapshot.name(nowhere)) if k in roots else []
-        typed = [(index, valid), *((_as_kind(i, index), _as_kind(g, valid)) for i, g in ways)]
+        typed = [(index, valid), *((as_kind(i, index), as_kind(g, valid)) for i, g in ways)]
         results.append(min(reversed(typed), key=lambda way: (0.0 if free_gate else index_cycles(*way), index_cycles(way[0]))))
     return results
 
@@ -208,7 +208,7 @@ class Simplifier:
                 for term, name in names.items():
                     if not interval.within(spelled[term].bounds, term.bounds):
                         spelled[term] = index_term(chosen, name)
-        results = [self._better(_as_kind(spelled[term], term), term) if term in spelled else term for term in terms]
+        results = [self._better(as_kind(spelled[term], term), term) if term in spelled else term for term in terms]
         if self.options.certify:
             certify_terms(terms, results, self.report)
         return results
@@ -238,7 +238,7 @@ def _as_written(term: Index) -> Index | None:
         return None
     snapshot = written_snapshot(encoder)
     forms = {name: nodes[0] for name, nodes in snapshot.classes["Ix"].items()}
-    return _as_kind(index_term(forms, root), term) if is_settled(forms, snapshot.bounds, root) else None
+    return as_kind(index_term(forms, root), term) if is_settled(forms, snapshot.bounds, root) else None
 
 
 def _cheaper(result: Index, original: Index) -> Index:
@@ -246,7 +246,7 @@ def _cheaper(result: Index, original: Index) -> Index:
     return original if index_cycles(result) > index_cycles(original) else result
 
 
-def _as_kind(result: Index, original: Index) -> Index:
+def as_kind(result: Index, original: Index) -> Index:
     """A result as an integer or a truth value, as the original is; in the e-graph truth values are 0 and 1."""
     if original.kind == result.kind:
         return result
