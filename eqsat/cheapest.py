@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -11,7 +12,7 @@ from eqsat.algebra import Alternative, alternatives
 from eqsat.costs import Cost, CostModel
 from eqsat.egraph.encode_tensor import TensorEncoder
 from eqsat.egraph.snapshot import ENode, Snapshot
-from eqsat.extract import Move, Selection, cheapest, spell
+from eqsat.extract import Move, Selection, Watch, cheapest, spell
 from eqsat.index_reader import IndexReader
 from eqsat.ir.affine import is_affine
 from eqsat.ir.dtypes import is_inexact
@@ -27,7 +28,6 @@ from eqsat.simplifier import Simplifier, limits_for
 from eqsat.sizes import is_generic
 from eqsat.tensor_classes import TensorClasses, elements_of
 from eqsat.views import compose_views
-
 
 Offer = tuple[Tensor, Alternative]
 
@@ -51,8 +51,27 @@ class Extracted:
     stored: Mapping[Tensor, Tensor] = field(default_factory=dict)
 
 
-def cheapest_outputs(program: Program, before: Cost, options: Options, report: Report) -> Extracted:
-    """The outputs of a program of builds as the e-graph's cheapest forms; as they are written where nothing cheaper was found."""
+@dataclass
+class Seen:
+    """The cheapest programs that a search looks at, `most` of them, and what they are in the end."""
+
+    most: int
+    selections: list[Selection] = field(default_factory=list)
+    extracted: list[Extracted] = field(default_factory=list)
+    _known: set[tuple[frozenset[int], frozenset[int], frozenset[tuple[int, ENode]]]] = field(default_factory=set)
+
+    def watch(self, selection: Selection) -> None:
+        """Keep a program, if it is another one and cheap enough."""
+        key = frozenset(selection.kernels), selection.readable, selection.taken
+        if key not in self._known and (len(self.selections) < self.most or selection.ns < self.selections[-1].ns):
+            self._known.add(key)
+            insort(self.selections, selection, key=lambda one: one.ns)
+            del self.selections[self.most :]
+
+
+def cheapest_outputs(program: Program, before: Cost, options: Options, report: Report, seen: Seen | None = None) -> Extracted:
+    """The outputs of a program of builds as the e-graph's cheapest forms; as they are written where nothing cheaper was found.
+    `seen` is given the cheapest programs that the search looked at."""
     if not {"generic-build", "substitution"} <= set(options.tables):
         return Extracted(program.outputs)
     with Simplifier(options, report, within=True) as simplifier:
@@ -62,7 +81,9 @@ def cheapest_outputs(program: Program, before: Cost, options: Options, report: R
     offers = _offers(composed, options) if "algebra" in options.tables else {}
     while True:
         try:
-            found = _searched(composed, offers, before, options, report)
+            found = _searched(composed, offers, before, options, report, seen)
+            if seen is not None:
+                seen.extracted = [replace(one, moved=moved) for one in seen.extracted]
             return Extracted(program.outputs) if found is None else replace(found, moved=moved)
         except _MergedError as merged:  # what would have to be checked became true for free: not offered then
             offers = {tensor: ways for tensor, ways in offers.items() if tensor is not merged.tensor}
@@ -76,7 +97,7 @@ class _MergedError(Exception):
         self.tensor = tensor
 
 
-def _searched(program: Program, offers: Offers, before: Cost, options: Options, report: Report) -> Extracted | None:
+def _searched(program: Program, offers: Offers, before: Cost, options: Options, report: Report, seen: Seen | None) -> Extracted | None:
     """The cheapest outputs that the search finds; None where the program as it was written is cheaper."""
     with session(options.tables, options.limits, report) as work:
         search = _Search(work, program, offers, options)
@@ -90,9 +111,11 @@ def _searched(program: Program, offers: Offers, before: Cost, options: Options, 
                 work.limits = limits_for(options.limits, search.maps, snapshot.nodes)
                 snapshot = work.run(PHASES["index"])
                 reader = IndexReader(snapshot)
-        best = search.cheapest(snapshot, reader, CostModel(options.target), start)
+        best = search.cheapest(snapshot, reader, CostModel(options.target), start, seen)
         if best is None:
             return Extracted(program.outputs)
+        if seen is not None:
+            seen.extracted = [search.spell(one) for one in seen.selections]
         if best.ns > before.total:
             return None
         chosen = search.spell(best)
@@ -134,9 +157,11 @@ class _Search:
                 self.encoder.equate(way.found.build, self.encoder.handles[tensor])
                 work.report.matches[way.row] += 1
 
-    def cheapest(self, snapshot: Snapshot, reader: IndexReader, model: CostModel, start: Iterable[Tensor] | None) -> Selection | None:
+    def cheapest(
+        self, snapshot: Snapshot, reader: IndexReader, model: CostModel, start: Iterable[Tensor] | None, seen: Seen | None = None
+    ) -> Selection | None:
         """The cheapest program of a snapshot, searched from one in which the tensors of `start` may be read, or all that are written and
-        not computed elsewhere at no extra cost."""
+        not computed elsewhere at no extra cost.  `seen` is told of all that can be checked."""
         classes = TensorClasses(snapshot, self.encoder.leaves, model, reader)
         order: dict[int, int] = {}
         for tensor in self._in_order():
@@ -149,12 +174,22 @@ class _Search:
         outputs = tuple(snapshot.name(root, "Tx") for root in self.roots)
         self.found = classes, order, outputs
         while True:
-            best = cheapest(classes, order, moves, outputs, readable & order.keys())
+            watch = self._watch(seen, snapshot) if seen is not None else lambda selection: None
+            best = cheapest(classes, order, moves, outputs, readable & order.keys(), watch)
             hidden = {offer for offer in best.taken if self._to_check(offer, best, snapshot) is None} if best is not None else set()
             if not hidden:
                 self.snapshot = snapshot
                 return best
             moves = [move for move in moves if move.offer not in hidden]
+
+    def _watch(self, seen: Seen, snapshot: Snapshot) -> Watch:
+        """Keeps the programs of which everything can be checked that has to be finite."""
+
+        def watch(selection: Selection) -> None:
+            if all(self._to_check(offer, selection, snapshot) is not None for offer in selection.taken):
+                seen.watch(selection)
+
+        return watch
 
     def _to_check(self, offer: tuple[int, ENode], selection: Selection, snapshot: Snapshot) -> list[int] | None:
         """The tensor classes that have to be finite for an offer that was taken; None where some cannot be looked at."""

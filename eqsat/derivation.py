@@ -62,8 +62,7 @@ class Stage:
 
 def derive(original: Program, extracted: Extracted, matched: tuple[str, ...], map_rows: MapRows) -> tuple[Stage, ...]:
     """The stages from a program to the outputs that were extracted for it, in order; `matched` are all rows that matched."""
-    names = tensor_names(*original.inputs, *original.outputs)
-    chain = _Chain(original.outputs, dict(names), [], map_rows)
+    chain = _Chain(original.outputs, tensor_names(*original.inputs, *original.outputs), [], map_rows)
     chain.put(("generic-is-build",), {t: as_build(t) for t in chain.tensors() if isinstance(t, Generic)})
     chain = chain.settled()
     chain.compose(extracted.moved)
@@ -73,6 +72,15 @@ def derive(original: Program, extracted: Extracted, matched: tuple[str, ...], ma
     if not _same(chain.made(), extracted.outputs):
         chain.stages.append(_untraced(chain, extracted.outputs, matched))
     return tuple(_joined(chain.stages))
+
+
+def names_of(original: Program, extracted: Extracted) -> dict[Tensor, str]:
+    """The names of the tensors that the fields of `extracted` speak of: those that they have in the text of the original."""
+    chain = _Chain(original.outputs, tensor_names(*original.inputs, *original.outputs), [], lambda before, after: ())
+    chain.put((), {tensor: as_build(tensor) for tensor in chain.tensors() if isinstance(tensor, Generic)})
+    chain = chain.settled()
+    chain.put((), extracted.moved)
+    return chain.settled().names
 
 
 class _Chain:
@@ -199,10 +207,12 @@ class _Towards:
         """The functions of tensors that are stored, but not read by a kernel, in the place of its reads."""
         target = self.stored.get(reader)
         while target is not None and isinstance(made := self.chain.definition(reader), Build):
-            gone = [t for t in sources(made) if self.chain.function(t) is not None and self.stored.get(t, t) not in (*sources(target), target)]
-            if not gone:
+            read = (*sources(target), target)
+            gone = [tensor for tensor in sources(made) if self.stored.get(tensor, tensor) not in read]
+            functions = {tensor: function for tensor in gone if (function := self.chain.function(tensor)) is not None}
+            if not functions:
                 return
-            self.chain.put((READ,), {reader: with_inlined(made, lambda t: self.chain.function(t) if t is gone[0] else None)}, gone[:1])
+            self.chain.put((READ,), {reader: with_inlined(made, functions.get)}, functions)
 
     def _match(self, tensor: Tensor) -> None:
         """A tensor becomes what was extracted for it."""
@@ -274,7 +284,8 @@ def _one(run: list[Stage]) -> Stage:
     for change in (change for stage in run for change in stage.changes):
         first.setdefault(change.name, change.before)
         last[change.name] = change.after
-    rows, about = (tuple(dict.fromkeys(name for names in every for name in names)) for every in zip(*((s.rows, s.tensors) for s in run)))
+    rows = tuple(dict.fromkeys(row for stage in run for row in stage.rows))
+    about = tuple(dict.fromkeys(name for stage in run for name in stage.tensors))
     gone = set(about) if rows == (READ,) else set()
     changes = tuple(Change(name, first[name], last[name]) for name in first if name not in gone)
     maps = tuple(dict.fromkeys(pair for stage in run for pair in stage.maps))

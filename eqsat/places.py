@@ -19,6 +19,7 @@ from eqsat.ir.steps import Parts
 from eqsat.ir.tensor import (
     Build,
     Gather,
+    Program,
     Reduce,
     Scalar,
     Tensor,

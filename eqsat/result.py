@@ -7,15 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from eqsat.alternatives import OtherForm, OtherProgram, other_forms, other_programs
 from eqsat.blueprint import PlanCall, PlanLoop, PlanStep, draw
 from eqsat.certificate import Certificate
 from eqsat.cheapest import Extracted
 from eqsat.codegen import MachineCode, compile_kernels
-from eqsat.costs import Cost
+from eqsat.costs import Cost, cost_of_term
 from eqsat.dump import Dump
 from eqsat.explanation import ALWAYS, Step, explain_steps
 from eqsat.guards import Missing, missing_guards
-from eqsat.index_cost import index_cycles
 from eqsat.ir.generics import as_generic
 from eqsat.ir.index import Index
 from eqsat.ir.loops import Kernel
@@ -27,13 +27,13 @@ from eqsat.kept import kept_code
 from eqsat.kernels import Nest, remaining
 from eqsat.lowering import type_indices
 from eqsat.options import Options
+from eqsat.pipeline import Pipeline
 from eqsat.places import PlaceLimit
 from eqsat.plan import Plan
 from eqsat.program_steps import ProgramStep, explain_program
 from eqsat.proof import Proof
 from eqsat.report import Report
 from eqsat.sized_plan import plan_of
-from eqsat.target import DEFAULT_TARGET
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class Result:
     bodies                    the optimized bodies of the program's loops
     places                    limits that every call checks, of values that are the last outputs of `program`
     written, extracted        the program around its steps as builds, and what the search found for it
+    pipeline                  the driver, for what is asked of a result later
     steps                     the changes that lead from `original` to `program`, each by named rows; found when asked for
     """
 
@@ -66,6 +67,7 @@ class Result:
     otherwise: Callable[[], Plan]
     written: Parts
     extracted: Extracted
+    pipeline: Pipeline
     certificate: Certificate | None = None
     finite: tuple[Tensor, ...] = ()
     bodies: tuple[Result, ...] = ()
@@ -151,6 +153,15 @@ class Result:
         joined = [f"  one kernel for {len(nest.builds)} tensors: {nest.kernel.name}" for nest in self.nests if len(nest.builds) > 1]
         return "\n".join([str(self.original), *map(str, self.steps), *joined, *inner, self._numbers()])
 
+    def alternatives(self, k: int = 5) -> tuple[OtherProgram, ...]:
+        """The k cheapest other programs that the search saw, with costs and in what they differ, cheapest first.
+
+        They store other tensors, or take other offers of algebra; the program as it is written is one of them.  What was chosen is left
+        out.  The search runs again for that.  Costs are those after loops are chosen, of which the search has estimates only: an
+        alternative may cost less.  Raises UsageError for a k that is no number.
+        """
+        return other_programs(self.original, self.written, self.extracted, self.options, self.pipeline, k)
+
     def _numbers(self) -> str:
         return _explanation(self.original_cost, self.cost, self.report)
 
@@ -177,11 +188,11 @@ class IndexResult:
 
     @property
     def cost(self) -> Cost:
-        return _index_cost(self.expr)
+        return cost_of_term(self.expr)
 
     @property
     def original_cost(self) -> Cost:
-        return _index_cost(self.original)
+        return cost_of_term(self.original)
 
     @functools.cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -201,15 +212,19 @@ class IndexResult:
         missing = ["missing:", *map(str, reversed(nearest.values()))] if nearest else []
         return "\n".join([f"{self.original}  ->  {self.expr}", *map(str, self.steps), self._numbers(), *missing])
 
+    def alternatives(self, k: int = 5) -> tuple[OtherForm, ...]:
+        """The k cheapest other forms that saturation found, and the original, each proved equal, cheapest first; `expr` is left out.
+
+        Where a class holds a constant or a variable no other form of it is kept, so there may be fewer.  Raises UsageError for a k that
+        is no number.
+        """
+        return other_forms(self.original, self.expr, self.options, self.fact, k)
+
     def _numbers(self) -> str:
         return _explanation(self.original_cost, self.cost, self.report)
 
     def __str__(self) -> str:
         return f"{self.original}  ->  {self.expr}\n{self._numbers()}"
-
-
-def _index_cost(term: Index) -> Cost:
-    return Cost(((str(term), index_cycles(term) / DEFAULT_TARGET.ghz),))
 
 
 def _explanation(before: Cost, after: Cost, report: Report) -> str:

@@ -221,7 +221,7 @@ def _iterators(generic: Generic) -> str:
 
 
 def tensor_names(*roots: Tensor) -> dict[Tensor, str]:
-    """The names of all tensors below the roots.  Inputs keep their names; the others become t0, t1, ... without taking the name of an input."""
+    """Names of all tensors below the roots.  Inputs keep theirs; the others become t0, t1, ... without taking the name of an input."""
     found = list(tensors(*roots))
     taken = {tensor.name for tensor in found if isinstance(tensor, Input)}
     fresh = (name for k in range(2 * len(found)) if (name := f"t{k}") not in taken)
