@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eqsat import cache, testing
+    from eqsat.ablation import leave_one_out
     from eqsat.certificate import Certificate
+    from eqsat.contrast import compare
     from eqsat.costs import Cost, cost
     from eqsat.driver import missing, optimize
     from eqsat.equality import prove_equal
@@ -39,7 +41,9 @@ if TYPE_CHECKING:
 
 _MODULES = ("cache", "codegen", "ir", "lowering", "numpy", "testing")
 _HOMES = {
+    "ablation": ("leave_one_out",),
     "certificate": ("Certificate",),
+    "contrast": ("compare",),
     "costs": ("Cost", "cost"),
     "driver": ("missing", "optimize"),
     "equality": ("prove_equal",),
@@ -89,10 +93,12 @@ __all__ = [
     "ViewStack",
     "assume",
     "cache",
+    "compare",
     "cost",
     "dim",
     "fori",
     "jit",
+    "leave_one_out",
     "maximum",
     "minimum",
     "missing",

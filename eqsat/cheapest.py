@@ -78,7 +78,7 @@ def cheapest_outputs(program: Program, before: Cost, options: Options, report: R
         moved = compose_views(program, simplifier.simplify)
         composed = as_builds(program, moved)
         report.matches["compose-views"] += len(moved)
-    offers = _offers(composed, options) if "algebra" in options.tables else {}
+    offers = offers_of(composed, options) if "algebra" in options.tables else {}
     while True:
         try:
             found = _searched(composed, offers, before, options, report, seen)
@@ -100,13 +100,13 @@ class _MergedError(Exception):
 def _searched(program: Program, offers: Offers, before: Cost, options: Options, report: Report, seen: Seen | None) -> Extracted | None:
     """The cheapest outputs that the search finds; None where the program as it was written is cheaper."""
     with session(options.tables, options.limits, report) as work:
-        search = _Search(work, program, offers, options)
+        search = Search(work, program, offers, options)
         snapshot = work.run(PHASES["fusion"])
         reader = IndexReader(snapshot)
         start: Iterable[Tensor] | None = None
         if not reader.all_affine:
             free = search.cheapest(snapshot, reader, CostModel(options.target, free_indices=True), None)
-            if free is not None and search.state_maps(free, reader):
+            if free is not None and search.state_maps(free.nodes(), reader):
                 start = search.readable(free, snapshot)
                 work.limits = limits_for(options.limits, search.maps, snapshot.nodes)
                 snapshot = work.run(PHASES["index"])
@@ -128,7 +128,7 @@ def _searched(program: Program, offers: Offers, before: Cost, options: Options, 
 Offers = Mapping[Tensor, tuple[Alternative, ...]]
 
 
-def _offers(program: Program, options: Options) -> Offers:
+def offers_of(program: Program, options: Options) -> Offers:
     """What algebra offers; of programs with sizes what makes no number of them."""
     found = alternatives(program, options.numerics)
     if not program.sizes:
@@ -141,7 +141,7 @@ def _is_finite(constant: Constant) -> bool:
     return not is_inexact(constant.dtype) or bool(np.isfinite(constant.data).all())
 
 
-class _Search:
+class Search:
     """Searching a session's e-graph for the cheapest form of one program of builds."""
 
     def __init__(self, work: Session, program: Program, offers: Offers, options: Options) -> None:
@@ -265,12 +265,12 @@ class _Search:
         free = tuple(offer for offer, root in offers if root not in self._ways)
         return Extracted(made[: len(outputs)], made[len(outputs) : len(outputs) + len(checked)], {}, taken, free, stored)
 
-    def state_maps(self, selection: Selection, reader: IndexReader) -> bool:
-        """Hand the maps of a program to the index algebra (row state-map): of the one that would be cheapest if all of them simplified
-        to nothing.  Affine maps have nothing to simplify.  False if there are none."""
-        nodes = list(selection.nodes())
-        wanted = dict.fromkeys(name for node in nodes if node.op == "Read" for name in reader.items(node.args[1]))
-        wanted |= dict.fromkeys(node.args[0] for node in nodes if node.op == "Position")
+    def state_maps(self, nodes: Iterable[ENode], reader: IndexReader) -> bool:
+        """Hand the maps of these nodes to the index algebra (row state-map): of the program that would be cheapest if all of them
+        simplified to nothing.  Affine maps have nothing to simplify.  False if there are none."""
+        wanted: dict[int, None] = {}
+        for node in nodes:
+            wanted |= dict.fromkeys(reader.items(node.args[1]) if node.op == "Read" else node.args[:1] if node.op == "Position" else ())
         stated = [name for name in wanted if not reader.is_stated(name) and not is_affine(reader.term(name))]
         self.maps = [reader.term(name) for name in stated]
         for name, term in zip(stated, self.maps, strict=True):

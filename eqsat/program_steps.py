@@ -14,12 +14,12 @@ from eqsat.explanation import Step, equations, explain_steps
 from eqsat.ir.affine import is_affine
 from eqsat.ir.index import Index
 from eqsat.ir.steps import Parts, take_apart
-from eqsat.ir.tensor import Program, tensors
+from eqsat.ir.tensor import Program
 from eqsat.matches import FLATTEN
 from eqsat.options import Options
 from eqsat.places import with_places
 from eqsat.proof import Proof
-from eqsat.values import TOLERANCE, Samples
+from eqsat.values import Samples, tolerance_of
 
 # of a step that changes many tensors the text shows these; `changes` has all
 SHOWN = 4
@@ -107,8 +107,7 @@ class ProgramStep:
             if all(proofs):
                 return StepCertificate("proof", proofs)
         programs = [part.around for part in self.parts]
-        inexact = [TOLERANCE[t.dtype] for program in programs for t in tensors(*program.outputs) if t.dtype in TOLERANCE]
-        return StepCertificate("values", (), self.samples.compare(*programs), max(inexact, default=0.0))
+        return StepCertificate("values", (), self.samples.compare(*programs), tolerance_of(*programs))
 
     def _only_maps(self) -> bool:
         """Whether nothing but the index terms changed."""

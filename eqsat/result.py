@@ -34,6 +34,7 @@ from eqsat.program_steps import ProgramStep, explain_program
 from eqsat.proof import Proof
 from eqsat.report import Report
 from eqsat.sized_plan import plan_of
+from eqsat.why_not import WhyNot, why_not_form, why_not_program
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,14 @@ class Result:
         """
         return other_programs(self.original, self.written, self.extracted, self.options, self.pipeline, k)
 
+    def why_not(self, program: Program | Callable[..., Any]) -> WhyNot:
+        """Why another program, or a function of arrays like the inputs, was not chosen: it is not equal (values differ, and where), it
+        costs more, or the rules do not find it.
+
+        Its cost is that of the program as it is written, each of its tensors a kernel.  Raises UsageError for other inputs.
+        """
+        return why_not_program(self.original, self.program, self.cost, program, self.options, self.pipeline, self.report)
+
     def _numbers(self) -> str:
         return _explanation(self.original_cost, self.cost, self.report)
 
@@ -219,6 +228,11 @@ class IndexResult:
         is no number.
         """
         return other_forms(self.original, self.expr, self.options, self.fact, k)
+
+    def why_not(self, expression: Index | int) -> WhyNot:
+        """Why another index expression was not chosen: it is not equal (with a counterexample), it costs more, or the rules do not find it
+        (with the guards that are missing).  Raises UsageError for one whose variables have other bounds."""
+        return why_not_form(self.original, self.expr, expression, self.options, self.fact)
 
     def _numbers(self) -> str:
         return _explanation(self.original_cost, self.cost, self.report)
