@@ -10,7 +10,7 @@ from eqsat.costs import Cost
 from eqsat.driver import optimize
 from eqsat.ir.index import Index
 from eqsat.options import Options
-from eqsat.report import StopReason
+from eqsat.report import Report, StopReason
 from eqsat.rules import TABLES
 
 # costs that differ by rounding only
@@ -23,13 +23,13 @@ class LeftOut:
 
     table     its name; cost: what is found without it, in nanoseconds
     ratio     that by the cost with all tables: above 1 the table pays, below 1 the search was better off without it
-    missed    rows of the table that matched when it was there, with how often
+    matches   the rows of the table that matched when it was there, with how often
     """
 
     table: str
     cost: Cost
     ratio: float
-    missed: tuple[tuple[str, int], ...]
+    matches: tuple[tuple[str, int], ...]
 
     @property
     def changes(self) -> bool:
@@ -77,16 +77,19 @@ def leave_one_out(target: Any, *specs: Any, options: Options | None = None) -> A
     chosen = options or Options()
     whole = optimize(target, *specs, options=chosen)
     base = whole.cost
-    phases = {"index"} if isinstance(target, Index) else {"index", "fusion"}
-    tables = [table for table in TABLES if table.name in chosen.tables and table.phase in phases]
+    index_only = {table.name for table in TABLES if table.phase == "index"}
     found: list[LeftOut] = []
-    for table in tables:
-        rest = replace(chosen, rules=tuple(name for name in chosen.tables if name != table.name))
-        cost = optimize(target, *specs, options=rest).cost
-        counts = tuple((name, whole.report.matches[name]) for name in sorted(table.names) if whole.report.matches.get(name))
-        found.append(LeftOut(table.name, cost, _ratio(cost, base), counts))
+    for name in chosen.tables if not isinstance(target, Index) else (name for name in chosen.tables if name in index_only):
+        cost = optimize(target, *specs, options=replace(chosen, rules=tuple(other for other in chosen.tables if other != name))).cost
+        found.append(LeftOut(name, cost, _ratio(cost, base), _matches(name, whole.report)))
     found.sort(key=lambda one: -one.ratio)
     return Ablation(base, whole.original_cost, whole.report.stop_reason, tuple(found))
+
+
+def _matches(name: str, report: Report) -> tuple[tuple[str, int], ...]:
+    """The rows of a table that matched."""
+    rows = sorted(row for table in TABLES if table.name == name for row in table.names)
+    return tuple((row, report.matches[row]) for row in rows if report.matches.get(row))
 
 
 def _ratio(cost: Cost, base: Cost) -> float:

@@ -159,7 +159,7 @@ class _Chain:
     def _name_all(self) -> None:
         """Names for tensors that have none."""
         taken = set(self.names.values())
-        fresh = (name for k in range(len(taken), 1 << 62) if (name := f"t{k}") not in taken)
+        fresh = (name for k in range(1 << 62) if (name := f"t{k}") not in taken)
         for tensor in self.tensors():
             if tensor not in self.names:
                 self.names[tensor] = next(fresh)
@@ -218,7 +218,7 @@ class _Towards:
         """A tensor becomes what was extracted for it."""
         made, target = self.chain.definition(tensor), self.stored[tensor]
         if not isinstance(made, Build) or not isinstance(target, Build):
-            self.chain.put((READ,), {tensor: target})
+            self.chain.put((READ, KNOWN) if self._known_function(target) is not None else (READ,), {tensor: target})
             return
         goal = Build(target.shape, reread(target.body, {source: self._reader_of(source) for source in sources(target)}))
         pairs = index_pairs(inlined(made.body, _nothing), target.body, self._stands_for)

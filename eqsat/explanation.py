@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 
 from eqsat.egraph.forms import index_children
@@ -64,7 +64,7 @@ def explain_steps(
     replay, first, last = found
     changes = replay.ledger.steps(first, last)
     steps = _with_ends(original, result, replay.ledger.term(first), _Steps(replay.ledger).of(changes))
-    return tuple(_joined(original, list(steps)))
+    return tuple(_ending(list(_joined(original, list(steps))), result))
 
 
 def _traced(original: Index, result: Index, options: Options) -> tuple[Replay, int, int] | None:
@@ -91,6 +91,14 @@ def _with_ends(original: Index, result: Index, encoded: Index, steps: list[Step]
     last = steps[-1].whole if steps else encoded
     if last is not result and str(last) != str(result) and not isinstance(result, Const):
         yield Step(last, result, (FLATTEN.row,), result)
+
+
+def _ending(steps: list[Step], result: Index) -> list[Step]:
+    """The steps; a constant at the end is a truth value where the result is one: in the e-graph both are numbers."""
+    if steps and isinstance(result, Const):
+        last = steps[-1]
+        steps[-1] = replace(last, after=result if last.after is last.whole else last.after, whole=result)
+    return steps
 
 
 def _joined(original: Index, steps: list[Step]) -> Iterator[Step]:

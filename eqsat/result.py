@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from textwrap import indent
 from typing import Any
 
 from eqsat.alternatives import OtherForm, OtherProgram, other_forms, other_programs
@@ -150,7 +151,7 @@ class Result:
     def explain(self) -> str:
         """The steps, each with its rows and the tensors that it changed; the steps of bodies of loops; which tensors are computed
         by one kernel; cost, and how often each rule matched."""
-        inner = [f"in a loop:\n{body.explain()}" for body in self.bodies]
+        inner = [f"in a loop:\n{indent(body.explain(), '  ')}" for body in self.bodies]
         joined = [f"  one kernel for {len(nest.builds)} tensors: {nest.kernel.name}" for nest in self.nests if len(nest.builds) > 1]
         return "\n".join([str(self.original), *map(str, self.steps), *joined, *inner, self._numbers()])
 
