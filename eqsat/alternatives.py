@@ -122,7 +122,7 @@ def _differences(chosen: Extracted, other: Extracted, names: Mapping[Tensor, str
 def _stored(found: Extracted, names: Mapping[Tensor, str]) -> list[str]:
     """The names of the tensors that have kernels; of equal ones the first."""
     there = set(tensors(*found.outputs))
-    first = {made: named for named, made in reversed(found.stored.items()) if isinstance(made, Build) and made in there}
+    first = {made: named for named, made in reversed(list(found.stored.items())) if isinstance(made, Build) and made in there}
     return [names[named] for named in first.values() if named in names]
 
 

@@ -74,10 +74,10 @@ def compare(first: Result | IndexResult, second: Result | IndexResult) -> Contra
     """
     if not isinstance(first, Result | IndexResult) or type(first) is not type(second):
         raise UsageError(f"compare: found {type(first).__name__} and {type(second).__name__}, expected two Results or two IndexResults")
-    texts = [(str(one.program) if isinstance(one, Result) else str(one.expr)).splitlines() for one in (first, second)]
-    diff = "\n".join(difflib.unified_diff(*texts, "first", "second", lineterm="", n=1))
-    matches = [{name: count for name, count in one.report.matches.items() if count} for one in (first, second)]
-    only = [tuple(sorted((name, n) for name, n in mine.items() if name not in other)) for mine, other in (matches, matches[::-1])]
+    one, other = (str(result.program if isinstance(result, Result) else result.expr).splitlines() for result in (first, second))
+    diff = "\n".join(difflib.unified_diff(one, other, "first", "second", lineterm="", n=1))
+    matches = [{name: count for name, count in result.report.matches.items() if count} for result in (first, second)]
+    only = [tuple(sorted((name, n) for name, n in mine.items() if name not in theirs)) for mine, theirs in (matches, matches[::-1])]
     reports = (_shown(first.report), _shown(second.report))
     return Contrast((first.cost, second.cost), tuple(_kernels(first, second)), only[0], only[1], diff, reports)
 

@@ -130,9 +130,9 @@ class _Chain:
         new = [tensor for tensor in self.tensors() if tensor not in there]
         left = {tensor: self._line(tensor) for tensor in self.tensors()}
         changes = [Change(self.names[tensor], lines.get(tensor, ""), left.get(tensor, "")) for tensor in (*new, *lines)]
-        about = tuple(self.names[tensor] for tensor in about) or tuple(self.names[tensor] for tensor in lines)
+        named = tuple(self.names[tensor] for tensor in about) or tuple(self.names[tensor] for tensor in lines)
         shown = tuple(change for change in changes if change.before != change.after and change.after)
-        self.stages.append(Stage(rows, about, shown, maps, before, self._made, traced))
+        self.stages.append(Stage(rows, named, shown, maps, before, self._made, traced))
 
     def put_maps(self, tensor: Tensor, made: Tensor, pairs: Sequence[tuple[Index, Index]], rows: tuple[str, ...] = ()) -> None:
         """Another definition of a tensor, by rows, that differs in these index terms."""
@@ -142,7 +142,7 @@ class _Chain:
     def compose(self, moved: Mapping[Tensor, Build]) -> None:
         """Movements of movements become one, whose maps are simplified then."""
         composed = {tensor: inlined(tensor.body, _movement) for tensor in moved if isinstance(tensor, Build)}
-        small = {
+        small: dict[Tensor, Build] = {
             tensor: Build(tensor.shape, body)
             for tensor, body in composed.items()
             if isinstance(body, Read) and sum(1 for _ in walk(*body.indices)) <= LARGEST_MAP
