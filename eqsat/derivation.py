@@ -47,7 +47,7 @@ class Stage:
 
     rows     the rows that it rests on; `traced`: whether just those, or all that matched anywhere
     tensors  the tensors that they were applied to; changes: those that changed, or came, by that
-    maps     the index terms that became others
+    maps     the index terms that became others; `only_maps`: nothing else did
     before, after  the outputs of the program
     """
 
@@ -58,6 +58,10 @@ class Stage:
     before: tuple[Tensor, ...]
     after: tuple[Tensor, ...]
     traced: bool = True
+
+    @property
+    def only_maps(self) -> bool:
+        return bool(self.maps) and READ not in self.rows and KNOWN not in self.rows
 
 
 def derive(original: Program, extracted: Extracted, matched: tuple[str, ...], map_rows: MapRows) -> tuple[Stage, ...]:
@@ -221,11 +225,12 @@ class _Towards:
             self.chain.put((READ, KNOWN) if self._known_function(target) is not None else (READ,), {tensor: target})
             return
         goal = Build(target.shape, reread(target.body, {source: self._reader_of(source) for source in sources(target)}))
-        pairs = index_pairs(inlined(made.body, _nothing), target.body, self._stands_for)
-        if pairs is not None:
+        body = inlined(made.body, _nothing)
+        if (pairs := index_pairs(body, goal.body, _is)) is not None:
             self.chain.put_maps(tensor, goal, pairs, () if pairs else (READ,))
-            return
-        if (pairs := index_pairs(inlined(made.body, _nothing), target.body, self._stands_for, self._known_function)) is not None:
+        elif (pairs := index_pairs(body, target.body, self._stands_for)) is not None:
+            self.chain.put_maps(tensor, goal, pairs, (READ,))
+        elif (pairs := index_pairs(body, target.body, self._stands_for, self._known_function)) is not None:
             self.chain.put_maps(tensor, goal, pairs, (KNOWN,))
         elif (pairs := self._pairs_of_functions(made, target)) is not None:
             self.chain.put_maps(tensor, goal, pairs, (READ,))

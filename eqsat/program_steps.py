@@ -61,7 +61,7 @@ class ProgramStep:
     rows         the rows that it rests on
     tensors      the names of the tensors that they were applied to: those of the original, which they keep throughout
     changes      the lines of the tensors that changed, before and after
-    maps         the index terms that became others, as (before, after)
+    maps         the index terms that became others, as (before, after); only_maps: nothing else did
     source, program  the whole program before and after
     traced       False for a step whose rows are all that matched: what the search did was not found again
     steps        for index terms the steps of each, found when asked for
@@ -72,6 +72,7 @@ class ProgramStep:
     tensors: tuple[str, ...]
     changes: tuple[Change, ...]
     maps: Maps
+    only_maps: bool
     traced: bool
     parts: tuple[Parts, Parts] = field(repr=False)
     options: Options = field(repr=False)
@@ -102,16 +103,12 @@ class ProgramStep:
 
     @functools.cached_property
     def certificate(self) -> StepCertificate:
-        if self.maps and self._only_maps():
+        if self.only_maps:
             proofs = tuple(prove_equal(before, after, extends=True) for before, after in self.maps)
             if all(proofs):
                 return StepCertificate("proof", proofs)
         programs = [part.around for part in self.parts]
         return StepCertificate("values", (), self.samples.compare(*programs), tolerance_of(*programs))
-
-    def _only_maps(self) -> bool:
-        """Whether nothing but the index terms changed."""
-        return not {"read-of-build", "compose-views", "constant-is-function"} & set(self.rows) and self.traced
 
     def __str__(self) -> str:
         known = equations()
@@ -144,7 +141,7 @@ def explain_program(
 
 def _step(stage: Stage, written: Parts, options: Options, samples: Samples) -> ProgramStep:
     parts = written.over(stage.before), written.over(stage.after)
-    return ProgramStep(stage.rows, stage.tensors, stage.changes, stage.maps, stage.traced, parts, options, samples)
+    return ProgramStep(stage.rows, stage.tensors, stage.changes, stage.maps, stage.only_maps, stage.traced, parts, options, samples)
 
 
 class _MapRows:

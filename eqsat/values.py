@@ -11,7 +11,7 @@ import numpy as np
 from eqsat.certificate import Compared
 from eqsat.ir.dtypes import UNSIGNED, is_complex, is_inexact
 from eqsat.ir.errors import UnsoundRuleError
-from eqsat.ir.evaluate import elements
+from eqsat.ir.evaluate import elements, evaluate
 from eqsat.ir.tensor import Input, Program, Tensor, tensors
 from eqsat.options import Options
 
@@ -145,6 +145,8 @@ def _sample(program: Program, position: int, count: int) -> Array:
     output: Tensor = program.outputs[position]
     size = prod(output.shape)
     flat = _positions(size, position, count)
+    if program.steps:
+        return np.asarray(_evaluated(program)[position].ravel()[flat])
     spent = 0
 
     def work(values: int) -> None:
@@ -156,6 +158,17 @@ def _sample(program: Program, position: int, count: int) -> Array:
     inputs = {tensor: _Data(tensor, seed) for seed, tensor in enumerate(program.inputs)}
     indices = tuple(np.unravel_index(flat, output.shape)) if output.shape else ()
     return np.atleast_1d(elements(program, inputs, work)[position][indices])
+
+
+def _evaluated(program: Program) -> tuple[Array, ...]:
+    """The outputs of a program with steps, which are computed as a whole."""
+    arrays = []
+    for seed, tensor in enumerate(program.inputs):
+        if tensor.size > ELEMENTS[0]:
+            raise _TooMuchWork
+        data = _Data(tensor, seed)
+        arrays.append(np.asarray(data[tuple(np.indices(tensor.shape, sparse=True))]).reshape(tensor.shape).astype(tensor.dtype))
+    return evaluate(program, arrays)
 
 
 def _positions(size: int, position: int, count: int) -> Array:

@@ -29,8 +29,8 @@ F = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 NAMES = """
 Certificate DEFAULT_TARGET Cost EqsatError Fact Index IndexResult Limits Options Plan Program Proof Report Result Spec StopReason Target
 View ViewStack
-assume cache cost dim fori jit maximum minimum missing num_threads optimize parse_index prove_equal realize set_num_threads simplify
-simplify_gated simplify_many spec testing trace var where
+assume cache compare cost dim fori jit leave_one_out maximum minimum missing num_threads optimize parse_index prove_equal realize
+set_num_threads simplify simplify_gated simplify_many spec testing trace var where
 """
 
 

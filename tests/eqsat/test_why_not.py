@@ -136,9 +136,18 @@ def test_what_takes_other_inputs_or_is_no_program_is_refused(other: Any) -> None
         result().why_not(other)
 
 
-def test_programs_with_steps_and_those_that_take_too_long_are_not_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_with_loops_and_library_calls_are_compared_too() -> None:
     function, specs = CASES["library call"]
-    assert eqsat.optimize(function, *specs).why_not(lambda x: (enp.sort(x * 2, axis=1).T + 1).sum(axis=0)).verdict == "unknown"
+    found = eqsat.optimize(function, *specs)
+    assert found.why_not(function).verdict in ("costs more", "costs no more")
+    assert found.why_not(found.program).verdict == "chosen"
+    assert found.why_not(lambda x: (enp.sort(x * 2, axis=1).T + 1).sum(axis=0)).verdict != "not equal"
+    assert found.why_not(lambda x: (enp.sort(x * 3, axis=1).T + 1).sum(axis=0)).verdict == "not equal"
+    function, specs = CASES["loop"]
+    assert eqsat.optimize(function, *specs).why_not(lambda x: function(x) + 1).verdict == "not equal"
+
+
+def test_what_takes_too_long_to_compare_is_not_decided(monkeypatch: pytest.MonkeyPatch) -> None:
     found = result()
     monkeypatch.setattr(values, "MOST_WORK", 10)
     said = found.why_not(lambda a, b, v: (a @ b) @ v * 2 / 2)
