@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import count, groupby
 
 from eqsat.cheapest import Extracted
 from eqsat.ir.definitions import Definitions, in_order, index_pairs, inlined, redefined, with_inlined
@@ -127,15 +127,15 @@ class _Chain:
         there = set(self.tensors())
         lines = {tensor: self._line(tensor) for tensor in changed if tensor in there}
         self.definitions.update(changed)
-        before, self._made = self._made, tuple(redefined(self.outputs, self.definitions)[output] for output in self.outputs)
+        known = redefined(self.outputs, self.definitions)
+        before, self._made = self._made, tuple(known[output] for output in self.outputs)
         if _same(before, self._made):
             return
-        self._name_all()
-        new = [tensor for tensor in self.tensors() if tensor not in there]
-        left = {tensor: self._line(tensor) for tensor in self.tensors()}
-        changes = [Change(self.names[tensor], lines.get(tensor, ""), left.get(tensor, "")) for tensor in (*new, *lines)]
+        new = [tensor for tensor in known if tensor not in there]
+        self._name(new)
+        changes = (Change(self.names[tensor], lines.get(tensor, ""), self._line(tensor)) for tensor in (*new, *lines) if tensor in known)
+        shown = tuple(change for change in changes if change.before != change.after)
         named = tuple(self.names[tensor] for tensor in about) or tuple(self.names[tensor] for tensor in lines)
-        shown = tuple(change for change in changes if change.before != change.after and change.after)
         self.stages.append(Stage(rows, named, shown, maps, before, self._made, traced))
 
     def put_maps(self, tensor: Tensor, made: Tensor, pairs: Sequence[tuple[Index, Index]], rows: tuple[str, ...] = ()) -> None:
@@ -160,13 +160,11 @@ class _Chain:
     def _line(self, tensor: Tensor) -> str:
         return definition_text(self.names[tensor], self.definition(tensor), self.names)
 
-    def _name_all(self) -> None:
+    def _name(self, new: Iterable[Tensor]) -> None:
         """Names for tensors that have none."""
         taken = set(self.names.values())
-        fresh = (name for k in range(1 << 62) if (name := f"t{k}") not in taken)
-        for tensor in self.tensors():
-            if tensor not in self.names:
-                self.names[tensor] = next(fresh)
+        fresh = (name for k in count() if (name := f"t{k}") not in taken)
+        self.names |= {tensor: next(fresh) for tensor in new if tensor not in self.names}
 
 
 class _Towards:

@@ -144,7 +144,10 @@ class Result:
 
     @functools.cached_property
     def steps(self) -> tuple[ProgramStep, ...]:
-        """Changes from `original` to `program`, in order; tensors keep the names that they have in the text of `original`."""
+        """Changes from `original` to `program`, in order; tensors keep the names that they have in the text of `original`.
+
+        With checked gathers the first begins at the program that is computed: gathers clip, and limits of places are outputs too.
+        """
         matched = tuple(sorted(name for name, count in self.report.matches.items() if count))
         return explain_program(self.original, self.written, self.extracted, self.options, matched)
 
