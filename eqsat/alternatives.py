@@ -14,7 +14,7 @@ from eqsat.explored import explored, under
 from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.index import Index
 from eqsat.ir.steps import Parts, take_apart
-from eqsat.ir.tensor import Build, Program, Tensor, tensors
+from eqsat.ir.tensor import Build, Program, Tensor, sources, tensors
 from eqsat.options import Options
 from eqsat.pipeline import Finished, Pipeline
 from eqsat.places import with_places
@@ -107,7 +107,7 @@ def _differences(chosen: Extracted, other: Extracted, names: Mapping[Tensor, str
     if not other.stored:
         yield "as it is written: every tensor is stored"
         return
-    kept, others = (_stored(found, names) for found in (chosen, other))
+    kept, others = (list(_named(found, names).values()) for found in (chosen, other))
     if more := [name for name in others if name not in kept]:
         yield f"stores {', '.join(more)}"
     if fewer := [name for name in kept if name not in others]:
@@ -116,14 +116,33 @@ def _differences(chosen: Extracted, other: Extracted, names: Mapping[Tensor, str
     yield from (f"with {row} for {name}" for row, name in others_taken if (row, name) not in taken)
     yield from (f"without {row} for {name}" for row, name in taken if (row, name) not in others_taken)
     if not more and not fewer and taken.keys() == others_taken.keys():
-        yield "other functions in the place of reads"
+        yield from _reads(chosen, other, names) or ("other forms of the same tensors",)
 
 
-def _stored(found: Extracted, names: Mapping[Tensor, str]) -> list[str]:
+def _reads(chosen: Extracted, other: Extracted, names: Mapping[Tensor, str]) -> list[str]:
+    """Which tensors are read in one program, and computed again in the other."""
+    first, second = (_sources(found, names) for found in (chosen, other))
+    lines: list[str] = []
+    for name in first.keys() & second.keys():
+        lines += [f"{name} computes {source} again" for source in first[name] if source not in second[name]]
+        lines += [f"{name} reads {source}" for source in second[name] if source not in first[name]]
+    return sorted(lines)
+
+
+def _sources(found: Extracted, names: Mapping[Tensor, str]) -> dict[str, list[str]]:
+    """The tensors that have kernels, each with those of them that it reads, by name."""
+    called = _named(found, names)
+    return {name: [called[source] for source in sources(made) if source in called] for made, name in called.items()}
+
+
+def _named(found: Extracted, names: Mapping[Tensor, str]) -> dict[Tensor, str]:
     """The names of the tensors that have kernels; of equal ones the first."""
     there = set(tensors(*found.outputs))
-    first = {made: named for named, made in reversed(list(found.stored.items())) if isinstance(made, Build) and made in there}
-    return [names[named] for named in first.values() if named in names]
+    called: dict[Tensor, str] = {}
+    for named, made in found.stored.items():
+        if isinstance(made, Build) and made in there and named in names:
+            called.setdefault(made, names[named])
+    return called
 
 
 def check_count(k: int) -> None:

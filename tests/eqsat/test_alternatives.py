@@ -66,7 +66,7 @@ def test_a_number_of_alternatives_that_is_none_is_refused(k: Any) -> None:
             result.alternatives(k)
 
 
-@pytest.mark.parametrize("name", ["softmax", "product of three", "layer", "several results", "gather that is checked", "library call"])
+@pytest.mark.parametrize("name", ["softmax", "product of three", "gather that is checked", "library call"])
 def test_other_programs_compute_the_same_and_are_sorted_by_cost(name: str) -> None:
     function, specs = CASES[name]
     result = eqsat.optimize(function, *specs)
@@ -93,7 +93,11 @@ def test_an_alternative_names_what_is_stored_and_which_offers_are_left_out() -> 
     assert any(line.startswith("stores t") for other in eqsat.optimize(function, *specs).alternatives() for line in other.differs)
 
 
-def test_what_has_to_be_computed_twice_says_so() -> None:
-    result = eqsat.optimize(lambda a, b: (enp.exp(a @ b), (a @ b).T + 1), eqsat.spec((64, 64), "float32"), eqsat.spec((64, 64), "float32"))
+def test_a_result_that_another_one_computes_again_says_so() -> None:
+    def both(x: Any) -> Any:
+        h = enp.tanh(x * 3)
+        return h, enp.exp(h) + 1
+
+    result = eqsat.optimize(both, eqsat.spec((3, 40), "float32"))
     said = [line for other in result.alternatives() for line in other.differs]
-    assert any("computes t" in line and "read" in line for line in said) or any(line.startswith("stores t") for line in said)
+    assert {"t3 computes t1 again", "t3 reads t1"} & set(said)
