@@ -19,6 +19,7 @@ from eqsat.ir.definitions import redefined
 from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.generics import as_builds
 from eqsat.ir.index import Apply, Index, as_index, walk
+from eqsat.ir.structure import positions
 from eqsat.ir.tensor import Input, Program, Tensor
 from eqsat.options import Options
 from eqsat.pipeline import Pipeline
@@ -121,7 +122,7 @@ def why_not_program(
     report: Report,
 ) -> WhyNot:
     """Why a program was not chosen for another one.  Raises UsageError for one of other inputs."""
-    candidate = _over_inputs(original, _program(original, other, options))
+    candidate = _results(_over_inputs(original, _program(original, other, options)))
     if unlike := list(_unlike(original, candidate)):
         return WhyNot("not equal", "; ".join(unlike), None, best)
     if as_builds(candidate).outputs == chosen.outputs[: len(candidate.outputs)]:
@@ -168,6 +169,11 @@ def _over_inputs(original: Program, other: Program) -> Program:
         known = redefined(outputs, names)
         outputs = tuple(known[output] for output in outputs)
     return Program(original.inputs, outputs, other.structure, other.sizes)
+
+
+def _results(program: Program) -> Program:
+    """A program without the limits of places that optimizing puts behind its results."""
+    return replace(program, outputs=program.outputs[: 1 + max(positions(program.structure), default=-1)])
 
 
 def _unlike(original: Program, candidate: Program) -> Iterator[str]:

@@ -147,6 +147,13 @@ def test_programs_with_loops_and_library_calls_are_compared_too() -> None:
     assert eqsat.optimize(function, *specs).why_not(lambda x: function(x) + 1).verdict == "not equal"
 
 
+def test_limits_of_places_are_no_results() -> None:
+    function, specs = CASES["gather that is checked"]
+    found = eqsat.optimize(function, *specs)
+    assert len(found.program.outputs) > 1
+    assert found.why_not(found.program).verdict == "chosen"
+
+
 def test_what_takes_too_long_to_compare_is_not_decided(monkeypatch: pytest.MonkeyPatch) -> None:
     found = result()
     monkeypatch.setattr(values, "MOST_WORK", 10)
