@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eqsat import cache, testing
+    from eqsat.ablation import leave_one_out
     from eqsat.certificate import Certificate
+    from eqsat.contrast import compare
     from eqsat.costs import Cost, cost
     from eqsat.cycles import Costs
     from eqsat.driver import missing, optimize
@@ -46,7 +48,9 @@ if TYPE_CHECKING:
 
 _MODULES = ("cache", "codegen", "cost_session", "cost_summary", "ir", "lowering", "numpy", "rules", "testing")
 _HOMES = {
+    "ablation": ("leave_one_out",),
     "certificate": ("Certificate",),
+    "contrast": ("compare",),
     "costs": ("Cost", "cost"),
     "cycles": ("Costs",),
     "driver": ("missing", "optimize"),
@@ -111,10 +115,12 @@ __all__ = [
     "cache",
     "check_operation",
     "check_rule",
+    "compare",
     "cost",
     "dim",
     "fori",
     "jit",
+    "leave_one_out",
     "maximum",
     "minimum",
     "missing",

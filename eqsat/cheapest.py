@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,11 +12,11 @@ from eqsat.algebra import Alternative, alternatives
 from eqsat.costs import Cost, CostModel
 from eqsat.egraph.encode_tensor import TensorEncoder
 from eqsat.egraph.snapshot import ENode, Snapshot
-from eqsat.extract import Move, Selection, cheapest, spell
+from eqsat.extract import Move, Selection, Watch, cheapest, spell
 from eqsat.index_reader import IndexReader
 from eqsat.ir.affine import is_affine
 from eqsat.ir.dtypes import is_inexact
-from eqsat.ir.generics import as_build, as_generic
+from eqsat.ir.generics import as_build, as_builds, as_generic
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Constant, Program, Tensor, sources, tensors
 from eqsat.kernel_choice import shows_not_finite, uses
@@ -23,34 +24,68 @@ from eqsat.needed_once import needed_once
 from eqsat.options import Options
 from eqsat.progress import tell
 from eqsat.report import Report
-from eqsat.saturate import PHASES, Session, session
+from eqsat.saturate import PHASES, Session, session_of
 from eqsat.simplifier import Simplifier, limits_for
 from eqsat.sizes import is_generic
 from eqsat.tensor_classes import TensorClasses, elements_of
 from eqsat.views import compose_views
 
+Offer = tuple[Tensor, Alternative]
+
 
 @dataclass(frozen=True)
 class Extracted:
     """Outputs equal to those of a program, if the values of the tensors `finite` are: else only the program as written says what NumPy
-    gives."""
+    gives.
+
+    moved   the movements of movements in the program that are one movement now; the other fields speak of the program with these
+    taken   the offers of algebra that the outputs are made by, each with the tensor that it was made for
+    free    the offers that nobody has to take: they are reads of what is there, or what the program computes anyway
+    stored  for the tensors of the program and of its offers that have kernels, or are inputs, what they are in the outputs
+    """
 
     outputs: tuple[Tensor, ...]
     finite: tuple[Tensor, ...] = ()
+    moved: Mapping[Tensor, Build] = field(default_factory=dict)
+    taken: tuple[Offer, ...] = ()
+    free: tuple[Offer, ...] = ()
+    stored: Mapping[Tensor, Tensor] = field(default_factory=dict)
 
 
-def cheapest_outputs(program: Program, before: Cost, options: Options, report: Report) -> Extracted:
-    """The outputs of a program of builds as the e-graph's cheapest forms; as they are written where nothing cheaper was found."""
+@dataclass
+class Seen:
+    """The cheapest programs that a search looks at, `most` of them, and what they are in the end."""
+
+    most: int
+    selections: list[Selection] = field(default_factory=list)
+    extracted: list[Extracted] = field(default_factory=list)
+    _known: set[tuple[frozenset[int], frozenset[int], frozenset[tuple[int, ENode]]]] = field(default_factory=set)
+
+    def watch(self, selection: Selection) -> None:
+        """Keep a program, if it is another one and cheap enough."""
+        key = frozenset(selection.kernels), selection.readable, selection.taken
+        if key not in self._known and (len(self.selections) < self.most or selection.ns < self.selections[-1].ns):
+            self._known.add(key)
+            insort(self.selections, selection, key=lambda one: one.ns)
+            del self.selections[self.most :]
+
+
+def cheapest_outputs(program: Program, before: Cost, options: Options, report: Report, seen: Seen | None = None) -> Extracted:
+    """The outputs of a program of builds as the e-graph's cheapest forms; as they are written where nothing cheaper was found.
+    `seen` is given the cheapest programs that the search looked at."""
     if not {"generic-build", "substitution"} <= set(options.tables):
         return Extracted(program.outputs)
     with Simplifier(options, report, within=True) as simplifier:
-        composed, count = compose_views(program, simplifier.simplify)
-        report.matches["compose-views"] += count
-    offers = _offers(composed, options) if "algebra" in options.tables else {}
+        moved = compose_views(program, simplifier.simplify)
+        composed = as_builds(program, moved)
+        report.matches["compose-views"] += len(moved)
+    offers = offers_of(composed, options) if "algebra" in options.tables else {}
     while True:
         try:
-            found = _searched(composed, offers, before, options, report)
-            return Extracted(program.outputs) if found is None else found
+            found = _searched(composed, offers, before, options, report, seen)
+            if seen is not None:
+                seen.extracted = [replace(one, moved=moved) for one in seen.extracted]
+            return Extracted(program.outputs) if found is None else replace(found, moved=moved)
         except _MergedError as merged:  # what would have to be checked became true for free: not offered then
             offers = {tensor: ways for tensor, ways in offers.items() if tensor is not merged.tensor}
 
@@ -63,26 +98,27 @@ class _MergedError(Exception):
         self.tensor = tensor
 
 
-def _searched(program: Program, offers: Offers, before: Cost, options: Options, report: Report) -> Extracted | None:
+def _searched(program: Program, offers: Offers, before: Cost, options: Options, report: Report, seen: Seen | None) -> Extracted | None:
     """The cheapest outputs that the search finds; None where the program as it was written is cheaper."""
-    weights, own, timed = options.cost.index, options.own_rules, options.time_rules
-    with session(options.tables, options.limits, report, weights=weights, own=own, timed=timed) as work:
-        search = _Search(work, program, offers, options)
+    with session_of(options, report) as work:
+        search = Search(work, program, offers, options)
         tell("saturating with rules of fusion")
         snapshot = work.run(PHASES["fusion"])
         reader = IndexReader(snapshot, options.cost.index)
         start: Iterable[Tensor] | None = None
         if not reader.all_affine:
             free = search.cheapest(snapshot, reader, CostModel(options.target, options.cost, free_indices=True), None)
-            if free is not None and search.state_maps(free, reader):
+            if free is not None and search.state_maps(free.nodes(), reader):
                 start = search.readable(free, snapshot)
                 work.limits = limits_for(options.limits, search.maps, snapshot.nodes)
                 tell("saturating with rules of indices")
                 snapshot = work.run(PHASES["index"])
                 reader = IndexReader(snapshot, options.cost.index)
-        best = search.cheapest(snapshot, reader, CostModel(options.target, options.cost), start)
+        best = search.cheapest(snapshot, reader, CostModel(options.target, options.cost), start, seen)
         if best is None:
             return Extracted(program.outputs)
+        if seen is not None:
+            seen.extracted = [search.spell(one) for one in seen.selections]
         if best.ns > before.total:
             return None
         chosen = search.spell(best)
@@ -95,7 +131,7 @@ def _searched(program: Program, offers: Offers, before: Cost, options: Options, 
 Offers = Mapping[Tensor, tuple[Alternative, ...]]
 
 
-def _offers(program: Program, options: Options) -> Offers:
+def offers_of(program: Program, options: Options) -> Offers:
     """What algebra offers; of programs with sizes what makes no number of them."""
     found = alternatives(program, options.numerics)
     if not program.sizes:
@@ -108,7 +144,7 @@ def _is_finite(constant: Constant) -> bool:
     return not is_inexact(constant.dtype) or bool(np.isfinite(constant.data).all())
 
 
-class _Search:
+class Search:
     """Searching a session's e-graph for the cheapest form of one program of builds."""
 
     def __init__(self, work: Session, program: Program, offers: Offers, options: Options) -> None:
@@ -124,9 +160,11 @@ class _Search:
                 self.encoder.equate(way.found.build, self.encoder.handles[tensor])
                 work.report.matches[way.row] += 1
 
-    def cheapest(self, snapshot: Snapshot, reader: IndexReader, model: CostModel, start: Iterable[Tensor] | None) -> Selection | None:
+    def cheapest(
+        self, snapshot: Snapshot, reader: IndexReader, model: CostModel, start: Iterable[Tensor] | None, seen: Seen | None = None
+    ) -> Selection | None:
         """The cheapest program of a snapshot, searched from one in which the tensors of `start` may be read, or all that are written and
-        not computed elsewhere at no extra cost."""
+        not computed elsewhere at no extra cost.  `seen` is told of all that can be checked."""
         classes = TensorClasses(snapshot, self.encoder.leaves, model, reader)
         order: dict[int, int] = {}
         for tensor in self._in_order():
@@ -140,12 +178,22 @@ class _Search:
         self.found = classes, order, outputs
         tell(f"extracting the cheapest program of {snapshot.nodes} nodes")
         while True:
-            best = cheapest(classes, order, moves, outputs, readable & order.keys())
+            watch = self._watch(seen, snapshot) if seen is not None else lambda selection: None
+            best = cheapest(classes, order, moves, outputs, readable & order.keys(), watch)
             hidden = {offer for offer in best.taken if self._to_check(offer, best, snapshot) is None} if best is not None else set()
             if not hidden:
                 self.snapshot = snapshot
                 return best
             moves = [move for move in moves if move.offer not in hidden]
+
+    def _watch(self, seen: Seen, snapshot: Snapshot) -> Watch:
+        """Keeps the programs of which everything can be checked that has to be finite."""
+
+        def watch(selection: Selection) -> None:
+            if all(self._to_check(offer, selection, snapshot) is not None for offer in selection.taken):
+                seen.watch(selection)
+
+        return watch
 
     def _to_check(self, offer: tuple[int, ENode], selection: Selection, snapshot: Snapshot) -> list[int] | None:
         """The tensor classes that have to be finite for an offer that was taken; None where some cannot be looked at."""
@@ -211,15 +259,22 @@ class _Search:
         """The selection that was found last, with what has to be checked of it."""
         classes, order, outputs = self.found
         checked = dict.fromkeys(name for offer in selection.taken for name in self._to_check(offer, selection, self.snapshot) or ())
-        tensors = spell(classes, order, selection, (*outputs, *checked))
-        return Extracted(tensors[: len(outputs)], tensors[len(outputs) :])
+        made = spell(classes, order, selection, (*outputs, *checked, *selection.kernels))
+        known = dict(zip(selection.kernels, made[len(outputs) + len(checked) :], strict=True))
+        named = {tensor: self._name(tensor, self.snapshot) for tensor in self._in_order()}
+        known |= {name: leaf for name in named.values() if (leaf := classes.leaf(name)) is not None}
+        stored = {tensor: known[name] for tensor, name in named.items() if name in known}
+        offers = [((tensor, way), self._root(way.found.build, self.snapshot)) for tensor, ways in self.offers.items() for way in ways]
+        taken = tuple(offer for offer, root in offers if root in selection.taken)
+        free = tuple(offer for offer, root in offers if root not in self._ways)
+        return Extracted(made[: len(outputs)], made[len(outputs) : len(outputs) + len(checked)], {}, taken, free, stored)
 
-    def state_maps(self, selection: Selection, reader: IndexReader) -> bool:
-        """Hand the maps of a program to the index algebra (row state-map): of the one that would be cheapest if all of them simplified
-        to nothing.  Affine maps have nothing to simplify.  False if there are none."""
-        nodes = list(selection.nodes())
-        wanted = dict.fromkeys(name for node in nodes if node.op == "Read" for name in reader.items(node.args[1]))
-        wanted |= dict.fromkeys(node.args[0] for node in nodes if node.op == "Position")
+    def state_maps(self, nodes: Iterable[ENode], reader: IndexReader) -> bool:
+        """Hand the maps of these nodes to the index algebra (row state-map): of the program that would be cheapest if all of them
+        simplified to nothing.  Affine maps have nothing to simplify.  False if there are none."""
+        wanted: dict[int, None] = {}
+        for node in nodes:
+            wanted |= dict.fromkeys(reader.items(node.args[1]) if node.op == "Read" else node.args[:1] if node.op == "Position" else ())
         stated = [name for name in wanted if not reader.is_stated(name) and not is_affine(reader.term(name))]
         self.maps = [reader.term(name) for name in stated]
         for name, term in zip(stated, self.maps, strict=True):

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
 from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.host_costs import host_ns
-from eqsat.index_cost import IndexWeights
+from eqsat.index_cost import IndexWeights, index_cycles
 from eqsat.ir.affine import coefficient, strides
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.generics import as_build
@@ -104,6 +104,11 @@ class Cost(Shown):
 
     def __str__(self) -> str:
         return f"{self.total:,.0f} {self.costs.unit}"
+
+
+def cost_of_term(term: Index, costs: Costs = DEFAULT_COSTS) -> Cost:
+    """The cost of an index expression, computed once."""
+    return Cost(((str(term), index_cycles(term, weights=costs.index) / DEFAULT_TARGET.ghz),), replace(costs, unit="ns"))
 
 
 @dataclass(frozen=True)

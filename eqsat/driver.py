@@ -11,7 +11,7 @@ from typing import Any, overload
 
 from eqsat.array import is_lazy
 from eqsat.certificate import Certificate, Compared
-from eqsat.cheapest import cheapest_outputs
+from eqsat.cheapest import Extracted, cheapest_outputs
 from eqsat.costs import Cost, CostModel, cost, kernel_ns, step_ns, type_of
 from eqsat.dump import Dump
 from eqsat.facts import facts_about
@@ -19,13 +19,14 @@ from eqsat.guards import Missing
 from eqsat.ir.check import check_program
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Index
-from eqsat.ir.steps import Loop, take_apart
+from eqsat.ir.steps import Loop, Parts, take_apart
 from eqsat.ir.tensor import Program
 from eqsat.kernels import Nest, computed_once, lower_program, remaining
 from eqsat.leaves import numbered, over_leaves
 from eqsat.nest_costs import nest_ns
 from eqsat.options import Options
-from eqsat.places import explicit
+from eqsat.pipeline import Pipeline
+from eqsat.places import PlaceLimit, explicit
 from eqsat.plan import Plan
 from eqsat.progress import tell, work
 from eqsat.report import Report
@@ -69,6 +70,19 @@ def optimize_program(program: Program, options: Options) -> Result:
     report = Report()
     written, places = explicit(take_apart(program))
     found = cheapest_outputs(written.around, cost(written.around, options), options, report)
+    return _finished(program, written, places, found, options, report, dump)
+
+
+def _finished(
+    program: Program,
+    written: Parts,
+    places: tuple[PlaceLimit, ...],
+    found: Extracted,
+    options: Options,
+    report: Report,
+    dump: Dump,
+) -> Result:
+    """The pipeline behind extraction."""
     parts = written.over(found.outputs)
     if options.check:
         check_program(parts.joined())
@@ -86,14 +100,31 @@ def optimize_program(program: Program, options: Options) -> Result:
         (name, loops[name].count * float(bodies[name].cost) if name in loops else step_ns(model, step)) for name, step in others
     )
     values = compare_values(written.around, parts.around, options) if options.certify and not program.sizes else ()
-    certificate = _certificate(report, values, bodies.values()) if options.certify else None
 
     def otherwise() -> Plan:
         return optimize_program(program, options.without_algebra()).compile()
 
-    before, after = cost(program, options), Cost(kernels, options.cost, options.target)
-    runs = tuple(bodies.values())
-    return Result(program, parts, nests, after, before, report, options, dump, otherwise, certificate, found.finite, runs, places)
+    def finish(other: Extracted) -> Result:
+        return _finished(program, written, places, other, options, Report(), Dump(None))
+
+    return Result(
+        program,
+        parts,
+        nests,
+        Cost(kernels, options.cost, options.target),
+        cost(program, options),
+        report,
+        options,
+        dump,
+        otherwise,
+        written,
+        found,
+        Pipeline(finish, optimize_program),
+        _certificate(report, values, bodies.values()) if options.certify else None,
+        found.finite,
+        tuple(bodies.values()),
+        places,
+    )
 
 
 def _nest_ns(nest: Nest, model: CostModel) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
@@ -40,8 +41,8 @@ class Step:
     own: tuple[Rule, ...] = ()
 
     def __str__(self) -> str:
-        equations = {row.name: row.equation for _, row in rows((*TABLES, *own_table(self.own)))}
-        by = "; ".join(f"{name}: {equations[name]}" if name in equations else name for name in self.rows)
+        known = equations(self.own)
+        by = "; ".join(f"{name}: {known[name]}" if name in known else name for name in self.rows)
         whole = f"\n    {self.whole}" if self.whole is not self.after and len(str(self.whole)) <= WIDTH else ""
         return f"  {self.before}  =  {self.after}\n      {by}{whole}"
 
@@ -65,7 +66,8 @@ def explain_steps(
     replay, first, last = found
     changes = replay.ledger.steps(first, last)
     steps = _with_ends(original, result, replay.ledger.term(first), _Steps(replay.ledger).of(changes))
-    return tuple(replace(step, own=options.own_rules) for step in _joined(original, list(steps)))
+    ending = _ending(list(_joined(original, list(steps))), result)
+    return tuple(replace(step, own=options.own_rules) for step in ending)
 
 
 def _traced(original: Index, result: Index, options: Options) -> tuple[Replay, int, int] | None:
@@ -92,6 +94,14 @@ def _with_ends(original: Index, result: Index, encoded: Index, steps: list[Step]
     last = steps[-1].whole if steps else encoded
     if last is not result and str(last) != str(result) and not isinstance(result, Const):
         yield Step(last, result, (FLATTEN.row,), result)
+
+
+def _ending(steps: list[Step], result: Index) -> list[Step]:
+    """The steps; a constant at the end is a truth value where the result is one: in the e-graph both are numbers."""
+    if steps and isinstance(result, Const):
+        last = steps[-1]
+        steps[-1] = replace(last, after=result if last.after is last.whole else last.after, whole=result)
+    return steps
 
 
 def _joined(original: Index, steps: list[Step]) -> Iterator[Step]:
@@ -182,3 +192,9 @@ class _Steps:
 def _common(places: list[Places]) -> Places:
     """The place that all these are in."""
     return tuple(positions[0] for positions in takewhile(lambda p: len(set(p)) == 1, zip(*places, strict=False)))
+
+
+@functools.cache
+def equations(own: tuple[Rule, ...] = ()) -> dict[str, str]:
+    """The equation of every row by its name, the user's own ones among them."""
+    return {row.name: row.equation for _, row in rows((*TABLES, *own_table(own)))}

@@ -10,7 +10,7 @@ Short programs are searched from the inputs to the results as well, and the chea
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from eqsat.egraph.encode_tensor import literal_from
@@ -65,8 +65,17 @@ class Selection:
             yield from (choice.node for choice in choices_below(kernel.element) if choice.node is not None)
 
 
+# told of every program that a search looks at
+Watch = Callable[[Selection], None]
+
+
 def cheapest(
-    classes: TensorClasses, order: Mapping[int, int], moves: Sequence[Move], outputs: tuple[int, ...], start: Iterable[int]
+    classes: TensorClasses,
+    order: Mapping[int, int],
+    moves: Sequence[Move],
+    outputs: tuple[int, ...],
+    start: Iterable[int],
+    watch: Watch = lambda seen: None,
 ) -> Selection | None:
     """The cheapest program found for these outputs, searched by these moves from one in which the tensors of `start` may be read.
 
@@ -76,14 +85,15 @@ def cheapest(
     first = _selection(choices, outputs)
     if first is None:
         return None
+    watch(first)
     ordered = sorted(moves, key=lambda move: (move.offer is None, order[move.tensors[-1]]))
-    found = _descend(choices, first, outputs, ordered[::-1])
+    found = _descend(choices, first, outputs, ordered[::-1], watch)
     if len(moves) <= MOST_MOVES_TWICE and len(found.kernels) > len(set(outputs)):
-        found = min(found, _descend(choices, first, outputs, ordered), key=lambda selection: selection.ns)
+        found = min(found, _descend(choices, first, outputs, ordered, watch), key=lambda selection: selection.ns)
     return found
 
 
-def _descend(choices: KernelChoices, best: Selection, outputs: tuple[int, ...], moves: Sequence[Move]) -> Selection:
+def _descend(choices: KernelChoices, best: Selection, outputs: tuple[int, ...], moves: Sequence[Move], watch: Watch) -> Selection:
     """The program that is left when no move makes it cheaper, or after so many rounds, there and back; stores move in the second."""
     alone = [move for move in moves if move.offer is not None or len(move.tensors) == 1]
     for turn in range(PASSES):
@@ -91,6 +101,7 @@ def _descend(choices: KernelChoices, best: Selection, outputs: tuple[int, ...], 
         for move in moves if turn else alone:
             flipped = _moved(move, choices, best)
             while flipped is not None and (found := _selection(flipped, outputs)) is not None:
+                watch(found)
                 if _is_better(found, best):
                     choices, best = flipped, found
                     break

@@ -27,7 +27,7 @@ def kernel_costs(result: Result | IndexResult) -> tuple[KernelCost, ...]:
                 str(result.expr), _rounded(float(result.cost)), (), _rounded_parts(_operations(result.expr, result.options.cost.index))
             ),
         )
-    shown = tensor_names(result.program)
+    shown = tensor_names(*result.program.inputs, *result.program.outputs)
     names = {tensor: shown[joined] for tensor, joined in result.parts.joined_tensors().items() if joined in shown}
     ns = dict(result.cost.kernels)
     once = computed_once(result.nests)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from eqsat.ir.definitions import redefined
 from eqsat.ir.errors import BoundsError
 from eqsat.ir.generics import as_builds
 from eqsat.ir.index import Index, Var, variables
@@ -18,6 +19,7 @@ from eqsat.ir.steps import Parts
 from eqsat.ir.tensor import (
     Build,
     Gather,
+    Program,
     Reduce,
     Scalar,
     Tensor,
@@ -58,15 +60,21 @@ class PlaceLimit:
 
 def explicit(parts: Parts) -> tuple[Parts, tuple[PlaceLimit, ...]]:
     """The program around its steps as builds, with outputs behind its own for limits of places, one for each, and no checked gathers."""
-    whole = parts.around
-    changed: dict[Tensor, Build] = {}
+    stated, limits = with_places(parts.around)
+    return parts.over(as_builds(stated).outputs), limits
+
+
+def with_places(whole: Program) -> tuple[Program, tuple[PlaceLimit, ...]]:
+    """A program with outputs behind its own for limits of places, one for each, and no checked gathers in its builds."""
+    changed: dict[Tensor, Tensor] = {}
     found: dict[tuple[PlaceLimit, Build], None] = {}
     for tensor in tensors(*whole.outputs):
         if isinstance(tensor, Build) and (gathers := [g for g in scalars(tensor.body) if isinstance(g, Gather) and g.checked]):
             changed[tensor] = Build(tensor.shape, _unchecked(tensor.body))
             found.update(dict.fromkeys(limit for gather in gathers for limit in _limits(gather)))
     outputs = (*whole.outputs, *(places for _, places in found))
-    return parts.over(as_builds(replace(whole, outputs=outputs), changed).outputs), tuple(limit for limit, _ in found)
+    done = redefined(outputs, changed)
+    return replace(whole, outputs=tuple(done[output] for output in outputs)), tuple(limit for limit, _ in found)
 
 
 def _unchecked(body: Scalar) -> Scalar:

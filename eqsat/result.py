@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from textwrap import indent
 from typing import Any
 
+from eqsat.alternatives import OtherForm, OtherProgram, other_forms, other_programs
 from eqsat.blueprint import PlanCall, PlanLoop, PlanStep, draw
 from eqsat.certificate import Certificate
+from eqsat.cheapest import Extracted
 from eqsat.codegen import MachineCode, compile_kernels
-from eqsat.costs import Cost
-from eqsat.cycles import Costs
+from eqsat.costs import Cost, cost_of_term
 from eqsat.dump import Dump
 from eqsat.explanation import ALWAYS, Step, explain_steps
 from eqsat.guards import Missing, missing_guards
-from eqsat.index_cost import index_cycles
 from eqsat.ir.generics import as_generic
 from eqsat.ir.index import Index
 from eqsat.ir.loops import Kernel
@@ -29,13 +30,15 @@ from eqsat.kernels import Nest, remaining
 from eqsat.listing import Listing, list_kernels
 from eqsat.lowering import type_indices
 from eqsat.options import Options
+from eqsat.pipeline import Pipeline
 from eqsat.places import PlaceLimit
 from eqsat.plan import Plan
+from eqsat.program_steps import ProgramStep, explain_program
 from eqsat.progress import tell, work
 from eqsat.proof import Proof
 from eqsat.report import Report
 from eqsat.sized_plan import plan_of
-from eqsat.target import DEFAULT_TARGET
+from eqsat.why_not import WhyNot, why_not_form, why_not_program
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,9 @@ class Result(Shown):
     parts                     `program` taken apart at its steps
     bodies                    the optimized bodies of the program's loops
     places                    limits that every call checks, of values that are the last outputs of `program`
+    written, extracted        the program around its steps as builds, and what the search found for it
+    pipeline                  the driver, for what is asked of a result later
+    steps                     the changes that lead from `original` to `program`, each by named rows; found when asked for
     """
 
     original: Program
@@ -65,6 +71,9 @@ class Result(Shown):
     options: Options
     dump: Dump
     otherwise: Callable[[], Plan]
+    written: Parts
+    extracted: Extracted
+    pipeline: Pipeline
     certificate: Certificate | None = None
     finite: tuple[Tensor, ...] = ()
     bodies: tuple[Result, ...] = ()
@@ -154,12 +163,44 @@ class Result(Shown):
         """Whether `listing` was made already."""
         return "listing" in vars(self)
 
+    @functools.cached_property
+    def steps(self) -> tuple[ProgramStep, ...]:
+        """Changes from `original` to `program`, in order; tensors keep the names that they have in the text of `original`.
+
+        With checked gathers the first begins at the program that is computed: gathers clip, and limits of places are outputs too.
+        """
+        matched = tuple(sorted(name for name, count in self.report.matches.items() if count))
+        return explain_program(self.original, self.written, self.extracted, self.options, matched)
+
     def explain(self) -> str:
-        """Which rules matched how often, and what the program cost before and after."""
+        """The steps, each with its rows and the tensors that it changed; the steps of bodies of loops; which tensors are computed
+        by one kernel; cost, and how often each rule matched."""
+        inner = [f"in a loop:\n{indent(body.explain(), '  ')}" for body in self.bodies]
+        joined = [f"  one kernel for {len(nest.builds)} tensors: {nest.kernel.name}" for nest in self.nests if len(nest.builds) > 1]
+        return "\n".join([str(self.original), *map(str, self.steps), *joined, *inner, self._numbers()])
+
+    def alternatives(self, k: int = 5) -> tuple[OtherProgram, ...]:
+        """The k cheapest other programs that the search saw, with costs and in what they differ, cheapest first.
+
+        They store other tensors, or take other offers of algebra; the program as it is written is one of them.  What was chosen is left
+        out.  The search runs again for that.  Costs are those after loops are chosen, of which the search has estimates only: an
+        alternative may cost less.  Raises UsageError for a k that is no number.
+        """
+        return other_programs(self.original, self.written, self.extracted, self.options, self.pipeline, k)
+
+    def why_not(self, program: Program | Callable[..., Any]) -> WhyNot:
+        """Why another program, or a function of arrays like the inputs, was not chosen: it is not equal (values differ, and where), it
+        costs more, or the rules do not find it.
+
+        Its cost is that of the program as it is written, each of its tensors a kernel.  Raises UsageError for other inputs.
+        """
+        return why_not_program(self.original, self.program, self.cost, program, self.options, self.pipeline, self.report)
+
+    def _numbers(self) -> str:
         return _explanation(self.original_cost, self.cost, self.report)
 
     def __str__(self) -> str:
-        return f"{self.program}\n{self.explain()}"
+        return f"{self.program}\n{self._numbers()}"
 
 
 def _tell_kernels(done: int, total: int) -> None:
@@ -186,11 +227,11 @@ class IndexResult(Shown):
 
     @property
     def cost(self) -> Cost:
-        return _index_cost(self.expr, self.options.cost)
+        return cost_of_term(self.expr, self.options.cost)
 
     @property
     def original_cost(self) -> Cost:
-        return _index_cost(self.original, self.options.cost)
+        return cost_of_term(self.original, self.options.cost)
 
     @functools.cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -210,15 +251,24 @@ class IndexResult(Shown):
         missing = ["missing:", *map(str, reversed(nearest.values()))] if nearest else []
         return "\n".join([f"{self.original}  ->  {self.expr}", *map(str, self.steps), self._numbers(), *missing])
 
+    def alternatives(self, k: int = 5) -> tuple[OtherForm, ...]:
+        """The k cheapest other forms that saturation found, and the original, each proved equal, cheapest first; `expr` is left out.
+
+        Where a class holds a constant or a variable no other form of it is kept, so there may be fewer.  Raises UsageError for a k that
+        is no number.
+        """
+        return other_forms(self.original, self.expr, self.options, self.fact, k)
+
+    def why_not(self, expression: Index | int) -> WhyNot:
+        """Why another index expression was not chosen: it is not equal (with a counterexample), it costs more, or the rules do not find it
+        (with the guards that are missing).  Raises UsageError for one whose variables have other bounds."""
+        return why_not_form(self.original, self.expr, expression, self.options, self.fact)
+
     def _numbers(self) -> str:
         return _explanation(self.original_cost, self.cost, self.report)
 
     def __str__(self) -> str:
         return f"{self.original}  ->  {self.expr}\n{self._numbers()}"
-
-
-def _index_cost(term: Index, costs: Costs) -> Cost:
-    return Cost(((str(term), index_cycles(term, weights=costs.index) / DEFAULT_TARGET.ghz),), replace(costs, unit="ns"))
 
 
 def _explanation(before: Cost, after: Cost, report: Report) -> str:

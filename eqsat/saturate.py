@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
 from eqsat.egraph.encode import Encoder
@@ -17,7 +17,7 @@ from eqsat.egraph.schema import CLASS_SORTS
 from eqsat.egraph.snapshot import Snapshot, extended, only_nary_forms, take_snapshot, written_snapshot
 from eqsat.index_cost import DEFAULT_WEIGHTS, IndexWeights
 from eqsat.ir.errors import UnsoundRuleError
-from eqsat.options import Limits
+from eqsat.options import Limits, Options
 from eqsat.report import Report, StopReason
 from eqsat.rules import TABLES, Rule, Table, egglog_program, own_table
 from eqsat.rules.bounds import BOUNDS_TABLE
@@ -276,3 +276,23 @@ def session(
     with engine.session():
         chosen = (*(table for table in tables if table.name in names), *own_table(own))
         yield Session(engine, chosen, limits, report, encoder or Encoder(), sorts, weights, timed)
+
+
+def session_of(
+    options: Options,
+    report: Report,
+    limits: Limits | None = None,
+    encoder: Encoder | None = None,
+    sorts: tuple[str, ...] = CLASS_SORTS,
+) -> AbstractContextManager[Session]:
+    """A session as options say, within their limits or others."""
+    return session(
+        options.tables,
+        limits or options.limits,
+        report,
+        encoder=encoder,
+        sorts=sorts,
+        weights=options.cost.index,
+        own=options.own_rules,
+        timed=options.time_rules,
+    )

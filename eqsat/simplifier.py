@@ -25,7 +25,7 @@ from eqsat.options import Limits, Options
 from eqsat.progress import tell, work
 from eqsat.report import Report
 from eqsat.result_cache import RESULTS
-from eqsat.saturate import PHASES, Session, session
+from eqsat.saturate import PHASES, Session, session_of
 
 T = TypeVar("T")
 
@@ -137,15 +137,14 @@ def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report, f
         with suppress(UnsupportedError):
             roots[k] = encoder.index(gated)
     nowhere = encoder.index(INVALID)
-    limits, own, timed = limits_for(options.limits, gates), options.own_rules, options.time_rules
-    with session(options.tables, limits, report, encoder=encoder, sorts=("Ix",), weights=weights, own=own, timed=timed) as work:
+    with session_of(options, report, limits_for(options.limits, gates), encoder, sorts=("Ix",)) as work:
         snapshot = work.run(PHASES["index"])
     chosen = work.forms(snapshot)
     cycles = functools.partial(index_cycles, weights=weights)
     results = []
     for k, (index, valid) in enumerate(pairs):
         ways = _read_gated(snapshot, chosen, snapshot.name(roots[k]), snapshot.name(nowhere), weights) if k in roots else []
-        typed = [(index, valid), *((_as_kind(i, index), _as_kind(g, valid)) for i, g in ways)]
+        typed = [(index, valid), *((as_kind(i, index), as_kind(g, valid)) for i, g in ways)]
         results.append(min(reversed(typed), key=lambda way: (0.0 if free_gate else cycles(*way), cycles(way[0]))))
     return results
 
@@ -218,7 +217,7 @@ class Simplifier:
                 for term, name in names.items():
                     if not interval.within(spelled[term].bounds, term.bounds):
                         spelled[term] = index_term(chosen, name)
-        results = [self._better(_as_kind(spelled[term], term), term) if term in spelled else term for term in terms]
+        results = [self._better(as_kind(spelled[term], term), term) if term in spelled else term for term in terms]
         if self.options.certify:
             certify_terms(terms, results, self.report)
         return results
@@ -235,17 +234,7 @@ class Simplifier:
 
     def _work(self) -> Session:
         if self._session is None:
-            used = self.options
-            opened = session(
-                used.tables,
-                used.limits,
-                self.report,
-                encoder=self._encoder,
-                sorts=("Ix",),
-                weights=self.weights,
-                own=used.own_rules,
-                timed=used.time_rules,
-            )
+            opened = session_of(self.options, self.report, encoder=self._encoder, sorts=("Ix",))
             self._session = self._open.enter_context(opened)
         return self._session
 
@@ -259,7 +248,7 @@ def _as_written(term: Index) -> Index | None:
         return None
     snapshot = written_snapshot(encoder)
     forms = {name: nodes[0] for name, nodes in snapshot.classes["Ix"].items()}
-    return _as_kind(index_term(forms, root), term) if is_settled(forms, snapshot.bounds, root) else None
+    return as_kind(index_term(forms, root), term) if is_settled(forms, snapshot.bounds, root) else None
 
 
 def _cheaper(result: Index, original: Index, weights: IndexWeights) -> Index:
@@ -267,7 +256,7 @@ def _cheaper(result: Index, original: Index, weights: IndexWeights) -> Index:
     return original if index_cycles(result, weights=weights) > index_cycles(original, weights=weights) else result
 
 
-def _as_kind(result: Index, original: Index) -> Index:
+def as_kind(result: Index, original: Index) -> Index:
     """A result as an integer or a truth value, as the original is; in the e-graph truth values are 0 and 1."""
     if original.kind == result.kind:
         return result

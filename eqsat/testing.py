@@ -28,10 +28,9 @@ from eqsat.report import Report
 from eqsat.result import IndexResult, Result
 from eqsat.target import DEFAULT_TARGET
 from eqsat.tracing import trace
+from eqsat.values import TOLERANCE as TOLERANCE
 
 POINTS = 4096
-TOLERANCE = {"bfloat16": 3e-2, "float16": 4e-3, "float32": 1e-5, "float64": 1e-12, "complex64": 1e-5, "complex128": 1e-12}
-"""Largest deviation that counts as equal, as a fraction of the reference's largest magnitude; 0 for every other dtype."""
 
 
 def assert_cheaper(candidate: Any, reference: Any, factor: float = 1.0) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from eqsat.certificate import Compared
 from eqsat.ir.dtypes import UNSIGNED, is_complex, is_inexact
 from eqsat.ir.errors import UnsoundRuleError
-from eqsat.ir.evaluate import elements
+from eqsat.ir.evaluate import elements, evaluate
 from eqsat.ir.tensor import Input, Program, Tensor, tensors
 from eqsat.options import Options
 
@@ -19,6 +20,8 @@ MOST_WORK = 2**25
 MOST_SIZE = 2**26
 # rounding may decide a comparison of floats, so where there are floats a few values may differ
 ROUNDING = 1e-2
+TOLERANCE = {"bfloat16": 3e-2, "float16": 4e-3, "float32": 1e-5, "float64": 1e-12, "complex64": 1e-5, "complex128": 1e-12}
+"""Largest deviation that counts as equal, as a fraction of the reference's largest magnitude; 0 for every other dtype."""
 Array = np.ndarray[Any, Any]
 
 
@@ -66,14 +69,84 @@ def _compare(before: Program, after: Program, position: int, options: Options) -
     return Compared(0, size)
 
 
+def tolerance_of(*programs: Program) -> float:
+    """The largest deviation that counts as equal, by the coarsest dtype of the programs."""
+    inexact = (TOLERANCE[tensor.dtype] for program in programs for tensor in tensors(*program.outputs) if tensor.dtype in TOLERANCE)
+    return max(inexact, default=0.0)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where the values of two programs differ most: an element of an output, and what it is in both."""
+
+    output: int
+    place: tuple[int, ...]
+    found: Any
+    expected: Any
+
+    def __str__(self) -> str:
+        return f"output {self.output} at {list(self.place)} is {self.found}, expected {self.expected}"
+
+
+class Samples:
+    """Elements of the outputs of programs at some positions, each computed once; the input values are those of `compare_values`."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Program, int, int], Array | None] = {}
+
+    def compare(self, before: Program, after: Program) -> tuple[Compared, ...]:
+        """One comparison for each output that both have, in order."""
+        outputs = zip(before.outputs, after.outputs, strict=False)
+        return tuple(self._compared(before, after, position, prod(output.shape)) for position, (output, _) in enumerate(outputs))
+
+    def difference(self, before: Program, after: Program, position: int) -> Difference | None:
+        """Where an output of two programs differs most; None where it does not, or cannot be compared."""
+        shape = before.outputs[position].shape
+        pair = self._pair(before, after, position, prod(shape))
+        if pair is None:
+            return None
+        count, found, expected = pair
+        with np.errstate(invalid="ignore"):
+            apart = np.abs(found.astype(np.complex128) - expected.astype(np.complex128))
+        apart = np.where(np.isnan(apart), np.where(np.isnan(found) == np.isnan(expected), 0.0, np.inf), apart)
+        most = int(np.argmax(apart))
+        place = np.unravel_index(_positions(prod(shape), position, count)[most], shape) if shape else ()
+        return Difference(position, tuple(map(int, place)), found[most], expected[most]) if apart[most] else None
+
+    def _compared(self, before: Program, after: Program, position: int, size: int) -> Compared:
+        pair = self._pair(before, after, position, size)
+        if pair is None:
+            return Compared(0, size)
+        _, found, expected = pair
+        return Compared(expected.size, size, _deviation(found, expected, False))
+
+    def _pair(self, before: Program, after: Program, position: int, size: int) -> tuple[int, Array, Array] | None:
+        """Elements of both, of the program after first, sampled as so many as can be computed."""
+        for count in ELEMENTS if size else ():
+            found, expected = (self._sample(program, position, count) for program in (after, before))
+            if found is not None and expected is not None:
+                return count, found, expected
+        return None
+
+    def _sample(self, program: Program, position: int, count: int) -> Array | None:
+        key = program, position, count
+        if key not in self._known:
+            try:
+                self._known[key] = _sample(program, position, count)
+            except _TooMuchWork:
+                self._known[key] = None
+        return self._known[key]
+
+
 def _sample(program: Program, position: int, count: int) -> Array:
     """Elements of an output: all of them, or `count`, the first and the last among them, the same ones every time."""
     if any(prod(tensor.shape) > MOST_SIZE for tensor in tensors(*program.outputs) if not isinstance(tensor, Input)):
         raise _TooMuchWork
     output: Tensor = program.outputs[position]
     size = prod(output.shape)
-    some = np.random.default_rng(position).integers(0, size, count)
-    flat = np.arange(size) if size <= count else np.unique([0, size - 1, *some][:count])
+    flat = _positions(size, position, count)
+    if program.steps:
+        return np.asarray(_evaluated(program)[position].ravel()[flat])
     spent = 0
 
     def work(values: int) -> None:
@@ -85,6 +158,23 @@ def _sample(program: Program, position: int, count: int) -> Array:
     inputs = {tensor: _Data(tensor, seed) for seed, tensor in enumerate(program.inputs)}
     indices = tuple(np.unravel_index(flat, output.shape)) if output.shape else ()
     return np.atleast_1d(elements(program, inputs, work)[position][indices])
+
+
+def _evaluated(program: Program) -> tuple[Array, ...]:
+    """The outputs of a program with steps, which are computed as a whole."""
+    arrays = []
+    for seed, tensor in enumerate(program.inputs):
+        if tensor.size > ELEMENTS[0]:
+            raise _TooMuchWork
+        data = _Data(tensor, seed)
+        arrays.append(np.asarray(data[tuple(np.indices(tensor.shape, sparse=True))]).reshape(tensor.shape).astype(tensor.dtype))
+    return evaluate(program, arrays)
+
+
+def _positions(size: int, position: int, count: int) -> Array:
+    """The elements that are sampled of an output."""
+    some = np.random.default_rng(position).integers(0, size, count)
+    return np.arange(size) if size <= count else np.unique([0, size - 1, *some][:count])
 
 
 def _deviation(found: Array, expected: Array, finite_only: bool) -> float:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from eqsat.ir.check import in_range
-from eqsat.ir.generics import as_builds
 from eqsat.ir.index import Apply, Index, substitute, walk
 from eqsat.ir.tensor import Build, Program, Read, Tensor, axes, sources, tensors
 
@@ -34,8 +33,8 @@ def movement(tensor: Tensor) -> View | None:
     return None
 
 
-def compose_views(program: Program, simplify: Simplify) -> tuple[Program, int]:
-    """The program, of builds, with every movement of movements replaced by one, and how many there were.
+def compose_views(program: Program, simplify: Simplify) -> dict[Tensor, Build]:
+    """For every movement of movements in a program of builds one movement that is equal.
 
     A composed map is taken if its parts show that it stays in range; the movements that it is made of show it one by one.
     """
@@ -49,10 +48,9 @@ def compose_views(program: Program, simplify: Simplify) -> tuple[Program, int]:
         composed.update(made)
         views.update({**level, **made})
     composed.update(_simplified({tensor: view for tensor, view in composed.items() if tensor in ends}, simplify))
-    changed = {
+    return {
         tensor: Build(tensor.shape, Read(view.base, view.indices)) for tensor, view in composed.items() if in_range(view.base, view.indices)
     }
-    return as_builds(program, changed), len(changed)
 
 
 def _levels(program: Program) -> Iterable[dict[Tensor, View]]:

@@ -15,7 +15,7 @@ import numpy as np
 from eqsat.ir.errors import BoundsError, InternalError, UsageError
 from eqsat.ir.generics import as_build
 from eqsat.ir.host import run_host
-from eqsat.ir.index import OPS, Const, Index, Var, walk
+from eqsat.ir.index import OPS, Const, Index, Var, variables, walk
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, converted
 from eqsat.ir.steps import HostCall, Loop
 from eqsat.ir.tensor import (
@@ -35,6 +35,8 @@ from eqsat.ir.tensor import (
     StepResult,
     Tensor,
     axes,
+    index_terms,
+    level_of,
     operands,
     scalars,
     tensors,
@@ -106,7 +108,7 @@ class Elements:
         self._build, self._values, self._work = build, values, work
         self._known = np.zeros(prod(build.shape), bool)
         self._data = np.empty(prod(build.shape), build.dtype)
-        self._folded = prod(term.variable.extent for term in scalars(build.body) if isinstance(term, Reduce))
+        self._folded = _values_of(build.body)
 
     def __getitem__(self, indices: tuple[Any, ...]) -> Any:
         shape = self._build.shape
@@ -126,6 +128,19 @@ class Elements:
             with np.errstate(all="ignore"):
                 self._data[flat] = np.broadcast_to(_scalar(self._build.body, env, 1, self._values), flat.shape)
             self._known[flat] = True
+
+
+def _values_of(body: Scalar) -> int:
+    """The most values that a part of one element has: one for each iteration of the reductions that it depends on."""
+    most = 1
+    loops: dict[Scalar, frozenset[Var]] = {}
+    for term in scalars(body):
+        own = frozenset(v for v in variables(*index_terms(term)) if level_of(v) is not None)
+        inside = own.union(*(loops[below] for below in operands(term)))
+        folded = frozenset((term.variable,)) if isinstance(term, Reduce) else frozenset()
+        most = max(most, prod(v.extent for v in inside | folded))
+        loops[term] = inside - folded
+    return most
 
 
 def elements(program: Program, inputs: Mapping[Input, Any], work: Callable[[int], None]) -> tuple[Any, ...]:

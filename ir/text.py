@@ -62,7 +62,7 @@ SHOWN_ELEMENTS = 8
 @to_text.register
 def program_text(program: Program) -> str:
     """The listing of a program; sizes that are known at run time are shown by name."""
-    names = tensor_names(program)
+    names = tensor_names(*program.inputs, *program.outputs)
     inputs = ", ".join(f"{tensor.name}: {_type(tensor)}" for tensor in program.inputs)
     results = _structure(program.structure, tuple(names[output] for output in program.outputs))
     return with_sizes("\n".join([f"program ({inputs})", *_definitions(program.outputs, names), f"  return {results}"]), program.sizes)
@@ -75,15 +75,10 @@ def with_sizes(text: str, sizes: Sequence[Size]) -> str:
     return text
 
 
-def tensor_names(program: Program) -> dict[Tensor, str]:
-    """The names that the listing of a program gives its tensors."""
-    return _names(*program.inputs, *program.outputs)
-
-
 @to_text.register
 def tensor_text(tensor: Tensor) -> str:
     """One tensor in terms of the tensors that it reads, below which their definitions follow."""
-    names = _names(tensor)
+    names = tensor_names(tensor)
     if isinstance(tensor, Input):
         return f"{tensor.name}: {_type(tensor)}"
     if isinstance(tensor, StepResult):
@@ -96,7 +91,7 @@ def tensor_text(tensor: Tensor) -> str:
 def scalar_text(scalar: Scalar) -> str:
     """One element expression, below which follow the definitions of the tensors that it reads."""
     roots = tuple(dict.fromkeys(term.tensor for term in scalars(scalar) if isinstance(term, Read | Gather)))
-    names = _names(*roots)
+    names = tensor_names(*roots)
     return "\n".join([body_text(scalar, names), *_definitions(roots, names)])
 
 
@@ -195,6 +190,12 @@ def _arguments(call: Invocation, given: Sequence[str]) -> str:
     return ", ".join([*shown, *(f"{key}={_structure(item, texts)}" for key, item in named)])
 
 
+def definition_text(name: str, tensor: Tensor, names: Names) -> str:
+    """The line of one tensor under this name, over tensors with these names; of the result of a step only what it is."""
+    made = "" if isinstance(tensor, StepResult) else names[tensor] if isinstance(tensor, Input) else _definition(tensor, names)
+    return f"{name}: {_type(tensor)} = {made}" if made else f"{name}: {_type(tensor)}"
+
+
 def _definition(tensor: Tensor, names: Names) -> str:
     if isinstance(tensor, Build):
         loops = ", ".join(f"i{k}: {extent}" for k, extent in enumerate(tensor.shape))
@@ -224,8 +225,8 @@ def _iterators(generic: Generic) -> str:
     return ", ".join(shown)
 
 
-def _names(*roots: Tensor) -> dict[Tensor, str]:
-    """Inputs keep their names; the others become t0, t1, ... without taking the name of an input."""
+def tensor_names(*roots: Tensor) -> dict[Tensor, str]:
+    """Names of all tensors below the roots.  Inputs keep theirs; the others become t0, t1, ... without taking the name of an input."""
     found = list(tensors(*roots))
     taken = {tensor.name for tensor in found if isinstance(tensor, Input)}
     fresh = (name for k in range(2 * len(found)) if (name := f"t{k}") not in taken)

@@ -8,10 +8,11 @@ what remains no longer crosses a multiple of d, so the division disappears when 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from math import gcd
 
 from eqsat.ir.index import Apply, Const, Index, Var, substitute, walk
+from eqsat.ir.tensor import Reduce, scalars
 from eqsat.lowering.affine import Affine, Forms, bounds, remainder
 from eqsat.lowering.nest import Nest, replace_variables
 
@@ -28,21 +29,23 @@ def split(nest: Nest) -> Nest:
 def _find(nest: Nest) -> Cut:
     """Inner extents of variables to split, for the first division that splitting removes; empty if there is none."""
     forms = Forms()
+    bound = {*nest.loops, *(term.variable for term in scalars(nest.body) if isinstance(term, Reduce))}
     for term in walk(*nest.terms):
         if isinstance(term, Apply) and term.op in ("floordiv", "mod") and term in forms(term).terms:
             divisor = term.args[1]
             if isinstance(divisor, Const) and divisor.value > 0:
-                for cut in _cuts(remainder(forms(term.args[0]), divisor.value), divisor.value):
+                for cut in _cuts(remainder(forms(term.args[0]), divisor.value), divisor.value, bound):
                     return cut
     return {}
 
 
-def _cuts(rest: Affine, divisor: int) -> Iterator[Cut]:
-    """The ways to split the variables of a dividend, fewest variables first, after which it stays between two multiples."""
+def _cuts(rest: Affine, divisor: int, bound: Collection[Var]) -> Iterator[Cut]:
+    """The ways to split variables of a dividend, fewest variables first, after which it stays between two multiples; only those that are
+    bound in the nest: the one that counts strips has its loop around it."""
     possible: Cut = {}
     for atom, coefficient in rest.terms.items():
         inner = divisor // gcd(coefficient, divisor)
-        if isinstance(atom, Var) and 1 < inner < atom.extent and atom.extent % inner == 0:
+        if isinstance(atom, Var) and atom in bound and 1 < inner < atom.extent and atom.extent % inner == 0:
             possible[atom] = inner
     single = [{variable: inner} for variable, inner in possible.items()]
     for cut in (*single, possible):

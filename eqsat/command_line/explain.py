@@ -13,8 +13,9 @@ from eqsat.comparison import duration
 from eqsat.explanation import Step
 from eqsat.guards import Missing
 from eqsat.ir.errors import UsageError
+from eqsat.program_steps import ProgramStep
 from eqsat.report import Report
-from eqsat.result import IndexResult
+from eqsat.result import IndexResult, Result
 from eqsat.rules import rows
 
 EXAMPLE = """examples:
@@ -41,7 +42,8 @@ def run(arguments: argparse.Namespace) -> Answer:
     subject = load_subject(arguments.subject, arguments, options_of(arguments))
     stages = [name for name in STAGES if getattr(arguments, name)]
     data = {**subject.data, "before": subject.before.data, "after": subject.after.data, "report": _report_data(subject.report)}
-    parts, more = _of_index(subject.result, stages) if isinstance(subject.result, IndexResult) else _of_program(subject, stages)
+    result = subject.result
+    parts, more = _of_index(result, stages) if isinstance(result, IndexResult) else _of_program(subject, result, stages)
     return Answer((_summary(subject), *parts), {**data, **more})
 
 
@@ -54,12 +56,15 @@ def _summary(subject: Subject) -> Facts:
     return Facts(subject.title, (first, ("cost", cost), ("saturation", f"{report.stop_reason.value}: {graph}")))
 
 
-def _of_program(subject: Subject, stages: list[str]) -> tuple[tuple[Part, ...], dict[str, Any]]:
-    """Kernels, rules, the program and the stages that are asked for."""
-    texts = {name: STAGES[name](subject.result) for name in stages}
+def _of_program(subject: Subject, result: Result, stages: list[str]) -> tuple[tuple[Part, ...], dict[str, Any]]:
+    """Kernels, the steps from one program to the other, rules, the program and the stages that are asked for."""
+    texts = {name: STAGES[name](result) for name in stages}
     kernels = (subject.before.table("kernels as written"), subject.after.table("kernels that were chosen"))
+    found = result.steps
+    steps = Text("steps from the program as written", "\n".join([str(result.original), *map(str, found)])) if found else None
     shown = {"program": subject.after.text, **texts}
-    return (*kernels, _rule_table(subject.report), *(Text(name, text.rstrip()) for name, text in shown.items())), texts
+    parts = (*kernels, steps, _rule_table(subject.report), *(Text(name, text.rstrip()) for name, text in shown.items()))
+    return tuple(part for part in parts if part is not None), {**texts, "steps": [_change_data(step) for step in found]}
 
 
 def _of_index(result: IndexResult, stages: list[str]) -> tuple[tuple[Part, ...], dict[str, Any]]:
@@ -71,6 +76,11 @@ def _of_index(result: IndexResult, stages: list[str]) -> tuple[tuple[Part, ...],
     texts = (Text("steps", steps), Text("missing for the divisions that are left", missing))
     data = {"steps": [_step_data(step) for step in result.steps], "missing": [_missing_data(miss) for miss in result.missing]}
     return (*(text for text in texts if text.body), _rule_table(result.report)), data
+
+
+def _change_data(step: ProgramStep) -> dict[str, Any]:
+    changes = [{"tensor": change.name, "before": change.before, "after": change.after} for change in step.changes]
+    return {"rules": list(step.rows), "tensors": list(step.tensors), "changes": changes}
 
 
 def _fired(report: Report) -> list[tuple[str, int]]:

@@ -86,7 +86,7 @@ def _dag_forms(nodes: list[Choice], forms: Forms, root: int, known: dict[int, in
 
 def _has_cycle(forms: Forms, root: int) -> bool:
     """Whether some class below is made of itself: a choice may have changed below one that was made before."""
-    return any(_is_below(forms, name) for name in reachable(forms, root))
+    return any(is_below(forms, name) for name in reachable(forms, root))
 
 
 def _usable(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, int], weights: IndexWeights) -> list[Choice]:
@@ -179,13 +179,13 @@ def _shared_forms(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, 
     improved = True
     while improved:
         improved = False
-        for more, name, node in _others(snapshot, best, root, known, weights):
+        for more, name, node in other_choices(snapshot, best, root, known, weights):
             if (name, node) in tried or not trials:
                 continue
             tried.add((name, node))
             trials -= 1
             trial = {**best, name: node}
-            if not _is_below(trial, name):
+            if not is_below(trial, name):
                 total = _total(trial, root, known, weights)
                 # of two that could share something, the first to change gains nothing yet
                 if total < least or (total == least and more >= weights.add):
@@ -194,7 +194,9 @@ def _shared_forms(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, 
     return best if least < first else forms
 
 
-def _others(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, int], weights: IndexWeights) -> list[tuple[float, int, ENode]]:
+def other_choices(
+    snapshot: Snapshot, forms: Forms, root: int, known: dict[int, int], weights: IndexWeights
+) -> list[tuple[float, int, ENode]]:
     """(how much more it costs by itself, class, node) for nodes that might be chosen instead below a class, the cheapest first."""
     cost: dict[int, float] = {}
 
@@ -217,7 +219,7 @@ def _others(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, int], 
     return [item for item in sorted(found, key=lambda item: item[0]) if item[0] < float("inf")]
 
 
-def _is_below(forms: Forms, name: int) -> bool:
+def is_below(forms: Forms, name: int) -> bool:
     """Whether a class is made of itself."""
     seen: set[int] = set()
     stack = list(index_children(forms[name]))

@@ -29,8 +29,8 @@ F = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 NAMES = """
 Certificate Cost Costs DEFAULT_TARGET EqsatError Fact Index IndexResult KernelWork Limits Operation OperationVerdict Options Plan Program
 Proof Report Result Rule RuleVerdict Spec StopReason Target View ViewStack
-assume cache check_operation check_rule cost dim fori jit maximum minimum missing num_threads operation optimize parse_index pattern
-prove_equal realize
+assume cache check_operation check_rule compare cost dim fori jit leave_one_out maximum minimum missing num_threads operation optimize
+parse_index pattern prove_equal realize
 set_num_threads simplify simplify_gated simplify_many spec testing trace var where
 """
 

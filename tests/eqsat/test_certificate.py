@@ -16,7 +16,7 @@ from eqsat.ir.errors import UnsoundRuleError
 from eqsat.ir.evaluate import Elements, elements, evaluate
 from eqsat.ir.generics import as_builds
 from eqsat.ir.index import apply, minimum, var
-from eqsat.ir.tensor import Build, Program
+from eqsat.ir.tensor import Build, Call, Input, Literal, Program, Read, Reduce, Scalar, reduction
 from eqsat.options import Limits
 from eqsat.report import Report
 from eqsat.rules import TABLES, Pattern, Table
@@ -168,3 +168,22 @@ def test_integers_that_differ_anywhere_are_an_error() -> None:
 def test_the_parts_of_a_certificate_have_texts() -> None:
     assert str(eqsat.Certificate((), ())) == "index terms: 0 of 0 proved equal (none)"
     assert "apply" not in repr(eqsat.optimize(apply("abs", X - 3), options=CERTIFY).certificate)
+
+
+def test_the_work_for_an_element_is_that_of_the_reductions_that_it_depends_on_at_once() -> None:
+    x = Input("x", (8,), "int64")
+
+    def folded(level: int, body: Scalar) -> Scalar:
+        return Reduce("sum", reduction(level, 8), Call("add", (Read(x, (reduction(level, 8),)), body), "int64"))
+
+    apart: Scalar = Literal(0, "int64")
+    for _ in range(12):
+        apart = Call("add", (folded(0, Literal(1, "int64")), apart), "int64")
+    inside = folded(0, folded(1, folded(2, Literal(0, "int64"))))
+    product = Reduce("sum", reduction(0, 8), Reduce("sum", reduction(1, 8), Read(x, ((reduction(0, 8) + reduction(1, 8)) % 8,))))
+    for body, expected in ((apart, 8), (inside, 8), (product, 64)):
+        counted: list[int] = []
+        found = Elements(Build((3,), body), {x: np.arange(8)}, counted.append)[np.arange(3),]
+        assert counted == [3 * expected]
+        (whole,) = evaluate(Program((x,), (Build((3,), body),)), [np.arange(8)])
+        np.testing.assert_array_equal(found, whole)

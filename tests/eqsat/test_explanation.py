@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import statistics
+
 import pytest
+from hypothesis import Phase, given, settings
 
 import eqsat
 from eqsat.egraph.snapshot import ENode
@@ -10,6 +13,7 @@ from eqsat.explanation import Step
 from eqsat.ir.index import Index, maximum, minimum, var, where
 from eqsat.ledger import Ledger, Reason
 from eqsat.rules import all_tables, rows
+from tests.eqsat.index_terms import terms
 
 x, y, z, w = var("x", 0, 99), var("y", 0, 7), var("z", 0, 3), var("w", -20, 20)
 n = var("n", 1, 64)
@@ -31,6 +35,25 @@ TERMS = {
     "branch": where(x < 50, (x + 50) % 50, x - 50),
     "mask": (x * 16 + y) & 15,
 }
+
+
+EXPRESSIONS = 300
+MEDIAN = 12
+
+
+def test_the_steps_of_three_hundred_random_expressions_are_proved_and_few() -> None:
+    found: dict[Index, None] = {}
+    plain = settings(max_examples=2 * EXPRESSIONS, database=None, deadline=None, derandomize=True, phases=[Phase.generate])
+    plain(given(terms())(lambda term: found.setdefault(term)))()
+    assert len(found) >= EXPRESSIONS
+    counts = []
+    for term in list(found)[:EXPRESSIONS]:
+        result = eqsat.optimize(term)
+        for step in result.steps:
+            assert eqsat.prove_equal(step.before, step.after, extends=True), f"{term}: {step}"
+        assert str(result.steps[-1].whole if result.steps else term) == str(result.expr)
+        counts.append(len(result.steps))
+    assert statistics.median(counts) < MEDIAN
 
 
 def _rows() -> dict[str, object]:

@@ -159,3 +159,14 @@ def test_windows() -> None:
     assert windows((build((10, 6), Read(t, (9 - k, m))),), [t]) is None  # backwards
     assert windows((build((10, 6), Read(t, (k * 3, m)), Read(t, (k, m))),), [t]) is None  # at two speeds
     assert windows((build((10, 6), Read(t, (m, m))),), [t]) is None  # the rows of all
+
+
+@pytest.mark.parametrize("shape", [(256, 256), (64, 48)])
+def test_rows_that_a_strip_finds_by_remainders_are_those_of_the_program(shape: tuple[int, int], everywhere: None) -> None:
+    def repeated(xp: Any, x: Any) -> Any:
+        return xp.tile(xp.repeat(x * 2, 4, axis=1), (4, 1)) + 1
+
+    alone = eqsat.Options(rules=eqsat.rules.without("generic-build"))
+    x = RNG.standard_normal(shape).astype("float32")
+    result = eqsat.optimize(lambda x: repeated(enp, x), x, options=alone)
+    np.testing.assert_array_equal(result(x), repeated(np, x))
