@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from eqsat.certificate import Compared
@@ -15,6 +15,7 @@ from eqsat.ir.affine import is_affine
 from eqsat.ir.index import Index
 from eqsat.ir.steps import Parts, take_apart
 from eqsat.ir.tensor import Program
+from eqsat.ir.text import with_sizes
 from eqsat.matches import FLATTEN
 from eqsat.options import Options
 from eqsat.places import with_places
@@ -138,12 +139,14 @@ def explain_program(
     start, _ = with_places(parts.around)
     samples = Samples()
     rows_of = _MapRows(options, matched)
-    return tuple(_step(stage, written, options, samples) for stage in derive(start, extracted, matched, rows_of))
+    named = functools.partial(with_sizes, sizes=original.sizes)
+    return tuple(_step(stage, written, options, samples, named) for stage in derive(start, extracted, matched, rows_of))
 
 
-def _step(stage: Stage, written: Parts, options: Options, samples: Samples) -> ProgramStep:
+def _step(stage: Stage, written: Parts, options: Options, samples: Samples, named: Callable[[str], str]) -> ProgramStep:
     parts = written.over(stage.before), written.over(stage.after)
-    return ProgramStep(stage.rows, stage.tensors, stage.changes, stage.maps, stage.only_maps, stage.traced, parts, options, samples)
+    changes = tuple(Change(change.name, named(change.before), named(change.after)) for change in stage.changes)
+    return ProgramStep(stage.rows, stage.tensors, changes, stage.maps, stage.only_maps, stage.traced, parts, options, samples)
 
 
 class _MapRows:

@@ -176,13 +176,14 @@ def test_the_stages_that_are_asked_for_are_shown(shown: Callable[..., str]) -> N
 
 def test_a_function_is_explained_to_scripts(parsed: Callable[..., Any]) -> None:
     found = parsed("explain", *SOFTMAX, "--loops", "--target", "default")
-    assert set(found) == {"subject", "kind", "target", "sizes", "before", "after", "report", "loops"}
+    assert set(found) == {"subject", "kind", "target", "sizes", "before", "after", "report", "loops", "steps"}
     result = eqsat.optimize(load_function("user.py:softmax"), eqsat.spec((8, 6), "float32"), options=eqsat.Options(target=DEFAULT_TARGET))
     assert found["after"]["total_ns"] == float(result.cost)
     assert found["before"]["total_ns"] == float(result.original_cost)
     assert [kernel["name"] for kernel in found["before"]["kernels"]] == [name for name, _ in result.original_cost.breakdown()]
     assert [kernel["makes"] for kernel in found["after"]["kernels"]] == ["float32[8, 6]"]
     assert sum(kernel["ns"] for kernel in found["before"]["kernels"]) == pytest.approx(found["before"]["total_ns"])
+    assert [step["rules"] for step in found["steps"]] == [list(step.rows) for step in result.steps]
     assert found["after"]["text"] == str(result.program)
     assert found["loops"] == "\n\n".join(map(str, result.loops))
     matches = {rule["name"]: rule["matches"] for rule in found["report"]["rules"]}
