@@ -1,0 +1,112 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Index arithmetic
+#
+# **Code that moves tensors computes addresses with `//` and `%`. How much of that arithmetic is really needed, how does a compiler find
+# out, and how does it know that it is right?**
+#
+# An index expression is built from variables with bounds, both inclusive. `//` and `%` are floor division and its remainder, as in
+# Python.
+
+# %%
+import eqsat
+
+x = eqsat.var("x", 0, 127)
+digits = (x // 16) * 16 + x // 4 % 4 * 4 + x % 4
+eqsat.simplify(digits)
+
+# %% [markdown]
+# The three parts are the digits of `x` in a number system with places of 1, 4 and 16, so the sum is `x`. No rule says so in one go. Which
+# rules took part, and in which order?
+
+# %%
+found = eqsat.optimize(digits)
+print(found.explain())
+
+# %% [markdown]
+# Every step names the rows of the rule tables that it rests on, with their equations; they stand in [docs/rules.md](../docs/rules.md). A
+# step is an equality of its own, so it can be checked without trusting the e-graph that found it:
+
+# %%
+for step in found.steps:
+    print(eqsat.prove_equal(step.before, step.after, extends=True))
+
+# %% [markdown]
+# ## The e-graph behind it
+#
+# A rule adds an equality and takes nothing away. What is equal shares a class, a box below; each line in it is one way to compute the
+# class, and the cheapest way from the top is highlighted. Move the slider to see what each step of saturation added; click on an edge to
+# see more.
+
+# %%
+found.egraph
+
+# %% [markdown]
+# ## Bounds decide
+#
+# What is true depends on ranges. A remainder that cannot wrap goes, one that may wrap stays:
+
+# %%
+i, j = eqsat.var("i", 0, 7), eqsat.var("j", 0, 15)
+print(eqsat.simplify((i * 16 + j) // 16), "|", eqsat.simplify((i * 16 + j) % 16))
+print(eqsat.simplify((i * 16 + j + 1) // 16))
+
+# %% [markdown]
+# Why did the last division stay? For each division that is kept the result knows which rule was closest, and by how much its condition
+# fails.
+
+# %%
+for miss in eqsat.missing((i * 16 + j + 1) // 16):
+    print(miss)
+
+# %% [markdown]
+# Here: were `j` at most 14, nothing would be carried. Declare it, for the block of a `with` statement, and the division goes:
+
+# %%
+with eqsat.assume(j < 15):
+    print(eqsat.simplify((i * 16 + j + 1) // 16))
+
+# %% [markdown]
+# ## Sizes that nobody knows yet
+#
+# Divisors may be variables. For all sizes `n` at once:
+
+# %%
+n = eqsat.dim("n", 1, 65536)
+row, column = eqsat.var("row", 0, 99), eqsat.var("column", 0, 65535)
+flat = row * n + column
+with eqsat.assume(column < n):
+    print(eqsat.simplify(flat // n), "|", eqsat.simplify(flat % n))
+
+# %% [markdown]
+# ## Gates
+#
+# Padding reads memory only where a condition holds, and inside of it the index may use what the condition says:
+
+# %%
+p = eqsat.var("p", 0, 33)
+index, gate = eqsat.simplify_gated((p - 1) % 32, (p >= 1) & (p < 33))
+print(index, "  where", gate)
+
+# %% [markdown]
+# ## Proof and refutation
+#
+# `prove_equal` decides by bounds, by all points, by integer sets or by the rules, and says which it was. What is not equal comes back
+# with a point at which it is not:
+
+# %%
+a = eqsat.var("a", -100, 100)
+print(eqsat.prove_equal(-(a // 4), (-a) // 4))
+print(eqsat.prove_equal(-((-a) // 4), (a + 3) // 4))
+
+# %% [markdown]
+# Next: [views](02_views.ipynb), where such expressions come from.
