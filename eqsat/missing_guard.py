@@ -125,9 +125,11 @@ def _conditions(rule: Rule) -> Iterator[Index]:
     numbers = [v for v in names if v.stands != "bool"]
     constants = sorted({int(sub.value) for sub in walk(rule.lhs, rule.rhs, *rule.when) if isinstance(sub, Const)} - {0})
     divisors = [sub.args[1] for sub in walk(rule.lhs, rule.rhs) if isinstance(sub, Apply) and sub.op in ("floordiv", "mod")]
+    bits = any(isinstance(sub, Apply) and sub.op in ("bitand", "bitor", "bitxor", "shl", "shr") for sub in walk(rule.lhs, rule.rhs))
     seen: dict[Index, None] = {}
     for condition in (
         *_of_one(numbers, constants),
+        *((v & (v - 1)) == 0 for v in numbers if bits),
         *_of_two(numbers),
         *_of_divisors(rule, numbers, list(dict.fromkeys(divisors))),
     ):

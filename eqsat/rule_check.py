@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from eqsat import integer_sets
+from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Apply, Const, Index, Var, conjunction, substitute, variables, walk, where
 from eqsat.missing_guard import Sample, missing_guard
 from eqsat.points import Pair
@@ -27,7 +28,7 @@ SPAN = 12
 SAMPLES = 100_000
 SEED = 20_261_122
 # int64 holds products of what is evaluated far away
-WIDE = (1 << 40, 1 << 30, 1 << 20, 1 << 14, 1 << 10, 1 << 6)
+WIDE = (1 << 40, 1 << 30, 1 << 20, 1 << 14, 1 << 10, 1 << 6, SPAN)
 LARGEST = 1 << 62
 MOST_SHIFT = 20
 
@@ -76,10 +77,13 @@ def check_rule(rule: Rule) -> RuleVerdict:
     """Whether a rule holds for all integers; see RuleVerdict for what proves it.
 
     A division by zero and a shift by a negative amount have no value; a side that has none where the other has one refutes the rule, a
-    condition that has none does not hold.  Takes up to a second; the verdict is remembered.
+    condition that has none does not hold.  Takes up to a second; the verdict is remembered.  Raises UsageError for what is no Rule, and for
+    constants that make values of more than 62 bits.
     """
+    if not isinstance(rule, Rule):
+        raise UsageError(f"check_rule: found {rule!r}, expected an eqsat.Rule")
     names = tuple(v for v in variables(rule.lhs) if isinstance(v, PatternVariable))
-    grids = [_grid(names), *_beyond(rule, names)]
+    grids = [*_beyond(rule, names), _grid(names)]
     samples = [_sample(rule, grid) for grid in grids]
     wrong = [found for sample in samples if (found := sample.smallest_wrong()) is not None]
     points = sum(sample.points for sample in samples)
@@ -112,7 +116,8 @@ def _beyond(rule: Rule, names: Sequence[PatternVariable]) -> Iterator[Axes]:
     terms = list(walk(rule.lhs, rule.rhs, *rule.when))
     shifted = set(variables(*(sub.args[1] for sub in terms if isinstance(sub, Apply) and sub.op in ("shl", "shr"))))
     special = _special(rule)
-    for scale in (32, 1024, _widest(rule, names, shifted)):
+    widest = _widest(rule, names, shifted)
+    for scale in dict.fromkeys(min(scale, widest) for scale in (32, 1024, widest)):
         axes: Axes = {}
         for v in names:
             if v.stands == "bool":
@@ -133,7 +138,7 @@ def _special(rule: Rule) -> np.ndarray[Any, Any]:
     pairs = {f for a in constants for b in constants for f in (a + b, a - b, a * b)}
     powers = {(1 << k) + step for k in range(41) for step in (-1, 0, 1)}
     near = {value + step for value in constants | pairs for step in (-1, 0, 1)}
-    return np.array(sorted({0, *powers, *near}), np.int64)
+    return np.array(sorted(value for value in {0, *powers, *near} if abs(value) <= WIDE[0]), np.int64)
 
 
 def _widest(rule: Rule, names: Sequence[PatternVariable], shifted: set[Var]) -> int:
@@ -143,7 +148,7 @@ def _widest(rule: Rule, names: Sequence[PatternVariable], shifted: set[Var]) -> 
         sides = [substitute(term, ranges) for term in (rule.lhs, rule.rhs, *rule.when)]
         if all(max(map(abs, sub.bounds)) < LARGEST for sub in walk(*sides)):
             return scale
-    return SPAN
+    raise UsageError(f"check_rule: found {rule}, expected constants with which small values stay within 62 bits")
 
 
 def _range(scale: int, is_shift: bool) -> tuple[int, int]:

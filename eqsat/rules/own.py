@@ -16,14 +16,14 @@ from eqsat.rules.matching import Matcher
 from eqsat.rules.row import SumRow
 from eqsat.rules.variables import PatternVariable
 
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_NAME = re.compile(r"\w([\w .'-]*\w)?")
 
 
 @dataclass(frozen=True)
 class Rule:
     """An equality of index terms: `lhs` equals `rhs` wherever every condition of `when` holds.
 
-    name      kebab-case words; steps and reports call the rule by it, and one with the name of a built-in row own-NAME
+    name      words; steps and reports call the rule by it, and one with the name of a built-in row own-NAME
     lhs, rhs  index terms over `eqsat.pattern` variables.  A sum as `lhs` may be a part of a longer sum; operands of +, *, min, max,
               and, or and bit operations match in any order.  `//` and `%` are floor division, as everywhere
     when      conditions, or one condition.  In the e-graph each must follow from the bounds of what the variables stand for
@@ -48,6 +48,8 @@ class Rule:
     def __init__(
         self, name: str, lhs: Index | int, rhs: Index | int, when: Iterable[Index | bool] | Index | bool = (), why: str = ""
     ) -> None:
+        if isinstance(when, str) or not isinstance(when, Index | bool | Iterable):
+            raise UsageError(f"Rule {name}: found {when!r} as conditions, expected comparisons such as (x >= 0, x < n)")
         conditions = (when,) if isinstance(when, Index | bool) else tuple(when)
         for label, value in (("name", name), ("lhs", as_index(lhs)), ("rhs", as_index(rhs)), ("when", tuple(map(as_index, conditions)))):
             object.__setattr__(self, label, value)
@@ -56,7 +58,7 @@ class Rule:
 
     def _check(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
-            raise UsageError(f"Rule: found name {self.name!r}, expected words joined by hyphens, such as 'mod-of-multiple'")
+            raise UsageError(f"Rule: found name {self.name!r}, expected words, such as 'mod-of-multiple'")
         if not isinstance(self.lhs, Apply):
             raise UsageError(f"Rule {self.name}: found {self.lhs} as the left side, expected an operation")
         known = variables(self.lhs)

@@ -49,4 +49,6 @@ FALSE: list[tuple[Rule, Index | None]] = [
     (Rule("digit-of-remainder", (x % n) // d, (x // d) % (n // d), (n > 0, d > 0)), n % d == 0),
     (Rule("rounds-up", (x * 2 + 1) // 2, x + 1), None),
     (Rule("shift-and-back", (x << k) >> k, x), k >= 0),
+    (Rule("any mask", x & (n - 1), x % n, n > 0), (n & (n - 1)) == 0),
+    (Rule("large_bound", x % 4294967296, x, (x >= 0, x <= 4294967296)), x < 4294967296),
 ]

@@ -197,7 +197,12 @@ def test_options_refuse_a_rule_that_is_not_proved_and_say_at_which_point_it_fail
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Rule("No Kebab", x % n, x), "expected words joined by hyphens"),
+        (lambda: Rule("", x % n, x), "expected words"),
+        (lambda: Rule("a; b", x % n, x), "expected words"),
+        (lambda: Rule("text", x % n, x, "x < n"), "found 'x < n' as conditions"),
+        (lambda: Rule("chained", x % n, x, 0 <= x < n), "& and | for `and` and `or`"),
+        (lambda: check_rule((x % n, x)), "expected an eqsat.Rule"),  # type: ignore[arg-type]
+        (lambda: check_rule(Rule("huge", x + 2**70, x)), "within 62 bits"),
         (lambda: Rule("bare", x, x), "expected an operation"),
         (lambda: Rule("constant", 3, 4), "expected an operation"),
         (lambda: Rule("unbound", x % n, y), "found y in the right side or a condition only"),
@@ -212,5 +217,5 @@ def test_options_refuse_a_rule_that_is_not_proved_and_say_at_which_point_it_fail
     ],
 )
 def test_wrong_use_is_told(make, message: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(eqsat.EqsatError, match=message):
         make()
