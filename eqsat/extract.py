@@ -65,6 +65,15 @@ class Selection:
             yield from (choice.node for choice in choices_below(kernel.element) if choice.node is not None)
 
 
+@dataclass(frozen=True)
+class Extraction:
+    """What a program was extracted from: the kernels that were chosen, what is known of the classes, and those of the outputs."""
+
+    selection: Selection
+    classes: TensorClasses
+    outputs: tuple[int, ...]
+
+
 def cheapest(
     classes: TensorClasses, order: Mapping[int, int], moves: Sequence[Move], outputs: tuple[int, ...], start: Iterable[int]
 ) -> Selection | None:

@@ -6,6 +6,7 @@ import enum
 from collections import Counter
 from dataclasses import dataclass, field
 
+from eqsat.journal import Journal
 from eqsat.proof import Proof
 
 
@@ -29,6 +30,7 @@ class Report:
     matches      how often each named row matched
     phases       (phase, iterations, nodes) in order
     proofs       what Options(certify=True) found out about every index term that was simplified, in order
+    journal      what every session did, where someone is going to look at it (exploring/)
     """
 
     stop_reason: StopReason = StopReason.SATURATED
@@ -39,6 +41,7 @@ class Report:
     matches: Counter[str] = field(default_factory=Counter)
     phases: list[tuple[str, int, int]] = field(default_factory=list)
     proofs: list[Proof] = field(default_factory=list)
+    journal: Journal | None = field(default=None, repr=False)
 
     def stopped(self, reason: StopReason) -> None:
         """Note why a phase ended; a limit is not hidden by a later phase that saturates."""

@@ -16,6 +16,7 @@ from eqsat.egraph.forms import RECIPES, Forms, Reading, read
 from eqsat.egraph.schema import CLASS_SORTS
 from eqsat.egraph.snapshot import Snapshot, extended, only_nary_forms, take_snapshot, written_snapshot
 from eqsat.ir.errors import UnsoundRuleError
+from eqsat.journal import WRITTEN, Transcript
 from eqsat.options import Limits
 from eqsat.report import Report, StopReason
 from eqsat.rules import TABLES, Table, egglog_program
@@ -95,6 +96,7 @@ class Session:
     report: Report
     encoder: Encoder = field(default_factory=Encoder)
     sorts: tuple[str, ...] = CLASS_SORTS
+    transcript: Transcript | None = None
     started: float = field(default_factory=time.perf_counter)
     _seen: set[tuple[object, ...]] = field(default_factory=set)
     _fired: tuple[tuple[str, ...], ...] = ()
@@ -116,7 +118,7 @@ class Session:
         while True:
             self.load()
             schedule = self._schedule(phase, tables)
-            changed = self._step(phase, schedule)
+            changed = self._step(phase, schedule, tables)
             iterations += 1
             if phase.visits_sums:
                 snapshot = self.snapshot()
@@ -135,16 +137,28 @@ class Session:
                     snapshot = self.snapshot()
                 self.report.stopped(reason)
                 self._note(phase, iterations, snapshot)
+                if self.transcript is not None:
+                    self.transcript.ended(snapshot)
                 return snapshot
 
     def _visit(self, reading: Reading, rows: list[SumRow]) -> tuple[dict[str, list[Row]], int]:
         """Sum rows look at classes; the encoder holds only what they find then -> what it held before, and the first handle since."""
         held, since = self.encoder.take(), self.encoder.new_handle()
         visit = Visit(reading, self.encoder, self._seen)
-        visit.run(rows)
+        self.credit(WRITTEN)
+        for row in rows:
+            visit.run([row])
+            self.credit(row.name)
         self.report.matches.update(visit.counts)
+        if self.transcript is not None:
+            self.transcript.visited(visit.counts)
         self._read = self._last = reading
         return held, since
+
+    def credit(self, row: str) -> None:
+        """What the encoder made since the last call is this row's."""
+        if self.transcript is not None:
+            self.transcript.credit(row)
 
     def _visited(self, reading: Reading, rows: list[SumRow], changed: bool, done: Done | None) -> tuple[Snapshot, bool]:
         """The classes with what sum rows find in them, which is left in the encoder, and whether another step is due."""
@@ -162,14 +176,18 @@ class Session:
         key = (phase.name, *names, frozenset(self._present))
         return self.engine.remembered(key, lambda: phase.schedule(self.engine, names, self._present))
 
-    def _step(self, phase: Phase, schedule: str) -> bool:
+    def _step(self, phase: Phase, schedule: str, tables: list[Table]) -> bool:
         """Run the rules until nothing changes, at most `repeat` times -> whether the last time changed something."""
         fired: Counter[str] = Counter()
         for _ in range(phase.repeat):
             changed, matches = self.engine.run(schedule)
+            found: Counter[str] = Counter()
             for name, count in matches.items():
                 if (row := name.partition("~")[0]) in self._row_names:
-                    fired[row] += count
+                    found[row] += count
+            fired.update(found)
+            if self.transcript is not None:
+                self.transcript.ran(phase.name, tuple(table.name for table in tables), self._present, found)
             if not changed:
                 break
         self.report.matches.update(fired)
@@ -197,6 +215,8 @@ class Session:
         facts = self.encoder.take()
         self._present.update(facts)
         self.engine.load(facts)
+        if self.transcript is not None:
+            self.transcript.loaded(facts)
 
     @functools.cached_property
     def _row_names(self) -> frozenset[str]:
@@ -235,5 +255,7 @@ def session(
     Snapshots read classes of `sorts`.
     """
     engine = engine_for(tables, sorts)
+    used, encoder = tuple(table for table in tables if table.name in names), encoder or Encoder()
+    transcript = report.journal.opened(tables, sorts, encoder) if report.journal is not None else None
     with engine.session():
-        yield Session(engine, tuple(table for table in tables if table.name in names), limits, report, encoder or Encoder(), sorts)
+        yield Session(engine, used, limits, report, encoder, sorts, transcript)
