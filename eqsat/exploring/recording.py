@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import count
 
-from eqsat.egraph.encode import Encoder
-from eqsat.egraph.engine import Engine
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import CLASS_SORTS, CONSTRUCTORS, nodes_of
 from eqsat.egraph.snapshot import ENode, Snapshot, take_snapshot
@@ -23,8 +20,12 @@ from eqsat.saturate import PHASES
 
 # classes that rules made get handles of the recorder's, beyond all that an encoder gives
 FIRST_MARK = 1 << 40
-# a class, and a node of it over classes
-Place = tuple[int, ENode]
+# what is no class any more: only nodes that are gone are made of it
+NO_CLASS = -1
+# nodes that are looked at while one session is done once more: where that is not enough for a look after every entry, some are one step
+NODES_LOOKED_AT = 200_000
+# a sort, and a name of a snapshot's class
+Class = tuple[str, int]
 
 
 @dataclass(eq=False)
@@ -42,14 +43,19 @@ class Appearance:
 
 @dataclass(frozen=True)
 class RecordedStep:
-    """What changed between two looks: `kind` is "written", "rules" or "sums"; `counts` and `added` are matches and new nodes by row;
-    `merged` are (class, the class that it became one with); `nodes` and `classes` count all after it."""
+    """What changed between two looks.
 
-    kind: str
-    phase: str
+    phases  of the passes of rules that were run; none if rows were handed over only
+    counts  matches by row; added: new nodes by row; gone: how many nodes are none any more
+    merged  (class, the older class that it became one with)
+    nodes, classes  how many there are after it
+    """
+
+    phases: tuple[str, ...]
     counts: Mapping[str, int]
     added: Mapping[str, int]
     merged: tuple[tuple[int, int], ...]
+    gone: int
     nodes: int
     classes: int
 
@@ -69,123 +75,135 @@ class Recording:
 
 
 def record(transcript: Transcript) -> Recording:
-    """Do a session once more.  The budget is that of the session: nothing runs that did not run there."""
+    """Do a session once more.  The budget is that of the session: nothing runs that did not run there.
+
+    There is a look after every entry.  In a large e-graph several entries share one, so that looking takes seconds, not minutes: what comes
+    and goes between two looks is not seen.
+    """
     traced = traced_engine(transcript.tables, transcript.sorts)
+    entries = transcript.complete()
     with traced.engine.session():
         recorder = _Recorder(transcript, traced)
-        for entry in transcript.complete():
+        due = 0
+        for place, entry in enumerate(entries):
             if isinstance(entry, Loaded):
                 recorder.load(entry)
             else:
                 recorder.run(entry)
-        traced.engine.run(f"(run {FORGET})")
+            if place >= due or place == len(entries) - 1:
+                nodes = recorder.look()
+                due = place + max(1, nodes * (len(entries) - place) // NODES_LOOKED_AT)
     return recorder.recording
 
 
 class _Recorder:
-    """The state of a recording: which nodes there are, by class and form."""
+    """The state of a recording: the nodes of every class by its name in the last snapshot, with their appearances."""
 
     def __init__(self, transcript: Transcript, traced: Traced) -> None:
-        self.transcript, self.traced = transcript, traced
-        self.engine: Engine = traced.engine
+        self.transcript, self.traced, self.engine = transcript, traced, traced.engine
         self.recording = Recording()
-        self._marks = Encoder(names=transcript.encoder.names, _ids=count(FIRST_MARK))
-        self._alive: dict[Place, list[Appearance]] = {}
-        self._handle_of: dict[int, tuple[str, int]] = {}
+        self._marks = transcript.encoder.beside(FIRST_MARK)
+        self._alive: dict[Class, list[tuple[ENode, Appearance]]] = {}
+        self._handle_of: dict[int, Class] = {}
+        self._made_by_load: list[tuple[str, int, ENode]] = []
+        self._ran: list[str] = []
+        self._counts: Counter[str] = Counter()
+        self._next = 0
 
     def load(self, entry: Loaded) -> None:
-        """Rows, each node by the row that made its handle."""
+        """Rows; each node is of the row that made its handle."""
         self.engine.load(entry.facts)
-        made = definitions_of(entry.facts, self.transcript.encoder.names)
-        origin = self.transcript.origin
-        first = not self.recording.steps
-
-        def explained() -> Iterator[tuple[str, Place]]:
-            for handle, node in made.items():
-                sort = _sort_of(node)
-                yield origin.get(handle, WRITTEN), (self._number(sort, handle), over(node, self._number))
-
-        self._look("written" if first else "sums", "", entry.counts, explained)
+        self._counts.update(entry.counts)
+        for handle, node in definitions_of(entry.facts, self.transcript.encoder.names).items():
+            self._made_by_load.append((self.transcript.origin.get(handle, WRITTEN), handle, node))
 
     def run(self, entry: Ran) -> None:
-        """A pass of rules, each node by the rule that says that it made it."""
+        """A pass of rules; each node is of the rule that says that it made it."""
         self.engine.run(PHASES[entry.phase].schedule(self.engine, entry.tables, set(entry.present)))
-        self._look("rules", entry.phase, entry.counts, self._made)
-        self.engine.run(f"(run {FORGET})")
+        self._counts.update(entry.counts)
+        self._ran.append(entry.phase)
 
-    def _made(self) -> Iterator[tuple[str, Place]]:
-        """(row, node) of everything that rules made since relations were emptied last."""
-        tables, integer = self.engine.freeze(), self.engine.integer
+    def look(self) -> int:
+        """Compare the tables with the last look; what changed becomes a step -> how many nodes there are."""
+        snapshot = self.recording.snapshot = take_snapshot(self.engine, self._marks, self.transcript.sorts)
+        self._mark()
+        merged = self._renumber(snapshot)
+        new, gone = self._compare(snapshot)
+        added = self._appear(new)
+        if new or gone or merged:
+            phases = tuple(self._ran)
+            step = RecordedStep(phases, +self._counts, added, merged, gone, snapshot.nodes, snapshot.size)
+            self.recording.steps.append(step)
+        self.engine.run(f"(run {FORGET})")
+        self._made_by_load, self._ran, self._counts = [], [], Counter()
+        return snapshot.nodes
+
+    def _compare(self, snapshot: Snapshot) -> tuple[list[tuple[Class, ENode]], int]:
+        """The nodes that are new, by class, and how many are gone; only classes that are not as they were are looked into."""
+        now = {(sort, name): nodes for sort, classes in snapshot.classes.items() for name, nodes in classes.items()}
+        before = self._alive
+        changed = {place for place, nodes in now.items() if place not in before or [node for node, _ in before[place]] != nodes}
+        kept: dict[tuple[Class, ENode], list[Appearance]] = {}
+        for place in [place for place in before if place in changed or place not in now]:
+            sort, name = place
+            home = sort, snapshot.name(name, sort)
+            if home not in changed and home in now:  # all that a class brought where it went was there
+                changed.add(home)
+                for node, one in before[home]:
+                    kept.setdefault((home, node), []).append(one)
+            for node, one in before.pop(place):
+                kept.setdefault((home, over(node, lambda sort, name: snapshot.name(name, sort))), []).append(one)
+        new: list[tuple[Class, ENode]] = []
+        for place in changed:
+            self._alive[place] = []
+            for node in now[place]:
+                same = kept.get((place, node))
+                if same:
+                    same.sort(key=lambda one: -one.step)
+                    self._alive[place].append((node, same.pop()))
+                else:
+                    new.append((place, node))
+        gone = [one for left in kept.values() for one in left]
+        for one in gone:
+            one.gone = len(self.recording.steps)
+        return new, len(gone)
+
+    def _appear(self, new: list[tuple[Class, ENode]]) -> Counter[str]:
+        """Enter new nodes, with the rows that made them -> how many by row."""
+        added: Counter[str] = Counter()
+        if not new:
+            return added
+        rows: defaultdict[tuple[int, ENode], dict[str, None]] = defaultdict(dict)
+        for row, home, node in self._made():
+            rows[home, node][row] = None
+        for place, node in new:
+            home, numbered = self.recording.numbers[place], over(node, self._number)
+            found = Appearance(place[0], home, numbered, len(self.recording.steps), tuple(rows.get((home, numbered), ())))
+            self.recording.appearances.append(found)
+            self._alive[place].append((node, found))
+            added.update(found.rows[:1])
+        return added
+
+    def _made(self) -> Iterator[tuple[str, int, ENode]]:
+        """(row, class, node) of all that was handed over, and that rules made, since the last look."""
+        for row, handle, node in self._made_by_load:
+            yield row, self._number(_sort_of(node), handle), over(node, self._number)
+        if not self._ran:
+            return
+        tables, integer, names = self.engine.freeze(), self.engine.integer, self._marks.names
         known = {
             sort: {row.output: self._number(sort, integer(row.inputs[0])) for row in tables[f"H{sort}"].rows}
             for sort in self.transcript.sorts
         }
-        names = self._marks.names
         for kind in nodes_of(self.transcript.sorts):
             for row in tables[relation_of(kind.name)].rows:
                 rule, home, *values = row.inputs
-                if home in known[kind.sort]:
-                    args = tuple(
-                        names[integer(v)] if sort == "Name" else known[sort].get(v) if sort in CLASS_SORTS else integer(v)
-                        for sort, v in zip(kind.operands, values, strict=True)
-                    )
-                    yield self.traced.rows[integer(rule)], (known[kind.sort][home], ENode(kind.name, args))
+                args = tuple(
+                    names[integer(v)] if sort == "Name" else known[sort].get(v, NO_CLASS) if sort in CLASS_SORTS else integer(v)
+                    for sort, v in zip(kind.operands, values, strict=True)
+                )
+                yield self.traced.rows[integer(rule)], known[kind.sort].get(home, NO_CLASS), ENode(kind.name, args)
 
-    # looking -------------------------------------------------------------------------------------------------------
-    def _look(self, kind: str, phase: str, counts: Mapping[str, int], explained: Callable[[], Iterator[tuple[str, Place]]]) -> None:
-        """Compare the tables with what was there; what changed becomes a step."""
-        snapshot = self.recording.snapshot = take_snapshot(self.engine, self._marks, self.transcript.sorts)
-        self._mark()
-        merged = self._renumber(snapshot)
-        step = len(self.recording.steps)
-        before = self._carried(merged)
-        now: dict[Place, list[Appearance]] = {}
-        new: list[tuple[str, Place]] = []
-        gone = 0
-        for sort, classes in snapshot.classes.items():
-            for name, nodes in classes.items():
-                home = self.recording.numbers[sort, name]
-                for place, times in Counter((home, over(node, self._number)) for node in nodes).items():
-                    kept = before.pop(place, [])
-                    now[place] = kept[:times]
-                    gone += _end(kept[times:], step)
-                    new += [(sort, place)] * (times - len(now[place]))
-        gone += _end([one for lost in before.values() for one in lost], step)
-        added = self._appear(new, now, step, explained)
-        self._alive = now
-        if added or gone or merged:
-            self.recording.steps.append(RecordedStep(kind, phase, dict(counts), added, merged, snapshot.nodes, snapshot.size))
-
-    def _appear(
-        self, new: list[tuple[str, Place]], now: dict[Place, list[Appearance]], step: int, explained: Callable[[], Iterator[tuple[str, Place]]]
-    ) -> Counter[str]:
-        """Enter new nodes, with the rows that made them -> how many by row."""
-        added: Counter[str] = Counter()
-        if new:
-            rows: defaultdict[Place, dict[str, None]] = defaultdict(dict)
-            for row, place in explained():
-                rows[place][row] = None
-            for sort, place in new:
-                found = Appearance(sort, *place, step, tuple(rows.get(place, ())))
-                self.recording.appearances.append(found)
-                now[place].append(found)
-                added.update(found.rows[:1])
-        return added
-
-    def _carried(self, merged: tuple[tuple[int, int], ...]) -> dict[Place, list[Appearance]]:
-        """The nodes that there were, over the classes of now; the oldest first where several became one."""
-        if not merged:
-            return self._alive
-        into = dict(merged)
-        found: dict[Place, list[Appearance]] = {}
-        for (home, node), nodes in self._alive.items():
-            place = into.get(home, home), over(node, lambda _, name: into.get(name, name))
-            found.setdefault(place, []).extend(nodes)
-        for nodes in found.values():
-            nodes.sort(key=lambda one: one.step)
-        return found
-
-    # classes -------------------------------------------------------------------------------------------------------
     def _mark(self) -> None:
         """Give the classes that have no handle one, through the node that take_snapshot chose."""
         for kind, rows in self._marks.take().items():
@@ -196,35 +214,25 @@ class _Recorder:
 
     def _renumber(self, snapshot: Snapshot) -> tuple[tuple[int, int], ...]:
         """Numbers for the classes of a snapshot -> (number, the older one that it became one with)."""
-        numbers = self.recording.numbers
-        numbers.clear()
+        numbers = self.recording.numbers = {}
         merged: list[tuple[int, int]] = []
         for number, (sort, handle) in list(self._handle_of.items()):
             older = numbers.setdefault((sort, snapshot.name(handle, sort)), number)
             if older != number:
                 merged.append((number, older))
                 del self._handle_of[number]
-        self._known = snapshot
         for sort, classes in snapshot.classes.items():
             for name in classes:
                 if (sort, name) not in numbers:
-                    number = numbers[sort, name] = self._next
-                    self._handle_of[number] = (sort, name)
+                    numbers[sort, name] = self._next
+                    self._handle_of[self._next] = (sort, name)
                     self._next += 1
         return tuple(merged)
 
-    _next = 0
-
     def _number(self, sort: str, handle: int) -> int:
         """The number of the class that a handle names now."""
-        names = self.recording.snapshot.names[sort]
-        return self.recording.numbers.get((sort, names.get(handle, handle)), -1)
-
-
-def _end(nodes: list[Appearance], step: int) -> int:
-    for node in nodes:
-        node.gone = step
-    return len(nodes)
+        name = self.recording.snapshot.names[sort].get(handle, handle)
+        return self.recording.numbers.get((sort, name), NO_CLASS)
 
 
 def _sort_of(node: ENode) -> str:
