@@ -12,6 +12,7 @@ from typing import Any
 
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.engine import Row
+from eqsat.egraph.forms import Forms
 from eqsat.egraph.snapshot import Snapshot
 from eqsat.rules.row import Table
 
@@ -42,7 +43,7 @@ class Transcript:
     """One session.
 
     origin      the row that made each handle; WRITTEN for those of the terms as they are written
-    snapshot    the classes at the end, with what sum rows found last
+    snapshot    the classes at the end, with what sum rows found last; forms: the cheapest forms of its index classes, if they were asked for
     extraction  of a tensor program: what was extracted (an Extraction of extract.py); nothing is written down from then on
     """
 
@@ -52,6 +53,7 @@ class Transcript:
     entries: list[Loaded | Ran] = field(default_factory=list)
     origin: dict[int, str] = field(default_factory=dict)
     snapshot: Snapshot = field(default_factory=Snapshot)
+    forms: Forms = field(default_factory=dict)
     extraction: Any = None
     _visited: Counter[str] = field(default_factory=Counter)
     _pending: dict[str, list[Row]] = field(default_factory=dict)
@@ -77,9 +79,9 @@ class Transcript:
         """A pass of these tables was run."""
         self.entries.append(Ran(phase, tables, frozenset(present), counts))
 
-    def ended(self, snapshot: Snapshot) -> None:
+    def ended(self, snapshot: Snapshot, forms: Forms) -> None:
         """A phase ended with these classes; what the encoder holds belongs to them, though it may never be handed over."""
-        self.snapshot = snapshot
+        self.snapshot, self.forms = snapshot, forms
         self._pending = {kind: list(rows) for kind, rows in self.encoder.facts.items()}
 
     def extracted(self, extraction: Any) -> None:

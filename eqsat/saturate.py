@@ -138,7 +138,7 @@ class Session:
                 self.report.stopped(reason)
                 self._note(phase, iterations, snapshot)
                 if self.transcript is not None:
-                    self.transcript.ended(snapshot)
+                    self.transcript.ended(snapshot, self.forms(snapshot) if phase.visits_sums else {})
                 return snapshot
 
     def _visit(self, reading: Reading, rows: list[SumRow]) -> tuple[dict[str, list[Row]], int]:

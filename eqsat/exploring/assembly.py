@@ -1,0 +1,132 @@
+"""From a recording to an EGraph: nodes get texts and costs, classes types, bounds and terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import gcd
+
+from eqsat.egraph.snapshot import ENode
+from eqsat.exploring.chosen import Used
+from eqsat.exploring.graph import EClass, EGraph, Node, Step
+from eqsat.exploring.labels import SORTS, operands, operation, template
+from eqsat.exploring.prices import PricedNode
+from eqsat.exploring.recording import Appearance, RecordedStep, Recording, over
+from eqsat.exploring.terms import class_terms
+from eqsat.ir.tensor import Tensor
+from eqsat.journal import WRITTEN
+
+# a class of the recording, and a node over such classes
+Place = tuple[int, ENode]
+
+
+def assemble(
+    what: str,
+    recording: Recording,
+    roots: tuple[int, ...],
+    used: Iterable[Used] | None,
+    prices: Iterable[PricedNode] = (),
+    costs: tuple[float, float] | None = None,
+    stopped: str = "",
+    types: Mapping[tuple[str, int], str] | None = None,
+    leaves: Sequence[Tensor] = (),
+) -> EGraph:
+    """The e-graph of a recording.
+
+    used, prices, types  of nodes and classes by their names in the snapshot from which something was extracted; `used` is None where the
+                         program stays as it is written
+    """
+    places = _Places(recording)
+    chosen = places.written() if used is None else {places.of(sort, name, node) for sort, name, node in used}
+    known = {places.of(sort, name, node): ns for sort, name, node, ns in prices}
+    history = [_node(one, places.now(one), chosen, known, leaves) for one in recording.appearances]
+    return EGraph(what, _classes(recording, places, history, types or {}), roots, _steps(recording.steps), stopped, costs, tuple(history))
+
+
+class _Places:
+    """Where nodes are at the end."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.leaders: dict[int, int] = {}
+        for step in recording.steps:
+            for absorbed, into in step.merged:
+                self.leaders[absorbed] = into
+        for absorbed in sorted(self.leaders):  # always into an older one, with a smaller number
+            into = self.leaders[absorbed]
+            self.leaders[absorbed] = self.leaders.get(into, into)
+
+    def of(self, sort: str, name: int, node: ENode) -> Place:
+        """The place of a node over the names of a snapshot."""
+        return self.recording.number(sort, name), over(node, self.recording.number)
+
+    def now(self, one: Appearance) -> Place | None:
+        """Where a node is; None if it is gone."""
+        if one.gone is not None:
+            return None
+        return self.leaders.get(one.home, one.home), over(one.node, lambda _, id: self.leaders.get(id, id))
+
+    def written(self) -> set[Place]:
+        """The nodes of a program as it is written, but for functions, and the builds that its tensors are."""
+        nodes = ((one, self.now(one)) for one in self.recording.appearances if one.sort != "Sy")
+        written = {place for one, place in nodes if place is not None and one.rows == (WRITTEN,)}
+        builds = ((one, self.now(one)) for one in self.recording.appearances if one.node.op == "Build")
+        elements = {node.args[3] for _, node in written if node.op == "Generic"}
+        return written | {place for one, place in builds if place is not None and place[1].args[1] in elements}
+
+
+def _node(one: Appearance, place: Place | None, chosen: set[Place], prices: Mapping[Place, float], leaves: Sequence[Tensor]) -> Node:
+    node = one.node
+    rules = tuple(row for row in one.rows if row != WRITTEN)
+    cost, is_chosen = (None, False) if place is None else (prices.get(place), place in chosen)
+    return Node(operation(node), operands(node), template(node, leaves), cost, one.step, rules, is_chosen, one.home, one.gone)
+
+
+def _classes(recording: Recording, places: _Places, history: list[Node], types: Mapping[tuple[str, int], str]) -> tuple[EClass, ...]:
+    members: dict[int, list[Node]] = {}
+    sorts: dict[int, str] = {}
+    divisors: dict[int, tuple[int, int]] = {}
+    for one, node in zip(recording.appearances, history, strict=True):
+        place = places.now(one)
+        if place is not None:
+            id, now = place
+            sorts[id] = one.sort
+            members.setdefault(id, []).append(Node(**{**node.__dict__, "operands": operands(now)}))
+            divisors[id] = max(divisors.get(id, (1, 0)), _divisor(now))
+    bounds = {recording.number("Ix", name): interval for name, interval in recording.snapshot.bounds.items()}
+    typed = {recording.number(sort, name): text for (sort, name), text in types.items()}
+    terms = class_terms(members)
+    return tuple(
+        EClass(
+            id,
+            SORTS[sorts[id]],
+            typed.get(id, SORTS[sorts[id]]),
+            tuple(members[id]),
+            terms[id],
+            bounds.get(id),
+            divisors[id] if divisors[id][0] > 1 else None,
+        )
+        for id in sorted(members)
+    )
+
+
+def _divisor(node: ENode) -> tuple[int, int]:
+    """(m, r) where a node is m*k + r, as its coefficients show."""
+    if node.op == "Sum" and len(node.args) > 1:
+        common = gcd(*(k for _, k in node.args[1:]))
+        return common, node.args[0] % common
+    return (abs(node.args[0]), 0) if node.op == "Scale" and node.args[0] else (1, 0)
+
+
+def _steps(steps: Sequence[RecordedStep]) -> tuple[Step, ...]:
+    return tuple(
+        Step(_title(step, first=not number), step.counts, step.added, step.merged, step.gone, step.nodes, step.classes)
+        for number, step in enumerate(steps)
+    )
+
+
+def _title(step: RecordedStep, first: bool) -> str:
+    phases = " and ".join(dict.fromkeys(step.phases))
+    passes = f", {len(step.phases)} passes" if len(step.phases) > 1 else ""
+    parts = ["as written"] if first else []
+    parts += [f"rules of {phases}{passes}"] if phases else []
+    return " and ".join(parts) or "sum rows"
