@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import gcd
 
 from eqsat.egraph.snapshot import ENode
 from eqsat.exploring.chosen import Used
-from eqsat.exploring.graph import EClass, EGraph, Node, Step
+from eqsat.exploring.data import EClass, Node, Step
+from eqsat.exploring.graph import EGraph
 from eqsat.exploring.labels import SORTS, operands, operation, template
 from eqsat.exploring.prices import PricedNode
 from eqsat.exploring.recording import Appearance, RecordedStep, Recording, over
@@ -90,7 +92,7 @@ def _classes(recording: Recording, places: _Places, history: list[Node], types: 
         if place is not None:
             id, now = place
             sorts[id] = one.sort
-            members.setdefault(id, []).append(Node(**{**node.__dict__, "operands": operands(now)}))
+            members.setdefault(id, []).append(replace(node, operands=operands(now)))
             divisors[id] = max(divisors.get(id, (1, 0)), _divisor(now))
     bounds = {recording.number("Ix", name): interval for name, interval in recording.snapshot.bounds.items()}
     typed = {recording.number(sort, name): text for (sort, name), text in types.items()}

@@ -10,6 +10,8 @@ from eqsat.egraph.snapshot import ENode
 from eqsat.ir.index import OPS
 from eqsat.ir.tensor import Constant, Input, Tensor
 
+# ends the text of an operation as it is written in a map of a tensor program, which index rules do not see
+MAP = "  (map)"
 SORTS = {"Ix": "index", "Sx": "element", "Tx": "tensor", "Ixs": "index list", "Sy": "function as written"}
 INFIX = {
     "Add": "+",
@@ -94,8 +96,8 @@ def _call(kind: str, node: ENode) -> str:
     if kind.startswith("Raw"):
         op = args[0]
         if op in _WRITTEN and OPS[op].arity == 2:
-            return f"{{0}} {_WRITTEN[op]} {{1}}"
-        return f"{op}({below})"
+            return f"{{0}} {_WRITTEN[op]} {{1}}{MAP}"
+        return f"{op}({below}){MAP}"
     if kind == "Literal":
         return _plain(str(literal_from(*args).value))
     if kind == "Position":

@@ -6,7 +6,8 @@ import heapq
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from eqsat.exploring.graph import Node
+from eqsat.exploring.data import Node
+from eqsat.exploring.labels import MAP
 
 MOST_CHARACTERS = 48
 MOST_LEVELS = 5
@@ -14,8 +15,8 @@ MOST_LEVELS = 5
 
 def class_terms(nodes: Mapping[int, Sequence[Node]]) -> dict[int, str]:
     """The text of the smallest term of every class, given its nodes; of a class without a finite term its id."""
-    least = _least_nodes(nodes)
-    return {id: _text(id, least, MOST_LEVELS) for id in nodes}
+    writer = _Writer(_least_nodes(nodes))
+    return {id: _shortened(writer.text(id)) for id in nodes}
 
 
 def _least_nodes(nodes: Mapping[int, Sequence[Node]]) -> dict[int, Node]:
@@ -51,12 +52,53 @@ def _own(node: Node) -> int:
     return 1 if node.cost is not None or not node.operands else 4
 
 
-def _text(id: int, least: Mapping[int, Node], levels: int) -> str:
-    node = least.get(id)
-    if node is None or not levels:
-        return f"c{id}"
-    parts = [_text(operand, least, levels - 1) for operand in node.operands]
-    simple = node.template in ("{0}", *(f"{node.operation}({{0}})",))
-    bracketed = [part if simple or part.isidentifier() or part.isdigit() or part.endswith(")") and "(" in part[:12] else f"({part})" for part in parts]
-    text = node.template.format(*bracketed)
+class _Writer:
+    """Writes the terms of the least nodes, a few levels of them."""
+
+    def __init__(self, least: Mapping[int, Node]) -> None:
+        self.least = least
+
+    def text(self, id: int, levels: int = MOST_LEVELS) -> str:
+        node = self.least.get(id)
+        if node is None or not levels:
+            return f"c{id}"
+        if node.operation in ("cons", "nil"):
+            return f"({', '.join(self._items(id, levels))})"
+        if node.operation == "read":
+            return f"{self._tensor(node.operands[0])}[{', '.join(self._items(node.operands[1], levels))}]"
+        if node.operation == "element":
+            return f"{self._tensor(node.operands[0])}[i...]"
+        if node.operation == "build":
+            return f"build {self.text(node.operands[0])}: {self.text(node.operands[1], levels - 1)}"
+        alone = _is_loose(node)
+        return node.template.removesuffix(MAP).format(*(self._operand(operand, levels - 1, alone) for operand in node.operands))
+
+    def _operand(self, id: int, levels: int, alone: bool) -> str:
+        """An operand, in brackets where it has to stand `alone` between operators."""
+        node = self.least.get(id)
+        text = self.text(id, levels)
+        return f"({text})" if alone and levels and node is not None and _is_loose(node) else text
+
+    def _items(self, id: int, levels: int) -> list[str]:
+        """The terms of a list."""
+        found = []
+        node = self.least.get(id)
+        while node is not None and node.operation == "cons":
+            found.append(self.text(node.operands[0], levels - 1))
+            id = node.operands[1]
+            node = self.least.get(id)
+        return found if node is not None and node.operation == "nil" else [*found, f"*c{id}"]
+
+    def _tensor(self, id: int) -> str:
+        """An input by its name, another tensor by its class."""
+        node = self.least.get(id)
+        return node.template.format() if node is not None and node.operation == "input" else f"c{id}"
+
+
+def _is_loose(node: Node) -> bool:
+    """Whether the text of a node falls apart between operators: it is no name, number, call or load."""
+    return bool(node.operands) and "(" not in node.template and not node.template.endswith("]")
+
+
+def _shortened(text: str) -> str:
     return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
