@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from eqsat.costs import Cost, cost
     from eqsat.driver import missing, optimize
     from eqsat.equality import prove_equal
+    from eqsat.exploring import EGraph, explore
     from eqsat.facts import Fact, assume, dim
     from eqsat.ir.errors import EqsatError
     from eqsat.ir.index import Index, maximum, minimum, var, where
@@ -43,6 +44,7 @@ _HOMES = {
     "costs": ("Cost", "cost"),
     "driver": ("missing", "optimize"),
     "equality": ("prove_equal",),
+    "exploring": ("EGraph", "explore"),
     "facts": ("Fact", "assume", "dim"),
     "ir.errors": ("EqsatError",),
     "ir.index": ("Index", "maximum", "minimum", "var", "where"),
@@ -71,6 +73,7 @@ __all__ = [
     "DEFAULT_TARGET",
     "Certificate",
     "Cost",
+    "EGraph",
     "EqsatError",
     "Fact",
     "Index",
@@ -91,6 +94,7 @@ __all__ = [
     "cache",
     "cost",
     "dim",
+    "explore",
     "fori",
     "jit",
     "maximum",

@@ -18,8 +18,8 @@ from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.generics import as_build, as_generic
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Constant, Program, Tensor, sources, tensors
-from eqsat.kernel_choice import shows_not_finite, uses
 from eqsat.journal import WRITTEN
+from eqsat.kernel_choice import shows_not_finite, uses
 from eqsat.needed_once import needed_once
 from eqsat.options import Options
 from eqsat.report import Report

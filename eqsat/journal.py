@@ -43,7 +43,8 @@ class Transcript:
     """One session.
 
     origin      the row that made each handle; WRITTEN for those of the terms as they are written
-    snapshot    the classes at the end, with what sum rows found last; forms: the cheapest forms of its index classes, if they were asked for
+    snapshot    the classes at the end, with what sum rows found last
+    forms       the cheapest forms of its index classes, after a phase that visits sums
     extraction  of a tensor program: what was extracted (an Extraction of extract.py); nothing is written down from then on
     """
 

@@ -13,6 +13,7 @@ from eqsat.codegen import MachineCode, compile_kernels
 from eqsat.costs import Cost
 from eqsat.dump import Dump
 from eqsat.explanation import ALWAYS, Step, explain_steps
+from eqsat.exploring import EGraph, explore_index, explore_program
 from eqsat.guards import Missing, missing_guards
 from eqsat.index_cost import index_cycles
 from eqsat.ir.generics import as_generic
@@ -112,6 +113,11 @@ class Result:
                 found.append(PlanCall(placed.name, placed.step.invocation))
         return found
 
+    @functools.cached_property
+    def egraph(self) -> EGraph:
+        """The e-graph of the program, with its history; saturation is done once more when it is asked for."""
+        return explore_program(self.original, self.options)
+
     def compile(self) -> Plan:
         """The plan of kernels, compiled; the same one every time."""
         return self._plan
@@ -164,6 +170,11 @@ class IndexResult:
     @property
     def original_cost(self) -> Cost:
         return _index_cost(self.original)
+
+    @functools.cached_property
+    def egraph(self) -> EGraph:
+        """The e-graph of `original`, with its history; saturation is done once more when it is asked for."""
+        return explore_index(self.original, self.options, self.fact)
 
     @functools.cached_property
     def steps(self) -> tuple[Step, ...]:

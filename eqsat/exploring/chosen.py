@@ -69,7 +69,9 @@ def used_by_program(extraction: Extraction) -> Iterator[Used]:
     classes, reader = extraction.classes, extraction.classes.reader
     tensors, lists, indices = list(extraction.outputs), [], []
     for name, kernel in extraction.selection.kernels.items():
-        build = next(node for node in classes.builds(name) if node.args[1] == kernel.element.name and classes.shape_of(node) == kernel.shape)
+        build = next(
+            node for node in classes.builds(name) if node.args[1] == kernel.element.name and classes.shape_of(node) == kernel.shape
+        )
         yield "Tx", name, build
         lists.append(build.args[0])
         for choice in choices_below(kernel.element):

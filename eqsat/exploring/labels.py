@@ -24,7 +24,19 @@ INFIX = {
     "Shl": "<<",
     "Shr": ">>",
 }
-_WRITTEN = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_WRITTEN = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "floordiv": "//",
+    "mod": "%",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
+    "ne": "!=",
+}
 _FIXED = {
     "Not": "not {0}",
     "Nonneg": "{0} >= 0",
@@ -55,7 +67,7 @@ def operands(node: ENode) -> tuple[int, ...]:
 def operation(node: ENode) -> str:
     """What a node does, in one word that can be searched for."""
     kind = _kind(node)
-    if kind.startswith("Call") or kind.startswith("Raw") or kind == "Reduce":
+    if kind.startswith(("Call", "Raw")) or kind == "Reduce":
         return str(node.args[0])
     if kind.startswith("Gather"):
         return "gather"

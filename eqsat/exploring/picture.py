@@ -1,7 +1,7 @@
 """A still picture of an e-graph as SVG, without script: what was extracted and what is around it, and how much is left out.
 
-Places of boxes and lines are Graphviz's, by pygraphviz (extra `notebook`), whose wheels bring it along; this is the only module that imports
-it.  Boxes go to it without texts, so that it needs no fonts.
+Places of boxes and lines are Graphviz's, by pygraphviz (extra `notebook`), whose wheels bring it along; this is the only module that
+imports it.  Boxes go to it without texts, so that it needs no fonts.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def picture(graph: Graph, most: int = MOST_BOXES) -> str:
         hidden = len(users.get(id, set()) - shown.keys())
         inside = "".join(_drawn(box, shown, hidden, id in graph.roots))
         parts.append(f'<g{_chosen(box)} transform="translate({x:.0f},{y:.0f})">{inside}</g>')
-    caption = f"{len(shown)} of {len(graph.classes)} classes shown, {len(graph.nodes)} nodes; +n and ↑n: operands and users that are not shown"
+    caption = (
+        f"{len(shown)} of {len(graph.classes)} classes shown, {len(graph.nodes)} nodes; +n and ↑n: operands and users that are not shown"
+    )
     whole_width, whole_height = max(width + 2 * MARGIN + 30, len(caption) * CHARACTER), height + 2 * MARGIN + 22
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {whole_width:.0f} {whole_height:.0f}" width="{whole_width:.0f}" '
@@ -80,6 +82,9 @@ def neighbourhood(graph: Graph, most: int) -> tuple[int, ...]:
     users = _users(graph)
     _reach(graph.roots or tuple(eclass.id for eclass in graph.classes[:1]), found, most, lambda id: _operands(graph[id], chosen=True))
     _reach(tuple(found), found, most, lambda id: (*_operands(graph[id]), *sorted(users.get(id, ()))))
+    for eclass in graph.classes:
+        if len(found) < most:
+            found[eclass.id] = None
     return tuple(found)
 
 
@@ -123,8 +128,10 @@ def _box(eclass: EClass) -> _Box:
 def _drawn(box: _Box, shown: dict[int, _Box], hidden_users: int, root: bool) -> Iterator[str]:
     """A box at the origin."""
     width = box.width
-    yield f'<rect class="b" width="{width}" height="{box.height + 3}" rx="4"/><rect class="h" x="1" y="1" width="{width - 2}" height="{HEADER - 3}" rx="3"/>'
-    yield f'<text class="w" x="7" y="14">{escape(_title(box.eclass))}</text><text class="f" x="7" y="27">{escape(_facts(box.eclass))}</text>'
+    yield f'<rect class="b" width="{width}" height="{box.height + 3}" rx="4"/>'
+    yield f'<rect class="h" x="1" y="1" width="{width - 2}" height="{HEADER - 3}" rx="3"/>'
+    yield f'<text class="w" x="7" y="14">{escape(_title(box.eclass))}</text>'
+    yield f'<text class="f" x="7" y="27">{escape(_facts(box.eclass))}</text>'
     if root:
         yield f'<text class="f l w" x="{width - 6}" y="27" text-anchor="end">root</text>'
     if hidden_users:
@@ -186,10 +193,7 @@ def _arranged(shown: dict[int, _Box]) -> tuple[dict[int, tuple[float, float]], l
     for id, box in shown.items():
         x, y = (float(v) for v in drawn.get_node(id).attr["pos"].split(","))
         places[id] = x - box.width / 2, top - y - box.height / 2
-    lines = [
-        (_path(drawn.get_edge(a, b, key).attr["pos"], top), chosen[key])
-        for a, b, key in drawn.edges(keys=True)
-    ]
+    lines = [(_path(drawn.get_edge(a, b, key).attr["pos"], top), chosen[key]) for a, b, key in drawn.edges(keys=True)]
     return places, lines, (right - left, top - bottom)
 
 

@@ -1,7 +1,7 @@
 """An engine whose rules write down the nodes that they make: each row of relation made-KIND is (rule, class, operands).
 
-The rules are those of `eqsat.rules`, in the same rulesets and under the same names; only their actions are longer.  egglog keeps the classes
-in these rows up to date like all others, so after a pass they name the nodes as the tables have them.
+The rules are those of `eqsat.rules`, in the same rulesets and under the same names; only their actions are longer.  egglog keeps the
+classes in these rows up to date like all others, so after a pass they name the nodes as the tables have them.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def _widget_class() -> type[Any]:
 
     code = base64.b64encode(zlib.compress(bundle("explorer.js").encode(), 9)).decode()
 
-    class Explorer(anywidget.AnyWidget):  # type: ignore[misc]
+    class Explorer(anywidget.AnyWidget):
         """Synchronized are `graph` (empty where it is too large to be saved), and what is shown where no kernel answers."""
 
         _esm = _LOADER.format(packed=code)

@@ -139,6 +139,7 @@ class State {
     const start = this.roots.length ? this.roots : [...this.classes.keys()].slice(0, 1);
     reach(start, (eclass) => eclass.nodes.filter((node) => node.chosen).flatMap((node) => node.operands));
     reach([...found], (eclass) => [...eclass.nodes.flatMap((node) => node.operands), ...this.users(eclass.id)]);
+    for (const id of this.classes.keys()) if (found.size < limit) found.add(id);
     return found;
   }
 

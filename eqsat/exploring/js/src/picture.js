@@ -22,7 +22,7 @@ export class Picture {
     this.svg = make(parent, "svg", { class: "picture", tabindex: "0", role: "application", "aria-label": "e-graph: arrow keys move, plus and minus zoom, tab goes through boxes" });
     const defs = make(this.svg, "defs");
     for (const kind of ["plain", "chosen"]) {
-      const marker = make(defs, "marker", { id: `eqsat-arrow-${kind}`, class: `arrow ${kind}`, viewBox: "0 0 6 6", refX: "5", refY: "3", markerWidth: "6", markerHeight: "6", orient: "auto" });
+      const marker = make(defs, "marker", { id: `eqsat-arrow-${kind}`, class: `arrow ${kind}`, viewBox: "0 0 6 6", refX: "5", refY: "3", markerWidth: "8", markerHeight: "8", markerUnits: "userSpaceOnUse", orient: "auto" });
       make(marker, "path", { d: "M0,0L6,3L0,6Z" });
     }
     this.world = make(this.svg, "g");

@@ -27,7 +27,7 @@ from eqsat.options import Options
 from eqsat.places import explicit
 from eqsat.report import Report
 from eqsat.rules import TABLES
-from eqsat.simplifier import INVALID, simplify_all
+from eqsat.simplifier import INVALID, gate_all, simplify_terms
 from eqsat.tracing import trace
 
 
@@ -40,7 +40,7 @@ def explore(what: Any, *specs: Any, options: Options | None = None) -> EGraph:
     """
     chosen = options or Options()
     if isinstance(what, Index) and not specs:
-        return explore_index(what, chosen)
+        return explore_index(what, chosen, facts_about([what]))
     if isinstance(what, Program) and not specs:
         return explore_program(what, chosen)
     if all(is_lazy(array) for array in (what, *specs)):
@@ -52,12 +52,14 @@ def explore(what: Any, *specs: Any, options: Options | None = None) -> EGraph:
     )
 
 
-def explore_index(term: Index, options: Options) -> EGraph:
-    """`explore` of an index expression."""
+def explore_index(term: Index, options: Options, fact: Index) -> EGraph:
+    """`explore` of an index expression where a condition on its variables holds (True: everywhere)."""
     report = Report(journal=Journal())
-    found = simplify_all([term], options, report)[0]
-    fact = facts_about([term])
-    root = term if isinstance(fact, Const) else where(fact, term, INVALID)
+    if isinstance(fact, Const):
+        root, found = term, simplify_terms([term], options, report)[0]
+    else:
+        root = where(fact, term, INVALID)
+        found = gate_all([(term, fact)], options, report, free_gate=True)[0][0]
     transcript = _last(report, "Ix") or _written(root)
     handle = transcript.encoder.index(root)
     recording, snapshot = record(transcript), transcript.snapshot
