@@ -121,9 +121,14 @@ def _divisor(node: ENode) -> tuple[int, int]:
 
 def _steps(steps: Sequence[RecordedStep]) -> tuple[Step, ...]:
     return tuple(
-        Step(_title(step, first=not number), step.counts, step.added, step.merged, step.gone, step.nodes, step.classes)
+        Step(_title(step, not number), _ordered(step.counts), _ordered(step.added), step.merged, step.gone, step.nodes, step.classes)
         for number, step in enumerate(steps)
     )
+
+
+def _ordered(counts: Mapping[str, int]) -> dict[str, int]:
+    """The largest first, in the same order in every process."""
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _title(step: RecordedStep, first: bool) -> str:

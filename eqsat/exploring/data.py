@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -92,9 +91,8 @@ class Step:
     classes: int
 
     def __str__(self) -> str:
-        rows = Counter({row or "as written": count for row, count in self.added.items()})
-        by = ", ".join(f"{row} {count}" for row, count in rows.most_common(4))
-        more = f", {len(rows) - 4} more rules" if len(rows) > 4 else ""
+        by = ", ".join(f"{row or 'as written'} {count}" for row, count in list(self.added.items())[:4])
+        more = f", {len(self.added) - 4} more rules" if len(self.added) > 4 else ""
         return (
             f"{self.title}: +{sum(self.added.values())} nodes{f' ({by}{more})' if by else ''}, -{self.gone}, "
             f"{len(self.merged)} classes merged -> {self.nodes} nodes in {self.classes} classes"
@@ -245,8 +243,8 @@ def _columns(graph: Graph) -> dict[str, Any]:
         "steps": [
             {
                 "title": step.title,
-                "matches": sorted(step.matches.items(), key=lambda item: -item[1]),
-                "added": sorted(step.added.items(), key=lambda item: -item[1]),
+                "matches": list(step.matches.items()),
+                "added": list(step.added.items()),
                 "merged": step.merged,
                 "gone": step.gone,
                 "nodes": step.nodes,

@@ -73,7 +73,7 @@ def picture(graph: Graph, most: int = MOST_BOXES) -> str:
 def as_image(svg: str, text: str) -> str:
     """HTML with a picture: pages that take scripts and SVG out of what they do not trust leave images."""
     encoded = base64.b64encode(svg.encode()).decode()
-    return f'<img alt="{escape(text)}" style="max-width:100%" src="data:image/svg+xml;base64,{encoded}">'
+    return f'<img alt="{escape(text)}" src="data:image/svg+xml;base64,{encoded}">'
 
 
 def neighbourhood(graph: Graph, most: int) -> tuple[int, ...]:
@@ -164,7 +164,7 @@ def _facts(eclass: EClass) -> str:
 
 
 def _cost(node: Node) -> str:
-    return f"{node.cost:.3g} ns" if node.cost else ""
+    return f"{node.cost:.4g} ns" if node.cost else ""
 
 
 def _short(text: str, most: int = MOST_CHARACTERS) -> str:

@@ -23,7 +23,7 @@ FIRST_MARK = 1 << 40
 # what is no class any more: only nodes that are gone are made of it
 NO_CLASS = -1
 # nodes that are looked at while one session is done once more: where that is not enough for a look after every entry, some are one step
-NODES_LOOKED_AT = 200_000
+NODES_LOOKED_AT = 100_000
 # a sort, and a name of a snapshot's class
 Class = tuple[str, int]
 
@@ -142,13 +142,13 @@ class _Recorder:
         """The nodes that are new, by class, and how many are gone; only classes that are not as they were are looked into."""
         now = {(sort, name): nodes for sort, classes in snapshot.classes.items() for name, nodes in classes.items()}
         before = self._alive
-        changed = {place for place, nodes in now.items() if place not in before or [node for node, _ in before[place]] != nodes}
+        changed = {place: None for place, nodes in now.items() if place not in before or [node for node, _ in before[place]] != nodes}
         kept: dict[tuple[Class, ENode], list[Appearance]] = {}
         for place in [place for place in before if place in changed or place not in now]:
             sort, name = place
             home = sort, snapshot.name(name, sort)
             if home not in changed and home in now:  # all that a class brought where it went was there
-                changed.add(home)
+                changed[home] = None
                 for node, one in before[home]:
                     kept.setdefault((home, node), []).append(one)
             for node, one in before.pop(place):

@@ -3,7 +3,9 @@
 import { Graph, boundsText, divisorText, nanoseconds, nodeText } from "./graph.js";
 import { Picture } from "./picture.js";
 
-const AT_FIRST = 40;
+// boxes at first: as many as can be read, by the area of the picture in pixels
+const AREA_OF_A_BOX = 18000;
+const AT_FIRST = [12, 40];
 const MOST_BOXES = 400;
 const RESULTS = 30;
 
@@ -24,9 +26,8 @@ export class Explorer {
     this.found = new Set();
     this.build();
     // classes are wanted under the ids that they have at the end, so that they stay from step to step
-    this.wanted = this.leadersOf(this.state.neighbourhood(AT_FIRST));
-    this.draw();
-    this.whenSized(() => this.picture.open(this.state.roots));
+    this.wanted = new Set();
+    this.whenSized(() => this.reset());
   }
 
   get state() {
@@ -109,7 +110,9 @@ export class Explorer {
   }
 
   reset() {
-    this.wanted = this.leadersOf(this.state.neighbourhood(AT_FIRST));
+    const { width, height } = this.picture.svg.getBoundingClientRect();
+    const [least, most] = AT_FIRST;
+    this.wanted = this.leadersOf(this.state.neighbourhood(Math.min(most, Math.max(least, Math.round((width * height) / AREA_OF_A_BOX)))));
     this.unfolded.clear();
     this.draw();
     this.picture.open(this.state.roots);

@@ -192,8 +192,8 @@ export class Picture {
     const { width, height } = this.svg.getBoundingClientRect();
     const fits = Math.min((width - 60) / this.arranged.width, (height - 60) / this.arranged.height);
     const box = this.arranged.boxes.get(ids[0]);
-    if (!box || fits >= 0.7) return this.fit();
-    const k = 0.85;
+    if (!box || fits >= 0.55) return this.fit();
+    const k = 0.75;
     this.selection.call(this.zoom.transform, zoomIdentity.translate(40 - k * box.x, height / 2 - k * (box.y + box.height / 2)).scale(k));
   }
 
