@@ -17,7 +17,6 @@ from pathlib import Path
 import nbformat
 
 ROOT = Path(__file__).parent.parent.parent
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 TOKEN = "eqsat"
 PATIENCE = 90.0
 
@@ -28,7 +27,7 @@ def command(name: str) -> str | None:
     return str(beside) if beside.exists() else shutil.which(name)
 
 
-def write_notebook(path: Path, *cells: str, signed: bool = True) -> None:
+def write_notebook(path: Path, *cells: str) -> None:
     """A notebook of these code cells, for the kernel of `server`."""
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(cell) for cell in cells],

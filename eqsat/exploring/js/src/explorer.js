@@ -6,7 +6,7 @@ import { Picture } from "./picture.js";
 // boxes at first: as many as can be read, by the area of the picture in pixels
 const AREA_OF_A_BOX = 18000;
 const AT_FIRST = [12, 40];
-const MOST_BOXES = 400;
+const MOST_BOXES = 200;
 const RESULTS = 30;
 
 function html(parent, name, attributes = {}, text = undefined) {

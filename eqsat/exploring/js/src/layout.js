@@ -10,7 +10,7 @@ const PADDING = 10;
 const MOST_CHARACTERS = 44;
 const ROWS = 7;
 // beyond this many boxes a simpler ranking is as good, and takes seconds less
-const EXACT = 120;
+const EXACT = 80;
 
 export function shorten(text, most = MOST_CHARACTERS) {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
@@ -53,7 +53,10 @@ export function arrange(state, shown, unfolded) {
   }
   for (const line of lines) {
     const between = line.from === line.to ? [] : dagre.edge(String(line.from), String(line.to), line.key).points.slice(1, -1);
-    line.path = pathOf(line, boxes.get(line.from), boxes.get(line.to), between);
+    const points = pointsOf(line, boxes.get(line.from), boxes.get(line.to), between);
+    const [xs, ys] = [0, 1].map((axis) => points.map((point) => point[axis]));
+    line.path = line.from === line.to ? loop(...points) : curve(points);
+    line.area = [Math.min(...xs), Math.min(...ys), Math.max(...xs) + 22, Math.max(...ys)];
   }
   const { width, height } = dagre.graph();
   return { boxes, lines, width: width || 1, height: height || 1 };
@@ -68,25 +71,27 @@ function boxOf(eclass, unfolded) {
   return { eclass, rows: nodes, folded, width: characters * CHARACTER + PADDING, height };
 }
 
-function pathOf(line, from, to, between) {
+// Where a line goes: from its row to the header of the operand, on the sides that face each other.
+function pointsOf(line, from, to, between) {
   const y = from.y + HEADER + ROW * (line.row + 0.5);
   const target = to.y + HEADER / 2;
-  if (line.from === line.to) {
-    const x = from.x + from.width;
-    return `M${x},${y}c22,0 22,${target - y} 0,${target - y}`;
-  }
+  const right = from.x + from.width;
+  if (line.from === line.to) return [[right, y], [right, target]];
   const forward = to.x > from.x;
-  const points = [
-    [forward ? from.x + from.width : from.x, y],
-    ...between.map((point) => [point.x, point.y]),
-    [forward ? to.x - 3 : to.x + to.width + 3, target],
-  ];
+  return [[forward ? right : from.x, y], ...between.map((point) => [point.x, point.y]), [forward ? to.x - 3 : to.x + to.width + 3, target]];
+}
+
+function loop([x, y], [, target]) {
+  return `M${x},${y}c22,0 22,${target - y} 0,${target - y}`;
+}
+
+function curve(points) {
   let path = `M${points[0][0].toFixed(1)},${points[0][1].toFixed(1)}`;
   for (let k = 1; k < points.length; k++) {
     const [a, b] = points[k - 1];
-    const [x, v] = points[k];
+    const [x, y] = points[k];
     const middle = ((a + x) / 2).toFixed(1);
-    path += `C${middle},${b.toFixed(1)} ${middle},${v.toFixed(1)} ${x.toFixed(1)},${v.toFixed(1)}`;
+    path += `C${middle},${b.toFixed(1)} ${middle},${y.toFixed(1)} ${x.toFixed(1)},${y.toFixed(1)}`;
   }
   return path;
 }

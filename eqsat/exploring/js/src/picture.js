@@ -5,6 +5,9 @@ import { zoom, zoomIdentity } from "d3-zoom";
 import { boundsText, divisorText, nanoseconds, nodeText } from "./graph.js";
 import { HEADER, ROW, arrange, shorten } from "./layout.js";
 
+const READABLE = 0.35;
+// pixels around the view that are drawn too
+const MARGIN = 100;
 const SVG = "http://www.w3.org/2000/svg";
 
 function make(parent, name, attributes = {}, text = undefined) {
@@ -29,7 +32,7 @@ export class Picture {
     this.zoom = zoom()
       .scaleExtent([0.05, 3])
       .filter((event) => !event.button && (event.type !== "wheel" || event.ctrlKey || event.metaKey || this.hasFocus()))
-      .on("zoom", (event) => this.world.setAttribute("transform", event.transform));
+      .on("zoom", (event) => this.moved(event.transform));
     this.selection = select(this.svg).call(this.zoom).on("dblclick.zoom", null);
     this.svg.addEventListener("keydown", (event) => this.key(event));
   }
@@ -46,15 +49,21 @@ export class Picture {
     this.shown = shown;
     this.found = found;
     this.hidden = new Map();
+    this.parts = [];
     const world = document.createElementNS(SVG, "g");
     const lines = make(world, "g", { class: "lines" });
     for (const line of this.arranged.lines) {
       const chosen = line.node.chosen && state.classes.get(line.to).chosen;
       const kind = chosen ? "chosen" : "plain";
-      make(lines, "path", { d: line.path, class: `line ${kind}${line.node.isNew ? " new" : ""}`, "marker-end": `url(#eqsat-arrow-${kind})` });
+      const element = make(lines, "path", { d: line.path, class: `line ${kind}${line.node.isNew ? " new" : ""}`, "marker-end": `url(#eqsat-arrow-${kind})` });
+      this.parts.push({ element, area: line.area, here: true });
     }
-    for (const box of this.arranged.boxes.values()) this.box(world, box);
+    for (const box of this.arranged.boxes.values()) {
+      const area = [box.x - 40, box.y - 10, box.x + box.width + 40, box.y + box.height + 10];
+      this.parts.push({ element: this.box(world, box), area, here: true });
+    }
     this.world.replaceChildren(world);
+    this.moved(this.transform);
     const after = this.arranged.boxes.get(anchor);
     if (before && after) {
       const { k } = this.transform;
@@ -91,6 +100,7 @@ export class Picture {
     group.addEventListener("pointerenter", () => this.on.about(eclass));
     group.addEventListener("focus", () => this.on.about(eclass));
     group.addEventListener("keydown", (event) => this.boxKey(event, eclass, box));
+    return group;
   }
 
   row(group, box, node, row) {
@@ -140,6 +150,20 @@ export class Picture {
       event.stopPropagation();
       act();
     });
+  }
+
+  // What is far outside of the view is not part of the page, and texts too small to be read are not drawn: those take the time.
+  moved(transform) {
+    this.world.setAttribute("transform", transform);
+    this.svg.classList.toggle("far", transform.k < READABLE);
+    const { clientWidth, clientHeight } = this.svg;
+    const [left, top] = transform.invert([-MARGIN, -MARGIN]);
+    const [right, bottom] = transform.invert([clientWidth + MARGIN, clientHeight + MARGIN]);
+    for (const part of this.parts ?? []) {
+      const [x0, y0, x1, y1] = part.area;
+      const here = x1 >= left && x0 <= right && y1 >= top && y0 <= bottom;
+      if (here !== part.here) part.element.style.display = (part.here = here) ? "" : "none";
+    }
   }
 
   // keys ----------------------------------------------------------------------------------------------------------
