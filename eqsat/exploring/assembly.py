@@ -68,11 +68,12 @@ class _Places:
         return self.leaders.get(one.home, one.home), over(one.node, lambda _, id: self.leaders.get(id, id))
 
     def written(self) -> set[Place]:
-        """The nodes of a program as it is written, but for functions, and the builds that its tensors are."""
+        """The nodes of a program as it is written: its elements and maps, and the builds that its tensors are."""
         nodes = ((one, self.now(one)) for one in self.recording.appearances if one.sort != "Sy")
         written = {place for one, place in nodes if place is not None and one.rows == (WRITTEN,)}
         builds = ((one, self.now(one)) for one in self.recording.appearances if one.node.op == "Build")
         elements = {node.args[3] for _, node in written if node.op == "Generic"}
+        written = {place for place in written if place[1].op != "Generic"}
         return written | {place for one, place in builds if place is not None and place[1].args[1] in elements}
 
 
@@ -87,12 +88,12 @@ def _classes(recording: Recording, places: _Places, history: list[Node], types: 
     members: dict[int, list[Node]] = {}
     sorts: dict[int, str] = {}
     divisors: dict[int, tuple[int, int]] = {}
-    for one, node in zip(recording.appearances, history, strict=True):
-        place = places.now(one)
+    for appeared, node in zip(recording.appearances, history, strict=True):
+        place = places.now(appeared)
         if place is not None:
             id, now = place
-            sorts[id] = one.sort
-            members.setdefault(id, []).append(replace(node, operands=operands(now)))
+            sorts[id] = appeared.sort
+            members.setdefault(id, []).append(replace(node, operands=tuple(places.leaders.get(one, one) for one in node.operands)))
             divisors[id] = max(divisors.get(id, (1, 0)), _divisor(now))
     bounds = {recording.number("Ix", name): interval for name, interval in recording.snapshot.bounds.items()}
     typed = {recording.number(sort, name): text for (sort, name), text in types.items()}

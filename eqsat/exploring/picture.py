@@ -186,7 +186,7 @@ def _arranged(shown: dict[int, _Box]) -> tuple[dict[int, tuple[float, float]], l
                 if operand in shown and operand != id:
                     key = f"{id}-{row}-{operand}"
                     chosen[key] = node.chosen and shown[operand].eclass.chosen
-                    drawn.add_edge(id, operand, key=key, tailport=f"r{row}:e", headport="h:w", arrowhead="none")
+                    drawn.add_edge(id, operand, key=key, tailport=f"r{row}:_", headport="h:_", arrowhead="none")
     drawn.layout("dot")
     left, bottom, right, top = (float(v) for v in drawn.graph_attr["bb"].split(","))
     places = {}

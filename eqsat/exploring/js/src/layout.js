@@ -9,8 +9,6 @@ const CHARACTER = 6.7; // of the picture's font, 11px monospace
 const PADDING = 10;
 const MOST_CHARACTERS = 44;
 const ROWS = 7;
-// beyond this many boxes a simpler ranking is as good, and takes seconds less
-const EXACT = 80;
 
 export function shorten(text, most = MOST_CHARACTERS) {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
@@ -26,7 +24,7 @@ export function rowsOf(eclass, unfolded) {
 // {boxes: Map id -> {eclass, x, y, width, height, rows, folded}, lines: [{from, row, to, points}], width, height}
 export function arrange(state, shown, unfolded) {
   const dagre = new Dagre({ multigraph: true });
-  dagre.setGraph({ rankdir: "LR", nodesep: 14, ranksep: 46, edgesep: 6, acyclicer: "greedy", ranker: shown.size > EXACT ? "longest-path" : "network-simplex" });
+  dagre.setGraph({ rankdir: "LR", nodesep: 14, ranksep: 46, edgesep: 6, acyclicer: "greedy" });
   dagre.setDefaultEdgeLabel(() => ({}));
   const boxes = new Map();
   for (const id of shown) {
