@@ -15,7 +15,8 @@ from eqsat.exploring.widget import bundle
 
 CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
 needs_browser = pytest.mark.skipif(
-    CHROMIUM is None or importlib.util.find_spec("playwright") is None, reason="needs Chromium on the path, and playwright (extra `browser`)"
+    CHROMIUM is None or importlib.util.find_spec("playwright") is None,
+    reason="needs Chromium on the path, and playwright (extra `browser`)",
 )
 PLACE = "http://127.0.0.1:1"
 _PAGE = """<!doctype html><meta charset="utf-8"><title>explorer</title><style>{css}</style>
@@ -71,7 +72,11 @@ def chromium(width: int, height: int) -> Iterator[Any]:
 def explorer_page(graph: bytes, width: int = 1280, height: int = 800, dark: bool = False, picture: str = "") -> Iterator[Shown]:
     """The explorer of what `packed` gives, as large as the page."""
     text = _PAGE.format(css=bundle("explorer.css"), back="#111111" if dark else "#ffffff", height=height, picture=picture)
-    answers = {"/": (text, "text/html"), "/explorer.js": (bundle("explorer.js"), "text/javascript"), "/graph": (graph, "application/octet-stream")}
+    answers = {
+        "/": (text, "text/html"),
+        "/explorer.js": (bundle("explorer.js"), "text/javascript"),
+        "/graph": (graph, "application/octet-stream"),
+    }
     with chromium(width, height) as page:
         shown = Shown(page)
 

@@ -1,0 +1,64 @@
+"""The explorer in JupyterLab and in Notebook 7: live, and as a picture where a notebook is not trusted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from tests.notebooks.browser import chromium, needs_browser
+from tests.notebooks.jupyter import TOKEN, command, server, write_notebook
+from tests.notebooks.test_notebooks import kernel
+
+PAGES = {"jupyter-lab": "lab/tree", "jupyter-notebook": "notebooks"}
+CELLS = ("import eqsat\nx = eqsat.var('x', 0, 31)", "eqsat.optimize(x // 8 * 8 + x % 8).egraph")
+PATIENCE = 90_000
+
+pytestmark = [pytest.mark.slow, needs_browser]
+
+
+def executable(name: str) -> str:
+    found = command(name)
+    if found is None:
+        pytest.skip(f"needs {name} beside this Python or on the path (extra `browser`)")
+    return found
+
+
+def open_notebook(page: Any, address: str, program: str, name: str) -> list[str]:
+    """Open a notebook -> the requests of the page that go to another machine, growing."""
+    strays: list[str] = []
+    page.on("request", lambda request: strays.append(request.url) if request.url.split(":")[0] in ("http", "https", "ws", "wss") else None)
+    page.goto(f"{address}/{PAGES[program]}/{name}?token={TOKEN}")
+    page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=PATIENCE)
+    return strays
+
+
+@pytest.mark.parametrize("program", PAGES)
+def test_the_explorer_runs_in_a_notebook(program: str, tmp_path: Path) -> None:
+    write_notebook(tmp_path / "live.ipynb", *CELLS)
+    with server(tmp_path, executable(program)) as address, chromium(1280, 800) as page:
+        requests = open_notebook(page, address, program, "live.ipynb")
+        page.locator(".jp-CodeCell").nth(0).click()
+        page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]", timeout=PATIENCE)
+        for _ in CELLS:
+            page.keyboard.press("Shift+Enter")
+        page.wait_for_selector(".eqsat-explorer .box", timeout=PATIENCE)
+        assert page.locator(".eqsat-explorer .count").inner_text() == "5 of 5 classes shown, 8 nodes"
+        assert page.locator(".eqsat-explorer").get_attribute("data-theme") == "light"
+        assert [request for request in requests if "//127.0.0.1" not in request] == []
+
+
+@pytest.mark.parametrize("program", PAGES)
+def test_an_untrusted_notebook_shows_the_picture(program: str, tmp_path: Path) -> None:
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    (tmp_path / "kernel").mkdir()
+    NotebookClient(notebook, km=kernel(tmp_path / "kernel")).execute()
+    nbformat.write(notebook, tmp_path / "saved.ipynb")
+    with server(tmp_path, executable(program)) as address, chromium(1280, 800) as page:
+        open_notebook(page, address, program, "saved.ipynb")
+        image = page.wait_for_selector(".jp-OutputArea-output img", timeout=PATIENCE)
+        page.wait_for_function("image => image.naturalWidth > 300", arg=image)
+        assert page.locator(".eqsat-explorer").count() == 0
