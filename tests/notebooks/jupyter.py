@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import nbformat
 
@@ -27,13 +28,17 @@ def command(name: str) -> str | None:
     return str(beside) if beside.exists() else shutil.which(name)
 
 
-def write_notebook(path: Path, *cells: str) -> None:
+def notebook(*cells: str) -> Any:
     """A notebook of these code cells, for the kernel of `server`."""
-    notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(cell) for cell in cells],
-        metadata={"kernelspec": {"name": "eqsat", "display_name": "eqsat", "language": "python"}},
-    )
-    nbformat.write(notebook, path)
+    metadata = {"kernelspec": {"name": "eqsat", "display_name": "eqsat", "language": "python"}}
+    made = [nbformat.v4.new_code_cell(cell) for cell in cells]  # type: ignore[no-untyped-call]
+    return nbformat.v4.new_notebook(cells=made, metadata=metadata)  # type: ignore[no-untyped-call]
+
+
+def save(notebook: Any, path: Path) -> int:
+    """Write a notebook -> its size in bytes."""
+    nbformat.write(notebook, path)  # type: ignore[no-untyped-call]
+    return path.stat().st_size
 
 
 @contextmanager

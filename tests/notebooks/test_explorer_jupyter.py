@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 from nbclient import NotebookClient
 
 from tests.notebooks.browser import chromium, needs_browser
-from tests.notebooks.jupyter import TOKEN, command, server, write_notebook
+from tests.notebooks.jupyter import TOKEN, command, notebook, save, server
 from tests.notebooks.test_notebooks import kernel
 
 PAGES = {"jupyter-lab": "lab/tree", "jupyter-notebook": "notebooks"}
@@ -38,7 +37,7 @@ def open_notebook(page: Any, address: str, program: str, name: str) -> list[str]
 
 @pytest.mark.parametrize("program", PAGES)
 def test_the_explorer_runs_in_a_notebook(program: str, tmp_path: Path) -> None:
-    write_notebook(tmp_path / "live.ipynb", *CELLS)
+    save(notebook(*CELLS), tmp_path / "live.ipynb")
     with server(tmp_path, executable(program)) as address, chromium(1280, 800) as page:
         requests = open_notebook(page, address, program, "live.ipynb")
         page.locator(".jp-CodeCell").nth(0).click()
@@ -53,10 +52,10 @@ def test_the_explorer_runs_in_a_notebook(program: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("program", PAGES)
 def test_an_untrusted_notebook_shows_the_picture(program: str, tmp_path: Path) -> None:
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    saved = notebook(*CELLS)
     (tmp_path / "kernel").mkdir()
-    NotebookClient(notebook, km=kernel(tmp_path / "kernel")).execute()
-    nbformat.write(notebook, tmp_path / "saved.ipynb")
+    NotebookClient(saved, km=kernel(tmp_path / "kernel")).execute()
+    save(saved, tmp_path / "saved.ipynb")
     with server(tmp_path, executable(program)) as address, chromium(1280, 800) as page:
         open_notebook(page, address, program, "saved.ipynb")
         image = page.wait_for_selector(".jp-OutputArea-output img", timeout=PATIENCE)

@@ -9,7 +9,6 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 from nbclient import NotebookClient
 
@@ -18,6 +17,7 @@ from eqsat.exploring import widget
 from eqsat.exploring.widget import bundle, explorer, packed
 from eqsat.ir.errors import UsageError
 from tests.eqsat.exploring.egraphs import PROGRAMS, egraph
+from tests.notebooks.jupyter import notebook, save
 from tests.notebooks.test_notebooks import kernel
 
 ROOT = Path(__file__).parents[3]
@@ -87,13 +87,12 @@ def test_a_saved_notebook_with_explorers_stays_below_a_megabyte(tmp_path: Path) 
         "from tests.eqsat.exploring.egraphs import PROGRAMS, TERMS",
         *(f"eqsat.explore({place})" for place in ("TERMS['identity']", "TERMS['order']", "PROGRAMS['softmax']", "PROGRAMS['sines']")),
     ]
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    NotebookClient(notebook, km=kernel(tmp_path), resources={"metadata": {"path": str(ROOT)}}).execute()
-    nbformat.write(notebook, tmp_path / "saved.ipynb")
-    assert "widgets" in notebook.metadata
-    assert (tmp_path / "saved.ipynb").stat().st_size < MOST_BYTES_OF_A_NOTEBOOK
-    assert all(WIDGET in cell.outputs[0].data for cell in notebook.cells[2:])
-    assert not any(output.output_type == "stream" for cell in notebook.cells for output in cell.outputs)
+    saved = notebook(*cells)
+    NotebookClient(saved, km=kernel(tmp_path), resources={"metadata": {"path": str(ROOT)}}).execute()
+    assert save(saved, tmp_path / "saved.ipynb") < MOST_BYTES_OF_A_NOTEBOOK
+    assert "widgets" in saved.metadata
+    assert all(WIDGET in cell.outputs[0].data for cell in saved.cells[2:])
+    assert not any(output.output_type == "stream" for cell in saved.cells for output in cell.outputs)
 
 
 def test_asking_for_a_result_loads_no_widget() -> None:
