@@ -144,8 +144,9 @@ class Session:
     def _visit(self, reading: Reading, rows: list[SumRow]) -> tuple[dict[str, list[Row]], int]:
         """Sum rows look at classes; the encoder holds only what they find then -> what it held before, and the first handle since."""
         held, since = self.encoder.take(), self.encoder.new_handle()
-        visit = Visit(reading, self.encoder, self._seen)
         self.credit(WRITTEN)
+        visit = Visit(reading, self.encoder, self._seen)
+        self.credit("flatten-product")
         for row in rows:
             visit.run([row])
             self.credit(row.name)

@@ -40,7 +40,8 @@ def assemble(
     places = _Places(recording)
     chosen = places.written() if used is None else {places.of(sort, name, node) for sort, name, node in used}
     known = {places.of(sort, name, node): ns for sort, name, node, ns in prices}
-    history = [_node(one, places.now(one), chosen, known, leaves) for one in recording.appearances]
+    used_once = places.first_of(chosen)
+    history = [_node(one, places.now(one), one in used_once, known, leaves) for one in recording.appearances]
     return EGraph(what, _classes(recording, places, history, types or {}), roots, _steps(recording.steps), stopped, costs, tuple(history))
 
 
@@ -67,6 +68,15 @@ class _Places:
             return None
         return self.leaders.get(one.home, one.home), over(one.node, lambda _, id: self.leaders.get(id, id))
 
+    def first_of(self, places: set[Place]) -> set[Appearance]:
+        """The nodes at these places, one each: sums whose terms have become alike are there as often as egglog has rows of them."""
+        found: dict[Place, Appearance] = {}
+        for one in sorted(self.recording.appearances, key=lambda one: len(operands(one.node))):
+            place = self.now(one)
+            if place is not None and place in places:
+                found.setdefault(place, one)
+        return set(found.values())
+
     def written(self) -> set[Place]:
         """The nodes of a program as it is written: its elements and maps, and the builds that its tensors are."""
         nodes = ((one, self.now(one)) for one in self.recording.appearances if one.sort != "Sy")
@@ -77,11 +87,11 @@ class _Places:
         return written | {place for one, place in builds if place is not None and place[1].args[1] in elements}
 
 
-def _node(one: Appearance, place: Place | None, chosen: set[Place], prices: Mapping[Place, float], leaves: Sequence[Tensor]) -> Node:
+def _node(one: Appearance, place: Place | None, chosen: bool, prices: Mapping[Place, float], leaves: Sequence[Tensor]) -> Node:
     node = one.node
     rules = tuple(row for row in one.rows if row != WRITTEN)
-    cost, is_chosen = (None, False) if place is None else (prices.get(place), place in chosen)
-    return Node(operation(node), operands(node), template(node, leaves), cost, one.step, rules, is_chosen, one.home, one.gone)
+    cost = None if place is None else prices.get(place)
+    return Node(operation(node), operands(node), template(node, leaves), cost, one.step, rules, chosen, one.home, one.gone)
 
 
 def _classes(recording: Recording, places: _Places, history: list[Node], types: Mapping[tuple[str, int], str]) -> tuple[EClass, ...]:

@@ -9,8 +9,9 @@ from eqsat.egraph.encode import Encoder
 from eqsat.egraph.forms import Forms
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.egraph.spell import as_spelled, index_term, reachable
+from eqsat.exploring.recording import over
 from eqsat.extract import Extraction
-from eqsat.ir.index import Apply, Index
+from eqsat.ir.index import Apply, Const, Index
 from eqsat.kernel_choice import choices_below
 from eqsat.tensor_classes import reads
 
@@ -18,20 +19,23 @@ from eqsat.tensor_classes import reads
 Used = tuple[str, int, ENode]
 
 
-def used_by_term(snapshot: Snapshot, forms: Forms, root: int, found: Index) -> list[Used]:
+def used_by_term(snapshot: Snapshot, forms: Forms, encoder: Encoder, root: int, found: Index) -> Iterator[Used]:
     """The index nodes that spell a term: those of the cheapest forms of its class, or of what a selection in that class gives under its
-    condition; of a term that was kept as it is written, its n-ary form."""
-    gated = [arg for node in snapshot.classes["Ix"].get(root, ()) if node.op == "Where" for arg in node.args[1:]]
-    for name in (root, *gated):
+    condition; of a term that was kept as it is written, what the encoder made of it.  `root` is a handle."""
+    top = snapshot.name(root)
+    gated = [arg for node in snapshot.classes["Ix"].get(top, ()) if node.op == "Where" for arg in node.args[1:]]
+    for name in (top, *gated):
         if name in forms:
             for chosen in (sharing_forms(snapshot, forms, name), forms):
                 if _bare(index_term(chosen, name)) is _bare(found):
-                    return list(_spelled(chosen, name))
-    return list(_written(snapshot, found))
+                    return _spelled(chosen, name)
+    return _written(snapshot, forms, encoder, top)
 
 
 def _bare(term: Index) -> Index:
     """A term without what makes a truth value of it, or an integer."""
+    if isinstance(term, Const):
+        return Const(int(term.value))
     return term.args[0] if isinstance(term, Apply) and term.op in ("int", "bool") else term
 
 
@@ -40,28 +44,18 @@ def _spelled(forms: Forms, root: int) -> Iterator[Used]:
         yield "Ix", name, forms[name]
 
 
-def _written(snapshot: Snapshot, term: Index) -> Iterator[Used]:
-    """The nodes of a term that the e-graph holds, looked up from its variables on."""
-    places = {node: name for name, nodes in snapshot.classes["Ix"].items() for node in nodes}
-    encoder = Encoder()
-    encoder.index(term)
-    known: dict[int, int] = {}
-    for handle, op, args in reversed(list(encoder.made())):
-        node = _over(op, args, known)
-        if node in places:
-            known[handle] = places[node]
-            yield "Ix", places[node], node
-
-
-def _over(op: str, args: tuple[int | tuple[int, int] | str, ...], known: dict[int, int]) -> ENode:
-    """A node over the classes of a snapshot, as far as they are known."""
-    if op == "Sum":
-        terms = sorted((known.get(term[0], -1), term[1]) for term in args[1:] if isinstance(term, tuple))
-        return ENode(op, (args[0], *terms))
-    if op in ("Num", "Var"):
-        return ENode(op, args)
-    found = tuple(known.get(arg, -1) for arg in args if isinstance(arg, int))
-    return ENode(op, tuple(sorted(found)) if op == "Prod" else found)
+def _written(snapshot: Snapshot, forms: Forms, encoder: Encoder, root: int) -> Iterator[Used]:
+    """The nodes of a class as they are written; where such a node is none any more, its class' cheapest form."""
+    chosen = dict(forms)
+    written: set[int] = set()
+    for handle, op, args in reversed(list(encoder.made())):  # operands first, so that no class is made of itself
+        name = snapshot.names["Ix"].get(handle)
+        if name is not None and name not in written:
+            node = over(ENode(op, args), lambda _, handle: snapshot.names["Ix"].get(handle, handle))
+            if node in snapshot.classes["Ix"].get(name, ()):
+                chosen[name] = node
+                written.add(name)
+    yield from (("Ix", name, chosen[name]) for name in reachable(chosen, root))
 
 
 def used_by_program(extraction: Extraction) -> Iterator[Used]:

@@ -21,7 +21,8 @@ class Node:
     template    its text, in which {0}, {1}, ... stand for the operands
     cost        estimated nanoseconds of the operation itself, its operands at hand; None: no program is made of it
     step        the step of saturation in which it appeared, 0 for what is there before rules run
-    rules       names of the rows that made it in that step; none: it is part of the term or program as it is written
+    rules       names of the rows that made it in that step; none: it is part of the term or program as it is written; `name of a class`: no
+                row made it, it was needed to give a class a name
     chosen      whether what was extracted is made of it
     home, gone  the class in which it appeared; the step in which it was dropped, or became another node; None: it is there at the end
     """

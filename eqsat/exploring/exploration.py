@@ -67,7 +67,7 @@ def explore_index(term: Index, options: Options, fact: Index) -> EGraph:
         f"{term}  ->  {found}",
         recording,
         (recording.number("Ix", handle),),
-        used_by_term(snapshot, transcript.forms, snapshot.name(handle), found),
+        used_by_term(snapshot, transcript.forms, transcript.encoder, handle, found),
         prices=price_indices(snapshot, options.target),
         costs=(index_cycles(term) / options.target.ghz, index_cycles(found) / options.target.ghz),
         stopped=_stopped(report, transcript),

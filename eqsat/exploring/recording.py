@@ -14,12 +14,14 @@ from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import CLASS_SORTS, CONSTRUCTORS, nodes_of
 from eqsat.egraph.snapshot import ENode, Snapshot, take_snapshot
 from eqsat.exploring.traced import FORGET, Traced, relation_of, traced_engine
-from eqsat.journal import WRITTEN, Loaded, Ran, Transcript
+from eqsat.journal import Loaded, Ran, Transcript
 from eqsat.replay import definitions_of
 from eqsat.saturate import PHASES
 
 # classes that rules made get handles of the recorder's, beyond all that an encoder gives
 FIRST_MARK = 1 << 40
+# in the place of a row, of a node that is there because a class got its handle through a node that holds the class itself
+NAMED = "name of a class"
 # what is no class any more: only nodes that are gone are made of it
 NO_CLASS = -1
 # nodes that are looked at while one session is done once more: where that is not enough for a look after every entry, some are one step
@@ -115,7 +117,7 @@ class _Recorder:
         self.engine.load(entry.facts)
         self._counts.update(entry.counts)
         for handle, node in definitions_of(entry.facts, self.transcript.encoder.names).items():
-            self._made_by_load.append((self.transcript.origin.get(handle, WRITTEN), handle, node))
+            self._made_by_load.append((self.transcript.origin.get(handle, NAMED), handle, node))
 
     def run(self, entry: Ran) -> None:
         """A pass of rules; each node is of the rule that says that it made it."""
