@@ -27,8 +27,8 @@ F = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 
 # a name is added here on purpose, or not at all
 NAMES = """
-Certificate DEFAULT_TARGET Cost EGraph EqsatError Fact Index IndexResult Limits Options Plan Program Proof Report Result Spec StopReason Target
-View ViewStack
+Certificate DEFAULT_TARGET Cost EGraph EqsatError Fact Index IndexResult Limits Options Plan Program Proof Report Result Spec
+StopReason Target View ViewStack
 assume cache cost dim explore fori jit maximum minimum missing num_threads optimize parse_index prove_equal realize set_num_threads simplify
 simplify_gated simplify_many spec testing trace var where
 """

@@ -85,11 +85,11 @@ export class Explorer {
   }
 
   open(ids, eclass) {
-    const room = MOST_BOXES - this.wanted.size;
+    const room = Math.max(0, MOST_BOXES - this.wanted.size);
     const wanted = [...this.leadersOf(ids)].filter((id) => !this.wanted.has(id));
     for (const id of wanted.slice(0, room)) this.wanted.add(id);
     this.draw(eclass?.id);
-    if (wanted.length > room) this.count.textContent += ` (at most ${MOST_BOXES} at a time; ${wanted.length - Math.max(room, 0)} not opened)`;
+    if (wanted.length > room) this.count.textContent += ` (at most ${MOST_BOXES} at a time; ${wanted.length - room} not opened)`;
   }
 
   close(eclass) {
@@ -119,8 +119,7 @@ export class Explorer {
   }
 
   reveal(eclass) {
-    this.wanted.add(eclass.leader);
-    this.draw();
+    this.open(this.state.wayTo(eclass.id, this.shown()), eclass);
     this.picture.centre(eclass.id);
     this.about(eclass);
   }

@@ -107,6 +107,20 @@ class State {
     return this._users.get(id) ?? new Set();
   }
 
+  // the classes on a shortest way from a shown class down to this one; just this one where there is none
+  wayTo(id, shown) {
+    const below = new Map([[id, undefined]]);
+    for (const here of below.keys()) {
+      if (shown.has(here)) {
+        const way = [];
+        for (let next = here; next !== undefined; next = below.get(next)) way.push(next);
+        return way;
+      }
+      for (const user of this.users(here)) if (!below.has(user)) below.set(user, here);
+    }
+    return [id];
+  }
+
   // how many classes are reached from these without passing through a shown one
   hiddenBelow(ids, shown) {
     const seen = new Set(ids);
