@@ -42,7 +42,7 @@ VIEWS = (
 
 def save(png: bytes, name: str) -> None:
     """Write a picture in few colours, a third as large."""
-    Image.open(io.BytesIO(png)).quantize(64, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
+    Image.open(io.BytesIO(png)).quantize(128, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
 
 
 def write_pictures() -> None:

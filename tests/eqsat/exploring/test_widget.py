@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -77,6 +78,15 @@ def test_the_code_asks_for_nothing_from_elsewhere() -> None:
             "www.w3.org/2000/xmlns/",
         }
         assert "@import" not in text
+
+
+def test_the_bundle_is_built_from_the_sources_beside_it() -> None:
+    folder = Path(widget.__file__).parent / "js"
+    digest = hashlib.sha256()
+    for path in (folder / "package-lock.json", *sorted((folder / "src").iterdir())):
+        digest.update(path.read_bytes())
+    for name in ("explorer.js", "explorer.css"):
+        assert bundle(name).startswith(f"/* built from {digest.hexdigest()};"), "npm run build in eqsat/exploring/js"
 
 
 @pytest.mark.slow

@@ -110,7 +110,7 @@ export class Explorer {
   }
 
   reset() {
-    const { width, height } = this.picture.svg.getBoundingClientRect();
+    const [width, height] = this.picture.size;
     const [least, most] = AT_FIRST;
     this.wanted = this.leadersOf(this.state.neighbourhood(Math.min(most, Math.max(least, Math.round((width * height) / AREA_OF_A_BOX)))));
     this.unfolded.clear();
@@ -216,7 +216,7 @@ export class Explorer {
   // a notebook may make the widget before it has a size
   whenSized(act) {
     const observer = new ResizeObserver(() => {
-      if (this.picture.svg.getBoundingClientRect().width > 0) {
+      if (this.picture.size[0] > 0) {
         observer.disconnect();
         act();
       }

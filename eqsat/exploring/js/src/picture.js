@@ -31,10 +31,17 @@ export class Picture {
     this.world = make(this.svg, "g");
     this.zoom = zoom()
       .scaleExtent([0.05, 3])
+      .extent(() => [[0, 0], this.size])
       .filter((event) => !event.button && (event.type !== "wheel" || event.ctrlKey || event.metaKey || this.hasFocus()))
       .on("zoom", (event) => this.moved(event.transform));
     this.selection = select(this.svg).call(this.zoom).on("dblclick.zoom", null);
     this.svg.addEventListener("keydown", (event) => this.key(event));
+    // asking the page for sizes at every step would make it lay everything out
+    this.size = [0, 0];
+    new ResizeObserver(([{ contentRect }]) => {
+      this.size = [contentRect.width, contentRect.height];
+      this.moved(this.transform);
+    }).observe(this.svg);
   }
 
   hasFocus() {
@@ -156,13 +163,13 @@ export class Picture {
   moved(transform) {
     this.world.setAttribute("transform", transform);
     this.svg.classList.toggle("far", transform.k < READABLE);
-    const { clientWidth, clientHeight } = this.svg;
+    const [width, height] = this.size;
     const [left, top] = transform.invert([-MARGIN, -MARGIN]);
-    const [right, bottom] = transform.invert([clientWidth + MARGIN, clientHeight + MARGIN]);
+    const [right, bottom] = transform.invert([width + MARGIN, height + MARGIN]);
     for (const part of this.parts ?? []) {
       const [x0, y0, x1, y1] = part.area;
       const here = x1 >= left && x0 <= right && y1 >= top && y0 <= bottom;
-      if (here !== part.here) part.element.style.display = (part.here = here) ? "" : "none";
+      if (here !== part.here) part.element.style.visibility = (part.here = here) ? "" : "hidden";
     }
   }
 
@@ -203,7 +210,7 @@ export class Picture {
   }
 
   fit() {
-    const { width, height } = this.svg.getBoundingClientRect();
+    const [width, height] = this.size;
     if (!width || !this.arranged) return;
     const margin = 60;
     const scale = Math.min(1.1, (width - margin) / this.arranged.width, (height - margin) / this.arranged.height);
@@ -213,7 +220,7 @@ export class Picture {
 
   // readable at the first sight: the roots at the left, even if not all fits
   open(ids) {
-    const { width, height } = this.svg.getBoundingClientRect();
+    const [width, height] = this.size;
     const fits = Math.min((width - 60) / this.arranged.width, (height - 60) / this.arranged.height);
     const box = this.arranged.boxes.get(ids[0]);
     if (!box || fits >= 0.55) return this.fit();
@@ -224,7 +231,7 @@ export class Picture {
   centre(id) {
     const box = this.arranged.boxes.get(id);
     if (!box) return;
-    const { width, height } = this.svg.getBoundingClientRect();
+    const [width, height] = this.size;
     const k = Math.max(this.transform.k, 0.7);
     this.selection.call(this.zoom.transform, zoomIdentity.translate(width / 2 - k * (box.x + box.width / 2), height / 2 - k * (box.y + box.height / 2)).scale(k));
     this.world.querySelector(`.box[data-id="${id}"]`)?.focus({ preventScroll: true });
