@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import CLASS_SORTS, CONSTRUCTORS, nodes_of
 from eqsat.egraph.snapshot import ENode, Snapshot, take_snapshot
+from eqsat.exploring.labels import operands
 from eqsat.exploring.traced import FORGET, Traced, relation_of, traced_engine
 from eqsat.journal import Loaded, Ran, Transcript
 from eqsat.replay import definitions_of
@@ -207,12 +208,27 @@ class _Recorder:
                 yield self.traced.rows[integer(rule)], known[kind.sort].get(home, NO_CLASS), ENode(kind.name, args)
 
     def _mark(self) -> None:
-        """Give the classes that have no handle one, through the node that take_snapshot chose."""
-        for kind, rows in self._marks.take().items():
-            node = CONSTRUCTORS[kind]
-            for handle, *values in rows:
-                args = (f"(H{sort} {v})" if sort in CLASS_SORTS else str(v) for sort, v in zip(node.operands, values, strict=True))
-                self.engine.run_text(f"(union (H{node.sort} {handle}) ({kind} {' '.join(args)}))")
+        """Give the classes that have no handle one, each through a node whose operands have theirs: through another one there would be
+        a second class.  A class without such a node gets its handle as take_snapshot would give it."""
+        classes = self.recording.snapshot.classes
+        chosen = {row[0]: (CONSTRUCTORS[kind].sort, kind) for kind, rows in self._marks.take().items() for row in rows}
+        waiting = {handle: classes[sort][handle] for handle, (sort, _) in chosen.items()}
+        while waiting:
+            ready = {
+                handle: node
+                for handle, nodes in waiting.items()
+                for node in nodes
+                if node.op in CONSTRUCTORS and waiting.keys().isdisjoint(operands(node))
+            } or {handle: next(node for node in nodes if node.op == chosen[handle][1]) for handle, nodes in waiting.items()}
+            for handle, node in ready.items():
+                self.engine.run_text(f"(union (H{chosen[handle][0]} {handle}) {self._text(node)})")
+                del waiting[handle]
+
+    def _text(self, node: ENode) -> str:
+        """A node over handles in egglog's words."""
+        sorts = {**dict.fromkeys(CLASS_SORTS, "(H{} {})"), "i64": "{1}"}
+        args = zip(CONSTRUCTORS[node.op].operands, node.args, strict=True)
+        return f"({node.op} {' '.join(sorts[s].format(s, v) if s in sorts else str(self._marks.name(v)) for s, v in args)})"
 
     def _renumber(self, snapshot: Snapshot) -> tuple[tuple[int, int], ...]:
         """Numbers for the classes of a snapshot -> (number, the older one that it became one with)."""

@@ -60,6 +60,7 @@ def measure() -> dict[str, float]:
     found["sent bytes"] = float(len(data))
     with explorer_page(data) as shown:
         found["open ms"] = shown.opened_ms
+        assert f"of {len(graph.classes)} classes shown, {len(graph.nodes)} nodes" in shown.count
         for name in ("first", "afar", "near"):
             for kind, act in (("pan", _PAN), ("zoom", _ZOOM)):
                 times = step_times(shown, act)
