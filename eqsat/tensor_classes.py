@@ -26,6 +26,7 @@ class TensorClasses:
     def __init__(self, snapshot: Snapshot, leaves: list[Tensor], model: CostModel, reader: IndexReader) -> None:
         self.snapshot, self.leaves, self.model, self.reader = snapshot, leaves, model, reader
         self._accesses: dict[tuple[int, ENode], Access | None] = {}
+        self._priced: dict[tuple[tuple[Index, ...], Shape, str], Access | None] = {}
         self._types: dict[int, tuple[Shape, str]] = {}
         self._leaf_of = {name: leaves[n.args[0]] for name, nodes in snapshot.classes["Tx"].items() for n in nodes if n.op == "Leaf"}
         self.offers: dict[int, frozenset[ENode]] = {}
@@ -142,7 +143,10 @@ class TensorClasses:
             return None
         key = (name, node)
         if key not in self._accesses:
-            self._accesses[key] = self._access(self.indices(name, node), *self.tensor_type(node.args[0]))
+            alike = (self.indices(name, node), *self.tensor_type(node.args[0]))
+            if alike not in self._priced:
+                self._priced[alike] = self._access(*alike)
+            self._accesses[key] = self._priced[alike]
         return self._accesses[key]
 
     def _access(self, indices: tuple[Index, ...], shape: Shape, dtype: str) -> Access | None:
