@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import gcd
+from types import MappingProxyType
 
 from eqsat.egraph.snapshot import ENode
 from eqsat.exploring.chosen import Used
@@ -17,6 +19,8 @@ from eqsat.exploring.terms import class_terms
 from eqsat.ir.tensor import Tensor
 from eqsat.journal import WRITTEN
 
+# a number that stands alone, and is no place for an operand
+_NUMBER = re.compile(r"(?<![\w.{])\d+(?![\w.}])")
 # a class of the recording, and a node over such classes
 Place = tuple[int, ENode]
 
@@ -31,18 +35,26 @@ def assemble(
     stopped: str = "",
     types: Mapping[tuple[str, int], str] | None = None,
     leaves: Sequence[Tensor] = (),
+    sizes: Mapping[int, str] = MappingProxyType({}),
 ) -> EGraph:
     """The e-graph of a recording.
 
     used, prices, types  of nodes and classes by their names in the snapshot from which something was extracted; `used` is None where the
                          program stays as it is written
+    sizes                the names of sizes that are known at run time, by the numbers that stand for them in shapes
     """
+
+    def named(text: str) -> str:
+        return _NUMBER.sub(lambda found: sizes.get(int(found[0]), found[0]), text) if sizes else text
+
     places = _Places(recording)
     chosen = places.written() if used is None else {places.of(sort, name, node) for sort, name, node in used}
     known = {places.of(sort, name, node): ns for sort, name, node, ns in prices}
     used_once = places.first_of(chosen)
     history = [_node(one, places.now(one), one in used_once, known, leaves) for one in recording.appearances]
-    return EGraph(what, _classes(recording, places, history, types or {}), roots, _steps(recording.steps), stopped, costs, tuple(history))
+    history = [replace(node, template=named(node.template)) for node in history] if sizes else history
+    classes = _classes(recording, places, history, {key: named(text) for key, text in (types or {}).items()})
+    return EGraph(named(what), classes, roots, _steps(recording.steps), stopped, costs, tuple(history))
 
 
 class _Places:

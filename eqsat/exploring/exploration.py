@@ -20,7 +20,7 @@ from eqsat.ir.check import check_program
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Const, Index, where
 from eqsat.ir.steps import take_apart
-from eqsat.ir.tensor import Program
+from eqsat.ir.tensor import Program, Shape
 from eqsat.journal import Journal, Ran, Transcript
 from eqsat.leaves import numbered, over_leaves
 from eqsat.options import Options
@@ -89,7 +89,7 @@ def explore_program(program: Program, options: Options) -> EGraph:
         return assemble(_signature(program), recording, (), None, stopped=_stopped(report, transcript))
     kept = found.outputs == written.around.outputs
     classes = extraction.classes
-    types = {("Tx", name): "{1} {0}".format(*classes.tensor_type(name)) for name in classes.snapshot.classes["Tx"]}
+    types = {("Tx", name): _type(*classes.tensor_type(name)) for name in classes.snapshot.classes["Tx"]}
     types |= {key: f"{dtype} element" for key, dtype in classes.dtypes.items() if key[0] == "Sx"}
     return assemble(
         _signature(program),
@@ -101,6 +101,7 @@ def explore_program(program: Program, options: Options) -> EGraph:
         stopped=_stopped(report, transcript),
         types=types,
         leaves=classes.leaves,
+        sizes={size.marker: size.variable.name[1:] for size in program.sizes},
     )
 
 
@@ -128,6 +129,10 @@ def _stopped(report: Report, transcript: Transcript) -> str:
 
 
 def _signature(program: Program) -> str:
-    """A program in one line."""
-    inputs = ", ".join(f"{leaf.name}: {leaf.dtype} {leaf.shape}" for leaf in program.inputs)
-    return f"({inputs})  ->  {', '.join(f'{output.dtype} {output.shape}' for output in program.outputs)}"
+    """A program in one line, as the head and the end of its listing have it."""
+    inputs = ", ".join(f"{leaf.name}: {_type(leaf.shape, leaf.dtype)}" for leaf in program.inputs)
+    return f"({inputs})  ->  {', '.join(_type(output.shape, output.dtype) for output in program.outputs)}"
+
+
+def _type(shape: Shape, dtype: str) -> str:
+    return f"{dtype}[{', '.join(map(str, shape))}]"

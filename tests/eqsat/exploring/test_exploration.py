@@ -176,7 +176,7 @@ def test_bounds_types_and_divisibility_are_shown() -> None:
     graph = egraph("order")
     assert graph.find("x % 8")[0].bounds == (0, 7)
     assert any(eclass.divisor == (2, 0) for eclass in graph.classes)
-    assert egraph("softmax")[egraph("softmax").roots[0]].type == "float32 (128,)"
+    assert egraph("softmax")[egraph("softmax").roots[0]].type == "float32[128]"
 
 
 def test_a_term_that_needs_no_rule_is_shown_as_it_is_written() -> None:
@@ -218,6 +218,14 @@ def test_functions_results_and_lazy_tensors_can_be_explored() -> None:
     assert traced.classes == eqsat.explore(shuffled_sines, spec).classes == egraph("sines").classes
     lazy = eqsat.numpy.asarray([1.0, 2.0]) + 1
     assert len(eqsat.explore(lazy).classes) > 3
+
+
+def test_sizes_are_shown_by_name() -> None:
+    n = eqsat.dim("n", 1, 65536)
+    graph = eqsat.explore(lambda x: eqsat.numpy.exp(x).sum(axis=1), eqsat.spec((n, 64), "float32"))
+    assert graph.what == "(x: float32[n, 64])  ->  float32[n]"
+    assert graph[graph.roots[0]].type == "float32[n]"
+    assert graph.find("(n, 64)")
 
 
 def test_other_things_are_refused() -> None:
