@@ -144,18 +144,7 @@ class _Recorder:
     def _compare(self, snapshot: Snapshot) -> tuple[list[tuple[Class, ENode]], int]:
         """The nodes that are new, by class, and how many are gone; only classes that are not as they were are looked into."""
         now = {(sort, name): nodes for sort, classes in snapshot.classes.items() for name, nodes in classes.items()}
-        before = self._alive
-        changed = {place: None for place, nodes in now.items() if place not in before or [node for node, _ in before[place]] != nodes}
-        kept: dict[tuple[Class, ENode], list[Appearance]] = {}
-        for place in [place for place in before if place in changed or place not in now]:
-            sort, name = place
-            home = sort, snapshot.name(name, sort)
-            if home not in changed and home in now:  # all that a class brought where it went was there
-                changed[home] = None
-                for node, one in before[home]:
-                    kept.setdefault((home, node), []).append(one)
-            for node, one in before.pop(place):
-                kept.setdefault((home, over(node, lambda sort, name: snapshot.name(name, sort))), []).append(one)
+        changed, kept = self._carried(snapshot, now)
         new: list[tuple[Class, ENode]] = []
         for place in changed:
             self._alive[place] = []
@@ -170,6 +159,24 @@ class _Recorder:
         for one in gone:
             one.gone = len(self.recording.steps)
         return new, len(gone)
+
+    def _carried(
+        self, snapshot: Snapshot, now: Mapping[Class, list[ENode]]
+    ) -> tuple[dict[Class, None], dict[tuple[Class, ENode], list[Appearance]]]:
+        """The classes that are not as they were, and all nodes that there were in them, as they are named now."""
+        before = self._alive
+        changed = {place: None for place, nodes in now.items() if place not in before or [node for node, _ in before[place]] != nodes}
+        kept: dict[tuple[Class, ENode], list[Appearance]] = {}
+        for place in [place for place in before if place in changed or place not in now]:
+            sort, name = place
+            home = sort, snapshot.name(name, sort)
+            if home not in changed and home in now:  # all that a class brought where it went was there
+                changed[home] = None
+                for node, one in before[home]:
+                    kept.setdefault((home, node), []).append(one)
+            for node, one in before.pop(place):
+                kept.setdefault((home, over(node, lambda sort, name: snapshot.name(name, sort))), []).append(one)
+        return changed, kept
 
     def _appear(self, new: list[tuple[Class, ENode]]) -> Counter[str]:
         """Enter new nodes, with the rows that made them -> how many by row."""
