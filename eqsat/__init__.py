@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from eqsat.cycles import Costs
     from eqsat.driver import missing, optimize
     from eqsat.equality import prove_equal
+    from eqsat.exploring import EGraph, explore
     from eqsat.facts import Fact, assume, dim
     from eqsat.ir.errors import EqsatError
     from eqsat.ir.index import Index, maximum, minimum, var, where
@@ -55,6 +56,7 @@ _HOMES = {
     "cycles": ("Costs",),
     "driver": ("missing", "optimize"),
     "equality": ("prove_equal",),
+    "exploring": ("EGraph", "explore"),
     "facts": ("Fact", "assume", "dim"),
     "ir.errors": ("EqsatError",),
     "ir.index": ("Index", "maximum", "minimum", "var", "where"),
@@ -90,6 +92,7 @@ __all__ = [
     "Certificate",
     "Cost",
     "Costs",
+    "EGraph",
     "EqsatError",
     "Fact",
     "Index",
@@ -118,6 +121,7 @@ __all__ = [
     "compare",
     "cost",
     "dim",
+    "explore",
     "fori",
     "jit",
     "leave_one_out",

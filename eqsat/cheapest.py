@@ -12,13 +12,14 @@ from eqsat.algebra import Alternative, alternatives
 from eqsat.costs import Cost, CostModel
 from eqsat.egraph.encode_tensor import TensorEncoder
 from eqsat.egraph.snapshot import ENode, Snapshot
-from eqsat.extract import Move, Selection, Watch, cheapest, spell
+from eqsat.extract import Extraction, Move, Selection, Watch, cheapest, spell
 from eqsat.index_reader import IndexReader
 from eqsat.ir.affine import is_affine
 from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.generics import as_build, as_builds, as_generic
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Constant, Program, Tensor, sources, tensors
+from eqsat.journal import WRITTEN
 from eqsat.kernel_choice import shows_not_finite, uses
 from eqsat.needed_once import needed_once
 from eqsat.options import Options
@@ -115,6 +116,8 @@ def _searched(program: Program, offers: Offers, before: Cost, options: Options, 
                 snapshot = work.run(PHASES["index"])
                 reader = IndexReader(snapshot, options.cost.index)
         best = search.cheapest(snapshot, reader, CostModel(options.target, options.cost), start, seen)
+        if best is not None and work.transcript is not None:
+            work.transcript.extracted(Extraction(best, *search.extracted))
         if best is None:
             return Extracted(program.outputs)
         if seen is not None:
@@ -151,6 +154,7 @@ class Search:
         self.work, self.program, self.options = work, program, options
         self.encoder = TensorEncoder(work.encoder)
         self.roots = self.encoder.program(program)
+        work.credit(WRITTEN)
         self.written: list[Tensor] = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
         self.maps: list[Index] = []
         self._ways: dict[tuple[int, ENode], list[Alternative]] = {}
@@ -159,6 +163,7 @@ class Search:
             for way in ways:
                 self.encoder.equate(way.found.build, self.encoder.handles[tensor])
                 work.report.matches[way.row] += 1
+                work.credit(way.row)
 
     def cheapest(
         self, snapshot: Snapshot, reader: IndexReader, model: CostModel, start: Iterable[Tensor] | None, seen: Seen | None = None
@@ -251,6 +256,12 @@ class Search:
         handle, node = self.encoder.element(tensor, snapshot)
         return snapshot.name(handle, "Sx"), node
 
+    @property
+    def extracted(self) -> tuple[TensorClasses, tuple[int, ...]]:
+        """The classes that the last search went through, and those of the outputs."""
+        classes, _, outputs = self.found
+        return classes, outputs
+
     def readable(self, selection: Selection, snapshot: Snapshot) -> list[Tensor]:
         """The tensors that a selection allows to be read."""
         return [tensor for tensor in self._in_order() if self._name(tensor, snapshot) in selection.readable]
@@ -280,6 +291,7 @@ class Search:
         for name, term in zip(stated, self.maps, strict=True):
             self.work.encoder.same(name, self.work.encoder.index(term, axes=True))
         self.work.report.matches["state-map"] += len(stated)
+        self.work.credit("state-map")
         return bool(stated)
 
     def state_generics(self, outputs: tuple[Tensor, ...]) -> None:

@@ -69,6 +69,15 @@ class Selection:
 Watch = Callable[[Selection], None]
 
 
+@dataclass(frozen=True)
+class Extraction:
+    """What a program was extracted from: the kernels that were chosen, what is known of the classes, and those of the outputs."""
+
+    selection: Selection
+    classes: TensorClasses
+    outputs: tuple[int, ...]
+
+
 def cheapest(
     classes: TensorClasses,
     order: Mapping[int, int],

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from eqsat.ir.shown import Shown
+from eqsat.journal import Journal
 from eqsat.proof import Proof
 
 
@@ -32,6 +33,7 @@ class Report(Shown):
                  together and stand under the name of their table, bounds under "bounds"
     phases       (phase, iterations, nodes) in order
     proofs       what Options(certify=True) found out about every index term that was simplified, in order
+    journal      what every session did, where someone is going to look at it (exploring/)
     """
 
     stop_reason: StopReason = StopReason.SATURATED
@@ -43,6 +45,7 @@ class Report(Shown):
     rule_seconds: dict[str, float] = field(default_factory=dict)
     phases: list[tuple[str, int, int]] = field(default_factory=list)
     proofs: list[Proof] = field(default_factory=list)
+    journal: Journal | None = field(default=None, repr=False)
 
     def took(self, row: str, seconds: float) -> None:
         """Note the time of a row."""

@@ -16,6 +16,7 @@ from eqsat.codegen import MachineCode, compile_kernels
 from eqsat.costs import Cost, cost_of_term
 from eqsat.dump import Dump
 from eqsat.explanation import ALWAYS, Step, explain_steps
+from eqsat.exploring import EGraph, explore_index, explore_program
 from eqsat.guards import Missing, missing_guards
 from eqsat.ir.generics import as_generic
 from eqsat.ir.index import Index
@@ -128,6 +129,11 @@ class Result(Shown):
                 found.append(PlanCall(placed.name, placed.step.invocation))
         return found
 
+    @functools.cached_property
+    def egraph(self) -> EGraph:
+        """The e-graph of the program, with its history; saturation is done once more when it is asked for."""
+        return explore_program(self.original, self.options)
+
     def compile(self) -> Plan:
         """The plan of kernels, compiled; the same one every time."""
         return self._plan
@@ -232,6 +238,11 @@ class IndexResult(Shown):
     @property
     def original_cost(self) -> Cost:
         return cost_of_term(self.original, self.options.cost)
+
+    @functools.cached_property
+    def egraph(self) -> EGraph:
+        """The e-graph of `original`, with its history; saturation is done once more when it is asked for."""
+        return explore_index(self.original, self.options, self.fact)
 
     @functools.cached_property
     def steps(self) -> tuple[Step, ...]:

@@ -17,6 +17,7 @@ from eqsat.egraph.schema import CLASS_SORTS
 from eqsat.egraph.snapshot import Snapshot, extended, only_nary_forms, take_snapshot, written_snapshot
 from eqsat.index_cost import DEFAULT_WEIGHTS, IndexWeights
 from eqsat.ir.errors import UnsoundRuleError
+from eqsat.journal import WRITTEN, Transcript
 from eqsat.options import Limits, Options
 from eqsat.report import Report, StopReason
 from eqsat.rules import TABLES, Rule, Table, egglog_program, own_table
@@ -112,6 +113,7 @@ class Session:
     sorts: tuple[str, ...] = CLASS_SORTS
     weights: IndexWeights = DEFAULT_WEIGHTS
     timed: bool = False
+    transcript: Transcript | None = None
     started: float = field(default_factory=time.perf_counter)
     _earlier: float = field(init=False)
     _seen: set[tuple[object, ...]] = field(default_factory=set)
@@ -156,18 +158,31 @@ class Session:
                     snapshot = self.snapshot()
                 self.report.stopped(reason)
                 self._note(phase, iterations, snapshot)
+                if self.transcript is not None:
+                    self.transcript.ended(snapshot, self.forms(snapshot) if phase.visits_sums else {})
                 return snapshot
 
     def _visit(self, reading: Reading, rows: list[SumRow]) -> tuple[dict[str, list[Row]], int]:
         """Sum rows look at classes; the encoder holds only what they find then -> what it held before, and the first handle since."""
         held, since = self.encoder.take(), self.encoder.new_handle()
+        self.credit(WRITTEN)
         visit = Visit(reading, self.encoder, self._seen)
-        visit.run(rows)
+        self.credit("flatten-product")
+        for row in rows:
+            visit.run([row])
+            self.credit(row.name)
         self.report.matches.update(visit.counts)
-        for row, seconds in visit.seconds.items():
-            self.report.took(row, seconds)
+        for name, seconds in visit.seconds.items():
+            self.report.took(name, seconds)
+        if self.transcript is not None:
+            self.transcript.visited(visit.counts)
         self._read = self._last = reading
         return held, since
+
+    def credit(self, row: str) -> None:
+        """What the encoder made since the last call is this row's."""
+        if self.transcript is not None:
+            self.transcript.credit(row)
 
     def _visited(self, reading: Reading, rows: list[SumRow], changed: bool, done: Done | None) -> tuple[Snapshot, bool]:
         """The classes with what sum rows find in them, which is left in the encoder, and whether another step is due."""
@@ -190,9 +205,13 @@ class Session:
         fired: Counter[str] = Counter()
         for _ in range(phase.repeat):
             changed, matches = self._run_apart(phase, tables) if self.timed else self.engine.run(schedule)
+            found: Counter[str] = Counter()
             for name, count in matches.items():
                 if (row := name.partition("~")[0]) in self._row_names:
-                    fired[row] += count
+                    found[row] += count
+            fired.update(found)
+            if self.transcript is not None:
+                self.transcript.ran(phase.name, tuple(table.name for table in tables), self._present, found)
             if not changed:
                 break
         self.report.matches.update(fired)
@@ -231,6 +250,8 @@ class Session:
         facts = self.encoder.take()
         self._present.update(facts)
         self.engine.load(facts)
+        if self.transcript is not None:
+            self.transcript.loaded(facts)
 
     @functools.cached_property
     def _row_names(self) -> frozenset[str]:
@@ -273,9 +294,11 @@ def session(
     Snapshots read classes of `sorts`; their cheapest forms are those by `weights`.  `timed`: see Session.
     """
     engine = engine_for(tables, sorts)
+    used = (*(table for table in tables if table.name in names), *own_table(own))
+    encoder = encoder or Encoder()
+    transcript = report.journal.opened(tables, sorts, encoder) if report.journal is not None else None
     with engine.session():
-        chosen = (*(table for table in tables if table.name in names), *own_table(own))
-        yield Session(engine, chosen, limits, report, encoder or Encoder(), sorts, weights, timed)
+        yield Session(engine, used, limits, report, encoder, sorts, weights, timed, transcript)
 
 
 def session_of(

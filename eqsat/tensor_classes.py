@@ -26,6 +26,7 @@ class TensorClasses:
     def __init__(self, snapshot: Snapshot, leaves: list[Tensor], model: CostModel, reader: IndexReader) -> None:
         self.snapshot, self.leaves, self.model, self.reader = snapshot, leaves, model, reader
         self._accesses: dict[tuple[int, ENode], Access | None] = {}
+        self._priced: dict[tuple[tuple[Index, ...], Shape, str], Access | None] = {}
         self._types: dict[int, tuple[Shape, str]] = {}
         self._leaf_of = {name: leaves[n.args[0]] for name, nodes in snapshot.classes["Tx"].items() for n in nodes if n.op == "Leaf"}
         self.offers: dict[int, frozenset[ENode]] = {}
@@ -53,18 +54,18 @@ class TensorClasses:
 
     def dtype_of(self, element: int) -> str:
         """The dtype of an element class."""
-        return self._dtypes["Sx", element]
+        return self.dtypes["Sx", element]
 
     def tensor_type(self, name: int) -> tuple[Shape, str]:
         """Shape and dtype of a tensor class."""
         if name not in self._types:
             leaf = self.leaf(name)
             shape = leaf.shape if leaf is not None else self.shape_of(self.builds(name)[0])
-            self._types[name] = shape, self._dtypes["Tx", name]
+            self._types[name] = shape, self.dtypes["Tx", name]
         return self._types[name]
 
     @functools.cached_property
-    def _dtypes(self) -> dict[tuple[str, int], str]:
+    def dtypes(self) -> dict[tuple[str, int], str]:
         """The dtype of every element and tensor class: stated by some node, or that of what a node passes on."""
         known: dict[tuple[str, int], str] = {}
         classes = self.snapshot.classes
@@ -93,7 +94,7 @@ class TensorClasses:
         A loop that the class does not depend on, as one of its nodes shows, is at zero there: the class may be read under other loops.
         """
         terms = self._written(node)
-        idle: dict[Var, Index] = {v: Const(0) for v in variables(*terms) if v.extent == 1 or v not in self._loops[name]}
+        idle: dict[Var, Index] = {v: Const(0) for v in variables(*terms) if v.extent == 1 or v not in self.loops[name]}
         return tuple(substitute(term, idle) for term in terms) if idle else terms
 
     def _written(self, node: ENode) -> tuple[Index, ...]:
@@ -104,12 +105,12 @@ class TensorClasses:
         if node.args[0] not in self.reader.forms:
             return None
         term = self.reader.term(node.args[0])
-        idle: dict[Var, Index] = {v: Const(0) for v in loops_of(term) if v.extent == 1 or v not in self._loops[name]}
+        idle: dict[Var, Index] = {v: Const(0) for v in loops_of(term) if v.extent == 1 or v not in self.loops[name]}
         found = substitute(term, idle) if idle else term
         return apply("bool", found) if node.args[1] == "bool" and found.kind != "bool" else found
 
     @functools.cached_property
-    def _loops(self) -> dict[int, Variables]:
+    def loops(self) -> dict[int, Variables]:
         """The loop variables that an element class may depend on: those of all its nodes, for all have its value."""
         known: dict[int, Variables] = {}
         elements = self.snapshot.classes["Sx"]
@@ -142,7 +143,10 @@ class TensorClasses:
             return None
         key = (name, node)
         if key not in self._accesses:
-            self._accesses[key] = self._access(self.indices(name, node), *self.tensor_type(node.args[0]))
+            alike = (self.indices(name, node), *self.tensor_type(node.args[0]))
+            if alike not in self._priced:
+                self._priced[alike] = self._access(*alike)
+            self._accesses[key] = self._priced[alike]
         return self._accesses[key]
 
     def _access(self, indices: tuple[Index, ...], shape: Shape, dtype: str) -> Access | None:

@@ -122,9 +122,7 @@ class Index(Node, Shown):
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
-        raise TraceError(
-            f"the truth value of `{self}` depends on its variables; use where(condition, a, b), and & and | for `and` and `or`"
-        )
+        raise TraceError(f"the truth value of `{self}` depends on its variables; use where(condition, a, b), & and | for `and` and `or`")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

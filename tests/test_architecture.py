@@ -18,7 +18,7 @@ import eqsat
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = {"eqsat": "eqsat", "eqsat.ir": "ir", "eqsat.lowering": "lowering", "eqsat.codegen": "codegen"}
-OPTIONAL = {"PIL", "islpy", "jax", "pygments", "pytest", "rich", "sklearn"}
+OPTIONAL = {"PIL", "anywidget", "islpy", "jax", "pygments", "pygraphviz", "pytest", "rich", "sklearn", "traitlets"}
 LATE = {"egglog", "llvmlite"} | OPTIONAL
 ALLOWED = {
     "eqsat.ir": {"eqsat.ir", "ml_dtypes", "numpy"},

@@ -45,6 +45,10 @@ class Encoder:
     _assumptions: dict[Key, int] = field(default_factory=dict)
     _ids: count[int] = field(default_factory=lambda: count(1))
 
+    def beside(self, first: int) -> Encoder:
+        """An empty encoder that knows the same texts, whose handles begin at `first`."""
+        return Encoder(names=self.names, _numbers=self._numbers, _ids=count(first))
+
     def new_handle(self) -> int:
         return next(self._ids)
 

@@ -27,10 +27,10 @@ F = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 
 # a name is added here on purpose, or not at all
 NAMES = """
-Certificate Cost Costs DEFAULT_TARGET EqsatError Fact Index IndexResult KernelWork Limits Operation OperationVerdict Options Plan Program
-Proof Report Result Rule RuleVerdict Spec StopReason Target View ViewStack
-assume cache check_operation check_rule compare cost dim fori jit leave_one_out maximum minimum missing num_threads operation optimize
-parse_index pattern prove_equal realize
+Certificate Cost Costs DEFAULT_TARGET EGraph EqsatError Fact Index IndexResult KernelWork Limits Operation OperationVerdict Options Plan
+Program Proof Report Result Rule RuleVerdict Spec StopReason Target View ViewStack
+assume cache check_operation check_rule compare cost dim explore fori jit leave_one_out maximum minimum missing num_threads operation
+optimize parse_index pattern prove_equal realize
 set_num_threads simplify simplify_gated simplify_many spec testing trace var where
 """
 

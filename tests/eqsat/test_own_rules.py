@@ -199,9 +199,9 @@ def test_options_refuse_a_rule_that_is_not_proved_and_say_at_which_point_it_fail
     [
         (lambda: Rule("", x % n, x), "expected words"),
         (lambda: Rule("a; b", x % n, x), "expected words"),
-        (lambda: Rule("text", x % n, x, "x < n"), "found 'x < n' as conditions"),
+        (lambda: Rule("text", x % n, x, "x < n"), "found 'x < n' as conditions"),  # type: ignore[arg-type]
         (lambda: Rule("chained", x % n, x, 0 <= x < n), "& and | for `and` and `or`"),
-        (lambda: check_rule((x % n, x)), "expected an eqsat.Rule"),  # type: ignore[arg-type]
+        (lambda: check_rule((x % n, x)), "expected an eqsat.Rule"),
         (lambda: check_rule(Rule("huge", x + 2**70, x)), "within 62 bits"),
         (lambda: Rule("bare", x, x), "expected an operation"),
         (lambda: Rule("constant", 3, 4), "expected an operation"),
