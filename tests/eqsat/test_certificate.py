@@ -10,7 +10,7 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat import driver, integer_sets, simplifier, values
+from eqsat import driver, integer_sets, saturate, values
 from eqsat.cheapest import Extracted
 from eqsat.ir.errors import UnsoundRuleError
 from eqsat.ir.evaluate import Elements, elements, evaluate
@@ -39,7 +39,7 @@ def plant(monkeypatch: pytest.MonkeyPatch, row: Pattern) -> None:
     def planted(names: tuple[str, ...], limits: Limits, report: Report, **options: Any) -> AbstractContextManager[Session]:
         return session((*names, "planted"), limits, report, tables, **options)
 
-    monkeypatch.setattr(simplifier, "session", planted)
+    monkeypatch.setattr(saturate, "session", planted)
 
 
 # index expressions -------------------------------------------------------------------------------------------------

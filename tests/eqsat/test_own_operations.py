@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -74,7 +75,7 @@ def test_an_operation_of_others_runs_wherever_built_in_ones_do(register: Registe
     np.testing.assert_allclose(function(LINE), expected, rtol=1e-6)
     program = eqsat.trace(function, LINE)
     np.testing.assert_allclose(evaluate(program, [LINE])[0], expected, rtol=1e-6)
-    assert "softsign(" in str(program)
+    assert re.search(r"softsign(#\d+)?\(", str(program))  # registered again, it has another name in programs
     assert_equivalent(program, eqsat.optimize(program).program)
 
 
