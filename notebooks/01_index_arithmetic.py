@@ -20,16 +20,17 @@
 # %%
 import eqsat
 
-x = eqsat.var("x", 0, 127)
-digits = (x // 16) * 16 + x // 4 % 4 * 4 + x % 4
-eqsat.simplify(digits)
+x, y = eqsat.var("x", 0, 127), eqsat.var("y", 0, 3)
+cell = x * 4 + y
+row = cell // 8 * 2 + cell % 8 // 4
+eqsat.simplify(row)
 
 # %% [markdown]
-# The three parts are the digits of `x` in a number system with places of 1, 4 and 16, so the sum is `x`. No rule says so in one go. Which
-# rules took part, and in which order?
+# A matrix has rows of 4 cells, and a program that goes over memory in blocks of 8 asks in which row cell `y` of row `x` lies: two rows a
+# block, and the upper half of what is left. That is `x`. Which rules took part, and in which order?
 
 # %%
-found = eqsat.optimize(digits)
+found = eqsat.optimize(row)
 print(found.explain())
 
 # %% [markdown]
@@ -82,9 +83,9 @@ with eqsat.assume(j < 15):
 
 # %%
 n = eqsat.dim("n", 1, 65536)
-row, column = eqsat.var("row", 0, 99), eqsat.var("column", 0, 65535)
-flat = row * n + column
-with eqsat.assume(column < n):
+r, c = eqsat.var("r", 0, 99), eqsat.var("c", 0, 65535)
+flat = r * n + c
+with eqsat.assume(c < n):
     print(eqsat.simplify(flat // n), "|", eqsat.simplify(flat % n))
 
 # %% [markdown]

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 # pages of the repository outside of docs/, and the pages of the site that show them
 SHOWN = {"ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
 
+# to another notebook: by its name in the site, for the folder is a link and its files are elsewhere
+_BESIDE = re.compile(r"\[([^\[\]\n]*)\]\((\w+)\.ipynb\)")
 _LEAVING = re.compile(r"\[([^\]]*)\]\(((?:\.\./)+)([\w./-]+)([^)]*)\)")
 
 
@@ -35,4 +37,5 @@ def in_site(text: str, page: str) -> str:
             return f"[{said}](/{SHOWN[target]}{place})"
         return f"[{said}](/{target.removeprefix('docs/')}{place})" if target.startswith(("docs/", "notebooks/")) else said
 
-    return _LEAVING.sub(replaced, text)
+    found = _LEAVING.sub(replaced, text)
+    return _BESIDE.sub(r"{doc}`\1 </notebooks/\2>`", found) if page.startswith("notebooks/") else found

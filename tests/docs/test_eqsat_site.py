@@ -75,3 +75,10 @@ def test_a_link_out_of_the_folder_of_pages_leads_to_the_page_that_shows_it(page:
 
 def test_a_link_to_what_the_site_does_not_show_is_its_name() -> None:
     assert in_site("see [`tests/`](../tests) and [rules](rules.md)", "math") == "see `tests/` and [rules](rules.md)"
+
+
+def test_links_between_notebooks_go_by_the_names_of_their_pages() -> None:
+    text = '{"source": ["see [the next](03_next.ipynb)"], "more": ["[it](02_it.ipynb)"]}'
+    expected = '{"source": ["see {doc}`the next </notebooks/03_next>`"], "more": ["{doc}`it </notebooks/02_it>`"]}'
+    assert in_site(text, "notebooks/01_this") == expected
+    assert in_site(text, "math") == text
