@@ -100,5 +100,5 @@ print(f"{min(timeit.repeat(lambda: tuned(image), number=5, repeat=20)) / 5 * 1e3
 
 # %% [markdown]
 # To use this in a program, decorate the function with `@eqsat.jit`; it is traced and compiled at the first call for each combination of
-# shapes and dtypes. [ARCHITECTURE.md](../ARCHITECTURE.md) tells how each of these steps is made. Next: [write a rule of your
-# own](06_own_rules.ipynb).
+# shapes and dtypes. [ARCHITECTURE.md](../ARCHITECTURE.md) tells how each of these steps is made. Next:
+# [own rules](06_own_rules.ipynb).
