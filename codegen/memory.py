@@ -34,6 +34,33 @@ declare void @free(ptr)
 declare i32 @madvise(ptr, i64, i32)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
+declare i32 @PyGC_Disable()
+declare i32 @PyGC_Enable()
+
+@set_handler = internal global ptr null
+
+; makes PyDataMem_SetHandler, whose address is known at run time only, the one that @set_quietly calls
+define void @use(ptr %function) {{
+  store ptr %function, ptr @set_handler
+  ret void
+}}
+
+; PyDataMem_SetHandler without collections of garbage while it runs: it allocates nodes of a context variable's tree, and if a collection
+; there ran what sets the handler too, CPython would go on with a tree that is free already
+define ptr @set_quietly(ptr %handler) {{
+entry:
+  %set = load ptr, ptr @set_handler
+  %collects = call i32 @PyGC_Disable()
+  %before = call ptr %set(ptr %handler)
+  %again = icmp ne i32 %collects, 0
+  br i1 %again, label %enable, label %done
+enable:
+  %ignored = call i32 @PyGC_Enable()
+  br label %done
+done:
+  ret ptr %before
+}}
+
 ; %kept: the size of a block, and the block
 
 define ptr @take(ptr %kept, i64 %size) {{
@@ -129,24 +156,25 @@ class Memory:
     """Where large results are allocated.  It stays until the process ends, since arrays that it made may."""
 
     def __init__(self, make_object: Callable[[str], bytes] = object_code) -> None:
-        names = ("take", "take_zeros", "resize", "give", "clear")
-        code = library(make_object(CODE), names)
+        names = ("take", "take_zeros", "resize", "give")
+        code = library(make_object(CODE), (*names, "clear", "use", "set_quietly"))
         self._kept = (ctypes.c_int64 * 2)()
-        addresses = [code.address(name) for name in names]
-        handler = _Handler(b"eqsat", 1, ctypes.addressof(self._kept), *addresses[:-1])
+        handler = _Handler(b"eqsat", 1, ctypes.addressof(self._kept), *map(code.address, names))
+        ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(code.address("use"))(numpy_function(SET_HANDLER))
+        self._set_address = code.address("set_quietly")
         new_capsule = ctypes.pythonapi.PyCapsule_New
         new_capsule.restype, new_capsule.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
         name = b"mem_handler"
         self._capsule = new_capsule(ctypes.addressof(handler), name, None)
-        self._set = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(numpy_function(SET_HANDLER))
-        self._clear = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(addresses[-1])
+        self._set = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(self._set_address)
+        self._clear = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(code.address("clear"))
         for needed in (code, host(), handler, name, self._kept, self._capsule):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(needed))
 
     @property
     def handler(self) -> tuple[int, int]:
-        """The address of PyDataMem_SetHandler, and the handler, which stays."""
-        return numpy_function(SET_HANDLER), id(self._capsule)
+        """The address of a function like PyDataMem_SetHandler, and the handler, which stays."""
+        return self._set_address, id(self._capsule)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """numpy.empty, aligned to lines of the cache."""

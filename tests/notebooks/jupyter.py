@@ -62,7 +62,11 @@ def server(folder: Path, executable: str) -> Iterator[str]:
             yield f"http://127.0.0.1:{port}"
         finally:
             running.terminate()
-            running.wait(20)
+            try:
+                running.wait(20)
+            except subprocess.TimeoutExpired:  # it waits for its kernels
+                running.kill()
+                running.wait()
 
 
 def _wait(address: str, running: subprocess.Popen[bytes], log: Path) -> None:
