@@ -39,7 +39,8 @@ def assert_cheaper(candidate: Any, reference: Any, factor: float = 1.0) -> None:
     Each is a Cost, a number of nanoseconds, a Result (its cost after optimization), a Program or an index expression (as written).
     """
     found, expected = float(_cost_of(candidate)), float(_cost_of(reference))
-    assert found < factor * expected, f"cost {found:,.1f} ns is not below {factor:g} * {expected:,.1f} ns{_listing(candidate)}"
+    if not found < factor * expected:
+        raise AssertionError(f"cost {found:,.1f} ns is not below {factor:g} * {expected:,.1f} ns{_listing(candidate)}")
 
 
 def _cost_of(value: Any) -> Cost | float:
@@ -69,13 +70,17 @@ def assert_kernels(target: Any, expected: int | str | Sequence[str], *specs: Any
     listings = ["\n".join(definitions(kernel, program)) or kernel.name for kernel in kernels]
     what = "\n".join(["; found", *kernel_lines(kernels, program)])
     if isinstance(expected, int):
-        assert len(kernels) == expected, f"{len(kernels)} kernels, expected {expected}{what}"
+        if len(kernels) != expected:
+            raise AssertionError(f"{len(kernels)} kernels, expected {expected}{what}")
     elif isinstance(expected, str):
-        assert any(re.search(expected, listing) for listing in listings), f"no kernel with {expected!r}{what}"
+        if not any(re.search(expected, listing) for listing in listings):
+            raise AssertionError(f"no kernel with {expected!r}{what}")
     else:
-        assert len(kernels) == len(expected), f"{len(kernels)} kernels, expected {len(expected)}{what}"
+        if len(kernels) != len(expected):
+            raise AssertionError(f"{len(kernels)} kernels, expected {len(expected)}{what}")
         for kernel, pattern, listing in zip(kernels, expected, listings, strict=True):
-            assert re.search(pattern, listing), f"{kernel.name} without {pattern!r}{what}"
+            if not re.search(pattern, listing):
+                raise AssertionError(f"{kernel.name} without {pattern!r}{what}")
 
 
 def measure(target: Any, *specs: Any, options: Options | None = None) -> tuple[Result | IndexResult, dict[str, Any]]:
@@ -116,22 +121,26 @@ def assert_equivalent(candidate: Any, reference: Any, *specs: Any, rtol: float |
     arrays = random_arrays(program, seed)
     for k, (found, expected) in enumerate(zip(first[1](arrays), second[1](arrays), strict=True)):
         kinds = [f"{array.dtype}{list(array.shape)}" for array in (found, expected)]
-        assert kinds[0] == kinds[1], f"output {k}: found {kinds[0]}, expected {kinds[1]}"
+        if kinds[0] != kinds[1]:
+            raise AssertionError(f"output {k}: found {kinds[0]}, expected {kinds[1]}")
         assert_close(found, expected, rtol, f"output {k}")
 
 
 def assert_close(found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], rtol: float | None = None, what: str = "result") -> None:
     """Assert that arrays agree up to rtol times the largest finite value; infinities and NaN must stand in the same places."""
     if not is_inexact(str(found.dtype)):
-        assert np.array_equal(found, expected), f"{what}: values differ"
+        if not np.array_equal(found, expected):
+            raise AssertionError(f"{what}: values differ")
         return
     allowed = TOLERANCE[found.dtype.name] if rtol is None else rtol
     finite = np.isfinite(expected)
-    assert np.array_equal(np.where(finite, 0, found), np.where(finite, 0, expected), equal_nan=True), f"{what}: infinities or NaN differ"
+    if not np.array_equal(np.where(finite, 0, found), np.where(finite, 0, expected), equal_nan=True):
+        raise AssertionError(f"{what}: infinities or NaN differ")
     wide = np.promote_types(expected.dtype, np.float64)
     scale = float(np.max(np.abs(expected[finite].astype(wide)), initial=1e-30))
     worst = float(np.max(np.abs(found[finite].astype(wide) - expected[finite].astype(wide)), initial=0.0))
-    assert worst <= allowed * scale, f"{what}: largest deviation {worst:g} exceeds {allowed:g} of the scale {scale:g}"
+    if not worst <= allowed * scale:
+        raise AssertionError(f"{what}: largest deviation {worst:g} exceeds {allowed:g} of the scale {scale:g}")
 
 
 def random_arrays(program: Program, seed: int = 0) -> list[np.ndarray[Any, Any]]:
@@ -165,7 +174,8 @@ def _assert_equal_indices(a: Index, b: Index, seed: int) -> None:
     for point in index_points(names, seed):
         env = dict(zip(names, point, strict=True))
         found, expected = evaluate_index(a, env), evaluate_index(b, env)
-        assert found == expected, f"at { ({v.name: x for v, x in env.items()}) }: found {found}, expected {expected}"
+        if found != expected:
+            raise AssertionError(f"at { ({v.name: x for v, x in env.items()}) }: found {found}, expected {expected}")
 
 
 def index_points(names: Sequence[Var], seed: int = 0) -> Iterable[tuple[int, ...]]:

@@ -10,7 +10,7 @@ from eqsat.egraph.encode import COMPARISONS, LIMIT
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir import interval
-from eqsat.ir.index import OPS, Apply, Const, Index
+from eqsat.ir.index import OPS, Apply, Const, Index, walk
 from eqsat.ir.interval import BOOL, Interval
 from eqsat.monomials import sum_of
 from eqsat.rules.variables import PatternVariable
@@ -36,6 +36,17 @@ class Instance:
 
     def __init__(self, visit: Visit, match: Match) -> None:
         self.visit, self.match = visit, match
+
+    def has_value(self, condition: Index) -> bool:
+        """Whether no divisor in a condition can be zero, and no shift amount negative."""
+        for term in walk(condition):
+            if isinstance(term, Apply) and term.op in ("floordiv", "mod"):
+                lo, hi = self.bounds(term.args[1])
+                if lo <= 0 <= hi:
+                    return False
+            if isinstance(term, Apply) and term.op in ("shl", "shr") and self.bounds(term.args[1])[0] < 0:
+                return False
+        return True
 
     def truth(self, condition: Index) -> bool | None:
         """Whether a condition follows from bounds; False: its opposite does; None: neither."""

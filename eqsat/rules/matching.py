@@ -16,7 +16,7 @@ from eqsat.egraph.encode import COMPARISONS, Encoder
 from eqsat.egraph.linear import Linear
 from eqsat.ir import interval
 from eqsat.ir.errors import UnsupportedError
-from eqsat.ir.index import Apply, Const, Index
+from eqsat.ir.index import Apply, Const, Index, variables
 from eqsat.ir.interval import BOOL
 from eqsat.monomials import sum_of
 from eqsat.rules.instances import Instance, Match
@@ -71,8 +71,9 @@ def shape_of(term: Index) -> Shape:
     if term.op in ("and", "or", "not"):
         op = {"and": "Min", "or": "Max", "not": "Not"}[term.op]
         return Node(op, tuple(map(_condition, term.args)))
-    first = _condition(term.args[0]) if term.op == "where" else shape_of(term.args[0])
-    return Node(term.op.capitalize(), (first, *map(shape_of, term.args[1:])))
+    if term.op == "where" and not isinstance(term.args[0], PatternVariable):  # what a choice depends on is a truth value in any case
+        return Node("Where", (_condition(term.args[0]), *map(shape_of, term.args[1:])))
+    return Node(term.op.capitalize(), tuple(map(shape_of, term.args)))
 
 
 def _as_sum(term: Index) -> Shape:
@@ -81,8 +82,8 @@ def _as_sum(term: Index) -> Shape:
 
 
 def _condition(term: Index) -> Shape:
-    """A truth value; a variable stands for one as it is."""
-    if term.kind == "bool" or isinstance(term, PatternVariable):
+    """A truth value: of an integer, whether it is not zero."""
+    if term.kind == "bool":
         return shape_of(term)
     return Node("Not", (Node("Zero", (_as_sum(term),)),))
 
@@ -97,6 +98,7 @@ class Matcher:
         if isinstance(shape, Sum) and not any(_is_variable(factors) for _, factors in shape.parts):
             shape = Sum(shape.constant, (*shape.parts, (1, (REST,))))
         self.shape = shape
+        self.needed = frozenset(variables(rhs, *when))
 
     @property
     def is_idle(self) -> bool:
@@ -121,8 +123,10 @@ class Matcher:
                 self._apply(visit, name, match)
 
     def _apply(self, visit: Visit, name: int, match: Match) -> None:
+        if not self.needed.issubset(match.forms):  # of a variable that cancels in the left side nothing is known
+            return
         instance = Instance(visit, match)
-        if not all(instance.truth(condition) for condition in self.when):
+        if not all(instance.has_value(condition) and instance.truth(condition) for condition in self.when):
             return
         key = tuple((v.name, form) for v, form in match.forms.items())
         if not visit.first(self.name, name, key):

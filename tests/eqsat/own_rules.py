@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import random
+
+from hypothesis import strategies as st
+
 from eqsat import Index, Rule, maximum, minimum, pattern, var, where
+from eqsat.ir.index import Const, Var, apply, substitute, variables
+from eqsat.rules.variables import PatternVariable
+from tests.eqsat.index_terms import VARIABLES
 
 x, y, z, n, d, k = (pattern(name) for name in "xyzndk")
 c = pattern("c", "constant")
@@ -52,3 +59,53 @@ FALSE: list[tuple[Rule, Index | None]] = [
     (Rule("any mask", x & (n - 1), x % n, n > 0), (n & (n - 1)) == 0),
     (Rule("large_bound", x % 4294967296, x, (x >= 0, x <= 4294967296)), x < 4294967296),
 ]
+
+
+# random left sides, and terms that are instances of them
+_NUMBERS = st.one_of(st.sampled_from([x, y, z, c, pattern("e", "constant")]), st.integers(-3, 5).map(Const))
+_DIVISORS = st.sampled_from([Const(2), Const(3), Const(-4), c, y])
+_DIVISIONS, _BITS = st.sampled_from(["floordiv", "mod"]), st.sampled_from(["bitand", "bitor", "bitxor"])
+
+
+def shapes_of_patterns(depth: int = 2) -> st.SearchStrategy[Index]:
+    """Integer terms over pattern variables."""
+    if depth == 0:
+        return _NUMBERS
+    below, truths = st.deferred(lambda: shapes_of_patterns(depth - 1)), st.deferred(lambda: _truths(depth - 1))
+    return st.one_of(
+        st.builds(lambda a, b: a + b, below, below),
+        st.builds(lambda a, b: a - b, below, below),
+        st.builds(lambda a, b: a * b, below, st.one_of(_DIVISORS, below)),
+        st.builds(lambda op, a, b: apply(op, a, b), _DIVISIONS, below, _DIVISORS),
+        st.builds(lambda op, a, b: apply(op, a, b), st.sampled_from(["min", "max"]), below, below),
+        st.builds(lambda op, a, b: apply(op, a, b), _BITS, below, below),
+        st.builds(lambda p, a, b: apply("where", p, a, b), truths, below, below),
+        st.builds(abs, below),
+        truths.map(lambda p: apply("int", p)),
+    )
+
+
+def _truths(depth: int) -> st.SearchStrategy[Index]:
+    if depth == 0:
+        return st.sampled_from([p, q])
+    below, truths = shapes_of_patterns(depth - 1), st.deferred(lambda: _truths(depth - 1))
+    return st.one_of(
+        st.builds(lambda op, a, b: apply(op, a, b), st.sampled_from(["lt", "le", "gt", "ge", "eq", "ne"]), below, below),
+        st.builds(lambda op, a, b: apply(op, a, b), st.sampled_from(["and", "or"]), truths, truths),
+        truths.map(lambda a: apply("not", a)),
+        below.map(lambda a: apply("bool", a)),
+    )
+
+
+def an_instance(lhs: Index, seed: int) -> Index:
+    """A left side with terms in the place of its variables, and sometimes as a part of a sum or under a division."""
+    rng, (a, b, e) = random.Random(seed), VARIABLES
+    terms = {
+        "int": (a, b, e, a + b, a * 2 + 1, b % 3, a // 2, Const(3), b * 4, e * b, minimum(a, b), a - 3, where(a < 0, b, e)),
+        "bool": (a < 2, b >= 3, (a + b) == 4, e > 1),
+        "constant": tuple(map(Const, (1, 2, 3, 4, -2, 6))),
+    }
+    chosen: dict[Var, Index] = {v: rng.choice(terms[v.stands]) for v in variables(lhs) if isinstance(v, PatternVariable)}
+    term = substitute(lhs, chosen)
+    term = apply("add", term, rng.choice((a, b * 2, Const(1), e))) if rng.random() < 0.5 else term
+    return apply(rng.choice(("floordiv", "mod")), term, rng.choice((2, 3, 4))) if rng.random() < 0.3 else term

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings, strategies as st
 
 import eqsat
 import eqsat.numpy as enp
 from eqsat import Options, Rule, check_rule, optimize, pattern, prove_equal, var
 from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate_index
-from eqsat.ir.index import Index, Var, apply, variables
+from eqsat.ir.index import Apply, Index, Var, apply, variables
 from eqsat.rules import all_tables, own_table
 from tests.eqsat.index_terms import terms
-from tests.eqsat.own_rules import FALSE, TRUE
+from tests.eqsat.own_rules import FALSE, TRUE, an_instance, shapes_of_patterns
 
 x, y, n = (pattern(name) for name in "xyn")
 i, s = var("i", 0, 63), var("s", -50, 50)
@@ -184,6 +184,34 @@ def test_what_the_e_graph_holds_as_one_term_can_be_checked_and_finds_nothing() -
     assert all(map(check_rule, rules))
     found = optimize((i + s) // 3 + i - i, options=Options(rules=[*BESIDE, *rules], cache=False))
     assert not {rule.name for rule in rules} & {name for name, count in found.report.matches.items() if count}
+
+
+def test_of_a_variable_that_cancels_in_the_left_side_nothing_is_known() -> None:
+    rule = Rule("cancels", (x * 3 + y - y) // 3, x + y * 0)
+    assert optimize((s * 3) // 3, options=Options(rules=(*BESIDE, rule), cache=False)).expr is not None
+
+
+def test_truth_values_of_integers_are_no_integers() -> None:
+    """`bool(x)` is 0 or 1, so it is not found where x itself stands."""
+    rule = Rule("of-truth", apply("int", apply("bool", x)) + y, y + apply("where", x != 0, 1, 0))
+    assert check_rule(rule)
+    for term in ((s + i) % 7, apply("min", s, i) + 3, apply("int", apply("bool", s)) + i):
+        result = optimize(term, options=Options(rules=(*BESIDE, rule), cache=False))
+        assert prove_equal(term, result.expr), str(result.expr)
+
+
+@given(shapes_of_patterns(), st.integers(0, 2**32))
+@settings(max_examples=80, deadline=None)
+def test_whatever_a_left_side_matches_is_an_instance_of_it(lhs: Index, seed: int) -> None:
+    """A rule whose sides are the same term states nothing new: where its match were none, values would differ."""
+    assume(isinstance(lhs, Apply))
+    rule = Rule("same", lhs, lhs)
+    options = Options(rules=BESIDE, cache=False)
+    object.__setattr__(options, "rules", (*BESIDE, rule))  # true without a check
+    term = an_instance(lhs, seed)
+    assume(max(map(abs, term.bounds)) < 2**30)
+    result = optimize(term, options=options)
+    assert not prove_equal(term, result.expr, extends=True).refuted, f"{lhs}: {term} -> {result.expr}"
 
 
 # refusals ----------------------------------------------------------------------------------------------------------------
