@@ -102,16 +102,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Graph:
-    """The e-graph from which something was extracted, with its history.
-
-    what      the term or program, in one line
-    classes   e-classes, the oldest first, counted as egglog's tables hold them when the result is extracted
-    roots     the classes of the term, or of the program's outputs, by id
-    steps     what each step of saturation did; the first is what was there before
-    stopped   why saturation ended
-    costs     estimated nanoseconds before and after; None where nothing was extracted
-    history   every node that ever was, as it was when it appeared
-    """
+    """The data of an `EGraph` (graph.py), which says what its parts are."""
 
     what: str
     classes: tuple[EClass, ...]

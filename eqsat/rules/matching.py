@@ -54,8 +54,7 @@ def shape_of(term: Index) -> Shape:
     if isinstance(term, PatternVariable):
         return term
     if isinstance(term, Const) or (isinstance(term, Apply) and term.op in ("add", "sub", "neg", "mul")):
-        constant, parts = sum_of(term)
-        return Sum(constant, tuple((k, tuple(map(shape_of, factors))) for k, factors in parts))
+        return _as_sum(term)
     assert isinstance(term, Apply)
     if term.op in COMPARISONS:
         swap, strict = COMPARISONS[term.op]
@@ -76,7 +75,7 @@ def shape_of(term: Index) -> Shape:
     return Node(term.op.capitalize(), tuple(map(shape_of, term.args)))
 
 
-def _as_sum(term: Index) -> Shape:
+def _as_sum(term: Index) -> Sum:
     constant, parts = sum_of(term)
     return Sum(constant, tuple((k, tuple(map(shape_of, factors))) for k, factors in parts))
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Apply, Index, as_index, variables
 from eqsat.rules.matching import Matcher
-from eqsat.rules.row import SumRow
+from eqsat.rules.row import SumRow, equation_of
 from eqsat.rules.variables import PatternVariable
 
 _NAME = re.compile(r"\w([\w .'-]*\w)?")
@@ -75,8 +75,7 @@ class Rule:
 
     @property
     def equation(self) -> str:
-        guard = f"  when {' and '.join(map(str, self.when))}" if self.when else ""
-        return f"{self.lhs} = {self.rhs}{guard}"
+        return equation_of(self.lhs, self.rhs, self.when)
 
     def row(self, name: str) -> SumRow:
         """The rule as a row beside the built-in ones."""

@@ -35,6 +35,12 @@ def is_literal(variable: Var) -> bool:
     return variable.name[0] <= "n"
 
 
+def equation_of(lhs: Index, rhs: Index, when: tuple[Index, ...]) -> str:
+    """An equality with its conditions, as text."""
+    guard = f"  when {' and '.join(map(str, when))}" if when else ""
+    return f"{lhs} = {rhs}{guard}"
+
+
 @dataclass(frozen=True)
 class Pattern:
     """lhs = rhs wherever every condition of `when` holds; `define` names constants read off bounds (a term means its lower one).
@@ -51,8 +57,7 @@ class Pattern:
 
     @property
     def equation(self) -> str:
-        guard = f"  when {' and '.join(map(str, self.when))}" if self.when else ""
-        return f"{self.lhs} = {self.rhs}{guard}"
+        return equation_of(self.lhs, self.rhs, self.when)
 
 
 @dataclass(frozen=True)
