@@ -203,9 +203,10 @@ class Builder:
         """`note`: metadata, ", !llvm.loop !n" on the back edge of a loop."""
         self.lines.append(f"  br {condition}, label %{then}, label %{otherwise}{note}")
 
-    def keep_rolled(self) -> str:
-        """The note that forbids unrolling a loop."""
-        return self.note('!{!"llvm.loop.unroll.disable"}')
+    def keep_rolled(self, vectors: int = 1) -> str:
+        """The note that forbids unrolling a loop; `vectors`: how many the loop takes side by side where LLVM makes vectors of it."""
+        joined = f', !{{!"llvm.loop.interleave.count", i32 {vectors}}}' if vectors > 1 else ""
+        return self.note(f'!{{!"llvm.loop.unroll.disable"}}{joined}')
 
     def keep_vectors_rolled(self) -> str:
         """The note that forbids unrolling the loop over vectors that LLVM makes of a loop."""

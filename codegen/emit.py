@@ -12,6 +12,7 @@ from eqsat.codegen.casts import convert
 from eqsat.codegen.fold import BLOCK, FLAGS, LONG_OUTER_FOLD, Accumulator, Carried, Numerics, accumulator, widest
 from eqsat.codegen.index import emit_index, llvm_type, resized
 from eqsat.codegen.recurrence import emit_recurrence
+from eqsat.codegen.rolled import rolled_loops, side_by_side
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.stream import emit_streamed, fence, scratch_of, streamed
 from eqsat.codegen.tile import emit_tile
@@ -144,6 +145,7 @@ class KernelEmitter:
         self.places = {buffer.name: f"%b{k}" for k, buffer in enumerate(self.buffers.values())}
         values = [value for stmt in statements(kernel.body) if (value := value_of(stmt)) is not None]
         self.loaded = {term.buffer for value in values for term in scalars(value) if isinstance(term, Load | Pick)}
+        self.rolled = rolled_loops(kernel)
         self.stored = {stmt.buffer for stmt in statements(kernel.body) if isinstance(stmt, Store)}
 
     def function(self) -> str:
@@ -217,7 +219,7 @@ class KernelEmitter:
         if isinstance(stmt, For):
             if stmt.variable.extent > 0 and not self.special(stmt, scope):
                 first, end = self.range(stmt.variable, scope)
-                self.each(stmt.variable, first, end, scope, stmt.body, rolled=stmt.kind == "tile")
+                self.each(stmt.variable, first, end, scope, stmt.body, rolled=stmt.kind == "tile" or stmt in self.rolled)
         elif isinstance(stmt, Bind):
             self.index(stmt.variable, scope)
         elif isinstance(stmt, Let):
@@ -241,10 +243,9 @@ class KernelEmitter:
         end: Value,
         initial: Carried,
         step: Callable[[Value, Carried], Carried],
-        rolled: bool = False,
-        long: bool = False,
+        note: str = "",
     ) -> Carried:
-        """for i from `first` while below `end` (which is above `first`), carrying values; returns the last ones."""
+        """for i from `first` while below `end` (which is above `first`), carrying values; returns the last ones.  `note`: see Builder."""
         b = self.b
         label, source = b.fresh("loop"), b.block
         back, after = f"{label}.next", f"{label}.end"
@@ -257,7 +258,7 @@ class KernelEmitter:
         following = b.binary("add", phis[0][0], integer(1, first.type), "nsw")
         for (_, line), value in zip(phis, (following, *results), strict=True):
             b.complete(line, value)
-        b.branch(b.compare("slt", following, end), label, after, b.keep_rolled() if rolled else b.keep_vectors_rolled() if long else "")
+        b.branch(b.compare("slt", following, end), label, after, note)
         b.start(after)
         return results
 
@@ -281,7 +282,7 @@ class KernelEmitter:
             self.block(body, inner)
             return ()
 
-        self.loop(first, end, (), step, rolled)
+        self.loop(first, end, (), step, self.b.keep_rolled() if rolled else "")
 
     def fold(self, stmt: Fold, scope: Scope) -> Value:
         """A fold in one loop, or in blocks whose results are folded with the most digits there are (see `fold`)."""
@@ -309,7 +310,7 @@ class KernelEmitter:
             value = self.fold_range(stmt, first, last, scope.inner(), part)
             return wide.step(b, carried, convert(b, value, stmt.dtype, inside))
 
-        blocks = self.loop(ZERO, count, wide.initial, step, rolled=True)
+        blocks = self.loop(ZERO, count, wide.initial, step, b.keep_rolled())
         return convert(b, wide.result(b, blocks), inside, stmt.dtype)
 
     def fold_range(self, stmt: Fold, first: Value, end: Value, scope: Scope, into: Accumulator) -> Value:
@@ -324,7 +325,10 @@ class KernelEmitter:
 
         if stmt.value.dtype != stmt.dtype:
             raise InternalError(f"codegen: found fold {stmt.name} of {stmt.value.dtype} in {stmt.dtype}, expected one dtype")
-        return into.result(self.b, self.loop(first, end, into.initial, step, long=stmt.variable.extent >= LONG))
+        note = self.b.keep_vectors_rolled() if stmt.variable.extent >= LONG else ""
+        if stmt in self.rolled:
+            note = self.b.keep_rolled(side_by_side(stmt, self.registers.bytes))
+        return into.result(self.b, self.loop(first, end, into.initial, step, note))
 
     def store(self, stmt: Store, scope: Scope) -> None:
         b, buffer = self.b, self.buffer(stmt.buffer, stmt.value.dtype)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from eqsat.codegen import outer_loop
+from eqsat.codegen.rolled import LINES, rolled_loops
 from eqsat.costs import INTERLEAVED, CostModel
 from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.ir.affine import coefficient
@@ -28,6 +29,8 @@ from eqsat.target import Target
 Terms = frozenset[tuple[Index, int]]
 LOOP_CYCLES = 2.0
 VECTOR_LOOP_CYCLES = 12.0
+# a short fold in vectors, with the steps across the last one
+ROLLED_FOLD_CYCLES = 5.0
 # LLVM unrolls short folds before it vectorizes, and loops of less iterations
 UNROLLED_LOOP = 4
 UNROLLED_NODES = 128
@@ -42,6 +45,7 @@ class _Place:
     """Where statements stand: the loops around them with the trips down to each, and the innermost of them that is not unrolled.
 
     beside  how many accesses there differ from one another by constants only
+    rolled  short loops of the kernel that are not unrolled
     """
 
     trips: dict[Var, int]
@@ -49,24 +53,25 @@ class _Place:
     inner: Var | None = None
     unrolled: tuple[Var, ...] = ()
     beside: Mapping[Terms, int] = field(default_factory=dict)
+    rolled: frozenset[For | Fold] = frozenset()
 
     def inside(self, stmt: For | Fold) -> _Place:
         count = self.count * max(stmt.variable.extent, 1)
         trips = {**self.trips, stmt.variable: count}
         if self.unrolls(stmt):
-            return _Place(trips, count, self.inner, (*self.unrolled, stmt.variable), self.beside)
-        return _Place(trips, count, stmt.variable, (), _beside(stmt))
+            return replace(self, trips=trips, count=count, unrolled=(*self.unrolled, stmt.variable))
+        return _Place(trips, count, stmt.variable, (), _beside(stmt), self.rolled)
 
     def unrolls(self, stmt: Stmt) -> bool:
         """Whether a statement is a loop that is unrolled here."""
-        return self.inner is not None and isinstance(stmt, For | Fold) and _is_short(stmt)
+        return self.inner is not None and isinstance(stmt, For | Fold) and stmt not in self.rolled and _is_short(stmt)
 
     def step(self, offset: Index) -> tuple[int | None, float]:
         """Stride of an access in the loop that runs in vectors, small ones as one, and what one access costs more."""
         if self.inner is None:
             return 0, 1.0
         step = coefficient(offset, self.inner)
-        if step is None or not 1 < abs(step) <= INTERLEAVED:
+        if step is None or not 1 < abs(step) <= INTERLEAVED or self.inner.extent < LINES:
             return step, 1.0
         filled = self.beside.get(_terms(offset), 1)
         for variable in self.unrolled:
@@ -102,7 +107,7 @@ def _terms(offset: Index) -> Terms:
 def nest_ns(kernel: Kernel, target: Target, costs: Costs = DEFAULT_COSTS) -> float:
     """Estimated time of one call of a kernel; a parallel outermost loop is shared by the threads, the last round unevenly."""
     kernel = _spelled_out(kernel)
-    work = _Pricer(kernel, CostModel(target, costs)).block(kernel.body, _Place({}))
+    work = _Pricer(kernel, CostModel(target, costs)).block(kernel.body, _Place({}, rolled=rolled_loops(kernel)))
     return target.launch_ns + work * largest_share(kernel, target.threads)
 
 
@@ -152,6 +157,8 @@ class _Pricer:
         inside = place.inside(stmt)
         innermost = all(inside.unrolls(below) for below in stmt.body if isinstance(below, For | Fold))
         start = VECTOR_LOOP_CYCLES * place.count if innermost else LOOP_CYCLES * inside.count
+        if stmt in place.rolled:
+            start = (ROLLED_FOLD_CYCLES if isinstance(stmt, Fold) else LOOP_CYCLES) * place.count
         if place.unrolls(stmt):
             start = 0.0
         total = self.model.cycles_ns(start) + self.block(stmt.body, inside)

@@ -1,6 +1,6 @@
-"""Sums of products: which bodies are one, and the blocks in which it is computed.
+"""Sums of products: which bodies are made of them, and the blocks in which they are computed.
 
-    out[i, j] = g(sum over k of f(i, k) * h(k, j))
+    out[i, j] = g(sum over k of f(i, k) * h(k, j), ...)
 
 The smallest block is a tile: `high` rows and `wide` columns whose sums stay in registers for one fold over k.  A part of the terms, a group
 of strips of columns, each as wide as a tile, and a block of rows are chosen for the caches: the columns of h that a group needs in one part
@@ -17,7 +17,7 @@ from eqsat.ir.dtypes import carrier, is_float, itemsize
 from eqsat.ir.index import Var
 from eqsat.ir.tensor import Call, Reduce, Scalar, scalars
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.nest import Nest, Several, chains, free_variables
+from eqsat.lowering.nest import Free, Nest, chains, free_variables
 
 # vector registers that sums and what is loaded for them take, and bytes of each
 VECTORS = 31
@@ -40,32 +40,58 @@ MOST_SHARES = 8
 
 @dataclass(frozen=True)
 class Product:
-    """The sum: its folds, the factors that the columns do not change, and the others."""
+    """A sum: its folds, the factors that the columns do not change, and the others."""
 
     chain: tuple[Reduce, ...]
     left: tuple[Scalar, ...]
     right: tuple[Scalar, ...]
-    rows: Var
-    columns: Var
-
-    @property
-    def dtype(self) -> str:
-        return self.chain[0].dtype
 
     @property
     def terms(self) -> int:
         return prod(fold.variable.extent for fold in self.chain)
 
+    @property
+    def each(self) -> int:
+        """How many iterations of the outermost fold a part has; the last one may have fewer."""
+        first = self.chain[0].variable.extent
+        return -(-first // (-(-self.terms // PART_TERMS) if self.terms > ONE_PART else 1))
+
+    @property
+    def parts(self) -> int:
+        return -(-self.chain[0].variable.extent // self.each)
+
+    @property
+    def at_once(self) -> int:
+        """The terms of a part."""
+        return self.each * (self.terms // self.chain[0].variable.extent)
+
+
+@dataclass(frozen=True)
+class Products:
+    """The sums of a body, all of one dtype, that of the longest parts first, and the axes of their tiles."""
+
+    sums: tuple[Product, ...]
+    rows: Var
+    columns: Var
+
+    @property
+    def dtype(self) -> str:
+        return self.sums[0].chain[0].dtype
+
+    @property
+    def kept(self) -> bool:
+        """Whether sums of a whole block are kept in memory: until the last part of each, and until the last sum."""
+        return len(self.sums) > 1 or self.sums[0].parts > 1
+
 
 @dataclass(frozen=True)
 class Blocking:
-    """The blocks of a product.
+    """The blocks of products.
 
     high, wide       of a tile
     down, across     tiles and strips in all
     blocks, tall     blocks of rows, and the tiles of each
     groups, strips   groups of columns, and the strips of each
-    parts, each      parts of the terms, and the iterations of the outermost fold in each but the last
     """
 
     high: int
@@ -76,30 +102,34 @@ class Blocking:
     tall: int
     groups: int
     strips: int
-    parts: int
-    each: int
 
 
-def product_of(nest: Nest) -> Product | None:
-    """The sum of products that a nest computes; None where it is none, or a small one."""
-    found = chains(nest.body)
-    if isinstance(nest.body, Several) or len(nest.loops) < 2 or len(found) != 1 or found[0][0].op != "sum":
+def products_of(nest: Nest) -> Products | None:
+    """The sums of products that a nest computes; None where it computes none, small ones, or other folds for each column."""
+    if len(nest.loops) < 2 or nest.loops[-1].extent < LEAST_COLUMNS or Forms()(nest.index).stride(nest.loops[-1]) != 1:
         return None
-    chain = found[0]
-    inside, columns = chain[-1].body, nest.loops[-1]
-    free = free_variables(inside)
-    if not _adds_up(chain[0].dtype) or any(isinstance(term, Reduce) for term in scalars(inside)) or columns.extent < LEAST_COLUMNS:
+    columns, free = nest.loops[-1], free_variables(nest.body)
+    sums = [_product(chain, columns, free) for chain in chains(nest.body) if columns in free[chain[0]]]
+    found = sorted((one for one in sums if one is not None), key=lambda one: -one.at_once)
+    possible = [v for v in nest.loops[:-1] if all(_is_row(v, one, free) for one in found)]
+    if not found or len(found) < len(sums) or not possible or len({one.chain[0].dtype for one in found}) > 1:
         return None
-    if Forms()(nest.index).stride(columns) != 1:
+    return Products(tuple(found), max(reversed(possible), key=lambda v: min(v.extent, MOST_ROWS)), columns)
+
+
+def _product(chain: tuple[Reduce, ...], columns: Var, free: Free) -> Product | None:
+    inside = chain[-1].body
+    if chain[0].op != "sum" or not _adds_up(chain[0].dtype) or any(isinstance(term, Reduce) for term in scalars(inside)):
         return None
     factors = tuple(_factors(inside))
     left = tuple(factor for factor in factors if columns not in free[factor])
     right = tuple(factor for factor in factors if columns in free[factor])
-    possible = [v for v in nest.loops[:-1] if any(v in free[f] for f in left) and not any(v in free[f] for f in right)]
-    if not left or not right or not possible:
-        return None
-    product = Product(chain, left, right, max(reversed(possible), key=lambda v: min(v.extent, MOST_ROWS)), columns)
-    return product if product.terms >= LEAST_TERMS else None
+    product = Product(chain, left, right)
+    return product if left and right and product.terms >= LEAST_TERMS else None
+
+
+def _is_row(variable: Var, product: Product, free: Free) -> bool:
+    return any(variable in free[factor] for factor in product.left) and not any(variable in free[factor] for factor in product.right)
 
 
 def _adds_up(dtype: str) -> bool:
@@ -115,27 +145,24 @@ def _factors(term: Scalar) -> Iterator[Scalar]:
         yield term
 
 
-def blocking(product: Product, others: int, shape: tuple[int, int] | None = None) -> Blocking | None:
-    """The blocks of a product that is computed `others` times, for tiles of some shape; None where no part of it fits the caches."""
-    width, rows, columns = itemsize(product.dtype), product.rows.extent, product.columns.extent
+def blocking(products: Products, others: int, shape: tuple[int, int] | None = None) -> Blocking | None:
+    """The blocks of products that are computed `others` times, for tiles of some shape; None where no part of them fits the caches."""
+    width, rows, columns, terms = itemsize(products.dtype), products.rows.extent, products.columns.extent, products.sums[0].at_once
     high, wide = (min(shape[0], rows), min(shape[1], columns)) if shape else tile_shape(rows, columns, VECTOR_BYTES // width)
-    down, across = -(-product.rows.extent // high), -(-product.columns.extent // wide)
-    first = product.chain[0].variable.extent
-    each = -(-first // (-(-product.terms // PART_TERMS) if product.terms > ONE_PART else 1))
-    terms = each * (product.terms // first)
+    down, across = -(-rows // high), -(-columns // wide)
     if (wide + high) * terms * width > MOST_GROUP_BYTES or (terms > LONGEST_RUN and run(terms) < SHORTEST_RUN):
         return None
-    work = others * product.rows.extent * product.columns.extent * product.terms
+    work = others * rows * columns * sum(one.terms for one in products.sums)
     shares = min(MOST_SHARES, 1 + isqrt(work // SHARE)) if work >= WORTH_SHARING else 1
     shares = -(-shares // others)
     most = max(1, min(GROUP_BYTES // (wide * terms * width), -(-across // shares) if across >= shares else across))
     strips = min(range(-(-most // 2), most + 1), key=lambda size: (-(-across // size) * size, -size))
-    groups, parts = -(-across // strips), -(-first // each)
+    groups = -(-across // strips)
     blocks = 1 if 2 * groups >= shares else shares
-    if parts > 1:
-        blocks = max(blocks, -(-down * high * strips * wide * width // SUMS_BYTES))
+    if products.kept:
+        blocks = max(blocks, -(-len(products.sums) * down * high * strips * wide * width // SUMS_BYTES))
     tall = -(-down // min(blocks, down))
-    return Blocking(high, wide, down, across, -(-down // tall), tall, groups, strips, parts, each)
+    return Blocking(high, wide, down, across, -(-down // tall), tall, groups, strips)
 
 
 def tile_shape(rows: int, columns: int, lanes: int) -> tuple[int, int]:

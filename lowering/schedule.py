@@ -39,7 +39,7 @@ class Schedule:
     def body(self, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
         """What it does; None where this way is not open."""
         if self.way == "tiled":
-            return tiled(self.nest, outputs[0], buffers, self.tile)
+            return tiled(self.nest, outputs, buffers, self.tile)
         return WAYS[self.way](self.nest, outputs, buffers)
 
     def neighbours(self) -> Iterator[Schedule]:

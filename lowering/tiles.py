@@ -2,8 +2,8 @@
 
 For every group of strips of columns, and every part of the terms (see lowering.product), the factor of the columns is copied to scratch
 memory in the order in which the folds read it, once for all rows; so is the factor of the rows, for all strips of a group, unless a load of
-it goes through memory in that order anyway.  Sums of several parts are kept in scratch memory until the last.  The last block, group and
-tile of an axis end where the axis ends, and so compute again what those before them computed.
+it goes through memory in that order anyway.  Sums of several parts are kept in scratch memory until the last, several sums until all are
+there.  The last block, group and tile of an axis end where the axis ends, and so compute again what those before them computed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from eqsat.ir.tensor import Call, Literal, Scalar, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, first_of, over
 from eqsat.lowering.nest import Nest
-from eqsat.lowering.place import Scope
-from eqsat.lowering.product import Blocking, Product, blocking, product_of, run
+from eqsat.lowering.place import Scope, stores
+from eqsat.lowering.product import Blocking, Product, Products, blocking, products_of, run
 
 # what is read in steps of at most that many bytes, or for fewer tiles than these, stays where it is
 NEAR_BYTES = 512
@@ -32,15 +32,15 @@ Env = dict[Var, Index]
 
 
 def tiled(
-    nest: Nest, output: str, buffers: frozenset[str], shape: tuple[int, int] | None = None
+    nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], shape: tuple[int, int] | None = None
 ) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]] | None:
-    """The statements and their scratch memory; None where the body is no such sum, or too small.  `shape`: rows and columns of a tile."""
-    product = product_of(nest)
-    if product is None:
+    """The statements and their scratch memory; None where the body has no such sum, or small ones.  `shape`: rows and columns of a tile."""
+    products = products_of(nest)
+    if products is None:
         return None
-    outer = [variable for variable in nest.loops if variable not in (product.rows, product.columns)]
-    blocks = blocking(product, prod(variable.extent for variable in outer), shape)
-    return _Tiling(nest, product, blocks, outer, output, buffers).result() if blocks is not None else None
+    outer = [variable for variable in nest.loops if variable not in (products.rows, products.columns)]
+    blocks = blocking(products, prod(variable.extent for variable in outer), shape)
+    return _Tiling(nest, products, blocks, outer, outputs, buffers).result() if blocks is not None else None
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,10 @@ class _Side:
 
 @dataclass(frozen=True)
 class _Part:
-    """Some terms of the sum: iterations of its outermost fold from `first` on; `tag` makes names of its own; `last`: none follow."""
+    """Some terms of a sum: iterations of its outermost fold from `first` on; `tag` makes names of its own; `last`: none follow."""
 
+    product: Product
+    sums: str
     tag: str
     first: Index
     extents: tuple[int, ...]
@@ -69,44 +71,54 @@ class _Part:
     def terms(self) -> int:
         return prod(self.extents)
 
+    @property
+    def folds(self) -> tuple[Var, ...]:
+        return tuple(fold.variable for fold in self.product.chain)
+
 
 class _Tiling:
-    """The statements of one product."""
+    """The statements of a body with products in it."""
 
-    def __init__(self, nest: Nest, product: Product, blocks: Blocking, outer: list[Var], output: str, buffers: frozenset[str]) -> None:
-        self.nest, self.product, self.blocks, self.outer, self.output = nest, product, blocks, outer, output
+    def __init__(
+        self, nest: Nest, products: Products, blocks: Blocking, outer: list[Var], outputs: tuple[str, ...], buffers: frozenset[str]
+    ) -> None:
+        self.nest, self.products, self.blocks, self.outer, self.outputs = nest, products, blocks, outer, outputs
         self.placer = BlockPlacer(buffers)
-        self.chain = tuple(fold.variable for fold in product.chain)
-        rows, columns = product.rows.name, product.columns.name
+        rows, columns = products.rows.name, products.columns.name
         self.block, self.group = Var(f"{rows}_block", 0, blocks.blocks - 1), Var(f"{columns}_group", 0, blocks.groups - 1)
-        self.done = nest.body is product.chain[0]
-        several = blocks.parts > 1
-        size = blocks.high * blocks.wide * (blocks.tall * blocks.strips if several else 1)
-        self.copies: dict[Var, str] = {}  # of each side, the memory of its copies: the last part is not longer than others
-        self.sums = self.placer.memory(size, product.dtype) if several or not self.done else output
+        self.done = nest.body is products.sums[0].chain[0]
+        size = blocks.high * blocks.wide * (blocks.tall * blocks.strips if products.kept else 1)
+        self.copies: dict[Var, str] = {}  # of each side, the memory of its copies: no later part is longer than the first
+        direct = self.done and not products.kept
+        self.sums = {one: outputs[0] if direct else self.placer.memory(size, products.dtype) for one in products.sums}
 
     def result(self) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]]:
-        blocks, product = self.blocks, self.product
         larger = sorted((self.block, self.group), key=lambda v: v.extent, reverse=True)
         around = self.placer.nest(self.placer.top, *self.outer, *larger)
-        extents = tuple(variable.extent for variable in self.chain)
-        if blocks.parts > 1:
-            zero = Var(f"{product.rows.name}_zero", 0, blocks.tall * blocks.strips * blocks.high * blocks.wide - 1)
-            around[-1].body.append(For(zero, "parallel", (Store(self.sums, zero, Literal(0.0, product.dtype)),)))
-            part = Var(f"{self.chain[0].name}_part", 0, blocks.parts - 2)
-            opened = self.placer.nest(around[-1], part)
-            first = part * blocks.each if part.extent > 1 else Const(0)
-            self._part(opened[-1], _Part("", first, (blocks.each, *extents[1:]), last=False))
-            for scope in opened[:0:-1]:
-                self.placer.close(scope, "serial")
-        before = (blocks.parts - 1) * blocks.each
-        self._part(around[-1], _Part("_last" if before else "", Const(before), (extents[0] - before, *extents[1:]), last=True))
+        for number, product in enumerate(self.products.sums):
+            self._sum(around[-1], product, f"_{number}" if number else "")
         self.placer.close_all(around)
         return tuple(self.placer.top.body), tuple(self.placer.scratch)
 
+    def _sum(self, scope: Scope, product: Product, tag: str) -> None:
+        """All parts of a sum, over a block and a group."""
+        blocks, sums = self.blocks, self.sums[product]
+        extents = tuple(fold.variable.extent for fold in product.chain)
+        if product.parts > 1:
+            zero = Var(f"{self.products.rows.name}_zero{tag}", 0, blocks.tall * blocks.strips * blocks.high * blocks.wide - 1)
+            scope.body.append(For(zero, "parallel", (Store(sums, zero, Literal(0.0, self.products.dtype)),)))
+            part = Var(f"{product.chain[0].variable.name}_part", 0, product.parts - 2)
+            opened = self.placer.nest(scope, part)
+            first = part * product.each if part.extent > 1 else Const(0)
+            self._part(opened[-1], _Part(product, sums, tag, first, (product.each, *extents[1:]), last=False))
+            for inner in opened[:0:-1]:
+                self.placer.close(inner, "serial")
+            tag += "_last"
+        before = (product.parts - 1) * product.each
+        self._part(scope, _Part(product, sums, tag, Const(before), (extents[0] - before, *extents[1:]), last=True))
+
     def _part(self, scope: Scope, part: _Part) -> None:
-        blocks, product = self.blocks, self.product
-        rows, columns = product.rows, product.columns
+        blocks, product, rows, columns = self.blocks, part.product, self.products.rows, self.products.columns
         tile, strip = Var(f"{rows.name}_tile{part.tag}", 0, blocks.tall - 1), Var(f"{columns.name}_strip{part.tag}", 0, blocks.strips - 1)
         row, lane = Var(f"{rows.name}_row{part.tag}", 0, blocks.high - 1), Var(f"{columns.name}_lane{part.tag}", 0, blocks.wide - 1)
         down = first_of(_sum(self.block, blocks.tall, tile), blocks.down, blocks.high, rows.extent)
@@ -116,10 +128,10 @@ class _Tiling:
         left = self._factor(tiles[-1], part, _Side(product.left, rows, row, down, blocks.strips))
         strips = self.placer.nest(tiles[-1], strip)
         number = _sum(tile, blocks.strips, strip)
-        place = _flat([number, row, lane], [0, blocks.high, blocks.wide]) if blocks.parts > 1 else row * blocks.wide + lane
+        place = _flat([number, row, lane], [0, blocks.high, blocks.wide]) if self.products.kept else row * blocks.wide + lane
         here: dict[Var, Index] = {rows: down + row, columns: across + lane}
         self._tile(strips[-1], part, (row, lane), (left, right), place, here)
-        if part.last and not self.done:
+        if part.last and product is self.products.sums[-1] and not self.done:
             self._finish(strips[-1], (row, lane), place, here)
         self.placer.close_all(strips)
         self.placer.close_all(tiles)
@@ -130,26 +142,26 @@ class _Tiling:
         factor, before = side.factors[0], part.first * prod(part.extents[1:])
         if len(side.factors) == 1 and isinstance(factor, Load):
             form = Forms()(factor.index)
-            strides = [stride for variable in self.chain if (stride := form.stride(variable)) is not None]
-            evenly = all(a == b * v.extent for a, b, v in zip(strides, strides[1:], self.chain[1:], strict=False))
-            near = len(strides) == len(self.chain) and (side.uses < FEW_USES or abs(strides[-1]) * itemsize(factor.dtype) <= NEAR_BYTES)
-            if near and evenly and not any(v.lo for v in self.chain) and (side.strip is None or form.stride(side.axis) == 1):
-                still = {**dict.fromkeys(self.chain, Const(0)), side.axis: side.first + side.inside}
-                return lambda term: Load(factor.buffer, substitute(factor.index, {**still, self.chain[-1]: before + term}), factor.dtype)
+            strides = [stride for variable in part.folds if (stride := form.stride(variable)) is not None]
+            evenly = all(a == b * v.extent for a, b, v in zip(strides, strides[1:], part.folds[1:], strict=False))
+            near = len(strides) == len(part.folds) and (side.uses < FEW_USES or abs(strides[-1]) * itemsize(factor.dtype) <= NEAR_BYTES)
+            if near and evenly and not any(v.lo for v in part.folds) and (side.strip is None or form.stride(side.axis) == 1):
+                still = {**dict.fromkeys(part.folds, Const(0)), side.axis: side.first + side.inside}
+                return lambda term: Load(factor.buffer, substitute(factor.index, {**still, part.folds[-1]: before + term}), factor.dtype)
         packed, strip, inside = self._packed(scope, part, side), side.strip, side.inside
         panel = strip * part.terms if strip is not None and strip.extent > 1 else Const(0)
-        return lambda term: Load(packed, (panel + term) * inside.extent + inside, self.product.dtype)
+        return lambda term: Load(packed, (panel + term) * inside.extent + inside, self.products.dtype)
 
     def _packed(self, scope: Scope, part: _Part, side: _Side) -> str:
         """Scratch memory with the product of some factors: for every strip and term of a part, the elements of a tile along an axis."""
         strips = side.strip.extent if side.strip is not None else 1
-        name = self.copies.get(side.axis) or self.placer.memory(strips * part.terms * side.inside.extent, self.product.dtype)
+        name = self.copies.get(side.axis) or self.placer.memory(strips * part.terms * side.inside.extent, self.products.dtype)
         self.copies[side.axis] = name
         place = Var(f"{side.inside.name}_packed", 0, side.inside.extent - 1)
-        names = (f"{place.name}_{v.name}" for v in self.chain)
+        names = (f"{place.name}_{v.name}" for v in part.folds)
         terms: list[Index] = [Var(name, 0, n - 1) if n > 1 else Const(0) for name, n in zip(names, part.extents, strict=True)]
         firsts = [part.first, *(Const(0) for _ in terms[1:])]
-        env: dict[Var, Index] = {v: t + (first + v.lo) for v, t, first in zip(self.chain, terms, firsts, strict=True)}
+        env: dict[Var, Index] = {v: t + (first + v.lo) for v, t, first in zip(part.folds, terms, firsts, strict=True)}
         env[side.axis], index, numbers = side.first + place, _flat(terms, list(part.extents)), []
         if side.strip is not None and strips > 1:
             number = Var(f"{place.name}_strip", 0, strips - 1)
@@ -163,7 +175,7 @@ class _Tiling:
         return name
 
     def _tile(self, scope: Scope, part: _Part, tile: tuple[Var, Var], factors: tuple[Factor, Factor], place: Index, here: Env) -> None:
-        dtype, together = self.product.dtype, run(part.terms)
+        dtype, together = self.products.dtype, run(part.terms)
         row, lane = tile
         inner, outer = Var(f"{row.name}_term", 0, together - 1), Var(f"{row.name}_run", 0, part.terms // together - 1)
         left, right = (factor(_sum(outer, together, inner)) for factor in factors)
@@ -173,11 +185,12 @@ class _Tiling:
             inmost, name = name, self.placer.name()
             total = Fold(name, "sum", dtype, outer, (total,), Temp(inmost, dtype))
         value: Scalar = Temp(name, dtype)
+        several = part.product.parts > 1
         if part.last and self.done:
-            value = Call("add", (Load(self.sums, place, dtype), value), dtype) if self.blocks.parts > 1 else value
-            store = Store(self.output, substitute(self.nest.index, here), value)
+            value = Call("add", (Load(part.sums, place, dtype), value), dtype) if several else value
+            store = Store(self.outputs[0], substitute(self.nest.index, here), value)
         else:
-            store = Store(self.sums, place, value, "sum" if self.blocks.parts > 1 else None)
+            store = Store(part.sums, place, value, "sum" if several else None)
         scope.body.append(For(row, "tile", (For(lane, "tile", (total, store)),)))
 
     def _finish(self, scope: Scope, tile: tuple[Var, Var], place: Index, here: Env) -> None:
@@ -186,9 +199,11 @@ class _Tiling:
         again: Env = dict(zip(tile, (row, lane), strict=True))
         env = {axis: substitute(index, again) for axis, index in here.items()}
         opened = self.placer.nest(scope, row, lane)
-        known: dict[Scalar, Scalar] = {self.product.chain[0]: Load(self.sums, substitute(place, again), self.product.dtype)}
-        value = over(self.nest.body, env, known)
-        opened[-1].body.append(Store(self.output, substitute(self.nest.index, env), self.placer.place(value, opened[-1])))
+        known: dict[Scalar, Scalar] = {
+            one.chain[0]: Load(sums, substitute(place, again), self.products.dtype) for one, sums in self.sums.items()
+        }
+        value = self.placer.place(over(self.nest.body, env, known), opened[-1])
+        opened[-1].body += stores(self.outputs, substitute(self.nest.index, env), value)
         self.placer.close_all(opened)
 
 

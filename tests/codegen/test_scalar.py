@@ -101,6 +101,7 @@ def test_an_operation_equals_numpy_on_special_values(name: str, dtypes: tuple[st
     for one, other in zip(parts(found), parts(expected), strict=True):
         np.testing.assert_allclose(one, other, rtol=4 * np.finfo(one.dtype).eps if rounds else 0)
         free = name in ("maximum", "minimum") or (name, dtypes[0]) == ("nextafter", "float16")  # NumPy 2.4 and 2.5 differ
+        free |= (name, dtypes[0]) == ("sign", "bfloat16")  # ml_dtypes 0.6 gives -0.0 the sign -0.0, NumPy 0.0
         if not free and not rounds:
             np.testing.assert_array_equal(np.signbit(one[other == 0]), np.signbit(other[other == 0]))
 

@@ -71,6 +71,15 @@ def contracted(rows: int, outer: int, inner: int, columns: int) -> Build:
     return Build((rows, columns), Reduce("sum", p, Reduce("sum", q, times(*factors))))
 
 
+def gated(m: int, k: int, terms: int, n: int) -> Build:
+    """(a @ b) * (1 + c @ d) - the sum of a row of a: two products with different numbers of terms, and a fold that no column changes."""
+    (i, j), r, p, q = axes((m, n)), reduction(0, k), reduction(0, terms), reduction(0, k)
+    one = Reduce("sum", r, times(read("a", (m, k), i, r), read("b", (k, n), r, j)))
+    other = Reduce("sum", p, times(read("c", (m, terms), i, p), read("d", (terms, n), p, j)))
+    gate = times(one, Call("add", (Literal(1.0, "float64"), other), "float64"))
+    return Build((m, n), Call("subtract", (gate, Reduce("sum", q, read("a", (m, k), i, q))), "float64"))
+
+
 CASES = {
     "one tile": matmul(4, 8, 16),
     "rows left over": matmul(29, 8, 16),
@@ -88,11 +97,14 @@ CASES = {
     "parts of one iteration": contracted(4, 3, 600, 5),
     "a last part of one iteration": contracted(3, 7, 170, 6),
     "an epilogue after several parts": finished(7, 1100, 9),
+    "two products": gated(13, 6, 9, 37),
+    "two products, one in parts of fewer terms than the other": gated(5, 1030, 1000, 7),
+    "two products in strips and blocks": gated(40, 6, 4, 96),
 }
 
 
-def in_tiles(build: Build) -> list[Kernel]:
-    found = [kernel for kernel in lowered(build) if any(isinstance(s, For) and s.kind == "tile" for s in statements(kernel.body))]
+def in_tiles(*builds: Build) -> list[Kernel]:
+    found = [kernel for kernel in lowered(*builds) if any(isinstance(s, For) and s.kind == "tile" for s in statements(kernel.body))]
     for kernel in found:
         check_kernel(kernel)
         check_kernel(hoist(kernel))
@@ -131,11 +143,29 @@ def test_products_of_any_shape(m: int, k: int, n: int, dtype: str, exact: bool) 
 
 def machine(kernel: Kernel, build: Build, numerics: Any = "default") -> Array:
     """What the compiled kernel writes."""
+    (found,) = machines(kernel, (build,), numerics)
+    return found
+
+
+def machines(kernel: Kernel, builds: tuple[Build, ...], numerics: Any = "default") -> list[Array]:
+    """What the compiled kernel of several builds writes."""
     routine = compile_kernels([type_indices(hoist(kernel))], numerics).routine(kernel.name)
-    arrays = {tensor.name: array.ravel() for tensor, array in inputs_of(build).items()}
-    out = np.full(build.size, np.nan, build.dtype)
-    routine([*(arrays[buffer.name] for buffer in kernel.buffers[:-1]), out])
-    return out.reshape(build.shape)
+    arrays = {tensor.name: array.ravel() for tensor, array in inputs_of(*builds).items()}
+    outs = [np.full(build.size, np.nan, build.dtype) for build in builds]
+    routine([*(arrays[buffer.name] for buffer in kernel.buffers[: -len(outs)]), *outs])
+    return [out.reshape(build.shape) for out, build in zip(outs, builds, strict=True)]
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(13, 6, 37), (7, 1100, 9), (300, 64, 200)])
+def test_a_kernel_of_several_results_with_products(m: int, k: int, n: int) -> None:
+    """Three products of one matrix, as for queries, keys and values."""
+    (i, j), r = axes((m, n)), reduction(0, k)
+    builds = tuple(Build((m, n), Reduce("sum", r, times(read("a", (m, k), i, r), read(name, (k, n), r, j)))) for name in "bcd")
+    kernels = in_tiles(*builds)
+    assert kernels
+    for kernel in kernels:
+        for found, expected in zip(machines(kernel, builds), reference(*builds), strict=True):
+            np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("registers", [Registers(64, 24), Registers(32, 12), Registers(16, 12), Registers(16, 24)])
@@ -165,5 +195,6 @@ def test_what_is_no_sum_of_products_has_no_tiles() -> None:
         Reduce("sum", r, Call("add", (a, b), "float64")),
         Reduce("sum", r, times(a, read("c", (8, 16, 8), i, j, r))),
         Reduce("sum", r, times(b, b)),
+        Call("add", (Reduce("sum", r, times(a, b)), Reduce("max", r, b)), "float64"),
     ):
         assert not in_tiles(Build((8, 16), body))

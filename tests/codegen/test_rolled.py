@@ -1,0 +1,108 @@
+"""Short loops that stay loops: which they are, and that what they compute does not depend on it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat.codegen.builder import Registers
+from eqsat.codegen.emit import emit_module
+from eqsat.codegen.rolled import rolled_loops, side_by_side
+from eqsat.ir.index import Const, Index, Var
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Load, Store, Temp
+from eqsat.ir.tensor import Call, Literal
+from eqsat.lowering import type_indices
+
+Array = np.ndarray[Any, Any]
+
+
+def moved(extent: int, line: int, step: int = 1, dtype: str = "float32", rows: int = 64) -> Kernel:
+    """out[rows, extent] = x + 1, where rows of x are `line` and their elements `step` elements apart."""
+    row, column, start = Var("i", 0, rows - 1), Var("j", 0, extent - 1), Var("b", 0, rows * line)
+    value = Call("add", (Load("x", start + column * step, dtype), Literal(1, dtype)), dtype)
+    body = For(column, "parallel", (Store("out", row * extent + column, value),))
+    size = (rows - 1) * line + (extent - 1) * step + 1
+    buffers = Buffer("x", dtype, size, "in"), Buffer("out", dtype, rows * extent, "out")
+    return Kernel("moved", buffers, (For(row, "parallel", (Bind(start, row * line), body)),))
+
+
+def summed(extent: int, line: int, rows: int = 64) -> Kernel:
+    """Sums of rows that are `line` elements apart."""
+    row, column = Var("i", 0, rows - 1), Var("r", 0, extent - 1)
+    fold = Fold("t", "sum", "float32", column, (), Load("x", row * line + column, "float32"))
+    buffers = Buffer("x", "float32", (rows - 1) * line + extent, "in"), Buffer("out", "float32", rows, "out")
+    return Kernel("summed", buffers, (For(row, "parallel", (fold, Store("out", row, Temp("t", "float32")))),))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "stays"),
+    [
+        (moved(8, 512), True),
+        (moved(3, 512), True),
+        (moved(2, 512), False),  # fills no vector
+        (moved(33, 512), False),  # is not written out anyway
+        (moved(4, 4), False),  # neighbours, sorted in registers
+        (moved(5, 5), True),
+        (moved(4, 4, rows=8), True),  # too few lines to sort
+        (moved(8, 512, step=2), False),  # across memory
+        (moved(8, 512, dtype="uint8"), True),
+        (moved(4, 512, dtype="uint8"), False),
+        (moved(20, 512, dtype="int16"), False),
+        (summed(8, 8), False),
+        (summed(9, 9), True),
+        (summed(8, 100), True),
+        (summed(76, 76), True),
+        (summed(77, 77), False),
+    ],
+)
+def test_which_loops_stay(kernel: Kernel, stays: bool) -> None:
+    found = rolled_loops(kernel)
+    assert len(found) == stays
+    text = emit_module([type_indices(kernel)], "default")
+    assert bool(re.search(r"llvm\.loop\.unroll\.disable", text)) == stays
+
+
+def test_a_loop_around_others_does_not_stay_for_its_own_sake() -> None:
+    inner, outer, row = Var("k", 0, 63), Var("j", 0, 7), Var("i", 0, 63)
+    store = Store("out", (row * 8 + outer) * 64 + inner, Load("x", (outer * 64 + row) * 64 + inner, "float32"))
+    loops = For(row, "parallel", (For(outer, "parallel", (For(inner, "parallel", (store,)),)),))
+    assert not rolled_loops(Kernel("k", (Buffer("x", "float32", 1 << 15, "in"), Buffer("out", "float32", 1 << 15, "out")), (loops,)))
+
+
+@pytest.mark.parametrize(("extent", "count"), [(8, 1), (16, 1), (32, 2), (48, 1), (64, 4), (76, 1)])
+def test_vectors_of_a_fold_leave_no_rest(extent: int, count: int) -> None:
+    fold = Fold("t", "sum", "float32", Var("r", 0, extent - 1), (), Literal(1.0, "float32"))
+    assert side_by_side(fold, Registers(64, 28).bytes) == count
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+@pytest.mark.parametrize("extent", [2, 3, 5, 8, 12, 16, 32, 64])
+def test_short_rows_and_blocks_equal_numpy(extent: int, dtype: str) -> None:
+    x = (np.arange(20 * extent * 3 * extent) % 23).astype(dtype).reshape(20, extent, 3, extent)
+    w = (np.arange(extent) % 5 + 1).astype(dtype)
+
+    def program(xp: Any, x: Any, w: Any) -> Any:
+        turned = xp.transpose(x, (0, 2, 1, 3))
+        return turned + w, xp.sum(turned * w, axis=3, dtype=dtype), xp.max(turned, axis=3), xp.sum(x, axis=(1, 3), dtype=dtype)
+
+    optimized = eqsat.optimize(lambda x, w: program(enp, x, w), x, w, options=eqsat.Options(cache=False))
+    for found, expected in zip(optimized(x, w), program(np, x, w), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_the_head_of_a_block_may_begin_anywhere() -> None:
+    """Indices that begin with a constant."""
+    start: Index = Const(3)
+    row, column = Var("i", 0, 63), Var("j", 0, 7)
+    store = Store("out", row * 8 + column, Load("x", row * 100 + start + column, "float32"))
+    kernel = Kernel(
+        "k",
+        (Buffer("x", "float32", 6400, "in"), Buffer("out", "float32", 512, "out")),
+        (For(row, "parallel", (For(column, "parallel", (store,)),)),),
+    )
+    assert rolled_loops(kernel)
