@@ -14,14 +14,17 @@ from eqsat.codegen.index import emit_index, llvm_type, resized
 from eqsat.codegen.recurrence import emit_recurrence
 from eqsat.codegen.rolled import rolled_loops, side_by_side
 from eqsat.codegen.scope import Scope
+from eqsat.codegen.search import BLOCK as SEARCHED, emit_search, searched
 from eqsat.codegen.stream import emit_streamed, fence, scratch_of, streamed
 from eqsat.codegen.tile import emit_tile
+from eqsat.ir import interval
 from eqsat.ir.dtypes import alignment, carrier, is_inexact, itemsize
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, statements, value_of
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
 from eqsat.ir.typed_kernel import TypedKernel
+from eqsat.ir.value_bounds import limits, scalar_bounds
 
 ZERO = integer(0)
 # of scratch memory: a line of the cache
@@ -129,6 +132,12 @@ def slot_entry(kernel: Kernel) -> str:
     call = f"  call void {symbol(kernel.name)}({passed})\n  ret void"
     taken = "ptr %values, ptr %slots, i64 %begin, i64 %end"
     return "\n".join([f"define void {symbol(kernel.name + '.slots')}({taken}) nounwind {{", *lines, call, "}"])
+
+
+def _is_narrow(fold: Fold) -> bool:
+    """Whether a fold of 64-bit integers needs 32 bits: the least or greatest of some places."""
+    wide = fold.dtype in ("int64", "uint64") and fold.op in ("max", "min")
+    return wide and interval.within(scalar_bounds(fold.value), limits("int32"))
 
 
 class KernelEmitter:
@@ -290,13 +299,18 @@ class KernelEmitter:
         size = self.kernel.size_of(stmt.variable)
         nested = any(isinstance(inner, For | Fold) for inner in stmt.body)
         sums = stmt.op == "sum" and is_inexact(stmt.dtype) and carrier(stmt.dtype) == stmt.dtype
-        total = accumulator(stmt.op, stmt.dtype, self.flags, wide=sums and (self.exact or (nested and extent >= LONG_OUTER_FOLD)))
+        wide = sums and (self.exact or (nested and extent >= LONG_OUTER_FOLD))
+        total = accumulator(stmt.op, stmt.dtype, self.flags, wide, narrow=extent > 0 and size is None and _is_narrow(stmt))
         if extent <= 0:
             return total.result(self.b, total.initial)
+        condition = searched(stmt) if size is None else None
+        if condition is not None:
+            at = emit_search(self, stmt, condition, scope)
+            return self.fold_range(stmt, integer(0, at.type), integer(SEARCHED, at.type), scope, total, at)
         if not sums or self.exact or nested or extent < 2 * BLOCK:
             return self.fold_range(stmt, first, end, scope, total)
         b, inside = self.b, widest(stmt.dtype)
-        wide, part = accumulator("sum", inside, self.flags, wide=True), total
+        whole, part = accumulator("sum", inside, self.flags, wide=True), total
 
         stop = integer(stmt.variable.hi + 1) if size is None else resized(b, end, "i64", size.variable.bounds)
         count = integer(-(-extent // BLOCK))
@@ -308,17 +322,19 @@ class KernelEmitter:
             last = b.binary("add", first, integer(BLOCK), "nsw")
             last = last if size is None and extent % BLOCK == 0 else b.intrinsic("smin", last, stop)
             value = self.fold_range(stmt, first, last, scope.inner(), part)
-            return wide.step(b, carried, convert(b, value, stmt.dtype, inside))
+            return whole.step(b, carried, convert(b, value, stmt.dtype, inside))
 
-        blocks = self.loop(ZERO, count, wide.initial, step, b.keep_rolled())
-        return convert(b, wide.result(b, blocks), inside, stmt.dtype)
+        blocks = self.loop(ZERO, count, whole.initial, step, b.keep_rolled())
+        return convert(b, whole.result(b, blocks), inside, stmt.dtype)
 
-    def fold_range(self, stmt: Fold, first: Value, end: Value, scope: Scope, into: Accumulator) -> Value:
-        """The fold from `first` to `end`, counted in their type: that of blocks is i64, which LLVM needs to see how long they are."""
+    def fold_range(self, stmt: Fold, first: Value, end: Value, scope: Scope, into: Accumulator, start: Value | None = None) -> Value:
+        """The fold from `first` to `end`, counted in their type: that of blocks is i64, which LLVM needs to see how long they are; `start`:
+        from where they count."""
         place = self.typed[stmt.variable]
 
         def step(counter: Value, carried: Carried) -> Carried:
             inner = scope.inner()
+            counter = counter if start is None else self.b.binary("add", start, counter, "nsw")
             inner.indices[place] = resized(self.b, counter, llvm_type(place), place.bounds)
             self.block(stmt.body, inner)
             return into.step(self.b, carried, self.value(stmt.value, inner))
@@ -326,8 +342,8 @@ class KernelEmitter:
         if stmt.value.dtype != stmt.dtype:
             raise InternalError(f"codegen: found fold {stmt.name} of {stmt.value.dtype} in {stmt.dtype}, expected one dtype")
         note = self.b.keep_vectors_rolled() if stmt.variable.extent >= LONG else ""
-        if stmt in self.rolled:
-            note = self.b.keep_rolled(side_by_side(stmt, self.registers.bytes))
+        if stmt in self.rolled or start is not None:
+            note = self.b.keep_rolled(side_by_side(stmt.dtype, stmt.variable.extent if start is None else SEARCHED, self.registers.bytes))
         return into.result(self.b, self.loop(first, end, into.initial, step, note))
 
     def store(self, stmt: Store, scope: Scope) -> None:

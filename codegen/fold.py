@@ -47,14 +47,14 @@ class Accumulator(NamedTuple):
     result: Callable[[Builder, Carried], Value]
 
 
-def accumulator(op: str, dtype: str, flags: Flags, wide: bool) -> Accumulator:
-    """How to fold values of `dtype`; `wide`: sums of floats are carried in float64, of complex numbers in complex128.  InternalError for
-    an unknown fold."""
+def accumulator(op: str, dtype: str, flags: Flags, wide: bool, narrow: bool = False) -> Accumulator:
+    """How to fold values of `dtype`; `wide`: sums of floats are carried in float64, of complex numbers in complex128; `narrow`: extrema of
+    integers, of one at least, are carried in int32, which holds them all.  InternalError for an unknown fold."""
     if op not in REDUCE_OPS or (op in ("sum", "prod") and dtype == "bool"):
         raise InternalError(f"codegen: found a fold {op} of {dtype}, expected one of {', '.join(REDUCE_OPS)} (sum, prod: of numbers)")
     if is_float(dtype) and op in ("max", "min"):
         return _extremum(op, dtype, flags)
-    inside = dtype if op in ("max", "min") else widest(dtype) if wide else carrier(dtype)
+    inside = ("int32" if narrow else dtype) if op in ("max", "min") else widest(dtype) if wide else carrier(dtype)
     code = code_of(REDUCE_OPS[op].step, inside)
 
     def step(b: Builder, carried: Carried, value: Value) -> Carried:

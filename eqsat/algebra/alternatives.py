@@ -8,6 +8,7 @@ from math import prod
 
 from eqsat.algebra.constants import as_function
 from eqsat.algebra.contraction import Spelling, cheapest_order
+from eqsat.algebra.gathers import without_stored_tensors
 from eqsat.algebra.points import without_spikes
 from eqsat.algebra.polynomial import collected, with_common_factor
 from eqsat.algebra.products import LARGEST_COEFFICIENT, CoefficientError, Opener, has_fold, through_movements
@@ -104,12 +105,21 @@ def like_terms(tensor: Build) -> Iterator[Found]:
         yield Found(found)
 
 
+def gather_of_elements(tensor: Build) -> Iterator[Found]:
+    """What gathers from tensors that only rearrange others, or are made element by element, without storing these."""
+    for movements_only in (True, False):
+        found = without_stored_tensors(tensor, movements_only)
+        if found is not None:
+            yield Found(found)
+
+
 ROWS = (
     AlgebraRow("contraction-order", ROUNDS, contraction_order),
     AlgebraRow("common-factor-of-sums", ROUNDS, common_factor_of_sums),
     AlgebraRow("sum-of-one-point", ROUNDS, sum_of_one_point),
     AlgebraRow("like-terms", ASSUMES, like_terms),
     AlgebraRow("fold-of-invariant", EXACT, fold_of_invariant),
+    AlgebraRow("gather-of-elements", EXACT, gather_of_elements),
 )
 
 

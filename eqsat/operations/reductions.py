@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.ir.dtypes import carrier, dtype_name, is_inexact, sum_dtype
+from eqsat.ir.dtypes import carrier, dtype_name, sum_dtype
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.index import Const, Index
 from eqsat.ir.ops import REDUCE_OPS, identity_of
-from eqsat.ir.tensor import Arg, Literal, Position, Scalar, Shape, Tensor, axes, reduction
+from eqsat.ir.tensor import Arg, Scalar, Shape, Tensor, axes, reduction
 from eqsat.operations.elementwise import call, cast, elementwise, truth
-from eqsat.operations.generic import Map, integer, literal, make_generic, normalize_axes, tensor_of
-from eqsat.operations.movement import ravel, reshape
+from eqsat.operations.generic import Map, literal, make_generic, normalize_axes, tensor_of
 from eqsat.sizes import shape_text
 
 
@@ -130,13 +129,13 @@ def min(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, init
 def _extreme(name: str, a: Any, axis: Any, keepdims: bool, initial: Any = None, where: Any = True) -> Tensor:
     source = tensor_of(name, a)
     if initial is None:
-        _check_elements(name, source, axis)
+        check_elements(name, source, axis)
         if where is not True:
             raise UsageError(f"{name}: found where= without initial=, expected the result where it leaves nothing")
     return fold(name, name, source, axis, keepdims, source.dtype, where, initial)
 
 
-def _check_elements(name: str, source: Tensor, axis: Any) -> None:
+def check_elements(name: str, source: Tensor, axis: Any) -> None:
     if builtins.any(source.shape[k] == 0 for k in folded_axes(name, source, axis)):
         raise UsageError(f"{name}: found the zero-size shape {source.shape}, expected elements to compare along the axes")
 
@@ -159,35 +158,3 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor
 def _truths(name: str, a: Any) -> Tensor:
     source = tensor_of(name, a)
     return source if source.dtype == "bool" else elementwise(name, (source,), truth)
-
-
-def argmax(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Tensor:
-    """The first place of the greatest element, or of the first NaN."""
-    return _place("argmax", "max", a, axis, keepdims)
-
-
-def argmin(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Tensor:
-    """The first place of the least element, or of the first NaN."""
-    return _place("argmin", "min", a, axis, keepdims)
-
-
-def _place(name: str, combine: str, a: Any, axis: Any, keepdims: bool) -> Tensor:
-    """The least place where an element is the extremum; where that is NaN, so is the element that is looked for."""
-    source = tensor_of(name, a)
-    if axis is None:
-        return reshape(_place(name, combine, ravel(source), 0, False), (1,) * len(source.shape) if keepdims else ())
-    if not source.shape:
-        source = ravel(source)
-    (k,) = normalize_axes(name, integer(name, "axis", axis), len(source.shape))
-    _check_elements(name, source, k)
-    best = fold(name, combine, source, k, True, source.dtype)
-    shape = tuple(1 if d == k else n for d, n in enumerate(source.shape) if keepdims or d != k)
-    loops, place = iter(axes(shape)), reduction(0, source.shape[k])
-    outer: list[Index] = [next(loops) if keepdims or d != k else Const(0) for d in range(len(source.shape))]
-    element, extremum = Arg(0, source.dtype), Arg(1, source.dtype)
-    found = call("equal", element, extremum)
-    if is_inexact(source.dtype):
-        found = call("logical_or", found, call("not_equal", element, element))
-    block = call("where", found, Position(place, "int64"), Literal(source.shape[k] - 1, "int64"))
-    read = tuple(place if d == k else index for d, index in enumerate(outer))
-    return make_generic(shape, (source.shape[k],), (source, best), (read, tuple(outer)), block, "min")

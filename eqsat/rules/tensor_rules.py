@@ -191,6 +191,11 @@ ALGEBRA = Table(
         ),
         SumRow("constant-is-function", "[0, 1, 2, 3][i] = i", "arange, eye, tri, one value: known arrays that follow a rule need no loads"),
         SumRow("fold-of-invariant", "max r. x = x", "the greatest or least of equal elements"),
+        SumRow(
+            "gather-of-elements",
+            "reshape(x)[p] = x[p // n, p % n]",
+            "elements of a tensor that is made element by element, or only rearranged, at places that are elements: it need not be stored",
+        ),
     ),
 )
 

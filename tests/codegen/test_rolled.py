@@ -76,8 +76,7 @@ def test_a_loop_around_others_does_not_stay_for_its_own_sake() -> None:
 
 @pytest.mark.parametrize(("extent", "count"), [(8, 1), (16, 1), (32, 2), (48, 1), (64, 4), (76, 1)])
 def test_vectors_of_a_fold_leave_no_rest(extent: int, count: int) -> None:
-    fold = Fold("t", "sum", "float32", Var("r", 0, extent - 1), (), Literal(1.0, "float32"))
-    assert side_by_side(fold, Registers(64, 28).bytes) == count
+    assert side_by_side("float32", extent, Registers(64, 28).bytes) == count
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])

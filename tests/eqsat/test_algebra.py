@@ -68,6 +68,19 @@ CASES: dict[str, tuple[Function, tuple[tuple[int, ...], ...], set[str]]] = {
     "weights by position": (lambda a: (a * np.arange(M)).sum(axis=1), (A,), {"constant-is-function"}),
     "lower triangle": (lambda a, b: (a @ b) * np.tri(N, K, dtype="int64"), (A, B), {"constant-is-function"}),
     "greatest of equal": (lambda w: enp.broadcast_to(w[:, None], (N, 7)).max(axis=1), (W,), {"fold-of-invariant"}),
+    "elements of a reshape": (
+        lambda a, v: enp.reshape(a, (K, 5))[enp.count_nonzero(a, axis=1) % K, 1] + v[0],
+        (A, V),
+        {"gather-of-elements"},
+    ),
+    "elements of a slice turned round": (lambda a: a[1:, ::-1].T[enp.count_nonzero(a, axis=1) % 3], (A,), {"gather-of-elements"}),
+    "elements of a padded array": (lambda a: enp.pad(a, 2)[enp.count_nonzero(a, axis=1) % 9, 3], (A,), {"gather-of-elements"}),
+    "rows of a product": (lambda a, w: (a * w[:, None])[enp.count_nonzero(a, axis=1) % N], (A, W), {"gather-of-elements"}),
+    "places of places": (
+        lambda a, w: a[1:].T[enp.count_nonzero(a.T, axis=1) % M][(enp.count_nonzero(a, axis=1) - 3) % M, 2] * w,
+        (A, W),
+        {"gather-of-elements"},
+    ),
     "sum of equal": (lambda w: enp.broadcast_to(w[:, None], (N, 7)).sum(axis=1), (W,), {"contraction-order"}),
 }
 
@@ -132,7 +145,7 @@ def test_sums_of_other_numbers_keep_their_order(dtype: str) -> None:
 @pytest.mark.parametrize(
     ("numerics", "rows"),
     [
-        ("exact", {"fold-of-invariant", "constant-is-function"}),
+        ("exact", {"fold-of-invariant", "constant-is-function", "gather-of-elements"}),
         ("default", {row.name for row in ROWS} - {"like-terms"} | {"constant-is-function"}),
         ("fast", {row.name for row in ROWS} | {"constant-is-function"}),
     ],

@@ -1,0 +1,131 @@
+"""Gathers of tensors that need not be stored: their element at a place that is an element itself.
+
+reshape(x)[p]  =  x[p // n, p % n]          (x * w)[p]  =  x[p] * w[p]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from eqsat.egraph.schema import GATHER_RANKS
+from eqsat.ir.check import in_range
+from eqsat.ir.index import Apply, Const, Index, Var, substitute, variables, walk
+from eqsat.ir.tensor import Build, Call, Gather, Literal, Position, Read, Reduce, Scalar, Tensor, as_dtype, axes, operands, rebuild, scalars
+from eqsat.ir.value_bounds import scalar_bounds
+
+PLACE = "int64"
+# index operations as operations on places
+ON_PLACES = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "neg": "negative",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "min": "minimum",
+    "max": "maximum",
+    "abs": "absolute",
+    "where": "where",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "eq": "equal",
+    "ne": "not_equal",
+    "and": "logical_and",
+    "or": "logical_or",
+    "not": "logical_not",
+}
+
+
+def without_stored_tensors(build: Build, movements_only: bool) -> Build | None:
+    """The build with gathers from what its tensors are made of, as far as these are builds without folds; `movements_only`: builds that
+    only read another tensor.  None where there is no such gather."""
+    done: dict[Scalar, Scalar] = {}
+    for term in scalars(build.body):
+        args = tuple(done[arg] for arg in operands(term))
+        done[term] = _gathered(term.tensor, args, movements_only) if isinstance(term, Gather) and not term.checked else rebuild(term, args)
+    body = done[build.body]
+    return Build(build.shape, body) if body is not build.body else None
+
+
+def _gathered(tensor: Tensor, places: tuple[Scalar, ...], movements_only: bool) -> Scalar:
+    """The element of a tensor at places that are clipped to it."""
+    if isinstance(tensor, Build) and _is_open(tensor, movements_only):
+        inside = tuple(_clipped(place, extent) for place, extent in zip(places, tensor.shape, strict=True))
+        found = _at(tensor.body, dict(zip(axes(tensor.shape), inside, strict=True)), movements_only)
+        if found is not None:
+            return found
+    return Gather(tensor, places)
+
+
+def _is_open(tensor: Build, movements_only: bool) -> bool:
+    if movements_only:
+        return isinstance(tensor.body, Read)
+    return not any(isinstance(term, Reduce) for term in scalars(tensor.body))
+
+
+def _clipped(place: Scalar, extent: int) -> Scalar:
+    least, most = scalar_bounds(place)
+    if least < 0:
+        place = Call("maximum", (place, Literal(0, PLACE)), PLACE)
+    return Call("minimum", (place, Literal(extent - 1, PLACE)), PLACE) if most >= extent else place
+
+
+def _at(root: Scalar, env: Mapping[Var, Scalar], movements_only: bool) -> Scalar | None:
+    """An element where its loops have these places as values; None where an index operation has no form on elements."""
+    done: dict[Scalar, Scalar] = {}
+    for term in scalars(root):
+        args = tuple(done[arg] for arg in operands(term))
+        if isinstance(term, Read):
+            places = tuple(_place(index, env) for index in term.indices)
+            known = [place for place in places if place is not None]
+            if len(known) < len(places) or len(places) > max(GATHER_RANKS):
+                return None
+            done[term] = _read(term.tensor, tuple(known), movements_only)
+        elif isinstance(term, Position):
+            place = _place(term.index, env)
+            if place is None:
+                return None
+            done[term] = place if place.dtype == term.dtype else Call("astype", (place,), term.dtype)
+        elif isinstance(term, Gather):
+            done[term] = _gathered(term.tensor, args, movements_only)
+        else:
+            done[term] = rebuild(term, args)
+    return done[root]
+
+
+def _read(tensor: Tensor, places: tuple[Scalar, ...], movements_only: bool) -> Scalar:
+    indices = tuple(place.index for place in places if isinstance(place, Position))
+    if len(indices) == len(places) and in_range(tensor, indices):
+        return Read(tensor, indices)
+    return _gathered(tensor, places, movements_only)
+
+
+def _place(index: Index, env: Mapping[Var, Scalar]) -> Scalar | None:
+    """An index term at places; an index term itself where they all are."""
+    moved = {v: env[v] for v in variables(index) if v in env}
+    plain = {v: place.index for v, place in moved.items() if isinstance(place, Position)}
+    if len(plain) == len(moved):
+        term = substitute(index, plain)
+        return Position(term, _dtype(term))
+    done: dict[Index, Scalar] = {}
+    for term in walk(index):
+        if isinstance(term, Apply):
+            if term.op not in ON_PLACES:
+                return None
+            of_truths = term.op in ("and", "or", "not") or (term.op == "where" and term.kind == "bool")
+            args = [done[arg] if of_truths else as_dtype(done[arg], PLACE) for arg in term.args]
+            if term.op == "where":
+                args[0] = done[term.args[0]]
+            done[term] = Call(ON_PLACES[term.op], tuple(args), _dtype(term))
+        elif isinstance(term, Const):
+            done[term] = Literal(term.value, _dtype(term))
+        else:
+            assert isinstance(term, Var)
+            done[term] = env.get(term, Position(term, PLACE))
+    return done[index]
+
+
+def _dtype(index: Index) -> str:
+    return "bool" if index.kind == "bool" else PLACE

@@ -1,0 +1,77 @@
+"""The first place where a condition holds: which folds are searches, and that they find what a fold to the end finds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat.codegen.search import BLOCK, searched
+from eqsat.ir.index import Const, Index, Var
+from eqsat.ir.loops import Fold, Load
+from eqsat.ir.tensor import Call, Literal, Position
+
+R = Var("r", 0, 999)
+
+
+def first_place(place: Index, last: int, op: str = "min", variable: Var = R) -> Fold:
+    value = Call("where", (Load("x", R, "bool"), Position(place, "int64"), Literal(last, "int64")), "int64")
+    return Fold("t", op, "int64", variable, (), value)
+
+
+@pytest.mark.parametrize(
+    ("fold", "is_search"),
+    [
+        (first_place(R, 999), True),
+        (first_place(R + 5, 1004), True),
+        (first_place(R, 1000), True),
+        (first_place(R, 998), False),  # what is left where nothing is found would come before the last place
+        (first_place(Const(999) - R, 999), False),
+        (first_place(R * 2, 1998), False),
+        (first_place(R // 2, 999), False),
+        (first_place(R, 999, "max"), False),
+        (first_place(R, 999, variable=Var("r", 0, BLOCK)), False),
+    ],
+)
+def test_which_folds_are_searches(fold: Fold, is_search: bool) -> None:
+    assert (searched(fold) is not None) == is_search
+
+
+@pytest.mark.parametrize("extent", [2 * BLOCK, 2 * BLOCK + 1, 3 * BLOCK - 1, 1000])
+def test_the_first_of_several_wherever_it_is(extent: int) -> None:
+    """A row for every place of the first, each with others behind it, and one without."""
+    rows = np.zeros((extent + 1, extent), bool)
+    for k in range(extent):
+        rows[k, k:] = (np.arange(extent - k) % 3) == 0
+    expected = rows.argmax(axis=1)
+    np.testing.assert_array_equal(eqsat.optimize(lambda x: enp.argmax(x, axis=1), rows)(rows), expected)
+    np.testing.assert_array_equal(eqsat.optimize(lambda x: enp.argmin(x, axis=1), ~rows)(~rows), expected)
+    numbers = rows.astype("float32")
+    np.testing.assert_array_equal(eqsat.optimize(lambda x: enp.argmax(x, axis=1), numbers)(numbers), expected)
+    numbers[5, extent - 1] = np.nan
+    np.testing.assert_array_equal(eqsat.optimize(lambda x: enp.argmax(x, axis=1), numbers)(numbers), numbers.argmax(axis=1))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "float64"])
+@pytest.mark.parametrize(("shape", "axis"), [((3, 300), 1), ((300, 3), 0), ((2, 200, 4), 1), ((7,), 0), ((500,), None), ((1, 1), 1)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_places_of_extremes_equal_numpy(dtype: str, shape: tuple[int, ...], axis: int | None, keepdims: bool) -> None:
+    x = np.random.default_rng(3).integers(0, 2 if dtype == "bool" else 7, shape).astype(dtype)
+
+    def places(xp: Any, x: Any) -> Any:
+        return xp.argmax(x, axis=axis, keepdims=keepdims), xp.argmin(x, axis=axis, keepdims=keepdims)
+
+    for found, expected in zip(eqsat.optimize(lambda x: places(enp, x), x)(x), places(np, x), strict=True):
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_the_least_place_of_many_is_kept_in_few_bits() -> None:
+    """Places are int64; the fold holds them in int32, and its result is right at the ends of that range."""
+    x = np.zeros((4, 70000), "int16")
+    x[0, 65537], x[1, 0], x[2, 69999] = 1, 1, 1
+    found = eqsat.optimize(lambda x: enp.argmax(x, axis=1), x)(x)
+    np.testing.assert_array_equal(found, [65537, 0, 69999, 0])
