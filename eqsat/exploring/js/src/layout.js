@@ -1,7 +1,7 @@
 // Boxes for classes and lines for operands: sizes from texts, places from dagre.
 
 import { Graph as Dagre, layout } from "@dagrejs/dagre";
-import { boundsText, nanoseconds, nodeText } from "./graph.js";
+import { boundsText, nanoseconds, rowText } from "./graph.js";
 
 export const ROW = 18;
 export const HEADER = 36;
@@ -62,7 +62,7 @@ export function arrange(state, shown, unfolded) {
 
 function boxOf(eclass, unfolded) {
   const { nodes, folded } = rowsOf(eclass, unfolded);
-  const texts = nodes.map((node) => shorten(nodeText(node)).length + nanoseconds(node.cost).length + 6);
+  const texts = nodes.map((node) => shorten(rowText(node, eclass)).length + nanoseconds(node.cost).length + 6);
   const second = `${eclass.type} ${boundsText(eclass)}`.length * 0.92 + 6;
   const characters = Math.max(18, shorten(eclass.term, 34).length + String(eclass.id).length + 9, Math.min(second, 42), ...texts);
   const height = HEADER + ROW * (nodes.length + (folded ? 1 : 0)) + 4;
