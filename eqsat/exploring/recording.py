@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from eqsat.egraph.definitions import definitions_of
 from eqsat.egraph.engine import Row
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import CLASS_SORTS, CONSTRUCTORS, LEAVES, nodes_of
@@ -17,7 +18,6 @@ from eqsat.egraph.snapshot import ENode, Snapshot, take_snapshot
 from eqsat.exploring.labels import operands
 from eqsat.exploring.traced import FORGET, Traced, relation_of, traced_engine
 from eqsat.journal import Loaded, Ran, Transcript
-from eqsat.replay import definitions_of
 from eqsat.saturate import PHASES
 
 # classes that rules made get handles of the recorder's, beyond all that an encoder gives

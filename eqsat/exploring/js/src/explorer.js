@@ -91,9 +91,13 @@ export class Explorer {
   draw(anchor) {
     const shown = this.shown();
     this.picture.draw(this.state, shown, { unfolded: this.unfolded, found: this.found, anchor });
-    const { classes, nodes } = this.state;
-    this.count.textContent = `${shown.size} of ${classes.size} classes shown, ${nodes} nodes`;
+    this.tellCount();
     this.tell();
+  }
+
+  tellCount(more = "") {
+    const { classes, nodes } = this.state;
+    this.count.textContent = `${this.shown().size} of ${classes.size} classes shown, ${nodes} nodes${more}`;
   }
 
   open(ids, eclass) {
@@ -101,7 +105,7 @@ export class Explorer {
     const wanted = [...this.leadersOf(ids)].filter((id) => !this.wanted.has(id));
     for (const id of wanted.slice(0, room)) this.wanted.add(id);
     this.draw(eclass?.id);
-    if (wanted.length > room) this.count.textContent += ` (at most ${MOST_BOXES} at a time; ${wanted.length - room} not opened)`;
+    if (wanted.length > room) this.tellCount(` (at most ${MOST_BOXES} at a time; ${wanted.length - room} not opened)`);
   }
 
   close(eclass) {
@@ -117,10 +121,12 @@ export class Explorer {
   grow() {
     const shown = this.shown();
     const ids = this.state.around(shown);
-    const now = ids.slice(0, Math.max(shown.size, AT_FIRST[0]));
-    this.open(now, this.state.classes.get(this.state.roots[0]));
+    const now = ids.slice(0, Math.min(Math.max(shown.size, AT_FIRST[0]), Math.max(0, MOST_BOXES - this.wanted.size)));
+    if (now.length) this.open(now, this.state.classes.get(this.state.roots[0]));
     this.picture.fit();
-    if (now.length < ids.length) this.count.textContent += `; ${ids.length - now.length} more next to these`;
+    const left = this.state.around(this.shown()).length;
+    const most = this.wanted.size >= MOST_BOXES ? ` (at most ${MOST_BOXES} at a time)` : "";
+    this.tellCount(left ? `; ${left} more next to these${most}` : "");
   }
 
   reset() {
