@@ -56,6 +56,8 @@ html_math_renderer = "mathml"
 
 # notebooks are executed by the tests, and shown with the outputs that they have
 nb_execution_mode = "off"
+# what a cell prints comes in pieces, and is one text
+nb_merge_streams = True
 # widgets need scripts from the net where no kernel runs; their HTML, pictures and text do not
 nb_ipywidgets_js = {}
 nb_mime_priority_overrides = [("html", "application/vnd.jupyter.widget-view+json", None)]

@@ -9,6 +9,7 @@ from typing import Any
 from eqsat.costs import Cost
 from eqsat.driver import optimize
 from eqsat.ir.index import Index
+from eqsat.ir.shown import Shown
 from eqsat.options import Options
 from eqsat.report import Report, StopReason
 from eqsat.rules import TABLES
@@ -38,17 +39,23 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Ablation:
-    """What every table buys, the most important first.
+class Ablation(Shown):
+    """What every table buys, the most important first; a notebook shows it as a page.
 
     cost    with all tables, original_cost as written
+    report  of the run with all tables
     tables  one entry for each table in use
     """
 
     cost: Cost
     original_cost: Cost
-    stop_reason: StopReason
+    report: Report
     tables: tuple[LeftOut, ...]
+
+    @property
+    def stop_reason(self) -> StopReason:
+        """Why saturation with all tables ended."""
+        return self.report.stop_reason
 
     @property
     def idle(self) -> tuple[str, ...]:
@@ -83,7 +90,7 @@ def leave_one_out(target: Any, *specs: Any, options: Options | None = None) -> A
         cost = optimize(target, *specs, options=replace(chosen, rules=tuple(other for other in chosen.tables if other != name))).cost
         found.append(LeftOut(name, cost, _ratio(cost, base), _matches(name, whole.report)))
     found.sort(key=lambda one: -one.ratio)
-    return Ablation(base, whole.original_cost, whole.report.stop_reason, tuple(found))
+    return Ablation(base, whole.original_cost, whole.report, tuple(found))
 
 
 def _matches(name: str, report: Report) -> tuple[tuple[str, int], ...]:

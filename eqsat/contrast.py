@@ -103,4 +103,4 @@ def _by_text(result: Result | IndexResult) -> dict[str, float]:
 
 
 def _shown(report: Report) -> str:
-    return f"{report.stop_reason.value} after {report.iterations} iterations, {report.nodes} nodes in {report.classes} classes"
+    return f"{report.end}, {report.nodes} nodes in {report.classes} classes"

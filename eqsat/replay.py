@@ -7,15 +7,16 @@ with the form of the class that it was looking at.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from eqsat.egraph.definitions import definitions_of
 from eqsat.egraph.encode import LIMIT, Encoder
 from eqsat.egraph.engine import Row
 from eqsat.egraph.forms import SUM_OPS, cheapest_forms, index_children, read
 from eqsat.egraph.linear import Linear
-from eqsat.egraph.schema import CONSTRUCTORS, FACTS, VIEWS
+from eqsat.egraph.schema import FACTS, VIEWS
 from eqsat.egraph.snapshot import ENode, Snapshot, take_snapshot
 from eqsat.index_cost import DEFAULT_WEIGHTS, IndexWeights
 from eqsat.ir.index import Apply, Const, Index, walk
@@ -333,27 +334,3 @@ def _parts(term: Index, k: int) -> Iterator[tuple[Index, int]]:
 def over_classes(node: ENode, number: Callable[[int], int]) -> ENode:
     """An e-node over classes as a node over numbers of the ledger."""
     return with_children(node, [number(child) for child in index_children(node)])
-
-
-def definitions_of(facts: Mapping[str, Iterable[Row]], names: list[str]) -> dict[int, ENode]:
-    """The nodes that rows for Engine.load define, by handle."""
-    found: dict[int, ENode] = {}
-    members: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-    for handle, k, atom in facts.get("term", ()):
-        members[handle].append((atom, k))
-    factors: defaultdict[int, list[int]] = defaultdict(list)
-    for handle, atom, count in facts.get("factor", ()):
-        factors[handle] += [atom] * count
-    for kind, rows in facts.items():
-        for handle, *operands in rows:
-            if kind in CONSTRUCTORS:
-                sorts = CONSTRUCTORS[kind].operands
-                found[handle] = ENode(kind, tuple(names[v] if sort == "Name" else v for sort, v in zip(sorts, operands, strict=True)))
-            elif kind == "Sum":
-                found[handle] = ENode("Sum", (operands[0], *members[handle]))
-            elif kind.startswith("Sum"):
-                pairs = zip(operands[2::2], operands[1::2], strict=True)
-                found[handle] = ENode("Sum", (operands[0], *pairs))
-            elif kind == "Prod":
-                found[handle] = ENode("Prod", tuple(factors[handle]))
-    return found

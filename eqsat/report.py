@@ -51,8 +51,13 @@ class Report(Shown):
         """Note the time of a row."""
         self.rule_seconds[row] = self.rule_seconds.get(row, 0.0) + seconds
 
+    @property
+    def end(self) -> str:
+        """Why saturation ended, and after how many iterations: "saturated after 2 iterations"."""
+        return f"{self.stop_reason.value} after {self.iterations} iteration{'' if self.iterations == 1 else 's'}"
+
     def __str__(self) -> str:
-        sizes = f"{self.stop_reason.value} after {self.iterations} iterations: {self.nodes} nodes in {self.classes} classes"
+        sizes = f"{self.end}: {self.nodes} nodes in {self.classes} classes"
         fired = sorted(((-count, name) for name, count in self.matches.items() if count))
         return "\n".join([sizes, *(f"  {-count:6} {name}" for count, name in fired)])
 

@@ -45,8 +45,9 @@ for step in found.steps:
 # ## The e-graph behind it
 #
 # A rule adds an equality and takes nothing away. What is equal shares a class, a box below; each line in it is one way to compute the
-# class, and the cheapest way from the top is highlighted. Move the slider to see what each step of saturation added; click on an edge to
-# see more.
+# class, and what was extracted is blue, from the class marked "root" on. Where a kernel runs, this is an explorer: the slider goes through
+# the steps of saturation, `+n` and `↑n` open what a line is made of and what uses a class, and searching for `(4*x + y) // 8`, blanks or
+# not, leads to the class that holds it and to the rules that made it. Elsewhere it is a picture.
 
 # %%
 found.egraph

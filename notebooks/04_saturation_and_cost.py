@@ -29,7 +29,7 @@ i, j, k = (eqsat.var(name, 0, 63) for name in "ijk")
 for n in (2, 4, 8, 16):
     digits = [eqsat.var(f"v{m}", 0, 7) * 8**m for m in range(n)]
     report = eqsat.optimize(sum(digits[1:], digits[0]) // 8 % 8).report
-    print(f"{n:3} terms: {report.nodes:4} nodes in {report.classes:4} classes, {report.iterations} iterations, {report.stop_reason.value}")
+    print(f"{n:3} terms: {report.nodes:4} nodes in {report.classes:4} classes, {report.end}")
 
 # %% [markdown]
 # ## Stopping is an answer
@@ -41,13 +41,15 @@ for n in (2, 4, 8, 16):
 mixed = ((i * 64 + j) // 8 * 8 + (i * 64 + j) % 8) // 64 * 3 + k // 4 * 4 + k % 4
 for nodes in (5, 20, 60, 20_000):
     found = eqsat.optimize(mixed, options=eqsat.Options(limits=eqsat.Limits(nodes=nodes), cache=False))
-    print(f"{nodes:6} nodes: {found.report.stop_reason.value:10}  cost {float(found.cost):5.1f}  {found.expr}")
+    print(f"{nodes:6} nodes: {found.report.stop_reason.value:10}  {float(found.cost):4.1f} ns  {found.expr}")
 
 # %% [markdown]
 # ## Phases
 #
 # Programs are saturated in phases: first fusion, for tensors and their elements; then the index algebra, for the maps of the program that
-# would be cheapest if indices cost nothing. The report says how many steps each phase took.
+# would be cheapest if indices cost nothing. Before that, chains of movements, like the shuffles here, are composed to one movement each,
+# whose map is simplified in an e-graph of its own. The report lists all of it in order. Here the composed movements turn out to be the
+# identity, so after fusion there is no map left to simplify.
 
 # %%
 import eqsat.numpy as enp

@@ -85,7 +85,7 @@ print(found.explain())
 # %% [markdown]
 # ## What a program gains
 #
-# The same options serve programs. A pixel shuffle there and back, without the built-in rules about divisions, and with five of ours:
+# The same options serve programs. A pixel shuffle there and back, without the built-in rules about divisions, and with six of ours:
 
 
 # %%

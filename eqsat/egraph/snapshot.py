@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from eqsat.egraph.encode import Encoder
@@ -143,9 +144,9 @@ class _Reader:
 
     def read(self, node: Constructor, rows: list[Any], snapshot: Snapshot) -> None:
         known, classes, unnamed = self.classes[node.sort], snapshot.classes[node.sort], self.unnamed[node.sort]
-        operand = [self._operand(sort) for sort in node.operands]
-        for row in rows:
-            args = tuple([read(value) for read, value in zip(operand, row.inputs, strict=True)])
+        columns = zip(node.operands, zip(*(row.inputs for row in rows), strict=True), strict=True)
+        operands = zip(*(map(self._operand(sort), column) for sort, column in columns), strict=True) if node.operands else repeat(())
+        for args, row in zip(operands, rows, strict=False):
             here = known[row.output]
             if here in unnamed:
                 unnamed.discard(here)

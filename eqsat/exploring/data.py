@@ -125,8 +125,14 @@ class Graph:
         return found
 
     def find(self, text: str) -> tuple[EClass, ...]:
-        """The classes whose id, term or type hold a text, or one of whose nodes is of an operation, text or rule that does."""
-        return tuple(eclass for eclass in self.classes if any(text in part for part in _texts(eclass)))
+        """The classes whose id, term or type hold a text, or one of whose nodes is of an operation, text or rule that does.
+
+        A node has a text with the ids of its operands (`c2 // c1`) and one with their terms (`x // 8`).  Blanks and case do not count.
+        Classes whose term it is come first.
+        """
+        wanted = _packed(text)
+        found = [eclass for eclass in self.classes if any(wanted in _packed(part) for part in self._texts(eclass))]
+        return tuple(sorted(found, key=lambda eclass: _packed(eclass.term) != wanted))
 
     def at(self, step: int) -> Self:
         """The e-graph as it was after a step; bounds, types and terms are those that were known at the end."""
@@ -149,6 +155,12 @@ class Graph:
         if now is None:
             return EClass(id, "", "", nodes)
         return replace(now, id=id, nodes=nodes)
+
+    def _texts(self, eclass: EClass) -> Iterator[str]:
+        yield from (f"c{eclass.id}", eclass.term, eclass.type)
+        for node in eclass.nodes:
+            terms = (self._by_id[operand].term if operand in self._by_id else f"c{operand}" for operand in node.operands)
+            yield from (node.operation, str(node), node.template.format(*map(_bracketed, terms)), *node.rules)
 
     @functools.cached_property
     def _by_id(self) -> dict[int, EClass]:
@@ -179,10 +191,12 @@ class Graph:
         return json.dumps(_columns(self), separators=(",", ":"))
 
 
-def _texts(eclass: EClass) -> Iterator[str]:
-    yield from (f"c{eclass.id}", eclass.term, eclass.type)
-    for node in eclass.nodes:
-        yield from (node.operation, str(node), *node.rules)
+def _packed(text: str) -> str:
+    return "".join(text.split()).lower()
+
+
+def _bracketed(term: str) -> str:
+    return f"({term})" if " " in term else term
 
 
 def _over(node: Node, leaders: Mapping[int, int]) -> Node:

@@ -125,7 +125,7 @@ def _written(term: Index) -> Transcript:
 def _stopped(report: Report, transcript: Transcript) -> str:
     if not any(isinstance(entry, Ran) for entry in transcript.entries):
         return "no rule makes it cheaper, so none was run"
-    return f"{report.stop_reason.value} after {report.iterations} iterations"
+    return report.end
 
 
 def _signature(program: Program) -> str:

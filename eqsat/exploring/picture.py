@@ -120,7 +120,7 @@ def _users(graph: Graph) -> dict[int, set[int]]:
 def _box(eclass: EClass) -> _Box:
     nodes = sorted(eclass.nodes, key=lambda node: (not node.chosen, node.step))
     kept = tuple(nodes if len(nodes) <= MOST_ROWS + 1 else nodes[:MOST_ROWS])
-    texts = [len(_short(str(node))) + len(_cost(node)) + 4 for node in kept]
+    texts = [len(_short(_row(node, eclass))) + len(_cost(node)) + 4 for node in kept]
     characters = max(16, len(_title(eclass)) + 4, int(len(_facts(eclass)) * 0.92) + 4, *texts)
     return _Box(eclass, kept, len(nodes) - len(kept), int(characters * CHARACTER) + 8)
 
@@ -140,7 +140,7 @@ def _drawn(box: _Box, shown: dict[int, _Box], hidden_users: int, root: bool) -> 
         y = HEADER + ROW * row + 12
         mark = f'<rect class="m" x="1" y="{y - 10}" width="3" height="13"/>' if node.chosen else ""
         bold = ' class="w"' if node.chosen else ""
-        yield f'{mark}<text{bold} x="8" y="{y}">{escape(_short(str(node)))}</text>'
+        yield f'{mark}<text{bold} x="8" y="{y}">{escape(_short(_row(node, box.eclass)))}</text>'
         if node.cost:
             yield f'<text class="f" x="{width - 6}" y="{y}" text-anchor="end">{_cost(node)}</text>'
         left_out = len(set(node.operands) - shown.keys())
@@ -161,6 +161,12 @@ def _title(eclass: EClass) -> str:
 def _facts(eclass: EClass) -> str:
     bounds = f"  {eclass.bounds[0]}..{eclass.bounds[1]}" if eclass.bounds is not None else ""
     return _short(f"{eclass.type}{bounds}", 42)
+
+
+def _row(node: Node, eclass: EClass) -> str:
+    """The text of a node; those of one class that read alike, as a written sum and one of many terms, say what they are."""
+    text = str(node)
+    return f"{text}  ({node.operation})" if any(other is not node and str(other) == text for other in eclass.nodes) else text
 
 
 def _cost(node: Node) -> str:

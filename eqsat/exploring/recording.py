@@ -10,13 +10,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from eqsat.egraph.definitions import definitions_of
+from eqsat.egraph.engine import Row
 from eqsat.egraph.linear import Linear
-from eqsat.egraph.schema import CLASS_SORTS, CONSTRUCTORS, nodes_of
+from eqsat.egraph.schema import CLASS_SORTS, CONSTRUCTORS, LEAVES, nodes_of
 from eqsat.egraph.snapshot import ENode, Snapshot, take_snapshot
 from eqsat.exploring.labels import operands
 from eqsat.exploring.traced import FORGET, Traced, relation_of, traced_engine
 from eqsat.journal import Loaded, Ran, Transcript
-from eqsat.replay import definitions_of
 from eqsat.saturate import PHASES
 
 # classes that rules made get handles of the recorder's, beyond all that an encoder gives
@@ -25,8 +26,8 @@ FIRST_MARK = 1 << 40
 NAMED = "name of a class"
 # what is no class any more: only nodes that are gone are made of it
 NO_CLASS = -1
-# nodes that are looked at while one session is done once more: where that is not enough for a look after every entry, some are one step
-NODES_LOOKED_AT = 100_000
+# nodes that all looks at one session see together: where that is not enough for a look after every entry, some entries are one step
+NODES_LOOKED_AT = 150_000
 # a sort, and a name of a snapshot's class
 Class = tuple[str, int]
 
@@ -87,7 +88,7 @@ def record(transcript: Transcript) -> Recording:
     entries = transcript.complete()
     with traced.engine.session():
         recorder = _Recorder(transcript, traced)
-        due = 0
+        due, left = 0, NODES_LOOKED_AT
         for place, entry in enumerate(entries):
             if isinstance(entry, Loaded):
                 recorder.load(entry)
@@ -95,7 +96,9 @@ def record(transcript: Transcript) -> Recording:
                 recorder.run(entry)
             if place >= due or place == len(entries) - 1:
                 nodes = recorder.look()
-                due = place + max(1, nodes * (len(entries) - place) // NODES_LOOKED_AT)
+                left -= nodes
+                looks = max(1, left // max(1, nodes))  # as many as there are, if the graph stays as large
+                due = place + max(1, (len(entries) - place) // looks)
     return recorder.recording
 
 
@@ -227,15 +230,15 @@ class _Recorder:
                 for node in nodes
                 if node.op in CONSTRUCTORS and waiting.keys().isdisjoint(operands(node))
             } or {handle: next(node for node in nodes if node.op == chosen[handle][1]) for handle, nodes in waiting.items()}
+            facts: defaultdict[str, list[Row]] = defaultdict(list)
             for handle, node in ready.items():
-                self.engine.run_text(f"(union (H{chosen[handle][0]} {handle}) {self._text(node)})")
+                args = tuple(self._marks.name(v) if isinstance(v, str) else v for v in node.args)
+                if node.op in LEAVES:  # loading one also tells rules that it is a leaf, before the session did
+                    self.engine.run_text(f"(union (H{chosen[handle][0]} {handle}) ({node.op} {' '.join(map(str, args))}))")
+                else:
+                    facts[node.op].append((handle, *args))
                 del waiting[handle]
-
-    def _text(self, node: ENode) -> str:
-        """A node over handles in egglog's words."""
-        sorts = {**dict.fromkeys(CLASS_SORTS, "(H{} {})"), "i64": "{1}"}
-        args = zip(CONSTRUCTORS[node.op].operands, node.args, strict=True)
-        return f"({node.op} {' '.join(sorts[s].format(s, v) if s in sorts else str(self._marks.name(v)) for s, v in args)})"
+            self.engine.load(facts)
 
     def _renumber(self, snapshot: Snapshot) -> tuple[tuple[int, int], ...]:
         """Numbers for the classes of a snapshot -> (number, the older one that it became one with)."""

@@ -41,7 +41,8 @@ pre,code{font-family:var(--jp-code-font-family,ui-monospace,monospace);font-size
 pre{margin:.2em 0;line-height:1.4;white-space:pre;overflow:auto;max-height:34em}
 pre.text div{white-space:pre-wrap;overflow-wrap:anywhere;padding-left:3em;text-indent:-3em}
 .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(30em,100%),1fr));gap:.4em 1.4em}
-.code{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(19em,100%),1fr));gap:.4em 1em}
+.code{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(max(19em,50% - .5em),100%),1fr));gap:.4em 1em}
+.code>:first-child{grid-column:1/-1}
 .pair>*,.code>*{min-width:0}
 .ok{color:color-mix(in srgb,#2f9e44 78%,currentColor)}
 .bad{color:color-mix(in srgb,#e03131 78%,currentColor)}

@@ -8,7 +8,7 @@ from eqsat.ir.index import Index, variables
 from eqsat.proof import Proof
 from eqsat.result import IndexResult
 from eqsat.rules import rows
-from eqsat.showing.html import Bar, bars, block, code, details, dim, escape, head, rows_of, table
+from eqsat.showing.html import Bar, bars, block, code, details, dim, escape, head, number, rows_of, table
 from eqsat.showing.reports import report_facts, rule_table
 
 
@@ -28,7 +28,8 @@ def index_result_body(result: IndexResult) -> str:
     )
     chart = bars([Bar("before", [("estimate", float(before))]), Bar("after", [("estimate", float(after))])], "ns")
     steps = details("Steps", steps_table(result.steps), f"{len(result.steps)} equalities, each by named rules", opened=True)
-    parts = [head(title, f"{before} &#8594; {after}"), terms, chart, steps if result.steps else ""]
+    costs = f"{number(float(before))} &#8594; {number(float(after))} ns"
+    parts = [head(title, costs, dim("estimated")), terms, chart, steps if result.steps else ""]
     if result.missing:
         misses = [[code(miss.term), code(miss.row), code(miss.needed), str(miss.short_by)] for miss in result.missing]
         parts.append(

@@ -46,7 +46,8 @@ def kernel_body(kernel: Kernel) -> str:
 
 
 def columns(one: KernelListing) -> str:
-    """Three columns; the lines of all that belong to one line of the loop nest have its number and its colour."""
+    """The loop nest, below it LLVM IR beside assembly; the lines of all that belong to one line of the loop nest have its number and its
+    colour."""
     loops = [Line(text, number) for number, text in enumerate(one.loops, start=1)]
     titled = (("loop nest", loops, "python"), ("LLVM IR, as emitted", one.llvm_ir, "llvm"), ("assembly", one.assembly, "gas"))
     shown: list[str] = [f"<div>{dim(title)}<pre>{_lines(lines, language)}</pre></div>" for title, lines, language in titled]  # type: ignore[arg-type]

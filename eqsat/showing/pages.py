@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+from eqsat.ablation import Ablation
 from eqsat.certificate import Certificate
 from eqsat.costs import Cost
 from eqsat.ir.index import Index
@@ -26,6 +27,7 @@ def body(value: object) -> str:
     return html.block(value)
 
 
+body.register(Ablation, reports.ablation_body)
 body.register(Certificate, reports.certificate_body)
 body.register(Cost, reports.cost_body)
 body.register(Index, indices.index_body)

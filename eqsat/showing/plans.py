@@ -41,7 +41,8 @@ def plan_body(plan: Plan) -> str:
         f"{number(len(blueprint.object_code))} bytes of object code",
         dim(", ".join(f"{size.name} in {size.lo}..{size.hi}" for size in blueprint.sizes)),
     )
-    return head("Plan", *facts) + table(header, rows, "nttbbnn") + f"<div>{dim('Kernels of one group may run in parallel.')}</div>"
+    note = "Kernels of one group wait for none of each other; ns: estimated; parallel: iterations that threads may share."
+    return head("Plan", *facts) + table(header, rows, "nttbbnn") + f"<div>{dim(note)}</div>"
 
 
 def _buffers(plan: Plan) -> list[str]:

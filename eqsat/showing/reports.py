@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
+from eqsat.ablation import Ablation
 from eqsat.certificate import Certificate
 from eqsat.costs import Cost
 from eqsat.report import Report, StopReason
@@ -24,6 +25,22 @@ def report_body(report: Report) -> str:
         ("phase", "iterations", "e-nodes"), ((escape(name), str(steps), number(nodes)) for name, steps, nodes in report.phases), "tnn"
     )
     return head("Saturation", *report_facts(report)) + rule_table(report) + details("Phases", phases, f"{len(report.phases)}")
+
+
+def ablation_body(ablation: Ablation) -> str:
+    """The cost without each table that counts, and the rules with what their tables buy."""
+    whole = ablation.cost.total
+    counting = [one for one in ablation.tables if one.changes]
+    costs = [
+        ("as written", ablation.original_cost),
+        ("all tables", ablation.cost),
+        *((f"without {one.table}", one.cost) for one in counting),
+    ]
+    chart = bars([Bar(name, [("estimate", cost.total)]) for name, cost in costs], "ns")
+    idle = f"<div>{dim('no difference: ' + ', '.join(ablation.idle))}</div>" if ablation.idle else ""
+    table_of_rules = rule_table(ablation.report, {one.table: one.cost.total - whole for one in counting})
+    facts = report_facts(ablation.report)
+    return head("What each table buys", dim("estimated")) + chart + idle + details("Rules", head("", *facts) + table_of_rules)
 
 
 def report_facts(report: Report) -> tuple[str, ...]:

@@ -94,7 +94,9 @@ def test_a_box_is_put_away(shown: Shown) -> None:
     assert ids(shown) == before
 
 
-@pytest.mark.parametrize(("text", "where"), [("max", "operation"), ("substitute-reduce", "rule"), ("c43", "id"), ("i0 % 8", "term")])
+@pytest.mark.parametrize(
+    ("text", "where"), [("max", "operation"), ("substitute-reduce", "rule"), ("c43", "id"), ("i0%8", "term"), ("(i0 // 8)]", "operands")]
+)
 def test_search_finds_and_reveals(shown: Shown, text: str, where: str) -> None:
     graph = egraph("softmax")
     shown.page.locator(".search").fill(text)
@@ -107,6 +109,47 @@ def test_search_finds_and_reveals(shown: Shown, text: str, where: str) -> None:
     assert id in ids(shown)
     assert shown.page.evaluate("document.activeElement.dataset.id") == str(id)
     assert shown.page.locator(f".box.found[data-id='{id}']").count() == 1
+
+
+def test_growing_opens_as_many_again_and_says_how_many_are_next() -> None:
+    graph = egraph("softmax")
+    with explorer_page(packed(graph), 640, 480) as page:
+        before = ids(page)
+        page.page.get_by_role("button", name="as many classes again").click()
+        after = ids(page)
+        more = int(page.count.split("; ")[1].removesuffix(" more next to these"))
+    made_of = {operand for id in before for node in graph[id].nodes for operand in node.operands}
+    assert len(after) == 2 * len(before)
+    reached = {operand for id in after for node in graph[id].nodes for operand in node.operands}
+    reached |= {eclass.id for eclass in graph.classes for node in eclass.nodes if after & set(node.operands)}
+    assert more == len(reached - after)
+    # what the first ones are made of comes before what uses them
+    assert made_of <= after or after <= made_of | before
+
+
+@pytest.mark.parametrize("shown", ["order"], indirect=True)
+def test_rows_that_read_alike_say_what_they_are(shown: Shown) -> None:
+    boxes = [[row.text_content() for row in box.locator(".row > text:first-of-type").all()] for box in shown.page.locator(".box").all()]
+    assert all(len(set(rows)) == len(rows) for rows in boxes)
+    assert any("(sum)" in row for rows in boxes for row in rows)
+
+
+def test_the_meaning_of_colours_and_keys_comes_back(shown: Shown) -> None:
+    shown.page.locator(".box.chosen:visible").first.focus()
+    assert "dashed" not in shown.page.locator(".details").inner_text()
+    shown.page.get_by_role("button", name="colours and keys").click()
+    assert "dashed" in shown.page.locator(".details").inner_text()
+
+
+def test_what_a_step_did_is_never_cut_without_a_way_to_see_it() -> None:
+    with explorer_page(packed(egraph("softmax")), 640, 480) as page:
+        longest = max(range(len(egraph("softmax").steps)), key=lambda k: len(egraph("softmax").steps[k].matches))
+        page.page.locator("input[type=range]").fill(str(longest))
+        happened = page.page.locator(".happened")
+        assert happened.evaluate("element => element.scrollHeight > element.clientHeight + 1")
+        page.page.get_by_role("button", name="all", exact=True).click()
+        assert happened.evaluate("element => getComputedStyle(element).overflowY") == "auto"
+        assert happened.evaluate("element => element.clientHeight") > 58
 
 
 def test_a_step_highlights_what_it_added_and_names_the_rules(shown: Shown) -> None:
@@ -151,6 +194,22 @@ def test_keys_move_zoom_and_open(shown: Shown) -> None:
     count = len(ids(shown))
     page.keyboard.press("Delete")
     assert len(ids(shown)) == count - 1
+
+
+def test_a_box_that_the_keyboard_reaches_comes_into_view(shown: Shown) -> None:
+    page = shown.page
+    page.locator("svg.picture").focus()
+    area = page.locator("svg.picture").bounding_box()
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        frame = page.evaluate(
+            "(() => { const r = document.activeElement.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom] })()"
+        )
+        assert page.evaluate("document.activeElement.classList.contains('box')")
+        assert frame[0] >= area["x"] - 60
+        assert frame[1] >= area["y"] - 1
+        assert frame[2] <= area["x"] + area["width"] + 60
+        assert frame[3] <= area["y"] + area["height"] + 1
 
 
 def test_wheel_and_drag_work_once_the_picture_has_the_focus(shown: Shown) -> None:

@@ -12,7 +12,7 @@ from eqsat.ir.errors import UsageError
 from tests.eqsat.exploring.egraphs import PROGRAMS, TERMS, egraph
 
 IDENTITY = """\
-x // 8 * 8 + x % 8  ->  x: 8 nodes in 5 classes, saturated after 1 iterations
+x // 8 * 8 + x % 8  ->  x: 8 nodes in 5 classes, saturated after 1 iteration
   step 0: as written: +6 nodes (as written 5, split-pair 1), -0, 0 classes merged -> 6 nodes in 6 classes
   step 1: rules of index: +2 nodes (div-mod-identity 2), -0, 0 classes merged -> 8 nodes in 7 classes
   step 2: sum rows: +0 nodes, -0, 2 classes merged -> 8 nodes in 5 classes
@@ -59,6 +59,13 @@ def test_classes_are_found_by_what_they_hold() -> None:
     assert [eclass.id for eclass in graph.find("div-mod-identity")] == [2]
     assert [eclass.id for eclass in graph.find("c4")] == [2, 4]
     assert graph.find("no such text") == ()
+
+
+def test_a_node_is_found_by_the_terms_it_is_made_of() -> None:
+    graph = egraph("identity")
+    assert [eclass.term for eclass in graph.find("8*(x // 8)")] == ["x"]
+    assert graph.find("8*(X//8)") == graph.find("8*(x // 8)")
+    assert [eclass.id for eclass in graph.find("c2//c1")] == [3]
 
 
 def test_a_class_that_was_merged_is_found_under_its_old_id() -> None:

@@ -52,6 +52,7 @@ def certificate() -> eqsat.Certificate:
 
 
 MAKERS: dict[str, Callable[[], Shown]] = {
+    "Ablation": lambda: eqsat.leave_one_out(TERM),
     "Certificate": certificate,
     "Cost": lambda: optimized().cost,
     "Index": lambda: X // 8 + Y,

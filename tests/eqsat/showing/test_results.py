@@ -7,6 +7,7 @@ import re
 import pytest
 
 import eqsat
+from eqsat.ablation import Ablation
 from eqsat.showing.html import number
 from eqsat.showing.reports import rule_table
 from tests.eqsat.showing.reading import Page, bundle, page_of
@@ -51,6 +52,17 @@ def test_what_a_table_buys_is_shown_where_it_is_known(result: eqsat.Result) -> N
     column = header.index("its table buys")
     assert {row[1] for row in rows if row[column] == "1,234 ns"} == {"generic-build"}
     assert "its table buys" not in Page(rule_table(result.report)).rows[0]
+
+
+def test_the_page_of_what_tables_buy_has_every_table() -> None:
+    ablation = value("Ablation")
+    assert isinstance(ablation, Ablation)
+    page = page_of(ablation)
+    counting = [one for one in ablation.tables if one.changes]
+    assert counting
+    assert all(f"without {one.table}" in page.text for one in counting)
+    assert all(table in page.text for table in ablation.idle)
+    assert any(f"{number(one.cost.total - ablation.cost.total)} ns" in row for one in counting for row in page.rows)
 
 
 def test_programs_and_loop_nests_are_shown_as_their_texts(result: eqsat.Result) -> None:

@@ -8,6 +8,13 @@ const AREA_OF_A_BOX = 18000;
 const AT_FIRST = [12, 40];
 const MOST_BOXES = 200;
 const RESULTS = 30;
+const HELP = [
+  "Boxes are classes of equal terms, rows are nodes: ways to compute the class. Blue is what was extracted, green is new in this step, a dashed frame took in other classes in this step, and a pink one was searched for.",
+  "+n opens what a row is made of and says how many classes that hides; ↑n opens what uses a class. Ctrl and wheel zoom, drag moves; click the picture first and the wheel is enough.",
+  "Keys: tab from box to box, enter opens operands, u users, m more nodes, delete puts away; arrows move, + − 0 zoom.",
+];
+// in the place of a row, of nodes that no row made
+const NAMED = "name of a class";
 
 function html(parent, name, attributes = {}, text = undefined) {
   const element = document.createElement(name);
@@ -47,10 +54,11 @@ export class Explorer {
     this.search.addEventListener("keydown", (event) => event.key === "Enter" && this.results.querySelector("button")?.click());
     const button = (text, label, act) => html(bar, "button", { type: "button", title: label, "aria-label": label }, text).addEventListener("click", act);
     button("chosen", "show what was extracted and its neighbourhood", () => this.reset());
-    button("grow", "open everything next to what is shown", () => this.grow());
+    button("grow", "open what is next to what is shown, as many classes again", () => this.grow());
     button("fit", "see all that is shown", () => this.picture.fit());
     button("−", "zoom out", () => this.picture.zoomBy(0.8));
     button("+", "zoom in", () => this.picture.zoomBy(1.25));
+    button("?", "what colours and keys mean", () => this.help());
     this.count = html(bar, "span", { class: "count", role: "status" });
     const middle = html(this.root, "div", { class: "middle" });
     this.picture = new Picture(middle, {
@@ -67,7 +75,11 @@ export class Explorer {
     this.slider.addEventListener("input", () => this.go(Number(this.slider.value)));
     this.happened = html(foot, "div", { class: "happened" });
     html(this.root, "div", { class: "what", title: data.what }, `${data.what}${data.costs ? `   ${nanoseconds(data.costs[0])} → ${nanoseconds(data.costs[1])}` : ""}   ${data.stopped}`);
-    this.welcome();
+    this.more = html(foot, "button", { type: "button", class: "all", hidden: "" }, "all");
+    this.more.title = "show all that this step did, or its beginning";
+    this.more.addEventListener("click", () => this.more.setAttribute("aria-pressed", this.happened.classList.toggle("open")));
+    new ResizeObserver(() => this.tellRoom()).observe(this.happened);
+    this.help();
   }
 
   // what is shown -----------------------------------------------------------------------------------------------------
@@ -79,9 +91,13 @@ export class Explorer {
   draw(anchor) {
     const shown = this.shown();
     this.picture.draw(this.state, shown, { unfolded: this.unfolded, found: this.found, anchor });
-    const { classes, nodes } = this.state;
-    this.count.textContent = `${shown.size} of ${classes.size} classes shown, ${nodes} nodes`;
+    this.tellCount();
     this.tell();
+  }
+
+  tellCount(more = "") {
+    const { classes, nodes } = this.state;
+    this.count.textContent = `${this.shown().size} of ${classes.size} classes shown, ${nodes} nodes${more}`;
   }
 
   open(ids, eclass) {
@@ -89,7 +105,7 @@ export class Explorer {
     const wanted = [...this.leadersOf(ids)].filter((id) => !this.wanted.has(id));
     for (const id of wanted.slice(0, room)) this.wanted.add(id);
     this.draw(eclass?.id);
-    if (wanted.length > room) this.count.textContent += ` (at most ${MOST_BOXES} at a time; ${wanted.length - room} not opened)`;
+    if (wanted.length > room) this.tellCount(` (at most ${MOST_BOXES} at a time; ${wanted.length - room} not opened)`);
   }
 
   close(eclass) {
@@ -103,10 +119,14 @@ export class Explorer {
   }
 
   grow() {
-    const { classes } = this.state;
-    const ids = [...this.shown()].flatMap((id) => [...classes.get(id).nodes.flatMap((node) => node.operands), ...this.state.users(id)]);
-    this.open(ids, classes.get(this.state.roots[0]));
+    const shown = this.shown();
+    const ids = this.state.around(shown);
+    const now = ids.slice(0, Math.min(Math.max(shown.size, AT_FIRST[0]), Math.max(0, MOST_BOXES - this.wanted.size)));
+    if (now.length) this.open(now, this.state.classes.get(this.state.roots[0]));
     this.picture.fit();
+    const left = this.state.around(this.shown()).length;
+    const most = this.wanted.size >= MOST_BOXES ? ` (at most ${MOST_BOXES} at a time)` : "";
+    this.tellCount(left ? `; ${left} more next to these${most}` : "");
   }
 
   reset() {
@@ -142,12 +162,20 @@ export class Explorer {
     html(this.happened, "span", {}, ` ${step.title}: ${added} nodes new${gone}${merged}; then ${step.nodes} nodes in ${step.classes} classes. `);
     for (const [row, count] of step.added) {
       if (row) {
-        const chip = html(this.happened, "button", { type: "button", class: "chip", title: `show what ${row} added in this step` }, `${row} +${count}`);
+        const title = row === NAMED ? "no rule made them: classes without a name got one through them" : `show what ${row} added in this step`;
+        const chip = html(this.happened, "button", { type: "button", class: "chip", title }, `${row} +${count}`);
         chip.addEventListener("click", () => this.showAdded(row));
       }
     }
     const quiet = step.matches.filter(([row]) => !step.added.some(([other]) => other === row));
     if (quiet.length) html(this.happened, "span", { class: "quiet" }, `matched, no new node: ${quiet.map(([row, count]) => `${row} ${count}`).join(", ")}`);
+    this.tellRoom();
+  }
+
+  // what a step did is cut off after some lines, and then there is a button that shows all
+  tellRoom() {
+    const { scrollHeight, clientHeight, classList } = this.happened;
+    this.more.hidden = !classList.contains("open") && scrollHeight <= clientHeight + 1;
   }
 
   showAdded(row) {
@@ -183,10 +211,10 @@ export class Explorer {
   }
 
   // what is under the pointer -----------------------------------------------------------------------------------------
-  welcome() {
-    html(this.details, "p", {}, "Boxes are classes of equal terms, rows are nodes. Blue is what was extracted, green is new in this step.");
-    html(this.details, "p", {}, "+n opens what a row is made of and says how many classes that hides; ↑n opens what uses a class. Ctrl and wheel zoom, drag moves; click the picture first and the wheel is enough.");
-    html(this.details, "p", {}, "Keys: tab from box to box, enter opens operands, u users, m more nodes, delete puts away; arrows move, + − 0 zoom.");
+  help() {
+    this.details.replaceChildren();
+    for (const text of HELP) html(this.details, "p", {}, text);
+    this.details.scrollTop = 0;
   }
 
   about(eclass, node = undefined) {
@@ -205,6 +233,7 @@ export class Explorer {
     fact("merged here", eclass.absorbed.map((id) => `c${id}`).join(" "));
     if (node) {
       html(this.details, "div", { class: "title" }, nodeText(node));
+      fact("is", this.state.termOf(node));
       fact("operation", node.operation);
       fact("cost", nanoseconds(node.cost) || "no program is made of it");
       fact("rule", node.rules.join(", ") || "as written");

@@ -157,9 +157,22 @@ class State {
     return found;
   }
 
-  // the classes that hold a text: in their id, term or type, or in an operation, text or rule of a node
+  // a node with the terms of its operands in the place of their ids
+  termOf(node) {
+    return filled(node, (id) => bracketed(this.classes.get(id)?.term || `c${id}`));
+  }
+
+  // what is next to some classes and not among them: what they are made of, then what uses them, few users first
+  around(ids) {
+    const found = new Set([...ids].flatMap((id) => this.classes.get(id).nodes.flatMap((node) => node.operands)));
+    for (const id of [...ids].sort((a, b) => this.users(a).size - this.users(b).size)) for (const user of this.users(id)) found.add(user);
+    return [...found].filter((id) => !ids.has(id) && this.classes.has(id));
+  }
+
+  // the classes that hold a text, blanks aside: in their id, term or type, or in an operation, text or rule of a node; those whose term it
+  // is come first
   find(text) {
-    const wanted = text.trim().toLowerCase();
+    const wanted = packed(text);
     if (!wanted) return [];
     if (/^c\d+$/.test(wanted)) {
       const id = Number(wanted.slice(1));
@@ -167,18 +180,38 @@ class State {
       const now = at || [...this.classes.values()].find((eclass) => eclass.leader === this.graph.final[id]);
       return now ? [now] : [];
     }
-    const holds = (part) => part.toLowerCase().includes(wanted);
-    return [...this.classes.values()].filter(
+    const holds = (part) => packed(part).includes(wanted);
+    const found = [...this.classes.values()].filter(
       (eclass) =>
         holds(eclass.term) ||
         holds(eclass.type) ||
-        eclass.nodes.some((node) => holds(node.operation) || holds(node.template) || node.rules.some(holds)),
+        eclass.nodes.some((node) => holds(node.operation) || holds(nodeText(node)) || holds(this.termOf(node)) || node.rules.some(holds)),
     );
+    return found.sort((a, b) => (packed(a.term) !== wanted) - (packed(b.term) !== wanted));
   }
 }
 
+function packed(text) {
+  return text.replace(/\s+/g, "").toLowerCase();
+}
+
+function bracketed(term) {
+  return /\s/.test(term) ? `(${term})` : term;
+}
+
+// the text of a node, with `name` of each operand
+function filled(node, name) {
+  return node.template.replace(/\{\{|\}\}|\{(\d+)\}/g, (found, place) => (place === undefined ? found[0] : name(node.operands[place])));
+}
+
 export function nodeText(node) {
-  return node.template.replace(/\{\{|\}\}|\{(\d+)\}/g, (found, place) => (place === undefined ? found[0] : `c${node.operands[place]}`));
+  return filled(node, (id) => `c${id}`);
+}
+
+// the text of a row: nodes of one class that read alike, as a written sum and one of many terms, say what they are
+export function rowText(node, eclass) {
+  const text = nodeText(node);
+  return eclass.nodes.some((other) => other !== node && nodeText(other) === text) ? `${text}  (${node.operation})` : text;
 }
 
 export function nanoseconds(cost) {

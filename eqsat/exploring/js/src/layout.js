@@ -1,7 +1,7 @@
 // Boxes for classes and lines for operands: sizes from texts, places from dagre.
 
 import { Graph as Dagre, layout } from "@dagrejs/dagre";
-import { boundsText, nanoseconds, nodeText } from "./graph.js";
+import { boundsText, nanoseconds, rowText } from "./graph.js";
 
 export const ROW = 18;
 export const HEADER = 36;
@@ -9,6 +9,10 @@ const CHARACTER = 6.7; // of the picture's font, 11px monospace
 const PADDING = 10;
 const MOST_CHARACTERS = 44;
 const ROWS = 7;
+// more boxes than these are laid out with less care, or it takes seconds: they are ordered once and not twice, and a class with more lines
+// than MOST_LED, such as a shape that all tensors have, lies beside one of its users, with only that line led around boxes
+const CAREFUL = 60;
+const MOST_LED = 8;
 
 export function shorten(text, most = MOST_CHARACTERS) {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
@@ -33,24 +37,32 @@ export function arrange(state, shown, unfolded) {
     dagre.setNode(String(id), { width: box.width, height: box.height });
   }
   const lines = [];
+  const into = new Map();
   for (const [id, box] of boxes) {
     box.rows.forEach((node, row) => {
       for (const to of new Set(node.operands)) {
         if (!boxes.has(to)) continue;
         const line = { from: id, row, to, node, key: `${id}-${row}-${to}` };
         lines.push(line);
-        if (to !== id) dagre.setEdge(String(id), String(to), { weight: node.chosen ? 3 : 1 }, line.key);
+        if (to !== id) into.set(to, [...(into.get(to) ?? []), line]);
       }
     });
   }
-  layout(dagre);
+  const careful = shown.size <= CAREFUL;
+  for (const [to, all] of into) {
+    for (const line of careful || all.length <= MOST_LED ? all : all.slice(-1)) {
+      line.led = true;
+      dagre.setEdge(String(line.from), String(to), { weight: line.node.chosen ? 3 : 1 }, line.key);
+    }
+  }
+  layout(dagre, { disableOptimalOrderHeuristic: !careful });
   for (const [id, box] of boxes) {
     const { x, y } = dagre.node(String(id));
     box.x = x - box.width / 2;
     box.y = y - box.height / 2;
   }
   for (const line of lines) {
-    const between = line.from === line.to ? [] : dagre.edge(String(line.from), String(line.to), line.key).points.slice(1, -1);
+    const between = !line.led ? [] : dagre.edge(String(line.from), String(line.to), line.key).points.slice(1, -1);
     const points = pointsOf(line, boxes.get(line.from), boxes.get(line.to), between);
     const [xs, ys] = [0, 1].map((axis) => points.map((point) => point[axis]));
     line.path = line.from === line.to ? loop(...points) : curve(points);
@@ -62,7 +74,7 @@ export function arrange(state, shown, unfolded) {
 
 function boxOf(eclass, unfolded) {
   const { nodes, folded } = rowsOf(eclass, unfolded);
-  const texts = nodes.map((node) => shorten(nodeText(node)).length + nanoseconds(node.cost).length + 6);
+  const texts = nodes.map((node) => shorten(rowText(node, eclass)).length + nanoseconds(node.cost).length + 6);
   const second = `${eclass.type} ${boundsText(eclass)}`.length * 0.92 + 6;
   const characters = Math.max(18, shorten(eclass.term, 34).length + String(eclass.id).length + 9, Math.min(second, 42), ...texts);
   const height = HEADER + ROW * (nodes.length + (folded ? 1 : 0)) + 4;

@@ -2,7 +2,7 @@
 
 import { select } from "d3-selection";
 import { zoom, zoomIdentity } from "d3-zoom";
-import { boundsText, divisorText, nanoseconds, nodeText } from "./graph.js";
+import { boundsText, divisorText, nanoseconds, rowText } from "./graph.js";
 import { HEADER, ROW, arrange, shorten } from "./layout.js";
 
 const READABLE = 0.35;
@@ -105,7 +105,10 @@ export class Picture {
       this.link(group, 8, y + 13, `… ${box.folded} more nodes`, () => this.on.fold(eclass));
     }
     group.addEventListener("pointerenter", () => this.on.about(eclass));
-    group.addEventListener("focus", () => this.on.about(eclass));
+    group.addEventListener("focus", () => {
+      if (group.matches(":focus-visible")) this.bring(box);
+      this.on.about(eclass);
+    });
     group.addEventListener("keydown", (event) => this.boxKey(event, eclass, box));
     return group;
   }
@@ -115,7 +118,7 @@ export class Picture {
     const line = make(group, "g", { class: `row${node.chosen ? " chosen" : ""}${node.isNew ? " new" : ""}` });
     make(line, "rect", { class: "back", x: 1, y, width: box.width - 2, height: ROW });
     if (node.chosen) make(line, "rect", { class: "mark", x: 1, y: y + 2, width: 3, height: ROW - 4 });
-    make(line, "text", { x: 10, y: y + 13 }, shorten(nodeText(node)));
+    make(line, "text", { x: 10, y: y + 13 }, shorten(rowText(node, box.eclass)));
     make(line, "text", { class: "cost", x: box.width - 8, y: y + 13, "text-anchor": "end" }, nanoseconds(node.cost));
     line.addEventListener("pointerenter", () => this.on.about(box.eclass, node));
     const closed = this.closed(node);
@@ -226,6 +229,16 @@ export class Picture {
     if (!box || fits >= 0.55) return this.fit();
     const k = 0.75;
     this.selection.call(this.zoom.transform, zoomIdentity.translate(40 - k * box.x, height / 2 - k * (box.y + box.height / 2)).scale(k));
+  }
+
+  // move as little as is needed to have a box in view
+  bring({ x, y, width, height }) {
+    const within = (first, last, most) => Math.min(Math.max(0, -first), Math.max(most - last, -first));
+    const [left, top] = this.transform.apply([x, y]);
+    const [right, bottom] = this.transform.apply([x + width, y + height]);
+    const across = left < 0 || right > this.size[0] ? within(left, right, this.size[0]) : 0;
+    const down = top < 0 || bottom > this.size[1] ? within(top, bottom, this.size[1]) : 0;
+    if (across || down) this.moveBy(across, down);
   }
 
   centre(id) {
