@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 
 from eqsat.certificate import Compared
 from eqsat.cheapest import Extracted
+from eqsat.compared import taken_apart
 from eqsat.derivation import Change, Maps, Stage, derive
 from eqsat.equality import prove_equal
 from eqsat.explanation import Step, equations, explain_steps
 from eqsat.ir.affine import is_affine
 from eqsat.ir.index import Index
-from eqsat.ir.steps import Parts, take_apart
+from eqsat.ir.steps import Parts
 from eqsat.ir.tensor import Program
 from eqsat.ir.text import with_sizes
 from eqsat.matches import FLATTEN
@@ -135,8 +136,8 @@ def explain_program(
 
     A program with checked gathers begins as it is computed: gathers clip, and the limits of places are outputs behind its own.
     """
-    parts = take_apart(original)
-    start, _ = with_places(parts.around)
+    parts = taken_apart(original, options)
+    start = parts.over(with_places(parts.around)[0].outputs)
     samples = Samples()
     rows_of = _MapRows(options, matched)
     named = functools.partial(with_sizes, sizes=original.sizes)
