@@ -37,7 +37,7 @@ class LeftOut:
         return abs(self.ratio - 1) > SAME
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ablation:
     """What every table buys, the most important first.
 
@@ -57,6 +57,8 @@ class Ablation:
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
+
+    __repr__ = __str__
 
     def _lines(self) -> Iterator[str]:
         yield f"as written {_ns(self.original_cost)} ns, with all tables {_ns(self.cost)} ns ({self.stop_reason.value})"

@@ -29,7 +29,7 @@ LOOKED_AT = 8
 MORE = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OtherForm:
     """An index expression that is equal to one that was optimized; `proof` says how that is known."""
 
@@ -39,6 +39,8 @@ class OtherForm:
 
     def __str__(self) -> str:
         return f"{float(self.cost):8.2f} ns  {self.expr}"
+
+    __repr__ = __str__
 
 
 def other_forms(original: Index, chosen: Index, options: Options, fact: Index, k: int) -> tuple[OtherForm, ...]:
@@ -60,7 +62,7 @@ def other_forms(original: Index, chosen: Index, options: Options, fact: Index, k
     return tuple(forms)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OtherProgram:
     """A program that is equal to one that was optimized, and that the search saw; `differs`: in what from the one that was chosen.
 
@@ -80,6 +82,8 @@ class OtherProgram:
 
     def __str__(self) -> str:
         return f"{self.cost!s:>16}  {'; '.join(self.differs)}"
+
+    __repr__ = __str__
 
 
 def other_programs(

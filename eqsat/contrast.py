@@ -25,7 +25,7 @@ class KernelDifference:
         return f"{' -> '.join(f'{side:>12}' for side in sides)} ns  {self.text}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Contrast:
     """What differs between two results.
 
@@ -55,6 +55,8 @@ class Contrast:
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
+
+    __repr__ = __str__
 
     def _lines(self) -> Iterator[str]:
         first, second = (cost.total for cost in self.costs)

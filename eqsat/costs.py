@@ -71,7 +71,7 @@ NO_LOOPS: Variables = frozenset()
 
 
 @functools.total_ordering
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cost(Shown):
     """Estimated nanoseconds; ordered, float() gives the total, breakdown() the kernels with their parts.
 

@@ -58,7 +58,7 @@ class StepCertificate:
         return f"{compared:,} elements compared, deviation {worst:.1e}{'' if self else f', more than {self.tolerance:.0e}: not shown'}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ProgramStep:
     """One change of a program by named rows: both programs are equal.
 
@@ -123,6 +123,8 @@ class ProgramStep:
             lines += [_short(f"    {mark} {line}") for mark, line in (("-", change.before), ("+", change.after)) if line]
         more = self.changes[SHOWN:]
         return "\n".join([*lines, *([f"    and {', '.join(change.name for change in more)}"] if more else [])])
+
+    __repr__ = __str__
 
 
 def _short(line: str) -> str:

@@ -37,7 +37,7 @@ Verdict = Literal["chosen", "not equal", "costs more", "costs no more", "not fou
 SHOWN = 6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WhyNot:
     """Why a term or program is not what was chosen.
 
@@ -68,6 +68,8 @@ class WhyNot:
         lines += [f"  and {len(self.differences) - SHOWN} smaller differences"] if len(self.differences) > SHOWN else []
         nearest = {miss.term: miss for miss in reversed(self.missing)}
         return "\n".join([*lines, *map(str, reversed(nearest.values()))])
+
+    __repr__ = __str__
 
 
 # index expressions ------------------------------------------------------------------------------------------------
