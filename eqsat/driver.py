@@ -13,7 +13,8 @@ from eqsat.array import is_lazy
 from eqsat.certificate import Certificate, Compared
 from eqsat.cheapest import Extracted, cheapest_outputs
 from eqsat.compared import taken_apart
-from eqsat.costs import Cost, CostModel, cost, kernel_ns, step_ns, type_of
+from eqsat.cost_model import CostModel
+from eqsat.costs import Cost, cost, kernel_ns, step_ns, type_of
 from eqsat.dump import Dump
 from eqsat.facts import facts_about
 from eqsat.guards import Missing

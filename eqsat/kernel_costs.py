@@ -7,7 +7,8 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 
 from eqsat.cost_parts import parts_of
 from eqsat.cost_snapshots import DECIMALS, CostSnapshot, KernelCost
-from eqsat.costs import CostModel, FoldPart
+from eqsat.cost_model import CostModel
+from eqsat.costs import FoldPart
 from eqsat.index_cost import IndexWeights
 from eqsat.ir.index import Apply, Index, walk
 from eqsat.ir.tensor import Build, Call, Gather, Read, Reduce, Size, Tensor

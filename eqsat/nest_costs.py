@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from eqsat.codegen import outer_loop
-from eqsat.costs import INTERLEAVED, CostModel
+from eqsat.cost_model import INTERLEAVED, CostModel
 from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
