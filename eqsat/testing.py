@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.cost_changes import definitions, kernel_lines
-from eqsat.cost_snapshots import fields_of
 from eqsat.costs import Cost, cost
+from eqsat.costs_in_tests.changes import definitions, kernel_lines
+from eqsat.costs_in_tests.kernels import cost_snapshot, kernel_costs
+from eqsat.costs_in_tests.snapshots import fields_of
 from eqsat.driver import optimize
 from eqsat.ir.dtypes import UNSIGNED, is_complex, is_float, is_inexact
 from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate, evaluate_index
 from eqsat.ir.index import Index, Var, variables
 from eqsat.ir.tensor import Program
-from eqsat.kernel_costs import cost_snapshot, kernel_costs
 from eqsat.local_target import local_target
 from eqsat.options import Options
 from eqsat.report import Report

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
 
-from eqsat.cost_snapshots import CostSnapshot, KernelCost
+from eqsat.costs_in_tests.snapshots import CostSnapshot, KernelCost
 
 # what is printed differs in the last digit
 ROUNDING_NS = 2e-3

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping
 
-from eqsat.cost_parts import parts_of
-from eqsat.cost_snapshots import DECIMALS, CostSnapshot, KernelCost
 from eqsat.cost_model import CostModel
+from eqsat.cost_parts import parts_of
 from eqsat.costs import FoldPart
+from eqsat.costs_in_tests.snapshots import DECIMALS, CostSnapshot, KernelCost
 from eqsat.index_cost import IndexWeights
 from eqsat.ir.index import Apply, Index, walk
 from eqsat.ir.tensor import Build, Call, Gather, Read, Reduce, Size, Tensor

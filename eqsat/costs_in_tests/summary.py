@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from eqsat.cost_changes import Verdict, change_text, ns_text
-from eqsat.cost_session import CostSession, Measured, Unused
-from eqsat.cost_snapshots import snapshot_path
+from eqsat.costs_in_tests.changes import Verdict, change_text, ns_text
+from eqsat.costs_in_tests.session import CostSession, Measured, Unused
+from eqsat.costs_in_tests.snapshots import snapshot_path
 
 SHOWN = 10
 REPORTED = (Verdict.DEARER, Verdict.TARGET, Verdict.CHEAPER, Verdict.CHANGED, Verdict.NEW)

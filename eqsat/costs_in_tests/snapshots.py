@@ -22,6 +22,7 @@ from typing import Any
 from eqsat.ir.errors import UsageError
 
 FORMAT = 1
+# where snapshots lie beside tests
 FOLDER = "__costs__"
 DECIMALS = 3
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from eqsat.cost_changes import CostChange, Verdict, change_text, ns_text
-from eqsat.cost_session import CostSession, Unused
-from eqsat.cost_snapshots import CostSnapshot, KernelCost, fields_of, has_source, read_snapshots, snapshot_path, write_snapshots
+from eqsat.costs_in_tests.changes import CostChange, Verdict, change_text, ns_text
+from eqsat.costs_in_tests.session import CostSession, Unused
+from eqsat.costs_in_tests.snapshots import CostSnapshot, KernelCost, fields_of, has_source, read_snapshots, snapshot_path, write_snapshots
 
 PROGRAM = (
     "program (x: float32[9])",

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 import eqsat
-from eqsat import cost_session, cost_snapshots, pytest_plugin
-from eqsat.cost_summary import SHOWN
+from eqsat.costs_in_tests import session
+from eqsat.costs_in_tests.summary import SHOWN
 from eqsat.local_target import FILE
 from eqsat.testing import measure
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 MODEL = """
     import os
 
@@ -211,9 +211,9 @@ def test_a_measured_target_changes_no_snapshot(project: Project) -> None:
 @pytest.mark.slow
 def test_projects_without_costs_load_nothing(project: Project) -> None:
     project.pytester.makepyfile(test_plain="def test_plain():\n    pass\n")
-    loaded = "print('loaded', *sorted({'numpy', 'egglog', 'llvmlite', 'eqsat.pytest_plugin', 'eqsat.ir'} & set(sys.modules)))"
+    loaded = "print('loaded', *sorted({'numpy', 'egglog', 'llvmlite', 'eqsat.costs_in_tests.plugin', 'eqsat.ir'} & set(sys.modules)))"
     project.pytester.makeconftest(f"import sys\ndef pytest_unconfigure():\n    {loaded}\n")
-    project.acceptance("-s").stdout.fnmatch_lines(["loaded eqsat.pytest_plugin"])
+    project.acceptance("-s").stdout.fnmatch_lines(["loaded eqsat.costs_in_tests.plugin"])
     project.acceptance("-s", "-p", "no:eqsat").stdout.fnmatch_lines(["loaded"])
 
 
@@ -366,7 +366,7 @@ def test_what_cannot_be_written_is_said(project: Project) -> None:
         raise OSError("disk full")
 
     project.pytester.makepyfile(test_index=INDEX)
-    project.monkeypatch.setattr(cost_session, "write_snapshots", refuse)
+    project.monkeypatch.setattr(session, "write_snapshots", refuse)
     found = project.run()
     found.assert_outcomes(passed=2)
     found.stdout.fnmatch_lines(["not written: disk full"])
@@ -376,10 +376,6 @@ def test_a_file_in_the_place_of_the_folder_is_said(project: Project) -> None:
     project.pytester.makepyfile(test_index=INDEX)
     project.path("test_index").parent.write_text("")
     project.run().stdout.fnmatch_lines(["E *__costs__*found *, expected snapshots of costs as JSON; mend or delete the file"])
-
-
-def test_the_plugin_and_the_files_name_one_folder() -> None:
-    assert pytest_plugin.FOLDER == cost_snapshots.FOLDER
 
 
 # the guide ----------------------------------------------------------------------------------------------------------
