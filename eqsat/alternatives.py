@@ -38,7 +38,7 @@ class OtherForm:
     proof: Proof
 
     def __str__(self) -> str:
-        return f"{float(self.cost):8.2f} ns  {self.expr}"
+        return f"{self.cost.text:>11}  {self.expr}"
 
     __repr__ = __str__
 
@@ -81,7 +81,7 @@ class OtherProgram:
         return self.result.cost
 
     def __str__(self) -> str:
-        return f"{self.cost!s:>16}  {'; '.join(self.differs)}"
+        return f"{self.cost.text:>16}  {'; '.join(self.differs)}"
 
     __repr__ = __str__
 

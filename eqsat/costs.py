@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from eqsat.amounts import amount
 from eqsat.cost_model import (
     DIVISIONS,
     INTERLEAVED,
@@ -94,8 +95,18 @@ class Cost(Shown):
         """(kernel, nanoseconds) in execution order."""
         return self.kernels
 
+    @property
+    def unit(self) -> str:
+        """What it is counted in: nanoseconds, unless the cost model says something else."""
+        return self.costs.unit
+
+    @property
+    def text(self) -> str:
+        """The total with its unit, small ones with two decimals."""
+        return amount(self.total, self.unit)
+
     def __str__(self) -> str:
-        return f"{self.total:,.0f} {self.costs.unit}"
+        return f"{self.total:,.0f} {self.unit}"
 
 
 def cost_of_term(term: Index, costs: Costs = DEFAULT_COSTS) -> Cost:

@@ -37,10 +37,16 @@ def assert_cheaper(candidate: Any, reference: Any, factor: float = 1.0) -> None:
     """Assert that `candidate` costs less than `factor` times `reference`.
 
     Each is a Cost, a number of nanoseconds, a Result (its cost after optimization), a Program or an index expression (as written).
+    Numbers are in the unit of the other side.  Raises UsageError for costs that are counted in two units.
     """
-    found, expected = float(_cost_of(candidate)), float(_cost_of(reference))
+    sides = _cost_of(candidate), _cost_of(reference)
+    found, expected = map(float, sides)
+    units = {side.unit: None for side in sides if isinstance(side, Cost)} or {"ns": None}
+    if len(units) > 1:
+        raise UsageError(f"assert_cheaper: found costs in {' and in '.join(units)}, expected one unit")
+    (unit,) = units
     if not found < factor * expected:
-        raise AssertionError(f"cost {found:,.1f} ns is not below {factor:g} * {expected:,.1f} ns{_listing(candidate)}")
+        raise AssertionError(f"cost {found:,.1f} {unit} is not below {factor:g} * {expected:,.1f} {unit}{_listing(candidate)}")
 
 
 def _cost_of(value: Any) -> Cost | float:
@@ -68,7 +74,7 @@ def assert_kernels(target: Any, expected: int | str | Sequence[str], *specs: Any
         raise UsageError("assert_kernels: found an index expression, expected a program")
     kernels, program = kernel_costs(result), str(result.program).splitlines()
     listings = ["\n".join(definitions(kernel, program)) or kernel.name for kernel in kernels]
-    what = "\n".join(["; found", *kernel_lines(kernels, program)])
+    what = "\n".join(["; found", *kernel_lines(kernels, program, result.cost.unit)])
     if isinstance(expected, int):
         if len(kernels) != expected:
             raise AssertionError(f"{len(kernels)} kernels, expected {expected}{what}")
@@ -104,7 +110,7 @@ def _listing(value: Any) -> str:
     """The kernels of a result, for messages."""
     if not isinstance(value, Result):
         return ""
-    return "\n".join(["; its kernels:", *kernel_lines(kernel_costs(value), str(value.program).splitlines())])
+    return "\n".join(["; its kernels:", *kernel_lines(kernel_costs(value), str(value.program).splitlines(), value.cost.unit)])
 
 
 def assert_equivalent(candidate: Any, reference: Any, *specs: Any, rtol: float | None = None, seed: int = 0) -> None:

@@ -11,15 +11,13 @@ summary    what a run says at its end
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from eqsat.costs_in_tests import session, summary
-
-__all__ = ["session", "summary"]
+# where snapshots lie beside tests
+FOLDER = "__costs__"
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
+    if name in ("session", "summary"):
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

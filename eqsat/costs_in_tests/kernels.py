@@ -35,7 +35,7 @@ def kernel_costs(result: Result | IndexResult) -> tuple[KernelCost, ...]:
     model = CostModel(result.options.target, result.options.cost)
     found = []
     for nest in result.nests:
-        parts = {} if nest in once else _parts(nest, model, names, result.program.sizes)
+        parts = {} if nest in once or model.costs.objective is not None else _parts(nest, model, names, result.program.sizes)
         found.append(KernelCost(nest.kernel.name, _rounded(ns[nest.kernel.name]), _made(nest, names), _rounded_parts(parts)))
     for placed in remaining(result.parts.steps, result.nests):
         found.append(KernelCost(placed.name, _rounded(ns[placed.name]), _named(placed.results, names)))
@@ -50,6 +50,7 @@ def cost_snapshot(result: Result | IndexResult) -> CostSnapshot:
         written=_rounded(float(result.original_cost)),
         kernels=kernel_costs(result),
         program=tuple(str(result.expr if isinstance(result, IndexResult) else result.program).splitlines()),
+        unit=result.cost.unit,
         rules=tuple(sorted(name for name, count in result.report.matches.items() if count)),
     )
 

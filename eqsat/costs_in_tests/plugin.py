@@ -17,9 +17,10 @@ import pytest
 
 import eqsat
 from eqsat import costs_in_tests
-from eqsat.costs_in_tests.snapshots import FOLDER
 
 if TYPE_CHECKING:
+    import eqsat.costs_in_tests.session
+    import eqsat.costs_in_tests.summary
     import eqsat.testing
 
 # of reports and of what a worker hands over at its end
@@ -130,7 +131,7 @@ class CostPlugin:
 
     def _is_beside_snapshots(self, path: Path) -> bool:
         if path.parent not in self._has_snapshots:
-            self._has_snapshots[path.parent] = (path.parent / FOLDER).is_dir()
+            self._has_snapshots[path.parent] = (path.parent / costs_in_tests.FOLDER).is_dir()
         return self._has_snapshots[path.parent]
 
     def _is_whole(self, path: Path) -> bool:
@@ -167,6 +168,8 @@ def cost(request: pytest.FixtureRequest) -> Callable[..., Any]:
         Returns the Result, or the IndexResult of an index expression.
         """
         __tracebackhide__ = True
+        if name is not None and not isinstance(name, str):
+            pytest.fail(f"cost: found the name {name!r}, expected a text")
         result, fields = eqsat.testing.measure(target, *specs, options=options)
         fields["eqsat"] = eqsat.__version__
         call = str(len(calls) + 1) if name is None else name

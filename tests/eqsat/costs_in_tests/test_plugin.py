@@ -331,6 +331,27 @@ def test_a_name_is_used_once_in_a_test(project: Project) -> None:
     project.run().stdout.fnmatch_lines(["E *cost: found 'a' twice, expected a name for each call"])
 
 
+def test_a_name_is_a_text(project: Project) -> None:
+    project.pytester.makepyfile(test_index=INDEX.replace("cost(X % 8)", "cost(X % 8, name=3)"))
+    project.run().stdout.fnmatch_lines(["E *cost: found the name 3, expected a text"])
+
+
+def test_costs_of_another_unit_are_told_in_it_and_compared_with_none_but_their_own(project: Project) -> None:
+    source = """
+        import eqsat
+        FEWEST = eqsat.Options(cost=eqsat.Costs(objective=lambda work: work.launches, unit="kernels"))
+        def test_two(cost):
+            spec = eqsat.spec((64, 8), "float32")
+            cost(lambda a: {body}, spec, options={options})
+    """
+    project.pytester.makepyfile(test_model=source.format(body="a.sum(0) * 2", options="FEWEST"))
+    project.run().stdout.fnmatch_lines(["new*test_model.py::test_two  1 kernels"])
+    project.pytester.makepyfile(test_model=source.format(body="(a.sum(0), a @ a.T)", options="FEWEST"))
+    project.run().stdout.fnmatch_lines(["E *cost 1 kernels -> 2 kernels (+100.0%), 1 -> 2 kernels*", "E *+ kernel_*  1 kernels"])
+    project.pytester.makepyfile(test_model=source.format(body="a.sum(0) * 2", options="None"))
+    project.run().stdout.fnmatch_lines(["E *costs are counted in another unit: found ns, expected kernels as in the snapshot"])
+
+
 def test_the_costliest_programs_are_listed_if_asked(project: Project) -> None:
     project.pytester.makepyfile(test_model=MODEL)
     project.run()
