@@ -28,7 +28,7 @@ from eqsat.report import Report
 from eqsat.result import IndexResult, Result
 from eqsat.target import DEFAULT_TARGET
 from eqsat.tracing import trace
-from eqsat.values import TOLERANCE as TOLERANCE
+from eqsat.values import TOLERANCE as TOLERANCE, tolerance_of
 
 POINTS = 4096
 
@@ -117,7 +117,8 @@ def assert_equivalent(candidate: Any, reference: Any, *specs: Any, rtol: float |
     """Assert that two programs give the same values on random inputs, or that two index expressions agree on all (or many) points.
 
     Programs are Programs, Results, or functions followed by the specs of their arguments; inputs are drawn from `seed`.
-    rtol  allowed deviation relative to the largest value; None: that of TOLERANCE for the dtype, 0 for integers and bool
+    rtol  allowed deviation relative to the largest value; None: that of TOLERANCE for the coarsest dtype that either program computes in,
+          0 for integers and bool
     """
     if isinstance(candidate, Index | IndexResult):
         _assert_equal_indices(_index_of(candidate), _index_of(reference), seed)
@@ -125,11 +126,12 @@ def assert_equivalent(candidate: Any, reference: Any, *specs: Any, rtol: float |
     first, second = _runnable(candidate, specs), _runnable(reference, specs)
     program = first[0]
     arrays = random_arrays(program, seed)
+    allowed = tolerance_of(program, second[0]) if rtol is None else rtol
     for k, (found, expected) in enumerate(zip(first[1](arrays), second[1](arrays), strict=True)):
         kinds = [f"{array.dtype}{list(array.shape)}" for array in (found, expected)]
         if kinds[0] != kinds[1]:
             raise AssertionError(f"output {k}: found {kinds[0]}, expected {kinds[1]}")
-        assert_close(found, expected, rtol, f"output {k}")
+        assert_close(found, expected, allowed, f"output {k}")
 
 
 def assert_close(found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], rtol: float | None = None, what: str = "result") -> None:

@@ -440,6 +440,12 @@ def test_modules_are_found_where_the_command_runs(folder: Path, monkeypatch: pyt
     assert load_function("a_module_of_this_folder:f").__name__ == "f"
 
 
+def test_a_function_that_computes_in_float32_on_the_way_agrees_as_float32_does(folder: Path, shown: Callable[..., str]) -> None:
+    (folder / "mixed.py").write_text("import numpy as np\ndef f(a, b):\n    return a @ b / np.sqrt(32)\n")
+    given = ["--spec", "float32[64,32]", "--spec", "float32[32,48]"]
+    assert "1e-05 allowed" in shown("bench", "mixed.py:f", *given, "--threads", "1", "--seconds", "0")
+
+
 def test_a_function_may_be_one_of_a_class_or_of_a_module_inside() -> None:
     assert load_function("numpy:linalg.norm") is np.linalg.norm.__wrapped__  # type: ignore[attr-defined]  # dispatched by NumPy
 
