@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from eqsat.tracing import trace
     from eqsat.viewstack import ViewStack
 
-_MODULES = ("cache", "codegen", "cost_session", "cost_summary", "ir", "lowering", "numpy", "rules", "testing")
+_MODULES = ("cache", "codegen", "ir", "lowering", "numpy", "rules", "testing")
 _HOMES = {
     "ablation": ("leave_one_out",),
     "certificate": ("Certificate",),

@@ -38,7 +38,7 @@ class LeftOut:
         return abs(self.ratio - 1) > SAME
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ablation(Shown):
     """What every table buys, the most important first; a notebook shows it as a page.
 
@@ -66,10 +66,10 @@ class Ablation(Shown):
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        yield f"as written {_ns(self.original_cost)} ns, with all tables {_ns(self.cost)} ns ({self.stop_reason.value})"
+        yield f"as written {self.original_cost.text}, with all tables {self.cost.text} ({self.stop_reason.value})"
         width = max((len(one.table) for one in self.tables), default=0) + 8
-        yield f"{'without':{width}} {'cost (ns)':>16} {'ratio':>9}"
-        yield from (f"{one.table:{width}} {_ns(one.cost):>16} {one.ratio:>9.3g}" for one in self.tables if one.changes)
+        yield f"{'without':{width}} {'cost':>16} {'ratio':>9}"
+        yield from (f"{one.table:{width}} {one.cost.text:>16} {one.ratio:>9.3g}" for one in self.tables if one.changes)
         if self.idle:
             yield f"no difference: {', '.join(self.idle)}"
 
@@ -103,8 +103,3 @@ def _ratio(cost: Cost, base: Cost) -> float:
     if base.total:
         return cost.total / base.total
     return float("inf") if cost.total else 1.0
-
-
-def _ns(cost: Cost) -> str:
-    """Nanoseconds, of index expressions with their parts."""
-    return f"{cost.total:,.2f}" if cost.total < 100 else f"{cost.total:,.0f}"

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from itertools import islice
 
 from eqsat.cheapest import Extracted, Seen, cheapest_outputs
+from eqsat.compared import taken_apart
 from eqsat.costs import Cost, cost, cost_of_term
 from eqsat.derivation import names_of
 from eqsat.equality import prove_equal
 from eqsat.explored import explored, under
 from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.index import Index
-from eqsat.ir.steps import Parts, take_apart
+from eqsat.ir.steps import Parts
 from eqsat.ir.tensor import Build, Program, Tensor, sources, tensors
 from eqsat.options import Options
 from eqsat.pipeline import Finished, Pipeline
@@ -28,7 +29,7 @@ LOOKED_AT = 8
 MORE = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OtherForm:
     """An index expression that is equal to one that was optimized; `proof` says how that is known."""
 
@@ -37,7 +38,9 @@ class OtherForm:
     proof: Proof
 
     def __str__(self) -> str:
-        return f"{float(self.cost):8.2f} ns  {self.expr}"
+        return f"{self.cost.text:>11}  {self.expr}"
+
+    __repr__ = __str__
 
 
 def other_forms(original: Index, chosen: Index, options: Options, fact: Index, k: int) -> tuple[OtherForm, ...]:
@@ -59,7 +62,7 @@ def other_forms(original: Index, chosen: Index, options: Options, fact: Index, k
     return tuple(forms)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OtherProgram:
     """A program that is equal to one that was optimized, and that the search saw; `differs`: in what from the one that was chosen.
 
@@ -78,7 +81,9 @@ class OtherProgram:
         return self.result.cost
 
     def __str__(self) -> str:
-        return f"{self.cost!s:>16}  {'; '.join(self.differs)}"
+        return f"{self.cost.text:>16}  {'; '.join(self.differs)}"
+
+    __repr__ = __str__
 
 
 def other_programs(
@@ -95,7 +100,8 @@ def other_programs(
     distinct.pop(chosen.outputs, None)
     usable = [found for found in distinct.values() if not original.sizes or is_generic(found.outputs, original.sizes)]
     tried = [*usable[: k + MORE], *usable[k + MORE :][-1:]]
-    names = names_of(with_places(take_apart(original).around)[0], chosen)
+    parts = taken_apart(original, options)
+    names = names_of(parts.over(with_places(parts.around)[0].outputs), chosen)
     for tensor, way in (offer for found in tried for offer in found.taken):
         names |= {made: f"a part of {way.row} for {names[tensor]}" for made in way.found.made if made not in names}
     every = [OtherProgram(pipeline.finish(found), tuple(_differences(chosen, found, names))) for found in tried if k]

@@ -33,7 +33,7 @@ class Compared:
         return f"{self.elements:,} of {self.size:,} elements compared, deviation {self.deviation:.1e}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Certificate(Shown):
     """What was checked of an optimized program; true if every index term is proved equal and every output was compared.
 

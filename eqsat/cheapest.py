@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from eqsat.algebra import Alternative, alternatives
-from eqsat.costs import Cost, CostModel
+from eqsat.cost_model import CostModel
+from eqsat.costs import Cost
 from eqsat.egraph.encode_tensor import TensorEncoder
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.extract import Extraction, Move, Selection, Watch, cheapest, spell

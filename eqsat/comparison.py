@@ -14,7 +14,7 @@ import numpy as np
 import eqsat
 from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.tensor import Constant, Input, Program, tensors
-from eqsat.testing import TOLERANCE
+from eqsat.values import TOLERANCE, tolerance_of
 
 RULES_SHOWN = 6
 
@@ -59,7 +59,7 @@ def compare(
     result = eqsat.optimize(program, options=options or eqsat.Options())
     value = result(*arrays)
     reference = next(iter(peers.values()))(*arrays)
-    found, allowed = max_deviation(value, reference)
+    found, allowed = max_deviation(value, reference, tolerance_of(program))
     calls = {"eqsat": partial(result, *arrays)} | {name: partial(peer, *arrays) for name, peer in peers.items()}
     return Comparison(
         title=title,
@@ -90,12 +90,18 @@ def leaves(value: Any) -> Iterator[np.ndarray[Any, Any]]:
         yield np.asarray(value)
 
 
-def max_deviation(value: Any, reference: Any) -> tuple[float, float]:
-    """The largest deviation among the outputs and its tolerance; one beyond its tolerance comes before one within."""
+def max_deviation(value: Any, reference: Any, coarsest: float = 0.0) -> tuple[float, float]:
+    """The largest deviation among the outputs and its tolerance; one beyond its tolerance comes before one within.
+
+    coarsest  what the coarsest dtype between inputs and outputs allows: floats may deviate as much
+    """
     got, expected = list(leaves(value)), list(leaves(reference))
     if len(got) != len(expected):
         return float("inf"), 0.0
-    pairs = [(deviation(a, b), TOLERANCE.get(b.dtype.name, 0.0)) for a, b in zip(got, expected, strict=True)]
+    pairs = [
+        (deviation(a, b), max(TOLERANCE[b.dtype.name], coarsest) if b.dtype.name in TOLERANCE else 0.0)
+        for a, b in zip(got, expected, strict=True)
+    ]
     return max(pairs, key=lambda pair: (pair[0] > pair[1], pair[0]), default=(0.0, 0.0))
 
 

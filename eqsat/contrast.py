@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isnan
 
+from eqsat.amounts import amount
 from eqsat.costs import Cost
 from eqsat.ir.errors import UsageError
 from eqsat.report import Report
@@ -14,22 +16,23 @@ from eqsat.result import IndexResult, Result
 
 @dataclass(frozen=True)
 class KernelDifference:
-    """A kernel of two programs, by the text of what it computes: its nanoseconds in each, None where it is not there."""
+    """A kernel of two programs, by the text of what it computes: its cost in each, None where it is not there; units: what they are in."""
 
     text: str
     first: float | None
     second: float | None
+    units: tuple[str, str] = ("ns", "ns")
 
     def __str__(self) -> str:
-        sides = ("absent" if ns is None else f"{ns:,.2f}" for ns in (self.first, self.second))
-        return f"{' -> '.join(f'{side:>12}' for side in sides)} ns  {self.text}"
+        sides = ("absent" if cost is None else amount(cost, unit) for cost, unit in zip((self.first, self.second), self.units, strict=True))
+        return f"{' -> '.join(f'{side:>15}' for side in sides)}  {self.text}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Contrast:
     """What differs between two results.
 
-    costs             of the first and the second; ratio: the second by the first
+    costs             of the first and the second; ratio: the second by the first, NaN where they are counted in two units
     kernels           those that differ in cost or are in one only, the largest difference first
     only_first, only_second  rows that matched in one only, with how often
     diff              the programs, or expressions, as a unified diff; empty where they are the same
@@ -46,6 +49,8 @@ class Contrast:
     @property
     def ratio(self) -> float:
         first, second = (cost.total for cost in self.costs)
+        if self.costs[0].unit != self.costs[1].unit:
+            return float("nan")
         return second / first if first else (float("inf") if second else 1.0)
 
     @property
@@ -56,9 +61,11 @@ class Contrast:
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
+    __repr__ = __str__
+
     def _lines(self) -> Iterator[str]:
-        first, second = (cost.total for cost in self.costs)
-        yield f"cost {first:,.2f} ns -> {second:,.2f} ns (ratio {self.ratio:.3g})"
+        first, second = (cost.text for cost in self.costs)
+        yield f"cost {first} -> {second} ({'counted in two units' if isnan(self.ratio) else f'ratio {self.ratio:.3g}'})"
         yield from map(str, self.kernels)
         for which, rows in (("first", self.only_first), ("second", self.only_second)):
             if rows:
@@ -85,8 +92,9 @@ def compare(first: Result | IndexResult, second: Result | IndexResult) -> Contra
 def _kernels(first: Result | IndexResult, second: Result | IndexResult) -> list[KernelDifference]:
     """The kernels that differ."""
     costs = [_by_text(one) for one in (first, second)]
-    every = [KernelDifference(text, costs[0].get(text), costs[1].get(text)) for text in dict.fromkeys((*costs[0], *costs[1]))]
-    changed = [one for one in every if one.first != one.second]
+    units = first.cost.unit, second.cost.unit
+    every = [KernelDifference(text, costs[0].get(text), costs[1].get(text), units) for text in dict.fromkeys((*costs[0], *costs[1]))]
+    changed = [one for one in every if one.first != one.second or units[0] != units[1]]
     return sorted(changed, key=lambda one: -abs((one.first or 0.0) - (one.second or 0.0)))
 
 

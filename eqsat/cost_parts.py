@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from eqsat.costs import CostModel, FoldPart, price_body
+from eqsat.cost_model import CostModel
+from eqsat.costs import FoldPart, price_body
 from eqsat.ir.generics import as_build
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Generic, Program, tensors

@@ -16,7 +16,8 @@ from eqsat.cheapest import Extracted
 from eqsat.ir.definitions import Definitions, in_order, index_pairs, inlined, redefined, with_inlined
 from eqsat.ir.generics import as_build
 from eqsat.ir.index import Index, walk
-from eqsat.ir.tensor import Build, Constant, Generic, Literal, Position, Program, Read, Scalar, Tensor, reread, scalars, sources, tensors
+from eqsat.ir.steps import Kept, Parts
+from eqsat.ir.tensor import Build, Constant, Generic, Literal, Position, Read, Scalar, Tensor, reread, scalars, sources, tensors
 from eqsat.ir.text import definition_text, tensor_names
 from eqsat.views import movement
 
@@ -64,9 +65,10 @@ class Stage:
         return bool(self.maps) and READ not in self.rows and KNOWN not in self.rows
 
 
-def derive(original: Program, extracted: Extracted, matched: tuple[str, ...], map_rows: MapRows) -> tuple[Stage, ...]:
-    """The stages from a program to the outputs that were extracted for it, in order; `matched` are all rows that matched."""
-    chain = _Chain(original.outputs, tensor_names(*original.inputs, *original.outputs), [], map_rows)
+def derive(original: Parts, extracted: Extracted, matched: tuple[str, ...], map_rows: MapRows) -> tuple[Stage, ...]:
+    """The stages from a program around its steps to the outputs that were extracted for it, in order; `matched` are all rows that
+    matched."""
+    chain = _Chain(original.around.outputs, _names(original), [], map_rows)
     chain.put(("generic-is-build",), {t: as_build(t) for t in chain.tensors() if isinstance(t, Generic)})
     chain = chain.settled()
     chain.compose(extracted.moved)
@@ -78,13 +80,20 @@ def derive(original: Program, extracted: Extracted, matched: tuple[str, ...], ma
     return tuple(_joined(chain.stages))
 
 
-def names_of(original: Program, extracted: Extracted) -> dict[Tensor, str]:
+def names_of(original: Parts, extracted: Extracted) -> dict[Tensor, str]:
     """The names of the tensors that the fields of `extracted` speak of: those that they have in the text of the original."""
-    chain = _Chain(original.outputs, tensor_names(*original.inputs, *original.outputs), [], lambda before, after: ())
+    chain = _Chain(original.around.outputs, _names(original), [], lambda before, after: ())
     chain.put((), {tensor: as_build(tensor) for tensor in chain.tensors() if isinstance(tensor, Generic)})
     chain = chain.settled()
     chain.put((), extracted.moved)
     return chain.settled().names
+
+
+def _names(parts: Parts) -> dict[Tensor, str]:
+    """The names of the tensors of a program around its steps; what is kept is called the same where it is read."""
+    names = tensor_names(*parts.around.inputs, *parts.around.outputs)
+    kept = (placed for placed in parts.steps if isinstance(placed.step, Kept))
+    return names | {result: names[given] for placed in kept for result, given in zip(placed.results, placed.given, strict=True)}
 
 
 class _Chain:

@@ -12,14 +12,16 @@ from typing import Any, overload
 from eqsat.array import is_lazy
 from eqsat.certificate import Certificate, Compared
 from eqsat.cheapest import Extracted, cheapest_outputs
-from eqsat.costs import Cost, CostModel, cost, kernel_ns, step_ns, type_of
+from eqsat.compared import taken_apart
+from eqsat.cost_model import CostModel
+from eqsat.costs import Cost, cost, kernel_ns, step_ns, type_of
 from eqsat.dump import Dump
 from eqsat.facts import facts_about
 from eqsat.guards import Missing
 from eqsat.ir.check import check_program
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Index
-from eqsat.ir.steps import Loop, Parts, take_apart
+from eqsat.ir.steps import Loop, Parts
 from eqsat.ir.tensor import Program
 from eqsat.kernels import Nest, computed_once, lower_program, remaining
 from eqsat.leaves import numbered, over_leaves
@@ -68,7 +70,7 @@ def optimize_program(program: Program, options: Options) -> Result:
     dump = Dump(options.dump)
     dump.write("program", program)
     report = Report()
-    written, places = explicit(take_apart(program))
+    written, places = explicit(taken_apart(program, options))
     found = cheapest_outputs(written.around, cost(written.around, options), options, report)
     return _finished(program, written, places, found, options, report, dump)
 
@@ -83,14 +85,15 @@ def _finished(
     dump: Dump,
 ) -> Result:
     """The pipeline behind extraction."""
-    parts = written.over(found.outputs)
+    apart = written.over(found.outputs)
+    parts, finite = apart.without_kept(*found.finite)
     if options.check:
         check_program(parts.joined())
     dump.write("extracted", parts.joined())
     loops = {placed.name: placed.step for placed in parts.steps if isinstance(placed.step, Loop)}
     bodies = {name: _optimized_body(loop.body, options) for name, loop in loops.items()}
     tell("lowering")
-    nests = lower_program(parts, options, report, found.finite)
+    nests = lower_program(parts, options, report, finite)
     dump.write("loops", "\n\n".join(str(nest.kernel) for nest in nests))
     model = CostModel(options.target, options.cost)
     once = computed_once(nests)
@@ -99,7 +102,7 @@ def _finished(
     kernels += tuple(
         (name, loops[name].count * float(bodies[name].cost) if name in loops else step_ns(model, step)) for name, step in others
     )
-    values = compare_values(written.around, parts.around, options) if options.certify and not program.sizes else ()
+    values = compare_values(written.around, apart.around, options) if options.certify and not program.sizes else ()
 
     def otherwise() -> Plan:
         return optimize_program(program, options.without_algebra()).compile()
@@ -121,7 +124,7 @@ def _finished(
         found,
         Pipeline(finish, optimize_program),
         _certificate(report, values, bodies.values()) if options.certify else None,
-        found.finite,
+        finite,
         tuple(bodies.values()),
         places,
     )

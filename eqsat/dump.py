@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from eqsat.ir.errors import UsageError
+
 
 class Dump:
     """Numbered files NN-stage.txt in a folder; nothing where the folder is None."""
@@ -13,8 +15,11 @@ class Dump:
         self._count = 0
 
     def write(self, stage: str, text: object, suffix: str = "txt") -> None:
-        """Write the text of one stage."""
+        """Write the text of one stage; UsageError for a folder that cannot be written to."""
         if self.folder is not None:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            (self.folder / f"{self._count:02}-{stage}.{suffix}").write_text(f"{text}\n")
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                (self.folder / f"{self._count:02}-{stage}.{suffix}").write_text(f"{text}\n")
+            except OSError as error:
+                raise UsageError(f"Options.dump: found {self.folder} ({error.strerror}), expected a folder to write to") from error
             self._count += 1

@@ -24,7 +24,7 @@ WIDTH = 100
 ALWAYS = Const(True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Step:
     """One equality, `before = after`, that holds wherever `before` has a value.
 
@@ -45,6 +45,8 @@ class Step:
         by = "; ".join(f"{name}: {known[name]}" if name in known else name for name in self.rows)
         whole = f"\n    {self.whole}" if self.whole is not self.after and len(str(self.whole)) <= WIDTH else ""
         return f"  {self.before}  =  {self.after}\n      {by}{whole}"
+
+    __repr__ = __str__
 
 
 def explain_steps(

@@ -28,7 +28,7 @@ MAX_FACTORS = 4
 MAX_DIVISOR = 1 << 12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Missing:
     """A guard that keeps a row from firing on a division.
 
@@ -46,6 +46,8 @@ class Missing:
 
     def __str__(self) -> str:
         return f"  {self.term}: {self.row} needs {self.guard}, here {self.needed}: short by {self.short_by}"
+
+    __repr__ = __str__
 
 
 def missing_guards(expression: Index) -> tuple[Missing, ...]:

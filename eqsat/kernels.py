@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from eqsat.costs import CostModel, kernel_ns
+from eqsat.cost_model import CostModel
+from eqsat.costs import kernel_ns
 from eqsat.ir.dtypes import is_complex
 from eqsat.ir.host import keywords
 from eqsat.ir.loops import Buffer, Kernel, map_indices

@@ -11,7 +11,7 @@ from eqsat.ir.shown import Shown
 from eqsat.ir.typed_kernel import TypedKernel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KernelListing(Shown):
     """One kernel: the lines of its loop nest, and those of its LLVM IR and assembly, each with the number of the line of the loop nest
     that it belongs to, counted from 1.  Line 1 is the kernel as a whole; 0 what LLVM added, or made of several statements together."""
@@ -27,7 +27,7 @@ class KernelListing(Shown):
         return "\n".join((*numbered, *code))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Listing(Shown):
     """The kernels of a result in execution order.
 

@@ -6,14 +6,14 @@ One condition is tried, then two, then three together; what keeps most points at
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from eqsat.ir.index import Apply, Const, Index, conjunction, variables, walk
+from eqsat.ir.index import Apply, Const, Index, apply, conjunction, variables, walk
 from eqsat.prove import Axes, Mask, holds
 from eqsat.rules.own import Rule
 from eqsat.rules.variables import PatternVariable
@@ -47,8 +47,8 @@ class Sample:
         return {v.name: int(np.broadcast_to(axis, self.wrong.shape)[at]) for v, axis in self.axes.items()}
 
 
-def missing_guard(rule: Rule, samples: Sequence[Sample]) -> Index | None:
-    """The weakest conditions found under which a rule is right at all points of the samples."""
+def missing_guard(rule: Rule, samples: Sequence[Sample], is_true: Callable[[Rule], bool]) -> Index | None:
+    """The weakest conditions found under which a rule is right at all points of the samples, and true as far as `is_true` knows."""
     parts = [_taken(sample) for sample in samples if sample.points]
     axes = {v: np.concatenate([part[0][v] for part in parts]) for v in parts[0][0]}
     wrong = np.concatenate([part[1] for part in parts])
@@ -62,9 +62,16 @@ def missing_guard(rule: Rule, samples: Sequence[Sample]) -> Index | None:
     for count in (1, 2, 3):
         found = _weakest(masks, wrong, right, count, least)
         for conditions in found:
-            if _is_right(samples, conditions):
-                return conjunction(conditions)
+            if _is_right(samples, conditions) and is_true(Rule(rule.name, rule.lhs, rule.rhs, (*rule.when, *conditions))):
+                return _equality(*conditions) if len(conditions) == 2 else conjunction(conditions)
     return None
+
+
+def _equality(one: Index, other: Index) -> Index:
+    """Two conditions; x <= y and y <= x is x == y."""
+    if isinstance(one, Apply) and isinstance(other, Apply) and one.op == other.op == "le" and one.args == other.args[::-1]:
+        return apply("eq", *one.args)
+    return conjunction((one, other))
 
 
 def _taken(sample: Sample) -> tuple[Axes, Mask]:
@@ -128,6 +135,7 @@ def _conditions(rule: Rule) -> Iterator[Index]:
     bits = any(isinstance(sub, Apply) and sub.op in ("bitand", "bitor", "bitxor", "shl", "shr") for sub in walk(rule.lhs, rule.rhs))
     seen: dict[Index, None] = {}
     for condition in (
+        *_of_comparisons(rule),
         *_of_one(numbers, constants),
         *((v & (v - 1)) == 0 for v in numbers if bits),
         *_of_two(numbers),
@@ -138,11 +146,19 @@ def _conditions(rule: Rule) -> Iterator[Index]:
             yield condition
 
 
+def _of_comparisons(rule: Rule) -> Iterator[Index]:
+    """What the rule compares, strictly: conditions that are off by one."""
+    for sub in walk(*rule.when, rule.lhs, rule.rhs):
+        if isinstance(sub, Apply) and sub.op in ("le", "ge", "eq"):
+            left, right = sub.args
+            yield left != right
+
+
 def _of_one(names: list[PatternVariable], constants: list[int]) -> Iterator[Index]:
     for v in names:
         yield from (v != 0, v >= 0, v > 0, v <= 0, v < 0)
         for k in constants:
-            yield from (v < k, v >= k, v <= k, v > k)
+            yield from (v < k, v >= k, v <= k, v > k, v != k)
             if k > 1:
                 yield from (v % k == 0,)
 
@@ -163,6 +179,8 @@ def _of_divisors(rule: Rule, names: list[PatternVariable], divisors: list[Index]
         for term in distinct:
             if term is not d and not isinstance(term, Const):
                 yield from (term % d == 0, term < d, term >= 0)
+            if term is not d and isinstance(term, PatternVariable):
+                yield term % d != 0
         for a, b in combinations([t for t in distinct if t is not d and not isinstance(t, Const)], 2):
             yield (a % d) + b < d
             yield a + (b % d) < d

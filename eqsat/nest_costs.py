@@ -14,7 +14,7 @@ from math import prod
 
 from eqsat.codegen import outer_loop
 from eqsat.codegen.rolled import LINES, rolled_loops
-from eqsat.costs import INTERLEAVED, CostModel
+from eqsat.cost_model import INTERLEAVED, CostModel
 from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize

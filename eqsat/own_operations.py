@@ -43,11 +43,10 @@ class Operation(Definition):
     """An operation that was registered: call it on traced arrays, lazy tensors, numpy arrays and numbers."""
 
     def __call__(self, *values: Any) -> Any:
-        if _REGISTERED.get(self.name) is not self:
-            raise UsageError(f"operation {self.name}: found a call after it was removed, expected one before")
+        _check_registered(self, "a call")
         if any(True for _ in traced_deep(values)):
             return apply(self.key, *values)
-        types = (given(value) if is_number(value) else np.asarray(value).dtype.name for value in values)
+        types = (given(value) if is_number(value) else dtype_name(np.asarray(value).dtype, self.name) for value in values)
         *computed, _ = loop_dtypes(self.key, *types)
         return self.meaning(*(np.asarray(value).astype(dtype) for value, dtype in zip(values, computed, strict=True)))
 
@@ -102,7 +101,7 @@ def operation(
         made = Operation(name, numbered(name, number), arity, loops, _guarded(name, meaning, loops), bounds, given_cycles, ulps)
         _enter(made, codes, carried=llvm is not None)
         try:
-            verdict = check_operation(made)
+            verdict = verdict_on(made)
             if not verdict:
                 raise UsageError(str(verdict))
         except BaseException:
@@ -118,9 +117,15 @@ def check_operation(operation: Operation) -> OperationVerdict:
     """Whether the code of an operation gives what its meaning says, whether the meaning is elementwise, and whether its bounds hold, on
     special and random values of every dtype; true only if so, and else with the first counterexample.
 
-    Raises UsageError where its functions raise, and where LLVM refuses the code.
+    Raises UsageError where its functions raise, where LLVM refuses the code, and for one that was removed or replaced.
     """
+    _check_registered(operation, "a check")
     return verdict_on(operation)
+
+
+def _check_registered(operation: Operation, what: str) -> None:
+    if _REGISTERED.get(operation.name) is not operation:
+        raise UsageError(f"operation {operation.name}: found {what} after it was removed or replaced, expected one before")
 
 
 # registering ----------------------------------------------------------------------------------------------------------

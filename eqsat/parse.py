@@ -62,7 +62,8 @@ class _Parser:
 
     def name(self, name: str) -> Index:
         if name not in self.known:
-            raise ParseError(f"parse_index: found name {name!r}, expected one of {', '.join(self.known) or 'no names'}")
+            known = f"one of {', '.join(self.known)}" if self.known else "a variable whose bounds are given, such as x from 0 to 31"
+            raise ParseError(f"parse_index: found name {name!r}, expected {known}")
         return self.known[name]
 
     def binary(self, node: ast.BinOp) -> Index:

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 
 from eqsat.certificate import Compared
 from eqsat.cheapest import Extracted
+from eqsat.compared import taken_apart
 from eqsat.derivation import Change, Maps, Stage, derive
 from eqsat.equality import prove_equal
 from eqsat.explanation import Step, equations, explain_steps
 from eqsat.ir.affine import is_affine
 from eqsat.ir.index import Index
-from eqsat.ir.steps import Parts, take_apart
+from eqsat.ir.steps import Parts
 from eqsat.ir.tensor import Program
 from eqsat.ir.text import with_sizes
 from eqsat.matches import FLATTEN
@@ -57,7 +58,7 @@ class StepCertificate:
         return f"{compared:,} elements compared, deviation {worst:.1e}{'' if self else f', more than {self.tolerance:.0e}: not shown'}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ProgramStep:
     """One change of a program by named rows: both programs are equal.
 
@@ -123,6 +124,8 @@ class ProgramStep:
         more = self.changes[SHOWN:]
         return "\n".join([*lines, *([f"    and {', '.join(change.name for change in more)}"] if more else [])])
 
+    __repr__ = __str__
+
 
 def _short(line: str) -> str:
     return line if len(line) <= WIDTH else f"{line[: WIDTH - 4]} ..."
@@ -135,8 +138,8 @@ def explain_program(
 
     A program with checked gathers begins as it is computed: gathers clip, and the limits of places are outputs behind its own.
     """
-    parts = take_apart(original)
-    start, _ = with_places(parts.around)
+    parts = taken_apart(original, options)
+    start = parts.over(with_places(parts.around)[0].outputs)
     samples = Samples()
     rows_of = _MapRows(options, matched)
     named = functools.partial(with_sizes, sizes=original.sizes)

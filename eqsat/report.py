@@ -20,7 +20,7 @@ class StopReason(enum.Enum):
     TIME_LIMIT = "time limit"
 
 
-@dataclass
+@dataclass(repr=False)
 class Report(Shown):
     """Saturation in numbers.
 

@@ -42,7 +42,7 @@ from eqsat.sized_plan import plan_of
 from eqsat.why_not import WhyNot, why_not_form, why_not_program
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result(Shown):
     """An optimized program; calling it compiles at first use and computes numpy arrays.
 
@@ -214,7 +214,7 @@ def _tell_kernels(done: int, total: int) -> None:
     tell(*("writing kernels", done, total) if done < total else ("LLVM compiles the kernels",))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class IndexResult(Shown):
     """An optimized index expression: `expr`, its cost before and after, and the report.
 

@@ -8,29 +8,18 @@ points chosen where rules fail.  Rules that are quasi-affine are proved for all 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from eqsat import integer_sets
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Apply, Const, Index, Var, conjunction, substitute, variables, walk, where
 from eqsat.missing_guard import Sample, missing_guard
 from eqsat.points import Pair
-from eqsat.prove import Axes, evaluated, open_grid
+from eqsat.prove import Axes, evaluated
+from eqsat.rule_points import points as points_of
 from eqsat.rules.own import Rule
 from eqsat.rules.variables import PatternVariable
-
-MOST_POINTS = 1_000_000
-SPAN = 12
-SAMPLES = 100_000
-SEED = 20_261_122
-# int64 holds products of what is evaluated far away
-WIDE = (1 << 40, 1 << 30, 1 << 20, 1 << 14, 1 << 10, 1 << 6, SPAN)
-LARGEST = 1 << 62
-MOST_SHIFT = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,17 +71,28 @@ def check_rule(rule: Rule) -> RuleVerdict:
     """
     if not isinstance(rule, Rule):
         raise UsageError(f"check_rule: found {rule!r}, expected an eqsat.Rule")
+    verdict, samples = _checked(rule)
+    if verdict.counterexample is None:
+        return verdict
+    return replace(verdict, missing_guard=missing_guard(rule, samples, lambda mended: bool(_checked(mended)[0])))
+
+
+def _checked(rule: Rule) -> tuple[RuleVerdict, list[Sample]]:
+    """The verdict without what is missing, and what the rule is at the points that were looked at."""
     names = tuple(v for v in variables(rule.lhs) if isinstance(v, PatternVariable))
-    grids = [*_beyond(rule, names), _grid(names)]
-    samples = [_sample(rule, grid) for grid in grids]
+    samples = [_sample(rule, axes) for axes in points_of(rule, names)]
+    count = sum(sample.points for sample in samples)
     wrong = [found for sample in samples if (found := sample.smallest_wrong()) is not None]
-    points = sum(sample.points for sample in samples)
     if wrong:
         smallest = min(wrong, key=lambda point: sum(map(abs, point.values())))
-        return RuleVerdict(rule, "counterexample", smallest, missing_guard(rule, samples), points)
-    if not points:
-        return RuleVerdict(rule, "never")
-    return RuleVerdict(rule, "integer sets" if _by_integer_sets(rule, names) else "exhaustive", None, None, points)
+        return RuleVerdict(rule, "counterexample", smallest, None, count), samples
+    if not count:
+        return RuleVerdict(rule, "never"), samples
+    answer = _by_integer_sets(rule, names)
+    if answer.difference is not None:
+        at = {v.name: value for v, value in answer.difference.point.items()}
+        return RuleVerdict(rule, "counterexample", {v.name: at.get(v.name, 0) for v in names}, None, count), samples
+    return RuleVerdict(rule, "integer sets" if answer.equal else "exhaustive", None, None, count), samples
 
 
 def _sample(rule: Rule, axes: Axes) -> Sample:
@@ -100,70 +100,15 @@ def _sample(rule: Rule, axes: Axes) -> Sample:
     return Sample(axes, held & valued, held & differs)
 
 
-# points ----------------------------------------------------------------------------------------------------------
-def _grid(names: Sequence[PatternVariable]) -> Axes:
-    """Every point of the largest signed box with at most MOST_POINTS."""
-    truths = sum(v.stands == "bool" for v in names)
-    span = SPAN
-    while span > 1 and 2.0**truths * (2 * span + 1.0) ** (len(names) - truths) > MOST_POINTS:
-        span -= 1
-    return open_grid(names, [(0, 1) if v.stands == "bool" else (-span, span) for v in names])
-
-
-def _beyond(rule: Rule, names: Sequence[PatternVariable]) -> Iterator[Axes]:
-    """Points near the constants of a rule and their multiples, near powers of two, and far away, at as large a scale as int64 can hold."""
-    rng = np.random.default_rng(SEED)
-    terms = list(walk(rule.lhs, rule.rhs, *rule.when))
-    shifted = set(variables(*(sub.args[1] for sub in terms if isinstance(sub, Apply) and sub.op in ("shl", "shr"))))
-    special = _special(rule)
-    widest = _widest(rule, names, shifted)
-    for scale in dict.fromkeys(min(scale, widest) for scale in (32, 1024, widest)):
-        axes: Axes = {}
-        for v in names:
-            if v.stands == "bool":
-                axes[v] = rng.integers(0, 2, SAMPLES)
-                continue
-            bound = min(scale, MOST_SHIFT) if v in shifted else scale
-            near = special[np.abs(special) <= bound]
-            chosen = rng.choice(near, SAMPLES) * rng.choice((1, 1, 1, 2, 3, -1), SAMPLES) + rng.integers(-2, 3, SAMPLES)
-            spread = np.sign(far := rng.uniform(-1, 1, SAMPLES)) * np.exp(np.abs(far) * np.log(bound + 1))
-            mixed = np.where(rng.random(SAMPLES) < 0.5, chosen, spread.astype(np.int64))
-            axes[v] = np.clip(mixed, -bound, bound)
-        yield axes
-
-
-def _special(rule: Rule) -> np.ndarray[Any, Any]:
-    """Zero, powers of two, and the constants of a rule with their sums, differences, products and neighbours."""
-    constants = {int(sub.value) for sub in walk(rule.lhs, rule.rhs, *rule.when) if isinstance(sub, Const)}
-    pairs = {f for a in constants for b in constants for f in (a + b, a - b, a * b)}
-    powers = {(1 << k) + step for k in range(41) for step in (-1, 0, 1)}
-    near = {value + step for value in constants | pairs for step in (-1, 0, 1)}
-    return np.array(sorted(value for value in {0, *powers, *near} if abs(value) <= WIDE[0]), np.int64)
-
-
-def _widest(rule: Rule, names: Sequence[PatternVariable], shifted: set[Var]) -> int:
-    """The largest scale at which all values of a rule fit."""
-    for scale in WIDE:
-        ranges: dict[Var, Index] = {v: Var(v.name, *((0, 1) if v.stands == "bool" else _range(scale, v in shifted))) for v in names}
-        sides = [substitute(term, ranges) for term in (rule.lhs, rule.rhs, *rule.when)]
-        if all(max(map(abs, sub.bounds)) < LARGEST for sub in walk(*sides)):
-            return scale
-    raise UsageError(f"check_rule: found {rule}, expected constants with which small values stay within 62 bits")
-
-
-def _range(scale: int, is_shift: bool) -> tuple[int, int]:
-    return (0, min(scale, MOST_SHIFT)) if is_shift else (-scale, scale)
-
-
 # integer sets ----------------------------------------------------------------------------------------------------
-def _by_integer_sets(rule: Rule, names: Sequence[PatternVariable]) -> bool:
-    """Whether isl proves a quasi-affine rule: one without products of variables and divisors that are no constants."""
+def _by_integer_sets(rule: Rule, names: Sequence[PatternVariable]) -> integer_sets.Answer:
+    """What isl says of a quasi-affine rule: one without products of variables and divisors that are no constants."""
     for sub in walk(rule.lhs, rule.rhs, *rule.when):
         if isinstance(sub, Apply) and sub.op in ("mul", "floordiv", "mod", "shl", "shr", "bitand", "bitor", "bitxor"):
             operands = sub.args[1:] if sub.op != "mul" else sub.args
             if not any(isinstance(arg, Const) for arg in operands) or any(isinstance(arg, Const) and not arg.value for arg in operands):
-                return False
+                return integer_sets.Answer(note="not quasi-affine")
     ranges: dict[Var, Index] = {v: Var(v.name, *((0, 1) if v.stands == "bool" else (-(1 << 40), 1 << 40))) for v in names}
     guard = conjunction(rule.when)
     left, right = (substitute(where(guard, side, 0), ranges) for side in (rule.lhs, rule.rhs))
-    return integer_sets.compare(Pair(left, right)).equal
+    return integer_sets.compare(Pair(left, right))

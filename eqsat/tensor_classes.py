@@ -6,7 +6,8 @@ import functools
 from collections import defaultdict
 from collections.abc import Mapping
 
-from eqsat.costs import NO_LOOPS, Access, CostModel, Variables, loops_of, price_access
+from eqsat.cost_model import NO_LOOPS, CostModel, Variables, loops_of
+from eqsat.costs import Access, price_access
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.index_reader import IndexReader
 from eqsat.ir import interval

@@ -12,23 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.cost_changes import definitions, kernel_lines
-from eqsat.cost_snapshots import fields_of
 from eqsat.costs import Cost, cost
+from eqsat.costs_in_tests.changes import definitions, kernel_lines
+from eqsat.costs_in_tests.kernels import cost_snapshot, kernel_costs
+from eqsat.costs_in_tests.snapshots import fields_of
 from eqsat.driver import optimize
 from eqsat.ir.dtypes import UNSIGNED, is_complex, is_float, is_inexact
 from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate, evaluate_index
 from eqsat.ir.index import Index, Var, variables
 from eqsat.ir.tensor import Program
-from eqsat.kernel_costs import cost_snapshot, kernel_costs
 from eqsat.local_target import local_target
 from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.result import IndexResult, Result
 from eqsat.target import DEFAULT_TARGET
 from eqsat.tracing import trace
-from eqsat.values import TOLERANCE as TOLERANCE
+from eqsat.values import TOLERANCE as TOLERANCE, tolerance_of
 
 POINTS = 4096
 
@@ -37,10 +37,16 @@ def assert_cheaper(candidate: Any, reference: Any, factor: float = 1.0) -> None:
     """Assert that `candidate` costs less than `factor` times `reference`.
 
     Each is a Cost, a number of nanoseconds, a Result (its cost after optimization), a Program or an index expression (as written).
+    Numbers are in the unit of the other side.  Raises UsageError for costs that are counted in two units.
     """
-    found, expected = float(_cost_of(candidate)), float(_cost_of(reference))
+    sides = _cost_of(candidate), _cost_of(reference)
+    found, expected = map(float, sides)
+    units = {side.unit: None for side in sides if isinstance(side, Cost)} or {"ns": None}
+    if len(units) > 1:
+        raise UsageError(f"assert_cheaper: found costs in {' and in '.join(units)}, expected one unit")
+    (unit,) = units
     if not found < factor * expected:
-        raise AssertionError(f"cost {found:,.1f} ns is not below {factor:g} * {expected:,.1f} ns{_listing(candidate)}")
+        raise AssertionError(f"cost {found:,.1f} {unit} is not below {factor:g} * {expected:,.1f} {unit}{_listing(candidate)}")
 
 
 def _cost_of(value: Any) -> Cost | float:
@@ -68,7 +74,7 @@ def assert_kernels(target: Any, expected: int | str | Sequence[str], *specs: Any
         raise UsageError("assert_kernels: found an index expression, expected a program")
     kernels, program = kernel_costs(result), str(result.program).splitlines()
     listings = ["\n".join(definitions(kernel, program)) or kernel.name for kernel in kernels]
-    what = "\n".join(["; found", *kernel_lines(kernels, program)])
+    what = "\n".join(["; found", *kernel_lines(kernels, program, result.cost.unit)])
     if isinstance(expected, int):
         if len(kernels) != expected:
             raise AssertionError(f"{len(kernels)} kernels, expected {expected}{what}")
@@ -104,14 +110,15 @@ def _listing(value: Any) -> str:
     """The kernels of a result, for messages."""
     if not isinstance(value, Result):
         return ""
-    return "\n".join(["; its kernels:", *kernel_lines(kernel_costs(value), str(value.program).splitlines())])
+    return "\n".join(["; its kernels:", *kernel_lines(kernel_costs(value), str(value.program).splitlines(), value.cost.unit)])
 
 
 def assert_equivalent(candidate: Any, reference: Any, *specs: Any, rtol: float | None = None, seed: int = 0) -> None:
     """Assert that two programs give the same values on random inputs, or that two index expressions agree on all (or many) points.
 
     Programs are Programs, Results, or functions followed by the specs of their arguments; inputs are drawn from `seed`.
-    rtol  allowed deviation relative to the largest value; None: that of TOLERANCE for the dtype, 0 for integers and bool
+    rtol  allowed deviation relative to the largest value; None: that of TOLERANCE for the coarsest dtype that either program computes in,
+          0 for integers and bool
     """
     if isinstance(candidate, Index | IndexResult):
         _assert_equal_indices(_index_of(candidate), _index_of(reference), seed)
@@ -119,11 +126,12 @@ def assert_equivalent(candidate: Any, reference: Any, *specs: Any, rtol: float |
     first, second = _runnable(candidate, specs), _runnable(reference, specs)
     program = first[0]
     arrays = random_arrays(program, seed)
+    allowed = tolerance_of(program, second[0]) if rtol is None else rtol
     for k, (found, expected) in enumerate(zip(first[1](arrays), second[1](arrays), strict=True)):
         kinds = [f"{array.dtype}{list(array.shape)}" for array in (found, expected)]
         if kinds[0] != kinds[1]:
             raise AssertionError(f"output {k}: found {kinds[0]}, expected {kinds[1]}")
-        assert_close(found, expected, rtol, f"output {k}")
+        assert_close(found, expected, allowed, f"output {k}")
 
 
 def assert_close(found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], rtol: float | None = None, what: str = "result") -> None:

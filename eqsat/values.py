@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -12,7 +13,7 @@ from eqsat.certificate import Compared
 from eqsat.ir.dtypes import UNSIGNED, is_complex, is_inexact
 from eqsat.ir.errors import UnsoundRuleError
 from eqsat.ir.evaluate import elements, evaluate
-from eqsat.ir.tensor import Input, Program, Tensor, tensors
+from eqsat.ir.tensor import Build, Call, Constant, Generic, Input, Program, Reduce, Tensor, scalars, tensors
 from eqsat.options import Options
 
 ELEMENTS = (4096, 64, 4, 1)
@@ -70,9 +71,18 @@ def _compare(before: Program, after: Program, position: int, options: Options) -
 
 
 def tolerance_of(*programs: Program) -> float:
-    """The largest deviation that counts as equal, by the coarsest dtype of the programs."""
-    inexact = (TOLERANCE[tensor.dtype] for program in programs for tensor in tensors(*program.outputs) if tensor.dtype in TOLERANCE)
-    return max(inexact, default=0.0)
+    """The largest deviation that counts as equal, by the coarsest dtype that the programs compute in; 0 without floats."""
+    every = (tensor for program in programs for tensor in tensors(*program.outputs))
+    return max((TOLERANCE.get(dtype, 0.0) for tensor in every for dtype in _computed(tensor)), default=0.0)
+
+
+def _computed(tensor: Tensor) -> Iterator[str]:
+    """The dtypes that a tensor is computed in; what is only read, or stated, is exact."""
+    if isinstance(tensor, Build | Generic):
+        body = tensor.body if isinstance(tensor, Build) else tensor.block
+        yield from (term.dtype for term in scalars(body) if isinstance(term, Call | Reduce))
+    if not isinstance(tensor, Input | Constant):
+        yield tensor.dtype
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Literal
 
+from eqsat.amounts import amount
 from eqsat.cheapest import Search, offers_of
 from eqsat.costs import Cost, cost_of_term
 from eqsat.equality import prove_equal
@@ -37,7 +38,7 @@ Verdict = Literal["chosen", "not equal", "costs more", "costs no more", "not fou
 SHOWN = 6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WhyNot:
     """Why a term or program is not what was chosen.
 
@@ -63,11 +64,13 @@ class WhyNot:
     def __str__(self) -> str:
         lines = [f"{self.verdict}: {self.note}"]
         if self.cost is not None and self.verdict != "chosen":
-            lines.append(f"  cost {self.cost.total:,.2f} ns, chosen {self.chosen_cost.total:,.2f} ns")
+            lines.append(f"  cost {self.cost.text}, chosen {self.chosen_cost.text}")
         lines += [f"  {line}" for line in self.differences[:SHOWN]]
         lines += [f"  and {len(self.differences) - SHOWN} smaller differences"] if len(self.differences) > SHOWN else []
         nearest = {miss.term: miss for miss in reversed(self.missing)}
         return "\n".join([*lines, *map(str, reversed(nearest.values()))])
+
+    __repr__ = __str__
 
 
 # index expressions ------------------------------------------------------------------------------------------------
@@ -191,7 +194,8 @@ def _kernels(whose: str, cost: Cost) -> Iterator[str]:
     """The kernels of a program, the dearest first."""
     count = len(cost.kernels)
     dearest = sorted(cost.kernels, key=lambda kernel: -kernel[1])[:SHOWN]
-    yield f"{whose} {count} kernel{'s' if count > 1 else ''}: {', '.join(f'{name} {ns:,.0f} ns' for name, ns in dearest)}"
+    shown = ", ".join(f"{name} {amount(price, cost.unit)}" for name, price in dearest)
+    yield f"{whose} {count} kernel{'s' if count > 1 else ''}: {shown}"
 
 
 def _proved(original: Program, candidate: Program, options: Options) -> bool:

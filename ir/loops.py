@@ -109,7 +109,7 @@ class Store:
 Stmt = For | Bind | Let | Fold | Store
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Kernel(Shown):
     """One loop nest; the last buffers are those that it writes.
 

@@ -24,7 +24,10 @@ def shortened(text: str) -> str:
 
 
 class Shown:
-    """What Jupyter displays by itself; `str` is its text form."""
+    """What Jupyter displays by itself; `str` is its text form, which prompts show."""
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """The forms by MIME type; which of them are wanted is left to the caller, as IPython allows."""

@@ -4,13 +4,13 @@
            | HostCall(invocation, given, made)       a function of NumPy (host.py), with static arguments
 
 A step makes whole arrays of whole arrays.  Nothing looks into it from outside, so a program is optimized around its steps: what they are
-given are outputs there, what they make are inputs.
+given are outputs there, what they make are inputs.  It may be taken apart at tensors that are to be computed once and stored, too.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -51,6 +51,18 @@ class HostCall(Step):
     def identity(self) -> tuple[Any, ...]:
         function, arguments, values = self.invocation
         return function, arguments, tuple(map(repr, values)), self.given, self.made
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Kept(Step):
+    """A tensor that is stored, whoever reads it.  Programs have none: they are taken apart there, and joined again."""
+
+    given: tuple[Tensor, ...]
+    made: tuple[tuple[Shape, str], ...] = field(init=False)
+    name: str = field(init=False, default="kept")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "made", tuple((tensor.shape, tensor.dtype) for tensor in self.given))
 
 
 @dataclass(frozen=True)
@@ -97,23 +109,43 @@ class Parts:
         """For every tensor of the program around the steps the one that it is in the joined program."""
         known: dict[Tensor, Tensor] = {}
         for placed in self.steps:
-            step = replace(placed.step, given=_replaced(placed.given, known))  # type: ignore[type-var]  # the dataclasses derived from it
+            given = _replaced(placed.given, known)
+            if isinstance(placed.step, Kept):
+                known.update(zip(placed.results, given, strict=True))
+                continue
+            step = replace(placed.step, given=given)  # type: ignore[type-var]  # the dataclasses derived from it
             known.update(zip(placed.results, step.results, strict=True))
         _replaced(self.outputs, known)
         return known
 
+    def without_kept(self, *others: Tensor) -> tuple[Parts, tuple[Tensor, ...]]:
+        """The same taken apart at steps of plans only; and what other tensors of the program around the steps are then."""
+        known: dict[Tensor, Tensor] = {}
+        steps: list[PlacedStep] = []
+        for placed in self.steps:
+            given = _replaced(placed.given, known)
+            if isinstance(placed.step, Kept):
+                known.update(zip(placed.results, given, strict=True))
+            else:
+                steps.append(replace(placed, given=given))
+        return Parts(self.whole, _replaced(self.outputs, known), tuple(steps)), _replaced(others, known)
 
-def take_apart(program: Program) -> Parts:
-    """The parts of a program between its steps."""
+
+def take_apart(program: Program, kept: Collection[Tensor] = ()) -> Parts:
+    """The parts of a program between its steps, and between the tensors `kept`."""
     done: dict[Tensor, Tensor] = {}
     placed: dict[Step, PlacedStep] = {}
     for tensor in tensors(*program.outputs):
-        if not isinstance(tensor, StepResult):
-            done[tensor] = over(tensor, done)
+        if isinstance(tensor, StepResult):
+            if tensor.step not in placed:
+                placed[tensor.step] = _placed(tensor.step, len(placed), done)
+            done[tensor] = placed[tensor.step].results[tensor.position]
             continue
-        if tensor.step not in placed:
-            placed[tensor.step] = _placed(tensor.step, len(placed), done)
-        done[tensor] = placed[tensor.step].results[tensor.position]
+        done[tensor] = over(tensor, done)
+        if tensor in kept:
+            step = Kept((tensor,))
+            placed[step] = _placed(step, len(placed), done)
+            (done[tensor],) = placed[step].results
     return Parts(program, tuple(done[output] for output in program.outputs), tuple(placed.values()))
 
 

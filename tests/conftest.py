@@ -7,5 +7,5 @@ os.environ["EQSAT_CHECK"] = "1"
 os.environ["EQSAT_CACHE_DIR"] = os.devnull
 os.environ["EQSAT_PROGRESS"] = "0"
 
-# for tests/eqsat/test_pytest_plugin.py
+# for tests/eqsat/costs_in_tests/test_plugin.py
 pytest_plugins = ["pytester"]

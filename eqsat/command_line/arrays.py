@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,6 +91,7 @@ def parse_sizes(texts: Iterable[str], ranges: bool = True) -> dict[str, int | Va
         if match is None or not match[1].isidentifier():
             raise UsageError(f"--size: found {text!r}, expected a name and a number or a range such as n=512 or n=1:65536")
         name, low, high = match.groups()
+        _check_new("--size", name, sizes)
         if high is not None and not ranges:
             raise UsageError(f"--size: found the range {text!r}, expected a number such as {name}={high}: arrays are made for it")
         sizes[name] = int(low) if high is None else dim(name, int(low), int(high))
@@ -104,8 +105,14 @@ def parse_variables(texts: Iterable[str]) -> dict[str, tuple[int, int]]:
         match = re.fullmatch(r"(\w+)=(-?\d{1,18}):(-?\d{1,18})", text)
         if match is None or not match[1].isidentifier():
             raise UsageError(f"--var: found {text!r}, expected a name and inclusive bounds such as x=0:31")
+        _check_new("--var", match[1], variables)
         variables[match[1]] = int(match[2]), int(match[3])
     return variables
+
+
+def _check_new(option: str, name: str, known: Collection[str]) -> None:
+    if name in known:
+        raise UsageError(f"{option}: found {name} twice, expected it once")
 
 
 def load_array(path: str) -> Array:

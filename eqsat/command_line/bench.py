@@ -20,6 +20,8 @@ from eqsat.ir.errors import UsageError
 from eqsat.jitting import jit
 from eqsat.progress import tell
 from eqsat.threads import num_threads, set_num_threads
+from eqsat.tracing import trace
+from eqsat.values import tolerance_of
 
 EXAMPLE = """example:
   python -m eqsat bench my_module.py:softmax --spec float32[1024,64] --threads 1,2 --seconds 2"""
@@ -55,7 +57,8 @@ def run(arguments: argparse.Namespace) -> Answer:
     with np.errstate(all="ignore"):
         tell("checking")
         references = {"NumPy": function(*arrays), **{text: _called(text, other, arrays) for text, other in others.items()}}
-        deviations = {text: max_deviation(value, reference) for text, reference in references.items()}
+        coarsest = tolerance_of(trace(function, *arrays, fallback=options.fallback))
+        deviations = {text: max_deviation(value, reference, coarsest) for text, reference in references.items()}
         agree = all(found <= allowed for found, allowed in deviations.values())
         times = _timed({"eqsat": compiled, "NumPy": function, **others}, arrays, threads, arguments.seconds) if agree else []
     return _answer(call_text(name, given), first, deviations, times)

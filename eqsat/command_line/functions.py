@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import operator
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ Function = Callable[..., Any]
 
 
 def load_function(text: str) -> Function:
-    """The function that MODULE:FUNCTION names, without decorators such as `eqsat.jit`.
+    """The function that MODULE:FUNCTION names, without decorators such as `eqsat.jit`; FUNCTION may have dots, as `linalg.norm`.
 
     Raises UsageError where there is no such module or function, or the module cannot be imported.
     """
@@ -30,9 +31,12 @@ def load_function(text: str) -> Function:
         module = _module_at(Path(place)) if place.endswith(".py") else _module_named(place)
     except (Exception, SystemExit) as error:
         raise UsageError(f"function: found no module {place} that can be imported ({type(error).__name__}: {error})") from error
-    function = getattr(module, name, None)
+    try:
+        function = operator.attrgetter(name)(module)
+    except AttributeError:
+        raise UsageError(f"function: found nothing called {name} in {place}, expected a function") from None
     if not callable(function):
-        raise UsageError(f"function: found {type(function).__name__} under {name} in {place}, expected a function")
+        raise UsageError(f"function: found {name} in {place} of type {type(function).__name__}, expected a function")
     plain: Function = inspect.unwrap(function)
     return plain
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from eqsat.array import is_lazy
 from eqsat.cheapest import cheapest_outputs
+from eqsat.compared import taken_apart
 from eqsat.costs import cost
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.snapshot import written_snapshot
@@ -19,7 +20,6 @@ from eqsat.index_cost import index_cycles
 from eqsat.ir.check import check_program
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Const, Index, where
-from eqsat.ir.steps import take_apart
 from eqsat.ir.tensor import Program, Shape
 from eqsat.journal import Journal, Ran, Transcript
 from eqsat.leaves import numbered, over_leaves
@@ -78,7 +78,7 @@ def explore_program(program: Program, options: Options) -> EGraph:
     """`explore` of a program; what its loops and library calls do inside is no part of it."""
     check_program(program)
     report = Report(journal=Journal())
-    written, _ = explicit(take_apart(program))
+    written, _ = explicit(taken_apart(program, options))
     before = cost(written.around, options)
     found = cheapest_outputs(written.around, before, options, report)
     transcript = _last(report, "Tx")

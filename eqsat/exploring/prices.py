@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from eqsat.costs import CostModel, Priced, Variables, price_call, price_fold, price_gather, price_position, price_read, total_ns
+from eqsat.cost_model import CostModel, Variables
+from eqsat.costs import Priced, price_call, price_fold, price_gather, price_position, price_read, total_ns
 from eqsat.egraph.forms import constants
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.index_cost import IndexWeights

@@ -2,8 +2,9 @@
 
 The left side is read as the e-graph holds terms: a comparison is a sum and a sign, `and` is min of truth values.  A sum of a
 pattern is matched against the linear form of a class.  Its parts are looked for in this order: operations, among the terms of
-the form; products with something that is known, as all multiples of it; variables that are known, by taking them away; a variable
-alone, which stands for one term, or, the last one, for all that is left.  At the top what is left over stays beside the right side.
+the form; products with something that is known, the largest first, as all multiples of it; variables that are known, by taking
+them away; a variable alone, which stands for one term, or, the last one, for all that is left.  At the top what is left over stays
+beside the right side.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, permutations
+from math import isqrt, prod
 
 from eqsat.egraph.encode import COMPARISONS, Encoder
 from eqsat.egraph.linear import Linear
@@ -25,6 +27,8 @@ from eqsat.rules.visit import Visit
 
 # matches of one rule in one class at one visit
 MOST_MATCHES = 64
+# constants up to this are written as products in every way
+LARGEST_FACTORED = 1 << 20
 REST = PatternVariable("_rest_", *BOOL)
 ORDERED = dict.fromkeys(("Min", "Max", "Bitand", "Bitor", "Bitxor"), ((0, 1), (1, 0)))
 
@@ -227,15 +231,17 @@ class _Search:
         for rest, found in self._part(k, factors, form, match, last):
             yield from self._sum(0, others, rest, found)
 
-    def _order(self, part: tuple[int, tuple[Shape, ...]], match: Match) -> int:
-        """0: something known alone; 1: an operation; 2: a product; 3: a constant that is not known; 4: a variable that is not."""
-        _, factors = part
-        if all(isinstance(shape, PatternVariable) and shape in match.forms for shape in factors):
-            return 0
+    def _order(self, part: tuple[int, tuple[Shape, ...]], match: Match) -> tuple[int, ...]:
+        """0: something known alone; 1: an operation; 2: a product, that of most factors and the largest known ones first, for it takes all
+        multiples; 3: a constant that is not known; 4: a variable that is not."""
+        k, factors = part
+        known = [match.forms[shape] for shape in factors if isinstance(shape, PatternVariable) and shape in match.forms]
+        if len(known) == len(factors):
+            return (0,)
         if len(factors) > 1:
-            return 2
+            return 2, len(known) - len(factors), -len(factors), -abs(k * prod(form.constant for form in known if not form.terms))
         shape = factors[0]
-        return 1 if not isinstance(shape, PatternVariable) else 3 if shape.stands == "constant" else 5 if shape is REST else 4
+        return (1 if not isinstance(shape, PatternVariable) else 3 if shape.stands == "constant" else 5 if shape is REST else 4,)
 
     def _part(self, k: int, factors: tuple[Shape, ...], form: Linear, match: Match, last: bool) -> Iterator[tuple[Linear, Match]]:
         """The ways to take one part out of a form: what is left, and the match."""
@@ -312,31 +318,37 @@ class _Search:
             yield from ((rest, found) for found in self.matches(unknown[0], quotient, match))
 
     def _product(self, k: int, unknown: list[Shape], form: Linear, match: Match) -> Iterator[tuple[Linear, Match]]:
-        """A product of things that are not known: a coefficient and what it multiplies, or factors of a product."""
+        """A product of things that are not known: a coefficient and what it multiplies, divisors of a constant, or factors of a product."""
         for first, *others in permutations(unknown):
-            if not isinstance(first, PatternVariable):
-                continue
-            for c in dict.fromkeys(c // k for _, c in form.terms if c % k == 0):
-                for found in self._variable(first, Linear(c), match):
-                    yield from (
-                        self._part(k * c, tuple(others), form, found, last=False)
-                        if len(others) > 1
-                        else self._multiple(k * c, others[0], form, found)
-                    )
-            if first.stands == "constant":
-                continue
+            if isinstance(first, PatternVariable):
+                for c in _coefficients(form, k):
+                    for found in self._variable(first, Linear(c), match):
+                        yield from (
+                            self._part(k * c, tuple(others), form, found, last=False)
+                            if len(others) > 1
+                            else self._multiple(k * c, others[0], form, found)
+                        )
             for atom, c in form.terms:
                 members = self.visit.encoder.factors.get(atom, ())
                 for f in dict.fromkeys(members) if c % k == 0 and len(members) > 1 and len(others) == 1 else ():
                     left = list(members)
                     left.remove(f)
-                    for found in self._variable(first, Linear(0, ((f, 1),)), match):
+                    for found in self.matches(first, f, match):
                         whole = _product(self.visit.encoder, left).times(c // k)
                         yield from ((form.without(atom), more) for more in self.matches(others[0], whole, found))
 
     def _multiple(self, k: int, shape: Shape, form: Linear, match: Match) -> Iterator[tuple[Linear, Match]]:
         """k times one thing: a term with this coefficient where it is an operation, else all multiples."""
         yield from self._scaled(k, shape, form, match, last=False, multiples=True)
+
+
+def _coefficients(form: Linear, k: int) -> list[int]:
+    """What a factor of a product with the coefficient k may be: coefficients of a form, or, of a constant, its divisors."""
+    if form.terms:
+        return list(dict.fromkeys(c // k for _, c in form.terms if c % k == 0))
+    whole = abs(form.constant // k) if form.constant % k == 0 else 0
+    small = [c for c in range(1, isqrt(whole) + 1) if whole % c == 0] if whole <= LARGEST_FACTORED else []
+    return list(dict.fromkeys((*small, *(whole // c for c in reversed(small)))))
 
 
 def _multiples(form: Linear, k: int) -> tuple[Linear, Linear]:

@@ -33,6 +33,9 @@ TRUE: list[tuple[Rule, Index]] = [
     (Rule("choice-of-truth", where(p, q, False), p & q), where(small, i < 3, False)),
     (Rule("outer-remainder", (x % (n * d)) % n, x % n, (n > 0, d > 0)), (s % 12) % 4),
     (Rule("small-offset", (x * c + y) // c, x, (c > 0, y >= 0, y < c)), (s * 9 + j) // 9),
+    (Rule("square-of-abs", abs(x) * abs(y), abs(x * y)), abs(s) * abs(j - 4)),
+    (Rule("three-digits", (x * (n * d) + y * d + z) // d, x * n + y + z // d, d != 0), (i * 24 + s * 4 + j) // 4),
+    (Rule("highest-digit", ((x * n + y) * d + z) // (n * d), x, (y >= 0, y < n, z >= 0, z < d)), (i * 72 + j * 9 + var("w", 0, 8)) // 72),
     (Rule("sum-of-wheres", where(p, x, y) + where(p, z, k), where(p, x + z, y + k)), where(small, i, s) + m + where(small, j, 4)),
 ]
 

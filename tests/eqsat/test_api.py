@@ -115,6 +115,21 @@ def test_assert_equivalent_tells_equal_programs_from_others() -> None:
         assert_equivalent(lambda x: x + 1e-4, lambda x: x, spec, rtol=0)
 
 
+def test_values_may_deviate_as_much_as_the_coarsest_dtype_between_allows() -> None:
+    def scores(a: Any, b: Any) -> Any:
+        return np.exp(a @ b / np.sqrt(32))  # NumPy's scalar makes float64 of float32
+
+    specs = eqsat.spec((64, 32), "float32"), eqsat.spec((32, 48), "float32")
+    assert_equivalent(eqsat.optimize(scores, *specs), scores, *specs)
+    double = eqsat.spec((64, 32), "float64"), eqsat.spec((32, 48), "float64")
+    with pytest.raises(AssertionError, match="exceeds 1e-12"):
+        assert_equivalent(lambda a, b: scores(a, b) * (1 + 1e-9), scores, *double)
+    with pytest.raises(AssertionError, match="exceeds 1e-12"):
+        assert_equivalent(lambda a: a.astype("float64") + 1e-9, lambda a: a.astype("float64"), specs[0])
+    with pytest.raises(AssertionError):
+        assert_equivalent(lambda a: (a > 0).astype("int64"), lambda a: (a > 1e-7).astype("int64") * 2, specs[0])
+
+
 def test_assert_equivalent_tells_equal_indices_from_others() -> None:
     x, y = eqsat.var("x", -50, 50), eqsat.var("y", -5000, 5000)
     assert_equivalent(x // 4 * 4 + x % 4, x)

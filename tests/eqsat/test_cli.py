@@ -144,7 +144,7 @@ def test_an_output_folder_that_is_not_there_is_bad_input(folder: Path, capsys: p
 
 
 def test_a_mismatch_writes_nothing_and_gives_status_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eqsat.comparison.max_deviation", lambda value, reference: (1.0, 1e-5))
+    monkeypatch.setattr("eqsat.comparison.max_deviation", lambda value, reference, coarsest: (1.0, 1e-5))
     assert optimize("user.py:softmax", "--input", "a.npy", "--out", "y.npy") == 1
     assert not (folder / "y.npy").exists()
 

@@ -360,6 +360,13 @@ BAD = [
     (["explain", "x", "--var", "x"], "x=0:31"),
     (["explain", "x", "--var", "x=3:0"], "3..0"),
     (["explain", "x", "--var", "x=0:99999999999999999999"], "--var"),
+    (["explain", "x"], "found name 'x', expected a variable whose bounds are given"),
+    (["explain", "x", "--var", "x=0:3", "--var", "x=0:4"], "found x twice"),
+    (["explain", "user.py:softmax", "--spec", "float32[n]", "--size", "n=3", "--size", "n=4"], "found n twice"),
+    (["explain", "user.py:nowhere", "--spec", "float32[3]"], "found nothing called nowhere in user.py"),
+    (["explain", "user.py:softmax.nowhere", "--spec", "float32[3]"], "found nothing called softmax.nowhere in user.py"),
+    (["explain", "math:pi", "--spec", "float32[3]"], "found pi in math of type float"),
+    (["optimize", "user.py:softmax", "--input", "a.npy", "--dump", "a.npy"], "Options.dump: found a.npy"),
     (["explain", "x", "--var", "2=0:3"], "--var"),
     (["explain", "x", "--var", "x=0:3", "--assume", "x +"], "invalid syntax"),
     (["explain", "x", "--var", "x=0:3", "--assume", "x"], "condition"),
@@ -431,6 +438,16 @@ def test_modules_are_found_where_the_command_runs(folder: Path, monkeypatch: pyt
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path not in ("", os.getcwd())])
     (folder / "a_module_of_this_folder.py").write_text("def f(x):\n    return x\n")
     assert load_function("a_module_of_this_folder:f").__name__ == "f"
+
+
+def test_a_function_that_computes_in_float32_on_the_way_agrees_as_float32_does(folder: Path, shown: Callable[..., str]) -> None:
+    (folder / "mixed.py").write_text("import numpy as np\ndef f(a, b):\n    return a @ b / np.sqrt(32)\n")
+    given = ["--spec", "float32[64,32]", "--spec", "float32[32,48]"]
+    assert "1e-05 allowed" in shown("bench", "mixed.py:f", *given, "--threads", "1", "--seconds", "0")
+
+
+def test_a_function_may_be_one_of_a_class_or_of_a_module_inside() -> None:
+    assert load_function("numpy:linalg.norm") is np.linalg.norm.__wrapped__  # type: ignore[attr-defined]  # dispatched by NumPy
 
 
 def test_an_interruption_and_a_closed_pipe_end_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

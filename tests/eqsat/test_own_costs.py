@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,7 @@ from eqsat.ir.errors import UsageError
 from eqsat.keys import plan_key
 from eqsat.nest_costs import nest_ns
 from eqsat.target import DEFAULT_TARGET
+from eqsat.testing import assert_cheaper
 
 X = eqsat.var("x", 0, 1000)
 WIDE = eqsat.spec((64, 1000), "float32")
@@ -235,3 +237,25 @@ def test_functions_that_are_compiled_take_their_own_cost_model() -> None:
     a, b = (np.random.default_rng(k).normal(size=WIDE.shape).astype(np.float32) for k in range(2))  # type: ignore[arg-type]
     for one, other in zip(plain(a, b), counted(a, b), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+def test_costs_are_told_in_the_unit_of_their_model() -> None:
+    fewest = options(objective=lambda work: work.launches, unit="kernels")
+    result = eqsat.optimize(sums_and_products, WIDE, WIDE, options=fewest)
+    said = [*map(str, result.alternatives(2)), str(result.why_not(result.original)), str(eqsat.compare(result, result))]
+    said.append(str(eqsat.leave_one_out(sums_and_products, WIDE, WIDE, options=fewest)))
+    with pytest.raises(AssertionError) as failed:
+        assert_cheaper(result, 1)
+    for text in (*said, str(failed.value)):
+        assert "kernels" in text
+        assert not re.search(r"\d ns|\(ns\)", text), text
+
+
+def test_costs_of_two_units_are_not_compared() -> None:
+    fewest = eqsat.optimize(sums_and_products, WIDE, WIDE, options=options(objective=lambda work: work.launches, unit="kernels"))
+    fastest = eqsat.optimize(sums_and_products, WIDE, WIDE, options=options())
+    contrast = eqsat.compare(fewest, fastest)
+    assert math.isnan(contrast.ratio)
+    assert re.match(r"cost 2 kernels -> [\d,]+ ns \(counted in two units\)", str(contrast))
+    with pytest.raises(UsageError, match="found costs in kernels and in ns, expected one unit"):
+        assert_cheaper(fewest, fastest)

@@ -88,6 +88,8 @@ def test_operands_are_cast_to_the_first_dtype_that_holds_them(register: Register
     assert own(3).dtype == np.float64
     with pytest.raises(DTypeError, match="softsign: found complex64, expected float16 or float32 or float64"):
         eqsat.trace(own, eqsat.spec((3,), "complex64"))
+    with pytest.raises(DTypeError, match="softsign: found str"):
+        own("a")
     with pytest.raises(DTypeError, match="softsign: found 2 operands, expected 1"):
         own(LINE, LINE)
 
@@ -350,6 +352,8 @@ def test_a_removed_operation_leaves_no_rows(register: Register) -> None:
     own.remove()
     assert ([set(table) for table in tables], set(UNCARRIED)) == before
     assert list(function(np.arange(3))) == [1, 2, 3]
+    with pytest.raises(UsageError, match="operation own: found a check after it was removed or replaced"):
+        eqsat.check_operation(own)
     with pytest.raises(UsageError, match="operation own: found a call after it was removed"):
         own(3)
 

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings, strategies as st
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat import Options, Rule, check_rule, optimize, pattern, prove_equal, var
+from eqsat import Options, Rule, check_rule, integer_sets, minimum, optimize, pattern, prove_equal, rule_check, var, where
 from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Apply, Index, Var, apply, variables
@@ -88,6 +88,52 @@ def test_conditions_that_never_hold_together_prove_nothing() -> None:
 def test_a_verdict_reads_as_a_sentence() -> None:
     assert str(check_rule(FALSE[0][0])).endswith("the sides differ at x = -1, n = 0; true with the condition x >= 0")
     assert str(check_rule(TRUE[0][0])).startswith("proved (exhaustive, ")
+
+
+# false at single points, or lines, that no random point meets
+RARE = [
+    Rule("never-that", x * 3 == 370371, False),
+    Rule("never-that-shifted", (x << 10) == 126419968, False),
+    Rule("never-that-square", x * x == 15241630849, False),
+    Rule("never-that-quotient", (x * 5 + 3) // 7 == 17637, False),
+    Rule("never-that-sum", x * 3 + y * 5 == 370371, False),
+    Rule("corner-of-bounds", minimum(x * n, y), x * n, (n >= 0, n <= 100, x >= 0, x <= 100, y >= 9999)),
+    Rule("end-of-bounds", x * 7 % 700_001, x * 7, (x >= 0, x <= 100_001)),
+]
+
+
+@pytest.mark.parametrize("installed", [True, False], ids=["islpy", "no islpy"])
+@pytest.mark.parametrize("rule", RARE, ids=lambda rule: rule.name)
+def test_a_rule_that_is_false_at_few_points_is_refuted(rule: Rule, installed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not installed:
+        monkeypatch.setattr(integer_sets, "compare", lambda pair: integer_sets.Answer())
+    verdict = check_rule.__wrapped__(rule)
+    assert verdict.counterexample is not None
+    point = {v: verdict.counterexample[v.name] for v in variables(rule.lhs)}
+    assert all(value(condition, point) for condition in rule.when)
+    assert value(rule.lhs, point) != value(rule.rhs, point)
+    assert verdict.missing_guard is None or check_rule(Rule(rule.name, rule.lhs, rule.rhs, (*rule.when, verdict.missing_guard)))
+
+
+def test_what_integer_sets_refute_is_not_proved_whatever_the_points_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = Rule("never-that", x * 3 == 370371, False)
+    monkeypatch.setattr(rule_check, "points_of", lambda rule, names: [{x: np.arange(100)}])
+    if integer_sets.is_installed():
+        assert check_rule.__wrapped__(rule).counterexample == {"x": 123457}
+
+
+@pytest.mark.parametrize(
+    ("rule", "missing"),
+    [
+        (Rule("negative-remainder", (-x) % n, n - x % n, n > 0), x % n != 0),
+        (Rule("all-but-one", where(x == 98765, y, n), n), x != 98765),
+        (Rule("whichever", where(x < y, y, x), minimum(x, y)), x == y),
+        (Rule("up-to-and-with", (x + y) // 1000, 0, (x >= 0, y >= 0, x + y <= 1000)), x + y != 1000),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_what_is_missing_may_be_that_something_differs(rule: Rule, missing: Index) -> None:
+    assert check_rule(rule).missing_guard is missing
 
 
 # use ---------------------------------------------------------------------------------------------------------------------

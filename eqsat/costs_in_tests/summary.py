@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from eqsat.cost_changes import Verdict, change_text, ns_text
-from eqsat.cost_session import CostSession, Measured, Unused
-from eqsat.cost_snapshots import snapshot_path
+from eqsat.amounts import amount
+from eqsat.costs_in_tests.changes import Verdict, change_text
+from eqsat.costs_in_tests.session import CostSession, Measured, Unused
+from eqsat.costs_in_tests.snapshots import snapshot_path
 
 SHOWN = 10
 REPORTED = (Verdict.DEARER, Verdict.TARGET, Verdict.CHEAPER, Verdict.CHANGED, Verdict.NEW)
@@ -60,7 +61,7 @@ def _costliest_lines(measured: Sequence[Measured], folder: Path, most: int | Non
     rows = [("cost", "as written", "kernels", "")]
     for one in ordered[:most]:
         after = one.change.after
-        rows.append((ns_text(after.total), ns_text(after.written), str(len(after.kernels)), _place(one, folder)))
+        rows.append((amount(after.total, after.unit), amount(after.written, after.unit), str(len(after.kernels)), _place(one, folder)))
     widths = [max(len(row[k]) for row in rows) for k in range(3)]
     lines = ["  ".join([*(cell.rjust(width) for cell, width in zip(row, widths, strict=False)), row[3]]).rstrip() for row in rows]
     rest = len(ordered) - len(rows) + 1
@@ -70,12 +71,12 @@ def _costliest_lines(measured: Sequence[Measured], folder: Path, most: int | Non
 def _step(one: Measured) -> str:
     before, after = one.change.before, one.change.after
     if before is None:
-        return ns_text(after.total)
+        return amount(after.total, after.unit)
     if one.change.verdict is Verdict.CHANGED:
-        return f"{ns_text(after.total)} as before, by another program"
+        return f"{amount(after.total, after.unit)} as before, by another program"
     if one.change.verdict is Verdict.TARGET:
-        return f"{before.target} -> {after.target}"
-    return f"{ns_text(before.total)} -> {ns_text(after.total)} ({change_text(before.total, after.total)})"
+        return " -> ".join(f"{side.target}, {side.unit}" if before.unit != after.unit else side.target for side in (before, after))
+    return f"{amount(before.total, after.unit)} -> {amount(after.total, after.unit)} ({change_text(before.total, after.total)})"
 
 
 def _place(one: Measured, folder: Path) -> str:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eqsat.cost_changes import CostChange, Verdict
-from eqsat.cost_snapshots import FOLDER, Calls, Tests, has_source, read_snapshots, snapshot_of, snapshot_path, write_snapshots
+from eqsat.costs_in_tests import FOLDER
+from eqsat.costs_in_tests.changes import CostChange, Verdict
+from eqsat.costs_in_tests.snapshots import Calls, Tests, has_source, read_snapshots, snapshot_of, snapshot_path, write_snapshots
 from eqsat.ir.errors import UsageError
 
 

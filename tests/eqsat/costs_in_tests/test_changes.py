@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from eqsat.cost_changes import CostChange, Verdict, change_text, ns_text
-from eqsat.cost_session import CostSession, Unused
-from eqsat.cost_snapshots import CostSnapshot, KernelCost, fields_of, has_source, read_snapshots, snapshot_path, write_snapshots
+from eqsat.amounts import amount
+from eqsat.costs_in_tests.changes import CostChange, Verdict, change_text
+from eqsat.costs_in_tests.session import CostSession, Unused
+from eqsat.costs_in_tests.snapshots import CostSnapshot, KernelCost, fields_of, has_source, read_snapshots, snapshot_path, write_snapshots
 
 PROGRAM = (
     "program (x: float32[9])",
@@ -89,7 +90,7 @@ def test_a_kernel_that_is_gone_is_shown() -> None:
 
 
 def test_numbers_are_written_for_reading() -> None:
-    assert [ns_text(ns) for ns in (0.333, 99.0, 1234567.8)] == ["0.33 ns", "99.00 ns", "1,234,568 ns"]
+    assert [amount(ns) for ns in (0.333, 99.0, 1234567.8)] == ["0.33 ns", "99.00 ns", "1,234,568 ns"]
     assert [change_text(2.0, 3.0), change_text(0.0, 3.0)] == ["+50.0%", "from nothing"]
 
 

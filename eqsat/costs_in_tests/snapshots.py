@@ -19,10 +19,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from eqsat.costs_in_tests import FOLDER
 from eqsat.ir.errors import UsageError
 
 FORMAT = 1
-FOLDER = "__costs__"
 DECIMALS = 3
 
 
@@ -30,9 +30,9 @@ DECIMALS = 3
 class KernelCost:
     """What a kernel, or a step that is none, costs.
 
-    ns     estimated nanoseconds, to a thousandth
+    ns     estimated nanoseconds, to a thousandth, or what else the cost model counts
     makes  the names of the tensors that it computes, as the program's listing has them
-    parts  what the nanoseconds are spent on: loads, operations, folds, stores; empty for steps
+    parts  what the nanoseconds are spent on: loads, operations, folds, stores; empty for steps, and for other units
     """
 
     name: str
@@ -51,6 +51,7 @@ class CostSnapshot:
     program  the lines of its listing
     rules    the names of the rules that fired, in alphabetical order.  Not how often: that depends on what ran before.
     eqsat    the version that made it, "" where it does not matter
+    unit     what costs are counted in
     """
 
     target: str
@@ -60,6 +61,7 @@ class CostSnapshot:
     program: tuple[str, ...]
     rules: tuple[str, ...]
     eqsat: str = field(default="", compare=False)
+    unit: str = "ns"
 
 
 Calls = dict[str, CostSnapshot]
@@ -137,6 +139,7 @@ def snapshot_of(fields: Mapping[str, Any]) -> CostSnapshot:
         program=tuple(map(str, fields["program"])),
         rules=tuple(map(str, fields["rules"])),
         eqsat=str(fields["eqsat"]),
+        unit=str(fields.get("unit", "ns")),
     )
 
 

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 import eqsat
-from eqsat import cost_session, cost_snapshots, pytest_plugin
-from eqsat.cost_summary import SHOWN
+from eqsat.costs_in_tests import session
+from eqsat.costs_in_tests.summary import SHOWN
 from eqsat.local_target import FILE
 from eqsat.testing import measure
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 MODEL = """
     import os
 
@@ -211,9 +211,9 @@ def test_a_measured_target_changes_no_snapshot(project: Project) -> None:
 @pytest.mark.slow
 def test_projects_without_costs_load_nothing(project: Project) -> None:
     project.pytester.makepyfile(test_plain="def test_plain():\n    pass\n")
-    loaded = "print('loaded', *sorted({'numpy', 'egglog', 'llvmlite', 'eqsat.pytest_plugin', 'eqsat.ir'} & set(sys.modules)))"
+    loaded = "print('loaded', *sorted({'numpy', 'egglog', 'llvmlite', 'eqsat.costs_in_tests.plugin', 'eqsat.ir'} & set(sys.modules)))"
     project.pytester.makeconftest(f"import sys\ndef pytest_unconfigure():\n    {loaded}\n")
-    project.acceptance("-s").stdout.fnmatch_lines(["loaded eqsat.pytest_plugin"])
+    project.acceptance("-s").stdout.fnmatch_lines(["loaded eqsat.costs_in_tests.plugin"])
     project.acceptance("-s", "-p", "no:eqsat").stdout.fnmatch_lines(["loaded"])
 
 
@@ -331,6 +331,27 @@ def test_a_name_is_used_once_in_a_test(project: Project) -> None:
     project.run().stdout.fnmatch_lines(["E *cost: found 'a' twice, expected a name for each call"])
 
 
+def test_a_name_is_a_text(project: Project) -> None:
+    project.pytester.makepyfile(test_index=INDEX.replace("cost(X % 8)", "cost(X % 8, name=3)"))
+    project.run().stdout.fnmatch_lines(["E *cost: found the name 3, expected a text"])
+
+
+def test_costs_of_another_unit_are_told_in_it_and_compared_with_none_but_their_own(project: Project) -> None:
+    source = """
+        import eqsat
+        FEWEST = eqsat.Options(cost=eqsat.Costs(objective=lambda work: work.launches, unit="kernels"))
+        def test_two(cost):
+            spec = eqsat.spec((64, 8), "float32")
+            cost(lambda a: {body}, spec, options={options})
+    """
+    project.pytester.makepyfile(test_model=source.format(body="a.sum(0) * 2", options="FEWEST"))
+    project.run().stdout.fnmatch_lines(["new*test_model.py::test_two  1 kernels"])
+    project.pytester.makepyfile(test_model=source.format(body="(a.sum(0), a @ a.T)", options="FEWEST"))
+    project.run().stdout.fnmatch_lines(["E *cost 1 kernels -> 2 kernels (+100.0%), 1 -> 2 kernels*", "E *+ kernel_*  1 kernels"])
+    project.pytester.makepyfile(test_model=source.format(body="a.sum(0) * 2", options="None"))
+    project.run().stdout.fnmatch_lines(["E *costs are counted in another unit: found ns, expected kernels as in the snapshot"])
+
+
 def test_the_costliest_programs_are_listed_if_asked(project: Project) -> None:
     project.pytester.makepyfile(test_model=MODEL)
     project.run()
@@ -366,7 +387,7 @@ def test_what_cannot_be_written_is_said(project: Project) -> None:
         raise OSError("disk full")
 
     project.pytester.makepyfile(test_index=INDEX)
-    project.monkeypatch.setattr(cost_session, "write_snapshots", refuse)
+    project.monkeypatch.setattr(session, "write_snapshots", refuse)
     found = project.run()
     found.assert_outcomes(passed=2)
     found.stdout.fnmatch_lines(["not written: disk full"])
@@ -376,10 +397,6 @@ def test_a_file_in_the_place_of_the_folder_is_said(project: Project) -> None:
     project.pytester.makepyfile(test_index=INDEX)
     project.path("test_index").parent.write_text("")
     project.run().stdout.fnmatch_lines(["E *__costs__*found *, expected snapshots of costs as JSON; mend or delete the file"])
-
-
-def test_the_plugin_and_the_files_name_one_folder() -> None:
-    assert pytest_plugin.FOLDER == cost_snapshots.FOLDER
 
 
 # the guide ----------------------------------------------------------------------------------------------------------

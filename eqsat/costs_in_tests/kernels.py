@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping
 
+from eqsat.cost_model import CostModel
 from eqsat.cost_parts import parts_of
-from eqsat.cost_snapshots import DECIMALS, CostSnapshot, KernelCost
-from eqsat.costs import CostModel, FoldPart
+from eqsat.costs import FoldPart
+from eqsat.costs_in_tests.snapshots import DECIMALS, CostSnapshot, KernelCost
 from eqsat.index_cost import IndexWeights
 from eqsat.ir.index import Apply, Index, walk
 from eqsat.ir.tensor import Build, Call, Gather, Read, Reduce, Size, Tensor
@@ -34,7 +35,7 @@ def kernel_costs(result: Result | IndexResult) -> tuple[KernelCost, ...]:
     model = CostModel(result.options.target, result.options.cost)
     found = []
     for nest in result.nests:
-        parts = {} if nest in once else _parts(nest, model, names, result.program.sizes)
+        parts = {} if nest in once or model.costs.objective is not None else _parts(nest, model, names, result.program.sizes)
         found.append(KernelCost(nest.kernel.name, _rounded(ns[nest.kernel.name]), _made(nest, names), _rounded_parts(parts)))
     for placed in remaining(result.parts.steps, result.nests):
         found.append(KernelCost(placed.name, _rounded(ns[placed.name]), _named(placed.results, names)))
@@ -49,6 +50,7 @@ def cost_snapshot(result: Result | IndexResult) -> CostSnapshot:
         written=_rounded(float(result.original_cost)),
         kernels=kernel_costs(result),
         program=tuple(str(result.expr if isinstance(result, IndexResult) else result.program).splitlines()),
+        unit=result.cost.unit,
         rules=tuple(sorted(name for name, count in result.report.matches.items() if count)),
     )
 

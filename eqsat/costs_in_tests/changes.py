@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
 
-from eqsat.cost_snapshots import CostSnapshot, KernelCost
+from eqsat.amounts import amount
+from eqsat.costs_in_tests.snapshots import CostSnapshot, KernelCost
 
 # what is printed differs in the last digit
 ROUNDING_NS = 2e-3
@@ -42,7 +43,7 @@ class CostChange:
     def verdict(self) -> Verdict:
         if self.before is None:
             return Verdict.NEW
-        if self.before.target != self.after.target:
+        if (self.before.target, self.before.unit) != (self.after.target, self.after.unit):
             return Verdict.TARGET
         if not same_ns(self.before.total, self.after.total):
             return Verdict.DEARER if self.before.total < self.after.total else Verdict.CHEAPER
@@ -57,14 +58,17 @@ class CostChange:
         """Cost, kernels, rules and listing before and after, as far as they differ."""
         before, after = self.before, self.after
         if before is None:
-            return f"cost {ns_text(after.total)}: no snapshot"
+            return f"cost {amount(after.total, after.unit)}: no snapshot"
         if before.target != after.target:
             return f"costs are of another target: found {after.target}, expected {before.target} as in the snapshot"
-        lines = [f"cost {_step(before.total, after.total)}, {_kernels(before, after)}, target {after.target}"]
+        if before.unit != after.unit:
+            return f"costs are counted in another unit: found {after.unit}, expected {before.unit} as in the snapshot"
+        unit = after.unit
+        lines = [f"cost {_step(before.total, after.total, unit)}, {_kernels(before, after)}, target {after.target}"]
         if before.eqsat != after.eqsat:
             lines.append(f"the snapshot was made by eqsat {before.eqsat}, this is eqsat {after.eqsat}")
         as_before = same_ns(before.written, after.written)
-        lines.append(f"as written: {'as before' if as_before else f'{_step(before.written, after.written)}, another program'}")
+        lines.append(f"as written: {'as before' if as_before else f'{_step(before.written, after.written, unit)}, another program'}")
         lines += _kernel_lines(before, after)
         lines += _rule_lines("no longer fire", set(before.rules) - set(after.rules))
         lines += _rule_lines("fire newly", set(after.rules) - set(before.rules))
@@ -74,11 +78,6 @@ class CostChange:
 def same_ns(a: float, b: float) -> bool:
     """Whether two costs are equal but for rounding."""
     return math.isclose(a, b, rel_tol=RELATIVE, abs_tol=ROUNDING_NS)
-
-
-def ns_text(ns: float) -> str:
-    """1,234 ns; small costs, those of index expressions, with two decimals."""
-    return f"{ns:,.2f} ns" if ns < 100 else f"{ns:,.0f} ns"
 
 
 def change_text(before: float, after: float) -> str:
@@ -91,13 +90,15 @@ def definitions(kernel: KernelCost, program: Sequence[str]) -> list[str]:
     return [line.strip() for name in kernel.makes for line in program if line.startswith(f"  {name}: ")]
 
 
-def kernel_lines(kernels: Sequence[KernelCost], program: Sequence[str]) -> list[str]:
+def kernel_lines(kernels: Sequence[KernelCost], program: Sequence[str], unit: str) -> list[str]:
     """For each kernel its name, its cost, and what it computes."""
-    return [line for kernel in kernels for line in (f"  {kernel.name}  {ns_text(kernel.ns)}", *_indented(definitions(kernel, program)))]
+    return [
+        line for kernel in kernels for line in (f"  {kernel.name}  {amount(kernel.ns, unit)}", *_indented(definitions(kernel, program)))
+    ]
 
 
-def _step(before: float, after: float) -> str:
-    return f"{ns_text(before)} -> {ns_text(after)} ({change_text(before, after)})"
+def _step(before: float, after: float, unit: str) -> str:
+    return f"{amount(before, unit)} -> {amount(after, unit)} ({change_text(before, after)})"
 
 
 def _kernels(before: CostSnapshot, after: CostSnapshot) -> str:
@@ -119,13 +120,13 @@ def _kernel_lines(before: CostSnapshot, after: CostSnapshot) -> list[str]:
     for _, start, stop, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         gone, come = before.kernels[start:stop], after.kernels[first:last]
         for one, other in zip(gone, come, strict=False):
-            lines += _pair_lines(one, other, before.program, after.program)
-        lines += _lone_lines("-", gone[len(come) :], before.program)
-        lines += _lone_lines("+", come[len(gone) :], after.program)
+            lines += _pair_lines(one, other, before, after)
+        lines += _lone_lines("-", gone[len(come) :], before)
+        lines += _lone_lines("+", come[len(gone) :], after)
     return ["kernels:", *lines] if lines else []
 
 
-def _pair_lines(one: KernelCost, other: KernelCost, before: Sequence[str], after: Sequence[str]) -> list[str]:
+def _pair_lines(one: KernelCost, other: KernelCost, before: CostSnapshot, after: CostSnapshot) -> list[str]:
     """A kernel before and after, where its cost differs: which of its parts changed, the largest change first."""
     if same_ns(one.ns, other.ns):
         return []
@@ -136,19 +137,19 @@ def _pair_lines(one: KernelCost, other: KernelCost, before: Sequence[str], after
     rest = len(largest) - SHOWN_PARTS
     lines = [f"    {_signed(changes[what])}  {what}" for what in largest[:SHOWN_PARTS]]
     lines += [f"    and {rest} more parts"] if rest > 0 else []
-    made, makes = definitions(one, before), definitions(other, after)
+    made, makes = definitions(one, before.program), definitions(other, after.program)
     gone, come = (f"    - {line}" for line in made if line not in makes), (f"    + {line}" for line in makes if line not in made)
     listing = _indented(made) if made == makes else [*gone, *come]
-    return [f"  ~ {shown}  {_step(one.ns, other.ns)}", *listing, *lines]
+    return [f"  ~ {shown}  {_step(one.ns, other.ns, after.unit)}", *listing, *lines]
 
 
-def _lone_lines(mark: str, kernels: Sequence[KernelCost], program: Sequence[str]) -> list[str]:
+def _lone_lines(mark: str, kernels: Sequence[KernelCost], whole: CostSnapshot) -> list[str]:
     """Kernels that are there only before, or only after, with their dearest parts."""
     lines = []
     for kernel in kernels:
         dearest = sorted(kernel.parts, key=lambda what: (-kernel.parts[what], what))[:SHOWN_PARTS]
         sign = -1 if mark == "-" else 1
-        lines += [f"  {mark} {kernel.name}  {ns_text(kernel.ns)}", *_indented(definitions(kernel, program))]
+        lines += [f"  {mark} {kernel.name}  {amount(kernel.ns, whole.unit)}", *_indented(definitions(kernel, whole.program))]
         lines += [f"    {_signed(sign * kernel.parts[what])}  {what}" for what in dearest]
     return lines
 
@@ -158,7 +159,7 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 
 def _signed(ns: float) -> str:
-    return f"{'+' if ns > 0 else '-'}{ns_text(abs(ns))}".rjust(14)
+    return f"{'+' if ns > 0 else '-'}{amount(abs(ns))}".rjust(14)
 
 
 def _rule_lines(what: str, names: set[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """The pytest plugin that comes with eqsat: the fixture `cost`, snapshots of costs beside the tests, a summary (docs/testing.md).
 
-pytest loads this file whenever it starts, so it imports nothing but pytest; the rest of eqsat is loaded when a test calls `cost`, or where
+pytest loads this file whenever it starts, so it imports little but pytest; the rest of eqsat is loaded when a test calls `cost`, or where
 snapshots lie beside the tests.  Costs are compared where the tests run.  What was measured travels with the reports to the one process that
 writes, under pytest-xdist the controller.
 """
@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import eqsat
+from eqsat import costs_in_tests
 
 if TYPE_CHECKING:
-    import eqsat.cost_session
-    import eqsat.cost_summary
+    import eqsat.costs_in_tests.session
+    import eqsat.costs_in_tests.summary
     import eqsat.testing
 
-# that of eqsat.cost_snapshots, which is not loaded for it
-FOLDER = "__costs__"
 # of reports and of what a worker hands over at its end
 KEY = "eqsat_costs"
 Wrapper = Generator[None, Any, None]
@@ -54,9 +53,9 @@ class CostPlugin:
         self._has_snapshots: dict[Path, bool] = {}
 
     @cached_property
-    def session(self) -> eqsat.cost_session.CostSession:
+    def session(self) -> costs_in_tests.session.CostSession:
         """Made when there is something to keep."""
-        return eqsat.cost_session.CostSession(self.update, writes=not self.is_ci)
+        return costs_in_tests.session.CostSession(self.update, writes=not self.is_ci)
 
     def compare(self, item: pytest.Item, call: str, fields: Mapping[str, Any]) -> str:
         """What is wrong with the cost of a call; "" for nothing."""
@@ -116,7 +115,7 @@ class CostPlugin:
         if "session" not in self.__dict__:
             return
         folder, costliest = self.config.invocation_params.dir, self.config.getoption("--costs")
-        lines = eqsat.cost_summary.summary_lines(self.session, folder, costliest, everything=self.config.option.verbose > 0)
+        lines = costs_in_tests.summary.summary_lines(self.session, folder, costliest, everything=self.config.option.verbose > 0)
         if lines:
             terminalreporter.write_sep("=", "costs")
         for line in lines:
@@ -132,7 +131,7 @@ class CostPlugin:
 
     def _is_beside_snapshots(self, path: Path) -> bool:
         if path.parent not in self._has_snapshots:
-            self._has_snapshots[path.parent] = (path.parent / FOLDER).is_dir()
+            self._has_snapshots[path.parent] = (path.parent / costs_in_tests.FOLDER).is_dir()
         return self._has_snapshots[path.parent]
 
     def _is_whole(self, path: Path) -> bool:
@@ -169,6 +168,8 @@ def cost(request: pytest.FixtureRequest) -> Callable[..., Any]:
         Returns the Result, or the IndexResult of an index expression.
         """
         __tracebackhide__ = True
+        if name is not None and not isinstance(name, str):
+            pytest.fail(f"cost: found the name {name!r}, expected a text")
         result, fields = eqsat.testing.measure(target, *specs, options=options)
         fields["eqsat"] = eqsat.__version__
         call = str(len(calls) + 1) if name is None else name

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import eqsat
-from eqsat.cost_snapshots import fields_of, snapshot_of
+from eqsat.costs_in_tests.kernels import cost_snapshot, kernel_costs
+from eqsat.costs_in_tests.snapshots import fields_of, snapshot_of
 from eqsat.ir.errors import UsageError
-from eqsat.kernel_costs import cost_snapshot, kernel_costs
 from eqsat.testing import assert_cheaper, assert_kernels, measure, reproducible
 
 S = eqsat.spec((64, 64), "float32")
