@@ -112,7 +112,7 @@ def _arithmetic(on_reals: str, on_integers: str) -> Code:
 
 
 def _extremum(on_reals: str, on_integers: str, on_bools: str) -> Code:
-    """The second operand where either is NaN, which is NaN unless the first one is: then the first."""
+    """NaN where either operand is; of two zeros either one, as in NumPy, whose versions differ."""
 
     def code(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
         a, c = args
@@ -120,7 +120,17 @@ def _extremum(on_reals: str, on_integers: str, on_bools: str) -> Code:
             return b.binary(on_bools, a, c)
         if not is_real(a.type):
             return b.intrinsic(on_integers, a, c)
-        return b.select(b.compare("uno", a, a), a, b.select(b.compare(on_reals, a, c), a, c))
+        return b.intrinsic(on_reals, a, c, flags="nsz")
+
+    return code
+
+
+def _extremum_of_halves(better: str) -> Code:
+    """The first operand where it is NaN or better than the second, which is NaN where it may be."""
+
+    def code(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
+        a, c = args
+        return b.select(b.compare("uno", a, a), a, b.select(b.compare(better, a, c), a, c))
 
     return code
 
@@ -261,8 +271,8 @@ CODE: dict[str, Code] = {
     "power": _power,
     "sqrt": _unary("sqrt"),
     **NUMBERS,
-    "maximum": _extremum("ogt", "smax", "or"),
-    "minimum": _extremum("olt", "smin", "and"),
+    "maximum": _extremum("maximum", "smax", "or"),
+    "minimum": _extremum("minimum", "smin", "and"),
     "fmax": _known_extremum("ogt", "maximum"),
     "fmin": _known_extremum("olt", "minimum"),
     "less": _comparison("olt", "slt"),
@@ -288,8 +298,8 @@ CODE: dict[str, Code] = {
 }
 # of equal numbers, which may be zeros of two signs, NumPy takes the first in float16 and the second in others
 HALF: dict[str, Code] = {
-    "maximum": _extremum("oge", "", ""),
-    "minimum": _extremum("ole", "", ""),
+    "maximum": _extremum_of_halves("oge"),
+    "minimum": _extremum_of_halves("ole"),
     "nextafter": nextafter_of_halves,
     "fmax": _known_extremum("oge", "maximum"),
     "fmin": _known_extremum("ole", "minimum"),

@@ -21,7 +21,9 @@ from eqsat.ir.typed import Typed
 
 T = TypeVar("T")
 # operations whose code serves vectors too
-JOINT = frozenset(("add", "subtract", "multiply", "negative"))
+JOINT = frozenset(("add", "subtract", "multiply", "divide", "negative", "absolute", "sqrt", "maximum", "minimum"))
+# loads of every second, third and fourth element are picked out of whole vectors
+STEPS = range(2, 5)
 # elements that are one number in a register as in memory, and are added up in their own dtype
 LANES = frozenset(dtype for dtype in DTYPES if dtype != "bool" and not is_complex(dtype) and carrier(dtype) == dtype)
 
@@ -265,13 +267,37 @@ def _varies(index: Index, cell: Cell) -> bool:
 
 
 def _load(e: Emitter, load: Load, cell: Cell) -> Value:
-    """Neighbours in memory at once, others one by one."""
-    if coefficient(load.index, cell.lane) == 1:
+    """Neighbours in memory at once, a few steps apart out of several vectors, others one by one."""
+    step = coefficient(load.index, cell.lane)
+    if step == 1:
         return vector_load(e, load, cell.scope, cell.width)
+    if step is not None and step in STEPS and cell.width & (cell.width - 1) == 0:
+        return _stepped(e, load, cell, step)
     buffer = e.buffer(load.buffer, load.dtype)
     result = Value("poison", vector_type(load.dtype, cell.width))
     for k in range(cell.width):
         result = e.b.insert(result, e.read(buffer, e.address(buffer, load.index, _lane(e, cell, k))), k)
+    return result
+
+
+def _stepped(e: Emitter, load: Load, cell: Cell, step: int) -> Value:
+    """Every `step`-th element, of vectors that lie side by side, the last of which ends with the last of them."""
+    type, width = vector_type(load.dtype, cell.width), cell.width
+    buffer = e.buffer(load.buffer, load.dtype)
+    first, span = e.address(buffer, load.index, _lane(e, cell, 0)), (width - 1) * step + 1
+    result: Value | None = None
+    for number in range(-(-span // width)):
+        begin = min(number * width, span - width)
+        place = e.b.element(MEMORY_TYPES[load.dtype], first.text, integer(begin), "inbounds")
+        part = e.b.emit(type, f"load {type}, {place}, align {itemsize(load.dtype)}")
+        picked = [k * step - begin for k in range(width)]
+        if result is None:
+            mask = [place if place < width else 0 for place in picked]
+            result = e.b.emit(type, f"shufflevector {part}, {type} poison, {_mask(mask)}")
+        else:
+            mask = [width + place if number * width <= k * step < (number + 1) * width else k for k, place in enumerate(picked)]
+            result = e.b.emit(type, f"shufflevector {result}, {part}, {_mask(mask)}")
+    assert result is not None
     return result
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from eqsat.codegen import outer_loop
-from eqsat.codegen.rolled import LINES, rolled_loops
+from eqsat.codegen.rolled import LINES, LONGEST, rolled_loops
 from eqsat.cost_model import INTERLEAVED, CostModel
 from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.ir.affine import coefficient
@@ -23,6 +23,7 @@ from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Pick, Stmt, Store, loa
 from eqsat.ir.tensor import Call, Position, Scalar, scalars
 from eqsat.locality import LINE_BYTES, moved_ns
 from eqsat.lowering.affine import Forms
+from eqsat.lowering.stepped import LARGEST_STEP
 from eqsat.lowering.unroll import MOST_TERMS
 from eqsat.target import Target
 
@@ -38,6 +39,8 @@ UNROLLED_NODES = 128
 SHUFFLED = 1.5
 # shuffles of a vector where a square of them is turned
 TURNED_CYCLES = 10.0
+# one more load, and a shuffle, for what a tile picks out of several vectors
+PICKED_CYCLES = 1.5
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,11 @@ class _Place:
         for variable in self.unrolled:
             filled *= variable.extent if coefficient(offset, variable) else 1
         return 1, max(SHUFFLED, abs(step) / filled)
+
+    def is_stepped(self, offset: Index) -> bool:
+        """Whether an access steps over elements in the loop that runs in vectors."""
+        step = coefficient(offset, self.inner) if self.inner is not None else 0
+        return step is not None and 1 < abs(step) <= INTERLEAVED
 
 
 def _is_short(stmt: For | Fold, most: int = MOST_TERMS, nodes: int = UNROLLED_NODES) -> bool:
@@ -173,7 +181,7 @@ class _Pricer:
         loops = [outer]
         while len(loops[-1].body) == 1 and isinstance(below := loops[-1].body[0], For):
             loops.append(below)
-        lane = loops[-1].variable
+        lane, around = loops[-1].variable, loops[0] if len(loops) > 1 else None
         total = self.model.cycles_ns(LOOP_CYCLES * place.count)
         counts = dict(_counted(loops[-1].body, place.count))
         for stmt, count in counts.items():
@@ -186,8 +194,11 @@ class _Pricer:
             dear = [call for call in calls if not self.model.costs.is_simple(call.op)]
             simple = (len(calls) - len(dear)) * _times(loops, vector)
             loaded = sum(_times(loops, vector, frozenset(variables(index))) for index in accessed)
-            turned = sum(coefficient(index, lane) not in (0, 1) for index in accessed) * _times(loops, vector)
-            total += self.model.cycles_ns(count * (max(simple, loaded) / 2 + turned * TURNED_CYCLES))
+            steps = [coefficient(index, lane) for index in accessed]
+            picked = sum(step - 1 for step in steps if step is not None and 1 < step <= LARGEST_STEP and around is None)
+            turned = sum(step not in (0, 1) for step in steps) if not picked else 0
+            shuffled = picked * PICKED_CYCLES + turned * TURNED_CYCLES
+            total += self.model.cycles_ns(count * (max(simple, loaded) / 2 + shuffled * _times(loops, vector)))
             trips = count * prod(loop.variable.extent for loop in loops)
             total += sum(self.model.call_ns(call.op, call.dtype, trips) for call in dear)
             total += sum(self.streamed(load, loops, count) for load in loads(value))
@@ -208,7 +219,13 @@ class _Pricer:
         offsets += [load.index for load in loads(extra)] if extra is not None else []
         if any(place.step(offset)[0] not in (0, 1) for offset in offsets):
             return 0.25
-        return min(1.0, place.inner.extent / 16)
+        extent, stepped = place.inner.extent, [offset for offset in offsets if place.is_stepped(offset)]
+        if stepped and extent <= LONGEST:  # written out, and what it reads is gathered
+            return 0.25
+        if any(place.step(offset)[1] > SHUFFLED for offset in stepped):  # LLVM does the last iterations one by one
+            whole = (extent - 1) // LINES
+            return extent / LINES / (whole + extent - whole * LINES)
+        return min(1.0, extent / LINES)
 
     def value(self, root: Scalar, place: _Place, lanes: float) -> float:
         total = 0.0

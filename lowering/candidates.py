@@ -14,7 +14,7 @@ from eqsat.lowering.unroll import unrolled
 
 MOST = 16
 # ways that need sums in another order, and ways that need every extent
-REORDERING, FIXED = ("tiled", "columns"), ("tiled", "columns", "turned", "pieces")
+REORDERING, FIXED = ("tiled", "columns"), ("tiled", "columns", "turned", "pieces", "stepped")
 
 
 class Schedules:
@@ -60,7 +60,8 @@ class Schedules:
         arranged = orders(merge(unit_folds_innermost(cut), markers))
         wide = [widened(nest) for nest in orders(unit_folds_innermost(cut))]
         if self.tiles:
-            yield from (Schedule(nest) for nest in dict.fromkeys(merge(unrolled(nest), markers) for nest in arranged))
+            for nest in dict.fromkeys(merge(unrolled(nest), markers) for nest in arranged):
+                yield from (Schedule(nest, way) for way in ("nested", "stepped"))
         for nest in dict.fromkeys((*(merge(nest, markers) for nest in arranged), merge(self.written, markers), *wide)):
             yield from (Schedule(nest, way) for way in ("nested", "pieces", "outward"))
             shared = shared_columns(nest) if not markers else None

@@ -6,6 +6,7 @@
     turned   what is read across memory turned in squares
     columns  folds down columns, for blocks of neighbouring columns at a time
     pieces   the innermost loop cut where a condition changes
+    stepped  every second, third or fourth element picked out of vectors
 
 Not every way is open to every nest.
 """
@@ -22,6 +23,7 @@ from eqsat.lowering.nest import Nest
 from eqsat.lowering.outward import outward
 from eqsat.lowering.place import nested
 from eqsat.lowering.seams import in_pieces
+from eqsat.lowering.stepped import stepped
 from eqsat.lowering.tiles import tiled
 from eqsat.lowering.turned import turned
 
@@ -62,5 +64,6 @@ WAYS: Mapping[str, Callable[[Nest, tuple[str, ...], frozenset[str]], Body | None
     "outward": lambda nest, outputs, buffers: _plain(outward(nest, outputs[0], buffers)),
     "turned": turned,
     "columns": in_columns,
+    "stepped": lambda nest, outputs, buffers: _plain(stepped(nest, outputs, buffers)),
     "pieces": lambda nest, outputs, buffers: _plain(in_pieces(nest, outputs, buffers)),
 }

@@ -1,0 +1,114 @@
+"""Loops that step over elements: picked out of vectors, the values of NumPy, and nothing read behind the array."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat.codegen import compile_kernels
+from eqsat.codegen.builder import Registers
+from eqsat.codegen.emit import emit_module
+from eqsat.codegen.machine import assembly_text
+from eqsat.ir.loops import For, Kernel, statements
+from eqsat.ir.loops_check import check_kernel
+from eqsat.ir.tensor import Build, Call, Input, Read, Reduce, Scalar, axes, reduction
+from eqsat.lowering import hoist, type_indices
+from eqsat.lowering.stepped import FEWEST, MOST
+from tests.lowering.builds import inputs_of, lowered, reference, run
+
+Array = np.ndarray[Any, Any]
+
+
+def window(extent: int, step: int, reach: int, op: str = "maximum", dtype: str = "float32") -> Build:
+    """Rows of `extent`: an operation over `reach` neighbours of every `step`-th element; the last one read ends the array."""
+    x = Input("x", (3, (extent - 1) * step + reach), dtype)
+    i, j = axes((3, extent))
+    elements: list[Scalar] = [Read(x, (i, j * step + k)) for k in range(reach)]
+    return Build((3, extent), functools.reduce(lambda a, b: Call(op, (a, b), dtype), elements[1:], elements[0]))
+
+
+def in_steps(build: Build) -> list[Kernel]:
+    found = [kernel for kernel in lowered(build) if any(isinstance(s, For) and s.kind == "tile" for s in statements(kernel.body))]
+    for kernel in found:
+        check_kernel(kernel)
+    return found
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8"])
+@pytest.mark.parametrize("step", [2, 3, 4])
+@pytest.mark.parametrize("extent", [4, 5, 7, 16, 17, 31, 33, 41])
+def test_windows_equal_the_interpreter(extent: int, step: int, dtype: str) -> None:
+    for reach, op in ((1, "add"), (3, "maximum"), (step, "subtract")):
+        build = window(extent, step, reach, op, dtype)
+        kernels = in_steps(build)
+        assert kernels
+        for kernel in kernels:
+            if extent < 10:
+                np.testing.assert_array_equal(run(kernel, build)[0], reference(build)[0])
+            np.testing.assert_array_equal(machine(kernel, build), reference(build)[0])
+
+
+def machine(kernel: Kernel, build: Build) -> Array:
+    """What the compiled kernel writes; behind what it reads stands what would show."""
+    routine = compile_kernels([type_indices(hoist(kernel))], "default").routine(kernel.name)
+    (array,) = inputs_of(build).values()
+    out = np.zeros(build.size, build.dtype)
+    routine([array.ravel(), out])
+    return out.reshape(build.shape)
+
+
+@pytest.mark.parametrize("step", [2, 3, 4])
+@pytest.mark.parametrize("width", [4, 8, 16])
+def test_no_load_goes_behind_the_last_element(step: int, width: int) -> None:
+    """Of a row of its own: the addresses that the code adds to the first element, with the width of the vectors."""
+    kernel = hoist(in_steps(window(width, step, 1))[0])
+    text = emit_module([type_indices(kernel)], "default", registers=Registers(4 * width, 28))
+    body = text.split("define")[1]
+    offsets = [int(line.split("i64 ")[-1]) for line in body.splitlines() if "getelementptr inbounds float" in line and ", i64 " in line]
+    assert f"load <{width} x float>" in body
+    assert max(offsets) + width == (width - 1) * step + 1
+
+
+@pytest.mark.parametrize("registers", [Registers(64, 24), Registers(32, 12), Registers(16, 12)])
+def test_every_width_of_registers_is_legal_code(registers: Registers) -> None:
+    for kernel in in_steps(window(33, 3, 2)):
+        assert assembly_text(emit_module([type_indices(hoist(kernel))], "default", registers=registers))
+
+
+def test_what_does_not_step_has_no_tile() -> None:
+    r = reduction(0, 3)
+    i, j = axes((3, 16))
+    x = Input("x", (3, 64), "float32")
+    assert not in_steps(window(16, 1, 3))
+    assert not in_steps(window(16, 5, 1))
+    assert not in_steps(window(FEWEST - 1, 2, 1))
+    assert not in_steps(window(MOST + 1, 2, 1))
+    assert not in_steps(Build((3, 16), Reduce("max", r, Read(Input("y", (3, 40, 3), "float32"), (i, j * 2, r)))))
+    assert not in_steps(Build((3, 16), Call("add", (Read(x, (i, j * 2)), Read(x, (i, 63 - j * 2))), "float32")))
+
+
+POOLS: dict[str, Callable[[Any, Any], Any]] = {
+    "greatest of 3 x 3, every second": lambda xp, x: functools.reduce(xp.maximum, _windows(x, 2)),
+    "sum of 3 x 3, every third": lambda xp, x: functools.reduce(xp.add, _windows(x, 3)),
+    "every second": lambda xp, x: x[:, ::2, ::2] * 2,
+    "square roots of every fourth": lambda xp, x: xp.sqrt(abs(x[:, :, 1::4])) / 2,
+}
+
+
+def _windows(x: Any, step: int) -> list[Any]:
+    high, wide = x.shape[1:]
+    return [x[:, i : high - 2 + i : step, j : wide - 2 + j : step] for i in range(3) for j in range(3)]
+
+
+@pytest.mark.parametrize("name", POOLS)
+@pytest.mark.parametrize("side", [9, 17, 33, 50, 65])
+def test_pools_equal_numpy(name: str, side: int) -> None:
+    x = np.random.default_rng(side).integers(-9, 9, (2, side, side)).astype("float32")
+    x[0, 4, 4] = np.nan
+    np.testing.assert_array_equal(eqsat.optimize(lambda x: POOLS[name](enp, x), x)(x), POOLS[name](np, x))
