@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import TypeVar
 
 from eqsat.certificate import certify_terms
-from eqsat.egraph.choose import cheapest_term, sharing_forms
+from eqsat.egraph.choose import cheapest_term, sharing_forms, written_forms
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.forms import Forms
 from eqsat.egraph.linear import Linear
+from eqsat.egraph.schema import LEAVES
 from eqsat.egraph.settled import is_settled
 from eqsat.egraph.snapshot import Snapshot, written_snapshot
 from eqsat.egraph.spell import index_term, negated
@@ -137,24 +138,29 @@ def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report, f
         with suppress(UnsupportedError):
             roots[k] = encoder.index(gated)
     nowhere = encoder.index(INVALID)
+    written = [made for made in encoder.made() if made[1] not in LEAVES]
     with session_of(options, report, limits_for(options.limits, gates), encoder, sorts=("Ix",)) as work:
         snapshot = work.run(PHASES["index"])
     chosen = work.forms(snapshot)
+    as_written = written_forms(snapshot, chosen, written)
     cycles = functools.partial(index_cycles, weights=weights)
     results = []
     for k, (index, valid) in enumerate(pairs):
-        ways = _read_gated(snapshot, chosen, snapshot.name(roots[k]), snapshot.name(nowhere), weights) if k in roots else []
+        ways = _read_gated(snapshot, (chosen, as_written), snapshot.name(roots[k]), snapshot.name(nowhere), weights) if k in roots else []
         typed = [(index, valid), *((as_kind(i, index), as_kind(g, valid)) for i, g in ways)]
         results.append(min(reversed(typed), key=lambda way: (0.0 if free_gate else cycles(*way), cycles(way[0]))))
     return results
 
 
-def _read_gated(snapshot: Snapshot, forms: Forms, root: int, nowhere: int, weights: IndexWeights) -> list[tuple[Index, Index]]:
+def _read_gated(
+    snapshot: Snapshot, starts: tuple[Forms, Forms], root: int, nowhere: int, weights: IndexWeights
+) -> list[tuple[Index, Index]]:
     """(index, gate) of every `where(gate, index, INVALID)` in a class, of one with what both share; the class itself if the gate
-    always holds."""
+    always holds.  `starts`: the cheapest nodes, and those of the pairs as they are written."""
     if root == nowhere:
         return [(Const(0), Const(False))]
-    shared = sharing_forms(snapshot, forms, root, weights)
+    forms, written = starts
+    shared = sharing_forms(snapshot, forms, root, weights, written)
     together = {arg: index_term(shared, arg) for arg in shared[root].args} if shared[root].op == "Where" else {}
     found: list[tuple[Index, Index]] = []
     for node in snapshot.classes["Ix"][root]:
