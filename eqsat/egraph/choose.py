@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from eqsat.egraph.forms import RAW, SIGNS, Forms, index_children
+from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import LEAVES
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.egraph.spell import Group, as_spelled, common_groups, given_class, index_term, reachable, split_groups
@@ -27,8 +29,9 @@ def cheapest_term(snapshot: Snapshot, forms: Forms, root: int, weights: IndexWei
     return index_term(sharing_forms(snapshot, forms, root, weights), root)
 
 
-def sharing_forms(snapshot: Snapshot, forms: Forms, root: int, weights: IndexWeights) -> Forms:
-    """The nodes that spell the cheapest term of a class, where work can be shared."""
+def sharing_forms(snapshot: Snapshot, forms: Forms, root: int, weights: IndexWeights, written: Forms | None = None) -> Forms:
+    """The nodes that spell the cheapest term of a class, where work can be shared; `written` are those of the term as it is written, if
+    that may share more."""
     best, least = forms, index_cycles(index_term(forms, root), weights=weights)
     if least < LEAST_SHARED * weights.least:
         return best
@@ -37,11 +40,29 @@ def sharing_forms(snapshot: Snapshot, forms: Forms, root: int, weights: IndexWei
     if not _may_share(forms, nodes):
         return best
     shared = _dag_forms(nodes, forms, root, known, weights)
-    for start in (forms, shared) if shared is not forms else (forms,):
+    starts = [forms, *([shared] if shared is not forms else []), *([written] if written and not _has_cycle(written, root) else [])]
+    for start in starts:
         chosen = _shared_forms(snapshot, start, root, known, weights)
         if chosen is not forms and (cycles := index_cycles(index_term(chosen, root), weights=weights)) < least:
             best, least = chosen, cycles
     return best
+
+
+def written_forms(snapshot: Snapshot, forms: Forms, written: Iterable[tuple[int, str, tuple[Any, ...]]]) -> Forms:
+    """The forms of a snapshot with nodes that an encoder made (Encoder.made) in place of others, where their operands have forms."""
+    chosen = dict(forms)
+    for handle, op, args in written:
+        name = snapshot.name(handle)
+        node = ENode(op, args)
+        names = {child: snapshot.name(child) for child in index_children(node)}
+        if chosen[name].op in LEAVES or any(child not in forms for child in names.values()):
+            continue
+        if op == "Sum":
+            form = Linear.of(args[0], [(names[atom], k) for atom, k in args[1:]])
+            chosen[name] = ENode("Sum", (form.constant, *form.terms))
+        else:
+            chosen[name] = ENode(op, tuple(names[arg] for arg in args))
+    return chosen
 
 
 def _may_share(forms: Forms, nodes: list[Choice]) -> bool:

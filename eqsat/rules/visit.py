@@ -133,11 +133,13 @@ class Visit:
         return self._opened[name]
 
     def _stepped(self, form: Linear) -> Linear:
+        """A sum over q in place of each atom that is m*q + r under an assumption, for one such way to write the atom, that with most m."""
         for atom, k in form.terms:
             if self.node(atom).op == "Given":
-                for node in self.classes[atom]:
-                    if node.op == "Sum" and len(node.args) == 2:
-                        form = form.without(atom).plus(Linear(node.args[0], node.args[1:]), k)
+                steps = [node for node in self.classes[atom] if node.op == "Sum" and len(node.args) == 2]
+                if steps:
+                    step = max(steps, key=lambda node: abs(node.args[1][1]))
+                    form = form.without(atom).plus(Linear(step.args[0], step.args[1:]), k)
         return form
 
     def cycles(self, form: Linear) -> float:

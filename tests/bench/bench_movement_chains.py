@@ -76,7 +76,7 @@ def one_way_report(chains: Sequence[Chain], peers: Sequence[ModuleType], bad: in
     pairs = [eqsat.simplify_gated(chain.index, chain.valid) for chain in chains]
     seconds = time.perf_counter() - start
     wrong = sum(
-        bool(counterexample(chain.valid, gate) or counterexample(chain.index, found, chain.valid))
+        bool(counterexample(chain.valid, gate, beside=chain.index) or counterexample(chain.index, found, chain.valid))
         for chain, (found, gate) in zip(chains, pairs, strict=True)
     )
     written, left = sum(divisions(c.index, c.valid) for c in chains), [divisions(*pair) for pair in pairs]
@@ -124,7 +124,7 @@ def gated_report(pairs: Sequence[Pair], bad: int) -> None:
             errors += 1
             wrong += [f"ERROR {index} when {valid}: {error}"]
             continue
-        where = counterexample(valid, gate) or counterexample(index, found, valid)
+        where = counterexample(valid, gate, beside=index) or counterexample(index, found, valid)
         wrong += [f"UNSOUND {index} when {valid} -> {found} when {gate} at {where}"] if where else []
         kept += not isinstance(gate, Const) and always(valid)
         costs[0], costs[1] = costs[0] + score(index, valid), costs[1] + score(found, gate)

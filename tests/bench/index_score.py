@@ -54,9 +54,12 @@ def grid(names: tuple[Var, ...]) -> dict[Var, Any]:
     return dict(zip(names, columns, strict=True))
 
 
-def counterexample(original: Index, result: Index, given: Index | None = None) -> str | None:
-    """A point, as text, where `given` holds and the values differ; None where there is none among the points of `grid`."""
-    names = variables(original, *([] if given is None else [given]))
+def counterexample(original: Index, result: Index, given: Index | None = None, beside: Index | None = None) -> str | None:
+    """A point, as text, where `given` holds and the values differ; None where there is none among the points of `grid`.
+
+    beside  a term that is known where the result is: its variables may be read
+    """
+    names = variables(original, *(term for term in (given, beside) if term is not None))
     foreign = set(variables(result)) - set(names)
     if foreign:
         return f"variables {sorted(v.name for v in foreign)} from nowhere"

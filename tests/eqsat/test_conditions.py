@@ -56,3 +56,21 @@ def test_an_inner_condition_holds_together_with_the_outer_one() -> None:
     assert "min" not in str(found)
     assert "max" not in str(found)
     assert index_cycles(found) <= index_cycles(clear)
+
+
+def test_an_atom_that_equals_several_sums_under_a_condition_is_replaced_once() -> None:
+    """A variable of two values equals 1 + q and 2 - p: a sum with both in place of it would be another one."""
+    x = eqsat.var("x", 0, 2)
+    shifted = x * 2 // 4 + (1 - x * 2 // 2) * 2
+    index, gate = eqsat.simplify_gated(shifted * 4 + shifted % 4, x >= 1)
+    assert eqsat.prove_equal(gate, x >= 1)
+    assert eqsat.prove_equal(eqsat.where(x >= 1, index, 0), eqsat.where(x >= 1, shifted * 4 + shifted % 4, 0))
+
+
+def test_a_gated_index_keeps_the_digits_that_its_gate_computes() -> None:
+    """Apart, index and gate are cheapest in other digits; as they are written they share them."""
+    f = eqsat.var("f", 0, 107)
+    row, column = f // 12 % 3, f % 3
+    valid = (column >= 2) & (row + 7 >= 1) & (row + 7 < 9)
+    index, gate = eqsat.simplify_gated((f // 3 % 4 + 3) * 8 + (column - 2) * 8 + (row + 7 - 1), valid)
+    assert index_cycles(index, gate) <= index_cycles((column + f // 3 % 4) * 8 + row + 14, (column >= 2) & (row < 2))
