@@ -53,9 +53,16 @@ def _conjugate(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
 
 def _absolute(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
     x, y = (b.intrinsic("fabs", part) for part in b.parts(args[0]))
-    if x.type == "float":
-        return b.cast("fptrunc", _hypotenuse(b, b.cast("fpext", x, "double"), b.cast("fpext", y, "double")), "float")
-    return _hypotenuse(b, x, y)
+    return _hypotenuse_of_floats(b, x, y) if x.type == "float" else _hypotenuse(b, x, y)
+
+
+def _hypotenuse_of_floats(b: Builder, x: Value, y: Value) -> Value:
+    """sqrt(x^2 + y^2) by way of float64, in which no square of a float32 overflows or vanishes; infinite if one is, even beside NaN."""
+    wide = [b.cast("fpext", part, "double") for part in (x, y)]
+    squares = [b.binary("fmul", part, part) for part in wide]
+    root = b.cast("fptrunc", b.intrinsic("sqrt", b.binary("fadd", *squares)), "float")
+    infinity = real(float("inf"), "float")
+    return b.select(b.binary("or", b.compare("oeq", x, infinity), b.compare("oeq", y, infinity)), infinity, root)
 
 
 def _hypotenuse(b: Builder, x: Value, y: Value) -> Value:

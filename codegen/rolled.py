@@ -19,7 +19,7 @@ from eqsat.ir.tensor import scalars
 # iterations: shorter loops fill no vector, longer ones are not written out
 SHORTEST, LONGEST, LONGEST_FOLD = 3, 32, 76
 # where so many lines of the loop around are neighbours in memory, LLVM sorts so few elements of each in registers
-LINES, SORTED, SORTED_FOLD = 16, 4, 8
+LINES, SORTED, SORTED_FOLD, SORTED_BYTES = 16, 4, 8, 64
 # loops over elements of two bytes or one; their folds are left to LLVM
 NARROW, NARROW_SHORTEST, NARROW_LONGEST = 2, 6, 16
 # vectors of a fold that are folded side by side, at most
@@ -74,4 +74,4 @@ def _stays(loop: For | Fold, around: Var, bound: dict[Var, Index]) -> bool:
         return not fold and NARROW_SHORTEST <= extent <= NARROW_LONGEST
     lines = (coefficient(place, around) for place, step in zip(places, along, strict=True) if step == 1)
     neighbours = around.extent >= LINES and all(line in (0, extent) for line in lines)
-    return not neighbours or extent > (SORTED_FOLD if fold else SORTED)
+    return not neighbours or extent > (SORTED_FOLD if fold else SORTED) or extent * max(sizes) >= SORTED_BYTES
