@@ -58,9 +58,8 @@ def _absolute(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
 
 def _hypotenuse_of_floats(b: Builder, x: Value, y: Value) -> Value:
     """sqrt(x^2 + y^2) by way of float64, in which no square of a float32 overflows or vanishes; infinite if one is, even beside NaN."""
-    wide = [b.cast("fpext", part, "double") for part in (x, y)]
-    squares = [b.binary("fmul", part, part) for part in wide]
-    root = b.cast("fptrunc", b.intrinsic("sqrt", b.binary("fadd", *squares)), "float")
+    first, second = (b.binary("fmul", part, part) for part in (b.cast("fpext", x, "double"), b.cast("fpext", y, "double")))
+    root = b.cast("fptrunc", b.intrinsic("sqrt", b.binary("fadd", first, second)), "float")
     infinity = real(float("inf"), "float")
     return b.select(b.binary("or", b.compare("oeq", x, infinity), b.compare("oeq", y, infinity)), infinity, root)
 
