@@ -50,28 +50,35 @@ def _rolled(body: tuple[Stmt, ...], around: Var | None, bound: dict[Var, Index])
 
 
 def _stays(loop: For | Fold, around: Var, bound: dict[Var, Index]) -> bool:
-    fold, extent, sizes, places = isinstance(loop, Fold), loop.variable.extent, list[int](), list[Index]()
-    if (isinstance(loop, For) and loop.kind != "parallel") or not SHORTEST <= extent <= (LONGEST_FOLD if fold else LONGEST):
+    fold, extent = isinstance(loop, Fold), loop.variable.extent
+    accesses = _accesses(loop, bound) if SHORTEST <= extent <= (LONGEST_FOLD if fold else LONGEST) else None
+    if not accesses:
         return False
-    for stmt in (*loop.body, *([loop] if fold else [])):
-        if isinstance(stmt, For | Fold) and stmt is not loop:
-            return False
-        if isinstance(stmt, Bind):
-            bound = {**bound, stmt.variable: substitute(stmt.value, bound)}
-            continue
-        value = value_of(stmt)
-        terms = list(scalars(value)) if value is not None else []
-        if any(isinstance(term, Pick) for term in terms):
-            return False
-        accesses = [(term.index, term.dtype) for term in terms if isinstance(term, Load)]
-        accesses += [(stmt.index, stmt.value.dtype)] if isinstance(stmt, Store) else []
-        places += [substitute(index, bound) for index, _ in accesses]
-        sizes += [itemsize(dtype) for _, dtype in accesses]
-    along = [coefficient(place, loop.variable) for place in places]
+    along = [coefficient(place, loop.variable) for place, _ in accesses]
     if 1 not in along or any(step not in (0, 1) for step in along):
         return False
-    if max(sizes) <= NARROW:
+    widest = max(itemsize(dtype) for _, dtype in accesses)
+    if widest <= NARROW:
         return not fold and NARROW_SHORTEST <= extent <= NARROW_LONGEST
-    lines = (coefficient(place, around) for place, step in zip(places, along, strict=True) if step == 1)
+    lines = (coefficient(place, around) for (place, _), step in zip(accesses, along, strict=True) if step == 1)
     neighbours = around.extent >= LINES and all(line in (0, extent) for line in lines)
-    return not neighbours or extent > (SORTED_FOLD if fold else SORTED) or extent * max(sizes) >= SORTED_BYTES
+    return not neighbours or extent > (SORTED_FOLD if fold else SORTED) or extent * widest >= SORTED_BYTES
+
+
+def _accesses(loop: For | Fold, bound: dict[Var, Index]) -> list[tuple[Index, str]] | None:
+    """Where a loop loads and stores, and elements of which dtype; None for one with loops in it, with gathers, or written as a tile."""
+    if isinstance(loop, For) and loop.kind != "parallel":
+        return None
+    found: list[tuple[Index, str]] = []
+    for stmt in (*loop.body, *([loop] if isinstance(loop, Fold) else [])):
+        if isinstance(stmt, For | Fold) and stmt is not loop:
+            return None
+        if isinstance(stmt, Bind):
+            bound = {**bound, stmt.variable: substitute(stmt.value, bound)}
+        terms = list(scalars(value)) if (value := value_of(stmt)) is not None else []
+        if any(isinstance(term, Pick) for term in terms):
+            return None
+        found += [(substitute(term.index, bound), term.dtype) for term in terms if isinstance(term, Load)]
+        if isinstance(stmt, Store):
+            found.append((substitute(stmt.index, bound), stmt.value.dtype))
+    return found

@@ -19,6 +19,7 @@ import numpy as np
 
 import eqsat
 import eqsat.numpy as enp
+from tests.bench.further_programs import FURTHER
 
 RNG = np.random.default_rng(0)
 ROUNDS, SECONDS = 5, 0.03
@@ -262,6 +263,9 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "mm_f64_100": (lambda xp, a, b: xp.matmul(a, b), [RNG.random((100, 100)), RNG.random((100, 100))]),
     "quad_form": (lambda xp, x, q: xp.sum(xp.matmul(x, q) * x, axis=1), [floats(2000, 32), floats(32, 32)]),
 }
+
+
+PROGRAMS |= FURTHER
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:

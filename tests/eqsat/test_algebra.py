@@ -108,8 +108,9 @@ def test_every_offer_is_equal_to_its_tensor(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
-@pytest.mark.parametrize("numerics", ["exact", "default", "fast"])
+@pytest.mark.parametrize(
+    ("dtype", "numerics"), [("int32", "default"), ("float32", "exact"), ("float32", "default"), ("float32", "fast"), ("float64", "default")]
+)
 def test_programs_equal_numpy_at_every_level(name: str, dtype: str, numerics: Numerics) -> None:
     function, shapes, _ = CASES[name]
     arrays = data(shapes, dtype, seed=1)
@@ -118,7 +119,7 @@ def test_programs_equal_numpy_at_every_level(name: str, dtype: str, numerics: Nu
     np.testing.assert_allclose(result(*arrays), expected(*arrays), rtol=1e-5)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int32", "uint16", "uint64"])
+@pytest.mark.parametrize("dtype", ["int8", "uint64"])
 def test_wrapped_integers_are_a_ring(dtype: str) -> None:
     """Of every width, signed or not; what is cast between is another ring."""
     rng, low, high = np.random.default_rng(2), *integer_range(dtype)

@@ -40,9 +40,9 @@ def in_steps(build: Build) -> list[Kernel]:
     return found
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8"])
+@pytest.mark.parametrize("dtype", ["float32", "uint8"])
 @pytest.mark.parametrize("step", [2, 3, 4])
-@pytest.mark.parametrize("extent", [4, 5, 7, 16, 17, 31, 33, 41])
+@pytest.mark.parametrize("extent", [4, 7, 16, 17, 33, 41])
 def test_windows_equal_the_interpreter(extent: int, step: int, dtype: str) -> None:
     for reach, op in ((1, "add"), (3, "maximum"), (step, "subtract")):
         build = window(extent, step, reach, op, dtype)
