@@ -64,7 +64,10 @@ def truth(value: bool) -> Value:
 
 
 def real(value: float, type: str) -> Value:
-    """A constant of a floating-point type, rounded to it and written bit by bit."""
+    """A constant of a floating-point type, rounded to it and written bit by bit; of a vector of them, the same in all lanes."""
+    scalar = element_type(type)
+    if scalar != type:
+        return Value(f"splat ({real(value, scalar)})", type)
     if type == "bfloat":
         return Value(f"0xR{np.array(value).astype('bfloat16').view(np.uint16) if value == value else 0x7FC0:04X}", type)
     if type == "half":

@@ -112,7 +112,8 @@ def _arithmetic(on_reals: str, on_integers: str) -> Code:
 
 
 def _extremum(on_reals: str, on_integers: str, on_bools: str) -> Code:
-    """NaN where either operand is; of two zeros either one, as in NumPy, whose versions differ."""
+    """NaN where either operand is, else the first one where it is better: that LLVM makes one instruction, and another one with a mask of
+    the choice of a constant NaN; of the first operand instead it would make two comparisons."""
 
     def code(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
         a, c = args
@@ -120,7 +121,7 @@ def _extremum(on_reals: str, on_integers: str, on_bools: str) -> Code:
             return b.binary(on_bools, a, c)
         if not is_real(a.type):
             return b.intrinsic(on_integers, a, c)
-        return b.intrinsic(on_reals, a, c, flags="nsz")
+        return b.select(b.compare("uno", a, a), real(float("nan"), a.type), b.select(b.compare(on_reals, a, c), a, c))
 
     return code
 
@@ -271,8 +272,8 @@ CODE: dict[str, Code] = {
     "power": _power,
     "sqrt": _unary("sqrt"),
     **NUMBERS,
-    "maximum": _extremum("maximum", "smax", "or"),
-    "minimum": _extremum("minimum", "smin", "and"),
+    "maximum": _extremum("ogt", "smax", "or"),
+    "minimum": _extremum("olt", "smin", "and"),
     "fmax": _known_extremum("ogt", "maximum"),
     "fmin": _known_extremum("olt", "minimum"),
     "less": _comparison("olt", "slt"),

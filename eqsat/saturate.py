@@ -6,15 +6,14 @@ import functools
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.engine import Engine, Row
 from eqsat.egraph.forms import RECIPES, Forms, Reading, read
-from eqsat.egraph.needed import Needs, reduced
-from eqsat.egraph.schema import CLASS_SORTS, DROP, VIEWS, only_rows
+from eqsat.egraph.schema import CLASS_SORTS
 from eqsat.egraph.snapshot import Snapshot, extended, only_nary_forms, take_snapshot, written_snapshot
 from eqsat.index_cost import DEFAULT_WEIGHTS, IndexWeights
 from eqsat.ir.errors import UnsoundRuleError
@@ -26,8 +25,8 @@ from eqsat.rules.bounds import BOUNDS_TABLE
 from eqsat.rules.row import SumRow
 from eqsat.rules.visit import Visit
 
-# whether the caller has what he wants of a root, who sees the cheapest forms of a snapshot, and whether they will stay as they are
-Finished = Callable[[Snapshot, Forms, int, bool], bool]
+# whether the caller is content with the cheapest forms of a snapshot
+Done = Callable[[Snapshot, Forms], bool]
 
 
 @dataclass(frozen=True)
@@ -120,23 +119,19 @@ class Session:
     _seen: set[tuple[object, ...]] = field(default_factory=set)
     _fired: tuple[tuple[str, ...], ...] = ()
     _present: set[str] = field(default_factory=set)
-    _open: list[int] = field(default_factory=list)
-    _finished: Finished | None = None
-    _views: dict[str, list[Row]] = field(default_factory=dict)
     _read: Reading | None = None
     _last: Reading | None = None
 
     def __post_init__(self) -> None:
         self._earlier = self.report.seconds
 
-    def run(self, phase: Phase, roots: Iterable[int] = (), finished: Finished | None = None) -> Snapshot:
-        """Step a phase until nothing changes, a limit is met, or the caller is finished with all roots.
+    def run(self, phase: Phase, done: Done | None = None) -> Snapshot:
+        """Step a phase until nothing changes, a limit is met, or the caller is content with the cheapest forms of a snapshot.
 
-        What only finished roots are made of leaves the e-graph.  What the encoder holds at the end is loaded when the session goes on.
+        What the encoder holds at the end is loaded when the session goes on.
         """
         tables = [table for table in self.tables if table.phase == phase.name]
         enabled = [row for table in tables for row in table.rows if isinstance(row, SumRow)]
-        self._open, self._finished = list(roots) if finished is not None else [], finished
         iterations = 0
         if phase.visits_sums and not self._present:
             held, _ = self._visit(read(written_snapshot(self.encoder), self.weights), enabled)
@@ -148,44 +143,24 @@ class Session:
             iterations += 1
             if phase.visits_sums:
                 snapshot = self.snapshot()
-                changed = changed or self._schedule(phase, tables) != schedule
-                snapshot, changed = self._visited(read(snapshot, self.weights, self._read), enabled, changed)
+                reading = self._last = read(snapshot, self.weights, self._read)
+                if done is not None and done(snapshot, reading.forms):
+                    changed = False
+                else:
+                    changed = changed or self._schedule(phase, tables) != schedule
+                    snapshot, changed = self._visited(reading, enabled, changed, done)
                 nodes = snapshot.nodes
             else:
                 nodes = self.engine.size()
             reason = self._limit(nodes, iterations, changed)
             if reason is not None:
-                return self._ended(phase, reason, iterations, snapshot if phase.visits_sums else self.snapshot())
-
-    def _ended(self, phase: Phase, reason: StopReason, iterations: int, snapshot: Snapshot) -> Snapshot:
-        self.report.stopped(reason)
-        self._note(phase, iterations, snapshot)
-        if self.transcript is not None:
-            self.transcript.ended(snapshot, self.forms(snapshot) if phase.visits_sums else {})
-        return snapshot
-
-    def _fewer(self, snapshot: Snapshot, idle: Collection[int] = ()) -> bool:
-        """Show the caller a snapshot, in which idle roots stay as they are -> whether he is finished with more roots than before."""
-        if self._finished is None:
-            return False
-        before, forms = len(self._open), self.forms(snapshot)
-        self._open = [root for root in self._open if not self._finished(snapshot, forms, root, root in idle)]
-        return len(self._open) < before
-
-    def _dropped(self, reading: Reading, needs: Needs) -> Reading:
-        """The reading without the classes that no open root needs; they leave the e-graph and the encoder."""
-        if self.transcript is not None or "Tx" in self.sorts:
-            return reading
-        needed = needs.needed(self._open)
-
-        def is_needed(handle: int) -> bool:
-            return needs.name(handle) in needed
-
-        gone = [(handle,) for handle, name in reading.snapshot.names["Ix"].items() if name not in needed]
-        self.engine.load({DROP: gone} if gone else {})
-        self.encoder.forget(is_needed)
-        self._views = only_rows(self._views, is_needed)
-        return reduced(reading, needed)
+                if not phase.visits_sums:
+                    snapshot = self.snapshot()
+                self.report.stopped(reason)
+                self._note(phase, iterations, snapshot)
+                if self.transcript is not None:
+                    self.transcript.ended(snapshot, self.forms(snapshot) if phase.visits_sums else {})
+                return snapshot
 
     def _visit(self, reading: Reading, rows: list[SumRow]) -> tuple[dict[str, list[Row]], int]:
         """Sum rows look at classes; the encoder holds only what they find then -> what it held before, and the first handle since."""
@@ -209,29 +184,15 @@ class Session:
         if self.transcript is not None:
             self.transcript.credit(row)
 
-    def _visited(self, reading: Reading, rows: list[SumRow], changed: bool) -> tuple[Snapshot, bool]:
+    def _visited(self, reading: Reading, rows: list[SumRow], changed: bool, done: Done | None) -> tuple[Snapshot, bool]:
         """The classes with what sum rows find in them, which is left in the encoder, and whether another step is due."""
-        self._last = reading
-        if self._fewer(reading.snapshot):
-            if not self._open:
-                return reading.snapshot, False
-            self.load()
-            reading = self._dropped(reading, Needs(reading.snapshot, self.encoder, self._views))
-        named, since = self._visit(reading, rows)
+        held, since = self._visit(reading, rows)
         snapshot = reading.snapshot
         if self.encoder.facts:
             changed = changed or bool(reading.postponed) or not only_nary_forms(snapshot, self.encoder, since)
             snapshot = extended(snapshot, self.encoder, since)
-        if changed and self._open:
-            needs = Needs(snapshot, self.encoder, self._views) if len(self._open) > 1 else None
-            idle = needs.idle(self._open, reading.changed | reading.postponed) if needs is not None else ()
-            fewer = self._fewer(snapshot, idle)
-            changed = bool(self._open)
-            if fewer and changed and needs is not None:
-                self._hand_over(named)
-                self._read = self._dropped(reading, needs)
-                return snapshot, changed
-        self.encoder.hold(named)
+            changed = changed and not (done is not None and done(snapshot, self.forms(snapshot)))
+        self.encoder.hold(held)
         return snapshot, changed
 
     def _schedule(self, phase: Phase, tables: list[Table]) -> str:
@@ -286,13 +247,9 @@ class Session:
 
     def load(self) -> None:
         """Hand over what the encoder collected."""
-        self._hand_over(self.encoder.take())
-
-    def _hand_over(self, facts: dict[str, list[Row]]) -> None:
+        facts = self.encoder.take()
         self._present.update(facts)
         self.engine.load(facts)
-        for kind in VIEWS.keys() & facts.keys():
-            self._views.setdefault(kind, []).extend(facts[kind])
         if self.transcript is not None:
             self.transcript.loaded(facts)
 

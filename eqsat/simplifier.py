@@ -30,9 +30,9 @@ from eqsat.saturate import PHASES, Session, session_of
 
 T = TypeVar("T")
 
-# terms of one e-graph: enough to share the cost of a step, few enough that what they may grow to together is bounded
-TOGETHER = 128
-TOGETHER_SIZE = 600
+# terms of one e-graph: enough to share the cost of a step, few enough that those that are done do not wait long for the others
+TOGETHER = 32
+TOGETHER_SIZE = 120
 ALONE_SIZE = 24
 # so many terms take long enough for their progress to be shown
 MANY = 256
@@ -174,11 +174,7 @@ def _read_gated(
 def limits_for(limits: Limits, terms: Iterable[Index], before: int = 0) -> Limits:
     """A budget for the largest of these terms, for each other one, and for what the e-graph holds from before."""
     sizes = [sum(1 for _ in walk(term)) for term in terms]
-    return _limits(limits, max(sizes, default=0), len(sizes) - 1, before)
-
-
-def _limits(limits: Limits, largest: int, others: int, before: int) -> Limits:
-    nodes = max(NODES, NODES_PER_SUBTERM * largest) + NODES_PER_OTHER * max(others, 0) + before
+    nodes = max(NODES, NODES_PER_SUBTERM * max(sizes, default=0)) + NODES_PER_OTHER * max(len(sizes) - 1, 0) + before
     return replace(limits, nodes=min(limits.nodes, nodes))
 
 
@@ -214,47 +210,28 @@ class Simplifier:
         spelled = {term: encoder.spell(form) for term, form in forms.items() if encoder.is_plain(form)}
         roots = {term: encoder.sum(form) for term, form in forms.items() if term not in spelled}
         if roots:
-            found = self._saturated(roots)
-            for term, root in roots.items():
-                spelled[term], plain = found[root]
-                if self.within and not interval.within(spelled[term].bounds, term.bounds):
-                    spelled[term] = plain
+            work = self._work()
+            work.limits = limits_for(self.options.limits, roots, self._nodes)
+            snapshot = work.run(PHASES["index"], lambda found, forms: self._settled(found, forms, roots.values()))
+            self._nodes = snapshot.nodes
+            chosen = work.forms(snapshot)
+            names = {term: snapshot.name(root) for term, root in roots.items()}
+            for term, name in names.items():
+                settled = self._settled(snapshot, chosen, (roots[term],))
+                spelled[term] = index_term(chosen, name) if settled else cheapest_term(snapshot, chosen, name, self.weights)
+            if self.within:
+                for term, name in names.items():
+                    if not interval.within(spelled[term].bounds, term.bounds):
+                        spelled[term] = index_term(chosen, name)
         results = [self._better(as_kind(spelled[term], term), term) if term in spelled else term for term in terms]
         if self.options.certify:
             certify_terms(terms, results, self.report)
         return results
 
-    def _saturated(self, roots: dict[Index, int]) -> dict[int, tuple[Index, Index]]:
-        """By root its cheapest term, and the one from the cheapest nodes."""
-        found: dict[int, tuple[Index, Index]] = {}
+    def _settled(self, snapshot: Snapshot, forms: Forms, roots: Iterable[int]) -> bool:
+        """Whether nothing is cheaper than these, which is known of eqsat's rules and the default weights only."""
         known = self.weights == DEFAULT_WEIGHTS and not self.options.own_rules
-
-        def finished(snapshot: Snapshot, forms: Forms, root: int, idle: bool) -> bool:
-            """Whether nothing is cheaper than this, which is known of eqsat's rules and the default weights only."""
-            name = snapshot.name(root)
-            if known and is_settled(forms, snapshot.bounds, name):
-                term = index_term(forms, name)
-                found[root] = term, term
-            elif idle:
-                found[root] = self._cheapest(snapshot, forms, name)
-            else:
-                return False
-            work.limits = _limits(self.options.limits, largest, len(roots) - 1 - len(found), self._nodes)
-            return True
-
-        work, largest = self._work(), max(sum(1 for _ in walk(term)) for term in roots)
-        work.limits = _limits(self.options.limits, largest, len(roots) - 1, self._nodes)
-        snapshot = work.run(PHASES["index"], dict.fromkeys(roots.values()), finished)
-        self._nodes = snapshot.nodes
-        chosen = work.forms(snapshot)
-        for root in dict.fromkeys(roots.values()):
-            if root not in found:
-                found[root] = self._cheapest(snapshot, chosen, snapshot.name(root))
-        return found
-
-    def _cheapest(self, snapshot: Snapshot, forms: Forms, name: int) -> tuple[Index, Index]:
-        term = cheapest_term(snapshot, forms, name, self.weights)
-        return term, index_term(forms, name) if self.within else term
+        return known and all(is_settled(forms, snapshot.bounds, snapshot.name(root)) for root in roots)
 
     def _better(self, result: Index, original: Index) -> Index:
         """The result, if it is a better one."""

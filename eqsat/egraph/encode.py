@@ -7,14 +7,14 @@ order and brackets are gone before egglog sees them.  Bounds of every term go in
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 from eqsat.egraph.engine import Row
 from eqsat.egraph.linear import Linear, sum_term
-from eqsat.egraph.schema import SHORT_SUM, only_rows
+from eqsat.egraph.schema import SHORT_SUM
 from eqsat.ir import interval
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import OPS, Apply, Const, Index, Var, walk
@@ -61,14 +61,6 @@ class Encoder:
         """Collect rows that were taken, after those of their kind."""
         for kind, of_kind in rows.items():
             self.facts[kind] += of_kind
-
-    def forget(self, is_needed: Callable[[int], bool]) -> None:
-        """Forget the classes that have left the e-graph, and the rows that speak of them."""
-        self._made = {key: handle for key, handle in self._made.items() if is_needed(handle)}
-        self.bounds = {handle: bounds for handle, bounds in self.bounds.items() if is_needed(handle)}
-        self.factors = {handle: atoms for handle, atoms in self.factors.items() if is_needed(handle)}
-        self.facts = defaultdict(list, only_rows(self.facts, is_needed))
-        self._linear = {term: form for term, form in self._linear.items() if all(is_needed(atom) for atom, _ in form.terms)}
 
     def made(self, since: int = 0) -> Iterator[tuple[int, str, tuple[Any, ...]]]:
         """(handle, kind, operands) of every node that was made since this handle, the newest first, operands as a snapshot has them."""

@@ -40,8 +40,7 @@ def constants(snapshot: Snapshot) -> dict[int, int]:
 class Reading:
     """A snapshot with the cheapest well-founded node of every index class that has a finite form, and its tree cost.
 
-    changed    the classes whose nodes or bounds are not as the reading before had them
-    fresh      these and those that are made of such
+    fresh      the classes whose nodes or bounds are not as the reading before had them, and those that are made of such
     postponed  the classes that a visit has not looked at, for another one is due: the reading after has them as fresh
     """
 
@@ -49,7 +48,6 @@ class Reading:
     weights: IndexWeights = DEFAULT_WEIGHTS
     forms: dict[int, ENode] = field(default_factory=dict)
     cost: dict[int, float] = field(default_factory=dict)
-    changed: set[int] = field(default_factory=set)
     fresh: set[int] = field(default_factory=set)
     postponed: set[int] = field(default_factory=set)
 
@@ -75,8 +73,7 @@ def cheapest_forms(snapshot: Snapshot, weights: IndexWeights = DEFAULT_WEIGHTS, 
 def read(snapshot: Snapshot, weights: IndexWeights = DEFAULT_WEIGHTS, before: Reading | None = None, written: bool = False) -> Reading:
     """The cheapest forms of a snapshot; those of classes that did not change are taken from the reading before."""
     classes = snapshot.classes["Ix"]
-    changed = changed_classes(snapshot, before) if before is not None else set(classes)
-    reading = Reading(snapshot, weights, changed=changed, fresh=made_of(snapshot, changed))
+    reading = Reading(snapshot, weights, fresh=fresh_classes(snapshot, before) if before is not None else set(classes))
     chosen, cost, node_cycles = reading.forms, reading.cost, weights.node_cycles
     if before is not None:
         for name in classes:
@@ -121,30 +118,24 @@ def _rank(node: ENode, forms: Forms) -> int:
     return 3 if node.op in RECIPES else 2
 
 
-def changed_classes(snapshot: Snapshot, before: Reading) -> set[int]:
-    """The index classes whose nodes or bounds are not as they were, and those that were postponed."""
-    known, bounds, bounds_before = before.snapshot.classes["Ix"], snapshot.bounds, before.snapshot.bounds
-    found = {
-        name for name, nodes in snapshot.classes["Ix"].items() if nodes != known.get(name) or bounds.get(name) != bounds_before.get(name)
-    }
-    return found.union(snapshot.name(name) for name in before.postponed)
-
-
-def made_of(snapshot: Snapshot, some: set[int]) -> set[int]:
-    """These index classes and those that are made of them."""
-    classes = snapshot.classes["Ix"]
+def fresh_classes(snapshot: Snapshot, before: Reading) -> set[int]:
+    """The index classes whose nodes or bounds are not as they were, those that were postponed, and those that are made of such."""
+    classes, known = snapshot.classes["Ix"], before.snapshot.classes["Ix"]
+    bounds, bounds_before = snapshot.bounds, before.snapshot.bounds
+    found = [name for name, nodes in classes.items() if nodes != known.get(name) or bounds.get(name) != bounds_before.get(name)]
+    found += {snapshot.name(name) for name in before.postponed}.difference(found)
     parents: dict[int, list[int]] = {}
-    for name, nodes in classes.items() if 0 < len(some) < len(classes) else ():
+    for name, nodes in classes.items() if len(found) < len(classes) else ():
         for node in nodes:
             for child in index_children(node):
                 parents.setdefault(child, []).append(name)
-    found, todo = set(some), list(some)
-    while todo:
-        for parent in parents.get(todo.pop(), ()):
-            if parent not in found:
-                found.add(parent)
-                todo.append(parent)
-    return found
+    fresh = set(found)
+    while found:
+        for parent in parents.get(found.pop(), ()):
+            if parent not in fresh:
+                fresh.add(parent)
+                found.append(parent)
+    return fresh
 
 
 class Opener:

@@ -22,7 +22,7 @@ match.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from eqsat.ir.index import OPS
@@ -124,8 +124,6 @@ VIEWS = {
     "total": ("Ix", "Ix", "Ix"),
     "as-pair": ("Ix", "i64", "Ix", "i64", "Ix", "Ix"),
 }
-# views that are stated of two classes together
-OF_TWO = ("difference", "total")
 # facts that are functions: name -> key sorts; all map to i64
 FACTS = {"lo": ("Ix",), "hi": ("Ix",), "residue": ("Ix", "i64"), "rank": ("Tx",)}
 MERGE = {"lo": "(max old new)", "hi": "(min old new)", "residue": "(min old new)", "rank": "(min old new)"}
@@ -137,37 +135,13 @@ WIDTH = 10
 SHORT_SUM = 3
 # nodes that are made when all their members have been stated
 GATHERED = ("Sum", "Prod")
-# removes an index class that a handle names, with all that is stated of it; of e-graphs of index terms alone
-DROP = "drop"
 
 
 def loadable(sorts: tuple[str, ...]) -> tuple[str, ...]:
     """What rows can state, by number: constructors, facts, views, members of sums and products, equalities."""
     named = [node.name for node in nodes_of(sorts)] + [*over(FACTS, sorts), *over(VIEWS, sorts)]
     short = (f"Sum{n}" for n in range(1, SHORT_SUM + 1))
-    return (*named, "bounds", *short, "term", "Sum", "factor", "Prod", "same", "same tensor", DROP)
-
-
-@functools.cache
-def class_columns(kind: str) -> tuple[int, ...]:
-    """Where the handles of index classes stand in a row of a kind; what is stated of them, or what holds them, first."""
-    if kind in CONSTRUCTORS:
-        return (0, *(k for k, sort in enumerate(CONSTRUCTORS[kind].operands, 1) if sort == "Ix"))
-    if kind in VIEWS:
-        return tuple(k for k, sort in enumerate(VIEWS[kind]) if sort == "Ix")
-    if kind.startswith("Sum") and kind != "Sum":
-        return (0, *range(3, 2 * int(kind[3:]) + 2, 2))
-    return {"term": (0, 2), "factor": (0, 1), "same": (0, 1)}.get(kind, (0,))
-
-
-def only_rows(rows: Mapping[str, list[tuple[int, ...]]], is_wanted: Callable[[int], bool]) -> dict[str, list[tuple[int, ...]]]:
-    """The rows all of whose handles of index classes are wanted."""
-    kept: dict[str, list[tuple[int, ...]]] = {}
-    for kind, of_kind in rows.items():
-        columns = class_columns(kind)
-        if left := [row for row in of_kind if all(is_wanted(row[column]) for column in columns)]:
-            kept[kind] = left
-    return kept
+    return (*named, "bounds", *short, "term", "Sum", "factor", "Prod", "same", "same tensor")
 
 
 def over(relations: Mapping[str, tuple[str, ...]], sorts: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -218,28 +192,8 @@ def _loaders(sorts: tuple[str, ...]) -> Iterator[str]:
     yield _loader(kinds["Sum"], "Sum", ["h", "c"], "(union (HIx h) (Sum c ms)) (delete (gathered h))", "(= ms (gathered h))")
     yield _loader(kinds["Prod"], "Prod", ["h"], "(union (HIx h) (Prod ms)) (delete (gathered-factors h))", "(= ms (gathered-factors h))")
     yield _loader(kinds["same"], "same", ["a", "b"], "(union (HIx a) (HIx b))")
-    if "Tx" not in sorts:
-        yield from _droppers(kinds[DROP], sorts)
-    else:
+    if "Tx" in sorts:
         yield _loader(kinds["same tensor"], "same tensor", ["a", "b"], "(union (HTx a) (HTx b))")
-
-
-def _droppers(kind: int, sorts: tuple[str, ...]) -> Iterator[str]:
-    """Rules that remove a class of index terms: its nodes, its place in sums, what is stated of it, its handles."""
-    ruleset = load_ruleset(DROP)
-    held = [("e", node.name, [f"a{k}" for k in range(len(node.operands))]) for node in nodes_of(sorts) if node.sort == "Ix"]
-    held += [("e", "Sum", ["c", "ms"]), ("e", "Prod", ["ms"]), ("t", "T", ["k", "e"]), ("", "leaf", ["e"])]
-    for name, sorted_operands in over(FACTS | VIEWS, sorts).items():
-        places = [place for place, sort in enumerate(sorted_operands) if sort == "Ix"]
-        for place in places[: 2 if name in OF_TWO else 1]:
-            held.append(("v" if name in FACTS else "", name, ["e" if k == place else f"a{k}" for k in range(len(sorted_operands))]))
-    yield f"(ruleset {ruleset})"
-    row = f"(row {kind} h {' '.join(f'z{k}' for k in range(WIDTH - 2))}) (= e (HIx h))"
-    for number, (result, name, operands) in enumerate(held):
-        removed = f"({name} {' '.join(operands)})"
-        fact = f"(= {result} {removed})" if result else removed
-        yield f'(rule ({row} {fact}) ((delete {removed})) :ruleset {ruleset} :name "drop {number}")'
-    yield f'(rule ({row}) ((delete (HIx h))) :ruleset {ruleset} :name "drop handle")'
 
 
 @functools.cache

@@ -34,7 +34,7 @@ def tables_of(term: Index) -> Snapshot:
     options, encoder = Options(), Encoder()
     root = encoder.index(term)
     with session(options.tables, limits_for(options.limits, [term]), Report(), encoder=encoder, sorts=("Ix",)) as work:
-        work.run(PHASES["index"], [root], lambda found, forms, here, idle: is_settled(forms, found.bounds, found.name(here)))
+        work.run(PHASES["index"], lambda found, forms: is_settled(forms, found.bounds, found.name(root)))
         work.load()
         return work.snapshot()
 
