@@ -10,7 +10,7 @@ from pathlib import Path
 TEXT = (Path(__file__).parent.parent / "README.md").read_text()
 COMMANDS = (
     "python3 -m venv .venv && .venv/bin/pip install -q -e '.[demo,test]' && .venv/bin/python -m eqsat",
-    ".venv/bin/python -m pytest -q -n auto",
+    ".venv/bin/python -m pytest -q -n auto --dist worksteal",
 )
 MOST_LINES = 12
 
