@@ -292,10 +292,10 @@ def _stepped(e: Emitter, load: Load, cell: Cell, step: int) -> Value:
         part = e.b.emit(type, f"load {type}, {place}, align {itemsize(load.dtype)}")
         picked = [k * step - begin for k in range(width)]
         if result is None:
-            mask = [place if place < width else 0 for place in picked]
+            mask = [at if at < width else 0 for at in picked]
             result = e.b.emit(type, f"shufflevector {part}, {type} poison, {_mask(mask)}")
         else:
-            mask = [width + place if number * width <= k * step < (number + 1) * width else k for k, place in enumerate(picked)]
+            mask = [width + at if number * width <= k * step < (number + 1) * width else k for k, at in enumerate(picked)]
             result = e.b.emit(type, f"shufflevector {result}, {part}, {_mask(mask)}")
     assert result is not None
     return result

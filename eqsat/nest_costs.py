@@ -181,7 +181,7 @@ class _Pricer:
         loops = [outer]
         while len(loops[-1].body) == 1 and isinstance(below := loops[-1].body[0], For):
             loops.append(below)
-        lane, around = loops[-1].variable, loops[0] if len(loops) > 1 else None
+        lane, picks = loops[-1].variable, len(loops) == 1
         total = self.model.cycles_ns(LOOP_CYCLES * place.count)
         counts = dict(_counted(loops[-1].body, place.count))
         for stmt, count in counts.items():
@@ -195,7 +195,7 @@ class _Pricer:
             simple = (len(calls) - len(dear)) * _times(loops, vector)
             loaded = sum(_times(loops, vector, frozenset(variables(index))) for index in accessed)
             steps = [coefficient(index, lane) for index in accessed]
-            picked = sum(step - 1 for step in steps if step is not None and 1 < step <= LARGEST_STEP and around is None)
+            picked = sum(step - 1 for step in steps if picks and step is not None and 1 < step <= LARGEST_STEP)
             turned = sum(step not in (0, 1) for step in steps) if not picked else 0
             shuffled = picked * PICKED_CYCLES + turned * TURNED_CYCLES
             total += self.model.cycles_ns(count * (max(simple, loaded) / 2 + shuffled * _times(loops, vector)))
