@@ -13,8 +13,8 @@ from math import gcd, prod
 from eqsat.target import Target
 
 LINE_BYTES = 64
-# places in a cache for lines whose addresses end alike
-WAYS = 12
+# places in a cache for lines whose addresses end alike, at least
+WAYS = 8
 # the extent of a loop, and how far an access goes with each of its iterations, in elements; None where it goes anywhere
 Step = tuple[int, int | None]
 
@@ -36,7 +36,8 @@ def moved_ns(target: Target, array_bytes: int, width: int, loops: Sequence[Step]
 
 def _fits(lines: float, apart: int, size: int) -> bool:
     """Whether so many lines, in runs that are so many bytes apart, stay in a cache."""
-    crowded = max(1, gcd(apart, size // WAYS) // LINE_BYTES)
+    way = 1 << ((size // WAYS).bit_length() - 1)  # lines that are a multiple of it apart share places
+    crowded = max(1, gcd(apart, way) // LINE_BYTES)
     return lines * LINE_BYTES <= max(size / 2 / crowded, LINE_BYTES * WAYS / 2)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from eqsat.codegen import outer_loop
-from eqsat.codegen.rolled import LINES, LONGEST, rolled_loops
+from eqsat.codegen.rolled import LINES, SHORT, is_written_out, rolled_loops
 from eqsat.cost_model import INTERLEAVED, CostModel
 from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.ir.affine import coefficient
@@ -28,6 +28,8 @@ from eqsat.lowering.unroll import MOST_TERMS
 from eqsat.target import Target
 
 Terms = frozenset[tuple[Index, int]]
+# what does not fit into the time of the busiest of the units that work at the same time
+BESIDE = 0.25
 LOOP_CYCLES = 2.0
 VECTOR_LOOP_CYCLES = 12.0
 # a short fold in vectors, with the steps across the last one
@@ -115,7 +117,7 @@ def _terms(offset: Index) -> Terms:
 def nest_ns(kernel: Kernel, target: Target, costs: Costs = DEFAULT_COSTS) -> float:
     """Estimated time of one call of a kernel; a parallel outermost loop is shared by the threads, the last round unevenly."""
     kernel = _spelled_out(kernel)
-    work = _Pricer(kernel, CostModel(target, costs)).block(kernel.body, _Place({}, rolled=rolled_loops(kernel)))
+    work = _Pricer(kernel, CostModel(target, costs)).total_ns(kernel.body, _Place({}, rolled=rolled_loops(kernel)))
     return target.launch_ns + work * largest_share(kernel, target.threads)
 
 
@@ -135,6 +137,39 @@ def _spelled_out(kernel: Kernel) -> Kernel:
     return map_indices(kernel, lambda index: substitute(index, values)) if values else kernel
 
 
+@dataclass(frozen=True)
+class _Work:
+    """What a stretch of code without loops in it keeps busy in all its repetitions, and what of its loops nothing overlaps.
+
+    loads, stores, operations  cycles of the units that load, store and compute
+    moved                      nanoseconds of bringing memory near
+    rest                       nanoseconds that come on top: whole loops, and starting them
+    """
+
+    loads: float = 0.0
+    stores: float = 0.0
+    operations: float = 0.0
+    moved: float = 0.0
+    rest: float = 0.0
+
+    def __add__(self, other: _Work) -> _Work:
+        return _Work(
+            self.loads + other.loads,
+            self.stores + other.stores,
+            self.operations + other.operations,
+            self.moved + other.moved,
+            self.rest + other.rest,
+        )
+
+    def ns(self, ghz: float) -> float:
+        """The busiest of what works at the same time, and a part of the others."""
+        busy = self.loads / ghz, self.stores / ghz, self.operations / ghz, self.moved
+        return self.rest + max(busy) + BESIDE * (sum(busy) - max(busy))
+
+
+NOTHING = _Work()
+
+
 class _Pricer:
     def __init__(self, kernel: Kernel, model: CostModel) -> None:
         self.model, self.target = model, model.target
@@ -142,13 +177,16 @@ class _Pricer:
         self.forms = Forms()
         self.seen: set[object] = set()
 
-    def block(self, body: tuple[Stmt, ...], place: _Place) -> float:
-        lanes = self.lanes(body, place)
-        return sum(self.statement(stmt, place, lanes) for stmt in body)
+    def total_ns(self, body: tuple[Stmt, ...], place: _Place) -> float:
+        return self.block(body, place).ns(self.target.ghz)
 
-    def statement(self, stmt: Stmt, place: _Place, lanes: float) -> float:
+    def block(self, body: tuple[Stmt, ...], place: _Place) -> _Work:
+        lanes = self.lanes(body, place)
+        return sum((self.statement(stmt, place, lanes) for stmt in body), NOTHING)
+
+    def statement(self, stmt: Stmt, place: _Place, lanes: float) -> _Work:
         if isinstance(stmt, For) and stmt.kind == "tile":
-            return self.tile(stmt, place)
+            return _Work(rest=self.tile(stmt, place))
         if isinstance(stmt, For | Fold):
             return self.loop(stmt, place)
         if isinstance(stmt, Bind):
@@ -157,23 +195,25 @@ class _Pricer:
         assert value is not None
         total = self.value(value, place, lanes)
         if isinstance(stmt, Store):
-            again = 2.0 if stmt.combine else 1.0
-            total += again * self.access(stmt.buffer, stmt.index, value.dtype, place, self.target.store_cycles, lanes)
+            total += self.access(stmt.buffer, stmt.index, value.dtype, place, lanes, stores=True)
+            if stmt.combine:
+                total += self.access(stmt.buffer, stmt.index, value.dtype, place, lanes)
+                total += self.work("add", value.dtype, place.count, lanes)
         return total
 
-    def loop(self, stmt: For | Fold, place: _Place) -> float:
+    def loop(self, stmt: For | Fold, place: _Place) -> _Work:
         inside = place.inside(stmt)
+        total = self.block(stmt.body, inside)
+        if isinstance(stmt, Fold):
+            lanes = self.lanes(stmt.body, inside, stmt.value)
+            total += self.value(stmt.value, inside, lanes) + self.work("add", stmt.dtype, inside.count, lanes)
+        if place.unrolls(stmt):
+            return total
         innermost = all(inside.unrolls(below) for below in stmt.body if isinstance(below, For | Fold))
         start = VECTOR_LOOP_CYCLES * place.count if innermost else LOOP_CYCLES * inside.count
         if stmt in place.rolled:
             start = (ROLLED_FOLD_CYCLES if isinstance(stmt, Fold) else LOOP_CYCLES) * place.count
-        if place.unrolls(stmt):
-            start = 0.0
-        total = self.model.cycles_ns(start) + self.block(stmt.body, inside)
-        if isinstance(stmt, Fold):
-            lanes = self.lanes(stmt.body, inside, stmt.value)
-            total += self.value(stmt.value, inside, lanes) + self.work("add", stmt.dtype, inside.count, lanes)
-        return total
+        return _Work(rest=self.model.cycles_ns(start) + total.ns(self.target.ghz))
 
     def tile(self, outer: For, place: _Place) -> float:
         """A tile: two operations on whole vectors in a cycle, or as many loads, each once for all rows or columns that it serves; what is
@@ -220,39 +260,39 @@ class _Pricer:
         if any(place.step(offset)[0] not in (0, 1) for offset in offsets):
             return 0.25
         extent, stepped = place.inner.extent, [offset for offset in offsets if place.is_stepped(offset)]
-        if stepped and extent <= LONGEST:  # written out, and what it reads is gathered
+        if stepped and extent <= SHORT:  # written out, and what it reads is gathered
             return 0.25
         if any(place.step(offset)[1] > SHUFFLED for offset in stepped):  # LLVM does the last iterations one by one
             whole = (extent - 1) // LINES
             return extent / LINES / (whole + extent - whole * LINES)
         return min(1.0, extent / LINES)
 
-    def value(self, root: Scalar, place: _Place, lanes: float) -> float:
-        total = 0.0
+    def value(self, root: Scalar, place: _Place, lanes: float) -> _Work:
+        total = NOTHING
         for term in scalars(root):
             if isinstance(term, Call):
                 total += self.work(term.op, term.dtype, place.count, lanes)
             elif isinstance(term, Pick):
                 reach = self.target.byte_ns_of(self.bytes[term.buffer]) * LINE_BYTES
-                total += place.count * (self.model.cycles_ns(self.target.gather_cycles * len(term.args)) + reach)
+                total += _Work(loads=place.count * self.target.gather_cycles * len(term.args), rest=place.count * reach)
             elif isinstance(term, Position):
                 total += self.index(term.index, place)
             elif isinstance(term, Load):
-                total += self.access(term.buffer, term.index, term.dtype, place, self.target.load_cycles, lanes)
+                total += self.access(term.buffer, term.index, term.dtype, place, lanes)
         return total
 
-    def work(self, op: str, dtype: str, count: int, lanes: float) -> float:
+    def work(self, op: str, dtype: str, count: int, lanes: float) -> _Work:
         """`count` elementwise operations."""
-        full = self.model.lanes(dtype)
-        return self.model.call_ns(op, dtype, count) * full / max(1.0, full * lanes)
+        return _Work(operations=self.model.costs.cycles(op, dtype) * count / max(1.0, self.model.lanes(dtype) * lanes))
 
-    def access(self, buffer: str, offset: Index, dtype: str, place: _Place, cycles: float, lanes: float) -> float:
-        total = self.index(offset, place) + self.moved(buffer, offset, dtype, place)
+    def access(self, buffer: str, offset: Index, dtype: str, place: _Place, lanes: float, stores: bool = False) -> _Work:
+        total = self.index(offset, place) + _Work(moved=self.moved(buffer, offset, dtype, place))
         step, more = place.step(offset)
         if step == 0:
             return total
-        each = cycles * more / max(1.0, self.model.lanes(dtype) * lanes) if step == 1 else self.target.gather_cycles
-        return total + place.count * self.model.cycles_ns(each)
+        each = self.target.store_cycles if stores else self.target.load_cycles
+        each = each * more / max(1.0, self.model.lanes(dtype) * lanes) if step == 1 else self.target.gather_cycles
+        return total + (_Work(stores=place.count * each) if stores else _Work(loads=place.count * each))
 
     def moved(self, buffer: str, offset: Index, dtype: str, place: _Place) -> float:
         """Bringing near what an access touches, unless one beside it, which differs by a constant, does so."""
@@ -264,14 +304,14 @@ class _Pricer:
         loops = [(v.extent, form.stride(v)) for v in place.trips]
         return moved_ns(self.target, self.bytes[buffer], itemsize(dtype), loops)
 
-    def index(self, term: Index, place: _Place) -> float:
+    def index(self, term: Index, place: _Place) -> _Work:
         """Index operations, each counted at the deepest loop that it depends on; affine ones are address arithmetic."""
-        total = 0.0
+        cycles = 0.0
         for sub in walk(term):
             if isinstance(sub, Apply) and sub.op not in ("add", "sub", "neg", "mul"):
                 deepest = max((place.trips.get(v, place.count) for v in variables(sub)), default=1)
-                total += self.model.cycles_ns(self.model.costs.index.term_cycles(sub)) * deepest
-        return total
+                cycles += self.model.costs.index.term_cycles(sub) * deepest
+        return _Work(operations=cycles)
 
 
 def _counted(body: tuple[Stmt, ...], count: int) -> Iterator[tuple[Stmt, int]]:
