@@ -59,10 +59,10 @@ def kept_row(outer: For, vector_bytes: int, registers: int) -> KeptRow | None:
     """The row that serial loops add up in so many vector registers, if that is all that they do."""
     loops, before, bound = [outer], list[Stmt](), dict[Var, Index]()
     while loops[-1].kind == "serial":
-        *binds, below = loops[-1].body
-        if not isinstance(below, For) or not all(isinstance(bind, Bind) for bind in binds):
+        *first, below = loops[-1].body
+        if not isinstance(below, For) or not all(isinstance(stmt, Bind | Let) for stmt in first):
             return None
-        before += binds
+        before += first
         loops.append(below)
     *around, inner = loops
     *lets, store = inner.body

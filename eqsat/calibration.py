@@ -28,6 +28,8 @@ FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
 # of one measurement, and the most memory that one takes
 SECONDS = 0.15
 MOST_BYTES = 256 << 20
+# the last cache is shared with others: of it, so many times what the one before holds stays
+SHARED = 3
 # how often one call goes over an array that fits a cache, each time a line further on
 AGAIN, LINE = 64, 16
 Progress = Callable[[str], None]
@@ -40,9 +42,10 @@ def measure(progress: Progress = lambda what: None) -> Target:
     vector = host().registers.bytes
     caches = cache_sizes()
     rates = []
-    for size in caches:
+    for before, size in zip((0, *caches), caches, strict=False):
         progress(f"reading from {size >> 10} KiB of cache")
-        rates.append(read_ns(min(size // 2, MOST_BYTES // 4)))
+        shared = before * SHARED if size is caches[-1] else size
+        rates.append(read_ns(min(size // 2, shared, MOST_BYTES // 4)))
     progress("reading from memory")
     rates.append(read_ns(MOST_BYTES))
     progress("storing and gathering")
@@ -106,13 +109,21 @@ def gather_ns(nbytes: int) -> float:
 def _measured(read: int, written: int, body: Sequence[Stmt], places: Any = None) -> float:
     """Nanoseconds of one run of loops over x and out, the best of as many as there is time for."""
     names = [Buffer("x", "float32", read, "in")]
-    arrays = [np.ones(read, np.float32)]
+    arrays = [_aligned(np.ones(read, np.float32))]
     if places is not None:
         names, arrays = [*names, Buffer("places", "int64", len(places), "in")], [*arrays, places]
     kernel = Kernel("measured", (*names, Buffer("out", "float32", written, "out")), tuple(body))
     routine = compile_kernels([type_indices(kernel)]).routine("measured")
-    arrays.append(np.zeros(written, np.float32))
+    arrays.append(_aligned(np.zeros(written, np.float32)))
     return best_seconds(lambda: routine.entry(*arrays, 0, 0), SECONDS) * 1e9
+
+
+def _aligned(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The values where a line of the cache begins."""
+    memory = np.zeros(values.size + LINE, values.dtype)
+    first = -memory.ctypes.data % (LINE * 4) // values.itemsize
+    memory[first : first + values.size] = values
+    return memory[first : first + values.size]
 
 
 def _rounded(value: float) -> float:

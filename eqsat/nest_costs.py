@@ -7,36 +7,43 @@ are gathers.  What arrays cost to bring near is locality.py's.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
 from eqsat.codegen import outer_loop
+from eqsat.codegen.kept_rows import KeptRow, kept_row
 from eqsat.codegen.rolled import LINES, SHORT, is_written_out, rolled_loops
+from eqsat.codegen.tile import BEGUN, pieces_of
 from eqsat.cost_model import INTERLEAVED, CostModel
 from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Apply, Index, Var, substitute, variables, walk
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Pick, Stmt, Store, loads, map_indices, statements, value_of
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, loads, map_indices, statements, value_of
 from eqsat.ir.tensor import Call, Position, Scalar, scalars
 from eqsat.locality import LINE_BYTES, moved_ns
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.stepped import LARGEST_STEP
-from eqsat.lowering.unroll import MOST_TERMS
 from eqsat.target import Target
 
 Terms = frozenset[tuple[Index, int]]
 # what does not fit into the time of the busiest of the units that work at the same time
 BESIDE = 0.25
 LOOP_CYCLES = 2.0
+# vector registers for sums, where vectors are that wide, and else
+SUMS, FEW_SUMS, WIDE_BYTES = 28, 12, 64
 VECTOR_LOOP_CYCLES = 12.0
 # a short fold in vectors, with the steps across the last one
 ROLLED_FOLD_CYCLES = 5.0
-# LLVM unrolls short folds before it vectorizes, and loops of less iterations
-UNROLLED_LOOP = 4
-UNROLLED_NODES = 128
+# an addition begins when the one before is done
+LATENCY_CYCLES = 4.0
+# LLVM writes out loops of so few instructions before it makes vectors of those around; in each iteration some are for counting
+UNROLLED_INSTRUCTIONS, COUNTING = 300, 4
+# iterations of a fold whose loads stay in registers where the loop around does not change them
+HELD = 64
+# a store of one element, by one of a vector
+SCATTERED = 0.7
 # what a vector of interleaved accesses costs more
 SHUFFLED = 1.5
 # shuffles of a vector where a square of them is turned
@@ -49,23 +56,30 @@ PICKED_CYCLES = 1.5
 class _Place:
     """Where statements stand: the loops around them with the trips down to each, and the innermost of them that is not unrolled.
 
-    beside  how many accesses there differ from one another by constants only
+    around  the loop around the innermost one, which may be a fold that is written out in vectors
+    beside  constants by which accesses there differ from others
     rolled  short loops of the kernel that are not unrolled
     """
 
     trips: dict[Var, int]
     count: int = 1
     inner: Var | None = None
+    around: Var | None = None
     unrolled: tuple[Var, ...] = ()
-    beside: Mapping[Terms, int] = field(default_factory=dict)
+    beside: Mapping[Terms, frozenset[int]] = field(default_factory=dict)
     rolled: frozenset[For | Fold] = frozenset()
 
     def inside(self, stmt: For | Fold) -> _Place:
-        count = self.count * max(stmt.variable.extent, 1)
-        trips = {**self.trips, stmt.variable: count}
+        place = self.deeper(stmt.variable)
         if self.unrolls(stmt):
-            return replace(self, trips=trips, count=count, unrolled=(*self.unrolled, stmt.variable))
-        return _Place(trips, count, stmt.variable, (), _beside(stmt), self.rolled)
+            return replace(place, unrolled=(*self.unrolled, stmt.variable))
+        around = self.inner if isinstance(stmt, Fold) and not self.unrolled else None
+        return _Place(place.trips, place.count, stmt.variable, around, (), _beside(stmt), self.rolled)
+
+    def deeper(self, variable: Var) -> _Place:
+        """Inside of one more loop."""
+        count = self.count * max(variable.extent, 1)
+        return replace(self, trips={**self.trips, variable: count}, count=count)
 
     def unrolls(self, stmt: Stmt) -> bool:
         """Whether a statement is a loop that is unrolled here."""
@@ -78,28 +92,50 @@ class _Place:
         step = coefficient(offset, self.inner)
         if step is None or not 1 < abs(step) <= INTERLEAVED or self.inner.extent < LINES:
             return step, 1.0
-        filled = self.beside.get(_terms(offset), 1)
+        return 1, max(SHUFFLED, abs(step) / len(self.reached(offset)))
+
+    def reached(self, offset: Index) -> frozenset[int]:
+        """The constants by which accesses of one iteration differ, those of unrolled loops among them."""
+        found = self.beside.get(_terms(offset), frozenset((0,)))
         for variable in self.unrolled:
-            filled *= variable.extent if coefficient(offset, variable) else 1
-        return 1, max(SHUFFLED, abs(step) / filled)
+            step = coefficient(offset, variable)
+            if step and abs(step) <= INTERLEAVED:
+                found = frozenset(first + step * k for first in found for k in range(variable.extent))
+        return found
+
+    def fills(self, offset: Index) -> bool:
+        """Whether accesses that step over elements touch all of them, from one iteration to the next: whole vectors, which are sorted."""
+        step = coefficient(offset, self.inner) if self.inner is not None else None
+        reached = self.reached(offset)
+        return step is not None and len(reached) == abs(step) == max(reached) - min(reached) + 1
 
     def is_stepped(self, offset: Index) -> bool:
         """Whether an access steps over elements in the loop that runs in vectors."""
         step = coefficient(offset, self.inner) if self.inner is not None else 0
         return step is not None and 1 < abs(step) <= INTERLEAVED
 
+    def repeated(self, offset: Index) -> int:
+        """How often something is loaded: what a short fold loads in every iteration of the loop around it stays in registers."""
+        if self.around is None or self.inner is None or self.inner.extent > HELD or self.around in variables(offset):
+            return self.count
+        return self.count // self.around.extent
 
-def _is_short(stmt: For | Fold, most: int = MOST_TERMS, nodes: int = UNROLLED_NODES) -> bool:
+
+def _is_short(stmt: For | Fold, instructions: int = UNROLLED_INSTRUCTIONS) -> bool:
     extent, below = stmt.variable.extent, [inner for inner in stmt.body if isinstance(inner, For | Fold)]
-    longest = min(most, UNROLLED_LOOP) if isinstance(stmt, For) else most
     values = [value for inner in (stmt, *stmt.body) if (value := value_of(inner)) is not None]
-    size = extent * sum(1 for _ in scalars(*values))
-    return 1 < extent <= longest and size <= nodes and all(_is_short(inner, most // extent, nodes // extent) for inner in below)
+    size = extent * (COUNTING + sum(1 for _ in scalars(*values)))
+    return 1 < extent and size <= instructions and all(_is_short(inner, instructions // extent) for inner in below)
 
 
-def _beside(stmt: For | Fold) -> dict[Terms, int]:
-    offsets = {offset for inner in (stmt, *statements(stmt.body)) for offset in _offsets(inner)}
-    return dict(Counter(_terms(offset) for offset in offsets))
+def _beside(stmt: For | Fold) -> dict[Terms, frozenset[int]]:
+    found: dict[Terms, frozenset[int]] = {}
+    for inner in (stmt, *statements(stmt.body)):
+        for offset in _offsets(inner):
+            form = Forms()(offset)
+            terms = frozenset(form.terms.items())
+            found[terms] = found.get(terms, frozenset()) | {form.constant}
+    return found
 
 
 def _offsets(stmt: Stmt) -> list[Index]:
@@ -176,6 +212,7 @@ class _Pricer:
         self.bytes = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in (*kernel.buffers, *kernel.scratch)}
         self.forms = Forms()
         self.seen: set[object] = set()
+        self.registers = SUMS if self.target.vector_bytes >= WIDE_BYTES else FEW_SUMS
 
     def total_ns(self, body: tuple[Stmt, ...], place: _Place) -> float:
         return self.block(body, place).ns(self.target.ghz)
@@ -202,6 +239,9 @@ class _Pricer:
         return total
 
     def loop(self, stmt: For | Fold, place: _Place) -> _Work:
+        row = kept_row(stmt, self.target.vector_bytes, self.registers) if isinstance(stmt, For) and stmt.kind == "serial" else None
+        if row is not None:
+            return self.kept(row, place)
         inside = place.inside(stmt)
         total = self.block(stmt.body, inside)
         if isinstance(stmt, Fold):
@@ -214,6 +254,34 @@ class _Pricer:
         if stmt in place.rolled:
             start = (ROLLED_FOLD_CYCLES if isinstance(stmt, Fold) else LOOP_CYCLES) * place.count
         return _Work(rest=self.model.cycles_ns(start) + total.ns(self.target.ghz))
+
+    def kept(self, row: KeptRow, place: _Place) -> _Work:
+        """A row that serial loops add up in registers: whole vectors, each waiting for itself at the most."""
+        inside = place
+        for variable in row.loops:
+            inside = inside.deeper(variable)
+        along = inside.deeper(row.lane)
+        vectors = len(list(pieces_of(row.lane, self.target.vector_bytes // row.widest, again=True)))
+        values = [stmt.value for stmt in (*row.before, row.store) if isinstance(stmt, Let | Store)]
+        operations = max(self.operations(values, True) * vectors, LATENCY_CYCLES / BEGUN, LATENCY_CYCLES * vectors / BEGUN)
+        total = _Work(operations=operations * inside.count, rest=self.model.cycles_ns(LOOP_CYCLES * place.count))
+        for load in dict.fromkeys(load for value in values for load in loads(value)):
+            each = vectors if row.lane in variables(load.index) else 1
+            moved = self.moved(load.buffer, load.index, load.dtype, along)
+            total += self.index(load.index, along) + _Work(loads=inside.count * each * self.target.load_cycles, moved=moved)
+        once = place.count * vectors
+        moved = self.moved(row.store.buffer, row.store.index, row.dtype, along)
+        return total + _Work(loads=once * self.target.load_cycles, stores=once * self.target.store_cycles, moved=moved)
+
+    def operations(self, values: Sequence[Scalar], folds: bool) -> float:
+        """Cycles of all operations on one vector, with those of adding up: a product that is added to something is one with the addition."""
+        calls = [term for term in scalars(*values) if isinstance(term, Call)]
+        added = {arg for call in calls if call.op in ("add", "subtract") for arg in call.args}
+        if folds:
+            added.add(values[-1])
+        fused = sum(call.op == "multiply" and call in added for call in calls)
+        simple = self.model.costs.cycles("add", values[-1].dtype)
+        return sum(self.model.costs.cycles(call.op, call.dtype) for call in calls) + (folds - fused) * simple
 
     def tile(self, outer: For, place: _Place) -> float:
         """A tile: two operations on whole vectors in a cycle, or as many loads, each once for all rows or columns that it serves; what is
@@ -260,9 +328,9 @@ class _Pricer:
         if any(place.step(offset)[0] not in (0, 1) for offset in offsets):
             return 0.25
         extent, stepped = place.inner.extent, [offset for offset in offsets if place.is_stepped(offset)]
-        if stepped and extent <= SHORT:  # written out, and what it reads is gathered
+        if extent <= SHORT and not all(place.fills(offset) for offset in stepped):  # written out, and what it reads is gathered
             return 0.25
-        if any(place.step(offset)[1] > SHUFFLED for offset in stepped):  # LLVM does the last iterations one by one
+        if not all(place.fills(offset) for offset in stepped):  # LLVM does the last iterations one by one
             whole = (extent - 1) // LINES
             return extent / LINES / (whole + extent - whole * LINES)
         return min(1.0, extent / LINES)
@@ -290,9 +358,12 @@ class _Pricer:
         step, more = place.step(offset)
         if step == 0:
             return total
-        each = self.target.store_cycles if stores else self.target.load_cycles
-        each = each * more / max(1.0, self.model.lanes(dtype) * lanes) if step == 1 else self.target.gather_cycles
-        return total + (_Work(stores=place.count * each) if stores else _Work(loads=place.count * each))
+        vectors = max(1.0, self.model.lanes(dtype) * lanes)
+        if not stores:
+            each = self.target.load_cycles * more / vectors if step == 1 else self.target.gather_cycles
+            return total + _Work(loads=place.repeated(offset) * each)
+        together = step == 1 and (not place.is_stepped(offset) or place.fills(offset))
+        return total + _Work(stores=place.count * (self.target.store_cycles * more / vectors if together else SCATTERED * self.target.store_cycles))
 
     def moved(self, buffer: str, offset: Index, dtype: str, place: _Place) -> float:
         """Bringing near what an access touches, unless one beside it, which differs by a constant, does so."""
