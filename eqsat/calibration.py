@@ -18,7 +18,7 @@ from eqsat.codegen.clock import cycle_ns
 from eqsat.codegen.machine import host
 from eqsat.ir.index import Var
 from eqsat.ir.loops import Buffer, Fold, For, Kernel, Load, Pick, Stmt, Store, Temp
-from eqsat.ir.tensor import Scalar
+from eqsat.ir.tensor import Call, Scalar
 from eqsat.lowering import type_indices
 from eqsat.target import DEFAULT_TARGET, Target
 from eqsat.threads import num_threads
@@ -30,6 +30,8 @@ SECONDS = 0.15
 MOST_BYTES = 256 << 20
 # the last cache is shared with others: of it, so many times what the one before holds stays
 SHARED = 3
+# of one vector
+OPERATIONS = 24
 # how often one call goes over an array that fits a cache, each time a line further on
 AGAIN, LINE = 64, 16
 Progress = Callable[[str], None]
@@ -61,6 +63,7 @@ def measure(progress: Progress = lambda what: None) -> Target:
         gather_cycles=_rounded(gather_ns(near) * ghz),
         store_cycles=_rounded(store_ns(near) * vector * ghz),
         load_cycles=_rounded(rates[0] * vector * ghz),
+        op_cycles=_rounded(operation_ns(near) * ghz),
     )
 
 
@@ -94,6 +97,19 @@ def store_ns(nbytes: int) -> float:
     rep, k = Var("rep", 0, AGAIN - 1), Var("k", 0, count - 1)
     body = For(k, "parallel", (Store("out", rep * LINE + k, Load("x", rep * LINE, "float32")),))
     return _measured(1 + AGAIN * LINE, count + AGAIN * LINE, (For(rep, "serial", (body,)),)) / (AGAIN * count * 4)
+
+
+def operation_ns(nbytes: int) -> float:
+    """Nanoseconds of a multiplication and addition of a vector of float32: many to every load, those of many vectors at once."""
+    count = nbytes // 16
+    rep, k = Var("rep", 0, AGAIN - 1), Var("k", 0, count - 1)
+    x: Scalar = Load("x", k, "float32")
+    value = x
+    for _ in range(OPERATIONS):
+        value = Call("add", (Call("multiply", (value, x), "float32"), x), "float32")
+    body = For(k, "parallel", (Store("out", rep + k, value),))
+    nanoseconds = _measured(count, count + AGAIN, (For(rep, "serial", (body,)),))
+    return nanoseconds / (AGAIN * OPERATIONS * count * 4 / host().registers.bytes)
 
 
 def gather_ns(nbytes: int) -> float:

@@ -30,6 +30,8 @@ AFFINE_CYCLES = 0.05
 SHUFFLED = 4.0
 # the widest stride at which whole vectors are loaded, and shuffled
 INTERLEAVED = 8
+# what a simple operation takes of a cycle on the machines that the tables of eqsat/cycles.py are for
+HALF_A_CYCLE = 0.5
 DIVISIONS = ("floordiv", "mod")
 # an innermost loop shorter than this is not worth vectors
 SHORT_LOOP = 8
@@ -56,9 +58,13 @@ class CostModel:
     def lanes(self, dtype: str) -> float:
         return self.target.vector_bytes / itemsize(dtype)
 
+    def op_cycles(self, op: str, dtype: str) -> float:
+        """One vector operation: the tables say what it takes where two simple ones are done in a cycle."""
+        return self.costs.cycles(op, dtype) * (self.target.op_cycles / HALF_A_CYCLE if self.costs.is_known(op, dtype) else 1.0)
+
     def call_ns(self, op: str, dtype: str, count: int) -> float:
         """One elementwise operation, `count` times, in vectors."""
-        return self.cycles_ns(self.costs.cycles(op, dtype)) * count / self.lanes(dtype)
+        return self.cycles_ns(self.op_cycles(op, dtype)) * count / self.lanes(dtype)
 
     def index_parts(self, term: Index) -> Parts:
         """Operations of an index term; affine ones are nearly free, for addressing and strength reduction absorb them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
+from math import log2, prod
 
 from eqsat.codegen import outer_loop
 from eqsat.codegen.kept_rows import KeptRow, kept_row
@@ -29,25 +29,22 @@ from eqsat.target import Target
 
 Terms = frozenset[tuple[Index, int]]
 # what does not fit into the time of the busiest of the units that work at the same time
-BESIDE = 0.25
+BESIDE = 0.15
 LOOP_CYCLES = 2.0
 # vector registers for sums, where vectors are that wide, and else
 SUMS, FEW_SUMS, WIDE_BYTES = 28, 12, 64
-VECTOR_LOOP_CYCLES = 12.0
-# a short fold in vectors, with the steps across the last one
-ROLLED_FOLD_CYCLES = 5.0
 # an addition begins when the one before is done
 LATENCY_CYCLES = 4.0
 # LLVM writes out loops of so few instructions before it makes vectors of those around; in each iteration some are for counting
-UNROLLED_INSTRUCTIONS, COUNTING = 300, 4
+UNROLLED_INSTRUCTIONS, COUNTING = 300, 3
+# an iteration that is done alone, by one in a vector
+LEFT_OVER = 0.5
 # iterations of a fold whose loads stay in registers where the loop around does not change them
 HELD = 64
 # a store of one element, by one of a vector
 SCATTERED = 0.7
 # what a vector of interleaved accesses costs more
 SHUFFLED = 1.5
-# shuffles of a vector where a square of them is turned
-TURNED_CYCLES = 10.0
 # one more load, and a shuffle, for what a tile picks out of several vectors
 PICKED_CYCLES = 1.5
 
@@ -123,9 +120,17 @@ class _Place:
 
 def _is_short(stmt: For | Fold, instructions: int = UNROLLED_INSTRUCTIONS) -> bool:
     extent, below = stmt.variable.extent, [inner for inner in stmt.body if isinstance(inner, For | Fold)]
-    values = [value for inner in (stmt, *stmt.body) if (value := value_of(inner)) is not None]
-    size = extent * (COUNTING + sum(1 for _ in scalars(*values)))
+    size = extent * (COUNTING + sum(_instructions(inner, stmt.variable) for inner in (stmt, *stmt.body)))
     return 1 < extent and size <= instructions and all(_is_short(inner, instructions // extent) for inner in below)
+
+
+def _instructions(stmt: Stmt, inner: Var) -> int:
+    """Of a statement in one iteration of a loop; an access that does not go along memory computes its address."""
+    if isinstance(stmt, For) or (value := value_of(stmt)) is None:
+        return 0
+    calls = sum(isinstance(term, Call | Pick | Position) for term in scalars(value))
+    accesses = sum(1 if coefficient(offset, inner) in (0, 1) else 2 for offset in _offsets(stmt))
+    return calls + accesses + isinstance(stmt, Fold)
 
 
 def _beside(stmt: For | Fold) -> dict[Terms, frozenset[int]]:
@@ -223,7 +228,7 @@ class _Pricer:
 
     def statement(self, stmt: Stmt, place: _Place, lanes: float) -> _Work:
         if isinstance(stmt, For) and stmt.kind == "tile":
-            return _Work(rest=self.tile(stmt, place))
+            return self.tile(stmt, place)
         if isinstance(stmt, For | Fold):
             return self.loop(stmt, place)
         if isinstance(stmt, Bind):
@@ -235,7 +240,7 @@ class _Pricer:
             total += self.access(stmt.buffer, stmt.index, value.dtype, place, lanes, stores=True)
             if stmt.combine:
                 total += self.access(stmt.buffer, stmt.index, value.dtype, place, lanes)
-                total += self.work("add", value.dtype, place.count, lanes)
+                total += self.work("add", value.dtype, place, lanes)
         return total
 
     def loop(self, stmt: For | Fold, place: _Place) -> _Work:
@@ -246,13 +251,21 @@ class _Pricer:
         total = self.block(stmt.body, inside)
         if isinstance(stmt, Fold):
             lanes = self.lanes(stmt.body, inside, stmt.value)
-            total += self.value(stmt.value, inside, lanes) + self.work("add", stmt.dtype, inside.count, lanes)
+            total += self.value(stmt.value, inside, lanes) + self.work("add", stmt.dtype, inside, lanes)
         if place.unrolls(stmt):
             return total
-        innermost = all(inside.unrolls(below) for below in stmt.body if isinstance(below, For | Fold))
-        start = VECTOR_LOOP_CYCLES * place.count if innermost else LOOP_CYCLES * inside.count
-        if stmt in place.rolled:
-            start = (ROLLED_FOLD_CYCLES if isinstance(stmt, Fold) else LOOP_CYCLES) * place.count
+        return self.started(stmt, place, total)
+
+    def started(self, stmt: For | Fold, place: _Place, total: _Work) -> _Work:
+        """A loop with what starting it costs: of folds in vectors, which end with the steps across the last one, units that compute are busy."""
+        if stmt not in place.rolled and any(isinstance(below, For | Fold) and not place.inside(stmt).unrolls(below) for below in stmt.body):
+            start = LOOP_CYCLES * place.inside(stmt).count
+        elif isinstance(stmt, Fold):
+            across = min(self.model.lanes(stmt.dtype), stmt.variable.extent)
+            total += _Work(operations=place.count * (1.0 + log2(max(across, 1.0))) * self.target.op_cycles / 0.5)
+            start = (0.0 if stmt in place.rolled else LOOP_CYCLES) * place.count
+        else:
+            start = LOOP_CYCLES * place.count
         return _Work(rest=self.model.cycles_ns(start) + total.ns(self.target.ghz))
 
     def kept(self, row: KeptRow, place: _Place) -> _Work:
@@ -280,38 +293,34 @@ class _Pricer:
         if folds:
             added.add(values[-1])
         fused = sum(call.op == "multiply" and call in added for call in calls)
-        simple = self.model.costs.cycles("add", values[-1].dtype)
-        return sum(self.model.costs.cycles(call.op, call.dtype) for call in calls) + (folds - fused) * simple
+        simple = self.model.op_cycles("add", values[-1].dtype)
+        return sum(self.model.op_cycles(call.op, call.dtype) for call in calls) + (folds - fused) * simple
 
-    def tile(self, outer: For, place: _Place) -> float:
-        """A tile: two operations on whole vectors in a cycle, or as many loads, each once for all rows or columns that it serves; what is
-        read across memory is turned in registers."""
+    def tile(self, outer: For, place: _Place) -> _Work:
+        """A tile: whole vectors, each loaded once for all rows or columns that it serves; what is read across memory is turned in registers."""
         loops = [outer]
         while len(loops[-1].body) == 1 and isinstance(below := loops[-1].body[0], For):
             loops.append(below)
         lane, picks = loops[-1].variable, len(loops) == 1
-        total = self.model.cycles_ns(LOOP_CYCLES * place.count)
-        counts = dict(_counted(loops[-1].body, place.count))
-        for stmt, count in counts.items():
+        total = _Work(rest=self.model.cycles_ns(LOOP_CYCLES * place.count))
+        for stmt, count in dict(_counted(loops[-1].body, place.count)).items():
             value = value_of(stmt)
             if value is None:
                 continue
             vector = int(self.model.lanes(value.dtype))
-            accessed = _offsets(stmt)
-            calls = [term for term in scalars(value) if isinstance(term, Call)]
-            dear = [call for call in calls if not self.model.costs.is_simple(call.op)]
-            simple = (len(calls) - len(dear)) * _times(loops, vector)
-            loaded = sum(_times(loops, vector, frozenset(variables(index))) for index in accessed)
-            steps = [coefficient(index, lane) for index in accessed]
+            times = _times(loops, vector)
+            read = [load.index for load in loads(value)]
+            steps = [coefficient(index, lane) for index in (*read, *([stmt.index] if isinstance(stmt, Store) else []))]
             picked = sum(step - 1 for step in steps if picks and step is not None and 1 < step <= LARGEST_STEP)
             turned = sum(step not in (0, 1) for step in steps) if not picked else 0
-            shuffled = picked * PICKED_CYCLES + turned * TURNED_CYCLES
-            total += self.model.cycles_ns(count * (max(simple, loaded) / 2 + shuffled * _times(loops, vector)))
-            trips = count * prod(loop.variable.extent for loop in loops)
-            total += sum(self.model.call_ns(call.op, call.dtype, trips) for call in dear)
-            total += sum(self.streamed(load, loops, count) for load in loads(value))
+            operations = self.operations([value], isinstance(stmt, Fold)) + (picked * PICKED_CYCLES + turned * log2(vector)) * 2 * self.target.op_cycles
+            loaded = sum(_times(loops, vector, frozenset(variables(index))) for index in read)
+            total += _Work(loads=count * loaded * self.target.load_cycles, operations=count * times * operations)
+            total += _Work(moved=sum(self.streamed(load, loops, count) for load in loads(value)))
             if isinstance(stmt, Store):
-                total += trips * itemsize(value.dtype) * self.target.byte_ns_of(self.bytes[stmt.buffer])
+                trips = count * prod(loop.variable.extent for loop in loops)
+                moved = trips * itemsize(value.dtype) * self.target.byte_ns_of(self.bytes[stmt.buffer])
+                total += _Work(stores=count * times * self.target.store_cycles, moved=moved)
         return total
 
     def streamed(self, load: Load, loops: list[For], count: int) -> float:
@@ -328,37 +337,47 @@ class _Pricer:
         if any(place.step(offset)[0] not in (0, 1) for offset in offsets):
             return 0.25
         extent, stepped = place.inner.extent, [offset for offset in offsets if place.is_stepped(offset)]
-        if extent <= SHORT and not all(place.fills(offset) for offset in stepped):  # written out, and what it reads is gathered
+        if all(place.fills(offset) for offset in stepped):
+            return 1.0
+        if extent <= SHORT:  # written out, and what it reads is gathered
             return 0.25
-        if not all(place.fills(offset) for offset in stepped):  # LLVM does the last iterations one by one
-            whole = (extent - 1) // LINES
-            return extent / LINES / (whole + extent - whole * LINES)
-        return min(1.0, extent / LINES)
+        whole = (extent - 1) // LINES  # LLVM does the last iterations one by one
+        return extent / LINES / (whole + extent - whole * LINES)
+
+    def together(self, dtype: str, place: _Place, lanes: float) -> float:
+        """How many iterations one instruction does; those that fill no vector are done in one of half its width, and one by one."""
+        full = self.model.lanes(dtype)
+        if lanes < 1.0 or place.inner is None:
+            return max(1.0, full * lanes)
+        extent = place.inner.extent
+        whole, rest = divmod(extent, full)
+        half = rest // (full / 2)
+        return max(1.0, extent / (whole + half + (rest - half * full / 2) * LEFT_OVER))
 
     def value(self, root: Scalar, place: _Place, lanes: float) -> _Work:
         total = NOTHING
         for term in scalars(root):
             if isinstance(term, Call):
-                total += self.work(term.op, term.dtype, place.count, lanes)
+                total += self.work(term.op, term.dtype, place, lanes)
             elif isinstance(term, Pick):
                 reach = self.target.byte_ns_of(self.bytes[term.buffer]) * LINE_BYTES
                 total += _Work(loads=place.count * self.target.gather_cycles * len(term.args), rest=place.count * reach)
             elif isinstance(term, Position):
-                total += self.index(term.index, place)
+                total += self.index(term.index, place, lanes)
             elif isinstance(term, Load):
                 total += self.access(term.buffer, term.index, term.dtype, place, lanes)
         return total
 
-    def work(self, op: str, dtype: str, count: int, lanes: float) -> _Work:
-        """`count` elementwise operations."""
-        return _Work(operations=self.model.costs.cycles(op, dtype) * count / max(1.0, self.model.lanes(dtype) * lanes))
+    def work(self, op: str, dtype: str, place: _Place, lanes: float) -> _Work:
+        """An elementwise operation."""
+        return _Work(operations=self.model.op_cycles(op, dtype) * place.count / self.together(dtype, place, lanes))
 
     def access(self, buffer: str, offset: Index, dtype: str, place: _Place, lanes: float, stores: bool = False) -> _Work:
-        total = self.index(offset, place) + _Work(moved=self.moved(buffer, offset, dtype, place))
+        total = self.index(offset, place, lanes) + _Work(moved=self.moved(buffer, offset, dtype, place))
         step, more = place.step(offset)
         if step == 0:
             return total
-        vectors = max(1.0, self.model.lanes(dtype) * lanes)
+        vectors = self.together(dtype, place, lanes)
         if not stores:
             each = self.target.load_cycles * more / vectors if step == 1 else self.target.gather_cycles
             return total + _Work(loads=place.repeated(offset) * each)
@@ -375,14 +394,14 @@ class _Pricer:
         loops = [(v.extent, form.stride(v)) for v in place.trips]
         return moved_ns(self.target, self.bytes[buffer], itemsize(dtype), loops)
 
-    def index(self, term: Index, place: _Place) -> _Work:
+    def index(self, term: Index, place: _Place, lanes: float = 0.0) -> _Work:
         """Index operations, each counted at the deepest loop that it depends on; affine ones are address arithmetic."""
         cycles = 0.0
         for sub in walk(term):
             if isinstance(sub, Apply) and sub.op not in ("add", "sub", "neg", "mul"):
                 deepest = max((place.trips.get(v, place.count) for v in variables(sub)), default=1)
                 cycles += self.model.costs.index.term_cycles(sub) * deepest
-        return _Work(operations=cycles)
+        return _Work(operations=cycles / self.together("int32", place, lanes))
 
 
 def _counted(body: tuple[Stmt, ...], count: int) -> Iterator[tuple[Stmt, int]]:
