@@ -227,7 +227,8 @@ def fold_cells(e: Emitter, stmt: Fold, cells: list[Cell], start: Carried = ()) -
 
     def combined(totals: Carried, values: Carried) -> Carried:
         real = "contract" if is_real(LLVM_TYPES[stmt.dtype]) and not e.exact else ""
-        return tuple(scalar.combine(e.b, stmt.op, stmt.dtype, *pair, real) for pair in zip(totals, values, strict=True))
+        # what is new comes first: so a NaN is looked for beside the chain of results, which waits for one comparison only
+        return tuple(scalar.combine(e.b, stmt.op, stmt.dtype, *pair, real) for pair in zip(values, totals, strict=True))
 
     def at(counter: Value, totals: Carried) -> Carried:
         inner = [cell.inner() for cell in cells]

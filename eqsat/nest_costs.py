@@ -21,6 +21,7 @@ from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Apply, Index, Var, substitute, variables, walk
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, loads, map_indices, statements, value_of
+from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.tensor import Call, Position, Scalar, scalars
 from eqsat.locality import LINE_BYTES, moved_ns
 from eqsat.lowering.affine import Forms
@@ -29,18 +30,26 @@ from eqsat.target import Target
 
 Terms = frozenset[tuple[Index, int]]
 # what does not fit into the time of the busiest of the units that work at the same time
-BESIDE = 0.15
+BESIDE = 0.1
+# how far ahead of what is not done yet a processor works: over the end of shorter loops
+AHEAD_CYCLES = 128.0
 LOOP_CYCLES = 2.0
 # vector registers for sums, where vectors are that wide, and else
 SUMS, FEW_SUMS, WIDE_BYTES = 28, 12, 64
 # an addition begins when the one before is done
 LATENCY_CYCLES = 4.0
-# LLVM writes out loops of so few instructions before it makes vectors of those around; in each iteration some are for counting
+# LLVM writes out loops of so few instructions before it makes vectors of those around; in each iteration some are for counting.  Longer
+# loops of stores that go along memory are vectors of their own
+UNROLLED_LOOP = 4
 UNROLLED_INSTRUCTIONS, COUNTING = 300, 3
 # an iteration that is done alone, by one in a vector
 LEFT_OVER = 0.5
 # iterations of a fold whose loads stay in registers where the loop around does not change them
 HELD = 64
+# what an access costs more that crosses the end of a line, as those of vectors as long as a line do
+SPLIT = 0.5
+# a load of one number for all of a vector
+ONE_NUMBER = 0.5
 # a store of one element, by one of a vector
 SCATTERED = 0.7
 # what a vector of interleaved accesses costs more
@@ -53,6 +62,7 @@ PICKED_CYCLES = 1.5
 class _Place:
     """Where statements stand: the loops around them with the trips down to each, and the innermost of them that is not unrolled.
 
+    masked  a short fold, whose last vector is loaded in part
     around  the loop around the innermost one, which may be a fold that is written out in vectors
     beside  constants by which accesses there differ from others
     rolled  short loops of the kernel that are not unrolled
@@ -61,6 +71,7 @@ class _Place:
     trips: dict[Var, int]
     count: int = 1
     inner: Var | None = None
+    masked: bool = False
     around: Var | None = None
     unrolled: tuple[Var, ...] = ()
     beside: Mapping[Terms, frozenset[int]] = field(default_factory=dict)
@@ -71,7 +82,8 @@ class _Place:
         if self.unrolls(stmt):
             return replace(place, unrolled=(*self.unrolled, stmt.variable))
         around = self.inner if isinstance(stmt, Fold) and not self.unrolled else None
-        return _Place(place.trips, place.count, stmt.variable, around, (), _beside(stmt), self.rolled)
+        masked = isinstance(stmt, Fold) and stmt in self.rolled
+        return _Place(place.trips, place.count, stmt.variable, masked, around, (), _beside(stmt), self.rolled)
 
     def deeper(self, variable: Var) -> _Place:
         """Inside of one more loop."""
@@ -80,7 +92,9 @@ class _Place:
 
     def unrolls(self, stmt: Stmt) -> bool:
         """Whether a statement is a loop that is unrolled here."""
-        return self.inner is not None and isinstance(stmt, For | Fold) and stmt not in self.rolled and _is_short(stmt)
+        if self.inner is None or not isinstance(stmt, For | Fold) or stmt in self.rolled or not _is_short(stmt):
+            return False
+        return isinstance(stmt, Fold) or stmt.variable.extent <= UNROLLED_LOOP or not _goes_along(stmt)
 
     def step(self, offset: Index) -> tuple[int | None, float]:
         """Stride of an access in the loop that runs in vectors, small ones as one, and what one access costs more."""
@@ -122,6 +136,12 @@ def _is_short(stmt: For | Fold, instructions: int = UNROLLED_INSTRUCTIONS) -> bo
     extent, below = stmt.variable.extent, [inner for inner in stmt.body if isinstance(inner, For | Fold)]
     size = extent * (COUNTING + sum(_instructions(inner, stmt.variable) for inner in (stmt, *stmt.body)))
     return 1 < extent and size <= instructions and all(_is_short(inner, instructions // extent) for inner in below)
+
+
+def _goes_along(loop: For) -> bool:
+    """Whether all accesses of a loop go along memory, so that vectors of its own serve it."""
+    steps = [coefficient(offset, loop.variable) for stmt in loop.body for offset in _offsets(stmt)]
+    return 1 in steps and all(step in (0, 1) for step in steps)
 
 
 def _instructions(stmt: Stmt, inner: Var) -> int:
@@ -217,6 +237,7 @@ class _Pricer:
         self.bytes = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in (*kernel.buffers, *kernel.scratch)}
         self.forms = Forms()
         self.seen: set[object] = set()
+        self.one_number = min(ONE_NUMBER, self.target.load_cycles)
         self.registers = SUMS if self.target.vector_bytes >= WIDE_BYTES else FEW_SUMS
 
     def total_ns(self, body: tuple[Stmt, ...], place: _Place) -> float:
@@ -240,7 +261,8 @@ class _Pricer:
             total += self.access(stmt.buffer, stmt.index, value.dtype, place, lanes, stores=True)
             if stmt.combine:
                 total += self.access(stmt.buffer, stmt.index, value.dtype, place, lanes)
-                total += self.work("add", value.dtype, place, lanes)
+                step = self.folding(stmt.combine, value.dtype) if not _is_product(value) or stmt.combine != "sum" else 0.0
+                total += _Work(operations=step * place.count / self.together(value.dtype, place, lanes))
         return total
 
     def loop(self, stmt: For | Fold, place: _Place) -> _Work:
@@ -251,7 +273,9 @@ class _Pricer:
         total = self.block(stmt.body, inside)
         if isinstance(stmt, Fold):
             lanes = self.lanes(stmt.body, inside, stmt.value)
-            total += self.value(stmt.value, inside, lanes) + self.work("add", stmt.dtype, inside, lanes)
+            total += self.value(stmt.value, inside, lanes)
+            if stmt.op != "sum" or not _is_product(stmt.value):
+                total += self.work("add", stmt.dtype, inside, lanes)
         if place.unrolls(stmt):
             return total
         return self.started(stmt, place, total)
@@ -262,11 +286,13 @@ class _Pricer:
             start = LOOP_CYCLES * place.inside(stmt).count
         elif isinstance(stmt, Fold):
             across = min(self.model.lanes(stmt.dtype), stmt.variable.extent)
-            total += _Work(operations=place.count * (1.0 + log2(max(across, 1.0))) * self.target.op_cycles / 0.5)
+            total += _Work(operations=place.count * (1.0 + log2(max(across, 1.0))))
             start = (0.0 if stmt in place.rolled else LOOP_CYCLES) * place.count
         else:
             start = LOOP_CYCLES * place.count
-        return _Work(rest=self.model.cycles_ns(start) + total.ns(self.target.ghz))
+        total += _Work(rest=self.model.cycles_ns(start))
+        ns = total.ns(self.target.ghz)
+        return total if ns <= self.model.cycles_ns(AHEAD_CYCLES) * place.count else _Work(rest=ns)
 
     def kept(self, row: KeptRow, place: _Place) -> _Work:
         """A row that serial loops add up in registers: whole vectors, each waiting for itself at the most."""
@@ -276,25 +302,33 @@ class _Pricer:
         along = inside.deeper(row.lane)
         vectors = len(list(pieces_of(row.lane, self.target.vector_bytes // row.widest, again=True)))
         values = [stmt.value for stmt in (*row.before, row.store) if isinstance(stmt, Let | Store)]
-        operations = max(self.operations(values, True) * vectors, LATENCY_CYCLES / BEGUN, LATENCY_CYCLES * vectors / BEGUN)
+        operations = max(self.operations(values, row.store.combine) * vectors, LATENCY_CYCLES / BEGUN, LATENCY_CYCLES * vectors / BEGUN)
         total = _Work(operations=operations * inside.count, rest=self.model.cycles_ns(LOOP_CYCLES * place.count))
         for load in dict.fromkeys(load for value in values for load in loads(value)):
-            each = vectors if row.lane in variables(load.index) else 1
+            whole = self.target.load_cycles * self.split(load.index, row.lane, load.dtype)
+            each = whole * vectors if row.lane in variables(load.index) else self.one_number
             moved = self.moved(load.buffer, load.index, load.dtype, along)
-            total += self.index(load.index, along) + _Work(loads=inside.count * each * self.target.load_cycles, moved=moved)
+            total += self.index(load.index, along) + _Work(loads=inside.count * each, moved=moved)
         once = place.count * vectors
         moved = self.moved(row.store.buffer, row.store.index, row.dtype, along)
         return total + _Work(loads=once * self.target.load_cycles, stores=once * self.target.store_cycles, moved=moved)
 
-    def operations(self, values: Sequence[Scalar], folds: bool) -> float:
-        """Cycles of all operations on one vector, with those of adding up: a product that is added to something is one with the addition."""
+    def operations(self, values: Sequence[Scalar], fold: str | None) -> float:
+        """Cycles of all operations on one vector, with that of folding: a product that is added to something is one with the addition."""
         calls = [term for term in scalars(*values) if isinstance(term, Call)]
         added = {arg for call in calls if call.op in ("add", "subtract") for arg in call.args}
-        if folds:
+        if fold == "sum":
             added.add(values[-1])
         fused = sum(call.op == "multiply" and call in added for call in calls)
-        simple = self.model.op_cycles("add", values[-1].dtype)
-        return sum(self.model.op_cycles(call.op, call.dtype) for call in calls) + (folds - fused) * simple
+        dear = [call for call in calls if not self.model.costs.is_simple(call.op)]
+        simple = len(calls) - len(dear) - fused
+        step = self.folding(fold, values[-1].dtype) if fold is not None else 0.0
+        return sum(self.model.op_cycles(call.op, call.dtype) for call in dear) + simple * self.target.op_cycles + step
+
+    def folding(self, op: str, dtype: str) -> float:
+        """One step of a fold, of a whole vector."""
+        step = REDUCE_OPS[op].step
+        return self.target.op_cycles if self.model.costs.is_simple(step) else self.model.op_cycles(step, dtype)
 
     def tile(self, outer: For, place: _Place) -> _Work:
         """A tile: whole vectors, each loaded once for all rows or columns that it serves; what is read across memory is turned in registers."""
@@ -313,9 +347,13 @@ class _Pricer:
             steps = [coefficient(index, lane) for index in (*read, *([stmt.index] if isinstance(stmt, Store) else []))]
             picked = sum(step - 1 for step in steps if picks and step is not None and 1 < step <= LARGEST_STEP)
             turned = sum(step not in (0, 1) for step in steps) if not picked else 0
-            operations = self.operations([value], isinstance(stmt, Fold)) + (picked * PICKED_CYCLES + turned * log2(vector)) * 2 * self.target.op_cycles
-            loaded = sum(_times(loops, vector, frozenset(variables(index))) for index in read)
-            total += _Work(loads=count * loaded * self.target.load_cycles, operations=count * times * operations)
+            operations = self.operations([value], stmt.op if isinstance(stmt, Fold) else None) + (picked * PICKED_CYCLES + turned * log2(vector)) * 2 * self.target.op_cycles
+            loaded = sum(
+                _times(loops, vector, frozenset(variables(load.index)))
+                * (self.target.load_cycles * self.split(load.index, lane, load.dtype) if lane in variables(load.index) else self.one_number)
+                for load in loads(value)
+            )
+            total += _Work(loads=count * loaded, operations=count * times * operations)
             total += _Work(moved=sum(self.streamed(load, loops, count) for load in loads(value)))
             if isinstance(stmt, Store):
                 trips = count * prod(loop.variable.extent for loop in loops)
@@ -334,7 +372,7 @@ class _Pricer:
             return 0.0
         offsets = [offset for stmt in body if not isinstance(stmt, For | Fold) for offset in _offsets(stmt)]
         offsets += [load.index for load in loads(extra)] if extra is not None else []
-        if any(place.step(offset)[0] not in (0, 1) for offset in offsets):
+        if any(place.step(offset)[0] not in (0, 1) and place.repeated(offset) == place.count for offset in offsets):
             return 0.25
         extent, stepped = place.inner.extent, [offset for offset in offsets if place.is_stepped(offset)]
         if all(place.fills(offset) for offset in stepped):
@@ -351,6 +389,8 @@ class _Pricer:
             return max(1.0, full * lanes)
         extent = place.inner.extent
         whole, rest = divmod(extent, full)
+        if place.masked:
+            return extent / (whole + (rest > 0))
         half = rest // (full / 2)
         return max(1.0, extent / (whole + half + (rest - half * full / 2) * LEFT_OVER))
 
@@ -378,11 +418,20 @@ class _Pricer:
         if step == 0:
             return total
         vectors = self.together(dtype, place, lanes)
+        if place.inner is not None:
+            more *= self.split(offset, place.inner, dtype)
         if not stores:
             each = self.target.load_cycles * more / vectors if step == 1 else self.target.gather_cycles
             return total + _Work(loads=place.repeated(offset) * each)
         together = step == 1 and (not place.is_stepped(offset) or place.fills(offset))
         return total + _Work(stores=place.count * (self.target.store_cycles * more / vectors if together else SCATTERED * self.target.store_cycles))
+
+    def split(self, offset: Index, inner: Var, dtype: str) -> float:
+        """What a vector access costs more that is not where vectors begin: where it crosses the end of a line of the cache, it is two."""
+        form = self.forms(offset)
+        lanes = int(self.model.lanes(dtype))
+        firsts = (form.constant, *(k for atom, k in form.terms.items() if atom is not inner))
+        return 1.0 if all(first % lanes == 0 for first in firsts) else 1.0 + SPLIT * min(self.target.vector_bytes, inner.extent * itemsize(dtype)) / LINE_BYTES
 
     def moved(self, buffer: str, offset: Index, dtype: str, place: _Place) -> float:
         """Bringing near what an access touches, unless one beside it, which differs by a constant, does so."""
@@ -402,6 +451,11 @@ class _Pricer:
                 deepest = max((place.trips.get(v, place.count) for v in variables(sub)), default=1)
                 cycles += self.model.costs.index.term_cycles(sub) * deepest
         return _Work(operations=cycles / self.together("int32", place, lanes))
+
+
+def _is_product(value: Scalar) -> bool:
+    """Whether adding it is one operation with computing it."""
+    return isinstance(value, Call) and value.op == "multiply"
 
 
 def _counted(body: tuple[Stmt, ...], count: int) -> Iterator[tuple[Stmt, int]]:
