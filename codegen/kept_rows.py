@@ -16,13 +16,15 @@ from dataclasses import dataclass
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tile import Emitter, cell_of, fold_cells, is_joint, pieces_of, vector_load
 from eqsat.ir.affine import coefficient
-from eqsat.ir.dtypes import itemsize
+from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.ir.loops import Bind, Fold, For, Let, Load, Pick, Stmt, Store, Temp
 from eqsat.ir.tensor import scalars
 
 # shorter rows are left to LLVM
 SHORTEST = 4
+# the greater of two floats takes a register for masks, of which there are few
+MASKS = 7
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,8 @@ def kept_row(outer: For, vector_bytes: int, registers: int) -> KeptRow | None:
     if not around or inner.kind != "parallel" or not isinstance(store, Store) or store.combine is None:
         return None
     row = KeptRow(tuple(loop.variable for loop in around), tuple(before), inner.variable, store)
-    if not SHORTEST <= inner.variable.extent <= registers * (vector_bytes // row.widest):
+    kept = registers if store.combine == "sum" or not is_float(row.dtype) else min(registers, MASKS)
+    if not SHORTEST <= inner.variable.extent <= kept * (vector_bytes // row.widest):
         return None
     for bind in before:
         if isinstance(bind, Bind):

@@ -56,8 +56,8 @@ ELEMENT_CYCLES = {
 # of complex numbers
 PAIR_CYCLES = {"multiply": 1.5, "divide": 20.0, "sqrt": 50.0}
 SIMPLE_CYCLES = 0.6
-# what a unit of its own does
-DIVIDED = ("divide", "sqrt")
+# what does not take longer where vectors are worked on in halves: divisions, and comparisons into masks
+UNSCALED = ("divide", "sqrt", "maximum", "minimum")
 
 
 class Cycles(Mapping[str, float]):
@@ -126,9 +126,9 @@ class Costs:
         return ELEMENT_CYCLES.get(op, SIMPLE_CYCLES)
 
     def is_known(self, op: str, dtype: str) -> bool:
-        """Whether the tables say what an operation costs, and it is made of others, or one of those: not a caller, nor division units."""
+        """Whether the tables say what an operation costs, and it is made of others, or one of those: not a caller, nor one of UNSCALED."""
         own = self.complex_cycles if is_complex(dtype) else self.element_cycles
-        return op not in DIVIDED and shown(op) not in own
+        return op not in UNSCALED and shown(op) not in own
 
     def is_simple(self, op: str) -> bool:
         """Whether an operation is one of those of which two are done in a cycle, as far as the tables know."""

@@ -38,12 +38,16 @@ LOOP_CYCLES = 2.0
 SUMS, FEW_SUMS, WIDE_BYTES = 28, 12, 64
 # an addition begins when the one before is done
 LATENCY_CYCLES = 4.0
+# and one to a place in memory when that has been stored and loaded
+FORWARDED_CYCLES = 12.0
 # LLVM writes out loops of so few instructions before it makes vectors of those around; in each iteration some are for counting.  Longer
 # loops of stores that go along memory are vectors of their own
 UNROLLED_LOOP = 4
 UNROLLED_INSTRUCTIONS, COUNTING = 300, 3
 # an iteration that is done alone, by one in a vector
 LEFT_OVER = 0.5
+# LLVM makes one vector of loops of less iterations, in part
+MASKED = 16
 # iterations of a fold whose loads stay in registers where the loop around does not change them
 HELD = 64
 # what an access costs more that crosses the end of a line, as those of vectors as long as a line do
@@ -62,7 +66,7 @@ PICKED_CYCLES = 1.5
 class _Place:
     """Where statements stand: the loops around them with the trips down to each, and the innermost of them that is not unrolled.
 
-    masked  a short fold, whose last vector is loaded in part
+    masked  a short loop that is one vector, in part
     around  the loop around the innermost one, which may be a fold that is written out in vectors
     beside  constants by which accesses there differ from others
     rolled  short loops of the kernel that are not unrolled
@@ -81,8 +85,8 @@ class _Place:
         place = self.deeper(stmt.variable)
         if self.unrolls(stmt):
             return replace(place, unrolled=(*self.unrolled, stmt.variable))
-        around = self.inner if isinstance(stmt, Fold) and not self.unrolled else None
-        masked = isinstance(stmt, Fold) and stmt in self.rolled
+        masked = stmt in self.rolled and stmt.variable.extent < MASKED
+        around = self.inner if (masked or isinstance(stmt, Fold)) and not self.unrolled else None
         return _Place(place.trips, place.count, stmt.variable, masked, around, (), _beside(stmt), self.rolled)
 
     def deeper(self, variable: Var) -> _Place:
@@ -203,6 +207,7 @@ class _Work:
     """What a stretch of code without loops in it keeps busy in all its repetitions, and what of its loops nothing overlaps.
 
     loads, stores, operations  cycles of the units that load, store and compute
+    waits                      cycles of additions that wait for each other
     moved                      nanoseconds of bringing memory near
     rest                       nanoseconds that come on top: whole loops, and starting them
     """
@@ -210,6 +215,7 @@ class _Work:
     loads: float = 0.0
     stores: float = 0.0
     operations: float = 0.0
+    waits: float = 0.0
     moved: float = 0.0
     rest: float = 0.0
 
@@ -218,13 +224,14 @@ class _Work:
             self.loads + other.loads,
             self.stores + other.stores,
             self.operations + other.operations,
+            self.waits + other.waits,
             self.moved + other.moved,
             self.rest + other.rest,
         )
 
     def ns(self, ghz: float) -> float:
         """The busiest of what works at the same time, and a part of the others."""
-        busy = self.loads / ghz, self.stores / ghz, self.operations / ghz, self.moved
+        busy = self.loads / ghz, self.stores / ghz, self.operations / ghz, self.waits / ghz, self.moved
         return self.rest + max(busy) + BESIDE * (sum(busy) - max(busy))
 
 
@@ -235,6 +242,7 @@ class _Pricer:
     def __init__(self, kernel: Kernel, model: CostModel) -> None:
         self.model, self.target = model, model.target
         self.bytes = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in (*kernel.buffers, *kernel.scratch)}
+        self.aligned = frozenset(buffer.name for buffer in kernel.scratch)
         self.forms = Forms()
         self.seen: set[object] = set()
         self.one_number = min(ONE_NUMBER, self.target.load_cycles)
@@ -262,7 +270,7 @@ class _Pricer:
             if stmt.combine:
                 total += self.access(stmt.buffer, stmt.index, value.dtype, place, lanes)
                 step = self.folding(stmt.combine, value.dtype) if not _is_product(value) or stmt.combine != "sum" else 0.0
-                total += _Work(operations=step * place.count / self.together(value.dtype, place, lanes))
+                total += _Work(operations=step * place.count / self.together(value.dtype, place, lanes), waits=self.waits(stmt.index, place))
         return total
 
     def loop(self, stmt: For | Fold, place: _Place) -> _Work:
@@ -282,14 +290,13 @@ class _Pricer:
 
     def started(self, stmt: For | Fold, place: _Place, total: _Work) -> _Work:
         """A loop with what starting it costs: of folds in vectors, which end with the steps across the last one, units that compute are busy."""
-        if stmt not in place.rolled and any(isinstance(below, For | Fold) and not place.inside(stmt).unrolls(below) for below in stmt.body):
-            start = LOOP_CYCLES * place.inside(stmt).count
+        inside, start = place.inside(stmt), LOOP_CYCLES * place.count
+        if any(isinstance(below, For | Fold) and not inside.unrolls(below) for below in stmt.body):
+            start = 0.0  # that of the loops in it
         elif isinstance(stmt, Fold):
             across = min(self.model.lanes(stmt.dtype), stmt.variable.extent)
             total += _Work(operations=place.count * (1.0 + log2(max(across, 1.0))))
-            start = (0.0 if stmt in place.rolled else LOOP_CYCLES) * place.count
-        else:
-            start = LOOP_CYCLES * place.count
+            start = 0.0 if stmt in place.rolled else start
         total += _Work(rest=self.model.cycles_ns(start))
         ns = total.ns(self.target.ghz)
         return total if ns <= self.model.cycles_ns(AHEAD_CYCLES) * place.count else _Work(rest=ns)
@@ -305,7 +312,7 @@ class _Pricer:
         operations = max(self.operations(values, row.store.combine) * vectors, LATENCY_CYCLES / BEGUN, LATENCY_CYCLES * vectors / BEGUN)
         total = _Work(operations=operations * inside.count, rest=self.model.cycles_ns(LOOP_CYCLES * place.count))
         for load in dict.fromkeys(load for value in values for load in loads(value)):
-            whole = self.target.load_cycles * self.split(load.index, row.lane, load.dtype)
+            whole = self.target.load_cycles * self.split(load.buffer, load.index, row.lane, load.dtype)
             each = whole * vectors if row.lane in variables(load.index) else self.one_number
             moved = self.moved(load.buffer, load.index, load.dtype, along)
             total += self.index(load.index, along) + _Work(loads=inside.count * each, moved=moved)
@@ -350,7 +357,7 @@ class _Pricer:
             operations = self.operations([value], stmt.op if isinstance(stmt, Fold) else None) + (picked * PICKED_CYCLES + turned * log2(vector)) * 2 * self.target.op_cycles
             loaded = sum(
                 _times(loops, vector, frozenset(variables(load.index)))
-                * (self.target.load_cycles * self.split(load.index, lane, load.dtype) if lane in variables(load.index) else self.one_number)
+                * (self.target.load_cycles * self.split(load.buffer, load.index, lane, load.dtype) if lane in variables(load.index) else self.one_number)
                 for load in loads(value)
             )
             total += _Work(loads=count * loaded, operations=count * times * operations)
@@ -388,15 +395,19 @@ class _Pricer:
         if lanes < 1.0 or place.inner is None:
             return max(1.0, full * lanes)
         extent = place.inner.extent
-        whole, rest = divmod(extent, full)
         if place.masked:
-            return extent / (whole + (rest > 0))
+            return min(full, extent)
+        whole, rest = divmod(extent, full)
         half = rest // (full / 2)
         return max(1.0, extent / (whole + half + (rest - half * full / 2) * LEFT_OVER))
 
     def value(self, root: Scalar, place: _Place, lanes: float) -> _Work:
         total = NOTHING
+        calls = [term for term in scalars(root) if isinstance(term, Call)]
+        fused = {arg for call in calls if call.op in ("add", "subtract") for arg in call.args if _is_product(arg)}
         for term in scalars(root):
+            if term in fused:  # one operation with the addition
+                continue
             if isinstance(term, Call):
                 total += self.work(term.op, term.dtype, place, lanes)
             elif isinstance(term, Pick):
@@ -419,19 +430,28 @@ class _Pricer:
             return total
         vectors = self.together(dtype, place, lanes)
         if place.inner is not None:
-            more *= self.split(offset, place.inner, dtype)
+            more *= self.split(buffer, offset, place.inner, dtype)
         if not stores:
             each = self.target.load_cycles * more / vectors if step == 1 else self.target.gather_cycles
             return total + _Work(loads=place.repeated(offset) * each)
         together = step == 1 and (not place.is_stepped(offset) or place.fills(offset))
         return total + _Work(stores=place.count * (self.target.store_cycles * more / vectors if together else SCATTERED * self.target.store_cycles))
 
-    def split(self, offset: Index, inner: Var, dtype: str) -> float:
-        """What a vector access costs more that is not where vectors begin: where it crosses the end of a line of the cache, it is two."""
+    def waits(self, index: Index, place: _Place) -> float:
+        """Cycles of adding to the same places again and again: in registers where all loops over them are written out, else in memory."""
+        inner, known = place.inner, variables(index)
+        again = place.count / prod(v.extent for v in place.unrolled if v in known)
+        if inner is None or inner not in known:
+            return again * LATENCY_CYCLES
+        return again / inner.extent * FORWARDED_CYCLES
+
+    def split(self, buffer: str, offset: Index, inner: Var, dtype: str) -> float:
+        """What a vector access costs more where it crosses the end of a line of the cache: it does not begin where vectors begin.  Memory of
+        callers may begin anywhere."""
         form = self.forms(offset)
         lanes = int(self.model.lanes(dtype))
         firsts = (form.constant, *(k for atom, k in form.terms.items() if atom is not inner))
-        return 1.0 if all(first % lanes == 0 for first in firsts) else 1.0 + SPLIT * min(self.target.vector_bytes, inner.extent * itemsize(dtype)) / LINE_BYTES
+        return 1.0 if buffer in self.aligned and all(first % lanes == 0 for first in firsts) else 1.0 + SPLIT * min(self.target.vector_bytes, inner.extent * itemsize(dtype)) / LINE_BYTES
 
     def moved(self, buffer: str, offset: Index, dtype: str, place: _Place) -> float:
         """Bringing near what an access touches, unless one beside it, which differs by a constant, does so."""
