@@ -51,11 +51,11 @@ MASKED = 16
 # iterations of a fold whose loads stay in registers where the loop around does not change them
 HELD = 64
 # what an access costs more that crosses the end of a line, as those of vectors as long as a line do
-SPLIT = 0.5
+SPLIT = 0.2
 # a load of one number for all of a vector
 ONE_NUMBER = 0.5
-# a store of one element, by one of a vector
-SCATTERED = 0.7
+# a store of one element of a vector
+SCATTERED_CYCLES = 1.5
 # what a vector of interleaved accesses costs more
 SHUFFLED = 1.5
 # one more load, and a shuffle, for what a tile picks out of several vectors
@@ -242,7 +242,6 @@ class _Pricer:
     def __init__(self, kernel: Kernel, model: CostModel) -> None:
         self.model, self.target = model, model.target
         self.bytes = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in (*kernel.buffers, *kernel.scratch)}
-        self.aligned = frozenset(buffer.name for buffer in kernel.scratch)
         self.forms = Forms()
         self.seen: set[object] = set()
         self.one_number = min(ONE_NUMBER, self.target.load_cycles)
@@ -312,7 +311,7 @@ class _Pricer:
         operations = max(self.operations(values, row.store.combine) * vectors, LATENCY_CYCLES / BEGUN, LATENCY_CYCLES * vectors / BEGUN)
         total = _Work(operations=operations * inside.count, rest=self.model.cycles_ns(LOOP_CYCLES * place.count))
         for load in dict.fromkeys(load for value in values for load in loads(value)):
-            whole = self.target.load_cycles * self.split(load.buffer, load.index, row.lane, load.dtype)
+            whole = self.target.load_cycles * self.split(load.index, row.lane, load.dtype)
             each = whole * vectors if row.lane in variables(load.index) else self.one_number
             moved = self.moved(load.buffer, load.index, load.dtype, along)
             total += self.index(load.index, along) + _Work(loads=inside.count * each, moved=moved)
@@ -357,7 +356,7 @@ class _Pricer:
             operations = self.operations([value], stmt.op if isinstance(stmt, Fold) else None) + (picked * PICKED_CYCLES + turned * log2(vector)) * 2 * self.target.op_cycles
             loaded = sum(
                 _times(loops, vector, frozenset(variables(load.index)))
-                * (self.target.load_cycles * self.split(load.buffer, load.index, lane, load.dtype) if lane in variables(load.index) else self.one_number)
+                * (self.target.load_cycles * self.split(load.index, lane, load.dtype) if lane in variables(load.index) else self.one_number)
                 for load in loads(value)
             )
             total += _Work(loads=count * loaded, operations=count * times * operations)
@@ -430,12 +429,12 @@ class _Pricer:
             return total
         vectors = self.together(dtype, place, lanes)
         if place.inner is not None:
-            more *= self.split(buffer, offset, place.inner, dtype)
+            more *= self.split(offset, place.inner, dtype)
         if not stores:
             each = self.target.load_cycles * more / vectors if step == 1 else self.target.gather_cycles
             return total + _Work(loads=place.repeated(offset) * each)
         together = step == 1 and (not place.is_stepped(offset) or place.fills(offset))
-        return total + _Work(stores=place.count * (self.target.store_cycles * more / vectors if together else SCATTERED * self.target.store_cycles))
+        return total + _Work(stores=place.count * (self.target.store_cycles * more / vectors if together else SCATTERED_CYCLES))
 
     def waits(self, index: Index, place: _Place) -> float:
         """Cycles of adding to the same places again and again: in registers where all loops over them are written out, else in memory."""
@@ -445,13 +444,12 @@ class _Pricer:
             return again * LATENCY_CYCLES
         return again / inner.extent * FORWARDED_CYCLES
 
-    def split(self, buffer: str, offset: Index, inner: Var, dtype: str) -> float:
-        """What a vector access costs more where it crosses the end of a line of the cache: it does not begin where vectors begin.  Memory of
-        callers may begin anywhere."""
+    def split(self, offset: Index, inner: Var, dtype: str) -> float:
+        """What a vector access costs more that does not begin where vectors begin: it crosses the end of a line of the cache."""
         form = self.forms(offset)
         lanes = int(self.model.lanes(dtype))
         firsts = (form.constant, *(k for atom, k in form.terms.items() if atom is not inner))
-        return 1.0 if buffer in self.aligned and all(first % lanes == 0 for first in firsts) else 1.0 + SPLIT * min(self.target.vector_bytes, inner.extent * itemsize(dtype)) / LINE_BYTES
+        return 1.0 if all(first % lanes == 0 for first in firsts) else 1.0 + SPLIT * min(self.target.vector_bytes, inner.extent * itemsize(dtype)) / LINE_BYTES
 
     def moved(self, buffer: str, offset: Index, dtype: str, place: _Place) -> float:
         """Bringing near what an access touches, unless one beside it, which differs by a constant, does so."""
