@@ -28,8 +28,8 @@ FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
 # of one measurement, and the most memory that one takes
 SECONDS = 0.15
 MOST_BYTES = 256 << 20
-# the last cache is shared with others: of it, so many times what the one before holds stays
-SHARED = 3
+# what is tried first of the last cache, by the one before it, and how much slower reading gets where it does not stay
+LEAST_SHARED, SLOWER = 2, 2.0
 # of one vector
 OPERATIONS = 24
 # how often one call goes over an array that fits a cache, each time a line further on
@@ -44,10 +44,12 @@ def measure(progress: Progress = lambda what: None) -> Target:
     vector = host().registers.bytes
     caches = cache_sizes()
     rates = []
-    for before, size in zip((0, *caches), caches, strict=False):
+    for size in caches[:-1]:
         progress(f"reading from {size >> 10} KiB of cache")
-        shared = before * SHARED if size is caches[-1] else size
-        rates.append(read_ns(min(size // 2, shared, MOST_BYTES // 4)))
+        rates.append(read_ns(size // 2))
+    progress(f"reading from {caches[-1] >> 10} KiB of cache, which others share")
+    rate, kept = shared_ns(caches[-2], caches[-1])
+    rates, caches = [*rates, rate], (*caches[:-1], kept)
     progress("reading from memory")
     rates.append(read_ns(MOST_BYTES))
     progress("storing and gathering")
@@ -79,6 +81,16 @@ def cache_sizes() -> tuple[int, ...]:
             found[int(level)] = int(size[:-1]) << 10
     sizes = tuple(size for _, size in sorted(found.items()))
     return sizes if len(sizes) > 1 and all(a < b for a, b in pairwise(sizes)) else DEFAULT_TARGET.cache_bytes
+
+
+def shared_ns(before: int, size: int) -> tuple[float, int]:
+    """Nanoseconds a byte from the last cache, of which others leave a part: what is little more than the cache before holds; and how much
+    stays there."""
+    nbytes = min(LEAST_SHARED * before, size // 2, MOST_BYTES // 4)
+    rate = read_ns(nbytes)
+    while 2 * nbytes <= min(size, MOST_BYTES // 4) and read_ns(2 * nbytes) < SLOWER * rate:
+        nbytes *= 2
+    return rate, max(2 * before, min(size, 2 * nbytes))
 
 
 def read_ns(nbytes: int) -> float:

@@ -18,8 +18,8 @@ from eqsat.codegen.tile import BEGUN, pieces_of
 from eqsat.cost_model import INTERLEAVED, CostModel
 from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.ir.affine import coefficient
-from eqsat.ir.dtypes import itemsize
-from eqsat.ir.index import Apply, Index, Var, substitute, variables, walk
+from eqsat.ir.dtypes import is_float, itemsize
+from eqsat.ir.index import Apply, Const, Index, Var, substitute, variables, walk
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, loads, map_indices, statements, value_of
 from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.tensor import Call, Position, Scalar, scalars
@@ -56,8 +56,8 @@ SPLIT = 0.2
 ONE_NUMBER = 0.5
 # a store of one element of a vector
 SCATTERED_CYCLES = 1.5
-# what a vector of interleaved accesses costs more
-SHUFFLED = 1.5
+# a shuffle of two vectors, by a simple operation; interleaved accesses take so many as halving their step takes, and one more
+SHUFFLE = 2.0
 # one more load, and a shuffle, for what a tile picks out of several vectors
 PICKED_CYCLES = 1.5
 
@@ -107,16 +107,16 @@ class _Place:
         step = coefficient(offset, self.inner)
         if step is None or not 1 < abs(step) <= INTERLEAVED or self.inner.extent < LINES:
             return step, 1.0
-        return 1, max(SHUFFLED, abs(step) / len(self.reached(offset)))
+        return 1, max(1.0, abs(step) / len(self.reached(offset)))
 
     def reached(self, offset: Index) -> frozenset[int]:
-        """The constants by which accesses of one iteration differ, those of unrolled loops among them."""
-        found = self.beside.get(_terms(offset), frozenset((0,)))
+        """Where accesses of one iteration are that are so near this one that they are in the same vectors, those of unrolled loops among them."""
+        own, apart = Forms()(offset).constant, abs(coefficient(offset, self.inner) or 1) if self.inner is not None else 1
+        found = self.beside.get(_terms(offset), frozenset((own,)))
         for variable in self.unrolled:
-            step = coefficient(offset, variable)
-            if step and abs(step) <= INTERLEAVED:
-                found = frozenset(first + step * k for first in found for k in range(variable.extent))
-        return found
+            steps = _steps(offset, variable) if variable in variables(offset) else (0,)
+            found = frozenset(first + step for first in found for step in steps)
+        return frozenset(place for place in found if abs(place - own) < apart)
 
     def fills(self, offset: Index) -> bool:
         """Whether accesses that step over elements touch all of them, from one iteration to the next: whole vectors, which are sorted."""
@@ -155,6 +155,15 @@ def _instructions(stmt: Stmt, inner: Var) -> int:
     calls = sum(isinstance(term, Call | Pick | Position) for term in scalars(value))
     accesses = sum(1 if coefficient(offset, inner) in (0, 1) else 2 for offset in _offsets(stmt))
     return calls + accesses + isinstance(stmt, Fold)
+
+
+def _steps(offset: Index, variable: Var) -> tuple[int, ...]:
+    """How far an access goes in each iteration of a short loop."""
+    step = coefficient(offset, variable)
+    if step is not None:
+        return tuple(step * k for k in range(variable.extent))
+    places = [Forms()(substitute(offset, {variable: Const(k)})).constant for k in range(variable.lo, variable.hi + 1)]
+    return tuple(place - places[0] for place in places)
 
 
 def _beside(stmt: For | Fold) -> dict[Terms, frozenset[int]]:
@@ -269,7 +278,7 @@ class _Pricer:
             if stmt.combine:
                 total += self.access(stmt.buffer, stmt.index, value.dtype, place, lanes)
                 step = self.folding(stmt.combine, value.dtype) if not _is_product(value) or stmt.combine != "sum" else 0.0
-                total += _Work(operations=step * place.count / self.together(value.dtype, place, lanes), waits=self.waits(stmt.index, place))
+                total += _Work(operations=step * place.count / self.together(value.dtype, place, lanes), waits=self.waits(stmt, value.dtype, place))
         return total
 
     def loop(self, stmt: For | Fold, place: _Place) -> _Work:
@@ -430,19 +439,23 @@ class _Pricer:
         vectors = self.together(dtype, place, lanes)
         if place.inner is not None:
             more *= self.split(offset, place.inner, dtype)
+        if step == 1 and place.is_stepped(offset):
+            apart = abs(coefficient(offset, place.inner) or 1) if place.inner is not None else 1
+            total += _Work(operations=place.repeated(offset) * more * log2(apart) * SHUFFLE * self.target.op_cycles / vectors)
         if not stores:
             each = self.target.load_cycles * more / vectors if step == 1 else self.target.gather_cycles
             return total + _Work(loads=place.repeated(offset) * each)
         together = step == 1 and (not place.is_stepped(offset) or place.fills(offset))
         return total + _Work(stores=place.count * (self.target.store_cycles * more / vectors if together else SCATTERED_CYCLES))
 
-    def waits(self, index: Index, place: _Place) -> float:
-        """Cycles of adding to the same places again and again: in registers where all loops over them are written out, else in memory."""
-        inner, known = place.inner, variables(index)
+    def waits(self, stmt: Store, dtype: str, place: _Place) -> float:
+        """Cycles of combining with the same places again and again: in memory; or in registers where all loops over them are written out,
+        and then only if that cannot be done in another order, as LLVM does with sums."""
+        inner, known = place.inner, variables(stmt.index)
         again = place.count / prod(v.extent for v in place.unrolled if v in known)
-        if inner is None or inner not in known:
-            return again * LATENCY_CYCLES
-        return again / inner.extent * FORWARDED_CYCLES
+        if inner is not None and inner in known:
+            return again / inner.extent * FORWARDED_CYCLES
+        return again * LATENCY_CYCLES if is_float(dtype) and stmt.combine in ("max", "min") else 0.0
 
     def split(self, offset: Index, inner: Var, dtype: str) -> float:
         """What a vector access costs more that does not begin where vectors begin: it crosses the end of a line of the cache."""
@@ -488,4 +501,5 @@ def _counted(body: tuple[Stmt, ...], count: int) -> Iterator[tuple[Stmt, int]]:
 def _times(loops: list[For], vector: int, only: frozenset[Var] | None = None) -> int:
     """Iterations of a tile, those of the innermost loop in vectors; where not all of its loops matter, of those that do."""
     *rows, lane = [loop.variable.extent if only is None or loop.variable in only else 1 for loop in loops]
-    return prod(rows) * -(-lane // vector)
+    pieces = sum(1 for _ in pieces_of(loops[-1].variable, vector, again=True)) if lane > 1 else 1
+    return prod(rows) * pieces
