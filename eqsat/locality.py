@@ -28,7 +28,9 @@ def moved_ns(target: Target, array_bytes: int, width: int, loops: Sequence[Step]
     touched = [_lines(loops[k:], width) for k in range(len(loops) + 1)]
     for size, byte_ns in zip(target.cache_bytes, target.byte_ns[1:], strict=True):
         if array_bytes > size:
-            stays, lines = next((k, min(most, count)) for k, (count, apart, _) in enumerate(touched) if _fits(min(most, count), apart, size))
+            stays, lines = next(
+                (k, min(most, count)) for k, (count, apart, _) in enumerate(touched) if _fits(min(most, count), apart, size)
+            )
             around = max(stays - 1, 0)
             there, _, ahead = touched[around]
             lines = min(lines * prod(extent for extent, _ in loops[around:stays]), there)

@@ -130,8 +130,8 @@ def measured_ns(kernel: Kernel, options: Options) -> float:
 
 
 def kernel_seconds(kernel: Kernel, numerics: Numerics, limit: float) -> float:
-    """The best of several runs on one thread, on small integers, so that no value is denormal or infinite, where lines of the cache begin, as
-    results of plans do."""
+    """The best of several runs on one thread, on small integers, so that no value is denormal or infinite, in memory that begins where
+    lines of the cache do, as results of plans do."""
     routine = compile_kernels([type_indices(hoist(kernel))], numerics).routine(kernel.name)
     rng = np.random.default_rng(0)
     arrays = [aligned_bytes(buffer.size * itemsize(buffer.dtype)).view(buffer.dtype) for buffer in kernel.buffers]
