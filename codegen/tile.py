@@ -12,20 +12,16 @@ from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, 
 from eqsat.codegen.fold import Carried, Flags
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.scope import Scope
+from eqsat.ir import joint
 from eqsat.ir.affine import coefficient
-from eqsat.ir.dtypes import DTYPES, carrier, is_complex, itemsize
+from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, variables
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp, loads, statements, value_of
+from eqsat.ir.ops import REDUCE_OPS, identity_of
 from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
 from eqsat.ir.typed import Typed
 
 T = TypeVar("T")
-# operations whose code serves vectors too
-JOINT = frozenset(("add", "subtract", "multiply", "divide", "negative", "absolute", "sqrt", "maximum", "minimum"))
-# loads of every second, third and fourth element are picked out of whole vectors
-STEPS = range(2, 5)
-# elements that are one number in a register as in memory, and are added up in their own dtype
-LANES = frozenset(dtype for dtype in DTYPES if dtype != "bool" and not is_complex(dtype) and carrier(dtype) == dtype)
 
 
 class Emitter(Protocol):
@@ -71,7 +67,7 @@ def emit_tile(e: Emitter, outer: For, scope: Scope) -> bool:
     while len(loops[-1].body) == 1 and isinstance(below := loops[-1].body[0], For):
         loops.append(below)
     body = loops[-1].body
-    if e.exact or not all(_is_joint(stmt) for stmt in statements(body)):
+    if e.exact or not all(joint.is_joint(stmt) for stmt in statements(body)):
         return False
     *around, lane = (loop.variable for loop in loops)
     rows = list(product(*(range(variable.lo, variable.hi + 1) for variable in around)))
@@ -145,15 +141,6 @@ def _mask(places: list[int]) -> str:
     return f"<{len(places)} x i32> <{', '.join(f'i32 {k}' for k in places)}>"
 
 
-def _is_joint(stmt: Stmt) -> bool:
-    value = value_of(stmt)
-    if value is None:
-        return isinstance(stmt, Bind)
-    known = all(isinstance(term, Load | Temp | Literal) or (isinstance(term, Call) and term.op in JOINT) for term in scalars(value))
-    sums = not isinstance(stmt, Fold | Store) or (stmt.op if isinstance(stmt, Fold) else stmt.combine) in ("sum", None)
-    return known and sums and all(term.dtype in LANES for term in scalars(value))
-
-
 def _bytes(stmt: Stmt) -> int:
     value = value_of(stmt)
     return itemsize(value.dtype) if value is not None else 1
@@ -206,12 +193,9 @@ def _block(e: Emitter, body: tuple[Stmt, ...], cells: list[Cell]) -> None:
 
 
 def _fold(e: Emitter, stmt: Fold, cells: list[Cell]) -> None:
-    """One loop that carries the sums of all cells."""
-    types = [vector_type(stmt.dtype, cell.width) for cell in cells]
-    real = is_real(LLVM_TYPES[stmt.dtype])
-    zeros = tuple(
-        Value("zeroinitializer" if cell.width > 1 else "0.0" if real else "0", type) for cell, type in zip(cells, types, strict=True)
-    )
+    """One loop that carries the folds of all cells."""
+    start = scalar.literal(Literal(identity_of(stmt.op, stmt.dtype).item(), stmt.dtype))
+    combine = scalar.code_of(REDUCE_OPS[stmt.op].step, stmt.dtype)
     place = e.typed[stmt.variable]
 
     def step(counter: Value, carried: Carried) -> Carried:
@@ -220,12 +204,12 @@ def _fold(e: Emitter, stmt: Fold, cells: list[Cell]) -> None:
             cell.scope.indices[place] = counter
         _block(e, stmt.body, inner)
         values = [spread(e, _value(e, stmt.value, cell), cell.width) for cell in inner]
-        add = ("fadd", "contract") if real else ("add", "")
-        return tuple(e.b.binary(add[0], total, value, add[1]) for total, value in zip(carried, values, strict=True))
+        return tuple(combine(e.b, (total, value), e.flags.arithmetic) for total, value in zip(carried, values, strict=True))
 
     first, end = e.range(stmt.variable, cells[0].scope)
-    sums = e.loop(first, end, zeros, step) if stmt.variable.extent > 0 else zeros
-    for cell, total in zip(cells, sums, strict=True):
+    initial = tuple(spread(e, start, cell.width) for cell in cells)
+    folded = e.loop(first, end, initial, step) if stmt.variable.extent > 0 else initial
+    for cell, total in zip(cells, folded, strict=True):
         cell.scope.temps[stmt.name] = total
 
 
@@ -271,7 +255,7 @@ def _load(e: Emitter, load: Load, cell: Cell) -> Value:
     step = coefficient(load.index, cell.lane)
     if step == 1:
         return vector_load(e, load, cell.scope, cell.width)
-    if step is not None and step in STEPS and cell.width & (cell.width - 1) == 0:
+    if step is not None and 1 < step <= joint.LARGEST_STEP and cell.width & (cell.width - 1) == 0:
         return _stepped(e, load, cell, step)
     buffer = e.buffer(load.buffer, load.dtype)
     result = Value("poison", vector_type(load.dtype, cell.width))
