@@ -14,15 +14,17 @@ import functools
 from dataclasses import dataclass
 
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tile import Emitter, cell_of, fold_cells, is_joint, pieces_of, vector_load
+from eqsat.codegen.tile import Emitter, cell_of, fold_cells, pieces_of, vector_load
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.index import Index, Var, substitute, variables
+from eqsat.ir.joint import is_joint, is_joint_value
 from eqsat.ir.loops import Bind, Fold, For, Let, Load, Pick, Stmt, Store, Temp
 from eqsat.ir.tensor import scalars
 
 # shorter rows are left to LLVM
 SHORTEST = 4
+COMBINED = ("sum", "max", "min")
 # the greater of two floats takes a register for masks, of which there are few
 MASKS = 7
 
@@ -78,7 +80,8 @@ def kept_row(outer: For, vector_bytes: int, registers: int) -> KeptRow | None:
     for bind in before:
         if isinstance(bind, Bind):
             bound[bind.variable] = substitute(bind.value, bound)
-    return row if all(map(is_joint, (*before, store))) and _goes_along(row, bound) else None
+    known = store.combine in COMBINED and is_joint_value(store.value) and all(map(is_joint, before))
+    return row if known and _goes_along(row, bound) else None
 
 
 def _goes_along(row: KeptRow, bound: dict[Var, Index]) -> bool:

@@ -13,8 +13,9 @@ from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, 
 from eqsat.codegen.fold import Carried, Flags
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.scope import Scope
+from eqsat.ir import joint
 from eqsat.ir.affine import coefficient
-from eqsat.ir.dtypes import DTYPES, carrier, is_complex, itemsize
+from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, variables
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp, loads, statements, value_of
 from eqsat.ir.ops import identity_of
@@ -22,16 +23,8 @@ from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
 from eqsat.ir.typed import Typed
 
 T = TypeVar("T")
-# operations whose code serves vectors too
-JOINT = frozenset(("add", "subtract", "multiply", "divide", "negative", "absolute", "sqrt", "maximum", "minimum"))
 # operations that are begun before the first of them is done
 BEGUN = 4
-# how numbers are folded, None for a store
-FOLDED = ("sum", "max", "min", None)
-# loads of every second, third and fourth element are picked out of whole vectors
-STEPS = range(2, 5)
-# elements that are one number in a register as in memory, and are added up in their own dtype
-LANES = frozenset(dtype for dtype in DTYPES if dtype != "bool" and not is_complex(dtype) and carrier(dtype) == dtype)
 
 
 class Emitter(Protocol):
@@ -77,7 +70,7 @@ def emit_tile(e: Emitter, outer: For, scope: Scope) -> bool:
     while len(loops[-1].body) == 1 and isinstance(below := loops[-1].body[0], For):
         loops.append(below)
     body = loops[-1].body
-    if e.exact or not all(is_joint(stmt) for stmt in statements(body)):
+    if e.exact or not all(joint.is_joint(stmt) for stmt in statements(body)):
         return False
     *around, lane = (loop.variable for loop in loops)
     rows = list(product(*(range(variable.lo, variable.hi + 1) for variable in around)))
@@ -149,19 +142,6 @@ def _transposed(e: Emitter, lines: list[Value]) -> list[Value]:
 
 def _mask(places: list[int]) -> str:
     return f"<{len(places)} x i32> <{', '.join(f'i32 {k}' for k in places)}>"
-
-
-def is_joint(stmt: Stmt) -> bool:
-    value = value_of(stmt)
-    if value is None:
-        return isinstance(stmt, Bind)
-    known = all(isinstance(term, Load | Temp | Literal) or (isinstance(term, Call) and _is_joint_call(term)) for term in scalars(value))
-    folds = not isinstance(stmt, Fold | Store) or (stmt.op if isinstance(stmt, Fold) else stmt.combine) in FOLDED
-    return known and folds and all(term.dtype in LANES for term in scalars(value))
-
-
-def _is_joint_call(term: Call) -> bool:
-    return term.op in JOINT or (term.op, term.dtype, term.args[0].dtype) == ("astype", "float64", "float32")
 
 
 def _bytes(stmt: Stmt) -> int:
@@ -299,7 +279,7 @@ def _load(e: Emitter, load: Load, cell: Cell) -> Value:
     step = coefficient(load.index, cell.lane)
     if step == 1:
         return vector_load(e, load, cell.scope, cell.width)
-    if step is not None and step in STEPS and cell.width & (cell.width - 1) == 0:
+    if step is not None and 1 < step <= joint.LARGEST_STEP and cell.width & (cell.width - 1) == 0:
         return _stepped(e, load, cell, step)
     buffer = e.buffer(load.buffer, load.dtype)
     result = Value("poison", vector_type(load.dtype, cell.width))

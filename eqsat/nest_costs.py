@@ -20,12 +20,12 @@ from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.index import Apply, Index, Var, substitute, variables, walk
+from eqsat.ir.joint import LARGEST_STEP
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, loads, map_indices, statements, value_of
 from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.tensor import Call, Position, Scalar, scalars
 from eqsat.locality import LINE_BYTES, moved_ns
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.stepped import LARGEST_STEP
 from eqsat.nest_places import Place, offsets_of
 from eqsat.nest_work import NOTHING, Work
 from eqsat.target import Target

@@ -16,9 +16,10 @@ from eqsat.ir.index import Index
 from eqsat.ir.loops import For, Kernel, statements
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axes, reduction
-from eqsat.lowering import hoist, type_indices
+from eqsat.lowering import hoist, product, type_indices
+from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.product import VECTORS, tile_shape
-from tests.lowering.builds import inputs_of, lowered, reference, run
+from tests.lowering.builds import inputs_of, lowered, names_of, reference, run
 
 Array = np.ndarray[Any, Any]
 
@@ -198,3 +199,17 @@ def test_what_is_no_sum_of_products_has_no_tiles() -> None:
         Call("add", (Reduce("sum", r, times(a, b)), Reduce("max", r, b)), "float64"),
     ):
         assert not in_tiles(Build((8, 16), body))
+
+
+@pytest.mark.parametrize("shape", [(1, 40, 70), (3, 50, 66), (14, 40, 72)])
+def test_a_large_factor_that_stays_in_its_place_is_read_in_small_parts(shape: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every part reads some of its rows from end to end; the sums are kept meanwhile."""
+    monkeypatch.setattr(product, "FAR_BYTES", 0)
+    build = matmul(*shape)
+    schedules = Schedules((build,), "k", names_of(build))
+    kernels = [kernel for schedule, kernel in schedules.kernels() if schedule.way == "tiled"]
+    assert kernels or shape[0] == 1
+    for kernel in kernels:
+        assert any(isinstance(stmt, For) and stmt.variable.name.endswith("_part") for stmt in statements(kernel.body))
+        check_kernel(hoist(kernel))
+        np.testing.assert_array_equal(run(hoist(kernel), build)[0], reference(build)[0])
