@@ -206,9 +206,11 @@ def fold_cells(e: Emitter, stmt: Fold, cells: list[Cell], start: Carried = ()) -
     type = llvm_type(place)
 
     def combined(totals: Carried, values: Carried) -> Carried:
-        real = "contract" if is_real(LLVM_TYPES[stmt.dtype]) and not e.exact else ""
-        # what is new comes first: so a NaN is looked for beside the chain of results, which waits for one comparison only
-        return tuple(scalar.combine(e.b, stmt.op, stmt.dtype, *pair, real) for pair in zip(values, totals, strict=True))
+        flags = "contract" if is_real(LLVM_TYPES[stmt.dtype]) and not e.exact else ""
+        # the new one first: so a NaN is looked for beside the chain of results, which waits for one comparison only.  But sums are added to
+        # in the registers where they are
+        pairs = zip(totals, values, strict=True) if stmt.op not in ("max", "min") else zip(values, totals, strict=True)
+        return tuple(scalar.combine(e.b, stmt.op, stmt.dtype, one, other, flags) for one, other in pairs)
 
     def at(counter: Value, totals: Carried) -> Carried:
         inner = [cell.inner() for cell in cells]
