@@ -28,7 +28,7 @@ from eqsat.locality import LINE_BYTES, moved_ns
 from eqsat.lowering.affine import Forms
 from eqsat.nest_places import Place, offsets_of
 from eqsat.nest_work import NOTHING, Work
-from eqsat.target import Target
+from eqsat.target import SPLIT_NS, Target
 
 # how far ahead of what is not done yet a processor works: over the end of shorter loops
 AHEAD_CYCLES = 128.0
@@ -45,6 +45,8 @@ LEFT_OVER = 0.5
 SPLIT = 0.2
 # a load of one number for all of a vector
 ONE_NUMBER = 0.5
+# a division or root of one number, by one of a vector
+DIVIDED_ALONE = 0.35
 # a store of one element of a vector
 SCATTERED_CYCLES = 1.5
 # a shuffle of two vectors, by a simple operation; interleaved accesses take as many as their step can be halved
@@ -54,10 +56,12 @@ PICKED = 1.5
 
 
 def nest_ns(kernel: Kernel, target: Target, costs: Costs = DEFAULT_COSTS) -> float:
-    """Estimated time of one call of a kernel; a parallel outermost loop is shared by the threads, the last round unevenly."""
+    """Estimated time of one call of a kernel; a parallel outermost loop that takes long is shared by the threads, the last
+    round unevenly."""
     kernel = _spelled_out(kernel)
     work = _Pricer(kernel, CostModel(target, costs)).total_ns(kernel)
-    return target.launch_ns + work * largest_share(kernel, target.threads)
+    alone, shared = target.launch_ns + work, target.launch_ns + work * largest_share(kernel, target.threads)
+    return max(shared, min(alone, SPLIT_NS))
 
 
 def largest_share(kernel: Kernel, threads: int) -> float:
@@ -259,8 +263,10 @@ class _Pricer:
         return total
 
     def work(self, op: str, dtype: str, place: Place, lanes: float) -> Work:
-        """An elementwise operation."""
-        return Work(operations=self.model.op_cycles(op, dtype) * place.count / self.together(dtype, place, lanes))
+        """An elementwise operation; dividing one number takes a part of what a vector takes."""
+        together, cycles = self.together(dtype, place, lanes), self.model.op_cycles(op, dtype)
+        alone = DIVIDED_ALONE if together == 1.0 and op in ("divide", "sqrt") else 1.0
+        return Work(operations=alone * cycles * place.count / together)
 
     def access(self, buffer: str, offset: Index, dtype: str, place: Place, lanes: float, stores: bool = False) -> Work:
         total = self.index(offset, place, lanes) + Work(moved=self.moved(buffer, offset, dtype, place))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# what does not fit into the time of the busiest of the units that work at the same time
-BESIDE = 0.1
+# what does not fit into the time of the busiest of the units that work at the same time, and of moving memory and working
+BESIDE, MOVED_BESIDE = 0.1, 0.3
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,10 @@ class Work:
         )
 
     def ns(self, ghz: float) -> float:
-        """The busiest of what works at the same time, and a part of the others."""
-        busy = self.loads / ghz, self.stores / ghz, self.operations / ghz, self.waits / ghz, self.moved
-        return self.rest + max(busy) + BESIDE * (sum(busy) - max(busy))
+        """The busiest of what works at the same time, and a part of the others: caches bring near beside the work, but not all of it."""
+        units = self.loads / ghz, self.stores / ghz, self.operations / ghz, self.waits / ghz
+        busy = max(units) + BESIDE * (sum(units) - max(units))
+        return self.rest + max(busy, self.moved) + MOVED_BESIDE * min(busy, self.moved)
 
 
 NOTHING = Work()

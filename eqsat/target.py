@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# below this estimate a kernel is faster on one thread than handed to several
+SPLIT_NS = 25_000.0
+
 
 @dataclass(frozen=True)
 class Target:
