@@ -22,21 +22,25 @@ from eqsat.lowering.blocks import BlockPlacer, first_of, over
 from eqsat.lowering.narrow import Section, sections
 from eqsat.lowering.nest import Nest, Several, chains
 from eqsat.lowering.place import Scope, stores
-from eqsat.lowering.product import MOST_SHARES, SHARE, VECTOR_BYTES, WORTH_SHARING
+from eqsat.lowering.product import ALIASED_BYTES, MOST_SHARES, VECTOR_BYTES
 
 # vectors of folds side by side, and how many hide the time that one step takes
 MOST_SUMS, ENOUGH_SUMS = 24, 8
+# rows, and columns, that are read at the same time; of those that share a set of the first cache
+MOST_STREAMS, MOST_ALIASED = 8, 4
 # vectors along memory, of fewer of which the lanes take longer than the folds
 FEWEST_STEPS = 4
 # what is copied: at most so many bytes, for at least so many rows of each
 MOST_COPIED, LEAST_USES = 1 << 18, 8
-# copies of rows that are so far apart would drive each other out of the first cache
-ALIASED_BYTES = 1024
+# terms that one thread of several, which has copies of its own, folds at the least
+SHARE = 1 << 19
+# copies of rows that are a multiple of so many bytes long get a vector more, or they would share sets of the first cache
+PADDED_BYTES = 1024
 
 
 @dataclass(frozen=True)
 class _Dots:
-    """A fold along memory, the axes of its tiles, and the loads that are copied; an axis of one iteration is no loop of the nest."""
+    """A fold along memory, the axes of its tiles, and the loads that are copied."""
 
     fold: Reduce
     rows: Var
@@ -46,6 +50,14 @@ class _Dots:
     @property
     def lanes(self) -> int:
         return VECTOR_BYTES // itemsize(self.fold.dtype)
+
+    @property
+    def streams(self) -> int:
+        """The most rows, and the most columns, of a tile."""
+        forms, width = Forms(), itemsize(self.fold.dtype)
+        steps = [(forms(load.index).stride(v) or 0) * width for load in loads(self.fold.body) for v in (self.rows, self.columns)]
+        aliased = not self.copied and any(step and step % ALIASED_BYTES == 0 for step in steps)
+        return MOST_ALIASED if aliased else MOST_STREAMS
 
 
 def dots(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]] | None:
@@ -64,9 +76,9 @@ def _dots_of(nest: Nest) -> _Dots | None:
         return None
     serving = [v for v in nest.loops if not v.lo and any(v not in variables(load.index) for load in read)]
     axes = sorted(serving, key=lambda v: v.extent, reverse=True)[:2]
-    if not axes or any(forms(load.index).stride(v) is None for load in read for v in (*nest.loops, along)):
+    if len(axes) < 2 or any(forms(load.index).stride(v) is None for load in read for v in (*nest.loops, along)):
         return None
-    rows, columns = axes if len(axes) == 2 else (axes[0], Var(f"{axes[0].name}_one", 0, 0))
+    rows, columns = axes
     jumping = tuple(load for load in read if forms(load.index).stride(along) not in (0, 1))
     if len(jumping) == len(read) or not all(_is_small(load, along, columns, rows) for load in jumping):
         return None
@@ -79,9 +91,10 @@ def _is_small(load: Load, along: Var, columns: Var, rows: Var) -> bool:
     return rows not in variables(load.index) and size <= MOST_COPIED and rows.extent >= LEAST_USES
 
 
-def tile_shape(rows: int, columns: int) -> tuple[int, int]:
-    """(high, wide): the tile with which all take the fewest steps; a step loads a vector a row and column and adds to all sums."""
-    shapes = [(high, wide) for high in range(1, min(rows, MOST_SUMS) + 1) for wide in range(1, min(columns, MOST_SUMS // high) + 1)]
+def tile_shape(rows: int, columns: int, most: int = MOST_STREAMS) -> tuple[int, int]:
+    """(high, wide), `most` of each: the tile with which all take the fewest steps; a step loads a vector a row and column and adds to all
+    sums."""
+    shapes = [(high, wide) for high in range(1, min(rows, most) + 1) for wide in range(1, min(columns, most, MOST_SUMS // high) + 1)]
     return min(shapes, key=lambda tile: -(-rows // tile[0]) * -(-columns // tile[1]) * _step_cycles(*tile))
 
 
@@ -96,16 +109,16 @@ class _Tiling:
         self.nest, self.dots, self.outputs, self.placer = nest, found, outputs, BlockPlacer(buffers)
         rows, columns, along = found.rows, found.columns, found.fold.variable
         self.outer = [v for v in nest.loops if v not in (rows, columns)]
-        self.high, self.wide = tile_shape(rows.extent, columns.extent)
+        self.high, self.wide = tile_shape(rows.extent, columns.extent, found.streams)
         self.down, self.across = -(-rows.extent // self.high), -(-columns.extent // self.wide)
         work = prod(v.extent for v in nest.loops) * along.extent
-        shares = min(MOST_SHARES, 1 + isqrt(work // SHARE), self.down) if found.copied and work >= WORTH_SHARING else 1
+        shares = min(MOST_SHARES, 1 + isqrt(work // SHARE), self.down) if found.copied else 1
         self.tall = -(-self.down // shares)
         self.block = Var(f"{rows.name}_block", 0, -(-self.down // self.tall) - 1)
         self.sections = tuple(sections(along.extent, found.lanes))
         self.width = sum(section.sides for section in self.sections)
         self.sums = self.placer.memory(self.high * self.wide * self.width, found.fold.dtype)
-        self.stride = along.extent + (found.lanes if along.extent * itemsize(found.fold.dtype) % ALIASED_BYTES == 0 else 0)
+        self.stride = along.extent + (found.lanes if along.extent * itemsize(found.fold.dtype) % PADDED_BYTES == 0 else 0)
 
     def result(self) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]]:
         rows, columns = self.dots.rows, self.dots.columns
@@ -132,9 +145,8 @@ class _Tiling:
         columns, along = self.dots.columns, self.dots.fold.variable
         name = self.placer.memory(columns.extent * self.stride, load.dtype)
         term, column = Var(f"{name}_term", 0, along.extent - 1), Var(f"{name}_column", 0, columns.extent - 1)
-        here: Index = column if columns.extent > 1 else Const(0)
         opened = self.placer.nest(scope, term, column)
-        opened[-1].body.append(Store(name, here * self.stride + term, over(load, {columns: here, along: term})))
+        opened[-1].body.append(Store(name, column * self.stride + term, over(load, {columns: column, along: term})))
         self.placer.close_all(opened)
         return name
 

@@ -34,11 +34,6 @@ def rows_with_columns(m: int, k: int, n: int) -> Build:
     return Build((m, n), Reduce("sum", r, Call("multiply", (read("a", (m, k), i, r), read("b", (k, n), r, j)), "float32")))
 
 
-def rows_with_one(m: int, k: int, n: int) -> Build:
-    (i,), r = axes((m,)), reduction(0, k)
-    return Build((m,), Reduce("sum", r, Call("multiply", (read("a", (m, k), i, r), read("b", (k,), r)), "float32")))
-
-
 def least_distance(m: int, k: int, n: int) -> Build:
     """A fold that is no sum, of a difference, with something done to it."""
     (i, j), r = axes((m, n)), reduction(0, k)
@@ -54,7 +49,7 @@ def batched(m: int, k: int, n: int) -> Build:
     return Build((3, m, n), scaled)
 
 
-MAKERS: list[Callable[[int, int, int], Build]] = [rows_with_rows, rows_with_columns, rows_with_one, least_distance, batched]
+MAKERS: list[Callable[[int, int, int], Build]] = [rows_with_rows, rows_with_columns, least_distance, batched]
 
 
 def in_dots(build: Build) -> list[Kernel]:
