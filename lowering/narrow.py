@@ -3,7 +3,7 @@
     t[j] = fold over k of f(k, j)     ->     p[q, j] = fold over k of f(Q * k + q, j) for Q rows at once, t[j] = fold over q of p[q, j]
 
 In memory every step down a column waits for the store of the step before it; neighbours of a narrow row are too few to hide that.
-Rows that are no multiple follow in a section of their own, Q of them at a time, and the last ones one by one.
+Rows that are no multiple follow in sections of their own.
 """
 
 from __future__ import annotations
@@ -52,16 +52,32 @@ def is_narrow(size: int, value: Scalar, rows: int) -> bool:
     return size > 1 and size * itemsize(value.dtype) <= MOST_VECTORS * VECTOR_BYTES and rows >= FEWEST_ROWS and is_joint_value(value)
 
 
-def sections(rows: int, size: int, dtype: str) -> Iterator[Section]:
-    """How rows of `size` elements are divided."""
-    vectors = -(-size * itemsize(dtype) // VECTOR_BYTES)
-    sides, first = max(1, min(SIDE_BY_SIDE // vectors, rows // FEWEST_ROWS * 2)), 0
-    for together, most in ((LONGEST_RUN, sides), (None, sides), (None, 1)):
-        steps = (rows - first) // most
-        section = Section(first, steps // LONGEST_RUN, LONGEST_RUN, most) if together else Section(first, 1, steps, most)
+def sections(rows: int, sides: int) -> Iterator[Section]:
+    """How rows are divided: runs of full length, one of what is left, and the last rows all side by side."""
+    first = 0
+    for make in (_runs, _steps, _last):
+        section = make(first, rows - first, sides)
         if section.rows:
             yield section
             first += section.rows
+
+
+def _runs(first: int, rows: int, sides: int) -> Section:
+    return Section(first, rows // (LONGEST_RUN * sides), LONGEST_RUN, sides)
+
+
+def _steps(first: int, rows: int, sides: int) -> Section:
+    return Section(first, 1, rows // sides, sides)
+
+
+def _last(first: int, rows: int, sides: int) -> Section:
+    return Section(first, 1, 1, rows)
+
+
+def _sides(rows: int, size: int, dtype: str) -> int:
+    """How many rows of `size` elements are folded at the same time."""
+    vectors = -(-size * itemsize(dtype) // VECTOR_BYTES)
+    return max(1, min(SIDE_BY_SIDE // vectors, rows // FEWEST_ROWS * 2))
 
 
 class NarrowFold:
@@ -70,7 +86,7 @@ class NarrowFold:
     def __init__(self, name: str, op: str, dtype: str, variables: tuple[Var, ...], value: Scalar, size: int) -> None:
         self.name, self.op, self.dtype, self.variables, self.value, self.size = name, op, dtype, variables, value, size
         self.rows = max(variables, key=lambda v: v.extent)
-        self.sections = tuple(sections(self.rows.extent, size, dtype))
+        self.sections = tuple(sections(self.rows.extent, _sides(self.rows.extent, size, dtype)))
         self.sides = sum(section.sides for section in self.sections)
 
     def statements(self, element: Over, sums: str, kept: str) -> tuple[Stmt, ...]:

@@ -24,6 +24,8 @@ from eqsat.lowering.nest import Free, Nest, chains, free_variables
 VECTORS = 31
 VECTOR_BYTES = 64
 MOST_ROWS = 14
+# rows that lie so far apart share a set of the first cache, which holds so many lines; one vector a row does not hide that they leave it
+ALIASED_BYTES, WAYS = 4096, 8
 LEAST_COLUMNS, LEAST_TERMS = 4, 4
 # what each row of a tile costs in a step, in halves of a cycle: it is read in its own place
 ROW_CYCLES = 0.2
@@ -88,6 +90,14 @@ class Products:
     @property
     def dtype(self) -> str:
         return self.sums[0].chain[0].dtype
+
+    @property
+    def most_rows(self) -> int:
+        """Rows of a tile of one vector each."""
+        forms = Forms()
+        read = (term for product in self.sums for factor in product.left for term in scalars(factor) if isinstance(term, Load))
+        steps = ((forms(load.index).stride(self.rows) or 0) * itemsize(load.dtype) for load in read)
+        return WAYS if any(step and step % ALIASED_BYTES == 0 for step in steps) else MOST_ROWS
 
     @property
     def kept(self) -> bool:
@@ -170,7 +180,9 @@ def _factors(term: Scalar) -> Iterator[Scalar]:
 def blocking(products: Products, others: int, shape: tuple[int, int] | None = None) -> Blocking | None:
     """The blocks of products that are computed `others` times, for tiles of some shape; None where no part of them fits the caches."""
     width, rows, columns, terms = itemsize(products.dtype), products.rows.extent, products.columns.extent, products.sums[0].at_once
-    high, wide = (min(shape[0], rows), min(shape[1], columns)) if shape else tile_shape(rows, columns, VECTOR_BYTES // width)
+    high, wide = (
+        (min(shape[0], rows), min(shape[1], columns)) if shape else tile_shape(rows, columns, VECTOR_BYTES // width, products.most_rows)
+    )
     down, across = -(-rows // high), -(-columns // wide)
     if (wide + high) * terms * width > MOST_GROUP_BYTES or (terms > LONGEST_RUN and run(terms) < SHORTEST_RUN):
         return None
@@ -187,15 +199,18 @@ def blocking(products: Products, others: int, shape: tuple[int, int] | None = No
     return Blocking(high, wide, down, across, -(-down // tall), tall, groups, strips)
 
 
-def tile_shape(rows: int, columns: int, lanes: int) -> tuple[int, int]:
-    """(high, wide): the tile with which all take the fewest steps; a step loads the operands of a tile and adds to all of its sums."""
+def tile_shape(rows: int, columns: int, lanes: int, most_rows: int = MOST_ROWS) -> tuple[int, int]:
+    """(high, wide): the tile with which all take the fewest steps; a step loads the operands of a tile and adds to all of its sums.
+
+    most_rows  of a tile of one vector a row
+    """
     best, least = (1, columns), float("inf")
     for vectors in range(1, 5):
         wide = min(columns, vectors * lanes)
         across = -(-columns // wide)
         wide = min(columns, _whole(-(-columns // across), lanes))
         used = _vectors(wide, lanes)
-        for high in range(1, min(rows, MOST_ROWS, (VECTORS - used - 1) // used) + 1):
+        for high in range(1, min(rows, most_rows if used == 1 else MOST_ROWS, (VECTORS - used - 1) // used) + 1):
             sums, loaded = high * used, high + used
             cycles = -(-rows // high) * across * ((max(sums, loaded, 8) + ROW_CYCLES * high) / 2 + 1)
             if cycles < least:

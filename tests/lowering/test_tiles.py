@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from eqsat.codegen import compile_kernels
 from eqsat.codegen.builder import Registers
 from eqsat.codegen.emit import emit_module
 from eqsat.codegen.machine import assembly_text
@@ -19,9 +18,7 @@ from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, a
 from eqsat.lowering import hoist, product, type_indices
 from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.product import VECTORS, tile_shape
-from tests.lowering.builds import inputs_of, lowered, names_of, reference, run
-
-Array = np.ndarray[Any, Any]
+from tests.lowering.builds import lowered, machine, machines, names_of, reference, run
 
 
 def times(*factors: Scalar) -> Scalar:
@@ -140,21 +137,6 @@ def test_products_of_any_shape(m: int, k: int, n: int, dtype: str, exact: bool) 
     build = matmul(m, k, n, dtype)
     for kernel in in_tiles(build)[:1]:
         np.testing.assert_array_equal(machine(kernel, build, "exact" if exact else "default"), reference(build)[0])
-
-
-def machine(kernel: Kernel, build: Build, numerics: Any = "default") -> Array:
-    """What the compiled kernel writes."""
-    (found,) = machines(kernel, (build,), numerics)
-    return found
-
-
-def machines(kernel: Kernel, builds: tuple[Build, ...], numerics: Any = "default") -> list[Array]:
-    """What the compiled kernel of several builds writes."""
-    routine = compile_kernels([type_indices(hoist(kernel))], numerics).routine(kernel.name)
-    arrays = {tensor.name: array.ravel() for tensor, array in inputs_of(*builds).items()}
-    outs = [np.full(build.size, np.nan, build.dtype) for build in builds]
-    routine([*(arrays[buffer.name] for buffer in kernel.buffers[: -len(outs)]), *outs])
-    return [out.reshape(build.shape) for out, build in zip(outs, builds, strict=True)]
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [(13, 6, 37), (7, 1100, 9), (300, 64, 200)])
