@@ -60,8 +60,13 @@ def nest_ns(kernel: Kernel, target: Target, costs: Costs = DEFAULT_COSTS) -> flo
     round unevenly."""
     kernel = _spelled_out(kernel)
     work = _Pricer(kernel, CostModel(target, costs)).total_ns(kernel)
-    alone, shared = target.launch_ns + work, target.launch_ns + work * largest_share(kernel, target.threads)
-    return max(shared, min(alone, SPLIT_NS))
+    return target.launch_ns + work_shared(work, largest_share(kernel, target.threads))
+
+
+def work_shared(work: float, share: float) -> float:
+    """How long work takes of which one thread does this share, and no other does more: of the least work that is handed out, handing out a
+    part takes as long as doing it."""
+    return work if work <= SPLIT_NS else work * share + SPLIT_NS * (1 - share)
 
 
 def largest_share(kernel: Kernel, threads: int) -> float:
