@@ -8,6 +8,7 @@ import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -317,3 +318,17 @@ def test_functions_may_be_defaults() -> None:
     np.testing.assert_allclose(jit(activated, static="by")(F, np.exp), np.exp(F), rtol=1e-6)
     with pytest.raises(UsageError, match="by: found a ufunc"):
         jit(activated)(F, np.exp)
+
+
+@pytest.mark.parametrize("function", [np.sign, np.sum, np.median, np.cumsum, np.diff, np.round, partial(np.add, 2.0), partial(np.sum, axis=0)])
+def test_numpys_own_functions_are_functions(optimized: Programs, function: Any) -> None:
+    """What their signatures show as defaults need not be what they take."""
+    np.testing.assert_array_equal(jit(function)(F), function(F))
+
+
+def test_arrays_may_be_defaults(optimized: Programs) -> None:
+    weights = np.ones((3, 4), np.float32)
+    weighted = jit(lambda x, scale=2, w=weights: x * scale + w)
+    first = weighted(F)
+    weights += 1
+    np.testing.assert_array_equal(weighted(F), first + 1)
