@@ -52,7 +52,7 @@ class Addend:
 
 
 class TooLong(Exception):
-    """A product has more factors than are looked at."""
+    """A product has more factors, or a polynomial more products, than are looked at."""
 
 
 class Opener:

@@ -133,6 +133,11 @@ def integers(name: str, what: str, value: Any) -> tuple[int, ...]:
     return (integer(name, what, value),)
 
 
+def one_axis(name: str, axis: Any, rank: int) -> int:
+    """One axis of a tensor of this rank, counted from the front; UsageError for what is no integer, ShapeError where there is none."""
+    return normalize_axes(name, integer(name, "axis", axis), rank)[0]
+
+
 def normalize_axes(name: str, axis: Any, rank: int) -> tuple[int, ...]:
     """Axes of a tensor of this rank, counted from the front; ShapeError where one is missing or repeated."""
     found = integers(name, "axis", axis)

@@ -320,7 +320,9 @@ def test_functions_may_be_defaults() -> None:
         jit(activated)(F, np.exp)
 
 
-@pytest.mark.parametrize("function", [np.sign, np.sum, np.median, np.cumsum, np.diff, np.round, partial(np.add, 2.0), partial(np.sum, axis=0)])
+@pytest.mark.parametrize(
+    "function", [np.sign, np.sum, np.median, np.cumsum, np.diff, np.round, partial(np.add, 2.0), partial(np.sum, axis=0)]
+)
 def test_numpys_own_functions_are_functions(optimized: Programs, function: Any) -> None:
     """What their signatures show as defaults need not be what they take."""
     np.testing.assert_array_equal(jit(function)(F), function(F))
@@ -328,7 +330,11 @@ def test_numpys_own_functions_are_functions(optimized: Programs, function: Any) 
 
 def test_arrays_may_be_defaults(optimized: Programs) -> None:
     weights = np.ones((3, 4), np.float32)
-    weighted = jit(lambda x, scale=2, w=weights: x * scale + w)
+
+    def weigh(x: Any, scale: int = 2, w: Any = weights) -> Any:
+        return x * scale + w
+
+    weighted = jit(weigh)
     first = weighted(F)
     weights += 1
     np.testing.assert_array_equal(weighted(F), first + 1)
