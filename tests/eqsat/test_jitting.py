@@ -6,6 +6,7 @@ import gc
 import threading
 import time
 import weakref
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +26,7 @@ from eqsat.jitting import jit
 from eqsat.options import Options
 
 F = np.arange(12, dtype=np.float32).reshape(3, 4)
+Function = Callable[..., Any]
 Programs = list[tuple[Program, Options | None]]
 
 
@@ -325,7 +327,8 @@ def test_functions_may_be_defaults() -> None:
 )
 def test_numpys_own_functions_are_functions(optimized: Programs, function: Any) -> None:
     """What their signatures show as defaults need not be what they take."""
-    np.testing.assert_array_equal(jit(function)(F), function(F))
+    compiled: Function = jit(function)
+    np.testing.assert_array_equal(compiled(F), function(F))
 
 
 def test_arrays_may_be_defaults(optimized: Programs) -> None:
