@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import threading
 import time
 import weakref
@@ -341,3 +343,15 @@ def test_arrays_may_be_defaults(optimized: Programs) -> None:
     first = weighted(F)
     weights += 1
     np.testing.assert_array_equal(weighted(F), first + 1)
+
+
+@jit
+def doubled(x: Any) -> Any:
+    return x * 2
+
+
+def test_compiled_functions_are_pickled_by_name() -> None:
+    assert pickle.loads(pickle.dumps(doubled)) is doubled
+    assert copy.deepcopy([doubled])[0] is doubled
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(jit(lambda x: x))
