@@ -20,7 +20,7 @@ from eqsat.facts import facts_about
 from eqsat.guards import Missing
 from eqsat.ir.check import check_program
 from eqsat.ir.errors import UsageError
-from eqsat.ir.index import Index
+from eqsat.ir.index import Index, as_index
 from eqsat.ir.steps import Loop, Parts
 from eqsat.ir.tensor import Program
 from eqsat.kernels import Nest, computed_once, lower_program, remaining
@@ -163,4 +163,4 @@ def optimize_index(term: Index, options: Options) -> IndexResult:
 def missing(expression: Index, options: Options | None = None) -> tuple[Missing, ...]:
     """For every // and % that the simplified expression keeps, which guard of which rule fails and by how much, the nearest miss
     of each division first; `needed` is the condition that would do (`eqsat.assume`)."""
-    return optimize_index(expression, options or Options()).missing
+    return optimize_index(as_index(expression), options or Options()).missing
