@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ import eqsat.numpy as enp
 from eqsat.algebra import alternatives
 from eqsat.algebra.alternatives import ROWS
 from eqsat.ir.dtypes import integer_range
+from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.generics import as_builds
 from eqsat.ir.tensor import Build, Program
@@ -237,3 +239,13 @@ def test_coefficients_beyond_the_range_of_floats_are_left_alone(numerics: Numeri
 
     a = np.full((8, 8), 1e-100)
     np.testing.assert_allclose(eqsat.jit(scaled, options=eqsat.Options(numerics=numerics))(a), scaled(a), rtol=1e-9)
+
+
+def test_more_operations_than_can_be_nested_are_told() -> None:
+    def counted(x: Any) -> Any:
+        for k in range(sys.getrecursionlimit() * 2):
+            x = x + k
+        return x
+
+    with pytest.raises(UnsupportedError, match=r"recursion limit of \d+ .* eqsat\.fori"):
+        eqsat.jit(counted)(np.ones(3))
