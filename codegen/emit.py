@@ -11,6 +11,7 @@ from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, 
 from eqsat.codegen.casts import convert
 from eqsat.codegen.fold import BLOCK, FLAGS, LONG_OUTER_FOLD, Accumulator, Carried, Numerics, accumulator, widest
 from eqsat.codegen.index import emit_index, llvm_type, resized
+from eqsat.codegen.kept_rows import emit_kept_row
 from eqsat.codegen.recurrence import emit_recurrence
 from eqsat.codegen.rolled import rolled_loops, side_by_side
 from eqsat.codegen.scope import Scope
@@ -244,7 +245,9 @@ class KernelEmitter:
         """Write a loop that has code of its own."""
         if stmt.kind == "parallel":
             return False
-        return emit_tile(self, stmt, scope) if stmt.kind == "tile" else emit_recurrence(self, stmt, scope)
+        if stmt.kind == "tile":
+            return emit_tile(self, stmt, scope)
+        return emit_kept_row(self, stmt, scope) or emit_recurrence(self, stmt, scope)
 
     def loop(
         self,

@@ -15,7 +15,8 @@ from eqsat.codegen.builder import LLVM_TYPES, Value, integer, is_real, real
 from eqsat.codegen.fold import Carried
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tile import JOINT, LANES, Emitter, spread, vector_load, vector_type
+from eqsat.codegen.tile import Emitter, spread, vector_load, vector_type
+from eqsat.ir import joint
 from eqsat.ir.affine import coefficient, is_affine
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.evaluate import evaluate_index
@@ -54,7 +55,7 @@ class _Recurrence:
         """Whether whole vectors of what is added can be computed, one behind the other."""
         together = self.step(self.store.index) == 1
         for term in scalars(self.added):
-            known = isinstance(term, Literal) or (isinstance(term, Call) and term.op in JOINT)
+            known = isinstance(term, Literal) or (isinstance(term, Call) and term.op in joint.OPS)
             together &= term.dtype == self.dtype and (self.step(term.index) in (0, 1) if isinstance(term, Load) else known)
         return together
 
@@ -115,7 +116,7 @@ def _recurrence(loop: For) -> _Recurrence | None:
     if not isinstance(store, Store) or store.combine is not None or not all(isinstance(stmt, Bind) for stmt in binds):
         return None
     call = store.value
-    if not isinstance(call, Call) or call.op not in NEUTRAL or call.dtype not in LANES:
+    if not isinstance(call, Call) or call.op not in NEUTRAL or call.dtype not in joint.LANES:
         return None
     before, added = call.args
     used = [term for term in scalars(added) if isinstance(term, Load | Pick)]

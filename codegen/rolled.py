@@ -13,14 +13,15 @@ from collections.abc import Iterator
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Pick, Stmt, Store, value_of
-from eqsat.ir.tensor import scalars
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Pick, Stmt, Store, Temp, value_of
+from eqsat.ir.tensor import Call, Literal, Scalar, scalars
 
-# iterations: shorter loops fill no vector, longer ones are not written out
-SHORTEST, LONGEST, LONGEST_FOLD = 3, 32, 76
+# iterations: shorter loops fill no vector; up to so many, or else if that makes no more instructions than these, LLVM writes them out
+SHORTEST, SHORT, LONGEST_FOLD = 3, 32, 76
+WRITTEN_OUT, LEAST_INSTRUCTIONS = 300, 7
 # where so many lines of the loop around are neighbours in memory, LLVM sorts so few elements of each in registers
 LINES, SORTED, SORTED_FOLD, SORTED_BYTES = 16, 4, 8, 64
-# loops over elements of two bytes or one; their folds are left to LLVM
+# loops over elements of two bytes or one; their folds are left to LLVM, but for products of bytes, which there is no instruction for
 NARROW, NARROW_SHORTEST, NARROW_LONGEST = 2, 6, 16
 # vectors of a fold that are folded side by side, at most
 SIDE_BY_SIDE = 4
@@ -51,7 +52,7 @@ def _rolled(body: tuple[Stmt, ...], around: Var | None, bound: dict[Var, Index])
 
 def _stays(loop: For | Fold, around: Var, bound: dict[Var, Index]) -> bool:
     fold, extent = isinstance(loop, Fold), loop.variable.extent
-    accesses = _accesses(loop, bound) if SHORTEST <= extent <= (LONGEST_FOLD if fold else LONGEST) else None
+    accesses = _accesses(loop, bound) if SHORTEST <= extent <= LONGEST_FOLD and (fold or is_written_out(loop)) else None
     if not accesses:
         return False
     along = [coefficient(place, loop.variable) for place, _ in accesses]
@@ -59,10 +60,25 @@ def _stays(loop: For | Fold, around: Var, bound: dict[Var, Index]) -> bool:
         return False
     widest = max(itemsize(dtype) for _, dtype in accesses)
     if widest <= NARROW:
-        return not fold and NARROW_SHORTEST <= extent <= NARROW_LONGEST
+        return not fold and (NARROW_SHORTEST <= extent <= NARROW_LONGEST or (extent > NARROW_LONGEST and _multiplies_bytes(loop)))
     lines = (coefficient(place, around) for (place, _), step in zip(accesses, along, strict=True) if step == 1)
     neighbours = around.extent >= LINES and all(line in (0, extent) for line in lines)
     return not neighbours or extent > (SORTED_FOLD if fold else SORTED) or extent * widest >= SORTED_BYTES
+
+
+def is_written_out(loop: For | Fold) -> bool:
+    """Whether LLVM writes an innermost loop out: what it loads, computes and stores, and the counting, makes so few instructions."""
+    instructions = sum(not isinstance(term, Literal | Temp) for term in _terms(loop)) + (5 if isinstance(loop, Fold) else 4)
+    return loop.variable.extent <= SHORT or loop.variable.extent * max(instructions, LEAST_INSTRUCTIONS) <= WRITTEN_OUT
+
+
+def _multiplies_bytes(loop: For | Fold) -> bool:
+    return any(isinstance(term, Call) and term.op == "multiply" and itemsize(term.dtype) == 1 for term in _terms(loop))
+
+
+def _terms(loop: For | Fold) -> list[Scalar]:
+    values = [value for stmt in (loop, *loop.body) if (value := value_of(stmt)) is not None]
+    return list(scalars(*values))
 
 
 def _accesses(loop: For | Fold, bound: dict[Var, Index]) -> list[tuple[Index, str]] | None:

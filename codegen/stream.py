@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from eqsat.codegen.builder import MEMORY_TYPES, Value, integer
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tile import LANES, Emitter
+from eqsat.codegen.tile import Emitter
+from eqsat.ir import joint
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
@@ -32,7 +33,7 @@ def streamed(e: Emitter, variable: Var, body: Sequence[Stmt]) -> Store | None:
     buffer = e.buffer(store.buffer, store.value.dtype)
     large = buffer.role == "out" and buffer.size * itemsize(buffer.dtype) >= STREAM_BYTES and not e.kernel.sizes
     several = variable.extent * itemsize(buffer.dtype) >= BLOCK_BYTES
-    if not (large and several) or buffer.dtype not in LANES or buffer.name in e.loaded:
+    if not (large and several) or buffer.dtype not in joint.LANES or buffer.name in e.loaded:
         return None
     stores = (stmt for stmt in statements(e.kernel.body) if isinstance(stmt, Store) and stmt.buffer == buffer.name)
     if any(stmt.combine is not None for stmt in stores):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -12,20 +13,18 @@ from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, 
 from eqsat.codegen.fold import Carried, Flags
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.scope import Scope
+from eqsat.ir import joint
 from eqsat.ir.affine import coefficient
-from eqsat.ir.dtypes import DTYPES, carrier, is_complex, itemsize
+from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, variables
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp, loads, statements, value_of
+from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
 from eqsat.ir.typed import Typed
 
 T = TypeVar("T")
-# operations whose code serves vectors too
-JOINT = frozenset(("add", "subtract", "multiply", "divide", "negative", "absolute", "sqrt", "maximum", "minimum"))
-# loads of every second, third and fourth element are picked out of whole vectors
-STEPS = range(2, 5)
-# elements that are one number in a register as in memory, and are added up in their own dtype
-LANES = frozenset(dtype for dtype in DTYPES if dtype != "bool" and not is_complex(dtype) and carrier(dtype) == dtype)
+# operations that are begun before the first of them is done
+BEGUN = 4
 
 
 class Emitter(Protocol):
@@ -71,7 +70,7 @@ def emit_tile(e: Emitter, outer: For, scope: Scope) -> bool:
     while len(loops[-1].body) == 1 and isinstance(below := loops[-1].body[0], For):
         loops.append(below)
     body = loops[-1].body
-    if e.exact or not all(_is_joint(stmt) for stmt in statements(body)):
+    if e.exact or not all(joint.is_joint(stmt) for stmt in statements(body)):
         return False
     *around, lane = (loop.variable for loop in loops)
     rows = list(product(*(range(variable.lo, variable.hi + 1) for variable in around)))
@@ -80,13 +79,13 @@ def emit_tile(e: Emitter, outer: For, scope: Scope) -> bool:
     down = around[-1] if around and any(_is_turned(load, around[-1], lane) for load in _loads(body)) else None
     if down is not None:
         lanes = min(lanes, 1 << (down.extent.bit_length() - 1))
-    pieces = list(_pieces(lane, lanes, again))
+    pieces = list(pieces_of(lane, lanes, again))
     high = min(len(rows), e.registers.sums)
     high -= high % lanes if down is not None and high > lanes else 0
     wide = max(1, e.registers.sums // high)
-    for some in _parts(pieces, wide):
-        for several in _parts(rows, high):
-            cells = [_cell(e, scope, dict(zip(around, row, strict=True)), lane, piece) for row in several for piece in some]
+    for some in parts_of(pieces, wide):
+        for several in parts_of(rows, high):
+            cells = [cell_of(e, scope, dict(zip(around, row, strict=True)), lane, piece) for row in several for piece in some]
             if down is not None:
                 _turn(e, body, cells, down)
             _block(e, body, cells)
@@ -112,7 +111,7 @@ def _turn(e: Emitter, body: tuple[Stmt, ...], cells: list[Cell], row: Var) -> No
             continue
         for piece in dict.fromkeys((cell.first, cell.width) for cell in cells):
             column = [cell for cell in cells if (cell.first, cell.width) == piece]
-            for square in _parts(column, width):
+            for square in parts_of(column, width):
                 if len(square) == width == piece[1]:
                     lines = [vector_load(e, load, _lane(e, square[0], k), width) for k in range(width)]
                     for cell, value in zip(square, _transposed(e, lines), strict=True):
@@ -145,21 +144,12 @@ def _mask(places: list[int]) -> str:
     return f"<{len(places)} x i32> <{', '.join(f'i32 {k}' for k in places)}>"
 
 
-def _is_joint(stmt: Stmt) -> bool:
-    value = value_of(stmt)
-    if value is None:
-        return isinstance(stmt, Bind)
-    known = all(isinstance(term, Load | Temp | Literal) or (isinstance(term, Call) and term.op in JOINT) for term in scalars(value))
-    sums = not isinstance(stmt, Fold | Store) or (stmt.op if isinstance(stmt, Fold) else stmt.combine) in ("sum", None)
-    return known and sums and all(term.dtype in LANES for term in scalars(value))
-
-
 def _bytes(stmt: Stmt) -> int:
     value = value_of(stmt)
     return itemsize(value.dtype) if value is not None else 1
 
 
-def _pieces(lane: Var, lanes: int, again: bool) -> Iterator[tuple[int, int]]:
+def pieces_of(lane: Var, lanes: int, again: bool) -> Iterator[tuple[int, int]]:
     """(first, width) of full vectors, and then of one that ends with the loop, if iterations may be done again, or of smaller ones."""
     first, width = lane.lo, lanes
     while first <= lane.hi:
@@ -171,11 +161,11 @@ def _pieces(lane: Var, lanes: int, again: bool) -> Iterator[tuple[int, int]]:
         first += width
 
 
-def _parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+def parts_of(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (items[k : k + size] for k in range(0, len(items), size))
 
 
-def _cell(e: Emitter, scope: Scope, around: dict[Var, int], lane: Var, piece: tuple[int, int]) -> Cell:
+def cell_of(e: Emitter, scope: Scope, around: dict[Var, int], lane: Var, piece: tuple[int, int]) -> Cell:
     inner = scope.inner()
     for variable, value in {**around, lane: piece[0]}.items():
         _set(e, inner, variable, value)
@@ -194,7 +184,8 @@ def _block(e: Emitter, body: tuple[Stmt, ...], cells: list[Cell]) -> None:
             for cell in cells:
                 e.index(stmt.variable, cell.scope)
         elif isinstance(stmt, Fold):
-            _fold(e, stmt, cells)
+            for cell, total in zip(cells, fold_cells(e, stmt, cells), strict=True):
+                cell.scope.temps[stmt.name] = total
         elif isinstance(stmt, Let):
             for cell in cells:
                 cell.scope.temps[stmt.name] = _value(e, stmt.value, cell)
@@ -205,28 +196,45 @@ def _block(e: Emitter, body: tuple[Stmt, ...], cells: list[Cell]) -> None:
         e.b.write_for(around)
 
 
-def _fold(e: Emitter, stmt: Fold, cells: list[Cell]) -> None:
-    """One loop that carries the sums of all cells."""
-    types = [vector_type(stmt.dtype, cell.width) for cell in cells]
-    real = is_real(LLVM_TYPES[stmt.dtype])
-    zeros = tuple(
-        Value("zeroinitializer" if cell.width > 1 else "0.0" if real else "0", type) for cell, type in zip(cells, types, strict=True)
-    )
-    place = e.typed[stmt.variable]
+def fold_cells(e: Emitter, stmt: Fold, cells: list[Cell], start: Carried = ()) -> Carried:
+    """One loop that carries the results of all cells, from `start` on, or from what changes nothing.  A few are carried several times, each
+    for every second or fourth iteration, since an operation takes as long as several can be begun."""
+    neutral = tuple(spread(e, scalar.literal(Literal(identity_of(stmt.op, stmt.dtype).item(), stmt.dtype)), cell.width) for cell in cells)
+    place, extent, count = e.typed[stmt.variable], stmt.variable.extent, len(cells)
+    fixed = e.kernel.size_of(stmt.variable) is None and stmt.variable.lo == 0 and not any(isinstance(below, Fold) for below in stmt.body)
+    copies = BEGUN // count if fixed and not e.exact and count < BEGUN and extent >= 2 * BEGUN else 1
+    type = llvm_type(place)
 
-    def step(counter: Value, carried: Carried) -> Carried:
+    def combined(totals: Carried, values: Carried) -> Carried:
+        flags = "contract" if is_real(LLVM_TYPES[stmt.dtype]) and not e.exact else ""
+        # the new one first: so a NaN is looked for beside the chain of results, which waits for one comparison only.  But sums are added to
+        # in the registers where they are
+        pairs = zip(totals, values, strict=True) if stmt.op not in ("max", "min") else zip(values, totals, strict=True)
+        return tuple(scalar.combine(e.b, stmt.op, stmt.dtype, one, other, flags) for one, other in pairs)
+
+    def at(counter: Value, totals: Carried) -> Carried:
         inner = [cell.inner() for cell in cells]
         for cell in inner:
             cell.scope.indices[place] = counter
         _block(e, stmt.body, inner)
-        values = [spread(e, _value(e, stmt.value, cell), cell.width) for cell in inner]
-        add = ("fadd", "contract") if real else ("add", "")
-        return tuple(e.b.binary(add[0], total, value, add[1]) for total, value in zip(carried, values, strict=True))
+        return combined(totals, tuple(spread(e, _value(e, stmt.value, cell), cell.width) for cell in inner))
 
+    def step(counter: Value, carried: Carried) -> Carried:
+        first = e.b.binary("mul", counter, integer(copies, type), "nsw") if copies > 1 else counter
+        places = [first, *(e.b.binary("add", first, integer(k, type), "nsw") for k in range(1, copies))]
+        return tuple(total for k, one in enumerate(places) for total in at(one, carried[k * count : (k + 1) * count]))
+
+    totals = start or neutral
+    if extent <= 0:
+        return totals
     first, end = e.range(stmt.variable, cells[0].scope)
-    sums = e.loop(first, end, zeros, step) if stmt.variable.extent > 0 else zeros
-    for cell, total in zip(cells, sums, strict=True):
-        cell.scope.temps[stmt.name] = total
+    if copies == 1:
+        return e.loop(first, end, totals, step)
+    rounds = extent // copies
+    carried = e.loop(integer(0, type), integer(rounds, type), (*totals, *(copies - 1) * neutral), step)
+    for row in range(rounds * copies, extent):
+        carried = (*at(integer(row, type), carried[:count]), *carried[count:])
+    return functools.reduce(combined, (carried[k * count : (k + 1) * count] for k in range(1, copies)), carried[:count])
 
 
 def vector_type(dtype: str, width: int) -> str:
@@ -253,6 +261,8 @@ def _value(e: Emitter, root: Scalar, cell: Cell) -> Value:
             done[term] = cell.turned[term]
         elif isinstance(term, Load) and cell.width > 1 and _varies(term.index, cell):
             done[term] = _load(e, term, cell)
+        elif isinstance(term, Call) and term.op == "astype" and args[0].type.startswith("<"):
+            done[term] = e.b.cast("fpext", args[0], vector_type(term.dtype, cell.width))
         elif isinstance(term, Call) and any(arg.type.startswith("<") for arg in args):
             done[term] = scalar.call(e.b, term, tuple(spread(e, arg, cell.width) for arg in args), e.flags.arithmetic)
         elif isinstance(term, Call):
@@ -271,7 +281,7 @@ def _load(e: Emitter, load: Load, cell: Cell) -> Value:
     step = coefficient(load.index, cell.lane)
     if step == 1:
         return vector_load(e, load, cell.scope, cell.width)
-    if step is not None and step in STEPS and cell.width & (cell.width - 1) == 0:
+    if step is not None and 1 < step <= joint.LARGEST_STEP and cell.width & (cell.width - 1) == 0:
         return _stepped(e, load, cell, step)
     buffer = e.buffer(load.buffer, load.dtype)
     result = Value("poison", vector_type(load.dtype, cell.width))
@@ -317,5 +327,5 @@ def _store(e: Emitter, stmt: Store, cell: Cell) -> None:
         align = f"align {itemsize(buffer.dtype)}"
         if stmt.combine is not None:
             before = e.b.emit(one.type, f"load {one.type}, {place}, {align}")
-            one = e.b.binary("fadd" if is_real(LLVM_TYPES[buffer.dtype]) else "add", before, one)
+            one = scalar.combine(e.b, stmt.combine, buffer.dtype, before, one, "")
         e.b.lines.append(f"  store {one}, {place}, {align}")

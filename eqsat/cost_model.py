@@ -23,6 +23,7 @@ from eqsat.ir.tensor import (
     is_size,
 )
 from eqsat.kernel_work import KernelWork, priced
+from eqsat.pieces import in_longest_piece, is_decided
 from eqsat.target import DEFAULT_TARGET, Target
 
 AFFINE_CYCLES = 0.05
@@ -30,6 +31,8 @@ AFFINE_CYCLES = 0.05
 SHUFFLED = 4.0
 # the widest stride at which whole vectors are loaded, and shuffled
 INTERLEAVED = 8
+# what a simple operation takes of a cycle on the machines that the tables of eqsat/cycles.py are for
+HALF_A_CYCLE = 0.5
 DIVISIONS = ("floordiv", "mod")
 # an innermost loop shorter than this is not worth vectors
 SHORT_LOOP = 8
@@ -56,24 +59,31 @@ class CostModel:
     def lanes(self, dtype: str) -> float:
         return self.target.vector_bytes / itemsize(dtype)
 
+    def op_cycles(self, op: str, dtype: str) -> float:
+        """One vector operation: the tables say what it takes where two simple ones are done in a cycle."""
+        return self.costs.cycles(op, dtype) * (self.target.op_cycles / HALF_A_CYCLE if self.costs.is_known(op, dtype) else 1.0)
+
     def call_ns(self, op: str, dtype: str, count: int) -> float:
         """One elementwise operation, `count` times, in vectors."""
-        return self.cycles_ns(self.costs.cycles(op, dtype)) * count / self.lanes(dtype)
+        return self.cycles_ns(self.op_cycles(op, dtype)) * count / self.lanes(dtype)
 
     def index_parts(self, term: Index) -> Parts:
-        """Operations of an index term; affine ones are nearly free, for addressing and strength reduction absorb them."""
+        """Operations of an index term; affine ones are nearly free, for addressing and strength reduction absorb them, and so is what is
+        decided for whole pieces of loops."""
         parts: Parts = {}
         if self.free_indices:
             return parts
         for sub in walk(term):
             if isinstance(sub, Apply):
                 loops = loops_of(sub)
-                parts[sub] = self.cycles_ns(_index_cycles(sub, self.costs.index)) * trips(loops), loops
+                repeated = loops - {max(loops, key=lambda v: v.extent)} if loops and is_decided(sub) else loops
+                parts[sub] = self.cycles_ns(_index_cycles(sub, self.costs.index)) * trips(repeated), loops
         return parts
 
     def read_ns(self, tensor_shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...], folded: Var | None) -> float:
         """Loading an element at these indices, as often as they vary; `folded` is the variable of the reduction around it."""
         loops = variables(*indices)
+        indices = in_longest_piece(*indices) if folded is None else indices
         vector = [v for v in loops if v.extent >= SHORT_LOOP and (v is folded or v.name[0] == "i")]
         cycles = self.target.gather_cycles
         steps = {step for v in vector for step in load_steps(indices, tensor_shape, v)}

@@ -56,6 +56,8 @@ ELEMENT_CYCLES = {
 # of complex numbers
 PAIR_CYCLES = {"multiply": 1.5, "divide": 20.0, "sqrt": 50.0}
 SIMPLE_CYCLES = 0.6
+# what does not take longer where vectors are worked on in halves: divisions, and comparisons into masks
+UNSCALED = ("divide", "sqrt", "maximum", "minimum")
 
 
 class Cycles(Mapping[str, float]):
@@ -122,6 +124,11 @@ class Costs:
         if self.element_cycles and (name := shown(op)) in self.element_cycles:
             return self.element_cycles[name]
         return ELEMENT_CYCLES.get(op, SIMPLE_CYCLES)
+
+    def is_known(self, op: str, dtype: str) -> bool:
+        """Whether the tables say what an operation costs, and it is made of others, or one of those: not a caller, nor one of UNSCALED."""
+        own = self.complex_cycles if is_complex(dtype) else self.element_cycles
+        return op not in UNSCALED and shown(op) not in own
 
     def is_simple(self, op: str) -> bool:
         """Whether an operation is one of those of which two are done in a cycle, as far as the tables know."""

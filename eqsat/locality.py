@@ -13,8 +13,10 @@ from math import gcd, prod
 from eqsat.target import Target
 
 LINE_BYTES = 64
-# places in a cache for lines whose addresses end alike
-WAYS = 12
+# places in a cache for lines whose addresses end alike, at least
+WAYS = 8
+# lines that are fetched ahead in vain where a long run of memory ends
+AHEAD = 4
 # the extent of a loop, and how far an access goes with each of its iterations, in elements; None where it goes anywhere
 Step = tuple[int, int | None]
 
@@ -26,23 +28,27 @@ def moved_ns(target: Target, array_bytes: int, width: int, loops: Sequence[Step]
     touched = [_lines(loops[k:], width) for k in range(len(loops) + 1)]
     for size, byte_ns in zip(target.cache_bytes, target.byte_ns[1:], strict=True):
         if array_bytes > size:
-            stays, lines = next((k, min(most, count)) for k, (count, apart) in enumerate(touched) if _fits(min(most, count), apart, size))
+            stays, lines = next(
+                (k, min(most, count)) for k, (count, apart, _) in enumerate(touched) if _fits(min(most, count), apart, size)
+            )
             around = max(stays - 1, 0)
-            lines = min(lines * prod(extent for extent, _ in loops[around:stays]), touched[around][0])
-            brought = prod(extent for extent, _ in loops[:around]) * lines
+            there, _, ahead = touched[around]
+            lines = min(lines * prod(extent for extent, _ in loops[around:stays]), there)
+            brought = prod(extent for extent, _ in loops[:around]) * lines * ahead
             slowest = max(slowest, brought * LINE_BYTES * byte_ns)
     return slowest
 
 
 def _fits(lines: float, apart: int, size: int) -> bool:
     """Whether so many lines, in runs that are so many bytes apart, stay in a cache."""
-    crowded = max(1, gcd(apart, size // WAYS) // LINE_BYTES)
+    way = 1 << ((size // WAYS).bit_length() - 1)  # lines that are a multiple of it apart share places
+    crowded = max(1, gcd(apart, way) // LINE_BYTES)
     return lines * LINE_BYTES <= max(size / 2 / crowded, LINE_BYTES * WAYS / 2)
 
 
-def _lines(loops: Sequence[Step], width: int) -> tuple[float, int]:
+def _lines(loops: Sequence[Step], width: int) -> tuple[float, int, float]:
     """How many lines some loops touch, runs of memory, within which the next line is never far, times how many of them there are; and the
-    distance in bytes from one run to the next, 1 for a single run."""
+    distance in bytes from one run to the next, 1 for a single run; and how much more is fetched, behind the ends of long runs."""
     run, runs, apart = 1.0, 1, 1
     for stride, extent in sorted((abs(stride), extent) for extent, stride in loops if stride):
         if stride <= max(run, LINE_BYTES / width):
@@ -51,4 +57,5 @@ def _lines(loops: Sequence[Step], width: int) -> tuple[float, int]:
             runs *= extent
             apart = stride * width if apart == 1 else apart
     scattered = prod(extent for extent, stride in loops if stride is None)
-    return scattered * runs * max(1.0, run * width / LINE_BYTES), apart
+    lines = max(1.0, run * width / LINE_BYTES)
+    return scattered * runs * lines, apart, 1.0 + AHEAD / lines if runs > 1 and lines > AHEAD else 1.0

@@ -1,122 +1,67 @@
 """What a loop nest costs: nanoseconds of a kernel on a target, for choosing among candidate nests.
 
-Statements are counted by the trips of the loops around them.  Short loops are unrolled by LLVM.  A loop that holds no others is run in
-vectors if every access in it has stride zero or one, or a small one: accesses that fill that stride together are interleaved.  Others
-are gathers.  What arrays cost to bring near is locality.py's.
+Statements are counted by the trips of the loops around them, and make units of the processor busy that work at the same time: those that
+load, store and compute, and the way from the caches.  The busiest of them says how long a loop takes (`Work`).  A loop that holds no
+others is run in vectors if every access in it has stride zero or one, or a small one: accesses that fill that stride together are
+interleaved.  Others are gathers.  What LLVM makes of loops is in nest_places.py, what arrays cost to bring near in locality.py.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from math import prod
+from collections.abc import Iterator, Sequence
+from math import log2, prod
 
 from eqsat.codegen import outer_loop
-from eqsat.codegen.rolled import LINES, LONGEST, rolled_loops
-from eqsat.cost_model import INTERLEAVED, CostModel
+from eqsat.codegen.kept_rows import KeptRow, kept_row
+from eqsat.codegen.rolled import LINES, SHORT, rolled_loops
+from eqsat.codegen.tile import BEGUN, pieces_of
+from eqsat.cost_model import CostModel
 from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.ir.affine import coefficient
-from eqsat.ir.dtypes import itemsize
+from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.index import Apply, Index, Var, substitute, variables, walk
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Pick, Stmt, Store, loads, map_indices, statements, value_of
+from eqsat.ir.joint import LARGEST_STEP
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, loads, map_indices, statements, value_of
+from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.tensor import Call, Position, Scalar, scalars
 from eqsat.locality import LINE_BYTES, moved_ns
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.stepped import LARGEST_STEP
-from eqsat.lowering.unroll import MOST_TERMS
-from eqsat.target import Target
+from eqsat.nest_places import Place, offsets_of
+from eqsat.nest_work import NOTHING, Work
+from eqsat.target import SPLIT_NS, Target
 
-Terms = frozenset[tuple[Index, int]]
+# how far ahead of what is not done yet a processor works: over the end of shorter loops
+AHEAD_CYCLES = 128.0
 LOOP_CYCLES = 2.0
-VECTOR_LOOP_CYCLES = 12.0
-# a short fold in vectors, with the steps across the last one
-ROLLED_FOLD_CYCLES = 5.0
-# LLVM unrolls short folds before it vectorizes, and loops of less iterations
-UNROLLED_LOOP = 4
-UNROLLED_NODES = 128
-# what a vector of interleaved accesses costs more
-SHUFFLED = 1.5
-# shuffles of a vector where a square of them is turned
-TURNED_CYCLES = 10.0
-# one more load, and a shuffle, for what a tile picks out of several vectors
-PICKED_CYCLES = 1.5
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where statements stand: the loops around them with the trips down to each, and the innermost of them that is not unrolled.
-
-    beside  how many accesses there differ from one another by constants only
-    rolled  short loops of the kernel that are not unrolled
-    """
-
-    trips: dict[Var, int]
-    count: int = 1
-    inner: Var | None = None
-    unrolled: tuple[Var, ...] = ()
-    beside: Mapping[Terms, int] = field(default_factory=dict)
-    rolled: frozenset[For | Fold] = frozenset()
-
-    def inside(self, stmt: For | Fold) -> _Place:
-        count = self.count * max(stmt.variable.extent, 1)
-        trips = {**self.trips, stmt.variable: count}
-        if self.unrolls(stmt):
-            return replace(self, trips=trips, count=count, unrolled=(*self.unrolled, stmt.variable))
-        return _Place(trips, count, stmt.variable, (), _beside(stmt), self.rolled)
-
-    def unrolls(self, stmt: Stmt) -> bool:
-        """Whether a statement is a loop that is unrolled here."""
-        return self.inner is not None and isinstance(stmt, For | Fold) and stmt not in self.rolled and _is_short(stmt)
-
-    def step(self, offset: Index) -> tuple[int | None, float]:
-        """Stride of an access in the loop that runs in vectors, small ones as one, and what one access costs more."""
-        if self.inner is None:
-            return 0, 1.0
-        step = coefficient(offset, self.inner)
-        if step is None or not 1 < abs(step) <= INTERLEAVED or self.inner.extent < LINES:
-            return step, 1.0
-        filled = self.beside.get(_terms(offset), 1)
-        for variable in self.unrolled:
-            filled *= variable.extent if coefficient(offset, variable) else 1
-        return 1, max(SHUFFLED, abs(step) / filled)
-
-    def is_stepped(self, offset: Index) -> bool:
-        """Whether an access steps over elements in the loop that runs in vectors."""
-        step = coefficient(offset, self.inner) if self.inner is not None else 0
-        return step is not None and 1 < abs(step) <= INTERLEAVED
-
-
-def _is_short(stmt: For | Fold, most: int = MOST_TERMS, nodes: int = UNROLLED_NODES) -> bool:
-    extent, below = stmt.variable.extent, [inner for inner in stmt.body if isinstance(inner, For | Fold)]
-    longest = min(most, UNROLLED_LOOP) if isinstance(stmt, For) else most
-    values = [value for inner in (stmt, *stmt.body) if (value := value_of(inner)) is not None]
-    size = extent * sum(1 for _ in scalars(*values))
-    return 1 < extent <= longest and size <= nodes and all(_is_short(inner, most // extent, nodes // extent) for inner in below)
-
-
-def _beside(stmt: For | Fold) -> dict[Terms, int]:
-    offsets = {offset for inner in (stmt, *statements(stmt.body)) for offset in _offsets(inner)}
-    return dict(Counter(_terms(offset) for offset in offsets))
-
-
-def _offsets(stmt: Stmt) -> list[Index]:
-    """What a statement reads and writes."""
-    value = value_of(stmt)
-    read = [load.index for load in loads(value)] if value is not None else []
-    return [*read, stmt.index] if isinstance(stmt, Store) else read
-
-
-def _terms(offset: Index) -> Terms:
-    """What accesses have in common that differ by constants."""
-    return frozenset(Forms()(offset).terms.items())
+# vector registers for sums, where vectors are that wide, and else
+SUMS, FEW_SUMS, WIDE_BYTES = 28, 12, 64
+# an addition begins when the one before is done
+LATENCY_CYCLES = 4.0
+# and one to a place in memory when that has been stored and loaded
+FORWARDED_CYCLES = 12.0
+# an iteration that is done alone, by one in a vector
+LEFT_OVER = 0.5
+# what an access costs more that crosses the end of a line, as those of vectors as long as a line do
+SPLIT = 0.2
+# a load of one number for all of a vector
+ONE_NUMBER = 0.5
+# a division or root of one number, by one of a vector
+DIVIDED_ALONE = 0.35
+# a store of one element of a vector
+SCATTERED_CYCLES = 1.5
+# a shuffle of two vectors, by a simple operation; interleaved accesses take as many as their step can be halved
+SHUFFLE = 2.0
+# shuffles, and loads, for each further vector that a tile picks something out of
+PICKED = 1.5
 
 
 def nest_ns(kernel: Kernel, target: Target, costs: Costs = DEFAULT_COSTS) -> float:
-    """Estimated time of one call of a kernel; a parallel outermost loop is shared by the threads, the last round unevenly."""
+    """Estimated time of one call of a kernel; a parallel outermost loop that takes long is shared by the threads, the last
+    round unevenly."""
     kernel = _spelled_out(kernel)
-    work = _Pricer(kernel, CostModel(target, costs)).block(kernel.body, _Place({}, rolled=rolled_loops(kernel)))
-    return target.launch_ns + work * largest_share(kernel, target.threads)
+    work = _Pricer(kernel, CostModel(target, costs)).total_ns(kernel)
+    alone, shared = target.launch_ns + work, target.launch_ns + work * largest_share(kernel, target.threads)
+    return max(shared, min(alone, SPLIT_NS))
 
 
 def largest_share(kernel: Kernel, threads: int) -> float:
@@ -141,12 +86,17 @@ class _Pricer:
         self.bytes = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in (*kernel.buffers, *kernel.scratch)}
         self.forms = Forms()
         self.seen: set[object] = set()
+        self.registers = SUMS if self.target.vector_bytes >= WIDE_BYTES else FEW_SUMS
 
-    def block(self, body: tuple[Stmt, ...], place: _Place) -> float:
+    def total_ns(self, kernel: Kernel) -> float:
+        """All of it, on one thread."""
+        return self.block(kernel.body, Place({}, self.forms, rolled=rolled_loops(kernel))).ns(self.target.ghz)
+
+    def block(self, body: tuple[Stmt, ...], place: Place) -> Work:
         lanes = self.lanes(body, place)
-        return sum(self.statement(stmt, place, lanes) for stmt in body)
+        return sum((self.statement(stmt, place, lanes) for stmt in body), NOTHING)
 
-    def statement(self, stmt: Stmt, place: _Place, lanes: float) -> float:
+    def statement(self, stmt: Stmt, place: Place, lanes: float) -> Work:
         if isinstance(stmt, For) and stmt.kind == "tile":
             return self.tile(stmt, place)
         if isinstance(stmt, For | Fold):
@@ -157,104 +107,201 @@ class _Pricer:
         assert value is not None
         total = self.value(value, place, lanes)
         if isinstance(stmt, Store):
-            again = 2.0 if stmt.combine else 1.0
-            total += again * self.access(stmt.buffer, stmt.index, value.dtype, place, self.target.store_cycles, lanes)
+            total += self.access(stmt.buffer, stmt.index, value.dtype, place, lanes, stores=True)
+            if stmt.combine:
+                total += self.access(stmt.buffer, stmt.index, value.dtype, place, lanes)
+                step = self.folding(stmt.combine, value.dtype) if not _is_product(value) or stmt.combine != "sum" else 0.0
+                operations = step * place.count / self.together(value.dtype, place, lanes)
+                total += Work(operations=operations, waits=self.waits(stmt, value.dtype, place))
         return total
 
-    def loop(self, stmt: For | Fold, place: _Place) -> float:
+    def loop(self, stmt: For | Fold, place: Place) -> Work:
+        row = kept_row(stmt, self.target.vector_bytes, self.registers) if isinstance(stmt, For) and stmt.kind == "serial" else None
+        if row is not None:
+            return self.kept(row, place)
         inside = place.inside(stmt)
-        innermost = all(inside.unrolls(below) for below in stmt.body if isinstance(below, For | Fold))
-        start = VECTOR_LOOP_CYCLES * place.count if innermost else LOOP_CYCLES * inside.count
-        if stmt in place.rolled:
-            start = (ROLLED_FOLD_CYCLES if isinstance(stmt, Fold) else LOOP_CYCLES) * place.count
-        if place.unrolls(stmt):
-            start = 0.0
-        total = self.model.cycles_ns(start) + self.block(stmt.body, inside)
+        total = self.block(stmt.body, inside)
         if isinstance(stmt, Fold):
             lanes = self.lanes(stmt.body, inside, stmt.value)
-            total += self.value(stmt.value, inside, lanes) + self.work("add", stmt.dtype, inside.count, lanes)
-        return total
+            total += self.value(stmt.value, inside, lanes)
+            if stmt.op != "sum" or not _is_product(stmt.value):
+                total += self.work("add", stmt.dtype, inside, lanes)
+        if place.unrolls(stmt):
+            return total
+        return self.started(stmt, place, total)
 
-    def tile(self, outer: For, place: _Place) -> float:
-        """A tile: two operations on whole vectors in a cycle, or as many loads, each once for all rows or columns that it serves; what is
-        read across memory is turned in registers."""
+    def started(self, stmt: For | Fold, place: Place, total: Work) -> Work:
+        """A loop with what starting it costs; folds in vectors end with steps across the last one, which keep units busy that compute."""
+        inside, start = place.inside(stmt), LOOP_CYCLES * place.count
+        if any(isinstance(below, For | Fold) and not inside.unrolls(below) for below in stmt.body):
+            start = 0.0  # that of the loops in it
+        elif isinstance(stmt, Fold):
+            across = min(self.model.lanes(stmt.dtype), stmt.variable.extent)
+            total += Work(operations=place.count * (1.0 + log2(max(across, 1.0))))
+            start = 0.0 if stmt in place.rolled else start
+        total += Work(rest=self.model.cycles_ns(start))
+        ns = total.ns(self.target.ghz)
+        return total if ns <= self.model.cycles_ns(AHEAD_CYCLES) * place.count else Work(rest=ns)
+
+    def kept(self, row: KeptRow, place: Place) -> Work:
+        """A row that serial loops add up in registers: whole vectors, each waiting for itself at the most."""
+        inside = place
+        for variable in row.loops:
+            inside = inside.deeper(variable)
+        along = inside.deeper(row.lane)
+        vectors = len(list(pieces_of(row.lane, self.target.vector_bytes // row.widest, again=True)))
+        values = [stmt.value for stmt in (*row.before, row.store) if isinstance(stmt, Let | Store)]
+        operations = max(self.operations(values, row.store.combine) * vectors, LATENCY_CYCLES / BEGUN, LATENCY_CYCLES * vectors / BEGUN)
+        total = Work(operations=operations * inside.count, rest=self.model.cycles_ns(LOOP_CYCLES * place.count))
+        for load in dict.fromkeys(load for value in values for load in loads(value)):
+            each = self.load_cycles(load, row.lane) * (vectors if row.lane in variables(load.index) else 1)
+            moved = self.moved(load.buffer, load.index, load.dtype, along)
+            total += self.index(load.index, along) + Work(loads=inside.count * each, moved=moved)
+        once = place.count * vectors
+        moved = self.moved(row.store.buffer, row.store.index, row.dtype, along)
+        return total + Work(loads=once * self.target.load_cycles, stores=once * self.target.store_cycles, moved=moved)
+
+    def operations(self, values: Sequence[Scalar], fold: str | None) -> float:
+        """Cycles of all operations on one vector, with that of folding: a product that is added to something is one with the addition."""
+        calls = [term for term in scalars(*values) if isinstance(term, Call)]
+        added = {arg for call in calls if call.op in ("add", "subtract") for arg in call.args}
+        if fold == "sum":
+            added.add(values[-1])
+        fused = sum(call.op == "multiply" and call in added for call in calls)
+        dear = [call for call in calls if not self.model.costs.is_simple(call.op)]
+        simple = len(calls) - len(dear) - fused
+        step = self.folding(fold, values[-1].dtype) if fold is not None else 0.0
+        return sum(self.model.op_cycles(call.op, call.dtype) for call in dear) + simple * self.target.op_cycles + step
+
+    def folding(self, op: str, dtype: str) -> float:
+        """One step of a fold, of a whole vector."""
+        step = REDUCE_OPS[op].step
+        return self.target.op_cycles if self.model.costs.is_simple(step) else self.model.op_cycles(step, dtype)
+
+    def tile(self, outer: For, place: Place) -> Work:
+        """A tile: whole vectors, each loaded once for all that it serves; what is read across memory is turned in registers."""
         loops = [outer]
         while len(loops[-1].body) == 1 and isinstance(below := loops[-1].body[0], For):
             loops.append(below)
         lane, picks = loops[-1].variable, len(loops) == 1
-        total = self.model.cycles_ns(LOOP_CYCLES * place.count)
-        counts = dict(_counted(loops[-1].body, place.count))
-        for stmt, count in counts.items():
+        total = Work(rest=self.model.cycles_ns(LOOP_CYCLES * place.count))
+        for stmt, count in dict(_counted(loops[-1].body, place.count)).items():
             value = value_of(stmt)
             if value is None:
                 continue
             vector = int(self.model.lanes(value.dtype))
-            accessed = _offsets(stmt)
-            calls = [term for term in scalars(value) if isinstance(term, Call)]
-            dear = [call for call in calls if not self.model.costs.is_simple(call.op)]
-            simple = (len(calls) - len(dear)) * _times(loops, vector)
-            loaded = sum(_times(loops, vector, frozenset(variables(index))) for index in accessed)
-            steps = [coefficient(index, lane) for index in accessed]
+            times = _times(loops, vector)
+            read = [load.index for load in loads(value)]
+            steps = [coefficient(index, lane) for index in (*read, *([stmt.index] if isinstance(stmt, Store) else []))]
             picked = sum(step - 1 for step in steps if picks and step is not None and 1 < step <= LARGEST_STEP)
             turned = sum(step not in (0, 1) for step in steps) if not picked else 0
-            shuffled = picked * PICKED_CYCLES + turned * TURNED_CYCLES
-            total += self.model.cycles_ns(count * (max(simple, loaded) / 2 + shuffled * _times(loops, vector)))
-            trips = count * prod(loop.variable.extent for loop in loops)
-            total += sum(self.model.call_ns(call.op, call.dtype, trips) for call in dear)
-            total += sum(self.streamed(load, loops, count) for load in loads(value))
+            shuffles = (picked * PICKED + turned * log2(vector)) * SHUFFLE
+            operations = self.operations([value], stmt.op if isinstance(stmt, Fold) else None) + shuffles * self.target.op_cycles
+            loaded = sum(_times(loops, vector, frozenset(variables(load.index))) * self.load_cycles(load, lane) for load in loads(value))
+            total += Work(loads=count * loaded, operations=count * times * operations)
+            total += Work(moved=sum(self.streamed(load, loops, count) for load in loads(value)))
             if isinstance(stmt, Store):
-                total += trips * itemsize(value.dtype) * self.target.byte_ns_of(self.bytes[stmt.buffer])
+                trips = count * prod(loop.variable.extent for loop in loops)
+                moved = trips * itemsize(value.dtype) * self.target.byte_ns_of(self.bytes[stmt.buffer])
+                total += Work(stores=count * times * self.target.store_cycles, moved=moved)
         return total
+
+    def load_cycles(self, load: Load, lane: Var) -> float:
+        """Loading a vector, or one number for all of its lanes."""
+        along = lane in variables(load.index)
+        return self.target.load_cycles * self.split(load.index, lane, load.dtype) if along else min(ONE_NUMBER, self.target.load_cycles)
 
     def streamed(self, load: Load, loops: list[For], count: int) -> float:
         """Bringing near what a tile loads."""
         used = prod(loop.variable.extent for loop in loops if loop.variable in variables(load.index))
         return count * used * itemsize(load.dtype) * self.target.byte_ns_of(self.bytes[load.buffer])
 
-    def lanes(self, body: tuple[Stmt, ...], place: _Place, extra: Scalar | None = None) -> float:
+    def lanes(self, body: tuple[Stmt, ...], place: Place, extra: Scalar | None = None) -> float:
         """How many iterations of the innermost loop one instruction does, as a fraction of a full vector."""
         if place.inner is None or any(isinstance(stmt, For | Fold) and not place.unrolls(stmt) for stmt in body):
             return 0.0
-        offsets = [offset for stmt in body if not isinstance(stmt, For | Fold) for offset in _offsets(stmt)]
+        offsets = [offset for stmt in body if not isinstance(stmt, For | Fold) for offset in offsets_of(stmt)]
         offsets += [load.index for load in loads(extra)] if extra is not None else []
-        if any(place.step(offset)[0] not in (0, 1) for offset in offsets):
+        if any(place.step(offset)[0] not in (0, 1) and place.repeated(offset) == place.count for offset in offsets):
             return 0.25
         extent, stepped = place.inner.extent, [offset for offset in offsets if place.is_stepped(offset)]
-        if stepped and extent <= LONGEST:  # written out, and what it reads is gathered
+        if all(place.fills(offset) for offset in stepped):
+            return 1.0
+        if extent <= SHORT:  # written out, and what it reads is gathered
             return 0.25
-        if any(place.step(offset)[1] > SHUFFLED for offset in stepped):  # LLVM does the last iterations one by one
-            whole = (extent - 1) // LINES
-            return extent / LINES / (whole + extent - whole * LINES)
-        return min(1.0, extent / LINES)
+        whole = (extent - 1) // LINES  # LLVM does the last iterations one by one
+        return extent / LINES / (whole + extent - whole * LINES)
 
-    def value(self, root: Scalar, place: _Place, lanes: float) -> float:
-        total = 0.0
+    def together(self, dtype: str, place: Place, lanes: float) -> float:
+        """How many iterations one instruction does; those that fill no vector are done in one of half its width, and one by one."""
+        full = self.model.lanes(dtype)
+        if lanes < 1.0 or place.inner is None:
+            return max(1.0, full * lanes)
+        extent = place.inner.extent
+        if place.masked:
+            return min(full, extent)
+        whole, rest = divmod(extent, full)
+        half = rest // (full / 2)
+        return max(1.0, extent / (whole + half + (rest - half * full / 2) * LEFT_OVER))
+
+    def value(self, root: Scalar, place: Place, lanes: float) -> Work:
+        total = NOTHING
+        calls = [term for term in scalars(root) if isinstance(term, Call)]
+        fused = {arg for call in calls if call.op in ("add", "subtract") for arg in call.args if _is_product(arg)}
         for term in scalars(root):
+            if term in fused:  # one operation with the addition
+                continue
             if isinstance(term, Call):
-                total += self.work(term.op, term.dtype, place.count, lanes)
+                total += self.work(term.op, term.dtype, place, lanes)
             elif isinstance(term, Pick):
                 reach = self.target.byte_ns_of(self.bytes[term.buffer]) * LINE_BYTES
-                total += place.count * (self.model.cycles_ns(self.target.gather_cycles * len(term.args)) + reach)
+                total += Work(loads=place.count * self.target.gather_cycles * len(term.args), rest=place.count * reach)
             elif isinstance(term, Position):
-                total += self.index(term.index, place)
+                total += self.index(term.index, place, lanes)
             elif isinstance(term, Load):
-                total += self.access(term.buffer, term.index, term.dtype, place, self.target.load_cycles, lanes)
+                total += self.access(term.buffer, term.index, term.dtype, place, lanes)
         return total
 
-    def work(self, op: str, dtype: str, count: int, lanes: float) -> float:
-        """`count` elementwise operations."""
-        full = self.model.lanes(dtype)
-        return self.model.call_ns(op, dtype, count) * full / max(1.0, full * lanes)
+    def work(self, op: str, dtype: str, place: Place, lanes: float) -> Work:
+        """An elementwise operation; dividing one number takes a part of what a vector takes."""
+        together, cycles = self.together(dtype, place, lanes), self.model.op_cycles(op, dtype)
+        alone = DIVIDED_ALONE if together == 1.0 and op in ("divide", "sqrt") else 1.0
+        return Work(operations=alone * cycles * place.count / together)
 
-    def access(self, buffer: str, offset: Index, dtype: str, place: _Place, cycles: float, lanes: float) -> float:
-        total = self.index(offset, place) + self.moved(buffer, offset, dtype, place)
+    def access(self, buffer: str, offset: Index, dtype: str, place: Place, lanes: float, stores: bool = False) -> Work:
+        total = self.index(offset, place, lanes) + Work(moved=self.moved(buffer, offset, dtype, place))
         step, more = place.step(offset)
         if step == 0:
             return total
-        each = cycles * more / max(1.0, self.model.lanes(dtype) * lanes) if step == 1 else self.target.gather_cycles
-        return total + place.count * self.model.cycles_ns(each)
+        vectors = self.together(dtype, place, lanes)
+        if place.inner is not None:
+            more *= self.split(offset, place.inner, dtype)
+        if step == 1 and place.is_stepped(offset):
+            apart = abs(coefficient(offset, place.inner) or 1) if place.inner is not None else 1
+            total += Work(operations=place.repeated(offset) * more * log2(apart) * SHUFFLE * self.target.op_cycles / vectors)
+        if not stores:
+            each = self.target.load_cycles * more / vectors if step == 1 else self.target.gather_cycles
+            return total + Work(loads=place.repeated(offset) * each)
+        together = step == 1 and (not place.is_stepped(offset) or place.fills(offset))
+        return total + Work(stores=place.count * (self.target.store_cycles * more / vectors if together else SCATTERED_CYCLES))
 
-    def moved(self, buffer: str, offset: Index, dtype: str, place: _Place) -> float:
+    def waits(self, stmt: Store, dtype: str, place: Place) -> float:
+        """Cycles of combining with the same places again and again: in memory; or in registers where all loops over them are written out,
+        and then only if that cannot be done in another order, as LLVM does with sums."""
+        inner, known = place.inner, variables(stmt.index)
+        again = place.count / prod(v.extent for v in place.unrolled if v in known)
+        if inner is not None and inner in known:
+            return again / inner.extent * FORWARDED_CYCLES
+        return again * LATENCY_CYCLES if is_float(dtype) and stmt.combine in ("max", "min") else 0.0
+
+    def split(self, offset: Index, inner: Var, dtype: str) -> float:
+        """What a vector access costs more that does not begin where vectors begin: it crosses the end of a line of the cache."""
+        form, lanes = self.forms(offset), int(self.model.lanes(dtype))
+        if all(first % lanes == 0 for first in (form.constant, *(k for atom, k in form.terms.items() if atom is not inner))):
+            return 1.0
+        return 1.0 + SPLIT * min(self.target.vector_bytes, inner.extent * itemsize(dtype)) / LINE_BYTES
+
+    def moved(self, buffer: str, offset: Index, dtype: str, place: Place) -> float:
         """Bringing near what an access touches, unless one beside it, which differs by a constant, does so."""
         form = self.forms(offset)
         key = buffer, frozenset(form.terms.items()), tuple(place.trips)
@@ -264,14 +311,19 @@ class _Pricer:
         loops = [(v.extent, form.stride(v)) for v in place.trips]
         return moved_ns(self.target, self.bytes[buffer], itemsize(dtype), loops)
 
-    def index(self, term: Index, place: _Place) -> float:
+    def index(self, term: Index, place: Place, lanes: float = 0.0) -> Work:
         """Index operations, each counted at the deepest loop that it depends on; affine ones are address arithmetic."""
-        total = 0.0
+        cycles = 0.0
         for sub in walk(term):
             if isinstance(sub, Apply) and sub.op not in ("add", "sub", "neg", "mul"):
                 deepest = max((place.trips.get(v, place.count) for v in variables(sub)), default=1)
-                total += self.model.cycles_ns(self.model.costs.index.term_cycles(sub)) * deepest
-        return total
+                cycles += self.model.costs.index.term_cycles(sub) * deepest
+        return Work(operations=cycles / self.together("int32", place, lanes))
+
+
+def _is_product(value: Scalar) -> bool:
+    """Whether adding it is one operation with computing it."""
+    return isinstance(value, Call) and value.op == "multiply"
 
 
 def _counted(body: tuple[Stmt, ...], count: int) -> Iterator[tuple[Stmt, int]]:
@@ -286,4 +338,5 @@ def _counted(body: tuple[Stmt, ...], count: int) -> Iterator[tuple[Stmt, int]]:
 def _times(loops: list[For], vector: int, only: frozenset[Var] | None = None) -> int:
     """Iterations of a tile, those of the innermost loop in vectors; where not all of its loops matter, of those that do."""
     *rows, lane = [loop.variable.extent if only is None or loop.variable in only else 1 for loop in loops]
-    return prod(rows) * -(-lane // vector)
+    pieces = sum(1 for _ in pieces_of(loops[-1].variable, vector, again=True)) if lane > 1 else 1
+    return prod(rows) * pieces

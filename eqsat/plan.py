@@ -21,10 +21,9 @@ from eqsat.ir.structure import positions, rebuild_result
 from eqsat.one_process import OfOneProcess
 from eqsat.results import new_array
 from eqsat.storage import aligned_bytes, array_in
+from eqsat.target import SPLIT_NS
 from eqsat.threads import num_threads, run_split
 
-# below this estimate a kernel is faster on one thread than handed to several
-SPLIT_NS = 25_000.0
 # what is estimated to take longer runs without the GIL
 LONG_NS = 1_000_000.0
 

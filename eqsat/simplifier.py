@@ -31,9 +31,11 @@ from eqsat.saturate import PHASES, Session, session_of
 T = TypeVar("T")
 
 # terms of one e-graph: enough to share the cost of a step, few enough that those that are done do not wait long for the others
-TOGETHER = 32
-TOGETHER_SIZE = 120
+TOGETHER = 64
+TOGETHER_SIZE = 240
 ALONE_SIZE = 24
+# so many terms together are looked at before: most take one step, and need not wait for the others
+FIRST_LOOK = 4
 # so many terms take long enough for their progress to be shown
 MANY = 256
 # most terms need a hundred nodes; what has grown this large for its subterms seldom gets cheaper
@@ -74,7 +76,12 @@ def simplify_terms(terms: list[Index], options: Options, report: Report, within:
         written = _as_written(term)
         if written is not None:
             found[term] = _cheaper(written, term, options.cost.index)
-    for together in _groups([term for term in dict.fromkeys(terms) if term not in found], lambda term: (term,)):
+    left = [term for term in dict.fromkeys(terms) if term not in found]
+    for together in _groups(left, lambda term: (term,)) if shortcut else ():
+        if len(together) >= FIRST_LOOK:
+            with Simplifier(options, Report(), within) as simplifier:
+                found.update(simplifier.first_look(together))
+    for together in _groups([term for term in left if term not in found], lambda term: (term,)):
         tell("simplifying index terms", len(found), len(terms))
         with Simplifier(options, report, within) as simplifier:
             found.update(zip(together, simplifier.simplify(together), strict=True))
@@ -200,15 +207,32 @@ class Simplifier:
     def __exit__(self, *error: object) -> None:
         self._open.close()
 
-    def simplify(self, terms: list[Index]) -> list[Index]:
-        """The simplified terms in order."""
+    def first_look(self, terms: list[Index]) -> dict[Index, Index]:
+        """The terms of which one step shows that nothing is cheaper than what it found, simplified."""
+        spelled, roots = self._roots(terms)
+        if roots:
+            work = self._work()
+            work.limits = replace(limits_for(self.options.limits, roots), iterations=1)
+            snapshot = work.run(PHASES["index"], lambda found, forms: self._settled(found, forms, roots.values()))
+            chosen = work.forms(snapshot)
+            for term, root in roots.items():
+                if self._settled(snapshot, chosen, (root,)):
+                    spelled[term] = index_term(chosen, snapshot.name(root))
+        return {term: self._better(as_kind(found, term), term) for term, found in spelled.items()}
+
+    def _roots(self, terms: list[Index]) -> tuple[dict[Index, Index], dict[Index, int]]:
+        """What sums of variables are, and the classes of the other terms; nothing of terms that the e-graph cannot hold."""
         encoder = self._encoder
         forms: dict[Index, Linear] = {}
         for term in dict.fromkeys(terms):
             with suppress(UnsupportedError):
                 forms[term] = encoder.linear(term)
         spelled = {term: encoder.spell(form) for term, form in forms.items() if encoder.is_plain(form)}
-        roots = {term: encoder.sum(form) for term, form in forms.items() if term not in spelled}
+        return spelled, {term: encoder.sum(form) for term, form in forms.items() if term not in spelled}
+
+    def simplify(self, terms: list[Index]) -> list[Index]:
+        """The simplified terms in order."""
+        spelled, roots = self._roots(terms)
         if roots:
             work = self._work()
             work.limits = limits_for(self.options.limits, roots, self._nodes)

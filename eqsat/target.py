@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# below this estimate a kernel is faster on one thread than handed to several
+SPLIT_NS = 25_000.0
+
 
 @dataclass(frozen=True)
 class Target:
@@ -17,6 +20,7 @@ class Target:
     byte_ns        nanoseconds a byte moved from each level, and from memory
     gather_cycles  a load whose neighbours in the innermost loop are not neighbours in memory
     store_cycles, load_cycles  a vector access that hits the first cache
+    op_cycles      an addition or multiplication of vectors, of many that do not wait for each other
     """
 
     name: str
@@ -29,6 +33,7 @@ class Target:
     gather_cycles: float
     store_cycles: float
     load_cycles: float
+    op_cycles: float = 0.5
 
     def byte_ns_of(self, size_bytes: float) -> float:
         """Moving one byte of an array of this size."""
@@ -53,4 +58,5 @@ DEFAULT_TARGET = Target(
     gather_cycles=0.8,
     store_cycles=1.0,
     load_cycles=0.5,
+    op_cycles=0.5,
 )

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eqsat.codegen import compile_kernels, host
+from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import Kernel, map_indices
 from eqsat.kept import store_for
 from eqsat.keys import mentions_own, source_hash
@@ -27,6 +28,7 @@ from eqsat.nest_costs import largest_share, nest_ns
 from eqsat.options import Numerics, Options
 from eqsat.progress import tell
 from eqsat.report import Report
+from eqsat.storage import aligned_bytes
 from eqsat.timing import best_seconds
 
 # schedules that are measured before neighbours are looked at, and how many of the fastest these are neighbours of
@@ -128,10 +130,13 @@ def measured_ns(kernel: Kernel, options: Options) -> float:
 
 
 def kernel_seconds(kernel: Kernel, numerics: Numerics, limit: float) -> float:
-    """The best of several runs on one thread, on small integers, so that no value is denormal or infinite."""
+    """The best of several runs on one thread, on small integers, so that no value is denormal or infinite, in memory that begins where
+    lines of the cache do, as results of plans do."""
     routine = compile_kernels([type_indices(hoist(kernel))], numerics).routine(kernel.name)
     rng = np.random.default_rng(0)
-    arrays = [rng.integers(1, 5, buffer.size).astype(buffer.dtype) for buffer in kernel.buffers]
+    arrays = [aligned_bytes(buffer.size * itemsize(buffer.dtype)).view(buffer.dtype) for buffer in kernel.buffers]
+    for array in arrays:
+        array[...] = rng.integers(1, 5, array.size)
     extent = routine.parallel_extent or 0
     routine.entry(*arrays, 0, extent)
     return best_seconds(lambda: routine.entry(*arrays, 0, extent), limit, MOST_RUNS)

@@ -14,7 +14,7 @@ from eqsat.lowering.unroll import unrolled
 
 MOST = 16
 # ways that need sums in another order, and ways that need every extent
-REORDERING, FIXED = ("tiled", "columns"), ("tiled", "columns", "turned", "pieces", "stepped")
+REORDERING, FIXED = ("tiled", "columns", "dots"), ("tiled", "columns", "dots", "turned", "pieces", "stepped")
 
 
 class Schedules:
@@ -55,6 +55,7 @@ class Schedules:
         yield Schedule(self.written)
         yield Schedule(cut)
         yield from (Schedule(nest, "tiled") for nest in dict.fromkeys((merge(cut), cut)))
+        yield Schedule(cut, "dots")
         yield Schedule(cut, "turned")
         yield from (Schedule(nest, "columns") for nest in dict.fromkeys((merge(cut, markers), cut)))
         arranged = orders(merge(unit_folds_innermost(cut), markers))

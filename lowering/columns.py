@@ -4,7 +4,7 @@
 
 jumps through memory with every step of k.  For a block of neighbouring columns instead: t of all of them, row by row, in scratch memory of
 the first cache, then u of all of them, and then the rows of the result.  Sums are added up row by row, as NumPy adds up columns, long ones
-of float32 in float64.
+of float32 in float64; of a few columns several rows side by side in registers (see lowering.narrow).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Literal, Reduce, Scalar, as_dtype, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, over
+from eqsat.lowering.narrow import NarrowFold, inlined, is_narrow
 from eqsat.lowering.nest import Nest, Several, chains
 from eqsat.lowering.order import block_size, needed_by_folds
 from eqsat.lowering.outward import LONGEST_SUM
@@ -114,6 +115,9 @@ class _Fission:
         *lets, _ = (*folds[-1].body, stmt)
         if not all(isinstance(let, Let) for let in lets):
             return None
+        value = inlined(folds[-1].value, {let.name: let.value for let in lets if isinstance(let, Let)})
+        if is_narrow(self.size, value, max(fold.variable.extent for fold in folds)):
+            return self.side_by_side(NarrowFold(stmt.name, stmt.op, stmt.dtype, tuple(fold.variable for fold in folds), value, self.size))
         long = stmt.op == "sum" and prod(fold.variable.extent for fold in folds) > LONGEST_SUM
         dtype = WIDER.get(stmt.dtype, stmt.dtype) if long else stmt.dtype
         start, value = Literal(identity_of(stmt.op, dtype).item(), dtype), as_dtype(folds[-1].value, dtype)
@@ -123,6 +127,12 @@ class _Fission:
         for fold in reversed(folds):
             again = For(fold.variable, "serial", (again,))
         return first, again
+
+    def side_by_side(self, fold: NarrowFold) -> tuple[Stmt, ...]:
+        """A fold of narrow rows."""
+        kept = self.keep(fold.name, fold.value)
+        sums = self.placer.memory(fold.sides * self.size, fold.dtype) if fold.sides > 1 else kept
+        return fold.statements(lambda env, lane: self.over(fold.value, {**env, **self.at(lane)}, lane), sums, kept)
 
     def inner(self, stmt: For) -> tuple[Stmt, ...] | None:
         """A loop that no fold needs: its iterations row by row."""
@@ -144,10 +154,14 @@ class _Fission:
         """A store for all columns of a block, after what it needs by itself; without an index to scratch memory."""
         lane = Var(f"{self.column.name}_row{self.rows}", 0, self.size - 1)
         self.rows += 1
-        env: dict[Var, Index] = {self.column: self.block * self.size + lane if self.block.extent > 1 else lane}
+        env = self.at(lane)
         before = tuple(Let(let.name, self.over(let.value, env, lane)) for let in lets if isinstance(let, Let))
         place = lane if index is None else substitute(index, env)
         return For(lane, "parallel", (*before, Store(buffer, place, self.over(value, env, lane), combine)))
+
+    def at(self, lane: Var) -> dict[Var, Index]:
+        """Where the columns of a block are."""
+        return {self.column: self.block * self.size + lane if self.block.extent > 1 else lane}
 
     def over(self, root: Scalar, env: Mapping[Var, Index], lane: Var) -> Scalar:
         """An element of a column of the block; what is kept is read from where it is."""

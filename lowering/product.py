@@ -10,11 +10,12 @@ stay in the second cache while all rows of the block pass, and the rows of f tha
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isqrt, prod
 
 from eqsat.ir.dtypes import carrier, is_float, itemsize
 from eqsat.ir.index import Var
+from eqsat.ir.loops import Load
 from eqsat.ir.tensor import Call, Reduce, Scalar, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.nest import Free, Nest, chains, free_variables
@@ -23,11 +24,18 @@ from eqsat.lowering.nest import Free, Nest, chains, free_variables
 VECTORS = 31
 VECTOR_BYTES = 64
 MOST_ROWS = 14
+# rows that lie so far apart share a set of the first cache, which holds so many lines; one vector a row does not hide that they leave it
+ALIASED_BYTES, WAYS = 4096, 8
 LEAST_COLUMNS, LEAST_TERMS = 4, 4
 # what each row of a tile costs in a step, in halves of a cycle: it is read in its own place
 ROW_CYCLES = 0.2
 # products of more terms are computed in parts of about so many
 ONE_PART, PART_TERMS = 1024, 512
+# what is read in steps of at most that many bytes, or for fewer tiles than these, stays where it is
+NEAR_BYTES = 512
+FEW_USES = 3
+# a right factor of more bytes that stays where it is comes from far away: parts of so few terms read some rows at a time from end to end
+FAR_BYTES, FAR_TERMS = 4 << 20, 16
 # terms that are added up one after the other before their sum is added to others
 LONGEST_RUN, SHORTEST_RUN = 1024, 64
 # what the columns of a group and the sums of a block may take, in the second cache
@@ -40,11 +48,16 @@ MOST_SHARES = 8
 
 @dataclass(frozen=True)
 class Product:
-    """A sum: its folds, the factors that the columns do not change, and the others."""
+    """A sum: its folds, the factors that the columns do not change, and the others.
+
+    More terms than `at_most` are computed in parts, of about `part` terms.
+    """
 
     chain: tuple[Reduce, ...]
     left: tuple[Scalar, ...]
     right: tuple[Scalar, ...]
+    at_most: int = ONE_PART
+    part: int = PART_TERMS
 
     @property
     def terms(self) -> int:
@@ -54,7 +67,7 @@ class Product:
     def each(self) -> int:
         """How many iterations of the outermost fold a part has; the last one may have fewer."""
         first = self.chain[0].variable.extent
-        return -(-first // (-(-self.terms // PART_TERMS) if self.terms > ONE_PART else 1))
+        return -(-first // (-(-self.terms // self.part) if self.terms > self.at_most else 1))
 
     @property
     def parts(self) -> int:
@@ -77,6 +90,14 @@ class Products:
     @property
     def dtype(self) -> str:
         return self.sums[0].chain[0].dtype
+
+    @property
+    def most_rows(self) -> int:
+        """Rows of a tile of one vector each."""
+        forms = Forms()
+        read = (term for product in self.sums for factor in product.left for term in scalars(factor) if isinstance(term, Load))
+        steps = ((forms(load.index).stride(self.rows) or 0) * itemsize(load.dtype) for load in read)
+        return WAYS if any(step and step % ALIASED_BYTES == 0 for step in steps) else MOST_ROWS
 
     @property
     def kept(self) -> bool:
@@ -110,11 +131,22 @@ def products_of(nest: Nest) -> Products | None:
         return None
     columns, free = nest.loops[-1], free_variables(nest.body)
     sums = [_product(chain, columns, free) for chain in chains(nest.body) if columns in free[chain[0]]]
-    found = sorted((one for one in sums if one is not None), key=lambda one: -one.at_once)
+    found = [one for one in sums if one is not None]
     possible = [v for v in nest.loops[:-1] if all(_is_row(v, one, free) for one in found)]
     if not found or len(found) < len(sums) or not possible or len({one.chain[0].dtype for one in found}) > 1:
         return None
-    return Products(tuple(found), max(reversed(possible), key=lambda v: min(v.extent, MOST_ROWS)), columns)
+    rows = max(reversed(possible), key=lambda v: min(v.extent, MOST_ROWS))
+    found = sorted((_in_parts(one, rows, columns) for one in found), key=lambda one: -one.at_once)
+    return Products(tuple(found), rows, columns)
+
+
+def _in_parts(product: Product, rows: Var, columns: Var) -> Product:
+    """The product, in small parts if its right factor is read in its place and comes from far away."""
+    width = itemsize(product.chain[0].dtype)
+    tiles = -(-rows.extent // tile_shape(rows.extent, columns.extent, VECTOR_BYTES // width)[0])
+    is_far = columns.extent * product.terms * width > FAR_BYTES and columns.extent * width > NEAR_BYTES
+    small = tiles < FEW_USES and is_far and len(product.right) == 1 and isinstance(product.right[0], Load)
+    return replace(product, at_most=FAR_TERMS, part=FAR_TERMS) if small else product
 
 
 def _product(chain: tuple[Reduce, ...], columns: Var, free: Free) -> Product | None:
@@ -148,7 +180,9 @@ def _factors(term: Scalar) -> Iterator[Scalar]:
 def blocking(products: Products, others: int, shape: tuple[int, int] | None = None) -> Blocking | None:
     """The blocks of products that are computed `others` times, for tiles of some shape; None where no part of them fits the caches."""
     width, rows, columns, terms = itemsize(products.dtype), products.rows.extent, products.columns.extent, products.sums[0].at_once
-    high, wide = (min(shape[0], rows), min(shape[1], columns)) if shape else tile_shape(rows, columns, VECTOR_BYTES // width)
+    high, wide = (
+        (min(shape[0], rows), min(shape[1], columns)) if shape else tile_shape(rows, columns, VECTOR_BYTES // width, products.most_rows)
+    )
     down, across = -(-rows // high), -(-columns // wide)
     if (wide + high) * terms * width > MOST_GROUP_BYTES or (terms > LONGEST_RUN and run(terms) < SHORTEST_RUN):
         return None
@@ -165,15 +199,18 @@ def blocking(products: Products, others: int, shape: tuple[int, int] | None = No
     return Blocking(high, wide, down, across, -(-down // tall), tall, groups, strips)
 
 
-def tile_shape(rows: int, columns: int, lanes: int) -> tuple[int, int]:
-    """(high, wide): the tile with which all take the fewest steps; a step loads the operands of a tile and adds to all of its sums."""
+def tile_shape(rows: int, columns: int, lanes: int, most_rows: int = MOST_ROWS) -> tuple[int, int]:
+    """(high, wide): the tile with which all take the fewest steps; a step loads the operands of a tile and adds to all of its sums.
+
+    most_rows  of a tile of one vector a row
+    """
     best, least = (1, columns), float("inf")
     for vectors in range(1, 5):
         wide = min(columns, vectors * lanes)
         across = -(-columns // wide)
         wide = min(columns, _whole(-(-columns // across), lanes))
         used = _vectors(wide, lanes)
-        for high in range(1, min(rows, MOST_ROWS, (VECTORS - used - 1) // used) + 1):
+        for high in range(1, min(rows, most_rows if used == 1 else MOST_ROWS, (VECTORS - used - 1) // used) + 1):
             sums, loaded = high * used, high + used
             cycles = -(-rows // high) * across * ((max(sums, loaded, 8) + ROW_CYCLES * high) / 2 + 1)
             if cycles < least:

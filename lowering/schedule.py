@@ -5,6 +5,7 @@
     tiled    sums of products in registers; `tile`: rows and columns of one, else as tiles.py chooses
     turned   what is read across memory turned in squares
     columns  folds down columns, for blocks of neighbouring columns at a time
+    dots     folds along memory for several rows and columns at once
     pieces   the innermost loop cut where a condition changes
     stepped  every second, third or fourth element picked out of vectors
 
@@ -19,6 +20,7 @@ from itertools import combinations
 
 from eqsat.ir.loops import Buffer, Stmt
 from eqsat.lowering.columns import in_columns
+from eqsat.lowering.dots import dots
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.outward import outward
 from eqsat.lowering.place import nested
@@ -64,6 +66,7 @@ WAYS: Mapping[str, Callable[[Nest, tuple[str, ...], frozenset[str]], Body | None
     "outward": lambda nest, outputs, buffers: _plain(outward(nest, outputs[0], buffers)),
     "turned": turned,
     "columns": in_columns,
+    "dots": dots,
     "stepped": lambda nest, outputs, buffers: _plain(stepped(nest, outputs, buffers)),
     "pieces": lambda nest, outputs, buffers: _plain(in_pieces(nest, outputs, buffers)),
 }

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from eqsat.ir.joint import LARGEST_STEP
 from eqsat.ir.loops import For, Stmt
 from eqsat.ir.tensor import Reduce, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.place import nested
 
-LARGEST_STEP = 4
 # iterations of the innermost loop: fewer fill no vector, of more the last ones matter less than the length of the code
 FEWEST, MOST = 4, 128
 

@@ -21,11 +21,8 @@ from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, first_of, over
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.place import Scope, stores
-from eqsat.lowering.product import Blocking, Product, Products, blocking, products_of, run
+from eqsat.lowering.product import FEW_USES, NEAR_BYTES, Blocking, Product, Products, blocking, products_of, run
 
-# what is read in steps of at most that many bytes, or for fewer tiles than these, stays where it is
-NEAR_BYTES = 512
-FEW_USES = 3
 # a factor by the number of a term within a part
 Factor = Callable[[Index], Load]
 Env = dict[Var, Index]

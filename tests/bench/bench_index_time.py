@@ -26,6 +26,7 @@ from tests.bench.index_score import score
 from tests.bench.movement import Move, factorize, flatten, loops, random_shape, read_through, regroup
 
 T = TypeVar("T")
+UNCACHED = Options(cache=False)
 BUDGETS = (60, 120, 250, 500)
 BINS = (5, 10, 20, 50, 100, 200, 500)
 
@@ -61,8 +62,8 @@ def corpus_times(path: Path) -> None:
     if not terms:
         print(f"{path.name}: no expressions to simplify")
         return
-    single = [milliseconds(lambda term=term: eqsat.simplify(term)) for term in terms]  # type: ignore[misc]
-    batches = [milliseconds(lambda: eqsat.simplify_many(terms)) / len(terms) for _ in range(3)]
+    single = [milliseconds(lambda term=term: eqsat.simplify(term, UNCACHED)) for term in terms]  # type: ignore[misc]
+    batches = [milliseconds(lambda: eqsat.simplify_many(terms, UNCACHED)) / len(terms) for _ in range(3)]
     p90 = statistics.quantiles(single, n=10)[-1] if len(single) > 1 else single[0]
     print(
         f"{path.name}: {len(terms)} terms, single {statistics.median(single):.2f} ms (p90 {p90:.2f}), in a batch {min(batches):.2f} ms each"

@@ -13,11 +13,11 @@ import eqsat
 from eqsat.index_cost import index_cycles
 from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate_index
-from eqsat.ir.index import OPS, Apply, Const, Index, apply, minimum, variables, walk, where
+from eqsat.ir.index import OPS, Apply, Const, Index, apply, minimum, var, variables, walk, where
 from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.rules import without
-from eqsat.simplifier import simplify_all
+from eqsat.simplifier import Simplifier, simplify_all
 from eqsat.testing import assert_equivalent
 from tests.eqsat.index_terms import VARIABLES, numbers, terms, values
 
@@ -183,6 +183,17 @@ def test_every_operation_is_drawn() -> None:
 
 
 # several at once, limits, bad input --------------------------------------------------------------------------------
+def test_terms_that_one_step_settles_do_not_wait_for_others() -> None:
+    a, b, c = var("a", 0, 10), var("b", 0, 3), var("c", 0, 3)
+    settled = [X // 4 * 4 + X % 4, (X * 8 + Y % 8) // 8, X * 6 // 3]
+    longer = (160 * a + 5 * b + 4 * c + 59) // 60
+    with Simplifier(Options(), Report()) as simplifier:
+        assert [str(simplifier.first_look([*settled, longer]).get(term)) for term in (*settled, longer)] == ["x", "x", "x * 2", "None"]
+    together = eqsat.simplify_many([*settled, longer], Options(cache=False))
+    assert together == [eqsat.simplify(term) for term in (*settled, longer)]
+    assert index_cycles(together[-1]) < index_cycles(longer)
+
+
 def test_results_stand_in_the_order_of_their_terms_and_repeat_with_them() -> None:
     term = X // 2 * 2 + X % 2
     assert [str(found) for found in eqsat.simplify_many([term, Y * 1, term, 3, X - X])] == ["x", "y", "x", "3", "0"]

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from eqsat.codegen import compile_kernels
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.index import Const, Index, Var, apply
 from eqsat.ir.loops import Kernel
 from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.ir.tensor import Build, Call, Gather, Input, Literal, Position, Read, Reduce, Scalar, Tensor, axes, reduction, sources
-from eqsat.lowering import candidates
+from eqsat.lowering import candidates, hoist, type_indices
 
 Array = np.ndarray[Any, Any]
 DTYPE = "int64"
@@ -151,3 +152,18 @@ class _Drawing:
         if kind == "digit":
             return flat // divisor % self.draw(st.sampled_from([2, 3]))
         return flat + divisor if kind == "offset" else flat
+
+
+def machine(kernel: Kernel, build: Build, numerics: Any = "default") -> Array:
+    """What the compiled kernel writes."""
+    (found,) = machines(kernel, (build,), numerics)
+    return found
+
+
+def machines(kernel: Kernel, builds: tuple[Build, ...], numerics: Any = "default") -> list[Array]:
+    """What the compiled kernel of several builds writes."""
+    routine = compile_kernels([type_indices(hoist(kernel))], numerics).routine(kernel.name)
+    arrays = {tensor.name: array.ravel() for tensor, array in inputs_of(*builds).items()}
+    outs = [np.full(build.size, np.nan, build.dtype) for build in builds]
+    routine([*(arrays[buffer.name] for buffer in kernel.buffers[: -len(outs)]), *outs])
+    return [out.reshape(build.shape) for out, build in zip(outs, builds, strict=True)]

@@ -10,11 +10,14 @@ import pytest
 from hypothesis import given, settings
 
 import eqsat
-from eqsat.ir.loops import Fold, For, statements
+from eqsat.ir.index import Const
+from eqsat.ir.loops import Fold, For, Store, statements
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build
-from eqsat.lowering import hoist, order
+from eqsat.lowering import hoist, narrow, order
 from eqsat.lowering.candidates import Schedules
+from eqsat.lowering.narrow import sections
+from eqsat.lowering.product import LONGEST_RUN
 from eqsat.lowering.schedule import Schedule
 from tests.lowering.builds import builds, names_of, reference, run
 
@@ -29,6 +32,11 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "normalized over two axes": (lambda a: a - a.mean(axis=(0, 1)), (9, 8, 700)),
     "a long sum": (lambda a: a.sum(axis=0), (40_009, 7)),
     "greatest less least": (lambda a: a.max(axis=0) - a.min(axis=0), (50, 80)),
+    "a narrow sum": (lambda a: a.sum(axis=0), (12_345, 16)),
+    "a narrow variance": (lambda a: a.var(axis=0), (9_001, 10)),
+    "narrow middle sums": (lambda a: (a * a + 1).sum(axis=1), (5, 333, 24)),
+    "narrow sums of two axes": (lambda a: a.sum(axis=(0, 1)), (7, 111, 12)),
+    "a narrow greatest": (lambda a: a.max(axis=0), (2_000, 31)),
 }
 
 
@@ -49,6 +57,35 @@ def test_nothing_jumps_down_a_column() -> None:
         assert not any(isinstance(stmt, Fold) for stmt in statements(kernel.body))
 
 
+@pytest.mark.parametrize("shape", [(2048, 16), (300_000, 8), (4, 500, 24), (64_001, 50)])
+def test_narrow_folds_stay_in_registers(shape: tuple[int, ...]) -> None:
+    """No store adds to memory: every step of a fold would wait for the one before."""
+    for kernel in eqsat.optimize(lambda a: a.sum(axis=-2), eqsat.spec(shape, "float32")).loops:
+        found = list(statements(kernel.body))
+        assert any(isinstance(stmt, For) and stmt.kind == "tile" for stmt in found)
+        assert not any(isinstance(stmt, Store) and stmt.combine for stmt in found)
+
+
+@pytest.mark.parametrize("rows", [16, 17, 1000, 1024 * 8, 1024 * 8 + 1, 50_011])
+@pytest.mark.parametrize("sides", [1, 2, 8, 16])
+def test_sections_are_all_rows_once(rows: int, sides: int) -> None:
+    found: list[int] = []
+    for section in sections(rows, sides):
+        one = np.ogrid[: section.runs, : section.together, : section.sides]
+        found += np.ravel((one[0] * section.together + one[1]) * section.sides + one[2] + section.first).tolist()
+        assert eqsat.simplify(section.row(Const(0), Const(0), Const(0))) == Const(section.first)
+        assert section.together <= LONGEST_RUN
+    assert found == list(range(rows))
+
+
+def test_a_narrow_sum_is_as_accurate_as_numpys() -> None:
+    a = (RNG.random((400_003, 6)) + 1).astype("float32")
+    exact = a.astype("float64").sum(axis=0)
+    found = eqsat.optimize(lambda a: a.sum(axis=0), a)(a)
+    assert np.max(np.abs(found - exact)) <= np.max(np.abs(a.sum(axis=0) - exact))
+    np.testing.assert_allclose(found, exact, rtol=1e-6)
+
+
 @pytest.mark.parametrize("blocks", [(1, 2, 1), (2, 2, 1), (3, 1, 1), (100, 3, 2)])
 @settings(max_examples=60, deadline=None)
 @given(build=builds())
@@ -56,10 +93,12 @@ def test_columns_of_random_builds(build: Build, blocks: tuple[int, int, int]) ->
     with pytest.MonkeyPatch.context() as patch:
         for name, value in zip(("ENOUGH", "LEAST_BLOCK", "LEAST_HALF"), blocks, strict=True):
             patch.setattr(order, name, value)
+        patch.setattr(narrow, "FEWEST_ROWS", 2)
+        patch.setattr(narrow, "LONGEST_RUN", 2)
         schedules = Schedules((build,), "k", names_of(build))
         for schedule, _ in list(schedules.kernels()):
             kernel = schedules.kernel(Schedule(schedule.nest, "columns"))
             if kernel is not None:
                 check_kernel(hoist(kernel))
-                assert any(isinstance(stmt, For) and stmt.kind == "serial" for stmt in statements(kernel.body)) or build.size == 0
+                assert any(isinstance(stmt, For) and stmt.kind in ("serial", "tile") for stmt in statements(kernel.body)) or build.size == 0
                 np.testing.assert_array_equal(run(hoist(kernel), build)[0], reference(build)[0])

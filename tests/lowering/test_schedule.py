@@ -14,8 +14,8 @@ from eqsat.ir.tensor import Build
 from eqsat.lowering import hoist
 from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.schedule import TILES, Schedule
-from tests.lowering.builds import builds, names_of, reference, run
-from tests.lowering.test_tiles import CASES, machine
+from tests.lowering.builds import builds, machine, names_of, reference, run
+from tests.lowering.test_tiles import CASES
 
 
 def around(schedules: Schedules, steps: int, seed: int) -> list[Kernel]:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from eqsat.codegen import compile_kernels
 from eqsat.codegen.builder import Registers
 from eqsat.codegen.emit import emit_module
 from eqsat.codegen.machine import assembly_text
@@ -16,11 +15,10 @@ from eqsat.ir.index import Index
 from eqsat.ir.loops import For, Kernel, statements
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axes, reduction
-from eqsat.lowering import hoist, type_indices
+from eqsat.lowering import hoist, product, type_indices
+from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.product import VECTORS, tile_shape
-from tests.lowering.builds import inputs_of, lowered, reference, run
-
-Array = np.ndarray[Any, Any]
+from tests.lowering.builds import lowered, machine, machines, names_of, reference, run
 
 
 def times(*factors: Scalar) -> Scalar:
@@ -141,21 +139,6 @@ def test_products_of_any_shape(m: int, k: int, n: int, dtype: str, exact: bool) 
         np.testing.assert_array_equal(machine(kernel, build, "exact" if exact else "default"), reference(build)[0])
 
 
-def machine(kernel: Kernel, build: Build, numerics: Any = "default") -> Array:
-    """What the compiled kernel writes."""
-    (found,) = machines(kernel, (build,), numerics)
-    return found
-
-
-def machines(kernel: Kernel, builds: tuple[Build, ...], numerics: Any = "default") -> list[Array]:
-    """What the compiled kernel of several builds writes."""
-    routine = compile_kernels([type_indices(hoist(kernel))], numerics).routine(kernel.name)
-    arrays = {tensor.name: array.ravel() for tensor, array in inputs_of(*builds).items()}
-    outs = [np.full(build.size, np.nan, build.dtype) for build in builds]
-    routine([*(arrays[buffer.name] for buffer in kernel.buffers[: -len(outs)]), *outs])
-    return [out.reshape(build.shape) for out, build in zip(outs, builds, strict=True)]
-
-
 @pytest.mark.parametrize(("m", "k", "n"), [(13, 6, 37), (7, 1100, 9), (300, 64, 200)])
 def test_a_kernel_of_several_results_with_products(m: int, k: int, n: int) -> None:
     """Three products of one matrix, as for queries, keys and values."""
@@ -198,3 +181,17 @@ def test_what_is_no_sum_of_products_has_no_tiles() -> None:
         Call("add", (Reduce("sum", r, times(a, b)), Reduce("max", r, b)), "float64"),
     ):
         assert not in_tiles(Build((8, 16), body))
+
+
+@pytest.mark.parametrize("shape", [(1, 40, 70), (3, 50, 66), (14, 40, 72)])
+def test_a_large_factor_that_stays_in_its_place_is_read_in_small_parts(shape: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every part reads some of its rows from end to end; the sums are kept meanwhile."""
+    monkeypatch.setattr(product, "FAR_BYTES", 0)
+    build = matmul(*shape)
+    schedules = Schedules((build,), "k", names_of(build))
+    kernels = [kernel for schedule, kernel in schedules.kernels() if schedule.way == "tiled"]
+    assert kernels or shape[0] == 1
+    for kernel in kernels:
+        assert any(isinstance(stmt, For) and stmt.variable.name.endswith("_part") for stmt in statements(kernel.body))
+        check_kernel(hoist(kernel))
+        np.testing.assert_array_equal(run(hoist(kernel), build)[0], reference(build)[0])

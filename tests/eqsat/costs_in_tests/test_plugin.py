@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from dataclasses import asdict, replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -199,8 +200,8 @@ def test_a_measured_target_changes_no_snapshot(project: Project) -> None:
     project.pytester.makepyfile(test_model=MODEL)
     project.acceptance().assert_outcomes(passed=4)
     project.monkeypatch.setenv("EQSAT_CACHE_DIR", str(project.pytester.path))
-    slow = {"name": "slow", "ghz": 0.5, "vector_bytes": 16, "threads": 1, "launch_ns": 9e4, "cache_bytes": [1024], "byte_ns": [1.0, 2.0]}
-    (project.pytester.path / FILE).write_text(json.dumps({**slow, "gather_cycles": 9.0, "store_cycles": 9.0, "load_cycles": 9.0}))
+    slow = replace(eqsat.DEFAULT_TARGET, name="slow", ghz=0.5, vector_bytes=16, launch_ns=9e4, cache_bytes=(1024,), byte_ns=(1.0, 2.0))
+    (project.pytester.path / FILE).write_text(json.dumps(asdict(replace(slow, gather_cycles=9.0, store_cycles=9.0, load_cycles=9.0))))
     check = "import eqsat; print(eqsat.Options().target.name)"
     assert subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout == "slow\n"
     again = project.acceptance()

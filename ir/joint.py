@@ -1,0 +1,31 @@
+"""What may stand in tiles: operations whose code serves vectors, and elements that a vector holds as memory does."""
+
+from __future__ import annotations
+
+from eqsat.ir.dtypes import DTYPES, carrier, is_complex
+from eqsat.ir.loops import Bind, Load, Stmt, Store, Temp, value_of
+from eqsat.ir.tensor import Call, Literal, Scalar, scalars
+
+OPS = frozenset(("add", "subtract", "multiply", "divide", "negative", "absolute", "sqrt", "maximum", "minimum"))
+# elements that are one number in a register as in memory, and are folded in their own dtype
+LANES = frozenset(dtype for dtype in DTYPES if dtype != "bool" and not is_complex(dtype) and carrier(dtype) == dtype)
+# loads of every second, third and fourth element are picked out of whole vectors
+LARGEST_STEP = 4
+
+
+def is_joint(stmt: Stmt) -> bool:
+    """Whether the code of a statement serves several iterations at once."""
+    value = value_of(stmt)
+    if value is None:
+        return isinstance(stmt, Bind)
+    return is_joint_value(value) and not (isinstance(stmt, Store) and stmt.combine not in ("sum", None))
+
+
+def is_joint_value(value: Scalar) -> bool:
+    """Whether the code of an element serves several iterations at once."""
+    known = (isinstance(term, Load | Temp | Literal) or (isinstance(term, Call) and _is_joint_call(term)) for term in scalars(value))
+    return all(known) and all(term.dtype in LANES for term in scalars(value))
+
+
+def _is_joint_call(call: Call) -> bool:
+    return call.op in OPS or (call.op, call.dtype, call.args[0].dtype) == ("astype", "float64", "float32")

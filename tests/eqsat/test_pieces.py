@@ -1,0 +1,62 @@
+"""What costs say of loops that are cut at their seams: terms as they are for most of a loop, and kernels that pad what they compute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat.ir.evaluate import evaluate_index
+from eqsat.ir.index import Apply, Index, apply, as_index, var
+from eqsat.pieces import in_longest_piece, is_decided
+
+ROW, COLUMN = var("i0", 0, 511), var("i1", 0, 99)
+
+
+def test_clips_are_what_they_are_for_most_of_a_loop() -> None:
+    clipped = apply("min", apply("max", COLUMN - 1, as_index(0)), as_index(97))
+    assert [str(eqsat.simplify(term)) for term in in_longest_piece(clipped * 4 + ROW)] == ["i1 * 4 + i0 - 4"]
+    both = apply("min", ROW, COLUMN)
+    assert in_longest_piece(both) == (both,)
+
+
+@given(st.sampled_from(["min", "max"]), st.integers(-3, 3).filter(bool), st.integers(-200, 200), st.integers(-200, 200))
+def test_a_choice_is_right_for_half_of_the_loop(op: str, step: int, offset: int, other: int) -> None:
+    term = apply(op, COLUMN * step + offset, as_index(other))
+    (found,) = in_longest_piece(term)
+    same = [evaluate_index(found, {COLUMN: j}) == evaluate_index(term, {COLUMN: j}) for j in range(100)]
+    assert sum(same) >= 49
+
+
+def _condition(*terms: Index) -> Apply:
+    found = apply("and", *terms)
+    assert isinstance(found, Apply)
+    return found
+
+
+def test_pieces_decide_comparisons_of_one_loop_each() -> None:
+    assert is_decided(_condition(COLUMN >= 1, ROW < 300))
+    assert not is_decided(_condition(COLUMN >= 1, ROW < COLUMN))
+    assert not is_decided(_condition(COLUMN % 3 < 1, ROW < 300))
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_padding_what_is_computed_takes_no_kernel_of_its_own(steps: int) -> None:
+    """Relaxation with fixed edges: a kernel for each step, as it is estimated."""
+
+    def relaxed(u: Any) -> Any:
+        for _ in range(steps):
+            u = enp.pad(0.25 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]), 1)
+        return u
+
+    result = eqsat.optimize(relaxed, eqsat.spec((256, 384), "float32"))
+    assert len(result.nests) == steps
+    u = np.random.default_rng(0).random((256, 384), "float32")
+    expected = u
+    for _ in range(steps):
+        expected = np.pad(0.25 * (expected[2:, 1:-1] + expected[:-2, 1:-1] + expected[1:-1, 2:] + expected[1:-1, :-2]), 1)
+    np.testing.assert_allclose(result(u), expected, rtol=1e-5)
