@@ -9,8 +9,10 @@ import functools
 import itertools
 import os
 import threading
+from collections.abc import Mapping
 from typing import Any
 
+from eqsat.codegen import halves
 from eqsat.codegen.builder import Registers
 from eqsat.ir.errors import InternalError
 
@@ -128,17 +130,24 @@ def _inline_late(module: Any, builder: Any) -> None:
 
 
 class Library:
-    """Functions linked into the process; they stay as long as this object."""
+    """Functions linked into the process, which stay as long as this object; `imports` are addresses of functions that they call."""
 
-    def __init__(self, code: bytes, symbols: tuple[str, ...]) -> None:
+    def __init__(self, code: bytes, symbols: tuple[str, ...], imports: Mapping[str, int] | None = None) -> None:
         with _lock:
             linker = binding().JITLibraryBuilder().add_object_img(code).add_current_process()
+            for name, address in (imports or {}).items():
+                linker.import_symbol(name, address)
             for symbol in symbols:
                 linker.export_symbol(symbol)
             self._linked = linker.link(host().jit, f"eqsat{next(_libraries)}")
 
     def address(self, symbol: str) -> int:
         return int(self._linked[symbol])
+
+
+@functools.cache
+def _halves() -> Library:
+    return Library(object_code(halves.CODE), halves.FUNCTIONS)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -155,7 +164,7 @@ def object_code(text: str) -> bytes:
 
 @functools.lru_cache(maxsize=1024)
 def _library(code: bytes, symbols: tuple[str, ...]) -> Library:
-    return Library(code, symbols)
+    return Library(code, symbols, {name: _halves().address(name) for name in halves.called(code)})
 
 
 def library(code: bytes, symbols: tuple[str, ...]) -> Library:

@@ -31,6 +31,10 @@ class Compiled(functools.partial[Any]):
     def __repr__(self) -> str:
         return f"<compiled function {self.title}>"
 
+    def __reduce__(self) -> Any:
+        """By name, as functions are pickled; copies are the function itself."""
+        return getattr(self, "__qualname__", self.title)
+
     def called(self, plan: Plan, takes_out: bool) -> None:
         """Remember a plan that was called with arrays alone; from the second time on it is called directly, if it can be."""
         with _learning:

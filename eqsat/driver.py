@@ -5,6 +5,7 @@ check -> encode -> fuse -> index algebra -> extract -> lower -> simplify loop in
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, overload
@@ -19,8 +20,8 @@ from eqsat.dump import Dump
 from eqsat.facts import facts_about
 from eqsat.guards import Missing
 from eqsat.ir.check import check_program
-from eqsat.ir.errors import UsageError
-from eqsat.ir.index import Index
+from eqsat.ir.errors import UnsupportedError, UsageError
+from eqsat.ir.index import Index, as_index
 from eqsat.ir.steps import Loop, Parts
 from eqsat.ir.tensor import Program
 from eqsat.kernels import Nest, computed_once, lower_program, remaining
@@ -66,6 +67,16 @@ def optimize(target: Any, *specs: Any, options: Options | None = None) -> Result
 @work("optimizing")
 def optimize_program(program: Program, options: Options) -> Result:
     """The cheapest equal program, lowered; machine code is made at the first call."""
+    try:
+        return _optimized(program, options)
+    except RecursionError:
+        raise UnsupportedError(
+            f"optimize: found more operations one after the other than the recursion limit of {sys.getrecursionlimit()} allows, expected "
+            "fewer; repeat a step by eqsat.fori, or raise the limit by sys.setrecursionlimit"
+        ) from None
+
+
+def _optimized(program: Program, options: Options) -> Result:
     check_program(program)
     dump = Dump(options.dump)
     dump.write("program", program)
@@ -163,4 +174,4 @@ def optimize_index(term: Index, options: Options) -> IndexResult:
 def missing(expression: Index, options: Options | None = None) -> tuple[Missing, ...]:
     """For every // and % that the simplified expression keeps, which guard of which rule fails and by how much, the nearest miss
     of each division first; `needed` is the condition that would do (`eqsat.assume`)."""
-    return optimize_index(expression, options or Options()).missing
+    return optimize_index(as_index(expression), options or Options()).missing

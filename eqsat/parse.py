@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from eqsat.ir.errors import ParseError
+from eqsat.ir.errors import ParseError, UsageError
 from eqsat.ir.index import Const, Index, apply, var, where
 
 _BINARY: dict[type[ast.operator], str] = {
@@ -25,8 +25,13 @@ def parse_index(text: str, variables: Mapping[str, tuple[int, int]]) -> Index:
     """The index expression that `text` states over variables with inclusive bounds {name: (lo, hi)}.
 
     Known: + - * // % & | ^ ~ << >> and or not comparisons (chained too) min max abs where int bool, integers, True, False.
-    Raises ParseError naming the part that is not known.
+    Raises ParseError naming the part that is not known, and UsageError for variables without two bounds.
     """
+    if not isinstance(text, str) or not isinstance(variables, Mapping):
+        raise UsageError(f"parse_index: found {text!r} and {variables!r}, expected a text and a dict of names with their bounds")
+    for name, bounds in variables.items():
+        if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+            raise UsageError(f"parse_index: found the bounds {bounds!r} of {name}, expected a pair (lo, hi)")
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except SyntaxError as error:

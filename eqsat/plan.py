@@ -18,6 +18,7 @@ from eqsat.ir.errors import UsageError
 from eqsat.ir.host import run_host
 from eqsat.ir.shown import Shown
 from eqsat.ir.structure import positions, rebuild_result
+from eqsat.one_process import OfOneProcess
 from eqsat.results import new_array
 from eqsat.storage import aligned_bytes, array_in
 from eqsat.target import SPLIT_NS
@@ -41,7 +42,7 @@ class Launch(NamedTuple):
     address: int | None
 
 
-class Plan(Shown):
+class Plan(OfOneProcess, Shown):
     """Callable with the program's arrays in order; returns new arrays in the structure that the traced function returned.
 
     blueprint  what it is; kernels, buffers, storages: see there
@@ -97,7 +98,7 @@ class Plan(Shown):
         """An output of the latest call of the plan; UsageError before the first, or for a position that is none."""
         if self._latest is None:
             raise UsageError(f"output({position}): found no run yet, expected one before")
-        if not -self.num_outputs <= position < self.num_outputs:
+        if not isinstance(position, int) or not -self.num_outputs <= position < self.num_outputs:
             raise UsageError(f"output({position}): found {self.num_outputs} outputs, expected a position among them")
         return self._latest[position]
 

@@ -30,6 +30,7 @@ from eqsat.kept import kept_code
 from eqsat.kernels import Nest, remaining
 from eqsat.listing import Listing, list_kernels
 from eqsat.lowering import type_indices
+from eqsat.one_process import OfOneProcess
 from eqsat.options import Options
 from eqsat.pipeline import Pipeline
 from eqsat.places import PlaceLimit
@@ -43,7 +44,7 @@ from eqsat.why_not import WhyNot, why_not_form, why_not_program
 
 
 @dataclass(frozen=True, repr=False)
-class Result(Shown):
+class Result(OfOneProcess, Shown):
     """An optimized program; calling it compiles at first use and computes numpy arrays.
 
     original, program         before and after; every Build of `program` is one kernel

@@ -133,13 +133,19 @@ def lay_out(
     function: Callable[..., Any], signature: inspect.Signature, count: int, keywords: Sequence[str]
 ) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]]]:
     """Where the arguments of calls with `count` positional ones and these keywords go: by position and by keyword, each with the name
-    of its input and with Given, or the default of its parameter, a function as Baked.  UsageError for a call that does not fit."""
+    of its input and with Given, or the default of its parameter, a function as Baked.  UsageError for a call that does not fit.
+
+    Defaults are passed where there are arrays among them, which are inputs then; else the function has its own, for to ufuncs and others
+    what is written as a default may mean something else when it is passed.
+    """
     given = [Given(position) for position in range(count + len(keywords))]
     try:
         bound = signature.bind(*given[:count], **dict(zip(keywords, given[count:], strict=True)))
     except TypeError as error:
         raise UsageError(f"{function_name(function)}: found a call that does not fit {plain_signature(signature)}: {error}") from None
-    bound.apply_defaults()
+    omitted = [parameter.default for name, parameter in signature.parameters.items() if name not in bound.arguments]
+    if any(_is_array(leaf) for leaf in leaves_of(*omitted)):
+        bound.apply_defaults()
     names = parameter_names(function, len(bound.args), bound.kwargs)
     positional, keyword = zip(names, bound.args, strict=True), bound.kwargs.items()
     first, rest = ([(name, Baked(name, value) if callable(value) else value) for name, value in part] for part in (positional, keyword))

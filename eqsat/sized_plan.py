@@ -48,7 +48,7 @@ class SizedPlan(Plan):
                 raise UsageError(f"execute_with_vars: found the size {name}, expected one of {', '.join(names)}")
             found = self._sizes_of(arrays)[names.index(name)]
             if found != value:
-                raise ShapeError(f"execute_with_vars: found {name} = {value}, expected {found} as in the arrays")
+                raise ShapeError(f"execute_with_vars: found {name} = {value!r}, expected {found} as in the arrays")
         return self(*arrays, out=out)
 
     def _at(self, sizes: Sizes) -> Plan:

@@ -23,6 +23,9 @@ from eqsat.ir.tensor import Build, Gather, Generic, Literal, Program, Read, Redu
 APART = 4
 # a number with many divisors, so that what depends on remainders shows
 COMPOSITE = 5040
+BASES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+# index arithmetic is done in 64 bits
+LARGEST = 1 << 61
 # the sizes of the program that is being traced, by their markers
 TRACED: ContextVar[Mapping[int, Var] | None] = ContextVar("sizes", default=None)
 
@@ -36,6 +39,8 @@ def sizes_for(dims: Iterable[Var], above: int, prime: bool = True) -> tuple[Size
     found: list[Size] = []
     for dim in dict.fromkeys(dims):
         marker = max(dim.hi + 2, APART * (above + 1), *(size.marker + 1 for size in found), 2)
+        if marker >= LARGEST:
+            raise UnsupportedError(f"spec: found the size {dim.name} in {dim.lo}..{dim.hi}, supported are sizes below {LARGEST // APART}")
         while not (_is_prime(marker) if prime else marker % COMPOSITE == 0):
             marker += 1
         found.append(Size(Var(f"${dim.name}", dim.lo, dim.hi), marker))
@@ -46,7 +51,12 @@ def sizes_for(dims: Iterable[Var], above: int, prime: bool = True) -> tuple[Size
 
 
 def _is_prime(n: int) -> bool:
-    return n > 1 and all(n % k for k in range(2, int(n**0.5) + 1))
+    """By the test of Miller and Rabin, which with these bases is exact below 3 * 10^23."""
+    if n < 2 or any(n % base == 0 for base in BASES):
+        return n in BASES
+    twos = ((n - 1) & (1 - n)).bit_length() - 1
+    odd = (n - 1) >> twos
+    return all(pow(base, odd, n) == 1 or any(pow(base, odd << k, n) == n - 1 for k in range(twos)) for base in BASES)
 
 
 class Extent(int):

@@ -18,7 +18,7 @@ from eqsat.operations.generic import integer, integers, normalize_axes
 from eqsat.picture import Picture, draw
 from eqsat.simplifier import simplify_gated
 from eqsat.strided import Box, View, contiguous_view
-from eqsat.view_merging import fewest_views
+from eqsat.view_merging import FEW_PLACES, fewest_views
 from eqsat.view_reading import largest_stride_first, read_at, reading
 from eqsat.view_strides import merge_by_strides
 
@@ -145,7 +145,9 @@ class ViewStack(Shown):
     # meaning -------------------------------------------------------------------------------------------------------
     @cached_property
     def _simplified(self) -> tuple[Index, Index]:
-        position, valid = simplify_gated(*reading(self.views))
+        # looking at all of few places is quicker than rules for every view
+        views = fewest_views(self.views) if self.size <= FEW_PLACES else self.views
+        position, valid = simplify_gated(*reading(views))
         return largest_stride_first(position), valid
 
     def index_expr(self) -> Index:

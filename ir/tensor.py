@@ -22,6 +22,7 @@ in order; parallel ones are i0, i1, ... and give the shape, reduction ones r0, r
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal as Choice
@@ -72,7 +73,7 @@ class Tensor(Node):
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

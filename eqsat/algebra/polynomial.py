@@ -11,6 +11,7 @@ from eqsat.algebra.products import (
     Number,
     Opener,
     Product,
+    TooLong,
     exact,
     function_of,
     has_fold,
@@ -22,13 +23,11 @@ from eqsat.algebra.products import (
 from eqsat.ir.index import Index, Var
 from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, axis, reduction, reindexed, scalars
 
+# of polynomials: products, and factors of one of them
 MOST_PRODUCTS = 64
+MOST_POWERS = 32
 # a polynomial: its coefficients by the factors of each product, in the order of their texts
 Polynomial = dict[tuple[Scalar, ...], Number]
-
-
-class _TooLong(Exception):
-    """A polynomial has more than MOST_PRODUCTS products."""
 
 
 def collected(tensor: Build) -> Build | None:
@@ -38,7 +37,7 @@ def collected(tensor: Build) -> Build | None:
     expansion = _Expansion()
     try:
         polynomial = expansion.of(tensor.body, {})
-    except _TooLong:
+    except TooLong:
         return None
     result = _spelled(polynomial, tensor.dtype)
     if _operations(result) >= expansion.operations:
@@ -58,7 +57,7 @@ class _Expansion:
         if key not in self._known:
             self._known[key] = self._of(term, env)
             if len(self._known[key]) > MOST_PRODUCTS:
-                raise _TooLong
+                raise TooLong
         return self._known[key]
 
     def _of(self, term: Scalar, env: Mapping[Var, Index]) -> Polynomial:
@@ -85,10 +84,12 @@ def _sum(left: Polynomial, right: Polynomial, factor: Number) -> Polynomial:
 
 def _product(left: Polynomial, right: Polynomial) -> Polynomial:
     if len(left) * len(right) > MOST_PRODUCTS:
-        raise _TooLong
+        raise TooLong
     result: Polynomial = {}
     for a, x in left.items():
         for b, y in right.items():
+            if len(a) + len(b) > MOST_POWERS:
+                raise TooLong
             factors = tuple(sorted((*a, *b), key=str))
             result[factors] = result.get(factors, 0) + x * y
     return {factors: coefficient for factors, coefficient in result.items() if coefficient}

@@ -51,22 +51,28 @@ class Addend:
     product: Product
 
 
+class TooLong(Exception):
+    """A product has more factors, or a polynomial more products, than are looked at."""
+
+
 class Opener:
-    """Reads elements as products, opening tensors that are products or sums themselves; `opened` are those that it looked through."""
+    """Reads elements as products, opening tensors that are products or sums themselves; `opened` are those that it looked through.
+
+    What is shared is read once, so that the work grows with the nodes of a program and not with the paths through it."""
 
     def __init__(self) -> None:
         self.opened: dict[Tensor, None] = {}
         self._fresh = (f"b{k}" for k in itertools.count())
+        self._known: dict[Scalar, Product | None] = {}
 
     def product(self, tensor: Build) -> Product | None:
         """The one product that a tensor is; None where it has folds of another kind or too many factors."""
-        found = self._product(tensor.body, {})
-        return found if len(found.factors) <= MOST_FACTORS and not any(has_fold(factor) for factor in found.factors) else None
+        return self._opened(tensor.body)
 
     def sum(self, tensor: Build) -> list[Addend]:
-        """What a tensor adds up."""
-        terms = list(self._addends(tensor.body, {}, 1))
-        return [Addend(element, sign, self._product(element, {}).scaled(sign)) for element, sign in terms]
+        """What a tensor adds up, of more than MOST_TERMS terms the first of them and one more."""
+        terms = itertools.islice(self._addends(tensor.body, {}, 1), MOST_TERMS + 1)
+        return [Addend(element, sign, self._factors(element).scaled(sign)) for element, sign in terms]
 
     def _addends(self, term: Scalar, env: Mapping[Var, Index], sign: int) -> Iterator[tuple[Scalar, int]]:
         if isinstance(term, Call) and term.op in ("add", "subtract"):
@@ -80,24 +86,60 @@ class Opener:
         else:
             yield reindexed(term, env), sign
 
-    def _product(self, term: Scalar, env: Mapping[Var, Index]) -> Product:
+    def _factors(self, term: Scalar) -> Product:
+        """An element as a product; one that has too many factors is its own only factor."""
+        try:
+            return self._product(term)
+        except TooLong:
+            return Product(factors=(term,))
+
+    def _opened(self, body: Scalar) -> Product | None:
+        try:
+            found = self._product(body)
+        except TooLong:
+            return None
+        return found if not any(has_fold(factor) for factor in found.factors) else None
+
+    def _product(self, term: Scalar) -> Product:
+        """TooLong above MOST_FACTORS; bound variables are the caller's own."""
+        if term in self._known:
+            known = self._known[term]
+            if known is None:
+                raise TooLong
+            return self._placed(known, {})
+        self._known[term] = None
+        found = self._read(term)
+        if len(found.factors) > MOST_FACTORS:
+            raise TooLong
+        self._known[term] = found
+        return found
+
+    def _read(self, term: Scalar) -> Product:
         if isinstance(term, Literal) and (value := exact(term)) is not None:
             return Product(coefficient=value)
         if isinstance(term, Call) and term.op == "multiply":
-            return self._product(term.args[0], env).times(self._product(term.args[1], env))
+            return self._product(term.args[0]).times(self._product(term.args[1]))
         if isinstance(term, Call) and term.op == "negative":
-            return self._product(term.args[0], env).scaled(-1)
+            return self._product(term.args[0]).scaled(-1)
         if isinstance(term, Reduce) and term.op == "sum":
             variable = Var(next(self._fresh), term.variable.lo, term.variable.hi)
-            inside = self._product(term.body, {**env, term.variable: variable})
+            inside = self._placed(self._product(term.body), {term.variable: variable})
             return Product(inside.coefficient, (variable, *inside.bound), inside.factors)
-        inner = function_of(term, env)
+        inner = function_of(term, {})
         if inner is not None and (isinstance(inner[0], Read | Reduce) or is_call(inner[0], "multiply", "negative")):
-            found = self._product(*inner)
-            if len(found.factors) <= MOST_FACTORS and not any(has_fold(factor) for factor in found.factors):
+            found = self._opened(inner[0])
+            if found is not None:
                 self.opened[tensor_of(term)] = None
-                return found
-        return Product(factors=(reindexed(term, env),))
+                return self._placed(found, inner[1])
+        return Product(factors=(term,))
+
+    def _placed(self, product: Product, env: Mapping[Var, Index]) -> Product:
+        """A product at other indices, with bound variables of its own."""
+        bound = tuple(Var(next(self._fresh), v.lo, v.hi) for v in product.bound)
+        if not bound and not env:
+            return product
+        names: dict[Var, Index] = {**env, **dict(zip(product.bound, bound, strict=True))}
+        return Product(product.coefficient, bound, tuple(reindexed(factor, names) for factor in product.factors))
 
 
 def function_of(term: Scalar, env: Mapping[Var, Index]) -> tuple[Scalar, dict[Var, Index]] | None:
@@ -159,7 +201,7 @@ def number(value: Number, dtype: str) -> Literal:
     if dtype == "bool":
         return Literal(bool(value), dtype)
     largest = LARGEST_COEFFICIENT[dtype]
-    if value and not 1 / largest <= float(value if value > 0 else -value) <= largest:
+    if value and not 1 / Fraction(largest) <= abs(Fraction(value)) <= largest:
         raise CoefficientError
     return Literal(float(value), dtype)
 

@@ -11,7 +11,7 @@ import numpy as np
 from eqsat.ir.errors import BoundsError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.tensor import Tensor
 from eqsat.operations.elementwise import astype
-from eqsat.operations.generic import broadcast_shapes, integer, normalize_axes, tensor_of
+from eqsat.operations.generic import broadcast_shapes, integer, normalize_axes, one_axis, tensor_of
 from eqsat.operations.indexing import getitem
 from eqsat.operations.joining import concatenate
 from eqsat.operations.movement import broadcast_to, expand_dims, flip, moveaxis, ravel, reshape, swapaxes
@@ -37,7 +37,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Tenso
 
 def _split(name: str, ary: Any, places: Any, axis: Any, equal: bool) -> list[Tensor]:
     source = tensor_of(name, ary)
-    (k,) = normalize_axes(name, integer(name, "axis", axis), len(source.shape))
+    k = one_axis(name, axis, len(source.shape))
     length = source.shape[k]
     if isinstance(places, list | tuple | np.ndarray):
         ends = [integer(name, "place", place) for place in places]
@@ -66,7 +66,7 @@ def unstack(x: Any, /, *, axis: Any = 0) -> tuple[Tensor, ...]:
     source = tensor_of("unstack", x)
     if not source.shape:
         raise ShapeError("unstack: found a 0-d array, expected one dimension or more")
-    (k,) = normalize_axes("unstack", integer("unstack", "axis", axis), len(source.shape))
+    k = one_axis("unstack", axis, len(source.shape))
     return tuple(getitem(source, (*(slice(None),) * k, place)) for place in range(source.shape[k]))
 
 
@@ -160,7 +160,7 @@ def _along_axis(name: str, arr: Any, axis: Any) -> tuple[Tensor, int]:
     source = tensor_of(name, arr)
     if axis is None:
         return ravel(source), 0
-    (k,) = normalize_axes(name, integer(name, "axis", axis), len(source.shape))
+    k = one_axis(name, axis, len(source.shape))
     return source, k
 
 
@@ -267,7 +267,7 @@ def rollaxis(a: Any, axis: Any, start: Any = 0) -> Tensor:
     """One axis moved to lie before another."""
     source = tensor_of("rollaxis", a)
     rank = len(source.shape)
-    (k,) = normalize_axes("rollaxis", axis, rank)
+    k = one_axis("rollaxis", axis, rank)
     place = integer("rollaxis", "start", start)
     if not -rank <= place <= rank:
         raise ShapeError(f"rollaxis: found start {place}, expected one in {-rank}..{rank}")

@@ -15,7 +15,7 @@ from eqsat.ir.value_bounds import tensor_bounds
 from eqsat.operations.assembling import along
 from eqsat.operations.differences import diff
 from eqsat.operations.elementwise import astype, call, cast, elementwise, real, scalar_operation
-from eqsat.operations.generic import integer, integers, normalize_axes, tensor_of
+from eqsat.operations.generic import integer, integers, one_axis, tensor_of
 from eqsat.operations.joining import concatenate
 from eqsat.operations.movement import expand_dims, ravel, reshape, transpose
 from eqsat.operations.products import diagonal, matmul
@@ -64,7 +64,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Tensor:
     """The integral along an axis by the trapezoidal rule, over places `x`, or places that are `dx` apart."""
     source = tensor_of("trapezoid", y)
-    (k,) = normalize_axes("trapezoid", integer("trapezoid", "axis", axis), len(source.shape))
+    k = one_axis("trapezoid", axis, len(source.shape))
     if x is None:
         steps = dx
     else:

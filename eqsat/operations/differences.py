@@ -10,7 +10,7 @@ from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.tensor import Tensor, axes, reduction
 from eqsat.operations.assembling import along
 from eqsat.operations.elementwise import astype, converted_to, scalar_operation
-from eqsat.operations.generic import integer, normalize_axes, tensor_of
+from eqsat.operations.generic import integer, normalize_axes, one_axis, tensor_of
 from eqsat.operations.joining import concatenate
 from eqsat.operations.movement import broadcast_to, flip, ravel, reshape
 from eqsat.operations.padding import pad
@@ -29,7 +29,7 @@ def diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = None, append: Any = 
         raise ShapeError("diff: found a 0-d array, expected one dimension or more")
     if times == 0:
         return source
-    (k,) = normalize_axes("diff", integer("diff", "axis", axis), len(source.shape))
+    k = one_axis("diff", axis, len(source.shape))
     ends = [prepend, source, append]
     parts = [part if part is source else _beside(source, k, part) for part in ends if part is not None]
     found = concatenate(parts, k) if len(parts) > 1 else source

@@ -17,7 +17,7 @@ from eqsat.ir.errors import EqsatError, ShapeError, TraceError, UsageError
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.ops import converted, identity_of
 from eqsat.ir.tensor import Arg, Constant, Generic, IteratorKind, Literal, Scalar, Shape, Tensor, axes
-from eqsat.sizes import plain, shape_text
+from eqsat.sizes import DerivedSizeError, Extent, plain, shape_text
 
 Number = bool | int | float | complex
 Operand = Tensor | Literal | Number  # a Literal is a NumPy scalar, of fixed dtype; a number adapts to the arrays beside it
@@ -29,8 +29,10 @@ LARGEST_INTEGER = int(np.finfo(np.float64).max)
 def operand(name: str, value: Any) -> Operand:
     """What an operation computes with: tensors, NumPy scalars and 0-d arrays as Literal, numbers, array-likes as Constant.
 
-    Raises DTypeError for other dtypes than eqsat's and UsageError for what is no array.
+    Raises DTypeError for other dtypes than eqsat's, UsageError for what is no array, and UnsupportedError for a size that is open.
     """
+    if isinstance(value, Extent):
+        raise DerivedSizeError(f"{name}: found the size {value!r}, which is known at run time only, expected arrays and numbers; use mean")
     if isinstance(value, Tensor | Literal) or type(value) in (bool, int, float, complex):
         return value  # type: ignore[no-any-return]
     if not isinstance(value, np.ndarray | np.generic | list | tuple):
@@ -131,6 +133,11 @@ def integers(name: str, what: str, value: Any) -> tuple[int, ...]:
     if isinstance(value, tuple | list):
         return tuple(integer(name, what, item) for item in value)
     return (integer(name, what, value),)
+
+
+def one_axis(name: str, axis: Any, rank: int) -> int:
+    """One axis of a tensor of this rank, counted from the front; UsageError for what is no integer, ShapeError where there is none."""
+    return normalize_axes(name, integer(name, "axis", axis), rank)[0]
 
 
 def normalize_axes(name: str, axis: Any, rank: int) -> tuple[int, ...]:

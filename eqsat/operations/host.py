@@ -22,7 +22,7 @@ from eqsat.ir.structure import flatten_result
 from eqsat.ir.tensor import Constant, Scalar, Tensor
 from eqsat.operations import reductions
 from eqsat.operations.elementwise import call, cast, elementwise
-from eqsat.operations.generic import integer, normalize_axes, tensor_of
+from eqsat.operations.generic import integer, normalize_axes, one_axis, tensor_of
 from eqsat.operations.movement import ravel
 from eqsat.sizes import shape_text
 
@@ -148,7 +148,7 @@ def _along(name: str, a: Any, axis: Any) -> tuple[Tensor, int]:
     source = tensor_of(name, a)
     if axis is None:
         return (source if len(source.shape) == 1 else ravel(source)), 0
-    return source, normalize_axes(name, integer(name, "axis", axis), len(source.shape))[0]
+    return source, one_axis(name, axis, len(source.shape))
 
 
 def _how(name: str, kind: Any, stable: Any, descending: Any) -> dict[str, Any]:

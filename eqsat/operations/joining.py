@@ -16,7 +16,7 @@ from eqsat.ir.errors import ShapeError, UsageError
 from eqsat.ir.index import Const, Index, apply
 from eqsat.ir.tensor import Arg, Call, Position, Scalar, Shape, Tensor, axes
 from eqsat.operations.elementwise import cast, converted_to
-from eqsat.operations.generic import integer, integers, literal, make_generic, normalize_axes, tensor_of, view
+from eqsat.operations.generic import integer, integers, literal, make_generic, normalize_axes, one_axis, tensor_of, view
 from eqsat.operations.indexing import getitem
 from eqsat.operations.movement import expand_dims, ravel, reshape
 
@@ -33,7 +33,7 @@ def concatenate(arrays: Any, axis: Any = 0, out: None = None, *, dtype: Any = No
     if axis is None:
         return concatenate([ravel(part) for part in parts])
     rank = len(parts[0].shape)
-    (k,) = normalize_axes("concatenate", axis, rank)
+    k = one_axis("concatenate", axis, rank)
     for part in parts:
         if len(part.shape) != rank or any(m != n for d, (m, n) in enumerate(zip(part.shape, parts[0].shape, strict=True)) if d != k):
             raise ShapeError(f"concatenate: found the shapes {parts[0].shape} and {part.shape}, expected the same but for axis {k}")
@@ -62,7 +62,7 @@ def stack(arrays: Any, axis: Any = 0, out: None = None, *, dtype: Any = None, ca
     for part in parts:
         if part.shape != parts[0].shape:
             raise ShapeError(f"stack: found the shapes {parts[0].shape} and {part.shape}, expected one shape")
-    (k,) = normalize_axes("stack", axis, len(parts[0].shape) + 1)
+    k = one_axis("stack", axis, len(parts[0].shape) + 1)
     return concatenate([expand_dims(part, k) for part in parts], k)
 
 
@@ -122,7 +122,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Tensor:
         raise UsageError(f"repeat: found {times} times, expected 0 or more")
     if axis is None:
         return repeat(ravel(source), times, 0)
-    (k,) = normalize_axes("repeat", axis, len(source.shape))
+    k = one_axis("repeat", axis, len(source.shape))
     shape = (*source.shape[:k], source.shape[k] * times, *source.shape[k + 1 :])
     return view(source, shape, lambda loops: (*loops[:k], loops[k] // times, *loops[k + 1 :]))
 
@@ -130,7 +130,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Tensor:
 def _repeated(source: Tensor, repeats: np.ndarray[Any, Any], axis: Any) -> Tensor:
     if axis is None:
         source, axis = ravel(source), 0
-    (k,) = normalize_axes("repeat", axis, len(source.shape))
+    k = one_axis("repeat", axis, len(source.shape))
     if repeats.shape != (source.shape[k],) or repeats.dtype.kind not in "iu" or np.any(repeats < 0):
         raise UsageError(f"repeat: found the repeats {repeats.tolist()}, expected {source.shape[k]} numbers, 0 or more, or one")
     return getitem(source, (*(slice(None),) * k, np.repeat(np.arange(source.shape[k]), repeats)))

@@ -8,7 +8,7 @@ from typing import Any
 from eqsat.ir.errors import ShapeError, UnsupportedError
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.tensor import Shape, Tensor
-from eqsat.operations.generic import Map, broadcast_map, broadcast_shapes, integers, normalize_axes, tensor_of, view
+from eqsat.operations.generic import Map, broadcast_map, broadcast_shapes, integers, normalize_axes, one_axis, tensor_of, view
 from eqsat.sizes import is_one
 
 
@@ -102,7 +102,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
     source = tensor_of("swapaxes", a)
     rank = len(source.shape)
     order = list(range(rank))
-    (first,), (second,) = normalize_axes("swapaxes", axis1, rank), normalize_axes("swapaxes", axis2, rank)
+    first, second = one_axis("swapaxes", axis1, rank), one_axis("swapaxes", axis2, rank)
     order[first], order[second] = second, first
     return transpose(source, tuple(order))
 

@@ -15,7 +15,7 @@ from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.index import Const, Index, apply
 from eqsat.ir.ops import converted
 from eqsat.ir.tensor import Arg, Call, Position, Scalar, Tensor, axes
-from eqsat.operations.generic import integer, literal, make_generic, normalize_axes, tensor_of, view
+from eqsat.operations.generic import integer, literal, make_generic, one_axis, tensor_of, view
 from eqsat.operations.joining import clamped
 
 Widths = list[tuple[int, int]]
@@ -83,7 +83,7 @@ MODES: dict[str, Callable[[Index, int, bool, bool], Index]] = {
 
 def _widths(given: Any, rank: int) -> Widths:
     if isinstance(given, Mapping):
-        by_axis = {normalize_axes("pad", axis, rank)[0]: np.broadcast_to(np.asarray(pair), (2,)) for axis, pair in given.items()}
+        by_axis = {one_axis("pad", axis, rank): np.broadcast_to(np.asarray(pair), (2,)) for axis, pair in given.items()}
         given = [by_axis.get(axis, (0, 0)) for axis in range(rank)]
     try:
         table = np.broadcast_to(np.asarray(given), (rank, 2)).tolist()

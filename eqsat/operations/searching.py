@@ -11,7 +11,7 @@ from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.index import Const, Index
 from eqsat.ir.tensor import Arg, Literal, Position, Scalar, Shape, Tensor, axes, reduction
 from eqsat.operations.elementwise import call, elementwise
-from eqsat.operations.generic import integer, literal, make_generic, normalize_axes, tensor_of
+from eqsat.operations.generic import literal, make_generic, one_axis, tensor_of
 from eqsat.operations.movement import ravel, reshape
 from eqsat.operations.reductions import check_elements, fold
 
@@ -33,7 +33,7 @@ def _place(name: str, combine: str, a: Any, axis: Any, keepdims: bool) -> Tensor
         return reshape(_place(name, combine, ravel(source), 0, False), (1,) * len(source.shape) if keepdims else ())
     if not source.shape:
         source = ravel(source)
-    (k,) = normalize_axes(name, integer(name, "axis", axis), len(source.shape))
+    k = one_axis(name, axis, len(source.shape))
     check_elements(name, source, k)
     shape = tuple(1 if d == k else n for d, n in enumerate(source.shape) if keepdims or d != k)
     if source.dtype == "bool":

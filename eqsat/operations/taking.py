@@ -12,7 +12,7 @@ from eqsat.ir.ops import given_dtype
 from eqsat.ir.tensor import Arg, Constant, Position, Scalar, Shape, Tensor, axes, reduction
 from eqsat.ir.value_bounds import tensor_bounds
 from eqsat.operations.elementwise import astype, call, cast, elementwise, given, scalar_operation
-from eqsat.operations.generic import broadcast_shapes, integer, literal, make_generic, normalize_axes, tensor_of
+from eqsat.operations.generic import broadcast_shapes, literal, make_generic, one_axis, tensor_of
 from eqsat.operations.host import host_call
 from eqsat.operations.indexing import MOST_DIMENSIONS, Entry, Slice, indexed
 from eqsat.operations.movement import broadcast_to, ravel, reshape
@@ -26,10 +26,12 @@ def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: str = "
     source = tensor_of("take", a)
     if axis is None:
         source, axis = ravel(source), 0
-    (k,) = normalize_axes("take", integer("take", "axis", axis), len(source.shape))
+    k = one_axis("take", axis, len(source.shape))
     places = _index_array("take", indices)
-    if places.size and not source.shape[k]:
+    if places.size and not source.shape[k] and all(source.shape[:k]):
         raise BoundsError(f"take: found places in the shape {source.shape}, expected elements along the axis {k}")
+    if not source.shape[k]:
+        return Constant(np.empty((*source.shape[:k], *places.shape, *source.shape[k + 1 :]), source.dtype))
     return indexed(
         "take", source, [*_whole(source.shape[:k]), _moded("take", places, source.shape[k], mode), *_whole(source.shape[k + 1 :])]
     )
@@ -65,7 +67,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Tensor:
     if axis is None:
         source, axis = ravel(source), 0
     rank = len(source.shape)
-    (k,) = normalize_axes("take_along_axis", integer("take_along_axis", "axis", axis), rank)
+    k = one_axis("take_along_axis", axis, rank)
     if len(places.shape) != rank:
         raise ShapeError(f"take_along_axis: found indices of {len(places.shape)} dimensions, expected {rank} as of the array")
     shape = broadcast_shapes(
@@ -135,7 +137,7 @@ def scatter_add(x: Any, indices: Any, updates: Any, axis: Any = 0) -> Tensor:
     or, where that are many, NumPy is called.
     """
     source, places = tensor_of("scatter_add", x), _index_array("scatter_add", indices)
-    (k,) = normalize_axes("scatter_add", integer("scatter_add", "axis", axis), len(source.shape))
+    k = one_axis("scatter_add", axis, len(source.shape))
     extent, count = source.shape[k], places.size
     wanted = (*source.shape[:k], *places.shape, *source.shape[k + 1 :])
     added = broadcast_to(astype(tensor_of("scatter_add", updates), source.dtype), wanted)

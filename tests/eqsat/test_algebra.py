@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ import eqsat.numpy as enp
 from eqsat.algebra import alternatives
 from eqsat.algebra.alternatives import ROWS
 from eqsat.ir.dtypes import integer_range
+from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.generics import as_builds
 from eqsat.ir.tensor import Build, Program
@@ -205,3 +207,45 @@ def test_algebra_can_be_switched_off() -> None:
     plain = eqsat.optimize(lambda a, b: (a @ b).sum(), *specs, options=eqsat.Options(rules=eqsat.rules.without("algebra")))
     assert plain.report.matches["contraction-order"] == 0
     assert plain.cost > eqsat.optimize(lambda a, b: (a @ b).sum(), *specs).cost
+
+
+# what is shared -----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("numerics", ["exact", "default", "fast"])
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+@pytest.mark.parametrize("step", [lambda y: y * y, lambda y: y + y, lambda y: -(y * -y)], ids=["square", "double", "negated"])
+def test_elements_that_are_used_twice_are_read_once(step: Function, dtype: str, numerics: Numerics) -> None:
+    """After sixty steps there are 2^60 paths to the input."""
+
+    def repeated(x: Any) -> Any:
+        for _ in range(60):
+            x = step(x)
+        return x
+
+    x = np.array([0, 1, 1, 0], dtype)
+    expected = repeated(x)
+    np.testing.assert_array_equal(eqsat.jit(repeated, options=eqsat.Options(numerics=numerics))(x), expected)
+
+
+def test_powers_with_large_exponents_are_chains_of_squares() -> None:
+    x = np.array([-3, -1, 0, 1, 2, 7])
+    for exponent in (65535, 2**31 - 1, 2**63 - 1):
+        np.testing.assert_array_equal(eqsat.jit(lambda x, n=exponent: x**n)(x), x**exponent)
+
+
+@pytest.mark.parametrize("numerics", ["exact", "default"])
+def test_coefficients_beyond_the_range_of_floats_are_left_alone(numerics: Numerics) -> None:
+    def scaled(a: Any) -> Any:
+        return (a * 1e-200) @ (a * 1e-200) + (a * 1e200 * 1e200) @ a - (a * 1e-300 * 1e-300) @ a
+
+    a = np.full((8, 8), 1e-100)
+    np.testing.assert_allclose(eqsat.jit(scaled, options=eqsat.Options(numerics=numerics))(a), scaled(a), rtol=1e-9)
+
+
+def test_more_operations_than_can_be_nested_are_told() -> None:
+    def counted(x: Any) -> Any:
+        for k in range(sys.getrecursionlimit() * 2):
+            x = x + k
+        return x
+
+    with pytest.raises(UnsupportedError, match=r"recursion limit of \d+ .* eqsat\.fori"):
+        eqsat.jit(counted)(np.ones(3))

@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 import eqsat
 import eqsat.numpy as enp
 from eqsat.blueprint import Blueprint
-from eqsat.ir.errors import BoundsError, DTypeError, EqsatError, ShapeError, UnsupportedError
+from eqsat.ir.errors import BoundsError, DTypeError, EqsatError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.tensor import Build
 from eqsat.packing import pack, unpack
@@ -263,3 +263,24 @@ def test_places_along_an_axis_of_many(shape: tuple[int, ...], places: tuple[int,
     array, where = rng.standard_normal(shape), rng.integers(-shape[axis], shape[axis], places)
     expected = np.take_along_axis(array, where, axis)
     np.testing.assert_array_equal(eqsat.jit(lambda a, i: np.take_along_axis(a, i, axis))(array, where), expected)
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((2, 0, 0), 2), ((0, 0, 3), 1), ((0, 3, 0), 2)])
+def test_nothing_may_be_taken_from_nothing(shape: tuple[int, ...], axis: int) -> None:
+    x = np.zeros(shape, np.int16)
+    found, expected = eqsat.jit(lambda x: np.take(x, [0, 7], axis=axis))(x), np.take(x, [0, 7], axis=axis)
+    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+
+
+def test_places_in_an_empty_axis_are_told() -> None:
+    with pytest.raises(BoundsError, match="take: found places"):
+        eqsat.jit(lambda x: np.take(x, [0], axis=1))(np.zeros((2, 0, 3)))
+
+
+@pytest.mark.parametrize("function", [np.stack, np.concatenate])
+@pytest.mark.parametrize("axis", [(), (0,), None, 1.0])
+def test_an_axis_is_one_integer(function: Any, axis: Any) -> None:
+    if axis is None and function is np.concatenate:
+        return
+    with pytest.raises(UsageError, match="found axis"):
+        eqsat.jit(lambda x: function([x, x], axis=axis))(X)

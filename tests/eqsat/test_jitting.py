@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import threading
 import time
 import weakref
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +28,7 @@ from eqsat.jitting import jit
 from eqsat.options import Options
 
 F = np.arange(12, dtype=np.float32).reshape(3, 4)
+Function = Callable[..., Any]
 Programs = list[tuple[Program, Options | None]]
 
 
@@ -317,3 +322,36 @@ def test_functions_may_be_defaults() -> None:
     np.testing.assert_allclose(jit(activated, static="by")(F, np.exp), np.exp(F), rtol=1e-6)
     with pytest.raises(UsageError, match="by: found a ufunc"):
         jit(activated)(F, np.exp)
+
+
+@pytest.mark.parametrize(
+    "function", [np.sign, np.sum, np.median, np.cumsum, np.diff, np.round, partial(np.add, 2.0), partial(np.sum, axis=0)]
+)
+def test_numpys_own_functions_are_functions(optimized: Programs, function: Any) -> None:
+    """What their signatures show as defaults need not be what they take."""
+    compiled: Function = jit(function)
+    np.testing.assert_array_equal(compiled(F), function(F))
+
+
+def test_arrays_may_be_defaults(optimized: Programs) -> None:
+    weights = np.ones((3, 4), np.float32)
+
+    def weigh(x: Any, scale: int = 2, w: Any = weights) -> Any:
+        return x * scale + w
+
+    weighted = jit(weigh)
+    first = weighted(F)
+    weights += 1
+    np.testing.assert_array_equal(weighted(F), first + 1)
+
+
+@jit
+def doubled(x: Any) -> Any:
+    return x * 2
+
+
+def test_compiled_functions_are_pickled_by_name() -> None:
+    assert pickle.loads(pickle.dumps(doubled)) is doubled
+    assert copy.deepcopy([doubled])[0] is doubled
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(jit(lambda x: x))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import eqsat
 from eqsat.guards import Missing
+from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Apply, Index, var, walk
 from tests.bench.index_families import FAMILIES, family
 
@@ -108,3 +111,14 @@ def test_a_guard_is_named_for_generated_terms_that_keep_a_division(name: str) ->
 
 def test_the_text_ends_with_what_is_missing() -> None:
     assert eqsat.optimize(x % 8).explain().endswith("missing:\n  x % 8: mod-in-range needs x < y, here x < 8: short by 4")
+
+
+@pytest.mark.parametrize("term", ["x", None, 2.5, [1]])
+def test_what_is_no_index_expression_is_told(term: Any) -> None:
+    with pytest.raises(UsageError, match="index expression: found"):
+        eqsat.missing(term)
+
+
+def test_nothing_is_missing_in_a_number() -> None:
+    number: Any = 3
+    assert eqsat.missing(number) == ()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import eqsat
+from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import variables
+from eqsat.parse import parse_index
 from eqsat.testing import assert_equivalent
 
 TEXTS = ["not x", "not not x", "x and y", "x or y", "not (x and y)", "where(x and y, 1, 2)", "int(not x) + 1", "x < y and y", "not x == y"]
@@ -24,3 +28,9 @@ def test_logic_on_integers_takes_what_is_not_zero_for_true(text: str, bounds: tu
             assert bool(found) == bool(expected) if term.kind == "bool" else found == expected
             assert term.bounds[0] <= int(found) <= term.bounds[1]
     assert_equivalent(eqsat.simplify(term), term)
+
+
+@pytest.mark.parametrize("variables", [{"x": 3}, {"x": (3,)}, {"x": "ab", "y": None}, {"x": (0, 1, 2)}, None, [("x", 0, 3)]])
+def test_variables_without_bounds_are_told(variables: Any) -> None:
+    with pytest.raises(UsageError, match="parse_index: found"):
+        parse_index("x + 1", variables)

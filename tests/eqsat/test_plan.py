@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.ir.errors import DTypeError, ShapeError, UsageError
+from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
 from eqsat.plan import Plan
 
 Array = np.ndarray[Any, Any]
@@ -196,3 +198,29 @@ def test_what_is_read_later_is_not_written_over() -> None:
     for found, expected in zip(plan(WIDE), scores(WIDE), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-5)
     assert [buffer.role for buffer in plan.buffers].count("output") == 2
+
+
+def test_copies_are_the_plan_itself_and_it_is_not_pickled() -> None:
+    result = eqsat.optimize(chain, A, B)
+    for value in (result, result.compile()):
+        assert copy.copy(value) is value
+        assert copy.deepcopy({"kept": [value]})["kept"][0] is value
+        with pytest.raises(UsageError, match=r"pickle: found a (Result|Plan), which holds machine code"):
+            pickle.dumps(value)
+    again = pickle.loads(pickle.dumps(result.program))
+    np.testing.assert_array_equal(eqsat.optimize(again)(A, B), result(A, B))
+
+
+def test_a_position_that_is_no_number_is_told() -> None:
+    plan = plan_of(chain, A, B)
+    plan(A, B)
+    with pytest.raises(UsageError, match="found 1 outputs"):
+        plan.output("first")  # type: ignore[arg-type]
+
+
+def test_more_elements_than_memory_has_are_counted() -> None:
+    """2^80 elements, which are none in 64 bits."""
+    ones = np.ones(1, np.int64)
+    assert eqsat.jit(lambda x: np.broadcast_to(x, (2**40, 2**40))[5:7, 3:4] + 1)(ones).tolist() == [[2], [2]]
+    with pytest.raises(UnsupportedError, match="64-bit"):
+        eqsat.optimize(lambda x: x + 1, eqsat.spec((2**32, 2**32), "int8")).compile()

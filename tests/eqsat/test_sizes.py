@@ -13,6 +13,7 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
+from eqsat import sizes
 from eqsat.ir.errors import DTypeError, EqsatError, ShapeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.index import Var
 from eqsat.ir.loops_evaluate import run_kernel
@@ -182,7 +183,7 @@ DEPENDENT: dict[str, tuple[Function, type[Exception]]] = {
     "its length": (lambda x: x + float(len(x)), TraceError),
     "a loop over it": (lambda x: sum(x[k] for k in range(x.shape[0])), EqsatError),
     "an array of another size": (lambda x: x + FIXED, ShapeError),
-    "the size as a number": (lambda x: x * x.shape[0], EqsatError),
+    "the size as a number": (lambda x: x * x.shape[0], UnsupportedError),
     "whether it is a number": (lambda x: x * 2.0 if x.shape[0] == 7 else x, TraceError),
     "whether it is another number": (lambda x: x * 2.0 if x.shape[0] != 7 else x, TraceError),
     "whether it is among numbers": (lambda x: x * (2.0 if x.shape[0] in (1, 2, 3) else 3.0), TraceError),
@@ -233,3 +234,20 @@ def test_specs_of_sizes_are_checked() -> None:
         eqsat.spec((eqsat.dim("n", 0, 4),), "float32")
     with pytest.raises(UsageError, match="two sizes called n"):
         eqsat.trace(lambda x, y: (x, y), eqsat.spec((eqsat.dim("n", 1, 4),), "float32"), eqsat.spec((eqsat.dim("n", 1, 5),), "float32"))
+
+
+def test_sizes_that_indices_cannot_hold_are_refused_at_once() -> None:
+    for most in (2**62, 2**80):
+        with pytest.raises(UnsupportedError, match="found the size n"):
+            eqsat.optimize(lambda x: x + 1, eqsat.spec((eqsat.dim("n", 1, most),), "float32"))
+    wide = eqsat.spec((eqsat.dim("n", 1, 2**40), eqsat.dim("m", 1, 2**40)), "float32")
+    with pytest.raises(UnsupportedError, match="64-bit"):
+        eqsat.optimize(lambda x: x + 1, wide).compile()
+    assert eqsat.optimize(lambda x: x + 1, eqsat.spec((eqsat.dim("n", 1, 2**55),), "float32")).compile()(np.ones(3, "float32"))[2] == 2
+
+
+def test_markers_are_primes() -> None:
+    found = [n for n in range(3000) if sizes._is_prime(n)]
+    assert found == [n for n in range(2, 3000) if all(n % k for k in range(2, n))]
+    assert sizes._is_prime(2**61 - 1)
+    assert not sizes._is_prime((2**31 - 1) * (2**29 - 3))

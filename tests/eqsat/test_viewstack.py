@@ -12,7 +12,8 @@ import pytest
 import eqsat
 from eqsat import View, ViewStack
 from eqsat.ir.errors import InternalError, ShapeError, UsageError
-from eqsat.ir.index import Const
+from eqsat.ir.evaluate import evaluate_index
+from eqsat.ir.index import Const, variables
 from eqsat.view_merging import ALL_PLACES, SOME_PLACES, fit, grid_of, merge_by_equality, one_view
 from eqsat.view_strides import merge_by_strides
 from tests.bench.movement import Move
@@ -270,3 +271,16 @@ def test_wrong_movements_are_refused_in_one_line(message: str) -> None:
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert isinstance(caught.value, eqsat.EqsatError)
+
+
+def test_long_stacks_of_few_places_are_merged_before_they_are_stated() -> None:
+    """Eleven transpositions of 4 x 6 are the identity, so of a hundred views few are left."""
+    stack = ViewStack.from_shape((4, 6))
+    for _ in range(111):
+        stack = stack.permute((1, 0)).reshape((4, 6))
+    assert len(stack.views) > 100
+    assert str(stack.index_expr()).count("//") <= 4
+    position = stack.index_expr()
+    names = {v.name: v for v in variables(position)}
+    found = [[evaluate_index(position, {names["idx0"]: i, names["idx1"]: j}) for j in range(6)] for i in range(4)]
+    np.testing.assert_array_equal(found, stack.apply(np.arange(24)))
