@@ -11,7 +11,8 @@ takes as long as several can be begun.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tile import Emitter, cell_of, fold_cells, pieces_of, vector_load
@@ -31,12 +32,14 @@ MASKS = 7
 
 @dataclass(frozen=True)
 class KeptRow:
-    """Serial loops, what they compute before the innermost loop, that loop's variable and what it stores."""
+    """Serial loops, what they compute before the innermost loop, that loop's variable and what it stores; `bound`: what index variables
+    stand for."""
 
     loops: tuple[Var, ...]
     before: tuple[Stmt, ...]
     lane: Var
     store: Store
+    bound: Mapping[Var, Index]
 
     @property
     def dtype(self) -> str:
@@ -73,27 +76,27 @@ def kept_row(outer: For, vector_bytes: int, registers: int) -> KeptRow | None:
     before += lets
     if not around or inner.kind != "parallel" or not isinstance(store, Store) or store.combine is None:
         return None
-    row = KeptRow(tuple(loop.variable for loop in around), tuple(before), inner.variable, store)
+    for stmt in before:
+        if isinstance(stmt, Bind):
+            bound[stmt.variable] = substitute(stmt.value, bound)
+    row = KeptRow(tuple(loop.variable for loop in around), tuple(before), inner.variable, store, bound)
     kept = registers if store.combine == "sum" or not is_float(row.dtype) else min(registers, MASKS)
     if not SHORTEST <= inner.variable.extent <= kept * (vector_bytes // row.widest):
         return None
-    for bind in before:
-        if isinstance(bind, Bind):
-            bound[bind.variable] = substitute(bind.value, bound)
     known = store.combine in COMBINED and is_joint_value(store.value) and all(map(is_joint, before))
-    return row if known and _goes_along(row, bound) else None
+    return row if known and _goes_along(row) else None
 
 
-def _goes_along(row: KeptRow, bound: dict[Var, Index]) -> bool:
+def _goes_along(row: KeptRow) -> bool:
     """Whether the place of the row stays, all that is read lies side by side, or is one number, and nothing reads what is stored."""
-    place = substitute(row.store.index, bound)
+    place = substitute(row.store.index, row.bound)
     if coefficient(place, row.lane) != 1 or not set(variables(place)).isdisjoint(row.loops):
         return False
     for stmt in (*row.before, row.store):
         for term in scalars(stmt.value) if isinstance(stmt, Let | Store) else ():
             if isinstance(term, Pick) or (isinstance(term, Load) and term.buffer == row.store.buffer):
                 return False
-            if isinstance(term, Load) and coefficient(substitute(term.index, bound), row.lane) not in (0, 1):
+            if isinstance(term, Load) and coefficient(substitute(term.index, row.bound), row.lane) not in (0, 1):
                 return False
     return True
 
@@ -104,7 +107,10 @@ def emit_kept_row(e: Emitter, outer: For, scope: Scope) -> bool:
     if row is None or e.kernel.size_of(row.lane) is not None or (e.exact and len(row.loops) > 1):
         return False
     place = Load(row.store.buffer, row.store.index, row.dtype)
-    cells = [cell_of(e, scope, {}, row.lane, piece) for piece in pieces_of(row.lane, e.registers.bytes // row.widest, again=True)]
+    cells = [
+        replace(cell_of(e, scope, {}, row.lane, piece), bound=row.bound)
+        for piece in pieces_of(row.lane, e.registers.bytes // row.widest, again=True)
+    ]
     start = tuple(vector_load(e, place, cell.scope, cell.width) for cell in cells)
     for cell, total in zip(cells, fold_cells(e, row.fold, cells, start), strict=True):
         address = e.address(e.buffer(row.store.buffer, row.dtype), row.store.index, cell.scope)

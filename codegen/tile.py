@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Protocol, TypeVar
 
@@ -16,7 +16,7 @@ from eqsat.codegen.scope import Scope
 from eqsat.ir import joint
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
-from eqsat.ir.index import Index, Var, variables
+from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp, loads, statements, value_of
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
@@ -52,16 +52,21 @@ class Emitter(Protocol):
 @dataclass(frozen=True)
 class Cell:
     """`width` iterations of the innermost loop from `first` on, and one of every loop around it, as `scope` knows; `turned`: what it loads
-    across memory."""
+    across memory; `bound`: what index variables stand for that are computed in the loop."""
 
     scope: Scope
     lane: Var
     first: int
     width: int
     turned: dict[Load, Value] = field(default_factory=dict)
+    bound: Mapping[Var, Index] = field(default_factory=dict)
 
     def inner(self) -> Cell:
-        return Cell(self.scope.inner(), self.lane, self.first, self.width)
+        return replace(self, scope=self.scope.inner(), turned={})
+
+    def over_loops(self, index: Index) -> Index:
+        """The index with the loops' own variables."""
+        return substitute(index, self.bound) if self.bound else index
 
 
 def emit_tile(e: Emitter, outer: For, scope: Scope) -> bool:
@@ -273,12 +278,12 @@ def _value(e: Emitter, root: Scalar, cell: Cell) -> Value:
 
 
 def _varies(index: Index, cell: Cell) -> bool:
-    return any(variable is cell.lane for variable in variables(index))
+    return any(variable is cell.lane for variable in variables(cell.over_loops(index)))
 
 
 def _load(e: Emitter, load: Load, cell: Cell) -> Value:
     """Neighbours in memory at once, a few steps apart out of several vectors, others one by one."""
-    step = coefficient(load.index, cell.lane)
+    step = coefficient(cell.over_loops(load.index), cell.lane)
     if step == 1:
         return vector_load(e, load, cell.scope, cell.width)
     if step is not None and 1 < step <= joint.LARGEST_STEP and cell.width & (cell.width - 1) == 0:
