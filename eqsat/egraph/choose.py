@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from eqsat.egraph.forms import RAW, SIGNS, Forms, index_children
+from eqsat.egraph.forms import RAW, SIGNS, Forms, Honesty, index_children
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import LEAVES
 from eqsat.egraph.snapshot import ENode, Snapshot
@@ -112,12 +112,14 @@ def _has_cycle(forms: Forms, root: int) -> bool:
 
 def _usable(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, int], weights: IndexWeights) -> list[Choice]:
     """(class, node, operands) of all that a term may be made of, its operands first where that can be."""
-    names, found = [root], {root}
+    names, found, honesty = [root], {root}, Honesty(snapshot)
     usable: list[Choice] = []
     for name in names:
         for node in snapshot.classes["Ix"].get(name, ()) if name not in known else ():
             children = index_children(node)
-            if node.op not in RAW and weights.node_cycles(node, known.get) is not None and all(child in forms for child in children):
+            if not honesty.may_spell(name, node) or node.op in RAW or weights.node_cycles(node, known.get) is None:
+                continue
+            if all(child in forms for child in children):
                 usable.append((name, node, children))
                 names += (new := [child for child in dict.fromkeys(children) if child not in found])
                 found.update(new)
@@ -231,11 +233,13 @@ def other_choices(
             total += cost[child]
         return total
 
-    found: list[tuple[float, int, ENode]] = []
+    found, honesty = list[tuple[float, int, ENode]](), Honesty(snapshot)
     for name in reachable(forms, root):
         mine = tree_cost(forms[name])
         for node in snapshot.classes["Ix"].get(name, ()) if name not in known else ():
-            if node != forms[name] and node.op not in RAW and all(child in forms for child in index_children(node)):
+            if node == forms[name] or not honesty.may_spell(name, node):
+                continue
+            if node.op not in RAW and all(child in forms for child in index_children(node)):
                 found.append((tree_cost(node) - mine, name, node))
     return [item for item in sorted(found, key=lambda item: item[0]) if item[0] < float("inf")]
 

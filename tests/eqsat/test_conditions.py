@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
 import eqsat
 from eqsat.egraph.linear import Linear
@@ -10,6 +11,35 @@ from eqsat.index_cost import index_cycles
 from eqsat.rules.assumptions import MAX_TRIED, _has_solution
 
 RANGES = {"x": (0, 20), "y": (0, 20), "z": (0, 20)}
+
+
+def _numbers(depth: int) -> st.SearchStrategy[str]:
+    """Terms of small variables as text, among them truth values and what is one under conditions."""
+    leaves = st.sampled_from(["x", "y", "z", "w", "-2", "-1", "0", "1", "2", "3"])
+    if not depth:
+        return leaves
+    below, truths = st.deferred(lambda: _numbers(depth - 1)), st.deferred(lambda: _truths(depth - 1))
+    divided = st.tuples(below, st.sampled_from(["//", "%", "*"]), st.sampled_from(["2", "3", "4"]))
+    return st.one_of(
+        leaves,
+        divided.map(lambda parts: f"({' '.join(parts)})"),
+        st.tuples(below, below).map(lambda parts: f"({' + '.join(parts)})"),
+        st.tuples(st.sampled_from(["min", "max"]), below, below).map(lambda parts: f"{parts[0]}({parts[1]}, {parts[2]})"),
+        st.tuples(truths, below, below).map(lambda parts: f"where({', '.join(parts)})"),
+        truths.map(lambda text: f"int({text})"),
+    )
+
+
+def _truths(depth: int) -> st.SearchStrategy[str]:
+    below = _numbers(max(depth - 1, 0))
+    compared = st.tuples(below, st.sampled_from(["<", "<=", "==", "==", "!=", ">="]), below).map(lambda parts: f"({' '.join(parts)})")
+    if not depth:
+        return compared
+    truths = st.deferred(lambda: _truths(depth - 1))
+    joined = st.tuples(truths, st.sampled_from(["and", "or"]), truths).map(lambda parts: f"({' '.join(parts)})")
+    return st.one_of(compared, joined, truths.map(lambda text: f"(not {text})"))
+
+
 IMPOSSIBLE = (
     "x >= 5 and x <= 5 and x % 2 == 0",
     "x >= 5 and x <= 6 and x % 4 == 3",
@@ -74,3 +104,30 @@ def test_a_gated_index_keeps_the_digits_that_its_gate_computes() -> None:
     valid = (column >= 2) & (row + 7 >= 1) & (row + 7 < 9)
     index, gate = eqsat.simplify_gated((f // 3 % 4 + 3) * 8 + (column - 2) * 8 + (row + 7 - 1), valid)
     assert index_cycles(index, gate) <= index_cycles((column + f // 3 % 4) * 8 + row + 14, (column >= 2) & (row < 2))
+
+
+SMALL = {"x": (-4, 5), "y": (-3, 6), "z": (0, 1), "w": (0, 3)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "z == x and x >= 1",
+        "z == x and x >= 1 and w == 3",
+        "int(w >= z) == y and 0 < y",
+        "z != x or x >= 1",
+        "where(x // 4 == z, x // 4, 0) + y",
+        "x < y or y == 0 or (x != z or y != y) or (y < 0 or x < y)",
+        "not (w == 0 and w == z) and where(x == z, z, y) < y",
+    ],
+)
+def test_a_variable_that_is_a_truth_value_under_a_condition_is_none_outside(text: str) -> None:
+    term = eqsat.parse_index(text, SMALL)
+    assert eqsat.prove_equal(term, eqsat.simplify(term))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(_truths(2), min_size=2, max_size=3), st.sampled_from([" and ", " or "]))
+def test_conditions_of_small_variables_keep_their_values(parts: list[str], between: str) -> None:
+    term = eqsat.parse_index(between.join(parts), SMALL)
+    assert eqsat.prove_equal(term, eqsat.simplify(term))
