@@ -16,7 +16,7 @@ LINE_BYTES = 64
 # places in a cache for lines whose addresses end alike, at least
 WAYS = 8
 # lines that are fetched ahead in vain where a long run of memory ends
-AHEAD = 4
+AHEAD = 8
 # the extent of a loop, and how far an access goes with each of its iterations, in elements; None where it goes anywhere
 Step = tuple[int, int | None]
 

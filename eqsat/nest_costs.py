@@ -49,7 +49,7 @@ ONE_NUMBER = 0.5
 DIVIDED_ALONE = 0.35
 # a store of one element of a vector
 SCATTERED_CYCLES = 1.5
-# a shuffle of two vectors, by a simple operation; interleaved accesses take as many as their step can be halved
+# a shuffle of two vectors, by a simple operation; LLVM puts a vector of interleaved elements together step by step
 SHUFFLE = 2.0
 # shuffles, and loads, for each further vector that a tile picks something out of
 PICKED = 1.5
@@ -60,8 +60,13 @@ def nest_ns(kernel: Kernel, target: Target, costs: Costs = DEFAULT_COSTS) -> flo
     round unevenly."""
     kernel = _spelled_out(kernel)
     work = _Pricer(kernel, CostModel(target, costs)).total_ns(kernel)
-    alone, shared = target.launch_ns + work, target.launch_ns + work * largest_share(kernel, target.threads)
-    return max(shared, min(alone, SPLIT_NS))
+    return target.launch_ns + work_shared(work, largest_share(kernel, target.threads))
+
+
+def work_shared(work: float, share: float) -> float:
+    """How long work takes of which one thread does this share, and no other does more: of the least work that is handed out, handing out a
+    part takes as long as doing it."""
+    return work if work <= SPLIT_NS else work * share + SPLIT_NS * (1 - share)
 
 
 def largest_share(kernel: Kernel, threads: int) -> float:
@@ -278,7 +283,7 @@ class _Pricer:
             more *= self.split(offset, place.inner, dtype)
         if step == 1 and place.is_stepped(offset):
             apart = abs(coefficient(offset, place.inner) or 1) if place.inner is not None else 1
-            total += Work(operations=place.repeated(offset) * more * log2(apart) * SHUFFLE * self.target.op_cycles / vectors)
+            total += Work(operations=place.repeated(offset) * more * (apart - 1) * SHUFFLE * self.target.op_cycles / vectors)
         if not stores:
             each = self.target.load_cycles * more / vectors if step == 1 else self.target.gather_cycles
             return total + Work(loads=place.repeated(offset) * each)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -130,8 +130,13 @@ def measured_ns(kernel: Kernel, options: Options) -> float:
 
 
 def kernel_seconds(kernel: Kernel, numerics: Numerics, limit: float) -> float:
-    """The best of several runs on one thread, on small integers, so that no value is denormal or infinite, in memory that begins where
-    lines of the cache do, as results of plans do."""
+    """The best of several runs on one thread."""
+    return best_seconds(kernel_call(kernel, numerics), limit, MOST_RUNS)
+
+
+def kernel_call(kernel: Kernel, numerics: Numerics) -> Callable[[], object]:
+    """Running a kernel on one thread, on small integers, so that no value is denormal or infinite, in memory that begins where lines of the
+    cache do, as results of plans do.  It has run once."""
     routine = compile_kernels([type_indices(hoist(kernel))], numerics).routine(kernel.name)
     rng = np.random.default_rng(0)
     arrays = [aligned_bytes(buffer.size * itemsize(buffer.dtype)).view(buffer.dtype) for buffer in kernel.buffers]
@@ -139,4 +144,4 @@ def kernel_seconds(kernel: Kernel, numerics: Numerics, limit: float) -> float:
         array[...] = rng.integers(1, 5, array.size)
     extent = routine.parallel_extent or 0
     routine.entry(*arrays, 0, extent)
-    return best_seconds(lambda: routine.entry(*arrays, 0, extent), limit, MOST_RUNS)
+    return lambda: routine.entry(*arrays, 0, extent)

@@ -1,11 +1,12 @@
 """Acceptance row f of generated code: what loop nests are estimated to take, and what they take.
 
-    python -m tests.bench.bench_schedules [--least 5] [--others 8] [--show] [name ...]
+    python -m tests.bench.bench_schedules [--least 5] [--others 8] [--rounds 5] [--measured] [--show] [name ...]
 
 For every kernel of the programs here: its candidates, and up to --others nests of schedules around them (lowering/schedule.py).  Where
 there are --least of them together, the rank correlation (Spearman) of estimates and times, and the time of the candidate that is chosen
 over that of the fastest nest.  At the end the medians, the correlation over all nests, and how many choices are within 20 % of the fastest.
-One thread, the best of several runs.
+One thread; the least of --rounds rounds, in each of which every nest runs several times, since others share the processor.  Estimates are
+for the default target; --measured: for the one that `python -m eqsat calibrate` measured on this machine.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import eqsat.numpy as enp
 from eqsat.ir.loops import Kernel, map_indices
 from eqsat.ir.steps import take_apart
 from eqsat.ir.tensor import Build, tensors
+from eqsat.local_target import stored_target
 from eqsat.loop_terms import simplifier
 from eqsat.lowering import hoist
 from eqsat.lowering.candidates import MOST, Schedules
@@ -31,11 +33,13 @@ from eqsat.lowering.schedule import Schedule
 from eqsat.nest_costs import nest_ns
 from eqsat.options import Options
 from eqsat.report import Report
-from eqsat.tuning import kernel_seconds
+from eqsat.target import Target
+from eqsat.timing import best_seconds
+from eqsat.tuning import kernel_call
 
-ONE = replace(eqsat.DEFAULT_TARGET, threads=1)
 WITHIN = 1.2
-SECONDS = 0.3
+# of one nest in one round
+SECONDS, MOST_RUNS = 0.03, 200
 
 
 def tap(x: Any, i: int, j: int) -> Any:
@@ -100,9 +104,11 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
 }
 
 
-def schedules(function: Callable[..., Any], shapes: Sequence[tuple[int, ...]], most: int) -> Iterator[tuple[tuple[Kernel, ...], int]]:
+def schedules(
+    function: Callable[..., Any], shapes: Sequence[tuple[int, ...]], most: int, target: Target
+) -> Iterator[tuple[tuple[Kernel, ...], int]]:
     """The candidates of every kernel of the optimized program and at most so many other nests, and how many are candidates."""
-    options, report = Options(target=ONE), Report()
+    options, report = Options(target=target), Report()
     result = eqsat.optimize(function, *(eqsat.spec(shape, "float32") for shape in shapes), options=options)
     program = take_apart(result.program).around
     names = {tensor: f"b{k}" for k, tensor in enumerate(tensors(*program.outputs))} | {tensor: tensor.name for tensor in program.inputs}
@@ -145,32 +151,44 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--least", type=int, default=5)
     parser.add_argument("--others", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--measured", action="store_true", help="estimate for the target that was measured on this machine")
     parser.add_argument("--show", action="store_true", help="print the loop nests")
     asked = parser.parse_args()
+    target = replace((stored_target() if asked.measured else None) or eqsat.DEFAULT_TARGET, threads=1)
+    found: list[tuple[str, tuple[Kernel, ...], int]] = []
+    for name, (function, shapes) in PROGRAMS.items():
+        if not asked.names or name in asked.names:
+            ways = enumerate(schedules(function, shapes, asked.others, target))
+            found += [(f"{name} {number}", kernels, offered) for number, (kernels, offered) in ways if len(kernels) >= asked.least]
     estimates: list[float] = []
     times: list[float] = []
     ranks: list[float] = []
     choices: list[float] = []
-    for name, (function, shapes) in PROGRAMS.items():
-        if asked.names and name not in asked.names:
-            continue
-        for number, (kernels, offered) in enumerate(schedules(function, shapes, asked.others)):
-            if len(kernels) < asked.least:
-                continue
-            guessed = [nest_ns(kernel, ONE) / 1e3 for kernel in kernels]
-            taken = [kernel_seconds(kernel, "default", SECONDS) * 1e6 for kernel in kernels]
-            estimates, times = estimates + guessed, times + taken
-            ranks.append(spearman(guessed, taken))
-            choices.append(taken[int(np.argmin(guessed[:offered]))] / min(taken))
-            print(f"{name} {number}: {len(kernels)} nests, Spearman {ranks[-1]:.2f}, chosen / fastest {choices[-1]:.2f}", flush=True)
-            for kernel, guess, real in sorted(zip(kernels, guessed, taken, strict=True), key=lambda row: row[2]):
-                print(f"    {real:9.1f} us, estimated {guess:9.1f}")
-                if asked.show:
-                    print(hoist(kernel))
+    for (name, kernels, offered), taken in zip(found, measured([kernels for _, kernels, _ in found], asked.rounds), strict=True):
+        guessed = [nest_ns(kernel, target) / 1e3 for kernel in kernels]
+        estimates, times = estimates + guessed, times + taken
+        ranks.append(spearman(guessed, taken))
+        choices.append(taken[int(np.argmin(guessed[:offered]))] / min(taken))
+        print(f"{name}: {len(kernels)} nests, Spearman {ranks[-1]:.2f}, chosen / fastest {choices[-1]:.2f}", flush=True)
+        for kernel, guess, real in sorted(zip(kernels, guessed, taken, strict=True), key=lambda row: row[2]):
+            print(f"    {real:9.1f} us, estimated {guess:9.1f}")
+            if asked.show:
+                print(hoist(kernel))
     within = sum(choice <= WITHIN for choice in choices)
-    print(f"{len(ranks)} kernels, {len(times)} nests")
+    print(f"{len(ranks)} kernels, {len(times)} nests, target {target.name}")
     print(f"Spearman within a kernel, median {statistics.median(ranks):.2f}; over all {spearman(estimates, times):.2f}")
     print(f"chosen within 20 % of the fastest: {within} of {len(choices)}")
+
+
+def measured(groups: Sequence[Sequence[Kernel]], rounds: int) -> list[list[float]]:
+    """Microseconds of every kernel, the least of all rounds."""
+    calls = [[kernel_call(kernel, "default") for kernel in kernels] for kernels in groups]
+    least = [[float("inf")] * len(kernels) for kernels in groups]
+    for _ in range(rounds):
+        for mine, row in zip(least, calls, strict=True):
+            mine[:] = [min(best, best_seconds(call, SECONDS, MOST_RUNS) * 1e6) for best, call in zip(mine, row, strict=True)]
+    return least
 
 
 if __name__ == "__main__":

@@ -31,6 +31,15 @@ def moved(extent: int, line: int, step: int = 1, dtype: str = "float32", rows: i
     return Kernel("moved", buffers, (For(row, "parallel", (Bind(start, row * line), body)),))
 
 
+def multiplied(extent: int, dtype: str) -> Kernel:
+    """Rows of x times w, plus 1."""
+    row, column = Var("i", 0, 63), Var("j", 0, extent - 1)
+    product = Call("multiply", (Load("x", row * 512 + column, dtype), Load("w", column, dtype)), dtype)
+    body = For(column, "parallel", (Store("out", row * extent + column, Call("add", (product, Literal(1, dtype)), dtype)),))
+    buffers = Buffer("x", dtype, 64 * 512, "in"), Buffer("w", dtype, extent, "in"), Buffer("out", dtype, 64 * extent, "out")
+    return Kernel("multiplied", buffers, (For(row, "parallel", (body,)),))
+
+
 def summed(extent: int, line: int, rows: int = 64, dtype: str = "float32") -> Kernel:
     """Sums of rows that are `line` elements apart."""
     row, column = Var("i", 0, rows - 1), Var("r", 0, extent - 1)
@@ -45,7 +54,13 @@ def summed(extent: int, line: int, rows: int = 64, dtype: str = "float32") -> Ke
         (moved(8, 512), True),
         (moved(3, 512), True),
         (moved(2, 512), False),  # fills no vector
-        (moved(33, 512), False),  # is not written out anyway
+        (moved(33, 512), True),
+        (moved(42, 512), True),
+        (moved(43, 512), False),  # is not written out anyway
+        (multiplied(20, "uint8"), True),  # no instruction multiplies bytes
+        (multiplied(37, "uint8"), True),
+        (multiplied(38, "uint8"), False),
+        (multiplied(20, "int16"), False),
         (moved(4, 4), False),  # neighbours, sorted in registers
         (moved(5, 5), True),
         (moved(4, 4, rows=8), True),  # too few lines to sort

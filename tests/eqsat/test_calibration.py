@@ -29,7 +29,9 @@ def test_what_is_measured_is_a_machine() -> None:
     assert told
     assert 0.3 < found.ghz < 10
     assert 0.05 < found.gather_cycles < 100
-    assert found.cache_bytes == cache_sizes()
+    assert 0.05 < found.op_cycles < 20
+    assert found.cache_bytes[:-1] == cache_sizes()[:-1]
+    assert found.cache_bytes[-1] <= cache_sizes()[-1]  # others share it
     assert all(a < b for a, b in pairwise(found.cache_bytes))
     assert all(a <= b for a, b in pairwise(found.byte_ns))
     assert found.byte_ns[0] < found.byte_ns[-1] < 10
