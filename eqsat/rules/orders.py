@@ -14,7 +14,7 @@ from math import gcd
 from eqsat.egraph.forms import SIGNS
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
-from eqsat.rules.assumptions import assumed
+from eqsat.rules.assumptions import assumed, assumptions
 from eqsat.rules.products import divided_by
 from eqsat.rules.row import BOUNDED, CHOICES, DIVISIONS, PRODUCTS, SumRow, Table
 from eqsat.rules.sums import by_factor
@@ -91,7 +91,8 @@ def compare_members(v: Visit) -> None:
         x, y = node.args
         if not (v.is_truth(x) and v.is_truth(y)) or any(v.constant(arg) is not None for arg in node.args):
             _compare(v, x, y, 1)
-        for p, q in ((a, b) for a in _signed(v, x) for b in _signed(v, y)):
+        # of a condition and what is known under it the latter would imply the former, by what it knows of it
+        for p, q in ((a, b) for a in _signed(v, x) for b in _signed(v, y) if assumptions(v, a) == assumptions(v, b)):
             _compare(v, p, q, 1)
             _compare(v, p, q, -1)
 

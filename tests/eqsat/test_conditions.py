@@ -74,3 +74,12 @@ def test_a_gated_index_keeps_the_digits_that_its_gate_computes() -> None:
     valid = (column >= 2) & (row + 7 >= 1) & (row + 7 < 9)
     index, gate = eqsat.simplify_gated((f // 3 % 4 + 3) * 8 + (column - 2) * 8 + (row + 7 - 1), valid)
     assert index_cycles(index, gate) <= index_cycles((column + f // 3 % 4) * 8 + row + 14, (column >= 2) & (row < 2))
+
+
+@pytest.mark.parametrize("index", ["f", "f // 75", "f % 75 + f // 15"])
+def test_a_condition_is_not_implied_by_what_is_known_under_it(index: str) -> None:
+    """Where f // 75 >= 2, f - f // 75 * 75 >= 15 says that f >= 165; elsewhere it does not."""
+    ranges = {"f": (0, 1199)}
+    gate = eqsat.parse_index("f - f // 75 * 75 >= 15 and f // 75 >= 2", ranges)
+    _, found = eqsat.simplify_gated(eqsat.parse_index(index, ranges), gate)
+    assert eqsat.prove_equal(gate, found)
