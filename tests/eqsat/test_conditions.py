@@ -76,6 +76,14 @@ def test_a_gated_index_keeps_the_digits_that_its_gate_computes() -> None:
     assert index_cycles(index, gate) <= index_cycles((column + f // 3 % 4) * 8 + row + 14, (column >= 2) & (row < 2))
 
 
+def test_a_digit_of_a_sum_of_several_terms_reads_their_remainder() -> None:
+    x, y, z = eqsat.var("x", 0, 11), eqsat.var("y", 0, 9), eqsat.var("z", 0, 4)
+    place = (x + y) * 5 + z
+    low = (x + y) % 4 * 5 + z
+    index, gate = eqsat.simplify_gated(place // 4 % 5 * 7, low >= 12)
+    assert index_cycles(index, gate) <= index_cycles(low // 4 * 7, low >= 12)
+
+
 @pytest.mark.parametrize("index", ["f", "f // 75", "f % 75 + f // 15"])
 def test_a_condition_is_not_implied_by_what_is_known_under_it(index: str) -> None:
     """Where f // 75 >= 2, f - f // 75 * 75 >= 15 says that f >= 165; elsewhere it does not."""
