@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 import eqsat
 from eqsat.egraph.linear import Linear
 from eqsat.index_cost import index_cycles
+from eqsat.ir.index import Apply, walk
 from eqsat.rules.assumptions import MAX_TRIED, _has_solution
 
 RANGES = {"x": (0, 20), "y": (0, 20), "z": (0, 20)}
@@ -131,3 +132,37 @@ def test_a_variable_that_is_a_truth_value_under_a_condition_is_none_outside(text
 def test_conditions_of_small_variables_keep_their_values(parts: list[str], between: str) -> None:
     term = eqsat.parse_index(between.join(parts), SMALL)
     assert eqsat.prove_equal(term, eqsat.simplify(term))
+
+
+def test_a_gate_that_reads_the_opposite_remainder_shares_the_one_of_the_index() -> None:
+    x, y, z = eqsat.var("x", 0, 1), eqsat.var("y", 0, 3), eqsat.var("z", 0, 6)
+    place = x * 28 + y * 7 + z
+    index, gate = eqsat.simplify_gated(place // 8 * 4 - place % 8 + 3, (y - x * 28 - z + 7) % 8 >= 4)
+    assert sum(isinstance(sub, Apply) and sub.op == "mod" for sub in walk(index, gate)) == 1
+    assert index_cycles(index, gate) <= index_cycles(place // 8 * 4 + 3 - place % 8, place % 8 < 4) + 2
+
+
+def test_a_digit_of_a_sum_of_several_terms_reads_their_remainder() -> None:
+    x, y, z = eqsat.var("x", 0, 11), eqsat.var("y", 0, 9), eqsat.var("z", 0, 4)
+    place = (x + y) * 5 + z
+    low = (x + y) % 4 * 5 + z
+    index, gate = eqsat.simplify_gated(place // 4 % 5 * 7, low >= 12)
+    assert index_cycles(index, gate) <= index_cycles(low // 4 * 7, low >= 12)
+
+
+def test_comparisons_of_a_digit_that_nothing_else_reads_do_without_it() -> None:
+    """Neither comparison gains anything alone: x // 11 stays for the other."""
+    x = eqsat.var("a", 0, 10) * 567 + eqsat.var("b", 0, 80) * 7 + eqsat.var("c", 0, 6)
+    least, low, high, top = x % 11, x // 11 % 7, x // 77 % 9, x // 693 % 3
+    known = (least < 5) & (least >= 2) & (top >= 1) & (high >= 3) & (high < 6)
+    found = eqsat.simplify_gated(high * 3 - top, known & (low >= 3) & (low < 5))
+    assert index_cycles(*found) <= index_cycles(high * 3 - top, known & (x % 77 >= 33) & (x % 77 < 55))
+
+
+@pytest.mark.parametrize("index", ["f", "f // 75", "f % 75 + f // 15"])
+def test_a_condition_is_not_implied_by_what_is_known_under_it(index: str) -> None:
+    """Where f // 75 >= 2, f - f // 75 * 75 >= 15 says that f >= 165; elsewhere it does not."""
+    ranges = {"f": (0, 1199)}
+    gate = eqsat.parse_index("f - f // 75 * 75 >= 15 and f // 75 >= 2", ranges)
+    _, found = eqsat.simplify_gated(eqsat.parse_index(index, ranges), gate)
+    assert eqsat.prove_equal(gate, found)
