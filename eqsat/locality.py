@@ -15,8 +15,8 @@ from eqsat.target import Target
 LINE_BYTES = 64
 # places in a cache for lines whose addresses end alike, at least
 WAYS = 8
-# lines that are fetched ahead in vain where a long run of memory ends
-AHEAD = 8
+# lines that are fetched ahead in vain where a run of memory of so many lines, or more, ends
+AHEAD, LONG_RUN = 16, 8
 # the extent of a loop, and how far an access goes with each of its iterations, in elements; None where it goes anywhere
 Step = tuple[int, int | None]
 
@@ -58,4 +58,4 @@ def _lines(loops: Sequence[Step], width: int) -> tuple[float, int, float]:
             apart = stride * width if apart == 1 else apart
     scattered = prod(extent for extent, stride in loops if stride is None)
     lines = max(1.0, run * width / LINE_BYTES)
-    return scattered * runs * lines, apart, 1.0 + AHEAD / lines if runs > 1 and lines > AHEAD else 1.0
+    return scattered * runs * lines, apart, 1.0 + min(AHEAD / lines, 1.0) if runs > 1 and lines >= LONG_RUN else 1.0

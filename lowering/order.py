@@ -56,7 +56,7 @@ def shared_columns(nest: Nest) -> Nest | None:
     size = block_size(last.extent, prod(v.extent for v in nest.loops[:-1]))
     if size is None or size == last.extent:
         return None
-    block, column = Var(f"{last.name}_block", 0, last.extent // size - 1), Var(last.name, 0, size - 1)
+    block, column = Var(f"{last.name}_share", 0, last.extent // size - 1), Var(last.name, 0, size - 1)
     env: dict[Var, Index] = {last: block * size + column}
     cut = replace_variables(nest, lambda index: substitute(index, env), {last: (block, column)})
     return Nest((block, *_without(cut.loops, block)), cut.body, cut.index)

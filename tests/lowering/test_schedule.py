@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from eqsat.ir.index import Var
 from eqsat.ir.loops import Kernel
 from eqsat.ir.loops_check import check_kernel
-from eqsat.ir.tensor import Build
+from eqsat.ir.tensor import Build, Input, Read, Reduce
 from eqsat.lowering import hoist
 from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.schedule import TILES, Schedule
@@ -63,3 +64,19 @@ def test_no_schedule_reorders_sums_where_that_is_not_allowed() -> None:
     exact = Schedules((build,), "k", names_of(build), tiles=False)
     assert exact.kernel(Schedule(exact.written, "tiled")) is None
     assert all(schedule.way != "tiled" for schedule, _ in exact.kernels())
+
+
+def test_blocks_of_columns_that_threads_share_are_blocks_again() -> None:
+    """A block of a block has a name of its own."""
+    x = Input("x", (90, 700), "float32")
+    row, column = Var("r0", 0, 89), Var("i0", 0, 699)
+    build = Build((700,), Reduce("sum", row, Read(x, (row, column))))
+    schedules = Schedules((build,), "k", names_of(build))
+    shared = [schedule for schedule, _ in schedules.kernels() if any(v.name.endswith("_share") for v in schedule.nest.loops)]
+    assert shared
+    for schedule in shared:
+        for other in (schedule, *schedule.neighbours()):
+            kernel = schedules.kernel(other)
+            if kernel is not None:
+                check_kernel(hoist(kernel))
+                np.testing.assert_allclose(machine(kernel, build), reference(build)[0], rtol=1e-5)
