@@ -29,6 +29,8 @@ from eqsat.result_cache import RESULTS
 from eqsat.saturate import PHASES, Session, session_of
 
 T = TypeVar("T")
+# an index and its gate
+Pair = tuple[Index, Index]
 
 # terms of one e-graph: enough to share the cost of a step, few enough that those that are done do not wait long for the others
 TOGETHER = 64
@@ -88,7 +90,7 @@ def simplify_terms(terms: list[Index], options: Options, report: Report, within:
     return [found[term] for term in terms]
 
 
-def simplify_gated(index: Index | int, valid: Index | bool, options: Options | None = None) -> tuple[Index, Index]:
+def simplify_gated(index: Index | int, valid: Index | bool, options: Options | None = None) -> Pair:
     """A gated index, read only where `valid` holds: the cheapest index that is equal there, and the cheapest form of the gate.
 
     A gate that bounds prove is True; where the gate never holds, the index is 0 and the gate False.
@@ -102,12 +104,28 @@ def simplify_gated(index: Index | int, valid: Index | bool, options: Options | N
     return gate_all([(as_index(index), gate)], chosen, report)[0]
 
 
-def gate_all(pairs: list[tuple[Index, Index]], options: Options, report: Report, free_gate: bool = False) -> list[tuple[Index, Index]]:
-    """simplify_gated of each pair, without the facts that the user declared; with a free gate only the index is to be cheap."""
-    found: dict[tuple[Index, Index], tuple[Index, Index]] = {}
+def gate_all(pairs: list[Pair], options: Options, report: Report, free_gate: bool = False) -> list[Pair]:
+    """simplify_gated of each pair, without the facts that the user declared; with a free gate only the index is to be cheap.
+
+    Pairs that became cheaper before they met their budget begin again from there: what is less to begin with has more room to grow.
+    """
+    found: dict[Pair, Pair] = {}
     for together in _groups(list(dict.fromkeys(pairs)), lambda pair: pair):
-        found.update(zip(together, _gated(together, options, report, free_gate), strict=True))
+        results, met_budget = _gated(together, options, report, free_gate)
+        found.update(zip(together, results, strict=True))
+        for pair in together if met_budget and not free_gate else ():
+            found[pair] = _again(pair, found[pair], options, report)
     return [found[pair] for pair in pairs]
+
+
+def _again(pair: Pair, result: Pair, options: Options, report: Report) -> Pair:
+    """What is found for the result of a run that met its budget, as often as that is cheaper and meets its budget again."""
+    cycles = functools.partial(index_cycles, weights=options.cost.index)
+    met_budget = True
+    while met_budget and cycles(*result) < cycles(*pair):
+        (found,), met_budget = _gated([result], options, report, free_gate=False)
+        pair, result = result, min(result, found, key=lambda found: cycles(*found))
+    return result
 
 
 def _groups(items: list[T], terms: Callable[[T], tuple[Index, ...]]) -> Iterator[list[T]]:
@@ -137,7 +155,8 @@ def _may_divide_by_zero(terms: tuple[Index, ...]) -> bool:
     return any(low <= 0 <= high for low, high in divisors)
 
 
-def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report, free_gate: bool) -> list[tuple[Index, Index]]:
+def _gated(pairs: list[Pair], options: Options, report: Report, free_gate: bool) -> tuple[list[Pair], bool]:
+    """What is found for each pair in one run, and whether that met its budget."""
     encoder, weights = Encoder(), options.cost.index
     gates = [where(valid, index, INVALID) for index, valid in pairs]
     roots: dict[int, int] = {}
@@ -146,7 +165,8 @@ def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report, f
             roots[k] = encoder.index(gated)
     nowhere = encoder.index(INVALID)
     written = [made for made in encoder.made() if made[1] not in LEAVES]
-    with session_of(options, report, limits_for(options.limits, gates), encoder, sorts=("Ix",)) as work:
+    limits = limits_for(options.limits, gates)
+    with session_of(options, report, limits, encoder, sorts=("Ix",)) as work:
         snapshot = work.run(PHASES["index"])
     chosen = work.forms(snapshot)
     as_written = written_forms(snapshot, chosen, written)
@@ -156,26 +176,25 @@ def _gated(pairs: list[tuple[Index, Index]], options: Options, report: Report, f
         ways = _read_gated(snapshot, (chosen, as_written), snapshot.name(roots[k]), snapshot.name(nowhere), weights) if k in roots else []
         typed = [(index, valid), *((as_kind(i, index), as_kind(g, valid)) for i, g in ways)]
         results.append(min(reversed(typed), key=lambda way: (0.0 if free_gate else cycles(*way), cycles(way[0]))))
-    return results
+    return results, snapshot.nodes > limits.nodes
 
 
-def _read_gated(
-    snapshot: Snapshot, starts: tuple[Forms, Forms], root: int, nowhere: int, weights: IndexWeights
-) -> list[tuple[Index, Index]]:
+def _read_gated(snapshot: Snapshot, starts: tuple[Forms, Forms], root: int, nowhere: int, weights: IndexWeights) -> list[Pair]:
     """(index, gate) of every `where(gate, index, INVALID)` in a class, of one with what both share; the class itself if the gate
     always holds.  `starts`: the cheapest nodes, and those of the pairs as they are written."""
     if root == nowhere:
         return [(Const(0), Const(False))]
     forms, written = starts
     shared = sharing_forms(snapshot, forms, root, weights, written)
-    together = {arg: index_term(shared, arg) for arg in shared[root].args} if shared[root].op == "Where" else {}
-    found: list[tuple[Index, Index]] = []
+    together = index_term(shared, root)
+    alone = functools.cache(lambda arg: cheapest_term(snapshot, forms, arg, weights))
+    found: list[Pair] = []
     for node in snapshot.classes["Ix"][root]:
         if node.op == "Where" and nowhere in node.args[1:] and all(arg in forms for arg in node.args):
-            parts = [tuple(cheapest_term(snapshot, forms, arg, weights) for arg in node.args)]
-            parts += [tuple(together[arg] for arg in node.args)] if node == shared[root] else []
+            parts = [tuple(map(alone, node.args))]
+            parts += [together.args] if node == shared[root] and isinstance(together, Apply) else []
             found += [(then, gate) if node.args[2] == nowhere else (otherwise, negated(gate)) for gate, then, otherwise in parts]
-    return found or [(cheapest_term(snapshot, forms, root, weights), Const(True))]
+    return found or [(together, Const(True))]
 
 
 def limits_for(limits: Limits, terms: Iterable[Index], before: int = 0) -> Limits:

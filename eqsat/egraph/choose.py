@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from heapq import heappop, heappush
 from typing import Any
 
-from eqsat.egraph.forms import RAW, SIGNS, Forms, index_children
+from eqsat.egraph.forms import RAW, SIGNS, Forms, Honesty, index_children
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import LEAVES
 from eqsat.egraph.snapshot import ENode, Snapshot
@@ -18,6 +19,7 @@ MAX_TRIALS = 80
 MAX_CLASSES = 60
 # an operation that two others read, and one that joins them
 LEAST_SHARED = 4
+DIVISIONS = ("Floordiv", "Mod")
 # what is computed: by a class, or by all sums of these terms
 Work = int | tuple[object, ...]
 # a class, one of its nodes, the operands of that
@@ -30,8 +32,11 @@ def cheapest_term(snapshot: Snapshot, forms: Forms, root: int, weights: IndexWei
 
 
 def sharing_forms(snapshot: Snapshot, forms: Forms, root: int, weights: IndexWeights, written: Forms | None = None) -> Forms:
-    """The nodes that spell the cheapest term of a class, where work can be shared; `written` are those of the term as it is written, if
-    that may share more."""
+    """The nodes that spell the cheapest term of a class, where work can be shared.
+
+    written  those of the term as it is written, if that may share more: with them the search is wider, and also tries to do without
+             each division
+    """
     best, least = forms, index_cycles(index_term(forms, root), weights=weights)
     if least < LEAST_SHARED * weights.least:
         return best
@@ -43,6 +48,8 @@ def sharing_forms(snapshot: Snapshot, forms: Forms, root: int, weights: IndexWei
     starts = [forms, *([shared] if shared is not forms else []), *([written] if written and not _has_cycle(written, root) else [])]
     for start in starts:
         chosen = _shared_forms(snapshot, start, root, known, weights)
+        if written is not None:
+            chosen = _shared_forms(snapshot, _leaving_out(nodes, chosen, root, known, weights), root, known, weights)
         if chosen is not forms and (cycles := index_cycles(index_term(chosen, root), weights=weights)) < least:
             best, least = chosen, cycles
     return best
@@ -112,12 +119,14 @@ def _has_cycle(forms: Forms, root: int) -> bool:
 
 def _usable(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, int], weights: IndexWeights) -> list[Choice]:
     """(class, node, operands) of all that a term may be made of, its operands first where that can be."""
-    names, found = [root], {root}
+    names, found, honesty = [root], {root}, Honesty(snapshot)
     usable: list[Choice] = []
     for name in names:
         for node in snapshot.classes["Ix"].get(name, ()) if name not in known else ():
             children = index_children(node)
-            if node.op not in RAW and weights.node_cycles(node, known.get) is not None and all(child in forms for child in children):
+            if not honesty.may_spell(name, node) or node.op in RAW or weights.node_cycles(node, known.get) is None:
+                continue
+            if all(child in forms for child in children):
                 usable.append((name, node, children))
                 names += (new := [child for child in dict.fromkeys(children) if child not in found])
                 found.update(new)
@@ -215,6 +224,89 @@ def _shared_forms(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, 
     return best if least < first else forms
 
 
+def _leaving_out(nodes: list[Choice], forms: Forms, root: int, known: dict[int, int], weights: IndexWeights) -> Forms:
+    """The chosen nodes, changed where the whole term is cheaper without one of its divisions: whatever reads that is chosen again."""
+    best, least = forms, _total(forms, root, known, weights)
+    readers = _readers(nodes)
+    kept: set[int] = set()
+    improved = True
+    while improved:
+        improved = False
+        for name in [n for n in reachable(best, root) if best[n].op in DIVISIONS and n not in kept]:
+            trial = _chosen_without(readers, best, root, name, known, weights)
+            total = _total(trial, root, known, weights) if trial is not None else least
+            if trial is not None and total < least:
+                best, least, improved = trial, total, True
+                break
+            kept.add(name)
+    return best
+
+
+def _readers(nodes: list[Choice]) -> dict[int, list[Choice]]:
+    """The choices that read each class."""
+    found: dict[int, list[Choice]] = {}
+    for choice in dict.fromkeys(nodes):
+        for child in dict.fromkeys(choice[2]):
+            found.setdefault(child, []).append(choice)
+    return found
+
+
+def _chosen_without(
+    readers: dict[int, list[Choice]], forms: Forms, root: int, left_out: int, known: dict[int, int], weights: IndexWeights
+) -> Forms | None:
+    """Nodes for all that is made of a class, so that nothing is; what is not made of it stays as it is and costs nothing.
+
+    Cheapest classes first, as in Knuth's generalization of Dijkstra's algorithm; None if there are no such nodes.
+    """
+    below = reachable(forms, root)
+    made_of = _made_of(forms, below, left_out)
+    if root == left_out:
+        return None
+    settled = {name: 0.0 for name in (*known, *below) if name not in made_of}
+    chosen = dict(forms)
+    missing: dict[tuple[int, ENode], int] = {}
+    heap: list[tuple[float, int, int, ENode]] = []
+
+    def settle(name: int) -> None:
+        for reader, node, children in readers.get(name, ()):
+            if reader in settled or reader == left_out:
+                continue
+            key = (reader, node)
+            missing[key] = missing.get(key, len(set(children))) - 1
+            if not missing[key]:
+                own = weights.node_cycles(node, known.get) or 0.0
+                if node.op in SIGNS:
+                    own -= weights.sign_saving(node.op, chosen[children[0]]) if settled[children[0]] else 0.0
+                heappush(heap, (own + sum(settled[child] for child in children), len(missing), reader, node))
+
+    for name in list(settled):
+        settle(name)
+    while heap:
+        cost, _, name, node = heappop(heap)
+        if name in settled:
+            continue
+        settled[name], chosen[name] = cost, node
+        if name == root:
+            return chosen
+        settle(name)
+    return None
+
+
+def _made_of(forms: Forms, classes: Iterable[int], name: int) -> set[int]:
+    """The classes that are made of one of them, and that one."""
+    parents: dict[int, list[int]] = {}
+    for reader in classes:
+        for child in index_children(forms[reader]):
+            parents.setdefault(child, []).append(reader)
+    found, stack = {name}, [name]
+    while stack:
+        for parent in parents.get(stack.pop(), ()):
+            if parent not in found:
+                found.add(parent)
+                stack.append(parent)
+    return found
+
+
 def other_choices(
     snapshot: Snapshot, forms: Forms, root: int, known: dict[int, int], weights: IndexWeights
 ) -> list[tuple[float, int, ENode]]:
@@ -231,11 +323,13 @@ def other_choices(
             total += cost[child]
         return total
 
-    found: list[tuple[float, int, ENode]] = []
+    found, honesty = list[tuple[float, int, ENode]](), Honesty(snapshot)
     for name in reachable(forms, root):
         mine = tree_cost(forms[name])
         for node in snapshot.classes["Ix"].get(name, ()) if name not in known else ():
-            if node != forms[name] and node.op not in RAW and all(child in forms for child in index_children(node)):
+            if node == forms[name] or not honesty.may_spell(name, node):
+                continue
+            if node.op not in RAW and all(child in forms for child in index_children(node)):
                 found.append((tree_cost(node) - mine, name, node))
     return [item for item in sorted(found, key=lambda item: item[0]) if item[0] < float("inf")]
 

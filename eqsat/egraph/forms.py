@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from eqsat.egraph.linear import Linear
@@ -34,6 +34,46 @@ def index_children(node: ENode) -> tuple[int, ...]:
 def constants(snapshot: Snapshot) -> dict[int, int]:
     """The classes that are a constant."""
     return {name: node.args[0] for name, nodes in snapshot.classes["Ix"].items() for node in nodes if node.op == "Num"}
+
+
+class Honesty:
+    """Which nodes of truth values are 0 or 1 outside of assumptions too.
+
+    What is given is spelled as the variable itself, which is right where the assumption holds.  Elsewhere `p and q` needs a q that is a
+    truth value all the same: for x of any size, and p that says x is 0 or 1, it is not min(p, x).  A class is honest if it has a node that
+    is made of comparisons, or of nothing that is given; honest classes of truth values are spelled by such nodes only, and of the others
+    nothing is a conjunction or disjunction.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.matters = "Given" in snapshot.ops
+        self.honest = self._honest() if self.matters else frozenset[int]()
+
+    def may_spell(self, name: int, node: ENode) -> bool:
+        """Whether a node may be the form of a class."""
+        if not self.matters or not self._is_truth(name):
+            return True
+        return self._is_honest(node, self.honest) if name in self.honest else node.op not in ("Min", "Max")
+
+    def _honest(self) -> frozenset[int]:
+        classes = self.snapshot.classes["Ix"]
+        found: set[int] = set()
+        todo = list(classes)
+        while todo:
+            new = [name for name in todo if any(self._is_honest(node, found) for node in classes[name])]
+            found.update(new)
+            todo = [name for name in todo if name not in found] if new else []
+        return frozenset(found)
+
+    def _is_honest(self, node: ENode, honest: Collection[int]) -> bool:
+        if node.op == "Given":
+            return self._is_truth(node.args[0])
+        return node.op in SIGNS or all(child in honest for child in index_children(node))
+
+    def _is_truth(self, name: int) -> bool:
+        lo, hi = self.snapshot.bounds.get(name, (-1, 2))
+        return lo >= 0 and hi <= 1
 
 
 @dataclass
@@ -79,7 +119,7 @@ def read(snapshot: Snapshot, weights: IndexWeights = DEFAULT_WEIGHTS, before: Re
         for name in classes:
             if name not in reading.fresh and name in before.forms:
                 chosen[name], cost[name] = before.forms[name], before.cost[name]
-    known = constants(snapshot)
+    known, may_spell = constants(snapshot), Honesty(snapshot).may_spell
     for name in reading.fresh.intersection(known):
         chosen[name], cost[name] = ENode("Num", (known[name],)), 0.0
     todo = [
@@ -87,7 +127,7 @@ def read(snapshot: Snapshot, weights: IndexWeights = DEFAULT_WEIGHTS, before: Re
         for name, nodes in classes.items()
         if name in reading.fresh and name not in known
         for node in nodes
-        if (own := node_cycles(node, known.get)) is not None and (written or node.op not in RAW)
+        if (own := node_cycles(node, known.get)) is not None and (written or node.op not in RAW) and may_spell(name, node)
     ]
     unknown = float("inf")
     moved = set(cost)

@@ -52,7 +52,7 @@ def _form(forms: Forms, name: int) -> Linear:
 
 def _are_variables(forms: Forms, bounds: Bounds, form: Linear, least: int) -> bool:
     """Whether a sum is made of variables with as large a range at least, added or subtracted."""
-    ranges = (bounds.get(atom, EVERYTHING) for atom, _ in form.terms)
+    ranges = (_range(forms, bounds, atom) for atom, _ in form.terms)
     units = all(abs(k) == 1 and atom in forms and forms[atom].op == "Var" for atom, k in form.terms)
     return units and bool(form.terms) and all(hi - lo >= least for lo, hi in ranges)
 
@@ -73,15 +73,33 @@ def _is_least_division(forms: Forms, bounds: Bounds, name: int, outside: Linear)
 def _is_open_sign(forms: Forms, bounds: Bounds, name: int) -> bool:
     """Whether a comparison is one of variables, added or subtracted, and undecided: then it depends on each of them."""
     node = forms[name]
-    if node.args[0] not in forms or not _are_variables(forms, bounds, _form(forms, node.args[0]), LEAST_RANGE):
+    if node.args[0] not in forms or not _are_variables(forms, bounds, form := _form(forms, node.args[0]), LEAST_RANGE):
         return False
-    lo, hi = bounds.get(node.args[0], EVERYTHING)
+    lo, hi = _bounds_of(forms, bounds, form)
     return lo < 0 <= hi if node.op == "Nonneg" else lo <= 0 <= hi
+
+
+def _bounds_of(forms: Forms, bounds: Bounds, form: Linear) -> Interval:
+    """Bounds of a sum of variables; those of its class may not be known yet."""
+    lo = hi = form.constant
+    for atom, k in form.terms:
+        ends = [k * end for end in _range(forms, bounds, atom)]
+        lo, hi = lo + min(ends), hi + max(ends)
+    return lo, hi
+
+
+def _range(forms: Forms, bounds: Bounds, name: int) -> Interval:
+    """Bounds of a class; those of a variable are its own, which may not be known of its class yet."""
+    lo, hi = bounds.get(name, EVERYTHING)
+    if name in forms and forms[name].op == "Var":
+        _, least, most = forms[name].args
+        return max(lo, least), min(hi, most)
+    return lo, hi
 
 
 def _is_open_order(forms: Forms, bounds: Bounds, name: int) -> bool:
     """Whether min or max chooses between two variables, or a variable and a constant, and either can be chosen."""
-    x, y = (bounds.get(arg, EVERYTHING) for arg in forms[name].args)
+    x, y = (_range(forms, bounds, arg) for arg in forms[name].args)
     return _are_leaves(forms, bounds, *forms[name].args) and x[0] < y[1] and y[0] < x[1]
 
 
@@ -97,6 +115,6 @@ def _is_open_choice(forms: Forms, bounds: Bounds, name: int) -> bool:
 def _are_leaves(forms: Forms, bounds: Bounds, x: int, y: int) -> bool:
     """Whether two classes are variables, or one of them a constant."""
     operations = [forms[name].op if name in forms else "" for name in (x, y)]
-    ranges = [bounds.get(name, EVERYTHING) for name in (x, y)]
+    ranges = [_range(forms, bounds, name) for name in (x, y)]
     wide = all(op == "Num" or (op == "Var" and hi - lo >= LEAST_RANGE) for op, (lo, hi) in zip(operations, ranges, strict=True))
     return wide and "Var" in operations and x != y

@@ -230,6 +230,8 @@ _INVERSE = {"lt": "ge", "eq": "ne", "le": "gt", "gt": "le", "ge": "lt", "ne": "e
 
 def negated(term: Index) -> Index:
     """not term, as the opposite comparison where there is one."""
+    if isinstance(term, Const):
+        return Const(not term.value)
     if isinstance(term, Apply) and term.op in _INVERSE:
         return Apply(_INVERSE[term.op], term.args)
     return term.args[0] if isinstance(term, Apply) and term.op == "not" else apply("not", term)

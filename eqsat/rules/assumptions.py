@@ -284,12 +284,20 @@ def supposed(v: Visit, condition: int, value: int) -> Assumption | None:
 
 def assumed(v: Visit, name: int) -> bool:
     """Whether a term stands under an assumption itself; assumptions are not nested, or there would be no end of them."""
-    known = v.memo.setdefault("assumed", {})
+    return bool(assumptions(v, name))
+
+
+def assumptions(v: Visit, name: int) -> frozenset[int]:
+    """The numbers of the assumptions that a term stands under."""
+    known = v.memo.setdefault("assumptions", {})
     if name not in known:
-        known[name] = False
+        known[name] = frozenset[int]()
         node = v.node(name)
-        known[name] = node.op == "Given" or any(assumed(v, child) for child in index_children(node))
-    return bool(known[name])
+        here = [frozenset({node.args[1]})] if node.op == "Given" else []
+        known[name] = frozenset[int]().union(*here, *(assumptions(v, child) for child in index_children(node)))
+    found = known[name]
+    assert isinstance(found, frozenset)
+    return found
 
 
 def under_condition(v: Visit) -> None:

@@ -7,6 +7,7 @@ from itertools import combinations
 
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
+from eqsat.rules.assumptions import assumptions
 from eqsat.rules.orders import MAX_MEMBERS, OPPOSITE, chain, members_of, where_of
 from eqsat.rules.row import BOUNDED, PRODUCTS, SumRow, Table
 from eqsat.rules.visit import Visit
@@ -208,7 +209,7 @@ def signs_of_order(v: Visit) -> None:
     """x + r >= 0 and y + r >= 0 = min(x, y) + r >= 0; or: max; where that is cheaper."""
     for op in ("Min", "Max"):
         for name, node in v.nodes(op):
-            if any(v.node(arg).op != "Nonneg" for arg in node.args):
+            if any(v.node(arg).op != "Nonneg" for arg in node.args) or len({assumptions(v, arg) for arg in node.args}) > 1:
                 continue
             first, second = (v.form(v.node(arg).args[0]) for arg in node.args)
             terms = tuple(t for t in first.terms if t in second.terms)

@@ -14,7 +14,7 @@ from math import gcd
 from eqsat.egraph.forms import SIGNS
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
-from eqsat.rules.assumptions import assumed
+from eqsat.rules.assumptions import assumed, assumptions
 from eqsat.rules.products import divided_by
 from eqsat.rules.row import BOUNDED, CHOICES, DIVISIONS, PRODUCTS, SumRow, Table
 from eqsat.rules.sums import by_factor
@@ -32,12 +32,23 @@ def flatten_order(v: Visit) -> None:
             if any(arg not in v.forms or assumed(v, arg) for arg in node.args) and v.node(name) != node:
                 continue  # with what is under assumptions there would be a chain for every choice among the members
             members = members_of(v, op, node)
-            if 2 < len(members) <= MAX_MEMBERS and v.first("flatten-order", name, members):
+            if 2 < len(members) <= MAX_MEMBERS:
                 for pair in combinations(members, 2):
+                    if not _may_join(v, *pair) or not v.first("flatten-order", name, members, pair):
+                        continue
                     rest = tuple(m for m in members if m not in pair)
                     v.encoder.same(name, chain(v, op, (chain(v, op, pair), *rest)))
             elif len(members) == 1 and v.first("flatten-order", name, members):
                 v.encoder.same(name, members[0])
+
+
+def _may_join(v: Visit, x: int, y: int) -> bool:
+    """Whether rules about two members may apply: of two comparisons only where bounds of their sums decide something."""
+    if v.node(x).op != "Nonneg" or v.node(y).op != "Nonneg":
+        return True
+    first, second = ([node.args[0] for node in v.classes[name] if node.op == "Nonneg"] for name in (x, y))
+    pairs = [(p, q) for p in first for q in second if assumptions(v, p) == assumptions(v, q)]
+    return any(_decided(v, p, q, sign) for p, q in pairs for sign in (1, -1))
 
 
 def members_of(v: Visit, op: str, root: ENode) -> tuple[int, ...]:
@@ -91,7 +102,8 @@ def compare_members(v: Visit) -> None:
         x, y = node.args
         if not (v.is_truth(x) and v.is_truth(y)) or any(v.constant(arg) is not None for arg in node.args):
             _compare(v, x, y, 1)
-        for p, q in ((a, b) for a in _signed(v, x) for b in _signed(v, y)):
+        # of a condition and what is known under it the latter would imply the former, by what it knows of it
+        for p, q in ((a, b) for a in _signed(v, x) for b in _signed(v, y) if assumptions(v, a) == assumptions(v, b)):
             _compare(v, p, q, 1)
             _compare(v, p, q, -1)
 
@@ -101,8 +113,7 @@ def _compare(v: Visit, x: int, y: int, sign: int) -> None:
     form = v.form(x).plus(v.form(y), -sign)
     if not v.changed("compare-members", (x, y, sign), [form]):
         return
-    lo, hi = v.bounds_of(form)
-    if (lo < 0 < hi if sign > 0 else lo < -1 and hi >= 0) or not v.first("compare-members", x, y, sign, form):
+    if not _decided(v, x, y, sign) or not v.first("compare-members", x, y, sign, form):
         return
     if sign > 0:
         v.difference(x, y)
@@ -110,6 +121,12 @@ def _compare(v: Visit, x: int, y: int, sign: int) -> None:
         total = v.sum(form)
         v.state("total", x, y, total)
         v.state("total", y, x, total)
+
+
+def _decided(v: Visit, x: int, y: int, sign: int) -> bool:
+    """Whether bounds tell on which side of zero x - y is, or of -1 x + y for sign -1."""
+    lo, hi = v.bounds_of(v.form(x).plus(v.form(y), -sign))
+    return not (lo < 0 < hi if sign > 0 else lo < -1 and hi >= 0)
 
 
 def _signed(v: Visit, name: int) -> list[int]:

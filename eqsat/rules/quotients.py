@@ -63,6 +63,31 @@ def complement(v: Visit) -> None:
                     v.encoder.same(name, v.sum(left.plus(Linear(0, ((other, 1),)), -k)))
 
 
+def opposite_remainders(v: Visit) -> None:
+    """x % n = n - 1 - y % n, where n divides x + y + 1 and both remainders are there: sums that read the dearer may read the other."""
+    known: dict[tuple[int, Linear], int] = {}
+    for name, node in v.by_op.get("Mod", ()):
+        n = v.constant(node.args[1])
+        if n is not None and n > 1:
+            known.setdefault((n, _reduced(v.form(node.args[0]), n)), name)
+    others: dict[int, Linear] = {}
+    for (n, form), name in known.items():
+        other = known.get((n, _reduced(Linear(-1).plus(form, -1), n)), name)
+        if (v.reading.cost[other], other) < (v.reading.cost[name], name):
+            others[name] = Linear(n - 1, ((other, -1),))
+    readers = dict.fromkeys(name for name, node in v.by_op.get("Sum", ()) if any(atom in others for atom, _ in node.args[1:]))
+    for name in readers:
+        for form in v.alternatives(name):
+            for atom, k in form.terms:
+                if atom in others and v.first("opposite-remainders", name, form, atom):
+                    v.encoder.same(name, v.sum(form.without(atom).plus(others[atom], k)))
+
+
+def _reduced(form: Linear, n: int) -> Linear:
+    """A sum with all of its numbers reduced modulo n: equal ones have equal remainders."""
+    return Linear(form.constant % n, tuple((atom, k % n) for atom, k in form.terms if k % n))
+
+
 def take_in(v: Visit) -> None:
     """k*p + r where p, itself cheaper as a quotient or remainder, is a sum too: as a part of this one the sum may be cheaper."""
     cost = v.reading.cost
@@ -93,5 +118,12 @@ QUOTIENTS = Table(
         ),
         SumRow("take-in", "k*p + r = k*m*q + k*c + r", "where p = m*q + c, and only as a part that is cheaper", take_in, DIVISIONS),
         SumRow("complement", "n - 1 - x % n = (-x - 1) % n", "the remainder of the opposite", complement, ("Mod",)),
+        SumRow(
+            "opposite-remainders",
+            "x % n = n - 1 - y % n",
+            "where n divides x + y + 1, for remainders that are both there",
+            opposite_remainders,
+            ("Mod",),
+        ),
     ),
 )

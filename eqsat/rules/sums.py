@@ -229,7 +229,7 @@ def digit_of_sum(v: Visit) -> None:
             for g in dict.fromkeys(gcd(a * n, k) for _, k in form.terms):
                 quotient, rest = by_factor(form, g)
                 lo, hi = v.bounds_of(rest)
-                fits = 1 < g < a * n and len(quotient.terms) == 1 and lo >= 0 and hi < g
+                fits = 1 < g < a * n and quotient.terms and lo >= 0 and hi < g
                 if fits and v.first("digit-of-sum", name, a, n, g, form):
                     modulus = a * n // g
                     inner = v.encoder.node("Mod", v.sum(quotient), v.encoder.number(modulus))

@@ -20,6 +20,7 @@ import numpy as np
 import eqsat
 import eqsat.numpy as enp
 from tests.bench.further_programs import FURTHER
+from tests.bench.plain_programs import PLAIN
 
 RNG = np.random.default_rng(0)
 ROUNDS, SECONDS = 5, 0.03
@@ -265,7 +266,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 }
 
 
-PROGRAMS |= FURTHER
+PROGRAMS |= FURTHER | PLAIN
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:

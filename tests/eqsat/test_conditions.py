@@ -3,13 +3,44 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
 import eqsat
 from eqsat.egraph.linear import Linear
 from eqsat.index_cost import index_cycles
+from eqsat.ir.index import Apply, walk
 from eqsat.rules.assumptions import MAX_TRIED, _has_solution
 
 RANGES = {"x": (0, 20), "y": (0, 20), "z": (0, 20)}
+
+
+def _numbers(depth: int) -> st.SearchStrategy[str]:
+    """Terms of small variables as text, among them truth values and what is one under conditions."""
+    leaves = st.sampled_from(["x", "y", "z", "w", "-2", "-1", "0", "1", "2", "3"])
+    if not depth:
+        return leaves
+    below, truths = st.deferred(lambda: _numbers(depth - 1)), st.deferred(lambda: _truths(depth - 1))
+    divided = st.tuples(below, st.sampled_from(["//", "%", "*"]), st.sampled_from(["2", "3", "4"]))
+    return st.one_of(
+        leaves,
+        divided.map(lambda parts: f"({' '.join(parts)})"),
+        st.tuples(below, below).map(lambda parts: f"({' + '.join(parts)})"),
+        st.tuples(st.sampled_from(["min", "max"]), below, below).map(lambda parts: f"{parts[0]}({parts[1]}, {parts[2]})"),
+        st.tuples(truths, below, below).map(lambda parts: f"where({', '.join(parts)})"),
+        truths.map(lambda text: f"int({text})"),
+    )
+
+
+def _truths(depth: int) -> st.SearchStrategy[str]:
+    below = _numbers(max(depth - 1, 0))
+    compared = st.tuples(below, st.sampled_from(["<", "<=", "==", "==", "!=", ">="]), below).map(lambda parts: f"({' '.join(parts)})")
+    if not depth:
+        return compared
+    truths = st.deferred(lambda: _truths(depth - 1))
+    joined = st.tuples(truths, st.sampled_from(["and", "or"]), truths).map(lambda parts: f"({' '.join(parts)})")
+    return st.one_of(compared, joined, truths.map(lambda text: f"(not {text})"))
+
+
 IMPOSSIBLE = (
     "x >= 5 and x <= 5 and x % 2 == 0",
     "x >= 5 and x <= 6 and x % 4 == 3",
@@ -74,3 +105,64 @@ def test_a_gated_index_keeps_the_digits_that_its_gate_computes() -> None:
     valid = (column >= 2) & (row + 7 >= 1) & (row + 7 < 9)
     index, gate = eqsat.simplify_gated((f // 3 % 4 + 3) * 8 + (column - 2) * 8 + (row + 7 - 1), valid)
     assert index_cycles(index, gate) <= index_cycles((column + f // 3 % 4) * 8 + row + 14, (column >= 2) & (row < 2))
+
+
+SMALL = {"x": (-4, 5), "y": (-3, 6), "z": (0, 1), "w": (0, 3)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "z == x and x >= 1",
+        "z == x and x >= 1 and w == 3",
+        "int(w >= z) == y and 0 < y",
+        "z != x or x >= 1",
+        "where(x // 4 == z, x // 4, 0) + y",
+        "x < y or y == 0 or (x != z or y != y) or (y < 0 or x < y)",
+        "not (w == 0 and w == z) and where(x == z, z, y) < y",
+    ],
+)
+def test_a_variable_that_is_a_truth_value_under_a_condition_is_none_outside(text: str) -> None:
+    term = eqsat.parse_index(text, SMALL)
+    assert eqsat.prove_equal(term, eqsat.simplify(term))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(_truths(2), min_size=2, max_size=3), st.sampled_from([" and ", " or "]))
+def test_conditions_of_small_variables_keep_their_values(parts: list[str], between: str) -> None:
+    term = eqsat.parse_index(between.join(parts), SMALL)
+    assert eqsat.prove_equal(term, eqsat.simplify(term))
+
+
+def test_a_gate_that_reads_the_opposite_remainder_shares_the_one_of_the_index() -> None:
+    x, y, z = eqsat.var("x", 0, 1), eqsat.var("y", 0, 3), eqsat.var("z", 0, 6)
+    place = x * 28 + y * 7 + z
+    index, gate = eqsat.simplify_gated(place // 8 * 4 - place % 8 + 3, (y - x * 28 - z + 7) % 8 >= 4)
+    assert sum(isinstance(sub, Apply) and sub.op == "mod" for sub in walk(index, gate)) == 1
+    assert index_cycles(index, gate) <= index_cycles(place // 8 * 4 + 3 - place % 8, place % 8 < 4) + 2
+
+
+def test_a_digit_of_a_sum_of_several_terms_reads_their_remainder() -> None:
+    x, y, z = eqsat.var("x", 0, 11), eqsat.var("y", 0, 9), eqsat.var("z", 0, 4)
+    place = (x + y) * 5 + z
+    low = (x + y) % 4 * 5 + z
+    index, gate = eqsat.simplify_gated(place // 4 % 5 * 7, low >= 12)
+    assert index_cycles(index, gate) <= index_cycles(low // 4 * 7, low >= 12)
+
+
+def test_comparisons_of_a_digit_that_nothing_else_reads_do_without_it() -> None:
+    """Neither comparison gains anything alone: x // 11 stays for the other."""
+    x = eqsat.var("a", 0, 10) * 567 + eqsat.var("b", 0, 80) * 7 + eqsat.var("c", 0, 6)
+    least, low, high, top = x % 11, x // 11 % 7, x // 77 % 9, x // 693 % 3
+    known = (least < 5) & (least >= 2) & (top >= 1) & (high >= 3) & (high < 6)
+    found = eqsat.simplify_gated(high * 3 - top, known & (low >= 3) & (low < 5))
+    assert index_cycles(*found) <= index_cycles(high * 3 - top, known & (x % 77 >= 33) & (x % 77 < 55))
+
+
+@pytest.mark.parametrize("index", ["f", "f // 75", "f % 75 + f // 15"])
+def test_a_condition_is_not_implied_by_what_is_known_under_it(index: str) -> None:
+    """Where f // 75 >= 2, f - f // 75 * 75 >= 15 says that f >= 165; elsewhere it does not."""
+    ranges = {"f": (0, 1199)}
+    gate = eqsat.parse_index("f - f // 75 * 75 >= 15 and f // 75 >= 2", ranges)
+    _, found = eqsat.simplify_gated(eqsat.parse_index(index, ranges), gate)
+    assert eqsat.prove_equal(gate, found)

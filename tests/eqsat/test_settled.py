@@ -11,7 +11,7 @@ from eqsat.egraph.encode import Encoder
 from eqsat.egraph.settled import is_settled
 from eqsat.egraph.snapshot import written_snapshot
 from eqsat.index_cost import index_cycles
-from eqsat.ir.index import Index, apply, var, where
+from eqsat.ir.index import Const, Index, apply, var, where
 from eqsat.options import Options
 from eqsat.parse import parse_index
 from eqsat.report import Report
@@ -100,3 +100,12 @@ def test_saturation_makes_no_settled_term_cheaper(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(simplifier, "is_settled", lambda *_: False)
     for term, result in zip(terms, simplifier.simplify_all(terms, Options(), Report()), strict=True):
         assert index_cycles(result) == index_cycles(written[term]), f"{term}: {written[term]}, {result}"
+
+
+def test_a_comparison_of_a_variable_whose_class_is_new_is_decided_by_the_range_of_the_variable() -> None:
+    """A class that has just become a variable still has its earlier bounds, in which the comparison would be open."""
+    i, j = var("i", 0, 41), var("j", 0, 9)
+    padded = (42 - i) * 15 + j + 2
+    place = padded // 4 * 4 + padded % 4
+    valid = (place // 15 >= 1) & (place % 15 >= 2) & (place // 15 < 43) & (place % 15 < 12)
+    assert simplifier.simplify(valid, Options(cache=False)) is Const(True)
