@@ -77,13 +77,15 @@ def index_terms() -> list[Index]:
 
 
 def counts(report: Report, matches: bool) -> str:
-    """What a report counts; seconds left out."""
-    found = sorted((name, count) for name, count in report.matches.items() if count) if matches else ""
+    """What a report counts; seconds left out, and without `matches` all but why it ended."""
+    if not matches:
+        return report.stop_reason.value
+    found = sorted((name, count) for name, count in report.matches.items() if count)
     return f"{report.stop_reason.value} {report.iterations} {report.nodes} {report.classes} {report.phases} {found}"
 
 
 def lines(matches: bool = True) -> Iterator[str]:
-    """The text; `matches` False leaves out how often rows matched."""
+    """The text; `matches` False leaves out how often rows matched, and what they made on the way."""
     for function, specs in PROGRAMS:
         result = eqsat.optimize(function, *specs)
         yield f"== {function.__name__}"
