@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from eqsat.ir.index import Const, Index, Var, apply, substitute
-from eqsat.ir.loops import Buffer, rebuilt
+from eqsat.ir.loops import Buffer, Fold, Stmt, Temp, rebuilt
 from eqsat.ir.tensor import Scalar, operands, scalars
 from eqsat.lowering.place import Placer, Scope
 
@@ -46,6 +46,15 @@ def over(root: Scalar, env: Mapping[Var, Index], known: Mapping[Scalar, Scalar] 
         if term not in done:
             done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: substitute(index, env))
     return done[root]
+
+
+def folds_over(loops: Sequence[Index], names: Iterable[str], op: str, value: Scalar) -> tuple[tuple[Stmt, ...], Scalar]:
+    """Folds of a value in each other, the innermost loop first, and what they result in; an index that is no variable is no loop."""
+    body: tuple[Stmt, ...] = ()
+    for loop, name in zip((loop for loop in loops if isinstance(loop, Var)), names, strict=False):
+        body = (Fold(name, op, value.dtype, loop, body, value),)
+        value = Temp(name, value.dtype)
+    return body, value
 
 
 def first_of(number: Index, count: int, size: int, extent: int) -> Index:

@@ -15,10 +15,10 @@ from math import isqrt, prod
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var, substitute, variables
 from eqsat.ir.joint import is_joint_value
-from eqsat.ir.loops import Buffer, Fold, For, Load, Stmt, Store, Temp, loads
+from eqsat.ir.loops import Buffer, For, Load, Stmt, Store, loads
 from eqsat.ir.tensor import Reduce, Scalar
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.blocks import BlockPlacer, first_of, over
+from eqsat.lowering.blocks import BlockPlacer, first_of, folds_over, over
 from eqsat.lowering.narrow import Section, sections
 from eqsat.lowering.nest import Nest, Several, chains
 from eqsat.lowering.place import Scope, stores
@@ -158,12 +158,7 @@ class _Tiling:
         env = {dots.rows: firsts[dots.rows] + row, columns: firsts[columns] + column, along: section.row(run, step, lane)}
         place = env[columns] * self.stride + env[along]
         known: dict[Scalar, Scalar] = {load: Load(name, place, load.dtype) for load, name in copies.items()}
-        value, body = over(dots.fold.body, env, known), tuple[Stmt, ...]()
-        for loop in (step, run):
-            if isinstance(loop, Var):
-                name = self.placer.name()
-                body = (Fold(name, dots.fold.op, dots.fold.dtype, loop, body, value),)
-                value = Temp(name, dots.fold.dtype)
+        body, value = folds_over((step, run), iter(self.placer.name, None), dots.fold.op, over(dots.fold.body, env, known))
         statements: tuple[Stmt, ...] = (*body, Store(self.sums, self._place(row, column) + (lane + before), value))
         for axis in (lane, column, row):
             if isinstance(axis, Var):

@@ -8,6 +8,7 @@ Rows that are no multiple follow in sections of their own.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.joint import is_joint_value
 from eqsat.ir.loops import Fold, For, Load, Stmt, Store, Temp
 from eqsat.ir.tensor import Scalar
-from eqsat.lowering.blocks import over
+from eqsat.lowering.blocks import folds_over, over
 from eqsat.lowering.product import LONGEST_RUN, VECTOR_BYTES
 
 # wider rows hide the time of a store by themselves
@@ -113,11 +114,8 @@ class NarrowFold:
             if v is not self.rows:
                 env[v] = variable(v.name, v.extent)
             loops += [run, step] if v is self.rows else [env[v]]
-        value, body = element(env, lane), tuple[Stmt, ...]()
-        for depth, loop in enumerate(reversed(loops)):
-            if isinstance(loop, Var):
-                body = (Fold(f"{tag}_fold{depth}", self.op, self.dtype, loop, body, value),)
-                value = Temp(f"{tag}_fold{depth}", self.dtype)
+        names = (f"{tag}_fold{depth}" for depth in itertools.count())
+        body, value = folds_over(loops[::-1], names, self.op, element(env, lane))
         place = (side + before) * self.size + lane
         tile = For(lane, "tile", (*body, Store(memory, place, value)))
         return For(side, "tile", (tile,)) if isinstance(side, Var) else tile
