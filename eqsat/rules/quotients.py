@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from eqsat.egraph.linear import Linear
 from eqsat.rules.row import CHOICES, DIVISIONS, SumRow, Table
 from eqsat.rules.visit import Visit
+
+# as many changes of a quotient are compared one by one
+MAX_STEPS = 8
 
 
 def into_quotient(v: Visit) -> None:
@@ -75,12 +80,25 @@ def opposite_remainders(v: Visit) -> None:
         other = known.get((n, _reduced(Linear(-1).plus(form, -1), n)), name)
         if (v.reading.cost[other], other) < (v.reading.cost[name], name):
             others[name] = Linear(n - 1, ((other, -1),))
+    _read_instead(v, "opposite-remainders", others)
+
+
+def _read_instead(v: Visit, row: str, others: dict[int, Linear], where_cheaper: bool = False) -> None:
+    """Sums that read a class of `others` may read what it is equal to."""
     readers = dict.fromkeys(name for name, node in v.by_op.get("Sum", ()) if any(atom in others for atom, _ in node.args[1:]))
     for name in readers:
         for form in v.alternatives(name):
             for atom, k in form.terms:
-                if atom in others and v.first("opposite-remainders", name, form, atom):
-                    v.encoder.same(name, v.sum(form.without(atom).plus(others[atom], k)))
+                if atom not in others:
+                    continue
+                instead = form.without(atom).plus(others[atom], k)
+                if (not where_cheaper or _with_atoms(v, instead) < _with_atoms(v, form)) and v.first(row, name, form, atom):
+                    v.encoder.same(name, v.sum(instead))
+
+
+def _with_atoms(v: Visit, form: Linear) -> float:
+    """What a sum and all that it is made of cost."""
+    return v.cycles(form) + sum(v.reading.cost.get(a, math.inf) for a, _ in form.terms)
 
 
 def _reduced(form: Linear, n: int) -> Linear:
@@ -88,19 +106,68 @@ def _reduced(form: Linear, n: int) -> Linear:
     return Linear(form.constant % n, tuple((atom, k % n) for atom, k in form.terms if k % n))
 
 
+class Stepping(NamedTuple):
+    """A quotient or remainder; `first` is the quotient for the least value of the changing part, which it grows or falls with."""
+
+    is_remainder: bool
+    cost: float
+    name: int
+    first: int
+    sign: int
+    dividend: Linear
+    divisor: int
+
+
+def same_steps(v: Visit) -> None:
+    """x // a = c + s*(y // b), where both grow or fall by one at the same values: sums that read the dearer may read the other.
+
+    So may sums of x % a = x - a*(x // a), where that is cheaper.
+    """
+    groups: dict[tuple[Linear, tuple[int, ...]], list[Stepping]] = {}
+    for name, node in (*v.by_op.get("Floordiv", ()), *v.by_op.get("Mod", ())):
+        n = v.constant(node.args[1])
+        if n is not None and n > 1 and name in v.reading.cost:
+            form = v.form(node.args[0])
+            sign = 1 if form.terms and form.terms[0][1] > 0 else -1
+            changing = form.plus(Linear(-form.constant)).times(sign)
+            lo, hi = v.bounds_of(changing)
+            steps = _steps(form.constant, sign, n, lo, hi)
+            if steps:
+                found = Stepping(node.op == "Mod", v.reading.cost[name], name, (form.constant + sign * lo) // n, sign, form, n)
+                groups.setdefault((changing, steps), []).append(found)
+    quotients: dict[int, Linear] = {}
+    remainders: dict[int, Linear] = {}
+    for found in groups.values():
+        read = min(found)
+        for other in found if not read.is_remainder else ():
+            turn = read.sign * other.sign
+            quotient = Linear(other.first - turn * read.first, ((read.name, turn),))
+            if other.is_remainder:
+                remainders[other.name] = other.dividend.plus(quotient, -other.divisor)
+            elif other.name != read.name:
+                quotients[other.name] = quotient
+    _read_instead(v, "same-steps", quotients)
+    _read_instead(v, "same-steps", remainders, where_cheaper=True)
+
+
+def _steps(constant: int, sign: int, n: int, lo: int, hi: int) -> tuple[int, ...]:
+    """The values u, above lo and up to hi, at which (constant + sign*u) // n is not what it is at u - 1; none where they are many."""
+    if (hi - lo) // n > MAX_STEPS:
+        return ()
+    before = -constant if sign > 0 else constant + 1
+    return tuple(range(lo + 1 + (before - lo - 1) % n, hi + 1, n))
+
+
 def take_in(v: Visit) -> None:
     """k*p + r where p, itself cheaper as a quotient or remainder, is a sum too: as a part of this one the sum may be cheaper."""
-    cost = v.reading.cost
     for name in v.sums:
         for form in v.alternatives(name):
             for atom, k in form.terms if form.single is None else ():
                 for node in v.classes.get(atom, ()) if v.node(atom).op in DIVISIONS else ():
-                    if node.op != "Sum" or any(a not in cost for a, _ in node.args[1:]):
+                    if node.op != "Sum":
                         continue
                     opened = form.without(atom).plus(Linear.of(node.args[0], node.args[1:]), k)
-                    before = v.cycles(form) + sum(cost.get(a, 0.0) for a, _ in form.terms)
-                    after = v.cycles(opened) + sum(cost.get(a, 0.0) for a, _ in opened.terms)
-                    if after < before and v.first("take-in", name, form, atom, node):
+                    if _with_atoms(v, opened) < _with_atoms(v, form) and v.first("take-in", name, form, atom, node):
                         v.encoder.same(name, v.sum(opened))
 
 
@@ -124,6 +191,13 @@ QUOTIENTS = Table(
             "where n divides x + y + 1, for remainders that are both there",
             opposite_remainders,
             ("Mod",),
+        ),
+        SumRow(
+            "same-steps",
+            "x // a = c + y // b",
+            "and c - y // b, where x - y or x + y is constant, both change at the same values, and both are there",
+            same_steps,
+            ("Floordiv",),
         ),
     ),
 )
