@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import ChainMap
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -35,6 +36,7 @@ ON_STACK = 32 << 10
 REGISTERS = Registers(64, 28)
 # the vectors of a fold of so many elements stay a loop: LLVM would write out those of a row of 1,024 and join their sums into one chain
 LONG = 256
+_NUMBER = re.compile(r"!\d+")
 FUNCTION = "nounwind willreturn mustprogress nosync noinline"
 ATTRIBUTES = f'attributes #0 = {{ {FUNCTION} "prefer-vector-width"="512" }}'
 # told before each kernel how many of how many are written, and when all are
@@ -59,10 +61,12 @@ def emit_module(
 
 
 class Module(NamedTuple):
-    """The LLVM IR of some kernels, and what wrote each of them."""
+    """The LLVM IR of some kernels, and what wrote each of them; `code` names the kernel whose function is that of each kernel, for those
+    that do the same on other buffers have one between them."""
 
     text: str
     emitters: tuple[KernelEmitter, ...]
+    code: dict[str, str]
 
 
 def write_module(
@@ -78,17 +82,35 @@ def write_module(
         raise InternalError(f"codegen: found the kernels {', '.join(k.name for k in kernels)}, expected distinct names")
     declarations: dict[str, None] = {}
     metadata: list[str] = []
-    texts = []
+    texts: list[str] = []
+    code: dict[str, str] = {}
+    written: dict[tuple[str, ...], str] = {}
     emitters = tuple(KernelEmitter(typed, numerics, Builder(metadata, scales), registers) for typed in typed_kernels)
-    for done, (typed, emitter) in enumerate(zip(typed_kernels, emitters, strict=True)):
+    for done, (kernel, emitter) in enumerate(zip(kernels, emitters, strict=True)):
         progress(done, len(kernels))
-        texts += [emitter.function(), array_entry(typed.kernel)]
-        if not typed.kernel.sizes:
-            texts.append(slot_entry(typed.kernel))
-        declarations.update(dict.fromkeys(sorted(emitter.b.declarations)))
+        noted = len(metadata)
+        function = emitter.function()
+        key = (_unnumbered(function.removeprefix(f"define void {symbol(kernel.name)}")), *map(_unnumbered, metadata[noted:]))
+        code[kernel.name] = same = written.setdefault(key, kernel.name)
+        entries = [array_entry(kernel), *([] if kernel.sizes else [slot_entry(kernel)])]
+        if same == kernel.name:
+            texts += [function, *entries]
+            declarations.update(dict.fromkeys(sorted(emitter.b.declarations)))
+        else:
+            del metadata[noted:]
+            texts += [_alias(kernel.name + end, same + end) for end in ("", ".arrays", ".slots")[: 1 + len(entries)]]
     progress(len(kernels), len(kernels))
     notes = "\n".join(f"!{k} = distinct {node}" for k, node in enumerate(metadata))
-    return Module("\n\n".join([*texts, "\n".join(declarations), ATTRIBUTES, notes]) + "\n", emitters)
+    return Module("\n\n".join([*texts, "\n".join(declarations), ATTRIBUTES, notes]) + "\n", emitters, code)
+
+
+def _unnumbered(text: str) -> str:
+    """Text without the numbers of its metadata, which are those of the module."""
+    return _NUMBER.sub("!", text)
+
+
+def _alias(name: str, function: str) -> str:
+    return f"{symbol(name)} = alias void (), ptr {symbol(function)}"
 
 
 def symbol(name: str) -> str:

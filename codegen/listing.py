@@ -32,26 +32,29 @@ class Line(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """The function of one kernel: its lines in LLVM IR, as emitted, and in assembly, without directives."""
+    """The function of one kernel, which is named `function`: its lines in LLVM IR, as emitted, and in assembly, without directives."""
 
     name: str
+    function: str
     llvm_ir: tuple[Line, ...]
     assembly: tuple[Line, ...]
 
 
 def listings(typed_kernels: Sequence[TypedKernel], numerics: Numerics) -> tuple[Listing, ...]:
     """The listing of every kernel, by the assembly of the host."""
-    text, emitters = write_module(typed_kernels, numerics, host().scales, host().registers)
+    text, emitters, code = write_module(typed_kernels, numerics, host().scales, host().registers)
     lines = text.split("\n")
     functions: dict[str, range] = {}
     sources: dict[int, int] = {}
-    for emitter in emitters:
+    for emitter in (emitter for emitter in emitters if code[emitter.kernel.name] == emitter.kernel.name):
         found = list(_sources(emitter))
         first = next(k for k, line in enumerate(lines) if line.startswith(f"define void {symbol(emitter.kernel.name)}("))
         functions[emitter.kernel.name] = range(first, first + len(found))
         sources.update(enumerate(found, start=first))
     made = instructions(assembly_text(_with_places(lines, sources)))
-    return tuple(Listing(name, tuple(Line(lines[k], sources[k]) for k in places), made.get(name, ())) for name, places in functions.items())
+    return tuple(
+        Listing(name, same, tuple(Line(lines[k], sources[k]) for k in functions[same]), made.get(same, ())) for name, same in code.items()
+    )
 
 
 def instructions(assembly: str) -> dict[str, tuple[Line, ...]]:

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.errors import MissingError, ShapeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.host import numpy_name, plain_name
 from eqsat.ir.host_functions import VALUES_DECIDE
@@ -188,7 +187,7 @@ def _power(self: TracedArray, exponent: Any, modulo: Any = None) -> Any:
         raise UnsupportedError("pow(x, y, z): NumPy has no power by modulus; use x**y % z")
     if type(exponent) is int and exponent == 2:
         return apply("square", self)
-    if type(exponent) is float and exponent == 0.5 and is_inexact(self.dtype.name):
+    if type(exponent) is float and exponent == 0.5 and np.issubdtype(self.dtype, np.inexact):
         return apply("sqrt", self)
     return apply("power", self, exponent)
 

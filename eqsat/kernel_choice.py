@@ -70,14 +70,24 @@ class KernelChoices:
         taken = self.taken if offer is None else self.taken.symmetric_difference((offer,))
         other = KernelChoices(self.classes, self.order, self.readable.symmetric_difference(names), taken)
         other._known, other._kernels = dict(self._known), dict(self._kernels)
-        stack = [user for name in names for user in self.classes.users["Tx", name]]
-        stack += [("Sx", offer[0])] if offer is not None else []
+        touched = [user for name in names for user in self.classes.users["Tx", name]] + ([("Sx", offer[0])] if offer is not None else [])
+        stack = [(sort, name, other._forget(sort, name)) for sort, name in dict.fromkeys(touched)]
         while stack:
-            sort, name = stack.pop()
-            known: dict[int, object] = other._known if sort == "Sx" else other._kernels  # type: ignore[assignment]
-            if known.pop(name, None) is not None and sort == "Sx":
-                stack += self.classes.users["Sx", name]
+            sort, name, forgotten = stack.pop()
+            for user_sort, user in self.classes.users["Sx", name] if forgotten and sort == "Sx" else ():
+                stack.append((user_sort, user, other._forget(user_sort, user, what_is_loaded=False)))
         return other
+
+    def _forget(self, sort: str, name: int, what_is_loaded: bool = True) -> bool:
+        """Forget the kernel of a tensor class or the choices of an element class, of these perhaps but those that need no computing: no
+        other choice changes them.  Whether there were some."""
+        if sort != "Sx":
+            return self._kernels.pop(name, None) is not None
+        known = self._known.pop(name, ())
+        kept = () if what_is_loaded else tuple(choice for choice in known if choice.node is not None and not choice.below)
+        if kept:
+            self._known[name] = kept
+        return len(kept) < len(known)
 
     def kernels(self, outputs: Iterable[int]) -> dict[int, Kernel] | None:
         """The kernels that these tensor classes need, in no order; None if one of them has no finite form."""

@@ -47,6 +47,6 @@ def list_kernels(typed: Sequence[TypedKernel], numerics: Numerics, assembly: str
     kernels = []
     same = True
     for one, listed in zip(typed, listings(typed, numerics), strict=True):
-        same = same and [line.text for line in listed.assembly] == [line.text for line in plain[listed.name]]
+        same = same and [line.text for line in listed.assembly] == [line.text for line in plain[listed.function]]
         kernels.append(KernelListing(listed.name, tuple(str(one.kernel).split("\n")), listed.llvm_ir, listed.assembly))
     return Listing(tuple(kernels), same)

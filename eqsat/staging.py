@@ -15,6 +15,8 @@ from eqsat.nest_costs import nest_ns
 
 # between kernels of a chain there are so many bytes at least
 LEAST_BYTES = 128 << 10
+# a longer chain saves no more per kernel, and LLVM's time grows with the square of what is in one function
+MOST_PRODUCERS = 11
 # strips in strips: of a batch, of rows
 MOST_WITHIN = 1
 # the cheapest kernel of every group, given the names of their tensors
@@ -79,9 +81,11 @@ def _constant(groups: Sequence[Group]) -> set[Tensor]:
 
 
 def _longest(results: Group, possible: Sequence[Group], readers: Mapping[Tensor, list[Group]]) -> list[Group]:
-    """Producers that the results and the producers before them read, and nothing else, in windows."""
+    """Producers that the results and the producers before them read, and nothing else, in windows; the last ones where there are many."""
     found: list[Group] = []
     for group in possible:
+        if len(found) == MOST_PRODUCERS:
+            break
         (build,) = group
         inside = all(reader == results or reader in found for reader in readers[build])
         if inside and windows(results, [*(one for (one,) in found), build]) is not None:

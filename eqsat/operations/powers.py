@@ -73,7 +73,7 @@ def _constant_power(base: Scalar, exponent: Literal | Number) -> Scalar:
             raise _negative(dtype, value)
         return _product(x, int(value))
     if carrier(dtype) != dtype:  # each product of 16 bits is rounded, and NumPy takes no root of them
-        return _product(x, int(value)) if value in (0, 1, 2) else call("power", x, value)
+        return _product(x, int(value)) if value in (0, 1, 2) else call("power", x, known)
     if value == 0.5:
         return call("sqrt", x)
     if value == -0.5:

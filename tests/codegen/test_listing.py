@@ -107,3 +107,23 @@ def test_a_statement_begins_in_the_line_that_shows_it(result: Result) -> None:
         for stmt, number in numbers.items():
             name = getattr(stmt, "name", None) or getattr(stmt, "buffer", None) or stmt.variable.name  # type: ignore[union-attr]
             assert re.match(rf"\s*(for )?{name}\b", lines[number - 1])
+
+
+def test_kernels_that_do_the_same_on_other_buffers_have_one_function() -> None:
+    def repeated(x: Any, w: Any) -> Any:
+        for _ in range(4):
+            x = np.tanh(x @ w)
+        return x
+
+    x, w = np.random.default_rng(0).normal(size=(2, 32, 32)).astype("float32")
+    result = eqsat.optimize(repeated, x, w)
+    assert len(result.nests) == 4
+    bodies = [line for line in result.llvm_ir.splitlines() if line.startswith("define void") and line.endswith("#0 {")]
+    assert len(bodies) == 2  # the first kernel reads an input, the others may write over what they read
+    assert result.llvm_ir.count(" = alias ") == 2 * 3
+    np.testing.assert_allclose(result(x, w), repeated(x, w), rtol=1e-4, atol=1e-5)
+    listing = result.listing
+    _, first, *others = listing.kernels
+    assert listing.same_code
+    assert all(other.llvm_ir == first.llvm_ir and other.assembly == first.assembly for other in others)
+    assert [one.name for one in listing.kernels] == [f"kernel_{k}" for k in range(4)]

@@ -97,6 +97,19 @@ def test_random_programs_in_strips_equal_numpy_at_every_stage() -> None:
     assert inside > 10
 
 
+def test_a_kernel_in_strips_is_made_of_a_dozen_at_most() -> None:
+    def normalized(x: Any) -> Any:
+        for _ in range(14):
+            x = (x - x.mean(axis=1, keepdims=True)) / (1 + x.std(axis=1, keepdims=True))
+        return x
+
+    x = RNG.standard_normal((256, 128))
+    result = eqsat.optimize(normalized, x)
+    assert 2 <= len(result.nests) <= 4
+    assert all(len(nest.within) < 12 for nest in result.nests)
+    assert_close(result(x), normalized(x))
+
+
 def test_a_stencil_of_stencils_is_one_kernel_where_memory_is_what_it_costs() -> None:
     x = RNG.standard_normal((1028, 1028)).astype(np.float32)
     result = eqsat.optimize(lambda y: blurred_gradient(enp, y), x)
