@@ -17,7 +17,7 @@ from eqsat.egraph.encode_tensor import literal_from
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.index import Index, as_truth, substitute, variables
 from eqsat.ir.tensor import Build, Call, Gather, Position, Read, Reduce, Scalar, Tensor, level_of, reduction, taken
-from eqsat.kernel_choice import Choice, Kernel, KernelChoices, choices_below, repeated
+from eqsat.kernel_choice import Choice, Kernel, KernelChoices, again_ns, choices_below
 from eqsat.tensor_classes import TensorClasses, reads
 
 PASSES = 4
@@ -50,14 +50,9 @@ class Selection:
         return sum(kernel.ns for kernel in self.kernels.values())
 
     @functools.cached_property
-    def work_ns(self) -> float:
-        """The cost of all kernels but for starting them and storing what they make."""
-        return sum(kernel.work_ns for kernel in self.kernels.values())
-
-    @functools.cached_property
-    def repeated(self) -> set[int]:
-        """The element classes that are computed more than once."""
-        return repeated(self.kernels.values())
+    def again_ns(self) -> dict[int, float]:
+        """The element classes that are computed more than once, with the most that computing each but once would save."""
+        return again_ns(self.kernels.values())
 
     def nodes(self) -> Iterator[ENode]:
         """The element nodes that were chosen."""
@@ -142,9 +137,10 @@ def _moved(move: Move, choices: KernelChoices, best: Selection) -> KernelChoices
     elif read:
         useful = read[0] in best.kernels
     else:
-        model = choices.classes.model
-        pays = model.costs.objective is not None or best.work_ns > model.store_ns(*choices.classes.tensor_type(move.tensors[0]))
-        useful = pays and any(sort == "Sx" and user in best.repeated for sort, user in choices.classes.users["Tx", move.tensors[0]])
+        model, users = choices.classes.model, choices.classes.users["Tx", move.tensors[0]]
+        saved = [best.again_ns[user] for sort, user in dict.fromkeys(users) if sort == "Sx" and user in best.again_ns]
+        store_ns = model.store_ns(*choices.classes.tensor_type(move.tensors[0]))
+        useful = len(saved) > 1 or any(ns > store_ns or model.costs.objective is not None for ns in saved)
     return choices.flipped(move.tensors) if useful else None
 
 

@@ -7,6 +7,7 @@ wait for each other, whatever the e-graph has found to be equal.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -36,13 +37,12 @@ class Choice(Priced):
 
 @dataclass(frozen=True)
 class Kernel:
-    """The kernel of a tensor class: its element, what it costs alone in every call, of that what computing its elements costs, and the
-    tensor classes that it reads.  One made of nothing but constants is computed once and free from then on."""
+    """The kernel of a tensor class: its element, what it costs alone in every call, and the tensor classes that it reads.  One made of
+    nothing but constants is computed once and free from then on."""
 
     shape: Shape
     element: Choice
     ns: float
-    work_ns: float
     reads: tuple[int, ...]
 
 
@@ -106,7 +106,7 @@ class KernelChoices:
         for name in sorted(found, key=self.order.__getitem__):
             if all(other in constants or isinstance(self.classes.leaf(other), Constant) for other in found[name].reads):
                 constants.add(name)
-                found[name] = replace(found[name], ns=0.0, work_ns=0.0)
+                found[name] = replace(found[name], ns=0.0)
         return found
 
     def kernel(self, name: int) -> Kernel | None:
@@ -127,7 +127,7 @@ class KernelChoices:
         made = [(shape, self.classes.dtype_of(node.args[1]))]
         work = total_ns(element.parts)
         total = self.classes.model.kernel_cost(element.parts, work, made, self.classes.tensor_type)
-        return Kernel(shape, element, total, work, moved)
+        return Kernel(shape, element, total, moved)
 
     def _element(self, root: int, place: int) -> Choice:
         """The choice of an element class for a kernel at this place."""
@@ -217,18 +217,48 @@ class KernelChoices:
         return Choice(priced.own, priced.loops, priced.awkward, priced.operands, name, node, operands, *span)
 
 
-def repeated(kernels: Iterable[Kernel]) -> set[int]:
-    """The element classes that several kernels compute, or one kernel in a reduction."""
-    found: set[int] = set()
-    seen: set[int] = set()
+def again_ns(kernels: Iterable[Kernel]) -> dict[int, float]:
+    """The element classes that several kernels compute, or one kernel in a reduction, each with the most that computing it but once would
+    save: in all kernels but one, what nothing else there needs.  Of what is in a reduction that is not known."""
+    alone: dict[int, list[float]] = {}
+    unknown: set[int] = set()
     for kernel in kernels:
-        choices = list(choices_below(kernel.element))
-        inside = [choice for fold in choices if fold.node is not None and fold.node.op == "Reduce" for choice in choices_below(fold)]
-        found.update(choice.name for choice in inside)
-        names = {choice.name for choice in choices}
-        found |= seen & names
-        seen |= names
-    return found
+        for name, ns in _alone_ns(kernel.element).items():
+            alone.setdefault(name, []).append(ns)
+        folds = (choice for choice in choices_below(kernel.element) if choice.node is not None and choice.node.op == "Reduce")
+        unknown.update(choice.name for fold in folds for choice in choices_below(fold))
+    found = {name: sum(ns) - max(ns) for name, ns in alone.items() if len(ns) > 1}
+    return found | dict.fromkeys(unknown, math.inf)
+
+
+def _alone_ns(root: Choice) -> dict[int, float]:
+    """What every class of an element costs with all that only it needs: the choices that it dominates."""
+    order = list(reversed(_operands_first(root)))
+    above: dict[Choice, Choice] = {}
+    depth = {root: 0}
+    for choice in order:
+        for operand in choice.below:
+            one, other = choice, above.get(operand, choice)
+            while one is not other:
+                one, other = (above[one], other) if depth[one] > depth[other] else (one, above[other])
+            above[operand], depth[operand] = one, depth[one] + 1
+    alone = {choice: total_ns(choice.own) for choice in order}
+    for choice in reversed(order[1:]):
+        alone[above[choice]] += alone[choice]
+    return {choice.name: ns for choice, ns in alone.items()}
+
+
+def _operands_first(root: Choice) -> list[Choice]:
+    """Every choice that an element is made of, each once and after those that it is made of."""
+    found: dict[Choice, None] = {}
+    stack = [root]
+    while stack:
+        choice = stack[-1]
+        missing = [operand for operand in choice.below if operand not in found]
+        stack += missing
+        if not missing:
+            found[stack.pop()] = None
+    return list(found)
 
 
 # operations that give no finite value where an operand is not: by the operands for which that holds

@@ -121,7 +121,7 @@ class Stepping(NamedTuple):
 def same_steps(v: Visit) -> None:
     """x // a = c + s*(y // b), where both grow or fall by one at the same values: sums that read the dearer may read the other.
 
-    So may sums of x % a = x - a*(x // a), where that is cheaper.
+    So may sums of x % a = x - a*(x // a), where that is cheaper and the quotient is not there itself.
     """
     groups: dict[tuple[Linear, tuple[int, ...]], list[Stepping]] = {}
     for name, node in (*v.by_op.get("Floordiv", ()), *v.by_op.get("Mod", ())):
@@ -133,8 +133,8 @@ def same_steps(v: Visit) -> None:
             lo, hi = v.bounds_of(changing)
             steps = _steps(form.constant, sign, n, lo, hi)
             if steps:
-                found = Stepping(node.op == "Mod", v.reading.cost[name], name, (form.constant + sign * lo) // n, sign, form, n)
-                groups.setdefault((changing, steps), []).append(found)
+                one = Stepping(node.op == "Mod", v.reading.cost[name], name, (form.constant + sign * lo) // n, sign, form, n)
+                groups.setdefault((changing, steps), []).append(one)
     quotients: dict[int, Linear] = {}
     remainders: dict[int, Linear] = {}
     for found in groups.values():
@@ -142,9 +142,9 @@ def same_steps(v: Visit) -> None:
         for other in found if not read.is_remainder else ():
             turn = read.sign * other.sign
             quotient = Linear(other.first - turn * read.first, ((read.name, turn),))
-            if other.is_remainder:
+            if other.is_remainder and (other.dividend, other.divisor) != (read.dividend, read.divisor):
                 remainders[other.name] = other.dividend.plus(quotient, -other.divisor)
-            elif other.name != read.name:
+            elif not other.is_remainder and other.name != read.name:
                 quotients[other.name] = quotient
     _read_instead(v, "same-steps", quotients)
     _read_instead(v, "same-steps", remainders, where_cheaper=True)
