@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eqsat.codegen.builder import Builder, Value, real
+from eqsat.codegen.math.number import Number
+from eqsat.codegen.math.roots import hypot
 
 Code = Callable[[Builder, tuple[Value, ...], str], Value]
 
@@ -52,28 +54,7 @@ def _conjugate(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
 
 
 def _absolute(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
-    x, y = (b.intrinsic("fabs", part) for part in b.parts(args[0]))
-    return _hypotenuse_of_floats(b, x, y) if x.type == "float" else _hypotenuse(b, x, y)
-
-
-def _hypotenuse_of_floats(b: Builder, x: Value, y: Value) -> Value:
-    """sqrt(x^2 + y^2) by way of float64, in which no square of a float32 overflows or vanishes; infinite if one is, even beside NaN."""
-    first, second = (b.binary("fmul", part, part) for part in (b.cast("fpext", x, "double"), b.cast("fpext", y, "double")))
-    root = b.cast("fptrunc", b.intrinsic("sqrt", b.binary("fadd", first, second)), "float")
-    infinity = real(float("inf"), "float")
-    return b.select(b.binary("or", b.compare("oeq", x, infinity), b.compare("oeq", y, infinity)), infinity, root)
-
-
-def _hypotenuse(b: Builder, x: Value, y: Value) -> Value:
-    """sqrt(x^2 + y^2) of numbers that are not negative, without overflow on the way; infinite if one is, even beside NaN."""
-    zero, infinity = real(0.0, x.type), real(float("inf"), x.type)
-    swaps = b.compare("olt", x, y)
-    large, small = b.select(swaps, y, x), b.select(swaps, x, y)
-    ratio = b.binary("fdiv", small, large)
-    root = b.intrinsic("sqrt", b.binary("fadd", real(1.0, x.type), b.binary("fmul", ratio, ratio)))
-    size = b.select(b.compare("oeq", b.binary("fadd", x, y), zero), zero, b.binary("fmul", large, root))
-    infinite = b.binary("or", b.compare("oeq", x, infinity), b.compare("oeq", y, infinity))
-    return b.select(infinite, infinity, size)
+    return hypot(*(Number(b, part) for part in b.parts(args[0]))).value
 
 
 def _sqrt(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
@@ -92,7 +73,7 @@ def _sqrt(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
     scale = b.select(large, real(2.0**-8, type), b.select(tiny, real(2.0**200, type), real(1.0, type)))
     back = b.select(large, real(2.0**4, type), b.select(tiny, real(2.0**-100, type), real(1.0, type)))
     x, y = b.binary("fmul", x, scale), b.binary("fmul", y, scale)
-    root = b.intrinsic("sqrt", b.binary("fmul", b.binary("fadd", x, _hypotenuse(b, x, y)), real(0.5, type)))
+    root = b.intrinsic("sqrt", b.binary("fmul", b.binary("fadd", x, hypot(Number(b, x), Number(b, y)).value), real(0.5, type)))
     other = b.binary("fmul", b.binary("fdiv", y, b.binary("fadd", root, root)), back)
     root = b.binary("fmul", root, back)
     left = b.compare("olt", parts[0], real(0.0, type))

@@ -21,7 +21,7 @@ ELEMENT_CYCLES = {
     "fmod": 20.0,
     "sqrt": 12.0,
     "cbrt": 20.0,
-    "hypot": 24.0,
+    "hypot": 16.0,
     "exp": 12.0,
     "exp2": 12.0,
     "expm1": 14.0,

@@ -36,16 +36,19 @@ def _by(third: Number, *values: float) -> Number:
     return where(third.equals(0), first, where(third.equals(1), second, last))
 
 
+# above and below which squares overflow or lose bits, and what numbers there are multiplied by
+SCALES = {"float": (2.0**60, 2.0**-80, 2.0**-40, 2.0**100), "double": (2.0**500, 2.0**-600, 2.0**-400, 2.0**600)}
+
+
 def hypot(x: Number, y: Number) -> Number:
-    """sqrt(x^2 + y^2); float64 scaled where the squares overflow or lose bits."""
-    a, b = magnitude(x.to("double")), magnitude(y.to("double"))
+    """sqrt(x^2 + y^2), scaled where squares overflow or lose bits; infinite if one is, even beside NaN."""
+    a, b = magnitude(x), magnitude(y)
     high, low = where(a > b, a, b), where(a > b, b, a)
-    if x.type == "float":
-        result = root(muladd(a, a, b * b))
-    else:
-        large, small = high > 2.0**500, high < 2.0**-400
-        scale, back = (where(large, high.constant(1 / unit), where(small, high.constant(unit), 1.0)) for unit in (2.0**600, 2.0**-600))
-        high, low = high * scale, low * scale
-        result = root(muladd(high, high, low * low)) * back
+    most, smaller, least, larger = SCALES[x.type]
+    large, small = high > most, high < least
+    scale = where(large, high.constant(smaller), where(small, high.constant(larger), 1.0))
+    back = where(large, high.constant(1 / smaller), where(small, high.constant(1 / larger), 1.0))
+    high, low = high * scale, low * scale
+    result = root(muladd(high, high, low * low)) * back
     infinite = where(a.equals(math.inf), a, b)
-    return where(infinite.equals(math.inf), infinite, result).to(x.type)
+    return where(infinite.equals(math.inf), infinite, result)

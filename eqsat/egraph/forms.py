@@ -48,7 +48,9 @@ class Honesty:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self.matters = "Given" in snapshot.ops
-        self.honest = self._honest() if self.matters else frozenset[int]()
+        if self.matters and snapshot.honest is None:
+            snapshot.honest = self._honest()
+        self.honest = snapshot.honest or frozenset[int]()
 
     def may_spell(self, name: int, node: ENode) -> bool:
         """Whether a node may be the form of a class."""
@@ -60,16 +62,21 @@ class Honesty:
         classes = self.snapshot.classes["Ix"]
         found: set[int] = set()
         todo = list(classes)
-        while todo:
-            new = [name for name in todo if any(self._is_honest(node, found) for node in classes[name])]
-            found.update(new)
-            todo = [name for name in todo if name not in found] if new else []
-        return frozenset(found)
+        while True:
+            left = []
+            for name in todo:  # operands first, mostly
+                if any(self._is_honest(node, found) for node in classes[name]):
+                    found.add(name)
+                else:
+                    left.append(name)
+            if len(left) == len(todo):
+                return frozenset(found)
+            todo = left
 
     def _is_honest(self, node: ENode, honest: Collection[int]) -> bool:
         if node.op == "Given":
             return self._is_truth(node.args[0])
-        return node.op in SIGNS or all(child in honest for child in index_children(node))
+        return node.op in SIGNS or all([child in honest for child in index_children(node)])
 
     def _is_truth(self, name: int) -> bool:
         lo, hi = self.snapshot.bounds.get(name, (-1, 2))

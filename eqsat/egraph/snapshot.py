@@ -27,7 +27,7 @@ class ENode(NamedTuple):
 
 @dataclass
 class Snapshot:
-    """Classes by sort, bounds of index classes, which kinds of nodes there are, and how many."""
+    """Classes by sort, bounds of index classes, which kinds of nodes there are, and how many; `honest`: see forms.Honesty, once known."""
 
     classes: dict[str, dict[int, list[ENode]]] = field(default_factory=lambda: {sort: {} for sort in CLASS_SORTS})
     bounds: dict[int, Interval] = field(default_factory=dict)
@@ -35,6 +35,7 @@ class Snapshot:
     ops: frozenset[str] = frozenset()
     nodes: int = 0
     alarm: bool = False
+    honest: frozenset[int] | None = None
 
     def name(self, handle: int, sort: str = "Ix") -> int:
         """The class that a handle names now."""
@@ -68,7 +69,7 @@ def extended(snapshot: Snapshot, encoder: Encoder, since: int) -> Snapshot:
         a, b = names.get(first), names.get(second)
         if a is not None and b is not None and a != b:
             classes[a] = classes[b] = list(dict.fromkeys((*classes.get(a, ()), *classes.get(b, ()))))
-    return replace(snapshot, classes={**snapshot.classes, "Ix": classes}, names={**snapshot.names, "Ix": names})
+    return replace(snapshot, classes={**snapshot.classes, "Ix": classes}, names={**snapshot.names, "Ix": names}, honest=None)
 
 
 NARY_FACTS = frozenset(("Sum1", "Sum2", "Sum3", "Sum", "term", "Prod", "factor", "bounds", "same"))
