@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 
 from eqsat.egraph.linear import Linear
@@ -73,10 +73,10 @@ class Honesty:
                 return frozenset(found)
             todo = left
 
-    def _is_honest(self, node: ENode, honest: Collection[int]) -> bool:
+    def _is_honest(self, node: ENode, honest: Set[int]) -> bool:
         if node.op == "Given":
             return self._is_truth(node.args[0])
-        return node.op in SIGNS or all([child in honest for child in index_children(node)])
+        return node.op in SIGNS or honest >= set(index_children(node))
 
     def _is_truth(self, name: int) -> bool:
         lo, hi = self.snapshot.bounds.get(name, (-1, 2))
