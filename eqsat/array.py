@@ -401,6 +401,10 @@ class TracedArray:
             raise UnsupportedError(f"{name}.at: traced arrays cannot be changed in place; use eqsat.numpy.scatter_add for sums, or where")
         if method == "accumulate" and name in _SCANS:
             return apply(_SCANS[name], *inputs, **{"axis": 0, **kwargs})
+        if method == "outer" and name is not None and len(inputs) == 2:
+            first, second = inputs
+            rows = np.expand_dims(first, tuple(range(np.ndim(first), np.ndim(first) + np.ndim(second))))
+            return apply(name, rows, second, **kwargs)
         if method == "__call__":
             return apply(name, *inputs, **kwargs) if name else on_host(ufunc, inputs, kwargs, ufunc.__name__)
         return on_host(getattr(ufunc, method), inputs, kwargs, f"{ufunc.__name__}.{method}")

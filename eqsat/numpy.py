@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys as _sys
 from collections.abc import Callable
 from inspect import signature as _signature
+from types import SimpleNamespace as _Namespace
 from typing import Any
 
 import numpy as _np
@@ -218,6 +219,7 @@ rot90 = _function("rot90")
 fliplr = _function("fliplr")
 flipud = _function("flipud")
 rollaxis = _function("rollaxis")
+lib = _Namespace(stride_tricks=_Namespace(sliding_window_view=_function("lib.stride_tricks.sliding_window_view")))
 atleast_1d = _function("atleast_1d")
 atleast_2d = _function("atleast_2d")
 atleast_3d = _function("atleast_3d")

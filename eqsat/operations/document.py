@@ -56,6 +56,7 @@ MASK, PLACES = Input("mask", _SQUARE, "bool"), Constant(np.array([[0, 1, 2]]))
 PROBES: dict[str, Probe] = {
     **dict.fromkeys(("broadcast_to", "reshape"), lambda x: (x((1, 3)), (1, 1, 3))),
     **dict.fromkeys(("moveaxis", "swapaxes"), lambda x: (x(_SQUARE), 0, 1)),
+    "lib.stride_tricks.sliding_window_view": lambda x: (x(_SQUARE), 2, 0),
     **dict.fromkeys(("concatenate", "concat", "stack", "hstack", "vstack", "dstack", "column_stack"), lambda x: ([x(_SQUARE)] * 2,)),
     **dict.fromkeys(("split", "array_split", "hsplit", "vsplit", "tile", "repeat", "roll", "pad", "delete"), lambda x: (x(_SQUARE), 1)),
     **dict.fromkeys(("convolve", "correlate"), lambda x: (x(_FLAT), x((2,)))),

@@ -88,6 +88,32 @@ def transpose(a: Any, axes: Any = None) -> Tensor:
     return view(source, tuple(source.shape[k] for k in order), lambda loops: tuple(loops[order.index(k)] for k in range(rank)))
 
 
+def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *, writeable: bool = False) -> Tensor:
+    """Every window over some axes, all by default: (..., n, ...) gives (..., n - w + 1, ..., w), a window's axes last.  ShapeError where a
+    window is longer than its axis.  A view where nothing else is done with it; sums and products of windows read x itself."""
+    del writeable  # there is no memory yet
+    source, sizes = tensor_of("sliding_window_view", x), integers("sliding_window_view", "window_shape", window_shape)
+    rank = len(source.shape)
+    on = range(rank) if axis is None else [one_axis("sliding_window_view", k, rank) for k in integers("sliding_window_view", "axis", axis)]
+    if len(on) != len(sizes):
+        raise ShapeError(f"sliding_window_view: found {len(sizes)} sizes {sizes}, expected one for each of the {len(on)} axes")
+    counts = list(source.shape)
+    for size, k in zip(sizes, on, strict=True):
+        if not 0 <= size <= counts[k]:
+            raise ShapeError(
+                f"sliding_window_view: found a window of {size} over axis {k} of the shape {source.shape}, expected 0..{counts[k]}"
+            )
+        counts[k] -= size - 1
+
+    def places(loops: tuple[Var, ...]) -> Map:
+        index: list[Index] = list(loops[:rank])
+        for inside, k in zip(loops[rank:], on, strict=True):
+            index[k] = index[k] + inside
+        return tuple(index)
+
+    return view(source, (*counts, *sizes), places)
+
+
 def permute_dims(a: Any, axes: Any = None) -> Tensor:
     return transpose(a, axes)
 

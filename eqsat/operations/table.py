@@ -90,6 +90,7 @@ OPERATIONS: dict[str, Implementation] = {
     "swapaxes": movement.swapaxes,
     "moveaxis": movement.moveaxis,
     "flip": movement.flip,
+    "lib.stride_tricks.sliding_window_view": movement.sliding_window_view,
     "broadcast_to": movement.broadcast_to,
     "expand_dims": movement.expand_dims,
     "squeeze": movement.squeeze,
