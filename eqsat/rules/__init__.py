@@ -14,13 +14,14 @@ from eqsat.rules.index_rules import DIVISION_TABLES
 from eqsat.rules.logic_rules import LOGIC_TABLES
 from eqsat.rules.orders import ORDERS
 from eqsat.rules.own import Rule, flattened
+from eqsat.rules.points import POINTS
 from eqsat.rules.quotients import QUOTIENTS
 from eqsat.rules.row import Pattern, Row, SumRow, Table, TensorRule
 from eqsat.rules.sums import SUMS
 from eqsat.rules.tensor_rules import TENSOR_TABLES
 
 OWN = "own"
-TABLES: tuple[Table, ...] = (*DIVISION_TABLES, *LOGIC_TABLES, SUMS, QUOTIENTS, ORDERS, CLAMPS, CONDITIONS, *TENSOR_TABLES)
+TABLES: tuple[Table, ...] = (*DIVISION_TABLES, *LOGIC_TABLES, SUMS, QUOTIENTS, POINTS, ORDERS, CLAMPS, CONDITIONS, *TENSOR_TABLES)
 
 
 def all_tables() -> tuple[str, ...]:

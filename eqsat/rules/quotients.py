@@ -106,6 +106,26 @@ def _reduced(form: Linear, n: int) -> Linear:
     return Linear(form.constant % n, tuple((atom, k % n) for atom, k in form.terms if k % n))
 
 
+def remainder_beside_quotient(v: Visit) -> None:
+    """k*(x % n) + m*(x // n) = k*x + (m - k*n)*(x // n), where that is cheaper; for m = k*n it is x, which `as-pair` says."""
+    for name in v.sums:
+        for form in v.alternatives(name):
+            quotients: dict[tuple[int, int], tuple[int, int]] = {}
+            for atom, m in form.terms:
+                node = v.node_as(atom, "Floordiv")
+                if node.op == "Floordiv":
+                    quotients[node.args[0], node.args[1]] = atom, m
+            for atom, k in form.terms if quotients else ():
+                node = v.node_as(atom, "Mod")
+                n = v.constant(node.args[1]) if node.op == "Mod" else None
+                quotient, m = quotients.get((node.args[0], node.args[1]), (0, 0)) if n is not None and n > 1 else (0, 0)
+                if n is None or m in (0, k * n):
+                    continue
+                instead = form.without(atom).plus(v.form(node.args[0]), k).plus(Linear(0, ((quotient, -k * n),)))
+                if _with_atoms(v, instead) < _with_atoms(v, form) and v.first("remainder-beside-quotient", name, form, atom):
+                    v.encoder.same(name, v.sum(instead))
+
+
 class Stepping(NamedTuple):
     """A quotient or remainder; `first` is the quotient for the least value of the changing part, which it grows or falls with."""
 
@@ -191,6 +211,13 @@ QUOTIENTS = Table(
             "where n divides x + y + 1, for remainders that are both there",
             opposite_remainders,
             ("Mod",),
+        ),
+        SumRow(
+            "remainder-beside-quotient",
+            "k*(x % n) + m*(x // n) = k*x + (m - k*n)*(x // n)",
+            "one division does for both",
+            remainder_beside_quotient,
+            DIVISIONS,
         ),
         SumRow(
             "same-steps",
