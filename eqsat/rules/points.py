@@ -41,8 +41,8 @@ class Values(NamedTuple):
 
 def few_values(v: Visit) -> None:
     """f(x) is a constant, a + b*x, or another term g(x) that costs less, if it has these values wherever x is."""
-    few = {name for name, _ in _few(v)}
-    if not few:
+    few = set(_few(v))
+    if not few or not any(v.nodes(*TOLD)):
         return
     known: dict[int, Values] = {}
     least: dict[Values, int] = {}
@@ -58,13 +58,13 @@ def few_values(v: Visit) -> None:
                 v.encoder.same(name, v.sum(form))
 
 
-def _few(v: Visit) -> Iterator[tuple[int, ENode]]:
+def _few(v: Visit) -> Iterator[int]:
     """The variables of few values."""
     for op in VARIABLES:
-        for name, node in v.by_op.get(op, ()):
+        for name, _ in v.by_op.get(op, ()):
             lo, hi = v.bounds(name)
             if lo < hi < lo + MOST_VALUES:
-                yield name, node
+                yield name
 
 
 def _values(v: Visit, name: int, node: ENode, few: set[int], known: dict[int, Values]) -> Values | None:

@@ -71,7 +71,7 @@ def complement(v: Visit) -> None:
 def opposite_remainders(v: Visit) -> None:
     """x % n = n - 1 - y % n, where n divides x + y + 1 and both remainders are there: sums that read the dearer may read the other."""
     known: dict[tuple[int, Linear], int] = {}
-    for name, node in v.by_op.get("Mod", ()):
+    for name, node in v.by_op.get("Mod", ()) if any(v.nodes("Mod")) else ():
         n = v.constant(node.args[1])
         if n is not None and n > 1:
             known.setdefault((n, _reduced(v.form(node.args[0]), n)), name)
@@ -144,7 +144,7 @@ def same_steps(v: Visit) -> None:
     So may sums of x % a = x - a*(x // a), where that is cheaper and the quotient is not there itself.
     """
     groups: dict[tuple[Linear, tuple[int, ...]], list[Stepping]] = {}
-    for name, node in (*v.by_op.get("Floordiv", ()), *v.by_op.get("Mod", ())):
+    for name, node in (*v.by_op.get("Floordiv", ()), *v.by_op.get("Mod", ())) if any(v.nodes(*DIVISIONS)) else ():
         n = v.constant(node.args[1])
         if n is not None and n > 1 and name in v.reading.cost:
             form = v.form(node.args[0])
