@@ -1,4 +1,4 @@
-"""x^y = 2^(y log2 |x|), float32 in float64, float64 in pairs of float64."""
+"""x^y = 2^(y log2 |x|): the exponent of float32 in float64, of float64 in pairs of float64."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 from eqsat.codegen.math.coefficients import POWER_LOG
 from eqsat.codegen.math.exponential import between, power_of_fraction
-from eqsat.codegen.math.formats import parts, rounded, scaled
+from eqsat.codegen.math.formats import rounded, scaled
 from eqsat.codegen.math.logarithm import split
 from eqsat.codegen.math.number import Number, Pair, fused, magnitude, muladd, ordered_sum, polynomial, product, where, with_sign
 
@@ -22,11 +22,14 @@ def power(x: Number, y: Number) -> Number:
     size = magnitude(x)
     t = _short_exponent(size, y) if x.type == "float" else _exponent(size, y)
     limit = LIMIT[x.type]
-    inside = magnitude(t.high) < limit
     high = between(t.high, -limit, limit)
     n = rounded(high, 1.0)
-    fraction = (high - n.real) + where(inside, t.low, 0)
-    result = scaled(power_of_fraction(fraction, x.type), n.binary).to(x.type)
+    fraction = high - n.real
+    if x.type == "float":
+        power = Number(x.b, x.b.cast("trunc", n.binary.value, "i32"))
+        result = scaled(power_of_fraction(fraction.to("float"), "float"), power)
+    else:
+        result = scaled(power_of_fraction(fraction + where(magnitude(t.high) < limit, t.low, 0), "double"), n.binary)
     result = where(size.equals(1), size, result)
     half = y * 0.5
     whole, even = y.function("rint").equals(y), half.function("rint").equals(half)
@@ -42,11 +45,10 @@ def _either(a: Number, b: Number) -> Number:
 
 
 def _short_exponent(size: Number, y: Number) -> Pair:
-    """y log2(size) in float64, for which no float32 is denormal."""
-    wide = size.to("double")
-    f, e = parts(wide)
-    logarithm = _of_ends(muladd(f, polynomial(f, POWER_LOG["float"]), e), wide)
-    return Pair(logarithm * y.to("double"), wide.constant(0))
+    """y log2(size) in float64, of parts that float32 holds."""
+    f, e = (part.to("double") for part in split(size))
+    logarithm = _of_ends(muladd(f, polynomial(f, POWER_LOG["float"]), e), size.to("double"))
+    return Pair(logarithm * y.to("double"), f.constant(0))
 
 
 def _of_ends(logarithm: Number, size: Number) -> Number:

@@ -13,7 +13,7 @@ from tests.eqsat.digest import PROGRAMS, TERMS
 
 AGAIN = """
 from tests.eqsat.digest import lines
-for _ in range(3):
+for _ in range(2):
     print("\\n".join(lines(matches=False)), end="\\0")
 """
 
@@ -53,6 +53,5 @@ def test_a_process_with_another_hash_seed_gives_the_same_text(text: str) -> None
 def test_what_ran_before_changes_no_result() -> None:
     """How often rows matched may differ, and so the steps and nodes on the way: egglog's numbers for classes grow, and with them the order
     of its tables.  In a process of its own, so that what ran before is the same each time."""
-    first, second, third, _ = printed("0", "-c", AGAIN).split("\0")
+    first, second, _ = printed("0", "-c", AGAIN).split("\0")
     assert_same_text(first, second)
-    assert_same_text(first, third)

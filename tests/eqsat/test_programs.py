@@ -28,7 +28,7 @@ from tests.eqsat import operation_cases, programs as generator
 from tests.eqsat.programs import LaidOut, RandomProgram, Value, laid_out_programs, programs
 from tests.eqsat.tracing_cases import Array
 
-PROGRAMS = 500
+PROGRAMS, CALLS = 500, 300
 STABLE = settings(max_examples=2 * PROGRAMS, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 WILD_PARTS = 20  # each for a process of its own, so that progress shows and memory is bounded
 WILD = settings(max_examples=20_000 // WILD_PARTS, database=None, deadline=None, suppress_health_check=list(HealthCheck))
@@ -136,12 +136,12 @@ def test_calls_equal_numpy_however_arrays_lie_in_memory() -> None:
     @STABLE
     @given(laid_out_programs())
     def check(drawn: LaidOut) -> None:
-        if len(passed) < PROGRAMS and repr(drawn) not in passed:
+        if len(passed) < CALLS and repr(drawn) not in passed:
             check_call(drawn)
             passed.add(repr(drawn))
 
     check()
-    assert len(passed) == PROGRAMS
+    assert len(passed) == CALLS
 
 
 @pytest.mark.fuzz
