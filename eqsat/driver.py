@@ -126,7 +126,7 @@ def _finished(
         parts,
         nests,
         Cost(kernels, options.cost, options.target),
-        cost(program, options),
+        cost(written.joined(), options),
         report,
         options,
         dump,

@@ -48,7 +48,7 @@ class Result(OfOneProcess, Shown):
     """An optimized program; calling it compiles at first use and computes numpy arrays.
 
     original, program         before and after; every Build of `program` is one kernel
-    cost, original_cost       estimated nanoseconds on options.target
+    cost, original_cost       estimated nanoseconds on options.target, of both programs with what checks that places are within arrays
     report                    stop reason, sizes, how often each named rule matched
     loops                     the loop nests, in execution order
     llvm_ir, assembly         made when asked for

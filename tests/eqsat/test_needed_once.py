@@ -30,6 +30,7 @@ CASES: dict[str, tuple[Callable[..., Any], int]] = {
     "summed along the first axis": (lambda a: enp.exp(-a).sum(axis=0), 1),
     "summed twice": (lambda a: (t := enp.exp(a)).sum(axis=1) + t.max(axis=1), 2),
     "summed and read": (lambda a: (t := enp.exp(a)) / t.sum(axis=1, keepdims=True), 0),
+    "gathered and summed": (lambda a: (enp.take(t := enp.exp(a), a[0].astype(int) % 5, axis=1), t.sum(axis=1)), 2),
     "multiplied": (lambda a: enp.exp(a) @ a.T, 0),
 }
 
