@@ -43,6 +43,7 @@ from eqsat.ir.tensor import (
     Read,
     Reduce,
     Scalar,
+    Shape,
     Step,
     Tensor,
     level_of,
@@ -60,6 +61,8 @@ from eqsat.target import DEFAULT_TARGET, Target
 ACROSS_CYCLES = 2.0
 # how many sums one load serves, where sums are kept in tiles
 SERVED = 8
+# operations of so many cycles are worth computing once instead of for every row
+DEAR_CYCLES = 4.0
 # a long reduction within another is no loop around vectors: nothing but its own variable can run in them
 ENCLOSED = 6.0
 
@@ -270,13 +273,51 @@ def total_ns(parts: Mapping[Hashable, Part]) -> float:
     return sum(ns for ns, _ in parts.values())
 
 
+def kernel_work_ns(model: CostModel, parts: Mapping[Hashable, Part], shape: Shape) -> float:
+    """The sum of all parts of a kernel that goes over this shape."""
+    return total_ns(parts) + sum(again_for_rows(model, parts, shape).values())
+
+
+def again_for_rows(model: CostModel, parts: Mapping[Hashable, Part], shape: Shape) -> dict[Hashable, float]:
+    """What parts cost besides because loops around those that they depend on compute them again: x[i, j] + exp(b[j]) has an exp for
+    every i.  Where all folds are those of columns, computed for neighbours at once, or do not depend on the last axis, the loops over what
+    they depend on are outside; what is no dearer than a few cycles is done beside the loads."""
+    if len(shape) < 2:
+        return {}
+    again = {name: _times_again(loops, shape) for name, (_, loops) in parts.items()}
+    folds = [(name, loops) for name, (_, loops) in parts.items() if isinstance(name, FoldPart)]
+    if folds and all(again[fold] > 1 and (fold.side_by_side or len(shape) - 1 not in _axes(loops)) for fold, loops in folds):
+        return {}
+    dear = model.cycles_ns(DEAR_CYCLES) / model.lanes("float32")
+    return {
+        name: ns * (again[name] - 1)
+        for name, (ns, loops) in parts.items()
+        if again[name] > 1 and (isinstance(name, FoldPart) or (_is_operation(name) and ns > dear * trips(loops)))
+    }
+
+
+def _times_again(loops: Variables, shape: Shape) -> int:
+    """How many iterations the loops have that stand around the last one of these and are none of them."""
+    axes = _axes(loops)
+    return prod(n for k, n in enumerate(shape) if k not in axes and k < max(axes, default=0))
+
+
+def _axes(loops: Variables) -> set[int]:
+    """The axes of a kernel among these variables."""
+    return {int(v.name[1:]) for v in loops if v.name[0] == "i"}
+
+
+def _is_operation(part: Hashable) -> bool:
+    return not isinstance(part, Index) and not (isinstance(part, tuple) and part[0] in ("load", "move"))
+
+
 def kernel_ns(model: CostModel, *builds: Build, launches: int = 1) -> float:
     """One kernel for several builds: launch, loads, operations, stores; what they have in common counts once."""
     parts: Parts = {}
     for build in builds:
         parts.update(price_body(model, build.body).parts)
     made = [type_of(build) for build in builds]
-    return model.kernel_cost(parts, total_ns(parts), made, type_of, launches)
+    return model.kernel_cost(parts, kernel_work_ns(model, parts, builds[0].shape), made, type_of, launches)
 
 
 def type_of(tensor: Tensor) -> Type:

@@ -13,6 +13,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from eqsat.cost_model import CostModel
 from eqsat.egraph.encode_tensor import literal_from
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.index import Index, as_truth, substitute, variables
@@ -43,6 +44,7 @@ class Selection:
     kernels: Mapping[int, Kernel]
     readable: frozenset[int]
     taken: frozenset[tuple[int, ENode]]
+    model: CostModel
 
     @functools.cached_property
     def ns(self) -> float:
@@ -52,7 +54,7 @@ class Selection:
     @functools.cached_property
     def again_ns(self) -> dict[int, float]:
         """The element classes that are computed more than once, with the most that computing each but once would save."""
-        return again_ns(self.kernels.values())
+        return again_ns(self.model, self.kernels.values())
 
     def nodes(self) -> Iterator[ENode]:
         """The element nodes that were chosen."""
@@ -146,7 +148,7 @@ def _moved(move: Move, choices: KernelChoices, best: Selection) -> KernelChoices
 
 def _selection(choices: KernelChoices, outputs: tuple[int, ...]) -> Selection | None:
     kernels = choices.kernels(outputs)
-    return None if kernels is None else Selection(kernels, choices.readable, choices.taken)
+    return None if kernels is None else Selection(kernels, choices.readable, choices.taken, choices.classes.model)
 
 
 def spell(classes: TensorClasses, order: Mapping[int, int], selection: Selection, outputs: tuple[int, ...]) -> tuple[Tensor, ...]:

@@ -11,7 +11,18 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from eqsat.costs import Priced, price_call, price_fold, price_gather, price_position, price_read, total_ns
+from eqsat.cost_model import CostModel
+from eqsat.costs import (
+    Priced,
+    again_for_rows,
+    kernel_work_ns,
+    price_call,
+    price_fold,
+    price_gather,
+    price_position,
+    price_read,
+    total_ns,
+)
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.tensor import Constant, Shape, level_of, reduction
@@ -125,7 +136,7 @@ class KernelChoices:
         shape = self.classes.shape_of(node)
         moved = tuple(key[1] for key in element.parts if isinstance(key, tuple) and key[0] == "move")
         made = [(shape, self.classes.dtype_of(node.args[1]))]
-        work = total_ns(element.parts)
+        work = kernel_work_ns(self.classes.model, element.parts, shape)
         total = self.classes.model.kernel_cost(element.parts, work, made, self.classes.tensor_type)
         return Kernel(shape, element, total, moved)
 
@@ -217,9 +228,9 @@ class KernelChoices:
         return Choice(priced.own, priced.loops, priced.awkward, priced.operands, name, node, operands, *span)
 
 
-def again_ns(kernels: Iterable[Kernel]) -> dict[int, float]:
-    """The element classes that several kernels compute, or one kernel in a reduction, each with the most that computing it but once would
-    save: in all kernels but one, what nothing else there needs.  Of what is in a reduction that is not known."""
+def again_ns(model: CostModel, kernels: Iterable[Kernel]) -> dict[int, float]:
+    """The element classes that several kernels compute, or one kernel in a reduction or for every row, each with the most that computing
+    it but once would save: in all kernels but one, what nothing else there needs.  Of what is in a reduction that is not known."""
     alone: dict[int, list[float]] = {}
     unknown: set[int] = set()
     for kernel in kernels:
@@ -227,6 +238,8 @@ def again_ns(kernels: Iterable[Kernel]) -> dict[int, float]:
             alone.setdefault(name, []).append(ns)
         folds = (choice for choice in choices_below(kernel.element) if choice.node is not None and choice.node.op == "Reduce")
         unknown.update(choice.name for fold in folds for choice in choices_below(fold))
+        for_rows = again_for_rows(model, kernel.element.parts, kernel.shape)
+        unknown.update(choice.name for choice in choices_below(kernel.element) if for_rows and not for_rows.keys().isdisjoint(choice.own))
     found = {name: sum(ns) - max(ns) for name, ns in alone.items() if len(ns) > 1}
     return found | dict.fromkeys(unknown, math.inf)
 
