@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from eqsat.ir.index import Var
-from eqsat.ir.tensor import Build, Read, Reduce, Scalar, Tensor, axes, operands, tensors
+from eqsat.ir.tensor import Build, Gather, Read, Reduce, Scalar, Tensor, axes, operands, scalars, tensors
 
 
 class _Use(NamedTuple):
@@ -19,8 +19,9 @@ class _Use(NamedTuple):
 
 def needed_once(outputs: tuple[Tensor, ...]) -> set[Tensor]:
     """The tensors that one kernel can compute at no extra cost: those that are read only where the same element is computed, in one
-    place, and those with a single read which goes over all elements in order."""
+    place, and those with a single read which goes over all elements in order.  What is gathered from has to be stored."""
     order = [tensor for tensor in tensors(*outputs) if isinstance(tensor, Build)]
+    gathered = {term.tensor for user in order for term in scalars(user.body) if isinstance(term, Gather)}
     uses: dict[Tensor, list[_Use]] = {tensor: [] for tensor in order}
     for user in order:
         for use in _uses(user):
@@ -31,7 +32,7 @@ def needed_once(outputs: tuple[Tensor, ...]) -> set[Tensor]:
     found: set[Tensor] = set()
     for tensor in reversed(order):
         places[tensor] = tensor
-        if tensor in outputs:
+        if tensor in outputs or tensor in gathered:
             continue
         homes = {places[use.user] for use in uses[tensor]}
         if len(homes) == 1 and all(_is_here(use) for use in uses[tensor]):
