@@ -210,8 +210,9 @@ def _needs_value(what: str, instead: str, convert: Callable[..., Any]) -> Callab
 def _needs_element(what: str, instead: str, convert: Callable[[Any], Any]) -> Callable[..., Any]:
     def read(self: TracedArray) -> Any:
         value = self.owner.value(self, what, instead)
-        if value.size != 1:
-            raise UsageError(f"{what}: found {self!r}, expected one element")
+        # one element in a row is no index for NumPy, which tries this before it takes a whole array for one
+        if value.size != 1 or (convert is operator.index and value.ndim):
+            raise UsageError(f"{what}: found {self!r}, expected one element{' in a 0-d array' if convert is operator.index else ''}")
         return convert(value.item())
 
     return read

@@ -11,7 +11,7 @@ from eqsat.ir.loops import rebuilt
 from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.tensor import Call, Reduce, Scalar, operands, scalars
 from eqsat.lowering.affine import Forms, rebuilt as written
-from eqsat.lowering.nest import Nest
+from eqsat.lowering.nest import Nest, free_variables
 
 MOST_TERMS = 32
 MOST_NODES = 400
@@ -28,7 +28,8 @@ def unrolled(nest: Nest) -> Nest:
         if isinstance(term, Reduce):
             terms[term] *= term.variable.extent
             short = terms[term] <= MOST_TERMS and term.variable.extent * sum(1 for _ in scalars(args[0])) <= MOST_NODES
-            done[term] = _written_out(term, args[0], forms) if short and _adds_up(term) else Reduce(term.op, term.variable, args[0])
+            apart = short and _adds_up(term) and not _copies_a_fold(term.variable, args[0])
+            done[term] = _written_out(term, args[0], forms) if apart else Reduce(term.op, term.variable, args[0])
         else:
             done[term] = rebuilt(term, args, lambda index: index)
     return Nest(nest.loops, done[nest.body], nest.index)
@@ -36,6 +37,12 @@ def unrolled(nest: Nest) -> Nest:
 
 def _adds_up(term: Reduce) -> bool:
     return term.op in ("max", "min") or not is_inexact(term.dtype) or carrier(term.dtype) == term.dtype
+
+
+def _copies_a_fold(variable: Var, body: Scalar) -> bool:
+    """Whether a fold that stays would be another one for each value of the variable, all over the same variable of their own."""
+    free = free_variables(body)
+    return any(isinstance(term, Reduce) and variable in needed for term, needed in free.items())
 
 
 def _written_out(fold: Reduce, body: Scalar, forms: Forms) -> Scalar:

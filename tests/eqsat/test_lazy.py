@@ -119,6 +119,13 @@ def test_python_may_ask_a_lazy_tensor_for_its_value() -> None:
     assert t.tolist() == [0, 1, 1, 2, 2, 3]
 
 
+@pytest.mark.parametrize("places", [np.array(2), np.array([2]), np.array([[2]]), np.array([2, 0])], ids=lambda places: str(places.shape))
+def test_a_lazy_tensor_as_an_index_of_an_array_is_what_the_array_is(places: Any) -> None:
+    table = np.arange(12).reshape(3, 4)
+    found = table[enp.asarray(places)]
+    np.testing.assert_array_equal(found, table[places], strict=True)
+
+
 @pytest.mark.usefixtures("interpreted")
 def test_conversions_to_arrays_take_dtype_and_copy() -> None:
     u = enp.asarray(N) + 1
@@ -149,6 +156,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "objects": (lambda t: enp.asarray([None]), DTypeError, "asarray: found object"),
     "a masked array": (lambda t: enp.asarray(np.ma.masked_array(F)), UsageError, "asarray: found a MaskedArray"),
     "float() of several elements": (lambda t: float(t), UsageError, r"float\(\): found LazyTensor\(shape=\(6,\)"),
+    "a list indexed by one element in a row": (lambda t: [1, 2, 3][t[:1]], UsageError, "expected one element in a 0-d array"),
     "bool() of several elements": (lambda t: bool(t), UsageError, "expected one element"),
     "realize of an array": (lambda t: eqsat.realize(t, N), UsageError, "realize: found a ndarray, expected lazy tensors"),
     "realize in a trace": (lambda t: eqsat.trace(lambda x: eqsat.realize(x), N), UsageError, "realize: found a TracedArray"),

@@ -32,6 +32,7 @@ CASES: dict[str, tuple[Callable[..., Any], int]] = {
     "summed and read": (lambda a: (t := enp.exp(a)) / t.sum(axis=1, keepdims=True), 0),
     "gathered and summed": (lambda a: (enp.take(t := enp.exp(a), a[0].astype(int) % 5, axis=1), t.sum(axis=1)), 2),
     "multiplied": (lambda a: enp.exp(a) @ a.T, 0),
+    "summed and gathered from": (lambda a: ((t := enp.exp(a)).sum(axis=1), t[a[:3, 0].astype(int)]), 1),
 }
 
 
@@ -42,6 +43,18 @@ def test_what_is_needed_once(name: str) -> None:
     found = needed_once(outputs)
     assert all(isinstance(tensor, Build) and tensor not in outputs for tensor in found)
     assert len(found) == count, [str(tensor) for tensor in tensors(*outputs)]
+
+
+def test_what_is_gathered_from_and_read_once_more_does_not_end_the_search() -> None:
+    def rows(a: Any, places: Any) -> Any:
+        taken = enp.take(a, places, axis=0)
+        return enp.take(taken, places, axis=1) * 2, taken.mean(axis=1)
+
+    places = np.array([0, 3, 1, 4])
+    result = eqsat.optimize(rows, A, places)
+    assert len(result.nests) == 4  # the rows, the two results, and the least and greatest places
+    for found, expected in zip(result(A, places), rows(A, places), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 def test_a_long_chain_is_optimized_in_a_moment() -> None:

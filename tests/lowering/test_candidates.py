@@ -417,3 +417,15 @@ def test_equal_folds_at_different_depths_are_one() -> None:
     build = Build((6,), Call("add", (outer, Reduce("sum", reduction(0, 40), apart)), "float64"))
     assert all(len(_fold_extents(kernel)) == 2 for kernel in lowered(build))
     check_all(build, tolerance=1e-12)
+
+
+def test_a_short_fold_around_one_that_stays_is_not_written_out() -> None:
+    """The inner fold is short too, but of too many operations; copies of it would bind its variable once each."""
+    outer, inner = reduction(0, 2), reduction(1, 16)
+    x, w = Input("x", (2, 16), "int64"), Input("w", (16, 2), "int64")
+    term: Scalar = Read(x, (outer, inner))
+    for k in range(5):
+        product = Call("multiply", (term, Call("subtract", (term, Literal(k, "int64")), "int64")), "int64")
+        term = Call("subtract", (product, Call("multiply", (product, Call("add", (term, Literal(3, "int64")), "int64")), "int64")), "int64")
+    term = Call("multiply", (term, Read(w, (inner, outer))), "int64")
+    check_all(Build((), Reduce("sum", outer, Reduce("sum", inner, term))))
