@@ -97,6 +97,7 @@ class Builder:
 
     `declarations` collects what it calls, `metadata` the notes on loops of the whole module; `scales`: the host
     multiplies by a power of two in one instruction.  `sources`: (line, the statement that lines from there on are written for).
+    `zero`: an i64 that is zero, which LLVM does not know, if the function has one.
     """
 
     def __init__(self, metadata: list[str] | None = None, scales: bool = False) -> None:
@@ -106,6 +107,7 @@ class Builder:
         self.block = "entry"
         self.declarations: set[str] = set()
         self.sources: list[tuple[int, Stmt | None]] = [(0, None)]
+        self.zero: Value | None = None
         self._count = 0
 
     def fresh(self, stem: str) -> str:

@@ -22,8 +22,8 @@ from eqsat.codegen.tile import emit_tile
 from eqsat.ir import interval
 from eqsat.ir.dtypes import alignment, carrier, is_inexact, itemsize
 from eqsat.ir.errors import InternalError
-from eqsat.ir.index import Index, Var
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, statements, value_of
+from eqsat.ir.index import Apply, Index, Var, walk
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, index_terms, statements, value_of
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
 from eqsat.ir.typed_kernel import TypedKernel
 from eqsat.ir.value_bounds import limits, scalar_bounds
@@ -191,6 +191,9 @@ class KernelEmitter:
         if streams:
             scratch_of(self)
         scope = Scope(ChainMap(), ChainMap())
+        if any(isinstance(sub, Apply) and sub.op in ("mod", "bitand") for sub in walk(*index_terms(self.kernel))):
+            # the highest bit of an address
+            self.b.zero = self.b.binary("lshr", self.b.emit("i64", "ptrtoint ptr %b0 to i64"), integer(63))
         for k, size in enumerate(self.kernel.sizes):
             name = self.typed[size.variable]
             scope.indices[name] = resized(self.b, Value(f"%s{k}", "i64"), llvm_type(name), size.variable.bounds)

@@ -155,7 +155,9 @@ def _divide_by_constant(b: Builder, term: Operation, a: Value, bounds: Interval,
         quotient, remainder = _divide_by_constant(b, term, opposite, negated, -d)
         return quotient, b.binary("sub", zero, remainder, "nsw")
     if d & (d - 1) == 0:
-        return b.binary("ashr", a, integer(d.bit_length() - 1, a.type)), b.binary("and", a, integer(d - 1, a.type))
+        remainder = b.binary("and", a, integer(d - 1, a.type))
+        wraps = bounds[0] < 0 or bounds[1] >= d
+        return b.binary("ashr", a, integer(d.bit_length() - 1, a.type)), _opaque(b, remainder) if wraps else remainder
     multiple = max(-(bounds[0] // d), 0)
     if not fits(term.dtype, (bounds[0], bounds[1] + multiple * d)):
         return _divide_signed(b, a, integer(d, a.type))
@@ -164,6 +166,18 @@ def _divide_by_constant(b: Builder, term: Operation, a: Value, bounds: Interval,
     quotient = b.binary("udiv", a, integer(d, a.type))
     whole = b.binary("sub", quotient, integer(multiple, a.type), "nsw") if multiple else quotient
     return whole, b.binary("urem", a, integer(d, a.type))
+
+
+def _opaque(b: Builder, remainder: Value) -> Value:
+    """The same number in a form that LLVM does not take for a counter.  What is left of a counter by a power of two is one of few bits to
+    LLVM 22, and its loop vectorizer forgets that these wrap around: for (i + 63) & 63 it loaded what lies behind 63 instead of 0."""
+    if b.zero is None or element_type(remainder.type) != remainder.type:
+        return remainder
+    return b.binary("xor", remainder, resized(b, b.zero, remainder.type, (0, 0)))
+
+
+def _bits_in_both(b: Builder, term: Operation, args: tuple[Value, ...]) -> Value:
+    return _opaque(b, b.binary("and", args[0], args[1]))
 
 
 def _divide_signed(b: Builder, a: Value, d: Value) -> tuple[Value, Value]:
@@ -213,7 +227,7 @@ CODE: dict[str, Code] = {
     "and": _plain("and"),
     "or": _plain("or"),
     "not": lambda b, term, args: b.binary("xor", args[0], integer(1, args[0].type)),
-    "bitand": _plain("and"),
+    "bitand": _bits_in_both,
     "bitor": _plain("or"),
     "bitxor": _plain("xor"),
     "shl": _shift_left,

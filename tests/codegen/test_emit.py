@@ -371,3 +371,29 @@ def test_an_illegal_statement_is_reported(body: tuple[Stmt, ...]) -> None:
     kernel = Kernel("illegal", (Buffer("out", "float32", 4, "out"),), (For(Var("i", 0, 3), "serial", body),))
     with pytest.raises(InternalError, match="codegen: found"):
         compiled([kernel])
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("rows", [8, 16, 32, 64, 128])
+def test_places_wrap_around_at_powers_of_two(rows: int, width: int) -> None:
+    """LLVM 22 loads what lies behind the last row instead of the first one, if it knows that the row is a counter modulo a power of two."""
+    size = 2 * rows * width
+    for shift in (1, rows - 1, 5):
+        batch, row, column, term = var("i0", 0, 1), var("i1", 0, rows - 1), var("i2", 0, width - 1), var("r0", 0, rows - 1)
+        here = batch * (rows * width) + row * width + column
+        turned = batch * (rows * width) + (row + shift) % rows * width + column
+        total = batch * (rows * width) + (term + shift) % rows * width + column
+        x, y = Load("x", turned, "float64"), Load("x", here, "float64")
+        stored = Store("out", here, call("add", call("multiply", x, Literal(0.5, "float64")), y))
+        folded = Fold("t", "sum", "float64", term, (), Load("x", total, "float64"))
+        added = Store("out", batch * width + column, Temp("t", "float64"))
+        buffers = (Buffer("x", "float64", size, "in"), Buffer("out", "float64", size, "out"))
+        inner = For(batch, "parallel", (For(row, "parallel", (For(column, "parallel", (stored,)),)),))
+        sums = For(batch, "parallel", (For(column, "parallel", (folded, added)),))
+        data = np.random.default_rng(shift).integers(1, 9, size).astype("float64")
+        for loop in (inner, sums):
+            kernel = Kernel("wrapping", buffers, (loop,))
+            found, expected = np.zeros(size), np.zeros(size)
+            run_kernel(kernel, [data, expected])
+            compiled([kernel]).routine("wrapping")([data, found])
+            np.testing.assert_array_equal(found, expected)
