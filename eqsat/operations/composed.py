@@ -13,6 +13,7 @@ from eqsat.ir.errors import DTypeError, UnsupportedError
 from eqsat.ir.tensor import Arg, Scalar, Tensor
 from eqsat.operations.elementwise import Element, call, cast, common_dtype, elementwise, scalar_operation
 from eqsat.operations.generic import integer, literal
+from eqsat.operations.powers import inverted
 from eqsat.operations.reductions import fold
 
 BRAIN = SimpleNamespace(eps=2.0**-7, max=float(2.0**128 - 2.0**120))
@@ -41,6 +42,8 @@ def reciprocal(x: Any, /) -> Tensor:
     def block(a: Scalar) -> Scalar:
         dtype = "int8" if a.dtype == "bool" else a.dtype
         x = cast(a, dtype)
+        if is_complex(dtype):
+            return inverted(x, x)
         if not is_integer(dtype):
             return call("divide", 1, x)
         unit = call("where", call("equal", x, 1), x, literal(0, dtype))

@@ -88,13 +88,19 @@ def _constant_power(base: Scalar, exponent: Literal | Number) -> Scalar:
 def _complex_power(x: Scalar, value: complex) -> Scalar:
     if value in (0.5, -0.5):
         root = call("sqrt", x)
-        return root if value == 0.5 else call("divide", 1, root)
+        return root if value == 0.5 else inverted(root, x)
     if value != int(value.real) or abs(value) > MOST_COMPLEX_FACTORS:
         raise UnsupportedError(
             f"power: found {x.dtype} to the power {value}, supported are integers up to {MOST_COMPLEX_FACTORS} and 0.5; use exp(y * log(x))"
         )
     product = _product(x, abs(int(value.real)))
-    return product if value.real >= 0 else call("divide", 1, product)
+    return product if value.real >= 0 else inverted(product, x)
+
+
+def inverted(power: Scalar, base: Scalar) -> Scalar:
+    """1 / power, a positive power of a complex base; NaN of zero in both parts, as NumPy has it, whose quotient 1 / 0 is infinite."""
+    nothing = literal(complex(np.nan, np.nan), base.dtype)
+    return call("where", call("equal", base, 0), nothing, call("divide", 1, power))
 
 
 def _reciprocal_root(x: Scalar) -> Scalar:

@@ -60,3 +60,19 @@ def test_they_stand_within_compiled_programs() -> None:
     np.testing.assert_allclose(function(x), np.abs(np.exp(x * 2) + 1).sum(axis=0), rtol=1e-12)
     np.testing.assert_allclose(np.asarray(enp.log(enp.asarray(x))), np.log(x))
     np.testing.assert_allclose(eqsat.jit(np.corrcoef)(x), np.corrcoef(x), rtol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("exponent", [-1, -2, -3, -0.5, None])
+def test_a_negative_power_of_zero_is_nan_in_both_parts(exponent: float | None, dtype: str) -> None:
+    z = np.array([0j, complex(0, -0.0), 2 - 1j, -0.5 + 3j], dtype)
+
+    def function(x: Any) -> Any:
+        return np.reciprocal(x) if exponent is None else x**exponent
+
+    with np.errstate(all="ignore"):
+        expected = function(z)
+    found = eqsat.jit(function)(z)
+    assert np.isnan(expected.real[:2]).all()
+    np.testing.assert_array_equal(np.isnan(found.view(found.real.dtype)), np.isnan(expected.view(expected.real.dtype)))
+    np.testing.assert_allclose(found[2:], expected[2:], rtol=1e-5)
