@@ -92,6 +92,8 @@ def _goes_along(row: KeptRow) -> bool:
     place = substitute(row.store.index, row.bound)
     if coefficient(place, row.lane) != 1 or not set(variables(place)).isdisjoint(row.loops):
         return False
+    if any(variable in row.bound and not _stays(row, variable) for variable in variables(row.store.index)):
+        return False
     for stmt in (*row.before, row.store):
         for term in scalars(stmt.value) if isinstance(stmt, Let | Store) else ():
             if isinstance(term, Pick) or (isinstance(term, Load) and term.buffer == row.store.buffer):
@@ -99,6 +101,11 @@ def _goes_along(row: KeptRow) -> bool:
             if isinstance(term, Load) and coefficient(substitute(term.index, row.bound), row.lane) not in (0, 1):
                 return False
     return True
+
+
+def _stays(row: KeptRow, bound: Var) -> bool:
+    """Whether what an index variable stands for is the same in all iterations of the serial loops."""
+    return set(variables(row.bound[bound])).isdisjoint(row.loops)
 
 
 def emit_kept_row(e: Emitter, outer: For, scope: Scope) -> bool:
@@ -111,6 +118,10 @@ def emit_kept_row(e: Emitter, outer: For, scope: Scope) -> bool:
         replace(cell_of(e, scope, {}, row.lane, piece), bound=row.bound)
         for piece in pieces_of(row.lane, e.registers.bytes // row.widest, again=True)
     ]
+    for stmt in row.before:
+        if isinstance(stmt, Bind) and _stays(row, stmt.variable):
+            for cell in cells:
+                e.index(stmt.variable, cell.scope)
     start = tuple(vector_load(e, place, cell.scope, cell.width) for cell in cells)
     for cell, total in zip(cells, fold_cells(e, row.fold, cells, start), strict=True):
         address = e.address(e.buffer(row.store.buffer, row.dtype), row.store.index, cell.scope)

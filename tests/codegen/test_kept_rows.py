@@ -114,3 +114,15 @@ def test_the_row_is_in_registers() -> None:
 
 def test_a_row_at_a_constant_place_is_kept() -> None:
     assert kept_row(serial(x(ROWS * 12 + COLUMNS), place=COLUMNS + Const(5)), 64, 28) is not None
+
+
+@pytest.mark.parametrize("numerics", ["exact", "default"])
+def test_a_place_that_is_named_in_the_innermost_loop_is_known_before_it(numerics: Numerics) -> None:
+    r, j, named = Var("r", 0, 8), Var("j", 0, 19), Var("b", 5, 24)
+    inner = For(j, "parallel", (Bind(named, j + 5), Store("out", named + 3, Load("x", r * 20 + named - 5, "float32"), "sum")))
+    buffers = (Buffer("x", "float32", 180, "in"), Buffer("out", "float32", 28, "out"))
+    loops = For(r, "serial", (inner,))
+    assert kept_row(loops, 64, 28) is not None
+    values, found = RNG.integers(-9, 10, (9, 20)).astype("f4"), np.zeros(28, "f4")
+    compile_kernels([type_indices(Kernel("k", buffers, (loops,)))], numerics).routine("k")([values.reshape(-1), found])
+    np.testing.assert_array_equal(found, np.concatenate([np.zeros(8), values.sum(axis=0)]))
