@@ -284,15 +284,15 @@ def again_for_rows(model: CostModel, parts: Mapping[Hashable, Part], shape: Shap
     they depend on are outside; what is no dearer than a few cycles is done beside the loads."""
     if len(shape) < 2:
         return {}
-    again = {name: _times_again(loops, shape) for name, (_, loops) in parts.items()}
-    folds = [(name, loops) for name, (_, loops) in parts.items() if isinstance(name, FoldPart)]
-    if folds and all(again[fold] > 1 and (fold.side_by_side or len(shape) - 1 not in _axes(loops)) for fold, loops in folds):
+    computed = {name: (ns, loops, _times_again(loops, shape)) for name, (ns, loops) in parts.items() if _is_computed(name)}
+    folds = [(name, loops, again) for name, (_, loops, again) in computed.items() if isinstance(name, FoldPart)]
+    if folds and all(again > 1 and (fold.side_by_side or len(shape) - 1 not in _axes(loops)) for fold, loops, again in folds):
         return {}
     dear = model.cycles_ns(DEAR_CYCLES) / model.lanes("float32")
     return {
-        name: ns * (again[name] - 1)
-        for name, (ns, loops) in parts.items()
-        if again[name] > 1 and (isinstance(name, FoldPart) or (_is_operation(name) and ns > dear * trips(loops)))
+        name: ns * (again - 1)
+        for name, (ns, loops, again) in computed.items()
+        if again > 1 and (isinstance(name, FoldPart) or ns > dear * trips(loops))
     }
 
 
@@ -307,7 +307,8 @@ def _axes(loops: Variables) -> set[int]:
     return {int(v.name[1:]) for v in loops if v.name[0] == "i"}
 
 
-def _is_operation(part: Hashable) -> bool:
+def _is_computed(part: Hashable) -> bool:
+    """Whether a part is an operation or a fold: no index term, nor anything of memory."""
     return not isinstance(part, Index) and not (isinstance(part, tuple) and part[0] in ("load", "move"))
 
 
