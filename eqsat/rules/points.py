@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from eqsat.egraph.forms import index_children
 from eqsat.egraph.linear import Linear
+from eqsat.egraph.schema import OP_OF_NODE
 from eqsat.egraph.snapshot import ENode
+from eqsat.ir.index import OPS
 from eqsat.rules.row import CHOICES, DIVISIONS, SumRow, Table
 from eqsat.rules.visit import Visit
 
@@ -16,18 +18,12 @@ from eqsat.rules.visit import Visit
 MOST_VALUES = 4
 VARIABLES = ("Var", "Axis", "RAxis")
 TOLD = (*DIVISIONS, *CHOICES, "Nonneg", "Zero", "Abs")
-MEANINGS: dict[str, Callable[..., int]] = {
-    "Add": int.__add__,
-    "Mul": int.__mul__,
-    "Floordiv": int.__floordiv__,
-    "Mod": int.__mod__,
-    "Min": min,
-    "Max": max,
-    "Abs": abs,
-    "Where": lambda condition, yes, no: yes if condition else no,
-    "Nonneg": lambda x: int(x >= 0),
-    "Zero": lambda x: int(x == 0),
-    "Not": lambda x: int(not x),
+MEANINGS: dict[str, Callable[..., Any]] = {
+    **{node: OPS[OP_OF_NODE[node]].evaluate for node in (*DIVISIONS, *CHOICES, "Abs", "Not")},
+    "Add": OPS["add"].evaluate,
+    "Mul": OPS["mul"].evaluate,
+    "Nonneg": lambda x: x >= 0,
+    "Zero": lambda x: x == 0,
     "Prod": lambda *factors: prod(factors),
 }
 
@@ -92,7 +88,7 @@ def _value(node: ENode, operands: tuple[int, ...]) -> int:
     if node.op == "Sum":
         constant, *terms = node.args
         return int(constant + sum(k * x for (_, k), x in zip(terms, operands, strict=True)))
-    return int(node.args[0]) * operands[0] if node.op == "Scale" else MEANINGS[node.op](*operands)
+    return int(node.args[0]) * operands[0] if node.op == "Scale" else int(MEANINGS[node.op](*operands))
 
 
 def _line(v: Visit, values: Values) -> Linear | None:
