@@ -8,29 +8,31 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from eqsat.algebra import Alternative, alternatives
+from eqsat.algebra import Alternative
 from eqsat.cost_model import CostModel
 from eqsat.costs import Cost
 from eqsat.egraph.encode_tensor import TensorEncoder
+from eqsat.egraph.forms import Forms
+from eqsat.egraph.settled import is_sum_of_variables
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.extract import Extraction, Move, Selection, Watch, cheapest, spell
 from eqsat.index_reader import IndexReader
 from eqsat.ir.affine import is_affine
 from eqsat.ir.dtypes import is_inexact
-from eqsat.ir.generics import as_build, as_builds, as_generic
+from eqsat.ir.generics import as_build, as_generic
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Constant, Program, Tensor, sources, tensors
 from eqsat.journal import WRITTEN
 from eqsat.kernel_choice import shows_not_finite, uses
 from eqsat.needed_once import needed_once
+from eqsat.offers import Offers, composed
 from eqsat.options import Options
 from eqsat.progress import tell
 from eqsat.report import Report
 from eqsat.saturate import PHASES, Session, session_of
-from eqsat.simplifier import Simplifier, limits_for
+from eqsat.simplifier import limits_for
 from eqsat.sizes import is_generic
 from eqsat.tensor_classes import TensorClasses, elements_of
-from eqsat.views import compose_views
 
 Offer = tuple[Tensor, Alternative]
 
@@ -77,17 +79,15 @@ def cheapest_outputs(program: Program, before: Cost, options: Options, report: R
     `seen` is given the cheapest programs that the search looked at."""
     if not {"generic-build", "substitution"} <= set(options.tables):
         return Extracted(program.outputs)
-    with Simplifier(options, report, within=True) as simplifier:
-        moved = compose_views(program, simplifier.simplify)
-        composed = as_builds(program, moved)
-        report.matches["compose-views"] += len(moved)
-    offers = offers_of(composed, options) if "algebra" in options.tables else {}
+    start = composed(program, options, report)
+    report.matches["compose-views"] += len(start.moved)
+    offers = start.offers
     while True:
         try:
-            found = _searched(composed, offers, before, options, report, seen)
+            found = _searched(start.program, offers, before, options, report, seen)
             if seen is not None:
-                seen.extracted = [replace(one, moved=moved) for one in seen.extracted]
-            return Extracted(program.outputs) if found is None else replace(found, moved=moved)
+                seen.extracted = [replace(one, moved=start.moved) for one in seen.extracted]
+            return Extracted(program.outputs) if found is None else replace(found, moved=start.moved)
         except _MergedError as merged:  # what would have to be checked became true for free: not offered then
             offers = {tensor: ways for tensor, ways in offers.items() if tensor is not merged.tensor}
 
@@ -114,7 +114,7 @@ def _searched(program: Program, offers: Offers, before: Cost, options: Options, 
                 start = search.readable(free, snapshot)
                 work.limits = limits_for(options.limits, search.maps, snapshot.nodes)
                 tell("saturating with rules of indices")
-                snapshot = work.run(PHASES["index"])
+                snapshot = work.run(PHASES["index"], search.is_done)
                 reader = IndexReader(snapshot, options.cost.index)
         best = search.cheapest(snapshot, reader, CostModel(options.target, options.cost), start, seen)
         if best is not None and work.transcript is not None:
@@ -132,18 +132,6 @@ def _searched(program: Program, offers: Offers, before: Cost, options: Options, 
         return chosen
 
 
-Offers = Mapping[Tensor, tuple[Alternative, ...]]
-
-
-def offers_of(program: Program, options: Options) -> Offers:
-    """What algebra offers; of programs with sizes what makes no number of them."""
-    found = alternatives(program, options.numerics)
-    if not program.sizes:
-        return found
-    generic = {tensor: tuple(way for way in ways if is_generic([way.found.build], program.sizes)) for tensor, ways in found.items()}
-    return {tensor: ways for tensor, ways in generic.items() if ways}
-
-
 def _is_finite(constant: Constant) -> bool:
     return not is_inexact(constant.dtype) or bool(np.isfinite(constant.data).all())
 
@@ -158,11 +146,12 @@ class Search:
         work.credit(WRITTEN)
         self.written: list[Tensor] = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
         self.maps: list[Index] = []
+        self._stated: list[int] = []
         self._ways: dict[tuple[int, ENode], list[Alternative]] = {}
         self.offers = offers
         for tensor, ways in self.offers.items():
             for way in ways:
-                self.encoder.equate(way.found.build, self.encoder.handles[tensor])
+                self.encoder.offer(way.found.build, tensor)
                 work.report.matches[way.row] += 1
                 work.credit(way.row)
 
@@ -288,12 +277,16 @@ class Search:
         for node in nodes:
             wanted |= dict.fromkeys(reader.items(node.args[1]) if node.op == "Read" else node.args[:1] if node.op == "Position" else ())
         stated = [name for name in wanted if not reader.is_stated(name) and not is_affine(reader.term(name))]
-        self.maps = [reader.term(name) for name in stated]
+        self.maps, self._stated = [reader.term(name) for name in stated], stated
         for name, term in zip(stated, self.maps, strict=True):
             self.work.encoder.same(name, self.work.encoder.index(term, axes=True))
         self.work.report.matches["state-map"] += len(stated)
         self.work.credit("state-map")
         return bool(stated)
+
+    def is_done(self, snapshot: Snapshot, forms: Forms) -> bool:
+        """Whether all maps that the index algebra was given are sums of loops."""
+        return all(is_sum_of_variables(forms, snapshot.bounds, snapshot.name(name)) for name in self._stated)
 
     def state_generics(self, outputs: tuple[Tensor, ...]) -> None:
         """Every chosen build that is one generic becomes equal to it (row build-is-generic)."""

@@ -69,15 +69,20 @@ class CostModel:
 
     def index_parts(self, term: Index) -> Parts:
         """Operations of an index term; affine ones are nearly free, for addressing and strength reduction absorb them, and so is what is
-        decided for whole pieces of loops."""
+        decided for whole pieces of loops.  A digit of a loop that is divided evenly is a loop of its own."""
         parts: Parts = {}
         if self.free_indices:
             return parts
+        within: dict[Index, Variables] = {}
         for sub in walk(term):
-            if isinstance(sub, Apply):
-                loops = loops_of(sub)
-                repeated = loops - {max(loops, key=lambda v: v.extent)} if loops and is_decided(sub) else loops
-                parts[sub] = self.cycles_ns(_index_cycles(sub, self.costs.index)) * trips(repeated), loops
+            if not isinstance(sub, Apply):
+                within[sub] = loops_of(sub)
+                continue
+            loops, digit = loops_of(sub), _even_digit(sub)
+            within[sub] = frozenset((digit,)) if digit is not None else NO_LOOPS.union(*(within[arg] for arg in sub.args))
+            repeated = loops - {max(loops, key=lambda v: v.extent)} if loops and is_decided(sub) else within[sub]
+            cycles = 0.0 if digit is not None else _index_cycles(sub, self.costs.index)
+            parts[sub] = self.cycles_ns(cycles) * trips(repeated), loops
         return parts
 
     def read_ns(self, tensor_shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...], folded: Var | None) -> float:
@@ -137,6 +142,26 @@ def _index_cycles(term: Apply, weights: IndexWeights) -> float:
     if term.op in ("add", "sub", "neg") or (term.op == "mul" and any(isinstance(arg, Const) for arg in term.args)):
         return AFFINE_CYCLES
     return weights.term_cycles(term)
+
+
+def _even_digit(term: Apply) -> Var | None:
+    """A loop that counts as x // a or x // a % b does, for a loop x that such parts divide evenly."""
+    if term.op == "floordiv":
+        x, a = _divided(term)
+        b = x.extent // a if isinstance(x, Var) and a > 0 else 0
+    elif term.op == "mod" and isinstance(term.args[1], Const):
+        (x, a), b = _divided(term.args[0]), int(term.args[1].value)
+    else:
+        return None
+    even = isinstance(x, Var) and not is_size(x) and x.lo == 0 and a > 0 and b > 0 and x.extent % (a * b) == 0
+    return Var(str(term), 0, b - 1) if even else None
+
+
+def _divided(term: Index) -> tuple[Index, int]:
+    """x and a of x // a for a constant; of another term itself and 1."""
+    if isinstance(term, Apply) and term.op == "floordiv" and isinstance(term.args[1], Const):
+        return term.args[0], int(term.args[1].value)
+    return term, 1
 
 
 def load_steps(indices: tuple[Index, ...], shape: tuple[int, ...], variable: Var) -> set[int | None]:

@@ -28,6 +28,7 @@ from eqsat.cost_model import (
 from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.host_costs import host_ns
 from eqsat.index_cost import index_cycles
+from eqsat.ir.affine import joined
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.generics import as_build
 from eqsat.ir.index import Apply, Const, Index, Var, variables, walk
@@ -162,6 +163,8 @@ class Access:
 
 def price_access(model: CostModel, shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...], folded: Var | None) -> Access:
     """What a load costs; `folded` is the variable of the reduction around it."""
+    move_ns = model.move_ns(shape, dtype)
+    indices, shape = joined(indices, shape)
     parts: Parts = {}
     for index in indices:
         parts.update(model.index_parts(index))
@@ -170,7 +173,7 @@ def price_access(model: CostModel, shape: tuple[int, ...], dtype: str, indices: 
     awkward = frozenset(
         v for v in variables(*indices) if v.name[0] == "i" and load_steps(pieces, shape, v).isdisjoint(range(INTERLEAVED + 1))
     )
-    return Access(load, (model.move_ns(shape, dtype), NO_LOOPS), parts, awkward)
+    return Access(load, (move_ns, NO_LOOPS), parts, awkward)
 
 
 def price_read(key: Hashable, tensor: Hashable, access: Access) -> Priced:
@@ -218,6 +221,9 @@ def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable:
     for name, (ns, loops) in body.parts.items():
         if variable in loops:
             repeated = 1.0 if _counts_only(name, variable) else trips(inside) / trips(loops)
+            if isinstance(name, Apply):  # what is added to places is shared as loads are
+                own += ns * max(1.0, repeated / SERVED)
+                continue
             if isinstance(name, tuple) and name[0] == "load":  # the same element for other iterations is there, or one load of a vector
                 whole = model.cycles_ns(model.target.load_cycles) / model.lanes(dtype) * trips(loops)
                 own += max(ns, min(ns, whole) * repeated / SERVED)

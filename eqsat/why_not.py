@@ -8,7 +8,7 @@ from math import prod
 from typing import Any, Literal
 
 from eqsat.amounts import amount
-from eqsat.cheapest import Search, offers_of
+from eqsat.cheapest import Search
 from eqsat.costs import Cost, cost_of_term
 from eqsat.equality import prove_equal
 from eqsat.explored import explored, under
@@ -22,16 +22,15 @@ from eqsat.ir.generics import as_builds
 from eqsat.ir.index import Apply, Index, as_index, walk
 from eqsat.ir.structure import positions
 from eqsat.ir.tensor import Input, Program, Tensor
+from eqsat.offers import composed
 from eqsat.options import Options
 from eqsat.pipeline import Pipeline
 from eqsat.report import Report, StopReason
 from eqsat.saturate import PHASES, session_of
-from eqsat.simplifier import Simplifier
 from eqsat.specs import describe, spec
 from eqsat.target import DEFAULT_TARGET
 from eqsat.tracing import trace
 from eqsat.values import Samples, tolerance_of
-from eqsat.views import compose_views
 
 Verdict = Literal["chosen", "not equal", "costs more", "costs no more", "not found", "unknown"]
 # of what makes the difference in cost the text shows these
@@ -202,15 +201,11 @@ def _proved(original: Program, candidate: Program, options: Options) -> bool:
     """Whether the rules make the results of both programs equal, all index terms handed to the index algebra."""
     if not {"generic-build", "substitution"} <= set(options.tables):
         return False
-    composed: list[Program] = []
-    for program in map(as_builds, (original, candidate)):
-        with Simplifier(options, Report(), within=True) as simplifier:
-            composed.append(as_builds(program, compose_views(program, simplifier.simplify)))
-    offers = offers_of(composed[0], options) if "algebra" in options.tables else {}
+    first, other = (composed(as_builds(program), options, Report()) for program in (original, candidate))
     with session_of(options, Report()) as work:
-        search = Search(work, composed[0], offers, options)
-        search.encoder.made(*composed[1].outputs)
-        pairs = list(zip(search.roots, (search.encoder.handles[output] for output in composed[1].outputs), strict=True))
+        search = Search(work, first.program, first.offers, options)
+        search.encoder.made(*other.program.outputs)
+        pairs = list(zip(search.roots, (search.encoder.handles[output] for output in other.program.outputs), strict=True))
         snapshot = work.run(PHASES["fusion"])
         reader = IndexReader(snapshot, options.cost.index)
         elements = (node for nodes in snapshot.classes["Sx"].values() for node in nodes)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from eqsat.ir.index import Apply, Const, Index, Var, variables, walk
+from typing import TypeGuard
+
+from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
 
 
 def coefficient(term: Index, variable: Var) -> int | None:
@@ -30,18 +32,50 @@ def _coefficient(term: Index, variable: Var, found: dict[Index, int | None]) -> 
     below = [found[arg] for arg in term.args]
     if all(k == 0 for k in below):
         return 0
-    if any(k is None for k in below):
-        return None
     known = [k for k in below if k is not None]
+    if len(known) < len(below):
+        return None
     if term.op in ("add", "sub"):
         return known[0] + known[1] if term.op == "add" else known[0] - known[1]
     if term.op == "neg":
         return -known[0]
+    if term.op == "where" and known[0] == 0 and known[1] == known[2]:
+        return known[1]
     if term.op == "mul":
         for arg, k in zip(term.args, reversed(known), strict=True):
             if isinstance(arg, Const):
                 return int(arg.value) * k
     return None
+
+
+def joined(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[tuple[Index, ...], tuple[int, ...]]:
+    """Indices into an array in C order, and its shape, with neighbouring digits of one term joined: x[t // 8, t % 8] is y[t], of y the
+    same elements in one row."""
+    found: list[tuple[Index, int]] = []
+    for index, extent in zip(indices, shape, strict=True):
+        found.append((index, extent))
+        while len(found) > 1 and (both := _digits(*found[-2], *found[-1])) is not None:
+            found[-2:] = [both]
+    return tuple(index for index, _ in found), tuple(extent for _, extent in found)
+
+
+def _digits(high: Index, rows: int, low: Index, columns: int) -> tuple[Index, int] | None:
+    """t for the indices t // columns and t % columns, t % (n * columns) for t // columns % n and t % columns."""
+    if not _is_by(low, "mod", columns):
+        return None
+    term = low.args[0]
+    if _is_by(high, "floordiv", columns) and high.args[0] is term:
+        return term, rows * columns
+    if isinstance(high, Apply) and high.op == "mod" and isinstance(high.args[1], Const):
+        inner, size = high.args[0], int(high.args[1].value)
+        if _is_by(inner, "floordiv", columns) and inner.args[0] is term:
+            return apply("mod", term, size * columns), rows * columns
+    return None
+
+
+def _is_by(term: Index, op: str, divisor: int) -> TypeGuard[Apply]:
+    """Whether a term is a division by this constant."""
+    return isinstance(term, Apply) and term.op == op and isinstance(term.args[1], Const) and term.args[1].value == divisor
 
 
 def strides(shape: tuple[int, ...]) -> tuple[int, ...]:

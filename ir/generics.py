@@ -74,10 +74,16 @@ def as_generic(build: Build) -> Generic | None:
     return Generic(tuple(iterators), maps, tuple(read.tensor for read in reads), done[body], folds[0].op if folds else None)
 
 
-def as_builds(program: Program, changed: Mapping[Tensor, Build] | None = None) -> Program:
-    """The program with every Generic written as the build that it means; `changed` are equal tensors to put in the place of some."""
+def as_builds(program: Program) -> Program:
+    """The program with every Generic written as the build that it means."""
+    known = rebuilt(program, {})
+    return Program(program.inputs, tuple(known[output] for output in program.outputs), program.structure, program.sizes)
+
+
+def rebuilt(program: Program, changed: Mapping[Tensor, Build]) -> dict[Tensor, Tensor]:
+    """The tensors of a program as builds over each other; `changed` are equal tensors to put in the place of some."""
     done: dict[Tensor, Tensor] = {}
     for tensor in tensors(*program.outputs):
-        build = (changed or {}).get(tensor, tensor)
+        build = changed.get(tensor, tensor)
         done[tensor] = over(as_build(build) if isinstance(build, Generic) else build, done)
-    return Program(program.inputs, tuple(done[output] for output in program.outputs), program.structure, program.sizes)
+    return done

@@ -36,6 +36,7 @@ class TensorEncoder:
         self.encoder = encoder
         self.leaves: list[Tensor] = []
         self.handles: dict[Tensor, int] = {}
+        self._places: dict[Tensor, int] = {}
         self._elements: dict[Build, tuple[int, str, tuple[int | str, ...]]] = {}
 
     def program(self, program: Program) -> tuple[int, ...]:
@@ -49,6 +50,14 @@ class TensorEncoder:
         for tensor in tensors(*made):
             if tensor not in self.handles:
                 self.handles[tensor] = self._tensor(tensor)
+
+    def offer(self, build: Build, tensor: Tensor) -> None:
+        """State that a build is a tensor of the program; a movement of what comes before that takes its place in the order, so that
+        readers may go through either."""
+        place = self._places.get(tensor)
+        if place is not None and isinstance(build.body, Read) and self._places.get(build.body.tensor, place) < place:
+            self._places[build] = place
+        self.equate(build, self.handles[tensor])
 
     def equate(self, build: Build, handle: int | None) -> None:
         """State that a build is the tensor whose class has this handle, if it is one of the program."""
@@ -68,17 +77,18 @@ class TensorEncoder:
         node = self.encoder.node
         if isinstance(tensor, Build | Generic):
             return self._generic(as_build(tensor) if isinstance(tensor, Generic) else tensor)
+        self._places[tensor] = -1
         self.leaves.append(tensor)
         return node("Leaf", len(self.leaves) - 1)
 
     def _generic(self, build: Build) -> int:
-        """A tensor with its place in the order of the program: its function reads tensors of lower rank only."""
-        rank = len(self.handles)
+        """A tensor with its place in the order of the program: its function reads tensors before it only."""
+        place = self._places.setdefault(build, len(self.handles))
         body = _Body(self, build.shape)
         function, element = body.scalar(build.body)
-        handle = self.encoder.node("Generic", rank, self.extents(build.shape), function, element)
+        handle = self.encoder.node("Generic", place, self.extents(build.shape), function, element)
         self._elements[build] = (element, *body.node_of(build.body))
-        self.encoder.facts["rank"].append((handle, rank))
+        self.encoder.facts["rank"].append((handle, place))
         return handle
 
     def extents(self, shape: tuple[int, ...]) -> int:

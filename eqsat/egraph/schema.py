@@ -64,7 +64,8 @@ INDEX_NODES = (
 # tensors of other ranks are not gathered from in the e-graph
 GATHER_RANKS = (1, 2, 3, 4)
 # a class that holds one of these carries no other structure
-LEAVES = ("Num", "Var", "Axis", "RAxis")
+VARIABLES = ("Var", "Axis", "RAxis")
+LEAVES = ("Num", *VARIABLES)
 TENSOR_NODES = (
     Constructor("Nil", (), "Ixs"),
     Constructor("Cons", ("Ix", "Ixs"), "Ixs"),

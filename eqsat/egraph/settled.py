@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from eqsat.egraph.encode import EVERYTHING
 from eqsat.egraph.forms import SIGNS, Forms
 from eqsat.egraph.linear import Linear
-from eqsat.ir.interval import Interval
+from eqsat.egraph.schema import VARIABLES
+from eqsat.ir.interval import Interval, within
 
 Bounds = Mapping[int, Interval]
 # a variable of two values makes more terms linear
@@ -28,7 +29,7 @@ def is_settled(forms: Forms, bounds: Bounds, name: int) -> bool:
     form = _form(forms, name)
     if any(atom not in forms for atom, _ in form.terms):
         return False
-    others = [(atom, k) for atom, k in form.terms if forms[atom].op != "Var"]
+    others = [(atom, k) for atom, k in form.terms if forms[atom].op not in VARIABLES]
     if not others:
         return True
     (atom, k), *more = others
@@ -43,6 +44,16 @@ def is_settled(forms: Forms, bounds: Bounds, name: int) -> bool:
     return (op in ("Min", "Max") and _is_open_order(forms, bounds, atom)) or (op == "Where" and _is_open_choice(forms, bounds, atom))
 
 
+def is_sum_of_variables(forms: Forms, bounds: Bounds, name: int) -> bool:
+    """Whether the cheapest form of a class is a sum of variables that stays within its bounds."""
+    if name not in forms:
+        return False
+    form = _form(forms, name)
+    if any(atom not in forms or forms[atom].op not in VARIABLES for atom, _ in form.terms):
+        return False
+    return within(_bounds_of(forms, bounds, form), bounds.get(name, EVERYTHING))
+
+
 def _form(forms: Forms, name: int) -> Linear:
     node = forms[name]
     if node.op == "Num":
@@ -53,7 +64,7 @@ def _form(forms: Forms, name: int) -> Linear:
 def _are_variables(forms: Forms, bounds: Bounds, form: Linear, least: int) -> bool:
     """Whether a sum is made of variables with as large a range at least, added or subtracted."""
     ranges = (_range(forms, bounds, atom) for atom, _ in form.terms)
-    units = all(abs(k) == 1 and atom in forms and forms[atom].op == "Var" for atom, k in form.terms)
+    units = all(abs(k) == 1 and atom in forms and forms[atom].op in VARIABLES for atom, k in form.terms)
     return units and bool(form.terms) and all(hi - lo >= least for lo, hi in ranges)
 
 
@@ -91,8 +102,8 @@ def _bounds_of(forms: Forms, bounds: Bounds, form: Linear) -> Interval:
 def _range(forms: Forms, bounds: Bounds, name: int) -> Interval:
     """Bounds of a class; those of a variable are its own, which may not be known of its class yet."""
     lo, hi = bounds.get(name, EVERYTHING)
-    if name in forms and forms[name].op == "Var":
-        _, least, most = forms[name].args
+    if name in forms and forms[name].op in VARIABLES:
+        *_, least, most = (0, forms[name].args[1] - 1) if forms[name].op != "Var" else forms[name].args
         return max(lo, least), min(hi, most)
     return lo, hi
 
@@ -116,5 +127,5 @@ def _are_leaves(forms: Forms, bounds: Bounds, x: int, y: int) -> bool:
     """Whether two classes are variables, or one of them a constant."""
     operations = [forms[name].op if name in forms else "" for name in (x, y)]
     ranges = [_range(forms, bounds, name) for name in (x, y)]
-    wide = all(op == "Num" or (op == "Var" and hi - lo >= LEAST_RANGE) for op, (lo, hi) in zip(operations, ranges, strict=True))
-    return wide and "Var" in operations and x != y
+    wide = all(op == "Num" or (op in VARIABLES and hi - lo >= LEAST_RANGE) for op, (lo, hi) in zip(operations, ranges, strict=True))
+    return wide and operations != ["Num", "Num"] and x != y

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from eqsat.egraph.linear import Linear
+from eqsat.ir.interval import Interval
 from eqsat.rules.visit import Visit
 
 LEAVES = ("Num", "Var", "Axis", "RAxis", "Given")
@@ -38,7 +39,7 @@ def join_digits(v: Visit) -> None:
                 if v.first("join-digits", name, form, chain):
                     v.reading.postponed.add(name)
                     rest = form.without(*(digit.atom for digit in chain))
-                    v.encoder.same(name, v.sum(rest.plus(Linear(0, ((_digit(v, chain), chain[0].k),)))))
+                    v.encoder.same(name, v.sum(rest.plus(Linear(0, ((_joined(v, chain), chain[0].k),)))))
 
 
 def chains(v: Visit, form: Linear) -> list[Chain]:
@@ -84,15 +85,20 @@ def _divisions(v: Visit, name: int) -> Iterator[tuple[str, int, int]]:
             yield node.op, node.args[0], n
 
 
-def _digit(v: Visit, chain: Chain) -> int:
-    """The class of the digit that a chain is."""
-    x, low, high = chain[0].x, chain[0].low, chain[-1].high
+def digit(v: Visit, x: int, bounds: Interval, low: int, high: int | None) -> int:
+    """The class of x // low % (high // low), or of x // low; x is between these bounds."""
     if low > 1:
-        least, greatest = v.bounds(x)
+        least, greatest = bounds
         x = v.encoder.bounded(v.encoder.node("Floordiv", x, v.encoder.number(low)), (least // low, greatest // low))
     if high is None:
         return x
     return v.encoder.bounded(v.encoder.node("Mod", x, v.encoder.number(high // low)), (0, high // low - 1))
+
+
+def _joined(v: Visit, chain: Chain) -> int:
+    """The class of the digit that a chain is."""
+    x = chain[0].x
+    return digit(v, x, v.bounds(x), chain[0].low, chain[-1].high)
 
 
 # pairs -----------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from eqsat.rules.sums import by_factor
 from eqsat.rules.visit import Visit
 
 MAX_MEMBERS = 6
+MOST_BRANCHES = 64
 OPPOSITE = {"Min": "Max", "Max": "Min"}
 
 
@@ -240,10 +241,15 @@ def _opposite(v: Visit, p: int, q: int) -> bool:
 
 
 def shift_where(v: Visit) -> None:
-    """where(p, x + r, y + r) = where(p, x, y) + r and where(p, k*x, k*y) = k*where(p, x, y)."""
+    """where(p, x + r, y + r) = where(p, x, y) + r and where(p, k*x, k*y) = k*where(p, x, y); the terms that all branches of nested
+    choices share go out of all of them at once."""
     for name, node in v.nodes("Where"):
         if all(map(v.is_truth, node.args[1:])):
             continue
+        branches = _branches(v, node)
+        everywhere = tuple(t for t in branches[0].terms if all(t in form.terms for form in branches[1:]))
+        if everywhere and len(branches) > 2 and v.first("shift-where", name, node, everywhere):
+            v.encoder.same(name, v.sum(Linear.of(0, [*everywhere, (_less(v, node, Linear(0, everywhere)), 1)])))
         whole = [v.form(arg) for arg in node.args[1:]]
         shared = _common(*whole)
         if not any(form.plus(shared, -1).terms for form in whole):
@@ -253,6 +259,29 @@ def shift_where(v: Visit) -> None:
         if (shared != Linear(0) or factor != 1) and v.first("shift-where", name, node):
             inner = where_of(v, node.args[0], *(v.sum(form.over(factor)) for form in (first, second)))
             v.encoder.same(name, v.sum(shared.plus(Linear(0, ((inner, factor),)))))
+
+
+def _branches(v: Visit, node: ENode) -> list[Linear]:
+    """What a choice chooses from, choices within it open, as far as they are few."""
+    found: list[Linear] = []
+    stack = list(node.args[:0:-1])
+    while stack:
+        name = stack.pop()
+        below = v.node(name)
+        if below.op == "Where" and len(found) + len(stack) < MOST_BRANCHES:
+            stack += below.args[:0:-1]
+        else:
+            found.append(v.form(name))
+    return found
+
+
+def _less(v: Visit, node: ENode, shared: Linear) -> int:
+    """A choice of which every branch has these terms, without them."""
+    kept = []
+    for name in node.args[1:]:
+        below = v.node(name)
+        kept.append(_less(v, below, shared) if below.op == "Where" else v.sum(v.form(name).plus(shared, -1)))
+    return where_of(v, node.args[0], *kept)
 
 
 def factor_where(v: Visit) -> None:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import prod
 from typing import Any, NamedTuple
 
-from eqsat.egraph.forms import index_children
+from eqsat.egraph.forms import SIGNS, index_children
 from eqsat.egraph.linear import Linear
-from eqsat.egraph.schema import OP_OF_NODE
+from eqsat.egraph.schema import OP_OF_NODE, VARIABLES
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.index import OPS
+from eqsat.rules.digits import digit
 from eqsat.rules.row import CHOICES, DIVISIONS, SumRow, Table
 from eqsat.rules.visit import Visit
 
-# as many values of a variable are tried one by one
+# as many values of a variable are tried one by one; as many of a term that choices between constants depend on
 MOST_VALUES = 4
-VARIABLES = ("Var", "Axis", "RAxis")
+MOST_CHOICES = 64
 TOLD = (*DIVISIONS, *CHOICES, "Nonneg", "Zero", "Abs")
 MEANINGS: dict[str, Callable[..., Any]] = {
     **{node: OPS[OP_OF_NODE[node]].evaluate for node in (*DIVISIONS, *CHOICES, "Abs", "Not")},
@@ -40,7 +41,7 @@ def few_values(v: Visit) -> None:
     few = set(_few(v))
     if not few or not any(v.nodes(*TOLD)):
         return
-    known: dict[int, Values] = {}
+    known: dict[int, Values | None] = {}
     least: dict[Values, int] = {}
     for name in sorted(v.reading.cost, key=v.reading.cost.__getitem__):  # operands cost less
         values = _values(v, name, v.node(name), few, known)
@@ -63,7 +64,7 @@ def _few(v: Visit) -> Iterator[int]:
                 yield name
 
 
-def _values(v: Visit, name: int, node: ENode, few: set[int], known: dict[int, Values]) -> Values | None:
+def _values(v: Visit, name: int, node: ENode, few: set[int], known: Mapping[int, Values | None]) -> Values | None:
     """The values of a node whose operands are known; None where they depend on other variables, or there are none."""
     if name in few:
         lo, hi = v.bounds(name)
@@ -71,13 +72,14 @@ def _values(v: Visit, name: int, node: ENode, few: set[int], known: dict[int, Va
     if node.op == "Num":
         return Values(None, node.args)
     children = index_children(node)
-    below = [known.get(child) for child in children]
-    variables = {values.variable for values in below if values is not None and values.variable is not None}
-    if not children or None in below or len(variables) != 1 or (node.op not in MEANINGS and node.op not in ("Sum", "Scale")):
+    found = [known.get(child) for child in children]
+    below = [values for values in found if values is not None]
+    variables = {values.variable for values in below if values.variable is not None}
+    if not children or len(below) < len(found) or len(variables) != 1 or (node.op not in MEANINGS and node.op not in ("Sum", "Scale")):
         return None
     (variable,) = variables
-    count = len(known[variable].at)
-    columns = [values.at if values.variable is not None else values.at * count for values in below if values is not None]
+    count = max(len(values.at) for values in below)
+    columns = [values.at if values.variable is not None else values.at * count for values in below]
     try:
         return Values(variable, tuple(_value(node, row) for row in zip(*columns, strict=True)))
     except ZeroDivisionError:
@@ -101,9 +103,92 @@ def _line(v: Visit, values: Values) -> Linear | None:
     return Linear(first - step * low, ((values.variable, step),) if step else ())
 
 
+def choices_as_digits(v: Visit) -> None:
+    """where(x < 3, r, where(x < 6, r + 1, r + 2)) = r + x // 3: sums that differ in their constants, among which one term chooses, as one
+    sum with digits of that term."""
+    known: dict[int, dict[int, Values | None]] = {}
+    for name, node in v.nodes("Where"):
+        x = _decides(v, node.args[0]) if any(v.node(branch).op == "Where" for branch in node.args[1:]) else None
+        if x is None or v.bounds(x)[1] - v.bounds(x)[0] >= MOST_CHOICES:
+            continue
+        low, high = v.bounds(x)
+        forms = _chosen(v, node, range(high - low + 1), x, known.setdefault(x, {}))
+        if len({form.terms for form in forms.values()}) != 1 or len(forms) <= high - low:
+            continue
+        digits = _digits(tuple(forms[place].constant for place in sorted(forms)))
+        if digits is not None and v.first("choices-as-digits", name, x, tuple(forms[place] for place in sorted(forms))):
+            place = v.sum(v.form(x).plus(Linear(-low)))
+            terms = [(digit(v, place, (0, high - low), size, end), k) for k, size, end in digits]
+            v.encoder.same(name, v.sum(Linear.of(forms[0].constant, [*forms[0].terms, *terms])))
+
+
+def _chosen(v: Visit, node: ENode, places: Iterable[int], x: int, known: dict[int, Values | None]) -> dict[int, Linear]:
+    """What choices choose at the values of a class, counted from its least one, as far as it decides."""
+    found: dict[int, Linear] = {}
+    stack = [(node, list(places))]
+    while stack:
+        here, left = stack.pop()
+        condition, *branches = here.args
+        _tabulate(v, condition, x, known)
+        values = known[condition]
+        if values is None or values.variable is None:
+            continue
+        for holds, branch in zip((True, False), branches, strict=True):
+            chosen = [place for place in left if bool(values.at[place]) == holds]
+            below = v.node(branch)
+            if below.op == "Where":
+                stack.append((below, chosen))
+            else:
+                found.update(dict.fromkeys(chosen, v.form(branch)))
+    return found
+
+
+def _decides(v: Visit, condition: int) -> int | None:
+    """The term that a condition is about, if it is one."""
+    node = v.node(condition)
+    if node.op in SIGNS:
+        atoms = {atom for atom, _ in v.form(node.args[0]).terms}
+    else:
+        atoms = {atom for child in node.args if (atom := _decides(v, child)) is not None} if node.op in ("Min", "Max", "Not") else set()
+    return atoms.pop() if len(atoms) == 1 else None
+
+
+def _tabulate(v: Visit, name: int, x: int, known: dict[int, Values | None]) -> None:
+    """Note the values of a class, and of what it is made of, at all values of one of them."""
+    if name not in known:
+        known[name] = None
+        node = v.node(name)
+        for child in index_children(node) if name != x else ():
+            _tabulate(v, child, x, known)
+        known[name] = _values(v, name, node, {x}, known)
+
+
+def _digits(values: tuple[int, ...]) -> list[tuple[int, int, int | None]] | None:
+    """(k, low, high) of digits x // low % (high // low) of which, k times each, the values less the first are the sum."""
+    found: list[tuple[int, int, int | None]] = []
+    low = 1
+    while len(values) > 1:
+        k = values[1] - values[0]
+        size = next((n for n in range(2, len(values)) if values[n] - values[n - 1] != k), len(values))
+        if any(value - values[n - n % size] != n % size * k for n, value in enumerate(values)):
+            return None
+        found += [(k, low, low * size if size < len(values) else None)] if k else []
+        low, values = low * size, values[::size]
+    return found
+
+
 POINTS = Table(
     "points",
     "index",
-    "what depends on one variable of few values",
-    (SumRow("few-values", "f(x) = a + b*x", "or another f; by all values of an x that has four at most", few_values, TOLD),),
+    "what depends on one variable, or one term, of few values",
+    (
+        SumRow("few-values", "f(x) = a + b*x", "or another f; by all values of an x that has four at most", few_values, TOLD),
+        SumRow(
+            "choices-as-digits",
+            "where(x < 3, r, where(x < 6, r + 1, r + 2)) = r + x // 3",
+            "sums that differ in constants, among which a term of 64 values at most chooses, where these are a sum of its digits",
+            choices_as_digits,
+            ("Where",),
+        ),
+    ),
 )

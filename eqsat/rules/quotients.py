@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from eqsat.egraph.linear import Linear
 from eqsat.rules.row import CHOICES, DIVISIONS, SumRow, Table
+from eqsat.rules.sums import by_factor
 from eqsat.rules.visit import Visit
 
 # as many changes of a quotient are compared one by one
@@ -107,23 +108,34 @@ def _reduced(form: Linear, n: int) -> Linear:
 
 
 def remainder_beside_quotient(v: Visit) -> None:
-    """k*(x % n) + m*(x // n) = k*x + (m - k*n)*(x // n), where that is cheaper; for m = k*n it is x, which `as-pair` says."""
+    """k*(x % n) + m*(y // b) = k*x + (m - k*n)*(y // b) - k*n*c where x // n = y // b + c, if that is cheaper; where y is x and m is k*n
+    it is x, which `as-pair` says."""
     for name in v.sums:
         for form in v.alternatives(name):
-            quotients: dict[tuple[int, int], tuple[int, int]] = {}
-            for atom, m in form.terms:
-                node = v.node_as(atom, "Floordiv")
-                if node.op == "Floordiv":
-                    quotients[node.args[0], node.args[1]] = atom, m
+            quotients = [(atom, m, node) for atom, m in form.terms if (node := v.node_as(atom, "Floordiv")).op == "Floordiv"]
             for atom, k in form.terms if quotients else ():
                 node = v.node_as(atom, "Mod")
                 n = v.constant(node.args[1]) if node.op == "Mod" else None
-                quotient, m = quotients.get((node.args[0], node.args[1]), (0, 0)) if n is not None and n > 1 else (0, 0)
-                if n is None or m in (0, k * n):
+                if n is None or n < 2:
                     continue
-                instead = form.without(atom).plus(v.form(node.args[0]), k).plus(Linear(0, ((quotient, -k * n),)))
-                if _with_atoms(v, instead) < _with_atoms(v, form) and v.first("remainder-beside-quotient", name, form, atom):
-                    v.encoder.same(name, v.sum(instead))
+                for quotient, m, (_, divided) in quotients:
+                    more = _more(v, node.args[0], n, *divided)
+                    if more is None or m == 0 or (divided == node.args and m == k * n):
+                        continue
+                    instead = form.without(atom).plus(v.form(node.args[0]), k).plus(Linear(-k * n * more, ((quotient, -k * n),)))
+                    if _with_atoms(v, instead) < _with_atoms(v, form) and v.first("remainder-beside-quotient", name, form, atom, quotient):
+                        v.encoder.same(name, v.sum(instead))
+
+
+def _more(v: Visit, x: int, n: int, y: int, divisor: int) -> int | None:
+    """c where x // n = y // b + c, as x = n // b * (y + b*c) + r shows for some 0 <= r < n // b; None where it does not."""
+    b = v.constant(divisor)
+    if b is None or b < 1 or n % b:
+        return None
+    quotient, rest = by_factor(v.form(x), n // b)
+    lo, hi = v.bounds_of(rest)
+    more = quotient.plus(v.form(y), -1)
+    return more.constant // b if lo >= 0 and hi < n // b and not more.terms and more.constant % b == 0 else None
 
 
 class Stepping(NamedTuple):

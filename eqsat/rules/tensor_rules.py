@@ -196,6 +196,11 @@ ALGEBRA = Table(
             "reshape(x)[p] = x[p // n, p % n]",
             "elements of a tensor that is made element by element, or only rearranged, at places that are elements: it need not be stored",
         ),
+        SumRow(
+            "element-of-choices",
+            "where(i < 3, x[i + 5], x[i - 3]) = x[where(i < 3, i + 5, i - 3)]",
+            "stacks and concatenations of views of one tensor: one read, of which the index algebra simplifies the place",
+        ),
     ),
 )
 

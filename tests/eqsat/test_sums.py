@@ -131,8 +131,16 @@ INSTANCES: dict[str, Callable[[random.Random], Index]] = {
     "take-in": lambda r: (2 * x + 2 * small(r) + 1) % (2 * small(r) + 2) * small(r) + 1 + y,
     "complement": lambda r: z + (n := small(r)) - 1 - (x + n - 1) % n,
     "opposite-remainders": lambda r: (x + y) % (n := small(r)) * z + (r.randint(0, 3) * n - 1 - x - y) % n * 5,
-    "remainder-beside-quotient": lambda r: x % (n := small(r)) * 6 + x // n * r.choice((1, -2, 5)) + y,
+    "remainder-beside-quotient": lambda r: r.choice(
+        (
+            x % (n := small(r)) * 6 + x // n * r.choice((1, -2, 5)) + y,
+            (x + (c := r.randint(0, 9))) // (n := small(r)) * 9 * n + (9 * x + y + 9 * r.choice((c, c + n))) % (9 * n),
+        )
+    ),
     "few-values": lambda r: (small(r) * z + small(r)) // (small(r) + 7) * y + (z - small(r)) % 5 * x,
+    "choices-as-digits": lambda r: where(
+        (d := r.choice((y, (x + z) % 9))) < 2, t := small(r) * d, where(d < 4, t + (k := r.randint(-3, 3)), t + 2 * k) * r.choice((1, 1, 2))
+    ),
     "same-steps": lambda r: (y + (n := small(r))) // (n + 4) * x + r.choice(((y + 1) // 5, (n + 12 - y) // (n + 9), (y + n) % (n + 4))) * 5,
     "dominated-members": lambda r: r.choice((minimum(2 * minimum(x, y) + 10, x), maximum(2 * maximum(x, y) - 25, x))),
     "between-members": lambda r: minimum((x + (n := small(r)) - 1) // n * n, maximum(x, r.choice((-8, 30)))) + y,
