@@ -43,6 +43,8 @@ Parts = dict[Hashable, Part]
 # a shape and a dtype
 Type = tuple[tuple[int, ...], str]
 NO_LOOPS: Variables = frozenset()
+# a loop x, a and b of x // a % b
+Digit = tuple[Var, int, int]
 
 
 @dataclass(frozen=True)
@@ -73,16 +75,18 @@ class CostModel:
         parts: Parts = {}
         if self.free_indices:
             return parts
-        within: dict[Index, Variables] = {}
+        made_of: dict[Index, frozenset[Digit]] = {}
         for sub in walk(term):
+            loops = loops_of(sub)
             if not isinstance(sub, Apply):
-                within[sub] = loops_of(sub)
+                made_of[sub] = frozenset((loop, 1, loop.extent) for loop in loops)
                 continue
-            loops, digit = loops_of(sub), _even_digit(sub)
-            within[sub] = frozenset((digit,)) if digit is not None else NO_LOOPS.union(*(within[arg] for arg in sub.args))
-            repeated = loops - {max(loops, key=lambda v: v.extent)} if loops and is_decided(sub) else within[sub]
+            digit = _even_digit(sub)
+            made_of[sub] = frozenset((digit,)) if digit is not None else frozenset[Digit]().union(*(made_of[arg] for arg in sub.args))
+            decided = loops and is_decided(sub)
+            repeated = trips(loops - {max(loops, key=lambda v: v.extent)}) if decided else _values(made_of[sub])
             cycles = 0.0 if digit is not None else _index_cycles(sub, self.costs.index)
-            parts[sub] = self.cycles_ns(cycles) * trips(repeated), loops
+            parts[sub] = self.cycles_ns(cycles) * repeated, loops
         return parts
 
     def read_ns(self, tensor_shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...], folded: Var | None) -> float:
@@ -144,8 +148,8 @@ def _index_cycles(term: Apply, weights: IndexWeights) -> float:
     return weights.term_cycles(term)
 
 
-def _even_digit(term: Apply) -> Var | None:
-    """A loop that counts as x // a or x // a % b does, for a loop x that such parts divide evenly."""
+def _even_digit(term: Apply) -> Digit | None:
+    """x // a or x // a % b for a loop x that such parts divide evenly."""
     if term.op == "floordiv":
         x, a = _divided(term)
         b = x.extent // a if isinstance(x, Var) and a > 0 else 0
@@ -154,7 +158,15 @@ def _even_digit(term: Apply) -> Var | None:
     else:
         return None
     even = isinstance(x, Var) and not is_size(x) and x.lo == 0 and a > 0 and b > 0 and x.extent % (a * b) == 0
-    return Var(str(term), 0, b - 1) if even else None
+    return (x, a, b) if even and isinstance(x, Var) else None
+
+
+def _values(digits: Iterable[Digit]) -> int:
+    """How often something that depends on these digits is computed."""
+    found: dict[Var, int] = {}
+    for loop, _, extent in digits:
+        found[loop] = min(loop.extent, found.get(loop, 1) * extent)
+    return prod(found.values())
 
 
 def _divided(term: Index) -> tuple[Index, int]:

@@ -74,10 +74,28 @@ def derive(original: Parts, extracted: Extracted, matched: tuple[str, ...], map_
     chain.compose(extracted.moved)
     chain = chain.settled()
     if extracted.stored:
-        _Towards(chain, extracted, matched).run()
+        chain = _towards(chain, extracted, matched)
     if not _same(chain.made(), extracted.outputs):
         chain.stages.append(_untraced(chain, extracted.outputs, matched))
     return tuple(_joined(chain.stages))
+
+
+def _towards(chain: _Chain, extracted: Extracted, matched: tuple[str, ...]) -> _Chain:
+    """The chain with what was extracted.  Nothing says whether a movement that is offered for a choice was used: each is, unless more can
+    be traced without."""
+    without: tuple[Tensor, ...] = ()
+    best = _Towards(chain.copy(), extracted, matched, without).run()
+    for tensor in dict.fromkeys(tensor for tensor, way in extracted.free if isinstance(tensor, Build) and movement(way.found.build)):
+        if all(stage.traced for stage in best.stages):
+            break
+        other = _Towards(chain.copy(), extracted, matched, (*without, tensor)).run()
+        if _untraced_changes(other) < _untraced_changes(best):
+            best, without = other, (*without, tensor)
+    return best
+
+
+def _untraced_changes(chain: _Chain) -> int:
+    return sum(len(stage.changes) for stage in chain.stages if not stage.traced)
 
 
 def names_of(original: Parts, extracted: Extracted) -> dict[Tensor, str]:
@@ -131,6 +149,12 @@ class _Chain:
             names.setdefault(now, self.names[tensor])
         return _Chain(tuple(known[output] for output in self.outputs), names, self.stages, self.map_rows)
 
+    def copy(self) -> _Chain:
+        """The same, to go on from twice."""
+        other = _Chain(self.outputs, dict(self.names), list(self.stages), self.map_rows)
+        other.definitions, other._made = dict(self.definitions), self._made
+        return other
+
     def put(self, rows: tuple[str, ...], changed: Definitions, about: Iterable[Tensor] = (), maps: Maps = (), traced: bool = True) -> None:
         """Give tensors other definitions: one stage, unless that makes no difference."""
         there = set(self.tensors())
@@ -177,13 +201,13 @@ class _Chain:
 
 
 class _Towards:
-    """Brings a chain to what was extracted: offers, functions in the place of reads, maps."""
+    """Brings a chain to what was extracted: offers, functions in the place of reads, maps; no free offers for the tensors in `without`."""
 
-    def __init__(self, chain: _Chain, extracted: Extracted, matched: tuple[str, ...]) -> None:
-        self.chain, self.extracted, self.matched = chain, extracted, matched
+    def __init__(self, chain: _Chain, extracted: Extracted, matched: tuple[str, ...], without: tuple[Tensor, ...]) -> None:
+        self.chain, self.extracted, self.matched, self.without = chain, extracted, matched, without
         self.stored = extracted.stored
 
-    def run(self) -> None:
+    def run(self) -> _Chain:
         self._take_offers()
         self._inline([t for t in self.chain.tensors() if t not in self.stored and isinstance(self.chain.definition(t), Build)])
         for tensor in self.chain.tensors():
@@ -191,11 +215,13 @@ class _Towards:
         for tensor in self.chain.tensors():
             if tensor in self.stored:
                 self._match(tensor)
+        return self.chain
 
     def _take_offers(self) -> None:
         """Algebra: what was taken, and what is free and shows in the result."""
         kept = set(tensors(*self.extracted.outputs))
-        free = [(t, way) for t, way in self.extracted.free if isinstance(way.found.build.body, Read | Literal | Position)]
+        offers = [(tensor, way) for tensor, way in self.extracted.free if tensor not in self.without]
+        free = [(t, way) for t, way in offers if isinstance(way.found.build.body, Read | Literal | Position)]
         for tensor, way in (*self.extracted.taken, *free):
             used = not isinstance(tensor, Constant) or tensor not in kept
             if used and tensor not in self.chain.definitions and tensor in self.chain.tensors():

@@ -15,7 +15,7 @@ from eqsat.egraph.schema import GATHER_RANKS
 from eqsat.facts import dim
 from eqsat.ir.check import check_program
 from eqsat.ir.evaluate import evaluate, evaluate_tensor
-from eqsat.ir.index import Index, apply, where
+from eqsat.ir.index import Index, apply, maximum, minimum, where
 from eqsat.ir.tensor import (
     Arg,
     Build,
@@ -133,6 +133,14 @@ def weighted(tensor: Tensor, weights: Tensor) -> tuple[Generic, Build]:
     return generic, Build(tensor.shape, Reduce("sum", r, body))
 
 
+def behind_each_other(tensor: Tensor) -> Build:
+    """A vector, and behind it itself turned."""
+    (n,) = tensor.shape
+    (i,) = axes((2 * n,))
+    first, second = Read(tensor, (minimum(i, n - 1),)), Read(turned(tensor), (maximum(i - n, 0),))
+    return Build((2 * n,), call("where", Position(i < n, "bool"), first, second))
+
+
 def row_sums(tensor: Tensor) -> Build:
     """Build (i.. -> sum r. tensor[i.., r] * 2)."""
     *kept, last = tensor.shape
@@ -230,6 +238,7 @@ def programs(shape: Shape) -> dict[str, Tensor]:
         "everything": all_folded(total, "min"),
         "sums of a build": row_sums(total),
         "table": tables_of(vector),
+        "joined": behind_each_other(vector),
     }
     made.update((f"gathered {rank}", gathered(total, rank)) for rank in GATHER_RANKS)
     made.update((f"positions {k}", tensor) for k, tensor in enumerate(positioned(vector)))
