@@ -87,7 +87,23 @@ def simplify_terms(terms: list[Index], options: Options, report: Report, within:
         tell("simplifying index terms", len(found), len(terms))
         with Simplifier(options, report, within) as simplifier:
             found.update(zip(together, simplifier.simplify(together), strict=True))
+        if len(together) == 1 and sum(1 for _ in walk(*together)) > ALONE_SIZE:
+            (term,) = together
+            found[term] = _again(term, found[term], options, report, within)
     return [found[term] for term in terms]
+
+
+def _again(term: Index, result: Index, options: Options, report: Report, within: bool) -> Index:
+    """What is found for a result with divisions, as often as that is cheaper: rows read the cheapest forms, which are others from there."""
+    cycles = functools.partial(index_cycles, weights=options.cost.index)
+    while _divides(result) and cycles(result) < cycles(term):
+        with Simplifier(options, report, within) as simplifier:
+            term, result = result, simplifier.simplify([result])[0]
+    return result
+
+
+def _divides(*terms: Index) -> bool:
+    return any(isinstance(sub, Apply) and sub.op in ("floordiv", "mod") for sub in walk(*terms))
 
 
 def simplify_gated(index: Index | int, valid: Index | bool, options: Options | None = None) -> Pair:
@@ -107,23 +123,21 @@ def simplify_gated(index: Index | int, valid: Index | bool, options: Options | N
 def gate_all(pairs: list[Pair], options: Options, report: Report, free_gate: bool = False) -> list[Pair]:
     """simplify_gated of each pair, without the facts that the user declared; with a free gate only the index is to be cheap.
 
-    Pairs that became cheaper before they met their budget begin again from there: what is less to begin with has more room to grow.
+    Pairs that became cheaper begin again from there, as terms do.
     """
     found: dict[Pair, Pair] = {}
     for together in _groups(list(dict.fromkeys(pairs)), lambda pair: pair):
-        results, met_budget = _gated(together, options, report, free_gate)
-        found.update(zip(together, results, strict=True))
-        for pair in together if met_budget and not free_gate else ():
-            found[pair] = _again(pair, found[pair], options, report)
+        found.update(zip(together, _gated(together, options, report, free_gate), strict=True))
+        for pair in together if not free_gate else ():
+            found[pair] = _gated_again(pair, found[pair], options, report)
     return [found[pair] for pair in pairs]
 
 
-def _again(pair: Pair, result: Pair, options: Options, report: Report) -> Pair:
-    """What is found for the result of a run that met its budget, as often as that is cheaper and meets its budget again."""
+def _gated_again(pair: Pair, result: Pair, options: Options, report: Report) -> Pair:
+    """What is found for a result with divisions, as often as that is cheaper."""
     cycles = functools.partial(index_cycles, weights=options.cost.index)
-    met_budget = True
-    while met_budget and cycles(*result) < cycles(*pair):
-        (found,), met_budget = _gated([result], options, report, free_gate=False)
+    while _divides(*result) and cycles(*result) < cycles(*pair):
+        (found,) = _gated([result], options, report, free_gate=False)
         pair, result = result, min(result, found, key=lambda found: cycles(*found))
     return result
 
@@ -155,8 +169,8 @@ def _may_divide_by_zero(terms: tuple[Index, ...]) -> bool:
     return any(low <= 0 <= high for low, high in divisors)
 
 
-def _gated(pairs: list[Pair], options: Options, report: Report, free_gate: bool) -> tuple[list[Pair], bool]:
-    """What is found for each pair in one run, and whether that met its budget."""
+def _gated(pairs: list[Pair], options: Options, report: Report, free_gate: bool) -> list[Pair]:
+    """What is found for each pair in one run."""
     encoder, weights = Encoder(), options.cost.index
     gates = [where(valid, index, INVALID) for index, valid in pairs]
     roots: dict[int, int] = {}
@@ -176,7 +190,7 @@ def _gated(pairs: list[Pair], options: Options, report: Report, free_gate: bool)
         ways = _read_gated(snapshot, (chosen, as_written), snapshot.name(roots[k]), snapshot.name(nowhere), weights) if k in roots else []
         typed = [(index, valid), *((as_kind(i, index), as_kind(g, valid)) for i, g in ways)]
         results.append(min(reversed(typed), key=lambda way: (0.0 if free_gate else cycles(*way), cycles(way[0]))))
-    return results, snapshot.nodes > limits.nodes
+    return results
 
 
 def _read_gated(snapshot: Snapshot, starts: tuple[Forms, Forms], root: int, nowhere: int, weights: IndexWeights) -> list[Pair]:

@@ -190,6 +190,25 @@ def _steps(constant: int, sign: int, n: int, lo: int, hi: int) -> tuple[int, ...
     return tuple(range(lo + 1 + (before - lo - 1) % n, hi + 1, n))
 
 
+def digit_of_remainder(v: Visit) -> None:
+    """x // n % m = x % (n*m) // n, where that remainder is there."""
+    there: dict[tuple[int, int], int] = {}
+    digits: list[tuple[int, int, int, int]] = []
+    for name, node in v.by_op.get("Mod", ()) if any(v.nodes("Mod")) else ():
+        m = v.constant(node.args[1])
+        if m is None or m < 2:
+            continue
+        there.setdefault((node.args[0], m), name)
+        for below in v.classes.get(node.args[0], ()):
+            n = v.constant(below.args[1]) if below.op == "Floordiv" else None
+            if n is not None and n > 1:
+                digits.append((name, below.args[0], below.args[1], n * m))
+    for name, x, n_class, modulus in digits:
+        remainder = there.get((x, modulus))
+        if remainder is not None and v.first("digit-of-remainder", name, remainder, n_class):
+            v.encoder.same(name, v.encoder.node("Floordiv", remainder, n_class))
+
+
 def take_in(v: Visit) -> None:
     """k*p + r where p, itself cheaper as a quotient or remainder, is a sum too: as a part of this one the sum may be cheaper."""
     for name in v.sums:
@@ -230,6 +249,13 @@ QUOTIENTS = Table(
             "one division does for both",
             remainder_beside_quotient,
             DIVISIONS,
+        ),
+        SumRow(
+            "digit-of-remainder",
+            "x // n % m = x % (n*m) // n",
+            "where that remainder is there, for whoever pays for it anyway",
+            digit_of_remainder,
+            ("Mod",),
         ),
         SumRow(
             "same-steps",

@@ -141,6 +141,7 @@ INSTANCES: dict[str, Callable[[random.Random], Index]] = {
     "choices-as-digits": lambda r: where(
         (d := r.choice((y, (x + z) % 9))) < 2, t := small(r) * d, where(d < 4, t + (k := r.randint(-3, 3)), t + 2 * k) * r.choice((1, 1, 2))
     ),
+    "digit-of-remainder": lambda r: x // (n := small(r)) % (m := small(r)) * z + x % (n * m) * y,
     "same-steps": lambda r: (y + (n := small(r))) // (n + 4) * x + r.choice(((y + 1) // 5, (n + 12 - y) // (n + 9), (y + n) % (n + 4))) * 5,
     "dominated-members": lambda r: r.choice((minimum(2 * minimum(x, y) + 10, x), maximum(2 * maximum(x, y) - 25, x))),
     "between-members": lambda r: minimum((x + (n := small(r)) - 1) // n * n, maximum(x, r.choice((-8, 30)))) + y,
