@@ -12,7 +12,7 @@ from eqsat.algebra import Alternative
 from eqsat.cost_model import CostModel
 from eqsat.costs import Cost
 from eqsat.egraph.encode_tensor import TensorEncoder
-from eqsat.egraph.forms import Forms
+from eqsat.egraph.forms import Reading
 from eqsat.egraph.settled import is_sum_of_variables
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.extract import Extraction, Move, Selection, Watch, cheapest, spell
@@ -28,8 +28,8 @@ from eqsat.needed_once import needed_once
 from eqsat.offers import Offers, composed
 from eqsat.options import Options
 from eqsat.progress import tell
-from eqsat.report import Report
-from eqsat.saturate import PHASES, Session, session_of
+from eqsat.report import Report, StopReason
+from eqsat.saturate import PHASES, Done, Patience, Session, session_of
 from eqsat.simplifier import limits_for
 from eqsat.sizes import is_generic
 from eqsat.tensor_classes import TensorClasses, elements_of
@@ -114,7 +114,7 @@ def _searched(program: Program, offers: Offers, before: Cost, options: Options, 
                 start = search.readable(free, snapshot)
                 work.limits = limits_for(options.limits, search.maps, snapshot.nodes)
                 tell("saturating with rules of indices")
-                snapshot = work.run(PHASES["index"], search.is_done)
+                snapshot = work.run(PHASES["index"], search.when_done())
                 reader = IndexReader(snapshot, options.cost.index)
         best = search.cheapest(snapshot, reader, CostModel(options.target, options.cost), start, seen)
         if best is not None and work.transcript is not None:
@@ -284,9 +284,16 @@ class Search:
         self.work.credit("state-map")
         return bool(stated)
 
-    def is_done(self, snapshot: Snapshot, forms: Forms) -> bool:
-        """Whether all maps that the index algebra was given are sums of loops."""
-        return all(is_sum_of_variables(forms, snapshot.bounds, snapshot.name(name)) for name in self._stated)
+    def when_done(self) -> Done:
+        """Ends a run when all maps that the index algebra was given are sums of loops, or no longer get cheaper."""
+        patience = Patience(self._stated)
+
+        def done(reading: Reading) -> StopReason | None:
+            snapshot = reading.snapshot
+            plain = all(is_sum_of_variables(reading.forms, snapshot.bounds, snapshot.name(name)) for name in self._stated)
+            return StopReason.SATURATED if plain else patience(reading)
+
+        return done
 
     def state_generics(self, outputs: tuple[Tensor, ...]) -> None:
         """Every chosen build that is one generic becomes equal to it (row build-is-generic)."""

@@ -18,13 +18,14 @@ class StopReason(enum.Enum):
     NODE_LIMIT = "node limit"
     ITERATION_LIMIT = "iteration limit"
     TIME_LIMIT = "time limit"
+    NO_GAIN = "no gain"
 
 
 @dataclass(repr=False)
 class Report(Shown):
     """Saturation in numbers.
 
-    stop_reason  the first limit that a phase met, else saturated
+    stop_reason  the first limit that a phase met, else saturated; no gain: nothing that is asked for got cheaper for some steps
     iterations   steps of all phases
     nodes        e-nodes of the largest e-graph; classes: its e-classes
     seconds      wall clock of all sessions, for reading only: nothing is decided by it

@@ -25,8 +25,23 @@ from eqsat.rules.bounds import BOUNDS_TABLE
 from eqsat.rules.row import SumRow
 from eqsat.rules.visit import Visit
 
-# whether the caller is content with the cheapest forms of a snapshot
-Done = Callable[[Snapshot, Forms], bool]
+# whether the caller is content with the cheapest forms of a snapshot, and why
+Done = Callable[[Reading], StopReason | None]
+# as many looks at an e-graph, two a step mostly, find nothing cheaper: the next ones seldom do; a term of many, and one that is asked for
+FEW_LOOKS, MANY_LOOKS = 8, 16
+
+
+class Patience:
+    """Ends a run in which the classes that are asked for get no cheaper; `looks`: as many times in a row."""
+
+    def __init__(self, roots: Iterable[int], looks: int = FEW_LOOKS) -> None:
+        self.roots, self.left, self._looks, self._least = tuple(roots), looks, looks, float("inf")
+
+    def __call__(self, reading: Reading) -> StopReason | None:
+        cycles = sum(reading.cost.get(reading.snapshot.name(root), float("inf")) for root in self.roots)
+        self.left = self._looks if cycles < self._least else self.left - 1
+        self._least = min(self._least, cycles)
+        return None if self.left > 0 else StopReason.NO_GAIN
 
 
 @dataclass(frozen=True)
@@ -141,18 +156,19 @@ class Session:
             schedule = self._schedule(phase, tables)
             changed = self._step(phase, tables, schedule)
             iterations += 1
+            reason: StopReason | None = None
             if phase.visits_sums:
                 snapshot = self.snapshot()
                 reading = self._last = read(snapshot, self.weights, self._read)
-                if done is not None and done(snapshot, reading.forms):
-                    changed = False
-                else:
+                reason = done(reading) if done is not None else None
+                if reason is None:
                     changed = changed or self._schedule(phase, tables) != schedule
-                    snapshot, changed = self._visited(reading, enabled, changed, done)
+                    snapshot, changed = self._visited(reading, enabled, changed)
+                    reason = done(self._reading(snapshot)) if changed and done is not None and snapshot is not reading.snapshot else None
                 nodes = snapshot.nodes
             else:
                 nodes = self.engine.size()
-            reason = self._limit(nodes, iterations, changed)
+            reason = reason or self._limit(nodes, iterations, changed)
             if reason is not None:
                 if not phase.visits_sums:
                     snapshot = self.snapshot()
@@ -184,14 +200,13 @@ class Session:
         if self.transcript is not None:
             self.transcript.credit(row)
 
-    def _visited(self, reading: Reading, rows: list[SumRow], changed: bool, done: Done | None) -> tuple[Snapshot, bool]:
+    def _visited(self, reading: Reading, rows: list[SumRow], changed: bool) -> tuple[Snapshot, bool]:
         """The classes with what sum rows find in them, which is left in the encoder, and whether another step is due."""
         held, since = self._visit(reading, rows)
         snapshot = reading.snapshot
         if self.encoder.facts:
             changed = changed or bool(reading.postponed) or not only_nary_forms(snapshot, self.encoder, since)
             snapshot = extended(snapshot, self.encoder, since)
-            changed = changed and not (done is not None and done(snapshot, self.forms(snapshot)))
         self.encoder.hold(held)
         return snapshot, changed
 
@@ -241,9 +256,12 @@ class Session:
 
     def forms(self, snapshot: Snapshot) -> Forms:
         """The cheapest forms of a snapshot, with what the last visit found in it."""
+        return self._reading(snapshot).forms
+
+    def _reading(self, snapshot: Snapshot) -> Reading:
         if self._last is None or self._last.snapshot is not snapshot:
             self._last = read(snapshot, self.weights, self._read)
-        return self._last.forms
+        return self._last
 
     def load(self) -> None:
         """Hand over what the encoder collected."""

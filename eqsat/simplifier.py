@@ -11,7 +11,7 @@ from typing import TypeVar
 from eqsat.certificate import certify_terms
 from eqsat.egraph.choose import cheapest_term, sharing_forms, written_forms
 from eqsat.egraph.encode import Encoder
-from eqsat.egraph.forms import Forms
+from eqsat.egraph.forms import Forms, Reading
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import LEAVES
 from eqsat.egraph.settled import is_settled
@@ -24,9 +24,9 @@ from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Apply, Const, Index, Var, apply, as_index, walk, where
 from eqsat.options import Limits, Options
 from eqsat.progress import tell, work
-from eqsat.report import Report
+from eqsat.report import Report, StopReason
 from eqsat.result_cache import RESULTS
-from eqsat.saturate import PHASES, Session, session_of
+from eqsat.saturate import FEW_LOOKS, MANY_LOOKS, PHASES, Patience, Session, session_of
 
 T = TypeVar("T")
 # an index and its gate
@@ -181,7 +181,7 @@ def _gated(pairs: list[Pair], options: Options, report: Report, free_gate: bool)
     written = [made for made in encoder.made() if made[1] not in LEAVES]
     limits = limits_for(options.limits, gates)
     with session_of(options, report, limits, encoder, sorts=("Ix",)) as work:
-        snapshot = work.run(PHASES["index"])
+        snapshot = work.run(PHASES["index"], Patience(roots.values(), MANY_LOOKS))
     chosen = work.forms(snapshot)
     as_written = written_forms(snapshot, chosen, written)
     cycles = functools.partial(index_cycles, weights=weights)
@@ -246,7 +246,7 @@ class Simplifier:
         if roots:
             work = self._work()
             work.limits = replace(limits_for(self.options.limits, roots), iterations=1)
-            snapshot = work.run(PHASES["index"], lambda found, forms: self._settled(found, forms, roots.values()))
+            snapshot = work.run(PHASES["index"], lambda reading: self._when_settled(reading, roots.values()))
             chosen = work.forms(snapshot)
             for term, root in roots.items():
                 if self._settled(snapshot, chosen, (root,)):
@@ -269,7 +269,8 @@ class Simplifier:
         if roots:
             work = self._work()
             work.limits = limits_for(self.options.limits, roots, self._nodes)
-            snapshot = work.run(PHASES["index"], lambda found, forms: self._settled(found, forms, roots.values()))
+            patience = Patience(roots.values(), FEW_LOOKS if self.within else MANY_LOOKS)
+            snapshot = work.run(PHASES["index"], lambda reading: self._when_settled(reading, roots.values()) or patience(reading))
             self._nodes = snapshot.nodes
             chosen = work.forms(snapshot)
             names = {term: snapshot.name(root) for term, root in roots.items()}
@@ -284,6 +285,9 @@ class Simplifier:
         if self.options.certify:
             certify_terms(terms, results, self.report)
         return results
+
+    def _when_settled(self, reading: Reading, roots: Iterable[int]) -> StopReason | None:
+        return StopReason.SATURATED if self._settled(reading.snapshot, reading.forms, roots) else None
 
     def _settled(self, snapshot: Snapshot, forms: Forms, roots: Iterable[int]) -> bool:
         """Whether nothing is cheaper than these, which is known of eqsat's rules and the default weights only."""

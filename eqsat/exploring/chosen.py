@@ -26,11 +26,22 @@ def used_by_term(snapshot: Snapshot, forms: Forms, encoder: Encoder, root: int, 
     top = snapshot.name(root)
     gated = [arg for node in snapshot.classes["Ix"].get(top, ()) if node.op == "Where" for arg in node.args[1:]]
     for name in (top, *gated):
-        if name in forms:
-            for chosen in (sharing_forms(snapshot, forms, name, weights), forms):
-                if _bare(index_term(chosen, name)) is _bare(found):
-                    return _spelled(chosen, name)
+        for chosen, term in _terms_of(snapshot, forms, name, weights):
+            if _bare(term) is _bare(found):
+                return _spelled(chosen, name)
     return _written(snapshot, forms, encoder, top)
+
+
+def gives(snapshot: Snapshot, forms: Forms, name: int, found: Index, weights: IndexWeights) -> tuple[bool, Index | None]:
+    """Whether the cheapest forms of a class are this term, and the cheapest term that they are."""
+    terms = [term for _, term in _terms_of(snapshot, forms, name, weights)]
+    return any(_bare(term) is _bare(found) for term in terms), terms[0] if terms else None
+
+
+def _terms_of(snapshot: Snapshot, forms: Forms, name: int, weights: IndexWeights) -> Iterator[tuple[Forms, Index]]:
+    """The terms that a class may be spelled as: with what can be shared shared, and by cheapest nodes."""
+    for chosen in (sharing_forms(snapshot, forms, name, weights), forms) if name in forms else ():
+        yield chosen, index_term(chosen, name)
 
 
 def _bare(term: Index) -> Index:

@@ -11,12 +11,12 @@ from eqsat.costs import cost
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.snapshot import written_snapshot
 from eqsat.exploring.assembly import assemble
-from eqsat.exploring.chosen import used_by_program, used_by_term
+from eqsat.exploring.chosen import gives, used_by_program, used_by_term
 from eqsat.exploring.graph import EGraph
 from eqsat.exploring.prices import price_indices, price_tensors
 from eqsat.exploring.recording import record
 from eqsat.facts import facts_about
-from eqsat.index_cost import index_cycles
+from eqsat.index_cost import IndexWeights, index_cycles
 from eqsat.ir.check import check_program
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Const, Index, where
@@ -27,7 +27,7 @@ from eqsat.options import Options
 from eqsat.places import explicit
 from eqsat.report import Report
 from eqsat.rules import TABLES
-from eqsat.simplifier import INVALID, gate_all, simplify_terms
+from eqsat.simplifier import INVALID, as_kind, gate_all, simplify_terms
 from eqsat.tracing import trace
 
 
@@ -56,11 +56,12 @@ def explore_index(term: Index, options: Options, fact: Index) -> EGraph:
     """`explore` of an index expression where a condition on its variables holds (True: everywhere)."""
     report, weights = Report(journal=Journal()), options.cost.index
     if isinstance(fact, Const):
-        root, found = term, simplify_terms([term], options, report)[0]
+        found = simplify_terms([term], options, report)[0]
+        transcript, root = _that_found(report, term, found, weights)
     else:
         root = where(fact, term, INVALID)
         found = gate_all([(term, fact)], options, report, free_gate=True)[0][0]
-    transcript = _last(report, "Ix") or _written(root)
+        transcript = _last(report, "Ix") or _written(root)
     handle = transcript.encoder.index(root)
     recording, snapshot = record(transcript), transcript.snapshot
     return assemble(
@@ -103,6 +104,22 @@ def explore_program(program: Program, options: Options) -> EGraph:
         leaves=classes.leaves,
         sizes={size.marker: size.variable.name[1:] for size in program.sizes},
     )
+
+
+def _that_found(report: Report, term: Index, found: Index, weights: IndexWeights) -> tuple[Transcript, Index]:
+    """The session that gave a result, and the term that it began with: what a session finds may begin another one.  The first one,
+    where that cannot be told."""
+    assert report.journal is not None
+    begun: Index | None = term
+    for transcript in report.journal.transcripts:
+        name = transcript.snapshot.names["Ix"].get(transcript.encoder.index(begun)) if begun is not None else None
+        if name is None or begun is None:
+            break
+        here, cheapest = gives(transcript.snapshot, transcript.forms, name, found, weights)
+        if here:
+            return transcript, begun
+        begun = as_kind(cheapest, term) if cheapest is not None else None
+    return next(iter(report.journal.transcripts), None) or _written(term), term
 
 
 def _last(report: Report, sort: str) -> Transcript | None:

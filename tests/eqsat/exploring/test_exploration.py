@@ -19,7 +19,7 @@ from eqsat.ir.steps import take_apart
 from eqsat.journal import Journal, Ran, Transcript
 from eqsat.options import Options
 from eqsat.places import explicit
-from eqsat.report import Report
+from eqsat.report import Report, StopReason
 from eqsat.rules import TABLES
 from eqsat.saturate import PHASES, Session, session
 from eqsat.simplifier import limits_for
@@ -34,7 +34,10 @@ def tables_of(term: Index) -> Snapshot:
     options, encoder = Options(), Encoder()
     root = encoder.index(term)
     with session(options.tables, limits_for(options.limits, [term]), Report(), encoder=encoder, sorts=("Ix",)) as work:
-        work.run(PHASES["index"], lambda found, forms: is_settled(forms, found.bounds, found.name(root)))
+        work.run(
+            PHASES["index"],
+            lambda found: StopReason.SATURATED if is_settled(found.forms, found.snapshot.bounds, found.snapshot.name(root)) else None,
+        )
         work.load()
         return work.snapshot()
 
