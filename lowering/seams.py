@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 
 from eqsat.ir.index import Apply, Const, Index, Var, substitute, walk
 from eqsat.ir.loops import Stmt
-from eqsat.ir.tensor import Reduce, scalars
+from eqsat.ir.tensor import Reduce
 from eqsat.lowering.affine import Affine, Forms
 from eqsat.lowering.blocks import BlockPlacer, over
-from eqsat.lowering.nest import Nest
+from eqsat.lowering.nest import Nest, free_variables
 from eqsat.lowering.place import stores
 
 MOST_PIECES = 5
@@ -26,10 +26,12 @@ MARKS = {"lt": (0,), "ge": (0,), "le": (1,), "gt": (1,), "eq": (0, 1), "ne": (0,
 
 
 def in_pieces(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tuple[Stmt, ...] | None:
-    """The statements with the innermost loop in pieces; None where nothing changes along it, or too often."""
-    if not nest.loops or nest.loops[-1].extent < LEAST or any(isinstance(term, Reduce) for term in scalars(nest.body)):
+    """The statements with the innermost loop in pieces; None where nothing changes along it, or too often, or a fold is computed in it."""
+    if not nest.loops or nest.loops[-1].extent < LEAST:
         return None
     inner = nest.loops[-1]
+    if any(isinstance(term, Reduce) and inner in free for term, free in free_variables(nest.body).items()):
+        return None
     begins = sorted({inner.lo, *_seams(nest, inner)})
     if not 1 < len(begins) <= MOST_PIECES:
         return None

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from eqsat.ir.index import Apply, Index, Var, apply, walk, where
 from eqsat.ir.loops import For, Kernel, index_terms, map_indices, statements
-from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, axes
+from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, axes, reduction
 from eqsat.lowering import seams
 from eqsat.lowering.seams import MOST_PIECES
 from eqsat.options import Options
@@ -50,7 +50,21 @@ def chosen() -> Build:
     return Build(SHAPE, read((3, 40), ROW, where(apply("eq", J, 11), 0, J)))
 
 
-CASES = {"padded": (padded(), 3), "edges": (edges(), 3), "rolled": (rolled(), 3), "joined": (joined(), 2), "chosen": (chosen(), 3)}
+def rows_folded() -> Build:
+    """The sum of each row in its first part, another row's greatest in its second."""
+    r = reduction(0, 40)
+    whole, other = Reduce("sum", r, read((3, 40), ROW, r)), Reduce("max", r, read((3, 40), 2 - ROW, r))
+    return Build(SHAPE, Call("where", (Position(J < 9, "bool"), Call("multiply", (whole, read((3, 40), ROW, J)), "int64"), other), "int64"))
+
+
+CASES = {
+    "rows folded": (rows_folded(), 2),
+    "padded": (padded(), 3),
+    "edges": (edges(), 3),
+    "rolled": (rolled(), 3),
+    "joined": (joined(), 2),
+    "chosen": (chosen(), 3),
+}
 
 
 def in_pieces(build: Build) -> list[Kernel]:
