@@ -8,6 +8,7 @@ by its launch.  eqsat/costs.py puts the pieces together.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -238,6 +239,7 @@ def loops_of(*terms: Index) -> Variables:
     return frozenset(v for v in variables(*terms) if not is_size(v))
 
 
+@functools.lru_cache(maxsize=4096)
 def trips(loops: Variables) -> int:
     """How often something that depends on these loop variables is computed."""
     return prod(v.extent for v in loops)

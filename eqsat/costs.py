@@ -217,10 +217,10 @@ def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable:
     if not side_by_side and variable.extent >= SHORT_LOOP:
         own += model.cycles_ns(ACROSS_CYCLES) * trips(body.loops - {variable})
     parts: Parts = {}
-    terms = 1
+    terms, iterations = 1, trips(inside)
     for name, (ns, loops) in body.parts.items():
         if variable in loops:
-            repeated = 1.0 if _counts_only(name, variable) else trips(inside) / trips(loops)
+            repeated = 1.0 if _counts_only(name, variable) else iterations / trips(loops)
             if isinstance(name, Apply):  # what is added to places is shared as loads are
                 own += ns * max(1.0, repeated / SERVED)
                 continue

@@ -66,7 +66,11 @@ class Assumption:
         for node in (self.v.node(condition), *self.v.classes.get(condition, ())):
             if node.op == ("Min" if value else "Max"):
                 for arg in node.args:
-                    self.suppose(arg, value)
+                    if self.v.is_truth(arg):
+                        self.suppose(arg, value)
+                    else:  # a truth value may also be the least or greatest of integers: min(x, 1) for x >= 0
+                        form = self.v.form(arg)
+                        self._sign(form.plus(Linear(-1)) if value else form.times(-1))
             elif node.op == "Not":
                 self.suppose(node.args[0], 1 - value)
             elif node.op == "Nonneg":

@@ -166,3 +166,16 @@ def test_a_condition_is_not_implied_by_what_is_known_under_it(index: str) -> Non
     gate = eqsat.parse_index("f - f // 75 * 75 >= 15 and f // 75 >= 2", ranges)
     _, found = eqsat.simplify_gated(eqsat.parse_index(index, ranges), gate)
     assert eqsat.prove_equal(gate, found)
+
+
+@pytest.mark.parametrize("beside", ["min(x, 1)", "1 - max(1 - x, 0)"])
+@pytest.mark.parametrize(
+    "text",
+    ["where(x >= 1, x + 20 * z, y)", "where(x < 1, z * y, x * y)", "where(x < 1, 1, where(x < 2, 3, 1))", "x >= 1 and x + y < z + 4"],
+)
+def test_a_least_of_integers_that_is_a_truth_value_says_nothing_of_truth_values(text: str, beside: str) -> None:
+    """min(x, 1) is x >= 1 for x from 0 to 2: where it is 1, x need not be."""
+    ranges = {"x": (0, 2), "y": (0, 5), "z": (-3, 6)}
+    both = [eqsat.parse_index(part, ranges) for part in (f"({beside}) * 7 + y", text)]
+    for term, found in zip(both, eqsat.simplify_many(both, eqsat.Options(cache=False)), strict=True):
+        assert eqsat.prove_equal(term, found)
