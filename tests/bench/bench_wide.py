@@ -21,6 +21,7 @@ import eqsat
 import eqsat.numpy as enp
 from tests.bench.further_programs import FURTHER
 from tests.bench.plain_programs import PLAIN
+from tests.bench.stacked_programs import STACKED
 
 RNG = np.random.default_rng(0)
 ROUNDS, SECONDS = 5, 0.03
@@ -266,7 +267,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 }
 
 
-PROGRAMS |= FURTHER | PLAIN
+PROGRAMS |= FURTHER | PLAIN | STACKED
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:
