@@ -168,7 +168,7 @@ class Session:
                 nodes = snapshot.nodes
             else:
                 nodes = self.engine.size()
-            reason = reason or self._limit(nodes, iterations, changed)
+            reason = self._limit(nodes, iterations, changed, reason)
             if reason is not None:
                 if not phase.visits_sums:
                     snapshot = self.snapshot()
@@ -275,9 +275,12 @@ class Session:
     def _row_names(self) -> frozenset[str]:
         return frozenset[str]().union(*(table.names for table in self.tables))
 
-    def _limit(self, nodes: int, iterations: int, changed: bool) -> StopReason | None:
+    def _limit(self, nodes: int, iterations: int, changed: bool, content: StopReason | None) -> StopReason | None:
+        """Why a run ends here: a limit, or that the caller is content; None if it goes on."""
         if nodes > self.limits.nodes:
             return StopReason.NODE_LIMIT
+        if content is not None:
+            return content
         if not changed:
             return StopReason.SATURATED
         if iterations >= self.limits.iterations:
