@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from eqsat.algebra import Alternative, alternatives
 from eqsat.algebra.alternatives import Found
@@ -13,7 +13,7 @@ from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.simplifier import Simplifier
 from eqsat.sizes import is_generic
-from eqsat.views import compose_choices, compose_views
+from eqsat.views import clear_choices, compose_choices, compose_views
 
 Offers = Mapping[Tensor, tuple[Alternative, ...]]
 
@@ -36,7 +36,7 @@ def composed(program: Program, options: Options, report: Report) -> Composed:
     algebra = "algebra" in options.tables
     with Simplifier(options, report, within=True) as simplifier:
         moved = compose_views(program, simplifier.simplify)
-        chosen = compose_choices(program, simplifier.simplify) if algebra else {}
+    chosen = _chosen(program, options, report) if algebra else {}
     known = rebuilt(program, moved)
     result = Program(program.inputs, tuple(known[output] for output in program.outputs), program.structure, program.sizes)
     if not algebra:
@@ -48,6 +48,15 @@ def composed(program: Program, options: Options, report: Report) -> Composed:
         way = Alternative("element-of-choices", Found(offered), checked=False)
         found[known[tensor]] = (*found.get(known[tensor], ()), way)
     return Composed(result, moved, _of_any_size(found, program) if program.sizes else found)
+
+
+def _chosen(program: Program, options: Options, report: Report) -> dict[Tensor, Build]:
+    """The choices of a program between movements of one tensor, as movements."""
+    one_step = replace(options, limits=replace(options.limits, iterations=1))
+    with Simplifier(one_step, report, within=True) as simplifier:
+        choices = clear_choices(program, simplifier.simplify)
+    with Simplifier(options, report, within=True) as simplifier:
+        return compose_choices(program, choices, simplifier.simplify) if choices else {}
 
 
 def _of_any_size(offers: Offers, program: Program) -> Offers:

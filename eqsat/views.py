@@ -19,6 +19,8 @@ from eqsat.ir.tensor import Build, Call, Position, Program, Read, Scalar, Tensor
 
 # a composed map with more divisions than this is simplified before the next movement is put on it
 LARGE_MAP = 16
+# choices for one place: as many are looked at, and as many may stay
+MOST_CHOICES, FEW_CHOICES = 64, 10
 Simplify = Callable[[list[Index]], list[Index]]
 
 
@@ -46,22 +48,32 @@ def compose_views(program: Program, simplify: Simplify) -> dict[Tensor, Build]:
     return _builds(_composed(movements, _ends(program, movements), simplify))
 
 
-def compose_choices(program: Program, simplify: Simplify) -> dict[Tensor, Build]:
-    """For every tensor that something else than a movement reads, and that is made by choices between movements of one tensor, and by
-    movements of such choices, one movement that is equal."""
+def clear_choices(program: Program, glance: Simplify) -> dict[Tensor, View]:
+    """The tensors that choose between movements of one tensor, as views of it; not where a glance at the place leaves more than
+    FEW_CHOICES of them."""
     plain = _movements(program)
-    views = _with_choices(program, plain)
-    chosen: set[Tensor] = set()
+    found = {tensor: view for tensor, view in _with_choices(program, plain).items() if tensor not in plain}
+    looked = _simplified({tensor: view for tensor, view in found.items() if _chain(view) <= MOST_CHOICES}, glance)
+    return {tensor: view for tensor, view in looked.items() if _chain(view) <= FEW_CHOICES}
+
+
+def compose_choices(program: Program, choices: Mapping[Tensor, View], simplify: Simplify) -> dict[Tensor, Build]:
+    """For every tensor that something else than a movement reads, and that is one of these choices, or a movement of one, one movement
+    that is equal."""
+    plain = _movements(program)
+    views = {tensor: view for tensor in tensors(*program.outputs) if (view := plain.get(tensor) or choices.get(tensor)) is not None}
+    chosen = set(choices)
     for tensor, view in views.items():
-        if tensor not in plain or view.base in chosen:
+        if view.base in chosen:
             chosen.add(tensor)
     wanted = chosen & _ends(program, views)
     needed = set(wanted)
     for tensor in reversed(views):
         if tensor in needed:
             needed.add(views[tensor].base)
-    views |= _simplified({tensor: views[tensor] for tensor in needed if tensor in views and tensor not in plain}, simplify)
-    composed = _composed({tensor: view for tensor, view in views.items() if tensor in needed}, wanted, simplify)
+    views = {tensor: view for tensor, view in views.items() if tensor in needed}
+    views |= _simplified({tensor: view for tensor, view in views.items() if tensor in choices}, simplify)
+    composed = _composed(views, wanted, simplify)
     return _builds({tensor: composed.get(tensor, views[tensor]) for tensor in views if tensor in wanted})
 
 
@@ -158,7 +170,16 @@ def _ends(program: Program, movements: Mapping[Tensor, View]) -> frozenset[Tenso
 
 def _size(view: View) -> int:
     """How many divisions a map contains."""
-    return sum(isinstance(term, Apply) and term.op in ("floordiv", "mod") for term in walk(*view.indices))
+    return _count(view.indices, ("floordiv", "mod"))
+
+
+def _chain(view: View) -> int:
+    """How many choices the place along one axis takes, at most."""
+    return max((_count((index,), ("where",)) for index in view.indices), default=0)
+
+
+def _count(terms: Iterable[Index], ops: tuple[str, ...]) -> int:
+    return sum(isinstance(term, Apply) and term.op in ops for term in walk(*terms))
 
 
 def _compose(outer: View, inner: View) -> View:

@@ -112,11 +112,12 @@ def choices_as_digits(v: Visit) -> None:
         if x is None or v.bounds(x)[1] - v.bounds(x)[0] >= MOST_CHOICES:
             continue
         low, high = v.bounds(x)
-        forms = _chosen(v, node, range(high - low + 1), x, known.setdefault(x, {}))
-        if len({form.terms for form in forms.values()}) != 1 or len(forms) <= high - low:
+        found = _chosen(v, node, range(high - low + 1), x, known.setdefault(x, {}))
+        forms = [found[place] for place in sorted(found)]
+        if len(forms) <= high - low or any(form.terms != forms[0].terms for form in forms):
             continue
-        digits = _digits(tuple(forms[place].constant for place in sorted(forms)))
-        if digits is not None and v.first("choices-as-digits", name, x, tuple(forms[place] for place in sorted(forms))):
+        digits = _digits(tuple(form.constant for form in forms))
+        if digits is not None and v.first("choices-as-digits", name, x, tuple(forms)):
             place = v.sum(v.form(x).plus(Linear(-low)))
             terms = [(digit(v, place, (0, high - low), size, end), k) for k, size, end in digits]
             v.encoder.same(name, v.sum(Linear.of(forms[0].constant, [*forms[0].terms, *terms])))
@@ -136,7 +137,7 @@ def _chosen(v: Visit, node: ENode, places: Iterable[int], x: int, known: dict[in
         for holds, branch in zip((True, False), branches, strict=True):
             chosen = [place for place in left if bool(values.at[place]) == holds]
             below = v.node(branch)
-            if below.op == "Where":
+            if chosen and below.op == "Where":
                 stack.append((below, chosen))
             else:
                 found.update(dict.fromkeys(chosen, v.form(branch)))
