@@ -13,7 +13,7 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.tensor import Build, Read, Reduce, scalars, tensors
 
-SOME = settings(max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+SOME = settings(max_examples=12, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 RNG = np.random.default_rng(7)
 IMAGES, LONG = RNG.random((2, 3, 10, 12), "float32"), RNG.random(70)
 
