@@ -56,6 +56,11 @@ class Selection:
         """The element classes that are computed more than once, with the most that computing each but once would save."""
         return again_ns(self.model, self.kernels.values())
 
+    @functools.cached_property
+    def read(self) -> frozenset[int]:
+        """The tensor classes that some kernel reads."""
+        return frozenset(name for kernel in self.kernels.values() for name in kernel.reads)
+
     def nodes(self) -> Iterator[ENode]:
         """The element nodes that were chosen."""
         for kernel in self.kernels.values():
@@ -137,7 +142,7 @@ def _moved(move: Move, choices: KernelChoices, best: Selection) -> KernelChoices
     if len(move.tensors) == 2:
         useful = len(read) == 1 and read[0] in best.kernels
     elif read:
-        useful = read[0] in best.kernels
+        useful = read[0] in best.kernels and read[0] in best.read
     else:
         model, users = choices.classes.model, choices.classes.users["Tx", move.tensors[0]]
         saved = [best.again_ns[user] for sort, user in dict.fromkeys(users) if sort == "Sx" and user in best.again_ns]

@@ -14,7 +14,7 @@ from eqsat.algebra.polynomial import collected, with_common_factor
 from eqsat.algebra.products import LARGEST_COEFFICIENT, CoefficientError, Opener, has_fold, through_movements
 from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.index import Var, variables
-from eqsat.ir.tensor import Build, Constant, Program, Reduce, Scalar, Tensor, axes, index_terms, scalars, tensors
+from eqsat.ir.tensor import Build, Constant, Program, Read, Reduce, Scalar, Tensor, axes, index_terms, scalars, tensors
 from eqsat.options import Numerics
 
 # what a row does to floats: nothing; it rounds differently; it assumes that all are finite
@@ -44,11 +44,13 @@ class Alternative:
 
 @dataclass(frozen=True)
 class AlgebraRow:
-    """`find` gives builds equal to one; `floats` is what that does to floats.  Integers are a ring, wrapped as they are."""
+    """`find` gives builds equal to one; `floats` is what that does to floats.  Integers are a ring, wrapped as they are.  `folds`: it finds
+    something only where there is a fold in the build, or in what that is made of."""
 
     name: str
     floats: str
     find: Callable[[Build], Iterator[Found]]
+    folds: bool = False
 
     def allows(self, dtype: str, numerics: Numerics) -> bool:
         """Whether numerics let this row change tensors of this dtype; float16, which overflows early, and complex numbers, of which
@@ -114,11 +116,11 @@ def gather_of_elements(tensor: Build) -> Iterator[Found]:
 
 
 ROWS = (
-    AlgebraRow("contraction-order", ROUNDS, contraction_order),
-    AlgebraRow("common-factor-of-sums", ROUNDS, common_factor_of_sums),
-    AlgebraRow("sum-of-one-point", ROUNDS, sum_of_one_point),
+    AlgebraRow("contraction-order", ROUNDS, contraction_order, folds=True),
+    AlgebraRow("common-factor-of-sums", ROUNDS, common_factor_of_sums, folds=True),
+    AlgebraRow("sum-of-one-point", ROUNDS, sum_of_one_point, folds=True),
     AlgebraRow("like-terms", ASSUMES, like_terms),
-    AlgebraRow("fold-of-invariant", EXACT, fold_of_invariant),
+    AlgebraRow("fold-of-invariant", EXACT, fold_of_invariant, folds=True),
     AlgebraRow("gather-of-elements", EXACT, gather_of_elements),
 )
 
@@ -129,9 +131,12 @@ def alternatives(program: Program, numerics: Numerics) -> dict[Tensor, tuple[Alt
     every = list(tensors(*program.outputs))
     if any(isinstance(tensor, Build) and not _work(tensor) for tensor in every):
         return found
+    folded: set[Tensor] = set()
     for tensor in every:
         if isinstance(tensor, Build):
-            rows = [row for row in ROWS if row.allows(tensor.dtype, numerics)]
+            if any(isinstance(term, Reduce) or (isinstance(term, Read) and term.tensor in folded) for term in scalars(tensor.body)):
+                folded.add(tensor)
+            rows = [row for row in ROWS if row.allows(tensor.dtype, numerics) and (tensor in folded or not row.folds)]
             checked = is_inexact(tensor.dtype) and numerics != "fast"
             every_way = (Alternative(row.name, one, checked) for row in rows for one in _found(row, tensor))
             ways = tuple(way for way in every_way if way.found.build is not tensor and not (checked and way.found.assumes))

@@ -86,7 +86,7 @@ def test_strips_compute_what_the_program_says(function: Callable[..., Any], shap
 def test_random_programs_in_strips_equal_numpy_at_every_stage() -> None:
     inside = 0
 
-    @settings(max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=90, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(programs())
     def check(program: RandomProgram) -> None:
         nonlocal inside

@@ -57,7 +57,7 @@ def test_what_is_no_single_reduction_that_divides_stays_whole() -> None:
 def test_random_programs_with_parts_equal_numpy_at_every_stage() -> None:
     divided = 0
 
-    @settings(max_examples=120, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=80, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(programs())
     def check(program: RandomProgram) -> None:
         nonlocal divided
