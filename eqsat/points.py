@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from eqsat.ir.evaluate import evaluate_index
-from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, variables, walk
+from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, as_index, variables, walk
 from eqsat.ir.interval import Interval
 
 # beyond this, sums of two values may leave int64
@@ -43,6 +43,15 @@ def conditions(term: Index) -> tuple[Index, ...]:
         elif isinstance(sub, Apply) and sub.op in ("shl", "shr") and sub.args[1].bounds[0] < 0:
             found[apply("ge", sub.args[1], 0)] = None
     return tuple(found)
+
+
+def has_no_value(term: Index) -> bool:
+    """Whether a term, of few points, has a value at none of them: it divides by zero everywhere."""
+    needed, holds = conditions(term), as_index(True)
+    for condition in needed:
+        holds = apply("and", holds, condition)
+    pair = Pair(holds, Const(False), extends=True)
+    return bool(needed) and pair.size <= CHUNK and pair.exhaustive() is None
 
 
 @dataclass(frozen=True)

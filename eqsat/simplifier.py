@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import TypeVar
 
@@ -20,9 +20,10 @@ from eqsat.egraph.spell import index_term, negated
 from eqsat.facts import facts_about
 from eqsat.index_cost import DEFAULT_WEIGHTS, IndexWeights, index_cycles
 from eqsat.ir import interval
-from eqsat.ir.errors import UnsupportedError
+from eqsat.ir.errors import UnsoundRuleError, UnsupportedError
 from eqsat.ir.index import Apply, Const, Index, Var, apply, as_index, walk, where
 from eqsat.options import Limits, Options
+from eqsat.points import has_no_value
 from eqsat.progress import tell, work
 from eqsat.report import Report, StopReason
 from eqsat.result_cache import RESULTS
@@ -85,7 +86,8 @@ def simplify_terms(terms: list[Index], options: Options, report: Report, within:
                 found.update(simplifier.first_look(together))
     for together in _groups([term for term in left if term not in found], lambda term: (term,)):
         tell("simplifying index terms", len(found), len(terms))
-        with Simplifier(options, report, within) as simplifier:
+        found.update(zip(together, together, strict=True))
+        with _no_alarm_without_values(*together), Simplifier(options, report, within) as simplifier:
             found.update(zip(together, simplifier.simplify(together), strict=True))
         if len(together) == 1 and sum(1 for _ in walk(*together)) > ALONE_SIZE:
             (term,) = together
@@ -127,7 +129,9 @@ def gate_all(pairs: list[Pair], options: Options, report: Report, free_gate: boo
     """
     found: dict[Pair, Pair] = {}
     for together in _groups(list(dict.fromkeys(pairs)), lambda pair: pair):
-        found.update(zip(together, _gated(together, options, report, free_gate), strict=True))
+        found.update(zip(together, together, strict=True))
+        with _no_alarm_without_values(*(index for index, _ in together)):
+            found.update(zip(together, _gated(together, options, report, free_gate), strict=True))
         for pair in together if not free_gate else ():
             found[pair] = _gated_again(pair, found[pair], options, report)
     return [found[pair] for pair in pairs]
@@ -162,6 +166,16 @@ def _groups(items: list[T], terms: Callable[[T], tuple[Index, ...]]) -> Iterator
         size += more
     if group:
         yield group
+
+
+@contextmanager
+def _no_alarm_without_values(*terms: Index) -> Iterator[None]:
+    """Where a term has no value at any point, everything is equal to it, and nothing is wrong with that."""
+    try:
+        yield
+    except UnsoundRuleError:
+        if not all(map(has_no_value, terms)):
+            raise
 
 
 def _may_divide_by_zero(terms: tuple[Index, ...]) -> bool:

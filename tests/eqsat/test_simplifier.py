@@ -308,6 +308,17 @@ def test_the_e_graph_of_a_sum_of_pairs_grows_with_its_length() -> None:
     assert nodes(32) < 2.2 * nodes(16)
 
 
+def test_a_term_without_any_value_raises_no_alarm() -> None:
+    """Whatever is divided by zero equals everything, so classes meet of which bounds say different things."""
+    q = var("q", 0, 15)
+    never = Const(1) // apply("int", apply("where", apply("le", q, q), apply("gt", q, 100), apply("lt", q, 10))) // Const(0)
+    assert eqsat.simplify_many([never, (q + 16) // 16, never + q])[:2] == [never, Const(1)]
+    index, gate = eqsat.simplify_gated(never, apply("lt", q, 8))
+    assert evaluate_index(gate, {q: 3})
+    assert not evaluate_index(gate, {q: 9})
+    assert index in (never, Const(0))
+
+
 def test_what_a_term_gains_where_it_divides_by_zero_reaches_no_other_of_its_batch() -> None:
     p, q, x = eqsat.var("p", 0, 1), eqsat.var("q", 0, 1), eqsat.var("x", -7, 12)
     others = [p * q + x, where(p * q < 1, x % 3, x), (p * q * 3 + x) // 2]
