@@ -12,7 +12,7 @@ import functools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, TypeGuard
 
 from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.index_cost import IndexWeights
@@ -24,9 +24,10 @@ from eqsat.ir.tensor import (
     is_size,
 )
 from eqsat.kernel_work import KernelWork, priced
-from eqsat.pieces import in_longest_piece, is_decided
+from eqsat.pieces import Digit, even_digit, in_longest_piece, is_decided
 from eqsat.target import DEFAULT_TARGET, Target
 
+# of what is computed once for the innermost loop
 AFFINE_CYCLES = 0.05
 # a load of vectors that are put together of short parts, by that of a whole vector
 SHUFFLED = 4.0
@@ -44,8 +45,6 @@ Parts = dict[Hashable, Part]
 # a shape and a dtype
 Type = tuple[tuple[int, ...], str]
 NO_LOOPS: Variables = frozenset()
-# a loop x, a and b of x // a % b
-Digit = tuple[Var, int, int]
 
 
 @dataclass(frozen=True)
@@ -77,16 +76,19 @@ class CostModel:
         if self.free_indices:
             return parts
         made_of: dict[Index, frozenset[Digit]] = {}
+        absorbed = {arg for sub in walk(term) if _adds(sub) for arg in sub.args if _adds(arg)}
         for sub in walk(term):
             loops = loops_of(sub)
             if not isinstance(sub, Apply):
                 made_of[sub] = frozenset((loop, 1, loop.extent) for loop in loops)
                 continue
-            digit = _even_digit(sub)
+            digit = even_digit(sub)
             made_of[sub] = frozenset((digit,)) if digit is not None else frozenset[Digit]().union(*(made_of[arg] for arg in sub.args))
             decided = loops and is_decided(sub)
             repeated = trips(loops - {max(loops, key=lambda v: v.extent)}) if decided else _values(made_of[sub])
-            cycles = 0.0 if digit is not None else _index_cycles(sub, self.costs.index)
+            cycles = 0.0 if digit is not None or sub in absorbed else _index_cycles(sub, self.costs.index)
+            if cycles == AFFINE_CYCLES:
+                repeated //= max((loop.extent for loop in loops), default=1)
             parts[sub] = self.cycles_ns(cycles) * repeated, loops
         return parts
 
@@ -143,23 +145,15 @@ def _bytes(shape: tuple[int, ...], dtype: str) -> int:
     return prod(shape) * itemsize(dtype)
 
 
+def _adds(term: Index) -> TypeGuard[Apply]:
+    """Whether a term is a sum: of one in another the parts are put together as loops know them."""
+    return isinstance(term, Apply) and term.op in ("add", "sub")
+
+
 def _index_cycles(term: Apply, weights: IndexWeights) -> float:
     if term.op in ("add", "sub", "neg") or (term.op == "mul" and any(isinstance(arg, Const) for arg in term.args)):
         return AFFINE_CYCLES
     return weights.term_cycles(term)
-
-
-def _even_digit(term: Apply) -> Digit | None:
-    """x // a or x // a % b for a loop x that such parts divide evenly."""
-    if term.op == "floordiv":
-        x, a = _divided(term)
-        b = x.extent // a if isinstance(x, Var) and a > 0 else 0
-    elif term.op == "mod" and isinstance(term.args[1], Const):
-        (x, a), b = _divided(term.args[0]), int(term.args[1].value)
-    else:
-        return None
-    even = isinstance(x, Var) and not is_size(x) and x.lo == 0 and a > 0 and b > 0 and x.extent % (a * b) == 0
-    return (x, a, b) if even and isinstance(x, Var) else None
 
 
 def _values(digits: Iterable[Digit]) -> int:
@@ -168,13 +162,6 @@ def _values(digits: Iterable[Digit]) -> int:
     for loop, _, extent in digits:
         found[loop] = min(loop.extent, found.get(loop, 1) * extent)
     return prod(found.values())
-
-
-def _divided(term: Index) -> tuple[Index, int]:
-    """x and a of x // a for a constant; of another term itself and 1."""
-    if isinstance(term, Apply) and term.op == "floordiv" and isinstance(term.args[1], Const):
-        return term.args[0], int(term.args[1].value)
-    return term, 1
 
 
 def load_steps(indices: tuple[Index, ...], shape: tuple[int, ...], variable: Var) -> set[int | None]:

@@ -31,7 +31,7 @@ from eqsat.index_cost import index_cycles
 from eqsat.ir.affine import joined
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.generics import as_build
-from eqsat.ir.index import Apply, Const, Index, Var, variables, walk
+from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
 from eqsat.ir.shown import Shown
 from eqsat.ir.steps import HostCall, Loop
 from eqsat.ir.tensor import (
@@ -53,9 +53,10 @@ from eqsat.ir.tensor import (
     tensors,
 )
 from eqsat.locality import LINE_BYTES
+from eqsat.lowering.seams import MOST_BRANCHES
 from eqsat.lowering.unroll import MOST_TERMS
 from eqsat.options import Options
-from eqsat.pieces import in_longest_piece
+from eqsat.pieces import in_longest_piece, share
 from eqsat.target import DEFAULT_TARGET, Target
 
 # folding the lanes of one vector, where a fold runs along its own variable because no axis has all loads side by side
@@ -64,6 +65,8 @@ ACROSS_CYCLES = 2.0
 SERVED = 8
 # operations of so many cycles are worth computing once instead of for every row
 DEAR_CYCLES = 4.0
+# a loop more
+BOX_CYCLES = 20.0
 # a long reduction within another is no loop around vectors: nothing but its own variable can run in them
 ENCLOSED = 6.0
 
@@ -126,12 +129,14 @@ class Priced:
 
     own       the parts that are its own
     operands  what else it is made of; parts that several of them share count once
+    boxes     of a choice that loops in boxes decide: the conditions of each box, and what is computed there
     """
 
     own: Mapping[Hashable, Part] = field(default_factory=dict)
     loops: Variables = NO_LOOPS
     awkward: Variables = NO_LOOPS
     operands: tuple[Priced, ...] = ()
+    boxes: tuple[tuple[tuple[Index, ...], Priced], ...] = ()
 
     @functools.cached_property
     def parts(self) -> Mapping[Hashable, Part]:
@@ -263,15 +268,50 @@ def price_body(model: CostModel, body: Scalar) -> Priced:
             done[term] = price_fold(model, term, term.op, done[term.body], term.variable, term.dtype)
         else:
             op = term.op if isinstance(term, Call) else ""
-            done[term] = price_call(model, term, [done[arg] for arg in operands(term)], op, term.dtype)
+            done[term] = price_call(model, term, [done[arg] for arg in operands(term)], op, term.dtype, _condition(term))
     return done[body]
 
 
-def price_call(model: CostModel, key: Hashable, below: Sequence[Priced], op: str, dtype: str) -> Priced:
-    """An elementwise operation on priced operands; "" is no operation."""
+def _condition(term: Scalar) -> Index | None:
+    """The index term that chooses between elements."""
+    chooser = term.args[0] if isinstance(term, Call) and term.op == "where" else None
+    return chooser.index if isinstance(chooser, Position) else None
+
+
+def price_call(model: CostModel, key: Hashable, below: Sequence[Priced], op: str, dtype: str, condition: Index | None = None) -> Priced:
+    """An elementwise operation on priced operands; "" is no operation.  `condition`: the index term that chooses between elements."""
     loops = NO_LOOPS.union(*(priced.loops for priced in below))
+    if condition is not None and (boxes := _price_boxes(model, condition, below, loops)) is not None:
+        return boxes
     parts: Parts = {key: (model.call_ns(op, dtype, trips(loops)), loops)} if op else {}
     return Priced(parts, loops, NO_LOOPS.union(*(priced.awkward for priced in below)), tuple(below))
+
+
+def _price_boxes(model: CostModel, condition: Index, below: Sequence[Priced], loops: Variables) -> Priced | None:
+    """A choice between elements that loops in boxes decide: each part is computed in the boxes that it is in.  None where a fold is in one,
+    or around both, or the boxes are too many."""
+    if any(level_of(v) is not None for v in loops):
+        return None
+    boxes = tuple(
+        ((guard, *guards), priced)
+        for guard, chosen in zip((condition, apply("not", condition)), below[1:], strict=True)
+        for guards, priced in chosen.boxes or (((), chosen),)
+    )
+    shares = [share(guards) for guards, _ in boxes]
+    if len(boxes) > MOST_BRANCHES or any(isinstance(name, FoldPart) for _, priced in boxes for name in priced.parts):
+        return None
+    computed: dict[Hashable, float] = {}
+    for part_of_all, (_, priced) in zip(shares, boxes, strict=True):
+        if part_of_all is None:
+            return None
+        for name in priced.parts:
+            computed[name] = computed.get(name, 0.0) + part_of_all
+    own: dict[Hashable, Part] = {condition: (model.cycles_ns(BOX_CYCLES) * (len(boxes) - 1), NO_LOOPS)}
+    for _, priced in boxes:
+        for name, (ns, around) in priced.parts.items():
+            moved = isinstance(name, tuple) and name[0] == "move"
+            own[name] = ns if moved else ns * min(1.0, computed[name]), around
+    return Priced(own, loops, NO_LOOPS.union(*(priced.awkward for priced in below[1:])), boxes=boxes)
 
 
 def total_ns(parts: Mapping[Hashable, Part]) -> float:

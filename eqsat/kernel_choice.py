@@ -25,6 +25,7 @@ from eqsat.costs import (
 )
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.dtypes import is_inexact
+from eqsat.ir.index import Index
 from eqsat.ir.tensor import Constant, Shape, level_of, reduction
 from eqsat.tensor_classes import TensorClasses, outside, reads
 
@@ -224,8 +225,18 @@ class KernelChoices:
         elif reads(node):
             priced = price_gather(model, node, operands, node.args[0], *self.classes.tensor_type(node.args[0]))
         else:
-            priced = price_call(model, node, operands, node.args[0], node.args[1])
-        return Choice(priced.own, priced.loops, priced.awkward, priced.operands, name, node, operands, *span)
+            chooser = operands[0] if node.args[0] == "where" else None
+            condition = (
+                self.classes.position(chooser.name, chooser.node) if chooser and chooser.node and chooser.node.op == "Position" else None
+            )
+            priced = price_call(model, node, operands, node.args[0], node.args[1], condition)
+        return Choice(priced.own, priced.loops, priced.awkward, priced.operands, priced.boxes, name, node, operands, *span)
+
+    def _condition(self, node: ENode, operands: tuple[Choice, ...]) -> Index | None:
+        """The index term that chooses between elements."""
+        chooser = operands[0] if node.args[0] == "where" else None
+        is_index = chooser is not None and chooser.node is not None and chooser.node.op == "Position"
+        return self.classes.position(chooser.name, chooser.node) if chooser and chooser.node and is_index else None
 
 
 def again_ns(model: CostModel, kernels: Iterable[Kernel]) -> dict[int, float]:

@@ -1,17 +1,25 @@
 """Index terms in the longest piece of loops that are cut at their seams (lowering/seams.py): what a kernel costs is decided there.
+Where operands of a minimum or maximum hold for long pieces each, the one that varies along the loop counts: the other costs nothing there.
 
 min(max(j, 1), 510)  ->  j        (j + 1) % 512  ->  j + 1        j < 511 and j >= 1  ->  True        for j from 0 to 511
 """
 
 from __future__ import annotations
 
-from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, walk
+import functools
+from collections.abc import Iterator
+
+from eqsat.ir.evaluate import evaluate_index
+from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, variables, walk
+from eqsat.ir.tensor import is_size, level_of
 from eqsat.lowering.affine import Affine, Forms
-from eqsat.lowering.seams import LEAST, MARKS, MOST_PIECES
+from eqsat.lowering.seams import LEAST, MARKS, MOST_PIECES, seams
 
 # operations on truth values, which the pieces decide where they decide all comparisons
 LOGIC = frozenset(("and", "or", "not"))
 DIVISIONS = ("floordiv", "mod")
+# a loop x, a and b of x // a % b
+Digit = tuple[Var, int, int]
 
 
 def in_longest_piece(*terms: Index) -> tuple[Index, ...]:
@@ -26,12 +34,13 @@ def in_longest_piece(*terms: Index) -> tuple[Index, ...]:
 
 
 def _mostly(term: Apply, forms: Forms) -> Index:
-    """What an operation is for most of a loop; the term itself where several loops, or none, decide."""
+    """What an operation is for a long piece of a loop; the term itself where several loops, or none, decide."""
     if term.op in ("min", "max"):
         form = forms(term.args[0] - term.args[1])
         loop = _decides(form)
         if loop is not None:
-            return term.args[0] if (_middle(form, loop) < 0) == (term.op == "min") else term.args[1]
+            chosen = [term.args[0 if (value < 0) == (term.op == "min") else 1] for value in _quarters(form, loop)]
+            return next((arg for arg in chosen if loop in variables(arg)), chosen[1])
     elif term.op == "where" and (holds := _holds(term.args[0], forms)) is not None:
         return term.args[1] if holds else term.args[2]
     elif term.op in DIVISIONS and (quotient := _quotient(term, forms)) is not None:
@@ -59,6 +68,13 @@ def _middle(form: Affine, loop: Var) -> int:
     return form.terms[loop] * ((loop.lo + loop.hi) // 2) + form.constant
 
 
+def _quarters(form: Affine, loop: Var) -> tuple[int, int, int]:
+    """The values of a form at a quarter, half and three quarters of its loop."""
+    low, middle, high = (loop.lo + (loop.hi - loop.lo) * k // 4 for k in (1, 2, 3))
+    step = form.terms[loop]
+    return step * low + form.constant, step * middle + form.constant, step * high + form.constant
+
+
 def _quotient(term: Apply, forms: Forms) -> int | None:
     """The quotient of a division in the middle of the loop that decides it in few pieces; None where there is none."""
     form, divisor = forms(term.args[0]), term.args[1]
@@ -84,3 +100,103 @@ def is_decided(term: Apply) -> bool:
         elif isinstance(below, Apply) and below.op not in (*LOGIC, "add", "sub", "neg", "mul"):
             return False
     return True
+
+
+@functools.lru_cache(maxsize=4096)
+def share(conditions: tuple[Index, ...]) -> float | None:
+    """For how much of the loops all these hold, where loops in boxes (`lowering.seams.in_boxes`) decide them; None where they do not."""
+    by_loops: dict[tuple[Var, ...], list[Index]] = {}
+    for condition in conditions:
+        for plain in _conjuncts(_plain(condition)):
+            by_loops.setdefault(variables(plain), []).append(plain)
+    total = 1.0
+    for loops, found in by_loops.items():
+        parts = [_share_of_loop(loops[0], found)] if len(loops) == 1 else [_share_of_loops(one) for one in found]
+        for part in parts:
+            if part is None:
+                return None
+            total *= part
+    return total
+
+
+def _conjuncts(condition: Index) -> Iterator[Index]:
+    """What has to hold."""
+    if isinstance(condition, Apply) and condition.op == "and":
+        for arg in condition.args:
+            yield from _conjuncts(arg)
+    else:
+        yield condition
+
+
+def _share_of_loop(loop: Var, conditions: list[Index]) -> float | None:
+    """For how much of one loop conditions of it alone hold."""
+    if is_size(loop) or level_of(loop) is not None or not all(map(_compares_sums, conditions)):
+        return None
+    begins = sorted({loop.lo, *seams(conditions, loop)})
+    ends = [*begins[1:], loop.hi + 1]
+    held = (all(evaluate_index(one, {loop: begin}) for one in conditions) for begin in begins)
+    return sum(end - begin for begin, end, holds in zip(begins, ends, held, strict=True) if holds) / loop.extent
+
+
+def _share_of_loops(condition: Index) -> float | None:
+    """For how much of several loops, or of none, a condition holds."""
+    if not isinstance(condition, Apply) or condition.op not in ("or", "not"):
+        return None
+    parts = [share((arg,)) for arg in condition.args]
+    none = 1.0
+    for part in parts:
+        if part is None:
+            return None
+        none *= 1.0 - part
+    return none if condition.op == "not" else 1.0 - none
+
+
+def _compares_sums(condition: Index) -> bool:
+    """Whether a truth value is made of comparisons of sums of loops."""
+    forms = Forms()
+    for term in walk(condition):
+        if isinstance(term, Apply) and (term.op in MARKS or term.op == "bool"):
+            difference = term.args[0] if term.op == "bool" else term.args[0] - term.args[1]
+            if not all(isinstance(v, Var) for v in forms(difference).terms):
+                return False
+        elif isinstance(term, Apply) and term.op not in (*LOGIC, "add", "sub", "neg", "mul"):
+            return False
+    return True
+
+
+def _plain(root: Index) -> Index:
+    """A condition with loops of their own for digits of loops that are divided evenly, and without changes of the kind of truth values."""
+    found = {term: Var(f"{digit[0].name}_{digit[1]}_{digit[2]}", 0, digit[2] - 1) for term in walk(root) if (digit := even_digit(term))}
+    done: dict[Index, Index] = {}
+    for term in walk(root):
+        if term in found:
+            done[term] = found[term]
+        elif isinstance(term, Apply):
+            args = tuple(done.get(arg, arg) for arg in term.args)
+            done[term] = args[0] if term.op in ("bool", "int") and args[0].kind == "bool" else apply(term.op, *args)
+    return done.get(root, root)
+
+
+def even_digit(term: Index) -> Digit | None:
+    """x // a, x // a % b or x % (a * b) // a for a loop x that such parts divide evenly."""
+    if not isinstance(term, Apply) or term.op not in DIVISIONS:
+        return None
+    (below, a), b = _divided(term.args[0], "floordiv"), _constant(term.args[1])
+    if term.op == "floordiv":
+        (below, whole), a = _divided(term.args[0], "mod"), b
+        b = whole // a if a > 0 and whole % a == 0 else 0
+        if below is term.args[0]:
+            b = below.extent // a if isinstance(below, Var) and a > 0 else 0
+    even = isinstance(below, Var) and not is_size(below) and below.lo == 0 and a > 0 and b > 0 and below.extent % (a * b) == 0
+    return (below, a, b) if even and isinstance(below, Var) else None
+
+
+def _divided(term: Index, op: str) -> tuple[Index, int]:
+    """x and a where a term is x divided by a constant in this way; the term itself and 1 where it is not."""
+    divides = isinstance(term, Apply) and term.op == op and _constant(term.args[1])
+    return (term.args[0], _constant(term.args[1])) if divides and isinstance(term, Apply) else (term, 1)
+
+
+def _constant(term: Index) -> int:
+    """The value of a constant; of another term 0."""
+    return int(term.value) if isinstance(term, Const) else 0

@@ -14,7 +14,7 @@ from eqsat.lowering.unroll import unrolled
 
 MOST = 16
 # ways that need sums in another order, and ways that need every extent
-REORDERING, FIXED = ("tiled", "columns", "dots"), ("tiled", "columns", "dots", "turned", "pieces", "stepped")
+REORDERING, FIXED = ("tiled", "columns", "dots"), ("tiled", "columns", "dots", "turned", "pieces", "boxes", "stepped")
 
 
 class Schedules:
@@ -64,7 +64,7 @@ class Schedules:
             for nest in dict.fromkeys(merge(unrolled(nest), markers) for nest in arranged):
                 yield from (Schedule(nest, way) for way in ("nested", "stepped"))
         for nest in dict.fromkeys((*(merge(nest, markers) for nest in arranged), merge(self.written, markers), *wide)):
-            yield from (Schedule(nest, way) for way in ("nested", "pieces", "outward"))
+            yield from (Schedule(nest, way) for way in ("nested", "pieces", "boxes", "outward"))
             shared = shared_columns(nest) if not markers else None
             if shared is not None:
                 yield Schedule(shared, "outward")

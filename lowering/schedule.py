@@ -7,6 +7,7 @@
     columns  folds down columns, for blocks of neighbouring columns at a time
     dots     folds along memory for several rows and columns at once
     pieces   the innermost loop cut where a condition changes
+    boxes    every loop cut where a condition changes
     stepped  every second, third or fourth element picked out of vectors
 
 Not every way is open to every nest.
@@ -24,7 +25,7 @@ from eqsat.lowering.dots import dots
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.outward import outward
 from eqsat.lowering.place import nested
-from eqsat.lowering.seams import in_pieces
+from eqsat.lowering.seams import in_boxes, in_pieces
 from eqsat.lowering.stepped import stepped
 from eqsat.lowering.tiles import tiled
 from eqsat.lowering.turned import turned
@@ -69,4 +70,5 @@ WAYS: Mapping[str, Callable[[Nest, tuple[str, ...], frozenset[str]], Body | None
     "dots": dots,
     "stepped": lambda nest, outputs, buffers: _plain(stepped(nest, outputs, buffers)),
     "pieces": lambda nest, outputs, buffers: _plain(in_pieces(nest, outputs, buffers)),
+    "boxes": lambda nest, outputs, buffers: _plain(in_boxes(nest, outputs, buffers)),
 }

@@ -1,8 +1,9 @@
 """Seams: loops cut where what they read changes, at the edges of padding, where a roll wraps round, where one array of several ends.
 
-    for j < n: where(j < 3, a[j], b[j - 3])         ->  for j < 3: a[j], for 3 <= j < n: b[j - 3]
+    for j < n: where(j < 3, a[j], b[j - 3])         ->  for j < 3: a[j], and for j < n - 3: b[j]
 
-Within a piece the condition is decided by the bounds of the loop, and the piece runs in vectors.
+Within a piece the condition is decided by the bounds of the loop, and the piece runs in vectors.  `in_pieces` cuts the innermost loop, by
+all that it reads; `in_boxes` every loop by conditions that decide between elements: what is stacked has loops of its own.
 """
 
 from __future__ import annotations
@@ -10,17 +11,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from eqsat.ir.index import Apply, Const, Index, Var, substitute, walk
-from eqsat.ir.loops import Stmt
-from eqsat.ir.tensor import Reduce
+from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, walk
+from eqsat.ir.loops import Stmt, rebuilt
+from eqsat.ir.tensor import Call, Position, Reduce, Scalar, operands, scalars
 from eqsat.lowering.affine import Affine, Forms
-from eqsat.lowering.blocks import BlockPlacer, over
-from eqsat.lowering.nest import Nest, free_variables
-from eqsat.lowering.place import stores
+from eqsat.lowering.blocks import BlockPlacer
+from eqsat.lowering.nest import Nest
+from eqsat.lowering.order import merge, needed_by_folds
+from eqsat.lowering.place import Scope, stores
 
-MOST_PIECES = 5
+# of a loop by what it reads, and by conditions
+MOST_PIECES, MOST_BRANCHES = 5, 32
 # below that a loop is not worth its pieces
 LEAST = 16
+# how many terms more the elements of all boxes may have, for each term of the element as it is written and besides, and at most
+GROWTH, MORE, MOST_MORE = 5, 64, 800
 # where a comparison is another one: when the difference of its operands reaches these numbers
 MARKS = {"lt": (0,), "ge": (0,), "le": (1,), "gt": (1,), "eq": (0, 1), "ne": (0, 1)}
 
@@ -29,33 +34,120 @@ def in_pieces(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> 
     """The statements with the innermost loop in pieces; None where nothing changes along it, or too often, or a fold is computed in it."""
     if not nest.loops or nest.loops[-1].extent < LEAST:
         return None
-    inner = nest.loops[-1]
-    if any(isinstance(term, Reduce) and inner in free for term, free in free_variables(nest.body).items()):
-        return None
-    begins = sorted({inner.lo, *_seams(nest, inner)})
-    if not 1 < len(begins) <= MOST_PIECES:
-        return None
-    placer = BlockPlacer(buffers)
-    opened = placer.nest(placer.top, *nest.loops[:-1])
-    for number, (first, end) in enumerate(zip(begins, [*begins[1:], inner.hi + 1], strict=True)):
-        piece = Var(f"{inner.name}_{number}", first, end - 1)
-        here: dict[Var, Index] = {inner: piece if piece.extent > 1 else Const(first)}
-        inside = placer.nest(opened[-1], piece)
-        inside[-1].body += stores(outputs, substitute(nest.index, here), placer.place(over(nest.body, here), inside[-1]))
-        placer.close_all(inside)
-    placer.close_all(opened)
-    return tuple(placer.top.body)
+    cuts = _Cuts(nest, outputs, buffers, len(nest.loops) - 1)
+    cuts.place(nest, 0, cuts.placer.top)
+    return tuple(cuts.placer.top.body) if cuts.made else None
 
 
-def _seams(nest: Nest, inner: Var) -> set[int]:
-    """The values of a loop variable from which on some index term of it alone is another one."""
+def in_boxes(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tuple[Stmt, ...] | None:
+    """The statements with all loops in pieces; None where `in_pieces` does the same, or where that makes too many terms."""
+    if not any(isinstance(term, Position) for term in scalars(nest.body)):
+        return None
+    cuts = _Cuts(nest, outputs, buffers, 0)
+    cuts.place(nest, 0, cuts.placer.top)
+    return tuple(cuts.placer.top.body) if cuts.made == "boxes" and cuts.left >= 0 else None
+
+
+class _Cuts:
+    """Places a nest in pieces of its loops, of those from `first` on.
+
+    made  what came of it: nothing, "pieces" of the innermost loop, or "boxes"
+    left  how many terms the elements of further boxes may have
+    """
+
+    def __init__(self, nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], first: int) -> None:
+        self.outputs, self.first = outputs, first
+        self.placer = BlockPlacer(buffers)
+        self.folded = needed_by_folds(nest)
+        self.made = ""
+        self.left = _size(nest) + min(GROWTH * _size(nest) + MORE, MOST_MORE)
+
+    def place(self, nest: Nest, at: int, scope: Scope) -> None:
+        """The nest inside of a scope; its loops before this one are pieces."""
+        k, begins = next(((k, found) for k in range(at, len(nest.loops)) if (found := self._begins(nest, k))), (0, []))
+        if self.left < 0 or not begins:
+            self.left -= _size(nest)
+            self._place_whole(nest, scope)
+            return
+        loop, inner = nest.loops[k], nest.loops[k + 1 :]
+        self.made = "pieces" if self.made != "boxes" and not inner and loop.extent >= LEAST else "boxes"
+        around = self.placer.nest(scope, *nest.loops[:k])
+        for number, (begin, end) in enumerate(zip(begins, [*begins[1:], loop.hi + 1], strict=True)):
+            piece = Var(f"{loop.name}_{number}", 0, end - begin - 1)
+            others = tuple(Var(f"{v.name}_{number}", v.lo, v.hi) for v in inner)
+            here: dict[Var, Index] = dict(zip(inner, others, strict=True))
+            here[loop] = Const(begin) if piece.extent == 1 else piece + begin if begin else piece
+            loops = (piece, *others) if piece.extent > 1 else others
+            cut = Nest(loops, _decided(nest.body, here), substitute(nest.index, here))
+            self.place(cut, len(loops) - len(others), around[-1])
+        self.placer.close_all(around)
+
+    def _place_whole(self, nest: Nest, scope: Scope) -> None:
+        whole = nest if self.first or any(isinstance(term, Reduce) for term in scalars(nest.body)) else merge(nest)
+        opened = self.placer.nest(scope, *whole.loops)
+        opened[-1].body += stores(self.outputs, whole.index, self.placer.place(whole.body, opened[-1]))
+        self.placer.close_all(opened)
+
+    def _begins(self, nest: Nest, k: int) -> list[int]:
+        """Where the pieces of a loop begin; nothing where it stays whole, as it does where a fold depends on it or on a loop within."""
+        loop, last = nest.loops[k], k == len(nest.loops) - 1
+        if k < self.first or not self.folded.isdisjoint(nest.loops[k:]):
+            return []
+        if last and loop.extent >= LEAST:
+            begins = sorted({loop.lo, *seams(nest.terms, loop)})
+            if len(begins) <= MOST_PIECES:
+                return begins if len(begins) > 1 else []
+        if self.first:
+            return []
+        conditions = [term.index for term in scalars(nest.body) if isinstance(term, Position) and term.dtype == "bool"]
+        begins = sorted({loop.lo, *seams(conditions, loop)})
+        return begins if 1 < len(begins) <= MOST_BRANCHES else []
+
+
+def _size(nest: Nest) -> int:
+    return sum(1 for _ in scalars(nest.body))
+
+
+def _decided(root: Scalar, env: dict[Var, Index]) -> Scalar:
+    """An element over other indices, with those branches of choices that the bounds of these decide for."""
+    done: dict[Scalar, Scalar] = {}
+    for term in scalars(root):
+        found = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: _chosen(substitute(index, env)))
+        if isinstance(found, Call) and found.op == "where" and isinstance(condition := found.args[0], Position):
+            low, high = condition.index.bounds
+            found = found.args[2] if high == 0 else found.args[1] if low == 1 else found
+        done[term] = found
+    return done[root]
+
+
+def _chosen(root: Index) -> Index:
+    """An index term with those operands of minima and maxima that bounds decide for."""
+    done: dict[Index, Index] = {}
+    for term in walk(root):
+        if isinstance(term, Apply):
+            args = tuple(done.get(arg, arg) for arg in term.args)
+            again = apply(term.op, *args)
+            if term.op in ("min", "max"):
+                one, other = (arg.bounds for arg in args)
+                first_is_less = one[1] <= other[0]
+                if first_is_less or other[1] <= one[0]:
+                    again = args[0] if first_is_less == (term.op == "min") else args[1]
+            done[term] = again
+    return done.get(root, root)
+
+
+def seams(terms: Sequence[Index], inner: Var) -> set[int]:
+    """The values of a loop variable from which on some part of these terms that depends on it alone is another one."""
     forms = Forms()
     found: set[int] = set()
     either: list[tuple[int, ...]] = []
-    for term in walk(*nest.terms):
-        if not isinstance(term, Apply) or len(term.args) != 2:
+    for term in walk(*terms):
+        if not isinstance(term, Apply):
             continue
-        if term.op in MARKS or term.op in ("min", "max"):
+        if term.op == "bool":
+            form = _of(forms(term.args[0]), inner)
+            found.update(_reached(*form, inner, MARKS["ne"]) if form else ())
+        elif term.op in MARKS or term.op in ("min", "max"):
             for one, other in itertools.product(*map(_branches, term.args)):
                 form = _of(forms(one - other), inner)
                 if form and term.op in MARKS:
