@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import ChainMap
 from collections.abc import Callable, Sequence
@@ -118,19 +119,36 @@ def symbol(name: str) -> str:
     return '@"' + "".join(c if c.isalnum() or c in "_.-$" else "".join(f"\\{byte:02X}" for byte in c.encode()) for c in name) + '"'
 
 
-def outer_loop(kernel: Kernel) -> For | None:
-    """The loop that is the whole kernel, but for values computed before it, and may be split over threads."""
-    if not kernel.body:
-        return None
-    *before, last = kernel.body
-    alone = all(isinstance(stmt, Let | Bind) for stmt in before)
-    return last if isinstance(last, For) and last.kind == "parallel" and alone else None
+def outer_loops(kernel: Kernel) -> tuple[For, ...]:
+    """The loops that are the whole kernel, but for values computed before them, and may be split over threads: their iterations are those
+    of the kernel, in this order.  Of several none reads what another one writes, and each writes elsewhere."""
+    loops = tuple(stmt for stmt in kernel.body if isinstance(stmt, For))
+    if not loops or kernel.body[-1] is not loops[-1] or not all(isinstance(stmt, For | Let | Bind) for stmt in kernel.body):
+        return ()
+    alone = len(loops) == 1 or (not kernel.scratch and not kernel.sizes and _are_apart(kernel, loops))
+    return loops if alone and all(loop.kind == "parallel" for loop in loops) else ()
+
+
+def _are_apart(kernel: Kernel, loops: tuple[For, ...]) -> bool:
+    """Whether loops may run in any order: by the bounds of the places that they write."""
+    written: dict[str, list[tuple[int, int]]] = {}
+    for loop in loops:
+        stores = [stmt for stmt in statements(loop.body) if isinstance(stmt, Store)]
+        if any(stmt.combine is not None for stmt in stores):
+            return False
+        for buffer in {stmt.buffer for stmt in stores}:
+            bounds = [stmt.index.bounds for stmt in stores if stmt.buffer == buffer]
+            written.setdefault(buffer, []).append((min(low for low, _ in bounds), max(high for _, high in bounds)))
+    values = (value for stmt in statements(kernel.body) if (value := value_of(stmt)) is not None)
+    if any(isinstance(term, Load | Pick) and term.buffer in written for value in values for term in scalars(value)):
+        return False
+    return all(before[1] < after[0] for ranges in written.values() for before, after in itertools.pairwise(sorted(ranges)))
 
 
 def parallel_extent(kernel: Kernel) -> int | None:
-    """Iterations of the outermost loop if that is the whole kernel and may be split over threads, else None."""
-    split = outer_loop(kernel)
-    return max(split.variable.extent, 0) if split else None
+    """Iterations of the outermost loops if these are the whole kernel and may be split over threads, else None."""
+    split = outer_loops(kernel)
+    return sum(max(loop.variable.extent, 0) for loop in split) if split else None
 
 
 def array_entry(kernel: Kernel) -> str:
@@ -181,7 +199,7 @@ class KernelEmitter:
         self.stored = {stmt.buffer for stmt in statements(kernel.body) if isinstance(stmt, Store)}
 
     def function(self) -> str:
-        split = outer_loop(self.kernel)
+        split = outer_loops(self.kernel)
         span = f"i64 noundef range(i64 0, {(parallel_extent(self.kernel) or 0) + 1})"
         parameters = [self.parameter(buffer) for buffer in self.kernel.buffers] + [f"{span} %begin", f"{span} %end"]
         parameters += [f"i64 noundef range(i64 {s.variable.lo}, {s.variable.hi + 1}) %s{k}" for k, s in enumerate(self.kernel.sizes)]
@@ -197,11 +215,13 @@ class KernelEmitter:
         for k, size in enumerate(self.kernel.sizes):
             name = self.typed[size.variable]
             scope.indices[name] = resized(self.b, Value(f"%s{k}", "i64"), llvm_type(name), size.variable.bounds)
-        if split:
-            self.block(self.kernel.body[:-1], scope)
-            self.split_loop(split, scope)
-        else:
-            self.block(self.kernel.body, scope)
+        before = 0
+        for stmt in self.kernel.body:
+            if isinstance(stmt, For) and split:
+                self.split_loop(stmt, scope, before if len(split) > 1 else None)
+                before += max(stmt.variable.extent, 0)
+            else:
+                self.statement(stmt, scope)
         if streams:
             fence(self)
         for memory in taken:
@@ -227,18 +247,26 @@ class KernelEmitter:
         self.b.declarations.add("declare ptr @llvm.ptrmask.p0.i64(ptr, i64)")
         return memory.text
 
-    def split_loop(self, loop: For, scope: Scope) -> None:
-        """The outermost loop from `begin` to `end`, counted from its first iteration."""
+    def split_loop(self, loop: For, scope: Scope, before: int | None) -> None:
+        """An outermost loop from `begin` to `end`, counted from the first iteration of the kernel; `before`: how many iterations are those
+        of loops before it, where there are several."""
         self.b.write_for(loop)
         b, low, bounds = self.b, loop.variable.lo, (loop.variable.lo, loop.variable.hi + 1)
         type = llvm_type(self.typed[loop.variable])
-        b.branch(b.compare("slt", Value("%begin", "i64"), Value("%end", "i64")), "some", "none")
-        b.start("some")
-        counts = (b.binary("add", Value(name, "i64"), integer(low), "nsw") for name in ("%begin", "%end"))
-        first, end = (resized(b, count, type, bounds) for count in counts)
-        self.each(loop.variable, first, end, scope, loop.body)
-        b.jump("none")
-        b.start("none")
+        begin, end = Value("%begin", "i64"), Value("%end", "i64")
+        some, none = "some", "none"
+        if before is not None:
+            extent = integer(max(loop.variable.extent, 0))
+            begin, end = (b.binary("sub", place, integer(before), "nsw") for place in (begin, end))
+            begin, end = (b.intrinsic("smin", b.intrinsic("smax", place, ZERO), extent) for place in (begin, end))
+            some, none = b.fresh("some"), b.fresh("none")
+        b.branch(b.compare("slt", begin, end), some, none)
+        b.start(some)
+        counts = (b.binary("add", place, integer(low), "nsw") for place in (begin, end))
+        first, last = (resized(b, count, type, bounds) for count in counts)
+        self.each(loop.variable, first, last, scope, loop.body)
+        b.jump(none)
+        b.start(none)
         b.write_for(None)
 
     def block(self, body: tuple[Stmt, ...], scope: Scope) -> None:

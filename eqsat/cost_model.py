@@ -12,7 +12,7 @@ import functools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, TypeGuard
+from typing import Any
 
 from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.index_cost import IndexWeights
@@ -76,7 +76,6 @@ class CostModel:
         if self.free_indices:
             return parts
         made_of: dict[Index, frozenset[Digit]] = {}
-        absorbed = {arg for sub in walk(term) if _adds(sub) for arg in sub.args if _adds(arg)}
         for sub in walk(term):
             loops = loops_of(sub)
             if not isinstance(sub, Apply):
@@ -86,7 +85,7 @@ class CostModel:
             made_of[sub] = frozenset((digit,)) if digit is not None else frozenset[Digit]().union(*(made_of[arg] for arg in sub.args))
             decided = loops and is_decided(sub)
             repeated = trips(loops - {max(loops, key=lambda v: v.extent)}) if decided else _values(made_of[sub])
-            cycles = 0.0 if digit is not None or sub in absorbed else _index_cycles(sub, self.costs.index)
+            cycles = 0.0 if digit is not None else _index_cycles(sub, self.costs.index)
             if cycles == AFFINE_CYCLES:
                 repeated //= max((loop.extent for loop in loops), default=1)
             parts[sub] = self.cycles_ns(cycles) * repeated, loops
@@ -143,11 +142,6 @@ class CostModel:
 
 def _bytes(shape: tuple[int, ...], dtype: str) -> int:
     return prod(shape) * itemsize(dtype)
-
-
-def _adds(term: Index) -> TypeGuard[Apply]:
-    """Whether a term is a sum: of one in another the parts are put together as loops know them."""
-    return isinstance(term, Apply) and term.op in ("add", "sub")
 
 
 def _index_cycles(term: Apply, weights: IndexWeights) -> float:

@@ -288,8 +288,8 @@ def price_call(model: CostModel, key: Hashable, below: Sequence[Priced], op: str
 
 
 def _price_boxes(model: CostModel, condition: Index, below: Sequence[Priced], loops: Variables) -> Priced | None:
-    """A choice between elements that loops in boxes decide: each part is computed in the boxes that it is in.  None where a fold is in one,
-    or around both, or the boxes are too many."""
+    """A choice between elements that loops in boxes decide: each part is computed in the boxes that it is in, for what these hold of the
+    loops that it depends on.  None where a fold is in one, or around both, or the boxes are too many."""
     if any(level_of(v) is not None for v in loops):
         return None
     boxes = tuple(
@@ -297,20 +297,20 @@ def _price_boxes(model: CostModel, condition: Index, below: Sequence[Priced], lo
         for guard, chosen in zip((condition, apply("not", condition)), below[1:], strict=True)
         for guards, priced in chosen.boxes or (((), chosen),)
     )
-    shares = [share(guards) for guards, _ in boxes]
     if len(boxes) > MOST_BRANCHES or any(isinstance(name, FoldPart) for _, priced in boxes for name in priced.parts):
         return None
     computed: dict[Hashable, float] = {}
-    for part_of_all, (_, priced) in zip(shares, boxes, strict=True):
-        if part_of_all is None:
+    for guards, priced in boxes:
+        if share(guards) is None:
             return None
-        for name in priced.parts:
-            computed[name] = computed.get(name, 0.0) + part_of_all
+        for name, (_, around) in priced.parts.items():
+            inside = share(tuple(guard for guard in guards if around.issuperset(variables(guard))))
+            computed[name] = computed.get(name, 0.0) + (1.0 if inside is None else inside)
+    decide = loops_of(*(guard for guards, _ in boxes for guard in guards))  # so no loop over what decides computes it again
     own: dict[Hashable, Part] = {condition: (model.cycles_ns(BOX_CYCLES) * (len(boxes) - 1), NO_LOOPS)}
     for _, priced in boxes:
         for name, (ns, around) in priced.parts.items():
-            moved = isinstance(name, tuple) and name[0] == "move"
-            own[name] = ns if moved else ns * min(1.0, computed[name]), around
+            own[name] = ns * min(1.0, computed[name]), around | decide
     return Priced(own, loops, NO_LOOPS.union(*(priced.awkward for priced in below[1:])), boxes=boxes)
 
 

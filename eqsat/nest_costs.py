@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import log2, prod
 
-from eqsat.codegen import outer_loop
+from eqsat.codegen import parallel_extent
 from eqsat.codegen.kept_rows import KeptRow, kept_row
 from eqsat.codegen.rolled import LINES, SHORT, rolled_loops
 from eqsat.codegen.tile import BEGUN, pieces_of
@@ -71,8 +71,7 @@ def work_shared(work: float, share: float) -> float:
 
 def largest_share(kernel: Kernel, threads: int) -> float:
     """What part of a kernel the thread that does most of it does."""
-    outer = outer_loop(kernel)
-    extent = outer.variable.extent if outer is not None else 0
+    extent = parallel_extent(kernel) or 0
     return -(-extent // threads) / extent if extent else 1.0
 
 

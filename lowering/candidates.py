@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from eqsat.ir.loops import Buffer, Kernel
 from eqsat.ir.tensor import Build, Size, Tensor, sources
 from eqsat.lowering.nest import nest_of
-from eqsat.lowering.order import merge, orders, shared_columns, unit_folds_innermost, widened
+from eqsat.lowering.order import chosen_innermost, merge, orders, shared_columns, unit_folds_innermost, widened
 from eqsat.lowering.schedule import Schedule
 from eqsat.lowering.split import split
 from eqsat.lowering.unroll import unrolled
@@ -58,6 +58,9 @@ class Schedules:
         yield Schedule(cut, "dots")
         yield Schedule(cut, "turned")
         yield from (Schedule(nest, "columns") for nest in dict.fromkeys((merge(cut, markers), cut)))
+        chosen = chosen_innermost(cut)
+        if chosen is not None:
+            yield Schedule(merge(chosen, markers), "boxes")
         arranged = orders(merge(unit_folds_innermost(cut), markers))
         wide = [widened(nest) for nest in orders(unit_folds_innermost(cut))]
         if self.tiles:

@@ -6,11 +6,13 @@ from itertools import pairwise
 from math import prod
 
 from eqsat.ir.index import Index, Var, substitute, variables
-from eqsat.ir.tensor import Reduce, Scalar, operands, rebuild, scalars
+from eqsat.ir.tensor import Position, Reduce, Scalar, operands, rebuild, scalars
 from eqsat.lowering.affine import Affine, Forms, rebuilt
 from eqsat.lowering.nest import Nest, chains, free_variables, replace_variables
 
 UNIT_AXES = 2
+# iterations of a loop that boxes write out
+MOST_SHORT = 16
 # blocks of a loop that threads share, elements of each, and of one of two
 ENOUGH, LEAST_BLOCK, LEAST_HALF = 8, 256, 64
 
@@ -28,6 +30,14 @@ def orders(nest: Nest) -> tuple[Nest, ...]:
     folded = needed_by_folds(nest)
     found.append(tuple(v for v in nest.loops if v in folded) + tuple(v for v in nest.loops if v not in folded))
     return tuple(Nest(loops, nest.body, nest.index) for loops in dict.fromkeys(found))
+
+
+def chosen_innermost(nest: Nest) -> Nest | None:
+    """Short loops that conditions depend on innermost: in boxes, what their iterations have in common is loaded and computed once."""
+    conditions = [term.index for term in scalars(nest.body) if isinstance(term, Position) and term.dtype == "bool"]
+    short = {v for v in variables(*conditions) if v.extent <= MOST_SHORT}
+    inner = tuple(v for v in nest.loops if v in short)
+    return Nest((*(v for v in nest.loops if v not in short), *inner), nest.body, nest.index) if inner else None
 
 
 def widened(nest: Nest) -> Nest:

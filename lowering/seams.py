@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from math import prod
 
-from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, walk
+from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, substitute, walk
 from eqsat.ir.loops import Stmt, rebuilt
 from eqsat.ir.tensor import Call, Position, Reduce, Scalar, operands, scalars
-from eqsat.lowering.affine import Affine, Forms
+from eqsat.lowering.affine import Affine, Forms, bounds
 from eqsat.lowering.blocks import BlockPlacer
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.order import merge, needed_by_folds
@@ -24,6 +25,8 @@ from eqsat.lowering.place import Scope, stores
 MOST_PIECES, MOST_BRANCHES = 5, 32
 # below that a loop is not worth its pieces
 LEAST = 16
+# elements of what threads share
+LEAST_ROW = 64
 # how many terms more the elements of all boxes may have, for each term of the element as it is written and besides, and at most
 GROWTH, MORE, MOST_MORE = 5, 64, 800
 # where a comparison is another one: when the difference of its operands reaches these numbers
@@ -83,9 +86,13 @@ class _Cuts:
         self.placer.close_all(around)
 
     def _place_whole(self, nest: Nest, scope: Scope) -> None:
-        whole = nest if self.first or any(isinstance(term, Reduce) for term in scalars(nest.body)) else merge(nest)
-        opened = self.placer.nest(scope, *whole.loops)
-        opened[-1].body += stores(self.outputs, whole.index, self.placer.place(whole.body, opened[-1]))
+        """Rows that threads share, where they are no shorter than that, stay what the outermost loop of each box counts."""
+        if not self.first and not any(isinstance(term, Reduce) for term in scalars(nest.body)):
+            rows = 1 if scope.parent is None and prod(v.extent for v in nest.loops[1:]) >= LEAST_ROW else 0
+            inside = merge(Nest(nest.loops[rows:], nest.body, nest.index))
+            nest = Nest((*nest.loops[:rows], *inside.loops), inside.body, inside.index)
+        opened = self.placer.nest(scope, *nest.loops)
+        opened[-1].body += stores(self.outputs, nest.index, self.placer.place(nest.body, opened[-1]))
         self.placer.close_all(opened)
 
     def _begins(self, nest: Nest, k: int) -> list[int]:
@@ -110,30 +117,50 @@ def _size(nest: Nest) -> int:
 
 def _decided(root: Scalar, env: dict[Var, Index]) -> Scalar:
     """An element over other indices, with those branches of choices that the bounds of these decide for."""
+    forms = Forms()
     done: dict[Scalar, Scalar] = {}
     for term in scalars(root):
-        found = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: _chosen(substitute(index, env)))
+        found = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: _chosen(substitute(index, env), forms))
         if isinstance(found, Call) and found.op == "where" and isinstance(condition := found.args[0], Position):
-            low, high = condition.index.bounds
-            found = found.args[2] if high == 0 else found.args[1] if low == 1 else found
+            holds = _holds(condition.index, forms)
+            found = found if holds is None else found.args[1 if holds else 2]
         done[term] = found
     return done[root]
 
 
-def _chosen(root: Index) -> Index:
+def _chosen(root: Index, forms: Forms) -> Index:
     """An index term with those operands of minima and maxima that bounds decide for."""
     done: dict[Index, Index] = {}
     for term in walk(root):
         if isinstance(term, Apply):
             args = tuple(done.get(arg, arg) for arg in term.args)
-            again = apply(term.op, *args)
-            if term.op in ("min", "max"):
-                one, other = (arg.bounds for arg in args)
-                first_is_less = one[1] <= other[0]
-                if first_is_less or other[1] <= one[0]:
-                    again = args[0] if first_is_less == (term.op == "min") else args[1]
-            done[term] = again
+            low, high = bounds(forms(args[0] - args[1])) if term.op in ("min", "max") else (-1, 1)
+            decided = high <= 0 or low >= 0
+            done[term] = args[0 if (high <= 0) == (term.op == "min") else 1] if decided else apply(term.op, *args)
     return done.get(root, root)
+
+
+def _holds(condition: Index, forms: Forms) -> bool | None:
+    """Whether a condition holds, or does not, for all values of its variables; None where that is not known."""
+    if not isinstance(condition, Apply):
+        return None
+    if condition.op in ("and", "or", "not", "bool", "int"):
+        parts = [_holds(arg, forms) for arg in condition.args]
+        if condition.op in ("and", "or"):
+            settles = condition.op == "or"
+            return settles if settles in parts else None if None in parts else not settles
+        if parts[0] is not None or condition.op == "int":
+            return parts[0] if condition.op != "not" or parts[0] is None else not parts[0]
+    if condition.op == "bool":
+        low, high = bounds(forms(condition.args[0]))
+    elif condition.op in MARKS:
+        low, high = bounds(forms(condition.args[0] - condition.args[1]))
+    else:
+        return None
+    truths = {
+        bool(OPS["ne" if condition.op == "bool" else condition.op].evaluate(value, 0)) for value in {low, high, min(max(low, 0), high)}
+    }
+    return truths.pop() if len(truths) == 1 else None
 
 
 def seams(terms: Sequence[Index], inner: Var) -> set[int]:

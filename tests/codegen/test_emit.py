@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from eqsat.codegen import parallel_extent
 from eqsat.codegen.fold import Numerics
 from eqsat.codegen.math import FUNCTIONS
 from eqsat.ir.dtypes import DTYPES, is_complex
 from eqsat.ir.errors import DTypeError, InternalError
 from eqsat.ir.index import Const, Index, Var, apply, var
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, LoopKind, Pick, Stmt, Store, Temp
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, LoopKind, Pick, Stmt, Store, Temp, map_loads
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, loop_dtypes
@@ -59,7 +61,30 @@ def test_a_fold_of_any_size_equals_numpy(dtype: str, op: str) -> None:
         np.testing.assert_allclose(out, expected, rtol=8 * size * eps if op == "prod" else 0)
 
 
-@pytest.mark.parametrize("kernel", [elementwise(square_plus_one, ("float32",), 67), rows("sum", (67, 5), "float32")])
+def boxes(*begins: int, apart: int = 0) -> Kernel:
+    """x * x + 1 in loops of their own from each of these places on, up to 67, written so many places further."""
+    loops = []
+    for k, (begin, end) in enumerate(zip(begins, [*begins[1:], 67], strict=True)):
+        v = var(f"i{k}", 0, end - begin - 1)
+        loops.append(For(v, "parallel", (Store("out", v + (begin + k * apart), square_plus_one(Load("x0", v + begin, "float32"))),)))
+    return Kernel("boxes", (Buffer("x0", "float32", 67, "in"), Buffer("out", "float32", 67 + 2 * abs(apart), "out")), tuple(loops))
+
+
+def test_loops_that_may_write_the_same_or_read_what_others_write_are_not_split() -> None:
+    assert parallel_extent(boxes(0, 30, apart=1)) == parallel_extent(boxes(0, 30)) == 67
+    assert parallel_extent(boxes(0, 30, apart=-1)) is None
+    kernel = boxes(0, 30)
+    again = map_loads(kernel, lambda load: Load("out", load.index, load.dtype))
+    assert parallel_extent(again) is None
+    first, second = kernel.body
+    assert parallel_extent(replace(kernel, body=(first, Let("t", Literal(1.0, "float32")), second))) == 67
+    assert parallel_extent(replace(kernel, body=(first, Store("out", Const(66), Literal(1.0, "float32"))))) is None
+    assert parallel_extent(replace(kernel, scratch=(Buffer("s", "float32", 4, "scratch"),))) is None
+
+
+@pytest.mark.parametrize(
+    "kernel", [elementwise(square_plus_one, ("float32",), 67), rows("sum", (67, 5), "float32"), boxes(0, 1, 31, 45), boxes(0, 66)]
+)
 def test_the_parts_of_a_split_loop_make_the_whole(kernel: Kernel) -> None:
     routine = compiled([kernel]).routine(kernel.name)
     assert routine.parallel_extent == 67

@@ -11,8 +11,9 @@ from hypothesis import given, strategies as st
 import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.evaluate import evaluate_index
-from eqsat.ir.index import Apply, Index, apply, as_index, var, variables
-from eqsat.pieces import in_longest_piece, is_decided
+from eqsat.ir.index import Apply, Index, apply, as_index, var, variables, walk
+from eqsat.ir.tensor import reduction
+from eqsat.pieces import in_longest_piece, is_decided, share
 
 ROW, COLUMN = var("i0", 0, 511), var("i1", 0, 99)
 
@@ -30,6 +31,51 @@ def test_a_choice_is_right_for_half_of_the_loop(op: str, step: int, offset: int,
     (found,) = in_longest_piece(term)
     same = [evaluate_index(found, {COLUMN: j}) == evaluate_index(term, {COLUMN: j}) for j in range(100)]
     assert sum(same) >= (25 if op in ("min", "max") and COLUMN in variables(found) else 49)
+
+
+COMPARISONS = st.builds(
+    lambda term, op, step, other: apply(op, term * step, as_index(other)),
+    st.sampled_from([ROW, COLUMN, COLUMN % 4, COLUMN // 25, COLUMN % 20 // 5]),
+    st.sampled_from(["lt", "le", "gt", "ge", "eq", "ne"]),
+    st.integers(-2, 2).filter(bool),
+    st.integers(-20, 120),
+)
+
+
+@given(st.lists(st.tuples(COMPARISONS, st.booleans()), min_size=1, max_size=3))
+def test_boxes_have_the_share_of_loops_for_which_their_conditions_hold(conditions: list[tuple[Index, bool]]) -> None:
+    """Digits of one loop are taken for loops of their own."""
+    guards = tuple(condition if holds else apply("not", apply("bool", apply("int", condition))) for condition, holds in conditions)
+    found = share(guards)
+    rows, columns = np.ogrid[0:512, 0:100]
+    holds = np.logical_and.reduce([np.broadcast_to(evaluate_index(guard, {ROW: rows, COLUMN: columns}), (512, 100)) for guard in guards])
+    if (
+        len({sub for guard in guards for sub in walk(guard) if isinstance(sub, Apply) and sub.op in ("mod", "floordiv")}) == 0
+        or len(guards) == 1
+    ):
+        assert found == pytest.approx(holds.mean())
+    else:
+        assert 0 <= (-1 if found is None else found) <= 1
+
+
+def test_boxes_know_nothing_of_folds_products_and_several_loops_at_once() -> None:
+    for condition in (apply("lt", reduction(0, 9), 3), apply("lt", ROW * COLUMN, 3), apply("lt", ROW + COLUMN, 3), COLUMN % 7 < 2):
+        assert share((condition,)) is None
+    assert share((apply("or", ROW < 256, COLUMN < 50),)) == 0.75
+
+
+def test_elements_side_by_side_cost_what_each_does() -> None:
+    x = np.zeros((64, 64), np.float32)
+    parts: list[Any] = [lambda y: enp.sin(y), lambda y: enp.exp(y), lambda y: enp.tanh(y)]
+    alone = sum(float(eqsat.optimize(part, x).cost) for part in parts)
+    for join in (enp.stack, enp.concatenate):
+        for axis in (0, 1):
+            together = eqsat.optimize(lambda y, j=join, k=axis: j([part(y) for part in parts], k), x)
+            assert len(together.nests) == 1
+            assert float(together.cost) < alone
+            np.testing.assert_allclose(
+                together(x + 0.5), getattr(np, join.__name__)([f(x + 0.5) for f in (np.sin, np.exp, np.tanh)], axis), rtol=1e-6
+            )
 
 
 def _condition(*terms: Index) -> Apply:

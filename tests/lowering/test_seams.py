@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from eqsat.ir.index import Apply, Index, Var, apply, walk, where
 from eqsat.ir.loops import For, Kernel, index_terms, map_indices, statements
-from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, axes, reduction
+from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction
 from eqsat.lowering import seams
 from eqsat.lowering.seams import MOST_PIECES
 from eqsat.options import Options
@@ -88,6 +88,63 @@ def test_pieces_hold_what_the_build_does_and_no_conditions(name: str) -> None:
     assert not [term for term in walk(*index_terms(simple)) if isinstance(term, Apply) and term.op in changing]
     stores = str(simple).count("out[")
     assert pieces <= stores <= MOST_PIECES
+
+
+UP, ALONG = axes((12, 40))
+TWO = (12, 40)
+
+
+def whole(*indices: Index) -> Read:
+    return read(TWO, *indices)
+
+
+def chosen_by(condition: Index, one: Scalar, other: Scalar) -> Call:
+    return Call("where", (Position(condition, "bool"), one, other), "int64")
+
+
+def doubled(value: Scalar) -> Call:
+    return Call("add", (value, value), "int64")
+
+
+BOXES = {
+    "rows on rows": (Build(TWO, chosen_by(UP < 5, whole(apply("min", UP, 4), ALONG), doubled(whole(apply("max", UP - 5, 0), ALONG)))), 2),
+    "each row another": (
+        Build(TWO, chosen_by(UP < 1, whole(UP, ALONG), chosen_by(UP < 2, doubled(whole(UP, ALONG)), Literal(7, "int64")))),
+        3,
+    ),
+    "a frame": (
+        Build(
+            TWO,
+            chosen_by(
+                (UP >= 2) & (UP < 9) & (ALONG >= 3) & (ALONG < 31),
+                whole(apply("max", UP - 2, 0), apply("max", ALONG - 3, 0)),
+                Literal(0, "int64"),
+            ),
+        ),
+        5,
+    ),
+    "short rows": (Build((9, 3), chosen_by(axes((9, 3))[1] < 1, Literal(1, "int64"), read((9, 3), *axes((9, 3))))), 2),
+    "digits": (Build(TWO, chosen_by(ALONG % 2 < 1, whole(UP, ALONG), doubled(whole(UP, ALONG)))), 2),
+}
+
+
+@pytest.mark.parametrize("name", BOXES)
+def test_boxes_decide_between_elements(name: str) -> None:
+    build, count = BOXES[name]
+    kernels = [kernel for kernel in lowered(build) if str(kernel).count("out[") == count and "where" not in str(kernel)]
+    assert kernels
+    for kernel in kernels:
+        np.testing.assert_array_equal(run(kernel, build)[0], reference(build)[0])
+
+
+def test_loops_that_a_fold_depends_on_and_too_many_boxes_stay_whole() -> None:
+    r = reduction(0, 40)
+    folded = Build(TWO, chosen_by(UP < 5, Reduce("sum", r, whole(UP, r)), whole(UP, ALONG)))
+    assert all(name not in str(kernel) for kernel in lowered(folded) for name in ("i0_0", "i0_1"))
+    value: Scalar = Literal(0, "int64")
+    for k in range(1, 40):
+        value = chosen_by(axes((40, 3))[0] < k, Literal(k, "int64"), value)
+    assert all("i0_0" not in str(kernel) for kernel in lowered(Build((40, 3), value)))
 
 
 def test_what_changes_too_often_or_with_other_loops_stays_whole() -> None:
