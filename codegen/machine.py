@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eqsat.codegen import halves
+from eqsat.codegen.backend_faults import MENDED, may_be_met, mended
 from eqsat.codegen.builder import Registers
 from eqsat.ir.errors import InternalError
 
@@ -82,7 +83,7 @@ class Host(Machine):
     @property
     def identity(self) -> tuple[str, ...]:
         """What machine code depends on besides the kernels: the machine, LLVM and its settings, where the data of Python's arrays is."""
-        return self.triple, self.cpu, self.features, self.version, f"{TARGET} {TUNING}", f"head {object.__basicsize__}"
+        return self.triple, self.cpu, self.features, self.version, f"{TARGET} {TUNING} {MENDED}", f"head {object.__basicsize__}"
 
 
 @functools.cache
@@ -101,11 +102,7 @@ def machine_of(triple: str, cpu: str, features: str = "") -> Machine:
 def optimize(text: str, on: Machine) -> Any:
     """The module of `text` after verification and O3; InternalError with LLVM's reason if it is illegal."""
     llvm = binding()
-    try:
-        module = llvm.parse_assembly(text, context=llvm.create_context())
-        module.verify()
-    except RuntimeError as error:
-        raise InternalError(f"codegen: LLVM rejects the module, expected legal IR: {' '.join(str(error).split())}") from error
+    module = _parsed(text)
     module.triple = on.triple
     module.data_layout = str(on.machine.target_data)
     tuning = llvm.create_pipeline_tuning_options()
@@ -115,6 +112,20 @@ def optimize(text: str, on: Machine) -> Any:
     builder.getModulePassManager().run(module, builder)
     if "alwaysinline" in text:
         _inline_late(module, builder)
+    if may_be_met(text, (function.name for function in module.functions if function.is_declaration)):
+        optimized = str(module)
+        again = mended(optimized)
+        return _parsed(again) if again != optimized else module
+    return module
+
+
+def _parsed(text: str) -> Any:
+    llvm = binding()
+    try:
+        module = llvm.parse_assembly(text, context=llvm.create_context())
+        module.verify()
+    except RuntimeError as error:
+        raise InternalError(f"codegen: LLVM rejects the module, expected legal IR: {' '.join(str(error).split())}") from error
     return module
 
 

@@ -100,7 +100,7 @@ class CostModel:
         steps = {step for v in vector for step in load_steps(indices, tensor_shape, v)}
         if not loops or 1 in steps:
             cycles = self.target.load_cycles / self.lanes(dtype)
-        elif not steps.isdisjoint(range(2, INTERLEAVED + 1)) or any(_is_interleaved(indices, tensor_shape, v) for v in vector):
+        elif not steps.isdisjoint((0, *range(2, INTERLEAVED + 1))) or any(_is_interleaved(indices, tensor_shape, v) for v in vector):
             cycles = SHUFFLED * self.target.load_cycles / self.lanes(dtype)
         return self.cycles_ns(cycles) * trips(frozenset(loops))
 

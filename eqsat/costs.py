@@ -56,7 +56,7 @@ from eqsat.locality import LINE_BYTES
 from eqsat.lowering.seams import MOST_BRANCHES
 from eqsat.lowering.unroll import MOST_TERMS
 from eqsat.options import Options
-from eqsat.pieces import in_longest_piece, share
+from eqsat.pieces import Box, box_of, in_longest_piece
 from eqsat.target import DEFAULT_TARGET, Target
 
 # folding the lanes of one vector, where a fold runs along its own variable because no axis has all loads side by side
@@ -129,14 +129,14 @@ class Priced:
 
     own       the parts that are its own
     operands  what else it is made of; parts that several of them share count once
-    boxes     of a choice that loops in boxes decide: the conditions of each box, and what is computed there
+    boxes     of a choice that loops in boxes decide: each box, and what is computed there
     """
 
     own: Mapping[Hashable, Part] = field(default_factory=dict)
     loops: Variables = NO_LOOPS
     awkward: Variables = NO_LOOPS
     operands: tuple[Priced, ...] = ()
-    boxes: tuple[tuple[tuple[Index, ...], Priced], ...] = ()
+    boxes: tuple[tuple[Box, Priced], ...] = ()
 
     @functools.cached_property
     def parts(self) -> Mapping[Hashable, Part]:
@@ -154,6 +154,11 @@ class Priced:
                 found.update(below.own)
                 stack += below.operands
         return found
+
+    @functools.cached_property
+    def folds(self) -> bool:
+        """Whether there is a reduction in it."""
+        return any(isinstance(name, FoldPart) for name in self.parts)
 
 
 @dataclass(frozen=True)
@@ -290,26 +295,20 @@ def price_call(model: CostModel, key: Hashable, below: Sequence[Priced], op: str
 def _price_boxes(model: CostModel, condition: Index, below: Sequence[Priced], loops: Variables) -> Priced | None:
     """A choice between elements that loops in boxes decide: each part is computed in the boxes that it is in, for what these hold of the
     loops that it depends on.  None where a fold is in one, or around both, or the boxes are too many."""
-    if any(level_of(v) is not None for v in loops):
+    then, otherwise = box_of(condition), box_of(apply("not", condition))
+    count = sum(len(priced.boxes) or 1 for priced in below[1:])
+    if then is None or otherwise is None or count > MOST_BRANCHES or any(level_of(v) is not None for v in loops):
         return None
-    boxes = tuple(
-        ((guard, *guards), priced)
-        for guard, chosen in zip((condition, apply("not", condition)), below[1:], strict=True)
-        for guards, priced in chosen.boxes or (((), chosen),)
-    )
-    if len(boxes) > MOST_BRANCHES or any(isinstance(name, FoldPart) for _, priced in boxes for name in priced.parts):
+    if any(priced.folds for priced in below[1:]):
         return None
+    sides = zip((then, otherwise), below[1:], strict=True)
+    boxes = tuple((side.meet(box), inside) for side, priced in sides for box, inside in priced.boxes or ((Box(), priced),))
+    decide = NO_LOOPS.union(*(box.loops for box, _ in boxes))  # so no loop over what decides computes it again
+    own: dict[Hashable, Part] = {condition: (model.cycles_ns(BOX_CYCLES) * (count - 1), NO_LOOPS)}
     computed: dict[Hashable, float] = {}
-    for guards, priced in boxes:
-        if share(guards) is None:
-            return None
-        for name, (_, around) in priced.parts.items():
-            inside = share(tuple(guard for guard in guards if around.issuperset(variables(guard))))
-            computed[name] = computed.get(name, 0.0) + (1.0 if inside is None else inside)
-    decide = loops_of(*(guard for guards, _ in boxes for guard in guards))  # so no loop over what decides computes it again
-    own: dict[Hashable, Part] = {condition: (model.cycles_ns(BOX_CYCLES) * (len(boxes) - 1), NO_LOOPS)}
-    for _, priced in boxes:
+    for box, priced in boxes:
         for name, (ns, around) in priced.parts.items():
+            computed[name] = computed.get(name, 0.0) + box.share(around)
             own[name] = ns * min(1.0, computed[name]), around | decide
     return Priced(own, loops, NO_LOOPS.union(*(priced.awkward for priced in below[1:])), boxes=boxes)
 

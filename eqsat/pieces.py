@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, variables, walk
+from eqsat.ir.interval import Interval
 from eqsat.ir.tensor import is_size, level_of
 from eqsat.lowering.affine import Affine, Forms
 from eqsat.lowering.seams import LEAST, MARKS, MOST_PIECES, seams
@@ -102,21 +104,59 @@ def is_decided(term: Apply) -> bool:
     return True
 
 
+@dataclass(frozen=True)
+class Box:
+    """Where conditions hold, of loops that boxes cut (`lowering.seams.in_boxes`).
+
+    spans  (a loop or a digit of one, that loop, the ranges of its values), of each loop or digit once
+    rest   (the loops of a condition of several, for how much of them it holds)
+    """
+
+    spans: tuple[tuple[Var, Var, tuple[Interval, ...]], ...] = ()
+    rest: tuple[tuple[frozenset[Var], float], ...] = ()
+
+    @functools.cached_property
+    def loops(self) -> frozenset[Var]:
+        """The loops that decide."""
+        return frozenset(loop for _, loop, _ in self.spans).union(*(loops for loops, _ in self.rest))
+
+    def meet(self, other: Box) -> Box:
+        """Where both hold."""
+        spans = {v: (loop, ranges) for v, loop, ranges in self.spans}
+        for v, loop, ranges in other.spans:
+            known = spans[v][1] if v in spans else (v.bounds,)
+            both = ((max(a, c), min(b, d)) for a, b in known for c, d in ranges)
+            spans[v] = loop, tuple((low, high) for low, high in both if low <= high)
+        return Box(tuple((v, *span) for v, span in spans.items()), (*self.rest, *other.rest))
+
+    def share(self, around: frozenset[Var]) -> float:
+        """How much of these loops is in the box."""
+        total = 1.0
+        for v, loop, ranges in self.spans:
+            if loop in around:
+                total *= sum(high - low + 1 for low, high in ranges) / v.extent
+        for loops, part in self.rest:
+            total *= part if around.issuperset(loops) else 1.0
+        return total
+
+
 @functools.lru_cache(maxsize=4096)
-def share(conditions: tuple[Index, ...]) -> float | None:
-    """For how much of the loops all these hold, where loops in boxes (`lowering.seams.in_boxes`) decide them; None where they do not."""
-    by_loops: dict[tuple[Var, ...], list[Index]] = {}
-    for condition in conditions:
-        for plain in _conjuncts(_plain(condition)):
-            by_loops.setdefault(variables(plain), []).append(plain)
-    total = 1.0
-    for loops, found in by_loops.items():
-        parts = [_share_of_loop(loops[0], found)] if len(loops) == 1 else [_share_of_loops(one) for one in found]
-        for part in parts:
-            if part is None:
-                return None
-            total *= part
-    return total
+def box_of(condition: Index) -> Box | None:
+    """Where a condition holds; None where loops in boxes do not decide it."""
+    plain, digits = _plain(condition)
+    found = Box()
+    for one in _conjuncts(plain):
+        loops = variables(one)
+        if any(is_size(v) or level_of(v) is not None for v in loops):
+            return None
+        if len(loops) == 1 and _compares_sums(one):
+            found = found.meet(Box(((loops[0], digits.get(loops[0], loops[0]), _ranges(one, loops[0])),)))
+            continue
+        part = _share_of_several(one)
+        if part is None:
+            return None
+        found = found.meet(Box((), ((frozenset(digits.get(v, v) for v in loops), part),)))
+    return found
 
 
 def _conjuncts(condition: Index) -> Iterator[Index]:
@@ -128,26 +168,23 @@ def _conjuncts(condition: Index) -> Iterator[Index]:
         yield condition
 
 
-def _share_of_loop(loop: Var, conditions: list[Index]) -> float | None:
-    """For how much of one loop conditions of it alone hold."""
-    if is_size(loop) or level_of(loop) is not None or not all(map(_compares_sums, conditions)):
-        return None
-    begins = sorted({loop.lo, *seams(conditions, loop)})
-    ends = [*begins[1:], loop.hi + 1]
-    held = (all(evaluate_index(one, {loop: begin}) for one in conditions) for begin in begins)
-    return sum(end - begin for begin, end, holds in zip(begins, ends, held, strict=True) if holds) / loop.extent
+def _ranges(condition: Index, loop: Var) -> tuple[Interval, ...]:
+    """The values of the one loop of a condition for which it holds."""
+    begins = sorted({loop.lo, *seams((condition,), loop)})
+    pieces = zip(begins, [*begins[1:], loop.hi + 1], strict=True)
+    return tuple((begin, end - 1) for begin, end in pieces if evaluate_index(condition, {loop: begin}))
 
 
-def _share_of_loops(condition: Index) -> float | None:
+def _share_of_several(condition: Index) -> float | None:
     """For how much of several loops, or of none, a condition holds."""
     if not isinstance(condition, Apply) or condition.op not in ("or", "not"):
         return None
-    parts = [share((arg,)) for arg in condition.args]
     none = 1.0
-    for part in parts:
-        if part is None:
+    for arg in condition.args:
+        box = box_of(arg)
+        if box is None:
             return None
-        none *= 1.0 - part
+        none *= 1.0 - box.share(box.loops)
     return none if condition.op == "not" else 1.0 - none
 
 
@@ -164,8 +201,9 @@ def _compares_sums(condition: Index) -> bool:
     return True
 
 
-def _plain(root: Index) -> Index:
-    """A condition with loops of their own for digits of loops that are divided evenly, and without changes of the kind of truth values."""
+def _plain(root: Index) -> tuple[Index, dict[Var, Var]]:
+    """A condition with loops of their own for digits of loops that are divided evenly, and without changes of the kind of truth values;
+    and the loop of each digit."""
     found = {term: Var(f"{digit[0].name}_{digit[1]}_{digit[2]}", 0, digit[2] - 1) for term in walk(root) if (digit := even_digit(term))}
     done: dict[Index, Index] = {}
     for term in walk(root):
@@ -174,7 +212,7 @@ def _plain(root: Index) -> Index:
         elif isinstance(term, Apply):
             args = tuple(done.get(arg, arg) for arg in term.args)
             done[term] = args[0] if term.op in ("bool", "int") and args[0].kind == "bool" else apply(term.op, *args)
-    return done.get(root, root)
+    return done.get(root, root), {v: variables(term)[0] for term, v in found.items()}
 
 
 def even_digit(term: Index) -> Digit | None:
