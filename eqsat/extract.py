@@ -110,12 +110,13 @@ def _descend(choices: KernelChoices, best: Selection, outputs: tuple[int, ...], 
     for turn in range(PASSES):
         before = best
         for move in moves if turn else alone:
-            flipped = _moved(move, choices, best)
-            while flipped is not None and (found := _selection(flipped, outputs)) is not None:
+            flipped, tried = _moved(move, choices, best), set[frozenset[int]]()
+            while flipped is not None and flipped.readable not in tried and (found := _selection(flipped, outputs)) is not None:
                 watch(found)
                 if _is_better(found, best):
                     choices, best = flipped, found
                     break
+                tried.add(flipped.readable)
                 # another tensor of the same elements stands in for one that is read no more: both have to go
                 instead = [name for name in found.kernels if name not in best.kernels and name not in outputs]
                 flipped = flipped.flipped(instead) if instead and move.offer is None else None

@@ -17,7 +17,7 @@ from eqsat.ir.dtypes import itemsize
 from eqsat.ir.errors import UsageError
 from eqsat.ir.host import run_host
 from eqsat.ir.shown import Shown
-from eqsat.ir.structure import positions, rebuild_result
+from eqsat.ir.structure import each_by_itself, positions, rebuild_result
 from eqsat.one_process import OfOneProcess
 from eqsat.results import new_array
 from eqsat.storage import aligned_bytes, array_in
@@ -105,10 +105,12 @@ class Plan(OfOneProcess, Shown):
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """Run on arrays of the program's shapes and dtypes; UsageError, ShapeError or DTypeError before anything runs.
 
-        out  an array for the result, or a sequence of arrays, one for each output: of its shape and dtype, and writeable
+        out  an array for the result, or a sequence of arrays, one for each array that is returned, or for each output, of which equal
+             ones are one: of its shape and dtype, and writeable
         """
-        self._latest = self.run(arrays, out)
-        return rebuild_result(self.blueprint.structure, self._latest)
+        repeated = self._for_all(out)
+        self._latest = self.run(arrays, out if repeated is None else [repeated[k] for k in self._first])
+        return self._returned(self._latest, repeated)
 
     def execute_with_vars(self, *arrays: Any, out: Any = None, **sizes: int) -> Any:
         """A call with sizes by name, which must be those of the arrays; UsageError for a name that is no size of the program."""
@@ -118,7 +120,35 @@ class Plan(OfOneProcess, Shown):
 
     def result(self, arrays: Sequence[Any], out: Any = None) -> Any:
         """What a call returns; the plan keeps none of it."""
-        return rebuild_result(self.blueprint.structure, self.run(arrays, out))
+        repeated = self._for_all(out)
+        return self._returned(self.run(arrays, out if repeated is None else [repeated[k] for k in self._first]), repeated)
+
+    @functools.cached_property
+    def _first(self) -> tuple[int, ...]:
+        """Where each output stands first among what a call returns."""
+        order = positions(self.blueprint.structure)
+        return tuple(order.index(k) for k in range(self.num_outputs) if k in order)
+
+    def _for_all(self, out: Any) -> list[Array] | None:
+        """The arrays given for all that a call returns, where some outputs are returned more than once; None where each has one."""
+        order = positions(self.blueprint.structure)
+        if (
+            not isinstance(out, list | tuple)
+            or len(out) != len(order)
+            or len(order) == self.num_outputs
+            or len(self._first) < self.num_outputs
+        ):
+            return None
+        return check_out(out, [self._given[k] for k in order])
+
+    def _returned(self, outputs: tuple[Array, ...], repeated: list[Array] | None) -> Any:
+        """What a call returns, in its containers."""
+        if repeated is None:
+            return rebuild_result(self.blueprint.structure, outputs)
+        for target, k in zip(repeated, positions(self.blueprint.structure), strict=True):
+            if target is not outputs[k]:
+                np.copyto(target, outputs[k])
+        return rebuild_result(each_by_itself(self.blueprint.structure), repeated)
 
     def run(self, arrays: Sequence[Any], out: Any = None) -> tuple[Array, ...]:
         """The outputs in order, without the structure around them; the plan keeps none of them."""

@@ -7,6 +7,7 @@ structure ::= int                              position in the outputs of a Prog
 from __future__ import annotations
 
 import functools
+import itertools
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,18 @@ def positions(structure: Structure) -> tuple[int, ...]:
     if isinstance(structure, int):
         return (structure,)
     return tuple(position for item in structure.items for position in positions(item))
+
+
+def each_by_itself(structure: Structure) -> Structure:
+    """The same containers with a position of its own for each array in them, left to right."""
+    numbers = itertools.count()
+
+    def numbered(part: Structure) -> Structure:
+        if isinstance(part, int):
+            return next(numbers)
+        return Container(part.kind, tuple(numbered(item) for item in part.items), part.keys)
+
+    return numbered(structure)
 
 
 def flatten_result(result: Any, place: Callable[[Any, str], int], where: str = "result") -> Structure:

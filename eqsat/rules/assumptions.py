@@ -338,6 +338,8 @@ def under_conjuncts(v: Visit) -> None:
         for name, node in v.nodes(op):
             if not all(map(v.is_truth, node.args)) or any(arg not in v.forms or assumed(v, arg) for arg in node.args):
                 continue
+            if any(low == high for low, high in map(v.bounds, node.args)):  # what never holds would say anything
+                continue
             both = Assumption(v)
             for arg in node.args:
                 both.suppose(arg, value)
@@ -352,7 +354,14 @@ def under_conjuncts(v: Visit) -> None:
                 if assumption is not None:
                     changed = Rewriter(v, assumption).rewrite(other)
                     if changed != other:
+                        changed = changed if v.is_truth(changed) else _clamped(v, changed)
                         v.encoder.same(name, v.truth(op, *sorted((this, changed))))
+
+
+def _clamped(v: Visit, name: int) -> int:
+    """A truth value of what need not be one where the assumption never holds."""
+    zero, one = v.encoder.number(0), v.encoder.number(1)
+    return v.truth("Min", *sorted((one, v.encoder.node("Max", *sorted((zero, name))))))
 
 
 CONDITIONS = Table(

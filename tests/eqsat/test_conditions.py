@@ -179,3 +179,13 @@ def test_a_least_of_integers_that_is_a_truth_value_says_nothing_of_truth_values(
     both = [eqsat.parse_index(part, ranges) for part in (f"({beside}) * 7 + y", text)]
     for term, found in zip(both, eqsat.simplify_many(both, eqsat.Options(cache=False)), strict=True):
         assert eqsat.prove_equal(term, found)
+
+
+@pytest.mark.parametrize("factor", [-5, -2, -1, 0, 1, 3])
+@pytest.mark.parametrize("bounds", [(0, 0), (-1, 0), (0, 1), (-1, 1)])
+def test_a_least_of_what_never_holds_is_what_it_is(factor: int, bounds: tuple[int, int]) -> None:
+    """Of k from 0 to 0, k and k * -5 are truth values by their bounds; where one of them were true, the other would be -5."""
+    k, j = eqsat.var("k", *bounds), eqsat.var("j", 0, 1)
+    for other in (k, k * 2, k + j - j, k * j):
+        for term in (eqsat.minimum(k * factor, other), eqsat.maximum(k * factor, other)):
+            assert eqsat.prove_equal(term, eqsat.simplify(term, eqsat.Options(cache=False)))

@@ -112,3 +112,21 @@ def test_padding_what_is_computed_takes_no_kernel_of_its_own(steps: int) -> None
     for _ in range(steps):
         expected = np.pad(0.25 * (expected[2:, 1:-1] + expected[:-2, 1:-1] + expected[1:-1, 2:] + expected[1:-1, :-2]), 1)
     np.testing.assert_allclose(result(u), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "symmetric", "wrap", "edge"])
+def test_folds_of_padded_rows_of_any_length(mode: Any) -> None:
+    rng = np.random.default_rng(0)
+    for n in (2, 4, 5, 8, 16, 24):
+        x = rng.standard_normal(n)
+        for function in (lambda y: np.pad(y, (1, 0), mode=mode).sum(), lambda y: np.argmax(np.pad(y, (1, 1), mode=mode))):
+            np.testing.assert_allclose(eqsat.jit(function)(x), function(x))
+
+
+def test_a_search_that_comes_back_to_where_it_was_ends() -> None:
+    x = np.random.default_rng(0).standard_normal((15, 2))
+
+    def function(y: Any) -> Any:
+        return np.pad(y @ y.T, ((3, 1), (0, 0)))[::-1][:, [3, 1, 12]]
+
+    np.testing.assert_allclose(eqsat.jit(function)(x), function(x))

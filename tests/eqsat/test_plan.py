@@ -143,6 +143,28 @@ def test_an_out_that_does_not_fit_is_refused_before_anything_runs(out: Any, erro
         plan.output(0)
 
 
+def test_an_array_may_be_given_for_each_that_is_returned_or_for_each_output() -> None:
+    def function(x: Array) -> Any:
+        return x.max(1), {"again": np.amax(x, axis=1), "other": [x + 1, x.max(1)]}
+
+    plan = plan_of(function, A)
+    row, whole = np.zeros(A.shape[0], A.dtype), np.zeros_like(A)
+    given = [row, row.copy(), whole, row.copy()]
+    first, rest = plan(A, out=given)
+    assert (first is row, rest["again"] is given[1], rest["other"][0] is whole, rest["other"][1] is given[3]) == (True,) * 4
+    for found in (given[0], given[1], given[3]):
+        np.testing.assert_array_equal(found, A.max(1))
+    np.testing.assert_array_equal(plan.output(1), A + 1)
+    row[:] = 0
+    first, rest = plan(A, out=[row, whole])
+    assert first is row
+    np.testing.assert_array_equal(rest["again"], A.max(1))
+    with pytest.raises(UsageError, match="found 3 arrays"):
+        plan(A, out=given[:3])
+    with pytest.raises(ShapeError, match=r"out\[3\]"):
+        plan(A, out=[*given[:3], whole])
+
+
 def test_what_is_made_of_constants_is_computed_once() -> None:
     weights = np.random.default_rng(3).uniform(-1, 1, (64, 64)).astype("float32")
 
