@@ -169,9 +169,9 @@ class KernelChoices:
         nodes = self.classes.below[name]
         ready: Candidates = [(node, ()) for node, _ in nodes if self._is_ready(name, node, place)]
         offers = self.classes.offers.get(name, ())
-        offered = [(n, children) for n, children in nodes if n in offers and (name, n) in self.taken]
-        rest = [(node, children) for node, children in nodes if children and node not in offers]
-        return ready or offered or [(n, children) for n, children in rest if not reads(n) or self._may_read(n.args[0], place)]
+        possible = [(node, children) for node, children in nodes if not reads(node) or self._may_read(node.args[0], place)]
+        offered = [(node, children) for node, children in possible if node in offers and (name, node) in self.taken]
+        return ready or offered or [(node, children) for node, children in possible if children and node not in offers]
 
     def _is_ready(self, name: int, node: ENode, place: int) -> bool:
         """Whether a node needs no computing: a constant, the value of an index, or a load that a kernel at this place may make."""

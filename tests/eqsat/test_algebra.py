@@ -251,3 +251,16 @@ def test_more_operations_than_can_be_nested_are_told_where_algebra_would_look_in
     np.testing.assert_array_equal(eqsat.jit(counted)(x), counted(x))
     with pytest.raises(UnsupportedError, match=r"recursion limit of \d+ .* eqsat\.fori"):
         eqsat.jit(counted, options=eqsat.Options(numerics="fast"))(x)
+
+
+def test_an_offer_that_reads_what_it_computes_is_not_taken() -> None:
+    """Along an axis of one, sorted elements are the elements: what gathers them gathers them from themselves."""
+
+    def function(x: Any) -> Any:
+        rolled = (np.roll(x, -6, 2) * (np.arange(7) < 2)).reshape(1, 21, 9)
+        joined = np.concatenate([rolled[1:], rolled[:1] * 2])
+        taken = np.take_along_axis(joined, np.argsort(joined, 0, kind="stable")[::-1], 0)
+        return (taken + taken) * (np.arange(9) < 2)
+
+    x = np.random.default_rng(0).integers(-9, 9, (9, 3, 7))
+    np.testing.assert_array_equal(eqsat.jit(function)(x), function(x))
