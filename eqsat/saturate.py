@@ -29,6 +29,8 @@ from eqsat.rules.visit import Visit
 Done = Callable[[Reading], StopReason | None]
 # as many looks at an e-graph, two a step mostly, find nothing cheaper: the next ones seldom do; a term of many, and one that is asked for
 FEW_LOOKS, MANY_LOOKS = 8, 16
+# a visit ends where what it found is so many times the nodes that a run may have
+SPENT = 2
 
 
 class Patience:
@@ -185,6 +187,8 @@ class Session:
         visit = Visit(reading, self.encoder, self._seen)
         self.credit("flatten-product")
         for row in rows:
+            if sum(map(len, self.encoder.facts.values())) > SPENT * self.limits.nodes:
+                break  # the run ends here; what else rows find is no longer read, and would take longest to find now
             visit.run([row])
             self.credit(row.name)
         self.report.matches.update(visit.counts)

@@ -74,10 +74,16 @@ def _product_dtype(first: str, second: str) -> str:
     return np.matmul.resolve_dtypes((np.dtype(first), np.dtype(second), None))[-1].name
 
 
+# of an array of no dimensions these take the axes 0 and -1, as NumPy's do
+OF_UFUNCS = frozenset(("sum", "prod", "max", "min", "any", "all", "nansum", "nanprod", "nanmax", "nanmin", "count_nonzero", "ptp"))
+
+
 def folded_axes(name: str, source: Tensor, axis: Any) -> tuple[int, ...]:
     """The axes that a reduction folds, counted from the front; None is all of them."""
     rank = len(source.shape)
-    return tuple(range(rank)) if axis is None else tuple(sorted(normalize_axes(name, axis, rank)))
+    if axis is None or (not rank and name in OF_UFUNCS and type(axis) is int and axis in (0, -1)):
+        return tuple(range(rank))
+    return tuple(sorted(normalize_axes(name, axis, rank)))
 
 
 def _mask(name: str, where: Any, shape: Shape) -> Tensor:

@@ -32,7 +32,7 @@ def _place(name: str, combine: str, a: Any, axis: Any, keepdims: bool) -> Tensor
     if axis is None:
         return reshape(_place(name, combine, ravel(source), 0, False), (1,) * len(source.shape) if keepdims else ())
     if not source.shape:
-        source = ravel(source)
+        return _place(name, combine, ravel(source), axis, False)
     k = one_axis(name, axis, len(source.shape))
     check_elements(name, source, k)
     shape = tuple(1 if d == k else n for d, n in enumerate(source.shape) if keepdims or d != k)

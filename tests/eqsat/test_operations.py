@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import eqsat
-from eqsat.ir.errors import EqsatError
+from eqsat.ir.errors import EqsatError, ShapeError
 from tests.eqsat.operation_cases import function, given, sources
 from tests.eqsat.tracing_cases import Array, traced
 
@@ -65,3 +65,13 @@ def test_the_compiled_program_equals_numpy(source: str) -> None:
     called = function(source, list(arrays))
     compiled: Any = eqsat.jit(called)
     assert_equal(compiled(*arrays.values()), expected(called, arrays))
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "amin", "any", "all", "argmax", "argmin", "count_nonzero", "nansum", "ptp"])
+def test_one_number_has_the_axis_of_numpys_ufuncs(name: str, axis: int) -> None:
+    for options in ({}, {"keepdims": True}):
+        found = eqsat.jit(lambda x, o=options: getattr(np, name)(x, axis=axis, **o))(np.array(3.0))
+        assert (found.shape, found) == ((), getattr(np, name)(np.array(3.0), axis=axis, **options))
+    with pytest.raises(ShapeError):
+        eqsat.trace(lambda x: np.mean(x, axis=axis), np.array(3.0))
