@@ -201,6 +201,8 @@ class Rewriter:
             low, high = self.v.bounds(node.args[1])
             if low <= 0 <= high:
                 args = (args[0], node.args[1])  # it might become zero, and then the term has no value, not even where nobody asks for it
+        if node.op in ("Shl", "Shr") and self.v.bounds(node.args[1])[0] < 0:
+            args = (args[0], node.args[1])  # as little is a term that shifts by less than nothing
         if args == tuple(node.args):
             return name
         if node.op in ("Min", "Max"):

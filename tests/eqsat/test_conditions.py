@@ -189,3 +189,12 @@ def test_a_least_of_what_never_holds_is_what_it_is(factor: int, bounds: tuple[in
     for other in (k, k * 2, k + j - j, k * j):
         for term in (eqsat.minimum(k * factor, other), eqsat.maximum(k * factor, other)):
             assert eqsat.prove_equal(term, eqsat.simplify(term, eqsat.Options(cache=False)))
+
+
+@pytest.mark.parametrize(
+    "text", ["where(p * 9 + q == -2, m << p, p)", "where(p * 9 + q == -2, q >> p, m)", "where(p == 3, m << p, q >> p + 1)"]
+)
+def test_what_a_condition_says_of_a_shift_takes_no_value_from_the_term(text: str) -> None:
+    """All of a term is evaluated: where the condition does not hold, a shift by -1 in its branch has no value."""
+    term = eqsat.parse_index(text, {"p": (-1, 8), "m": (-4, -1), "q": (0, 15)})
+    assert eqsat.prove_equal(term, eqsat.simplify(term, eqsat.Options(cache=False)))
