@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import ChainMap
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ from eqsat.codegen.recurrence import emit_recurrence
 from eqsat.codegen.rolled import rolled_loops, side_by_side
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.search import BLOCK as SEARCHED, emit_search, searched
+from eqsat.codegen.shared_loops import outer_loops, parallel_extent
 from eqsat.codegen.stream import emit_streamed, fence, scratch_of, streamed
 from eqsat.codegen.tile import emit_tile
 from eqsat.ir import interval
@@ -117,38 +117,6 @@ def _alias(name: str, function: str) -> str:
 def symbol(name: str) -> str:
     """The name of a function, quoted as LLVM wants it."""
     return '@"' + "".join(c if c.isalnum() or c in "_.-$" else "".join(f"\\{byte:02X}" for byte in c.encode()) for c in name) + '"'
-
-
-def outer_loops(kernel: Kernel) -> tuple[For, ...]:
-    """The loops that are the whole kernel, but for values computed before them, and may be split over threads: their iterations are those
-    of the kernel, in this order.  Of several none reads what another one writes, and each writes elsewhere."""
-    loops = tuple(stmt for stmt in kernel.body if isinstance(stmt, For))
-    if not loops or kernel.body[-1] is not loops[-1] or not all(isinstance(stmt, For | Let | Bind) for stmt in kernel.body):
-        return ()
-    alone = len(loops) == 1 or (not kernel.scratch and not kernel.sizes and _are_apart(kernel, loops))
-    return loops if alone and all(loop.kind == "parallel" for loop in loops) else ()
-
-
-def _are_apart(kernel: Kernel, loops: tuple[For, ...]) -> bool:
-    """Whether loops may run in any order: by the bounds of the places that they write."""
-    written: dict[str, list[tuple[int, int]]] = {}
-    for loop in loops:
-        stores = [stmt for stmt in statements(loop.body) if isinstance(stmt, Store)]
-        if any(stmt.combine is not None for stmt in stores):
-            return False
-        for buffer in {stmt.buffer for stmt in stores}:
-            bounds = [stmt.index.bounds for stmt in stores if stmt.buffer == buffer]
-            written.setdefault(buffer, []).append((min(low for low, _ in bounds), max(high for _, high in bounds)))
-    values = (value for stmt in statements(kernel.body) if (value := value_of(stmt)) is not None)
-    if any(isinstance(term, Load | Pick) and term.buffer in written for value in values for term in scalars(value)):
-        return False
-    return all(before[1] < after[0] for ranges in written.values() for before, after in itertools.pairwise(sorted(ranges)))
-
-
-def parallel_extent(kernel: Kernel) -> int | None:
-    """Iterations of the outermost loops if these are the whole kernel and may be split over threads, else None."""
-    split = outer_loops(kernel)
-    return sum(max(loop.variable.extent, 0) for loop in split) if split else None
 
 
 def array_entry(kernel: Kernel) -> str:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.codegen.emit import Progress, emit_module, parallel_extent
+from eqsat.codegen.emit import Progress, emit_module
 from eqsat.codegen.fold import Numerics
 from eqsat.codegen.machine import Library, assembly_text, host, library, object_code, optimized_text
+from eqsat.codegen.shared_loops import parallel_extent
 from eqsat.ir.errors import UsageError
 from eqsat.ir.loops import Kernel
 from eqsat.ir.typed_kernel import TypedKernel

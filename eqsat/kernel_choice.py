@@ -225,18 +225,15 @@ class KernelChoices:
         elif reads(node):
             priced = price_gather(model, node, operands, node.args[0], *self.classes.tensor_type(node.args[0]))
         else:
-            chooser = operands[0] if node.args[0] == "where" else None
-            condition = (
-                self.classes.position(chooser.name, chooser.node) if chooser and chooser.node and chooser.node.op == "Position" else None
-            )
-            priced = price_call(model, node, operands, node.args[0], node.args[1], condition)
+            priced = price_call(model, node, operands, node.args[0], node.args[1], self._condition(node, operands))
         return Choice(priced.own, priced.loops, priced.awkward, priced.operands, priced.boxes, name, node, operands, *span)
 
     def _condition(self, node: ENode, operands: tuple[Choice, ...]) -> Index | None:
         """The index term that chooses between elements."""
         chooser = operands[0] if node.args[0] == "where" else None
-        is_index = chooser is not None and chooser.node is not None and chooser.node.op == "Position"
-        return self.classes.position(chooser.name, chooser.node) if chooser and chooser.node and is_index else None
+        if chooser is None or chooser.node is None or chooser.node.op != "Position":
+            return None
+        return self.classes.position(chooser.name, chooser.node)
 
 
 def again_ns(model: CostModel, kernels: Iterable[Kernel]) -> dict[int, float]:

@@ -15,7 +15,7 @@ from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, variables, walk
 from eqsat.ir.interval import Interval
 from eqsat.ir.tensor import is_size, level_of
 from eqsat.lowering.affine import Affine, Forms
-from eqsat.lowering.seams import LEAST, MARKS, MOST_PIECES, seams
+from eqsat.lowering.seams import LEAST, MARKS, MOST_PIECES, begins
 
 # operations on truth values, which the pieces decide where they decide all comparisons
 LOGIC = frozenset(("and", "or", "not"))
@@ -170,8 +170,8 @@ def _conjuncts(condition: Index) -> Iterator[Index]:
 
 def _ranges(condition: Index, loop: Var) -> tuple[Interval, ...]:
     """The values of the one loop of a condition for which it holds."""
-    begins = sorted({loop.lo, *seams((condition,), loop)})
-    pieces = zip(begins, [*begins[1:], loop.hi + 1], strict=True)
+    starts = begins((condition,), loop)
+    pieces = zip(starts, [*starts[1:], loop.hi + 1], strict=True)
     return tuple((begin, end - 1) for begin, end in pieces if evaluate_index(condition, {loop: begin}))
 
 

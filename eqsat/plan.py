@@ -108,9 +108,8 @@ class Plan(OfOneProcess, Shown):
         out  an array for the result, or a sequence of arrays, one for each array that is returned, or for each output, of which equal
              ones are one: of its shape and dtype, and writeable
         """
-        repeated = self._for_all(out)
-        self._latest = self.run(arrays, out if repeated is None else [repeated[k] for k in self._first])
-        return self._returned(self._latest, repeated)
+        self._latest, result = self._called(arrays, out)
+        return result
 
     def execute_with_vars(self, *arrays: Any, out: Any = None, **sizes: int) -> Any:
         """A call with sizes by name, which must be those of the arrays; UsageError for a name that is no size of the program."""
@@ -120,8 +119,19 @@ class Plan(OfOneProcess, Shown):
 
     def result(self, arrays: Sequence[Any], out: Any = None) -> Any:
         """What a call returns; the plan keeps none of it."""
-        repeated = self._for_all(out)
-        return self._returned(self.run(arrays, out if repeated is None else [repeated[k] for k in self._first]), repeated)
+        return self._called(arrays, out)[1]
+
+    def _called(self, arrays: Sequence[Any], out: Any) -> tuple[tuple[Array, ...], Any]:
+        """The outputs, and what a call returns: these in containers."""
+        structure, repeated = self.blueprint.structure, None if out is None else self._for_all(out)
+        if repeated is None:
+            outputs = self.run(arrays, out)
+            return outputs, rebuild_result(structure, outputs)
+        outputs = self.run(arrays, [repeated[k] for k in self._first])
+        for target, k in zip(repeated, positions(structure), strict=True):
+            if target is not outputs[k]:
+                np.copyto(target, outputs[k])
+        return outputs, rebuild_result(each_by_itself(structure), repeated)
 
     @functools.cached_property
     def _first(self) -> tuple[int, ...]:
@@ -132,23 +142,8 @@ class Plan(OfOneProcess, Shown):
     def _for_all(self, out: Any) -> list[Array] | None:
         """The arrays given for all that a call returns, where some outputs are returned more than once; None where each has one."""
         order = positions(self.blueprint.structure)
-        if (
-            not isinstance(out, list | tuple)
-            or len(out) != len(order)
-            or len(order) == self.num_outputs
-            or len(self._first) < self.num_outputs
-        ):
-            return None
-        return check_out(out, [self._given[k] for k in order])
-
-    def _returned(self, outputs: tuple[Array, ...], repeated: list[Array] | None) -> Any:
-        """What a call returns, in its containers."""
-        if repeated is None:
-            return rebuild_result(self.blueprint.structure, outputs)
-        for target, k in zip(repeated, positions(self.blueprint.structure), strict=True):
-            if target is not outputs[k]:
-                np.copyto(target, outputs[k])
-        return rebuild_result(each_by_itself(self.blueprint.structure), repeated)
+        for_all = isinstance(out, list | tuple) and len(out) == len(order) != self.num_outputs == len(self._first)
+        return check_out(out, [self._given[k] for k in order]) if for_all else None
 
     def run(self, arrays: Sequence[Any], out: Any = None) -> tuple[Array, ...]:
         """The outputs in order, without the structure around them; the plan keeps none of them."""

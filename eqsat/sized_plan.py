@@ -40,6 +40,9 @@ class SizedPlan(Plan):
         """The outputs in order, without the structure around them."""
         return self._at(self._sizes_of(arrays)).run(arrays, out)
 
+    def _called(self, arrays: Sequence[Any], out: Any) -> tuple[tuple[Array, ...], Any]:
+        return self._at(self._sizes_of(arrays))._called(arrays, out)
+
     def execute_with_vars(self, *arrays: Any, out: Any = None, **sizes: int) -> Any:
         """A call with sizes by name, which must be those of the arrays; UsageError for a name that is no size of the program."""
         names = [size.name for size in self.blueprint.sizes]

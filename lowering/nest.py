@@ -65,6 +65,11 @@ class Nest:
         return tuple(dict.fromkeys((self.index, *(load.index for load in self.loads))))
 
     @functools.cached_property
+    def conditions(self) -> tuple[Index, ...]:
+        """The truth values among its positions, by which elements are chosen."""
+        return tuple(dict.fromkeys(term.index for term in scalars(self.body) if isinstance(term, Position) and term.dtype == "bool"))
+
+    @functools.cached_property
     def terms(self) -> tuple[Index, ...]:
         """Every index term: offsets and positions."""
         positions = (term.index for term in scalars(self.body) if isinstance(term, Position))

@@ -6,7 +6,7 @@ from itertools import pairwise
 from math import prod
 
 from eqsat.ir.index import Index, Var, substitute, variables
-from eqsat.ir.tensor import Position, Reduce, Scalar, operands, rebuild, scalars
+from eqsat.ir.tensor import Reduce, Scalar, operands, rebuild, scalars
 from eqsat.lowering.affine import Affine, Forms, rebuilt
 from eqsat.lowering.nest import Nest, chains, free_variables, replace_variables
 
@@ -34,8 +34,7 @@ def orders(nest: Nest) -> tuple[Nest, ...]:
 
 def chosen_innermost(nest: Nest) -> Nest | None:
     """Short loops that conditions depend on innermost: in boxes, what their iterations have in common is loaded and computed once."""
-    conditions = [term.index for term in scalars(nest.body) if isinstance(term, Position) and term.dtype == "bool"]
-    short = {v for v in variables(*conditions) if v.extent <= MOST_SHORT}
+    short = {v for v in variables(*nest.conditions) if v.extent <= MOST_SHORT}
     inner = tuple(v for v in nest.loops if v in short)
     return Nest((*(v for v in nest.loops if v not in short), *inner), nest.body, nest.index) if inner else None
 

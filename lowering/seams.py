@@ -44,7 +44,7 @@ def in_pieces(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> 
 
 def in_boxes(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tuple[Stmt, ...] | None:
     """The statements with all loops in pieces; None where `in_pieces` does the same, or where that makes too many terms."""
-    if not any(isinstance(term, Position) for term in scalars(nest.body)):
+    if not nest.conditions:
         return None
     cuts = _Cuts(nest, outputs, buffers, 0)
     cuts.place(nest, 0, cuts.placer.top)
@@ -67,15 +67,15 @@ class _Cuts:
 
     def place(self, nest: Nest, at: int, scope: Scope) -> None:
         """The nest inside of a scope; its loops before this one are pieces."""
-        k, begins = next(((k, found) for k in range(at, len(nest.loops)) if (found := self._begins(nest, k))), (0, []))
-        if self.left < 0 or not begins:
+        k, starts = next(((k, found) for k in range(at, len(nest.loops)) if (found := self._begins(nest, k))), (0, []))
+        if self.left < 0 or not starts:
             self.left -= _size(nest)
             self._place_whole(nest, scope)
             return
         loop, inner = nest.loops[k], nest.loops[k + 1 :]
         self.made = "pieces" if self.made != "boxes" and not inner and loop.extent >= LEAST else "boxes"
         around = self.placer.nest(scope, *nest.loops[:k])
-        for number, (begin, end) in enumerate(zip(begins, [*begins[1:], loop.hi + 1], strict=True)):
+        for number, (begin, end) in enumerate(zip(starts, [*starts[1:], loop.hi + 1], strict=True)):
             piece = Var(f"{loop.name}_{number}", 0, end - begin - 1)
             others = tuple(Var(f"{v.name}_{number}", v.lo, v.hi) for v in inner)
             here: dict[Var, Index] = dict(zip(inner, others, strict=True))
@@ -101,14 +101,13 @@ class _Cuts:
         if k < self.first or not self.folded.isdisjoint(nest.loops[k:]):
             return []
         if last and loop.extent >= LEAST:
-            begins = sorted({loop.lo, *seams(nest.terms, loop)})
-            if len(begins) <= MOST_PIECES:
-                return begins if len(begins) > 1 else []
+            found = begins(nest.terms, loop)
+            if len(found) <= MOST_PIECES:
+                return found if len(found) > 1 else []
         if self.first:
             return []
-        conditions = [term.index for term in scalars(nest.body) if isinstance(term, Position) and term.dtype == "bool"]
-        begins = sorted({loop.lo, *seams(conditions, loop)})
-        return begins if 1 < len(begins) <= MOST_BRANCHES else []
+        found = begins(nest.conditions, loop)
+        return found if 1 < len(found) <= MOST_BRANCHES else []
 
 
 def _size(nest: Nest) -> int:
@@ -163,10 +162,10 @@ def _holds(condition: Index, forms: Forms) -> bool | None:
     return truths.pop() if len(truths) == 1 else None
 
 
-def seams(terms: Sequence[Index], inner: Var) -> set[int]:
-    """The values of a loop variable from which on some part of these terms that depends on it alone is another one."""
+def begins(terms: Sequence[Index], inner: Var) -> list[int]:
+    """Where pieces of a loop begin: at its first value, and where some part of these terms that depends on it alone is another one."""
     forms = Forms()
-    found: set[int] = set()
+    found = {inner.lo}
     either: list[tuple[int, ...]] = []
     for term in walk(*terms):
         if not isinstance(term, Apply):
@@ -190,7 +189,7 @@ def seams(terms: Sequence[Index], inner: Var) -> set[int]:
     for seams in either:
         if found.isdisjoint(seams):
             found.update(seams[:1])
-    return found
+    return sorted(found)
 
 
 def _branches(term: Index) -> tuple[Index, ...]:

@@ -91,6 +91,24 @@ def test_no_element_behind_the_last_is_written() -> None:
         np.testing.assert_array_equal(memory, np.concatenate([np.full((n, 64), 3.0), np.full((4, 64), 7.0)]))
 
 
+def test_what_is_returned_twice_is_given_two_arrays() -> None:
+    n = eqsat.dim("n", 1, 64)
+
+    def twice(x: Any) -> Any:
+        y = x + 1
+        return y, (x * 2, y)
+
+    plan = eqsat.optimize(twice, eqsat.spec((n,), "float32")).compile()
+    x = np.arange(5, dtype="float32")
+    given = [np.empty_like(x) for _ in range(3)]
+    first, others = plan(x, out=given)
+    for one, target in zip((first, *others), given, strict=True):
+        assert one is target
+    for found, expected in zip(given, (x + 1, x * 2, x + 1), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(plan.output(0), x + 1)
+
+
 @pytest.mark.parametrize("name", ["elementwise", "mean of columns", "product", "softmax"])
 def test_the_loop_nests_say_the_same_under_their_interpreter(name: str) -> None:
     function, shapes = PROGRAMS[name]
