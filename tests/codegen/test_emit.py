@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import random
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, loop_dtypes
 from eqsat.ir.tensor import Literal, Position, Scalar
 from tests.codegen.nests import Array, astype, call, compiled, elementwise, plain, rows, run
+from tests.effort import some
 
 # those of which every operation is exact in the order in which it is written
 EXACT = tuple(dtype for dtype in DTYPES if not is_complex(dtype))
@@ -45,8 +47,7 @@ def test_an_elementwise_loop_of_any_size_equals_numpy(dtype: str, kind: LoopKind
         np.testing.assert_array_equal(out, ~x if dtype == "bool" else x * x + np.ones(1, dtype))
 
 
-@pytest.mark.parametrize("op", ["sum", "prod", "max", "min"])
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("dtype", "op"), some(itertools.product(DTYPES, ["sum", "prod", "max", "min"])))
 def test_a_fold_of_any_size_equals_numpy(dtype: str, op: str) -> None:
     if op in ("sum", "prod") and dtype == "bool":
         pytest.skip("NumPy sums and multiplies booleans as integers; the cast is written out")

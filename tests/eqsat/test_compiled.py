@@ -22,6 +22,7 @@ from eqsat.codegen.pool import supported as pools_are_supported
 from eqsat.compiled import MOST_PLANS
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.threads import TEAM
+from tests.effort import examples
 
 Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng(11)
@@ -275,7 +276,7 @@ def test_threads_learn_and_call_at_once() -> None:
     assert not wrong
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(0, 3), st.integers(0, 3), st.sampled_from(["float32", "int64", "bool"]), st.booleans()),

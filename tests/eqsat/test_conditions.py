@@ -10,6 +10,7 @@ from eqsat.egraph.linear import Linear
 from eqsat.index_cost import index_cycles
 from eqsat.ir.index import Apply, walk
 from eqsat.rules.assumptions import MAX_TRIED, _has_solution
+from tests.effort import examples
 
 RANGES = {"x": (0, 20), "y": (0, 20), "z": (0, 20)}
 
@@ -127,7 +128,7 @@ def test_a_variable_that_is_a_truth_value_under_a_condition_is_none_outside(text
     assert eqsat.prove_equal(term, eqsat.simplify(term))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(_truths(2), min_size=2, max_size=3), st.sampled_from([" and ", " or "]))
 def test_conditions_of_small_variables_keep_their_values(parts: list[str], between: str) -> None:
     term = eqsat.parse_index(between.join(parts), SMALL)

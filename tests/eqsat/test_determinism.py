@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from tests.effort import thorough
 from tests.eqsat.digest import PROGRAMS, TERMS
 
 AGAIN = """
@@ -50,6 +51,8 @@ def test_a_process_with_another_hash_seed_gives_the_same_text(text: str) -> None
     assert_same_text(text, printed("4242"))
 
 
+@thorough
+@pytest.mark.slow
 def test_what_ran_before_changes_no_result() -> None:
     """How often rows matched may differ, and so the steps and nodes on the way: egglog's numbers for classes grow, and with them the order
     of its tables.  In a process of its own, so that what ran before is the same each time."""

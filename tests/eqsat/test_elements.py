@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from eqsat.ir.errors import DTypeError, UnsupportedError, UsageError
 from eqsat.options import Options
 from eqsat.specs import spec
 from eqsat.tracing import trace
+from tests.effort import examples, some
 from tests.eqsat.tracing_cases import Array, traced
 
 Function = Callable[..., Any]
@@ -147,8 +149,7 @@ def check_all(functions: Mapping[str, Function], arrays: tuple[Array, ...], nume
         assert_equal(np.asarray(found), np.asarray(reference), name)
 
 
-@pytest.mark.parametrize("numerics", ["exact", "default"])
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("dtype", "numerics"), some(itertools.product(DTYPES, ["exact", "default"])))
 def test_compiled_functions_of_one_array_equal_numpy(dtype: str, numerics: str) -> None:
     check_all(UNARY, (values(dtype),), numerics)
 
@@ -249,7 +250,7 @@ compiled_pair = eqsat.jit(lambda x, y: (np.hypot(x, y), np.arctan2(x, y), np.fmo
 def test_random_floats_of_every_kind(kind: str) -> None:
     arrays = SINGLES if kind == "float32" else FLOATS
 
-    @settings(max_examples=150, deadline=None, derandomize=True)
+    @settings(max_examples=examples(150), deadline=None, derandomize=True)
     @given(arrays, arrays)
     def check(x: Array, y: Array) -> None:
         with np.errstate(all="ignore"):

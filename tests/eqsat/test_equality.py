@@ -16,10 +16,11 @@ from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, Var, apply, maximum, minimum, var, variables, where
 from eqsat.points import CHUNK, Pair, conditions, disagreement
 from eqsat.proof import Proof, by_bounds, prove
+from tests.effort import examples
 from tests.eqsat.index_terms import terms
 from tests.fuzz.random_terms import draw
 
-STABLE = settings(max_examples=200, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+STABLE = settings(max_examples=examples(200), deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 BIG = 2**30
 X, Y, Z = var("x", -BIG, BIG), var("y", 0, BIG), var("z", 0, BIG)
 SMALL = var("s", -9, 9)

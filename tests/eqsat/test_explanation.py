@@ -13,6 +13,7 @@ from eqsat.explanation import Step
 from eqsat.ir.index import Index, maximum, minimum, var, where
 from eqsat.ledger import Ledger, Reason
 from eqsat.rules import all_tables, rows
+from tests.effort import examples
 from tests.eqsat.index_terms import terms
 
 x, y, z, w = var("x", 0, 99), var("y", 0, 7), var("z", 0, 3), var("w", -20, 20)
@@ -37,11 +38,11 @@ TERMS = {
 }
 
 
-EXPRESSIONS = 300
+EXPRESSIONS = examples(300)
 MEDIAN = 12
 
 
-def test_the_steps_of_three_hundred_random_expressions_are_proved_and_few() -> None:
+def test_the_steps_of_random_expressions_are_proved_and_few() -> None:
     found: dict[Index, None] = {}
     plain = settings(max_examples=2 * EXPRESSIONS, database=None, deadline=None, derandomize=True, phases=[Phase.generate])
     plain(given(terms())(lambda term: found.setdefault(term)))()

@@ -11,6 +11,7 @@ from eqsat.guards import Missing
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Apply, Index, var, walk
 from tests.bench.index_families import FAMILIES, family
+from tests.effort import examples
 
 x, y, z, w = var("x", 0, 11), var("y", 0, 7), var("z", 0, 3), var("w", -3, 100)
 n, i = var("n", 1, 64), var("i", 0, 15)
@@ -104,7 +105,7 @@ def test_one_value_less_than_is_needed_is_not_enough() -> None:
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_guard_is_named_for_generated_terms_that_keep_a_division(name: str) -> None:
-    kept = [found for found in map(eqsat.optimize, family(name, 12, 3)) if _divisions(found.expr)]
+    kept = [found for found in map(eqsat.optimize, family(name, examples(12), 3)) if _divisions(found.expr)]
     assert kept
     assert all(found.missing for found in kept)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ from eqsat.kernel_choice import SHOWING
 from eqsat.options import Numerics
 from eqsat.result import Result
 from eqsat.target import DEFAULT_TARGET
+from tests.effort import some
 from tests.eqsat.kernel_programs import PROGRAMS, arrays
 from tests.eqsat.test_algebra import CASES, Function, data
 
@@ -49,8 +51,7 @@ def assert_special_values_equal(found: Array, expected: Array) -> None:
 ALGEBRA = [name for name, (_, _, rows) in CASES.items() if rows - {"constant-is-function"}]
 
 
-@pytest.mark.parametrize("numerics", ["exact", "default"])
-@pytest.mark.parametrize("name", ALGEBRA)
+@pytest.mark.parametrize(("name", "numerics"), some(itertools.product(ALGEBRA, ["exact", "default"])))
 def test_algebra_gives_the_special_values_of_the_program_as_written(name: str, numerics: Numerics) -> None:
     function, shapes, _ = CASES[name]
     plain = data(shapes, "float32", 0)
@@ -74,8 +75,7 @@ def test_some_of_these_programs_are_checked_and_some_need_no_check() -> None:
     assert taken >= 8
 
 
-@pytest.mark.parametrize("numerics", ["exact", "default"])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("name", "numerics"), some(itertools.product(PROGRAMS, ["exact", "default"])))
 def test_fusion_gives_the_special_values_of_the_program_as_written(name: str, numerics: Numerics) -> None:
     named = PROGRAMS[name]
     plain = arrays(named)

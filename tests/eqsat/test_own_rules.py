@@ -16,6 +16,7 @@ from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Apply, Index, Var, apply, variables
 from eqsat.rules import all_tables, own_table
+from tests.effort import examples
 from tests.eqsat.index_terms import terms
 from tests.eqsat.own_rules import FALSE, TRUE, an_instance, shapes_of_patterns
 
@@ -182,7 +183,7 @@ def test_a_condition_that_bounds_do_not_show_keeps_the_rule_from_firing() -> Non
 
 
 @given(terms())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_all_true_rules_together_keep_random_terms_equal(term: Index) -> None:
     result = optimize(term, options=Options(rules=[*all_tables(), [rule for rule, _ in TRUE]], cache=False))
     assert not prove_equal(term, result.expr, extends=True).refuted, f"{term} -> {result.expr}"
@@ -247,7 +248,7 @@ def test_truth_values_of_integers_are_no_integers() -> None:
 
 
 @given(shapes_of_patterns(), st.integers(0, 2**32))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_whatever_a_left_side_matches_is_an_instance_of_it(lhs: Index, seed: int) -> None:
     """A rule whose sides are the same term states nothing new: where its match were none, values would differ."""
     assume(isinstance(lhs, Apply))

@@ -18,10 +18,11 @@ from eqsat.ir.canonical import canonical_text
 from eqsat.ir.tensor import Build, Call, Literal, Program
 from eqsat.program_steps import ProgramStep, explain_program
 from eqsat.rules import rows
+from tests.effort import examples
 from tests.eqsat.explained_programs import CASES
 from tests.eqsat.programs import RandomProgram, programs
 
-RANDOM = 76
+RANDOM = examples(76)
 MEDIAN = 12
 FUZZED = 1000
 ROWS = {row.name for _, row in rows()}
@@ -61,7 +62,7 @@ def test_the_steps_of_a_program_are_certified_and_lead_to_the_extracted_one(name
 def test_the_steps_of_random_programs_are_certified_and_few() -> None:
     counts = [check(eqsat.optimize(program, *program.arrays)) for program in drawn(RANDOM, 5, 6)]
     counts += [len(eqsat.optimize(function, *specs).steps) for function, specs in CASES.values()]
-    assert len(counts) == 100
+    assert len(counts) == RANDOM + len(CASES)
     assert statistics.median(counts) < MEDIAN
     assert max(counts) <= 2 * MEDIAN
 

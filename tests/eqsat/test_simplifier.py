@@ -19,10 +19,11 @@ from eqsat.report import Report
 from eqsat.rules import without
 from eqsat.simplifier import Simplifier, simplify_all
 from eqsat.testing import assert_equivalent
+from tests.effort import examples
 from tests.eqsat.index_terms import VARIABLES, numbers, terms, values
 
-STABLE = settings(max_examples=1000, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
-FEWER = settings(STABLE, max_examples=60)
+STABLE = settings(max_examples=examples(1000), deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+FEWER = settings(STABLE, max_examples=examples(60))
 WILD = settings(max_examples=50_000, deadline=None, suppress_health_check=list(HealthCheck))
 X, Y, Z = VARIABLES
 

@@ -18,6 +18,7 @@ from eqsat.ir.tensor import Build, Call, Input, Read, Scalar, axes
 from eqsat.lowering import staged
 from eqsat.lowering.staged import Window, windows
 from eqsat.testing import assert_close
+from tests.effort import examples
 from tests.eqsat.programs import RandomProgram, programs
 from tests.eqsat.test_programs import check_stages, returned, run_loops
 
@@ -86,7 +87,7 @@ def test_strips_compute_what_the_program_says(function: Callable[..., Any], shap
 def test_random_programs_in_strips_equal_numpy_at_every_stage() -> None:
     inside = 0
 
-    @settings(max_examples=90, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(90), deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(programs())
     def check(program: RandomProgram) -> None:
         nonlocal inside

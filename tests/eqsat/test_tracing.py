@@ -18,6 +18,7 @@ from eqsat.ir.structure import positions
 from eqsat.ir.tensor import Build, Constant, Generic, Input, tensors
 from eqsat.specs import spec
 from eqsat.tracing import trace
+from tests.effort import examples
 from tests.eqsat.programs import RandomProgram, factorizations, programs
 from tests.eqsat.tracing_cases import assert_same, sample, traced
 
@@ -261,7 +262,7 @@ def test_a_traced_array_has_numpys_attributes() -> None:
     assert seen == [((2, 3, 4), np.dtype("float64"), 3, 24, 2, (4, 3, 2), "TracedArray(shape=(2, 3, 4), dtype=float64)", False)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(programs())
 def test_random_programs_equal_numpy(program: RandomProgram) -> None:
     traced_program = trace(program, *program.arrays)

@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.effort import examples
 from tests.fuzz import array_chains
 from tests.fuzz.array_chains import check, difference, draw
 
-COUNT = 16
+COUNT = examples(32)
 
 
 @pytest.mark.slow

@@ -1,18 +1,21 @@
-"""200 expressions over sizes, each simplified under declared facts and compared over sampled sizes; the harness on a planted error."""
+"""Expressions over sizes, 50 or in thorough tests 200, simplified under declared facts and compared over sampled sizes; a planted error."""
 
 from __future__ import annotations
 
 import eqsat
 from eqsat.ir.index import apply, var
+from tests.effort import examples
 from tests.fuzz.sizes import Case, cases, check, difference
 
+COUNT = examples(200)
 
-def test_200_expressions_are_equal_wherever_their_facts_hold() -> None:
-    counts, wrong = check(200, 0)
+
+def test_expressions_are_equal_wherever_their_facts_hold() -> None:
+    counts, wrong = check(COUNT, 0)
     assert wrong == []
-    assert counts["cases"] == 200
-    assert counts["never"] <= 10
-    assert counts["cheaper for the facts"] >= 10
+    assert counts["cases"] == COUNT
+    assert counts["never"] <= COUNT // 20
+    assert counts["cheaper for the facts"] >= COUNT // 20
 
 
 def test_a_result_that_its_fact_does_not_carry_is_found() -> None:

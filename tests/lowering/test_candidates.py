@@ -14,6 +14,7 @@ from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Call, Gather, Input, Literal, Position, Read, Reduce, Scalar, axis, reduction, scalars
 from eqsat.lowering import hoist
 from eqsat.lowering.candidates import MOST
+from tests.effort import examples
 from tests.lowering.builds import builds, lowered, names_of, reference, run, siblings
 
 I0, I1, R0 = axis(0, 4), axis(1, 6), reduction(0, 5)
@@ -82,14 +83,14 @@ def reshaped_transpose() -> Build:
     return Build((6, 20), Read(x, (c * 6 + b * 2 + a, d)))
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=examples(300), deadline=None, derandomize=True)
 @given(builds())
 def test_every_candidate_equals_the_interpreter(build: Build) -> None:
     assert 1 <= len(lowered(build)) <= MOST
     check_all(build)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(siblings())
 def test_every_candidate_of_several_builds_equals_the_interpreter(together: tuple[Build, ...]) -> None:
     assert 1 <= len(lowered(*together)) <= MOST

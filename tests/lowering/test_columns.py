@@ -19,6 +19,7 @@ from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.narrow import sections
 from eqsat.lowering.product import LONGEST_RUN
 from eqsat.lowering.schedule import Schedule
+from tests.effort import examples
 from tests.lowering.builds import builds, names_of, reference, run
 
 RNG = np.random.default_rng(4)
@@ -87,7 +88,7 @@ def test_a_narrow_sum_is_as_accurate_as_numpys() -> None:
 
 
 @pytest.mark.parametrize("blocks", [(1, 2, 1), (2, 2, 1), (3, 1, 1), (100, 3, 2)])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(build=builds())
 def test_columns_of_random_builds(build: Build, blocks: tuple[int, int, int]) -> None:
     with pytest.MonkeyPatch.context() as patch:

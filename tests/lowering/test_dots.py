@@ -17,6 +17,7 @@ from eqsat.lowering import dots, hoist, narrow
 from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.dots import MOST_SUMS, tile_shape
 from eqsat.lowering.schedule import Schedule
+from tests.effort import examples
 from tests.lowering.builds import builds, machine, names_of, reference, run
 
 
@@ -59,7 +60,7 @@ def in_dots(build: Build) -> list[Kernel]:
 
 
 @pytest.mark.parametrize("make", MAKERS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(extents=st.tuples(st.integers(1, 9), st.integers(64, 90), st.integers(1, 9)))
 def test_dots_are_the_folds(make: Callable[[int, int, int], Build], extents: tuple[int, int, int]) -> None:
     build = make(*extents)
@@ -80,7 +81,7 @@ def test_dots_as_machine_code(make: Callable[[int, int, int], Build], extents: t
 
 
 @pytest.mark.parametrize("runs", [1, 2, 5])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(build=builds())
 def test_dots_of_random_builds(build: Build, runs: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

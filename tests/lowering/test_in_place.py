@@ -14,6 +14,7 @@ from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Scalar, axes
 from eqsat.lowering import in_place
+from tests.effort import examples
 from tests.lowering.builds import builds, inputs_of, lowered, reference
 
 Array = np.ndarray[Any, Any]
@@ -95,7 +96,7 @@ def test_other_sizes_and_types_stay_apart() -> None:
     assert in_place(short, "x", "out") is None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(builds())
 def test_random_kernels_in_place(build: Build) -> None:
     more = Build(build.shape, Call("add", (build.body, Read(Input("extra", build.shape, build.dtype), axes(build.shape))), build.dtype))

@@ -18,6 +18,7 @@ from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.lowering import hoist, type_indices
 from eqsat.lowering.scan import STRIP, scan, scans
+from tests.effort import examples
 
 Array = np.ndarray[Any, Any]
 ANY: Any = np
@@ -45,7 +46,7 @@ def machine(kernel: Kernel, x: Array, numerics: Literal["exact", "default", "fas
     return out
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=examples(80), deadline=None, derandomize=True)
 @given(
     st.sampled_from(["sum", "prod"]),
     st.lists(st.sampled_from([1, 2, 3, 5, 16, 17, 40]), min_size=1, max_size=3),

@@ -14,6 +14,7 @@ from eqsat.lowering.seams import MOST_PIECES
 from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.simplifier import simplify_terms
+from tests.effort import examples
 from tests.lowering.builds import builds, lowered, reference, run, siblings
 
 ROW, J = axes((3, 40))
@@ -154,13 +155,13 @@ def test_what_changes_too_often_or_with_other_loops_stays_whole() -> None:
     assert not in_pieces(Build((3, 6), read((3, 6), short[0], (short[1] + 1) % 6)))
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(builds())
 def test_any_build_in_pieces(build: Build) -> None:
     check(build)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(siblings())
 def test_any_siblings_in_pieces(together: tuple[Build, ...]) -> None:
     check(*together)

@@ -18,6 +18,7 @@ from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, a
 from eqsat.lowering import hoist, product, type_indices
 from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.product import VECTORS, tile_shape
+from tests.effort import examples, some
 from tests.lowering.builds import lowered, machine, machines, names_of, reference, run
 
 
@@ -109,7 +110,7 @@ def in_tiles(*builds: Build) -> list[Kernel]:
     return found
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", some(CASES, 2))
 def test_tiles_compute_what_the_build_says(name: str) -> None:
     build = CASES[name]
     kernels, expected = in_tiles(build), reference(build)[0]
@@ -124,7 +125,9 @@ def test_tiles_compute_what_the_build_says(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("m", "k", "n"),
-    [(300, 256, 200), (300, 256, 4), (156, 300, 96), (1500, 20, 150), (40, 1100, 700), (700, 1031, 40), (130, 2049, 530), (9, 9001, 11)],
+    some(
+        [(300, 256, 200), (300, 256, 4), (156, 300, 96), (1500, 20, 150), (40, 1100, 700), (700, 1031, 40), (130, 2049, 530), (9, 9001, 11)]
+    ),
 )
 def test_blocks_end_where_their_axes_end(m: int, k: int, n: int) -> None:
     """The last block, group and tile of an axis compute once more what others computed; many terms are added up in parts."""
@@ -134,7 +137,7 @@ def test_blocks_end_where_their_axes_end(m: int, k: int, n: int) -> None:
             np.testing.assert_array_equal(machine(kernel, form(m, k, n)), expected)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(2, 40), st.integers(4, 20), st.integers(4, 80), st.sampled_from(["float32", "float64"]), st.booleans())
 def test_products_of_any_shape(m: int, k: int, n: int, dtype: str, exact: bool) -> None:
     build = matmul(m, k, n, dtype)

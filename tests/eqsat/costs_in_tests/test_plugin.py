@@ -20,6 +20,7 @@ from eqsat.costs_in_tests import session
 from eqsat.costs_in_tests.summary import SHOWN
 from eqsat.local_target import FILE
 from eqsat.testing import measure
+from tests.effort import thorough
 
 ROOT = Path(__file__).parents[3]
 MODEL = """
@@ -168,6 +169,7 @@ def test_a_snapshot_is_made_then_a_regression_is_caught_and_accepted(project: Pr
     project.acceptance("-q").assert_outcomes(passed=4)
 
 
+@thorough
 @pytest.mark.slow
 def test_workers_in_parallel_write_what_one_process_writes(project: Project) -> None:
     project.pytester.makepyfile(test_model=MODEL, test_index=INDEX)
