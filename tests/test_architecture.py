@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import json
 import os
@@ -84,11 +85,16 @@ def notebook_source(text: str) -> str:
 
 
 def imports(modules: list[Module]) -> list[Import]:
-    known = {module.name for module in modules}
-    return [found for module in modules for found in _imports(module, ast.parse(module.source), known, late=False)]
+    known = frozenset(module.name for module in modules)
+    return [found for module in modules for found in _imports_of(module, known)]
 
 
-def _imports(module: Module, node: ast.AST, known: set[str], late: bool) -> Iterator[Import]:
+@functools.cache
+def _imports_of(module: Module, known: frozenset[str]) -> tuple[Import, ...]:
+    return tuple(_imports(module, ast.parse(module.source), known, late=False))
+
+
+def _imports(module: Module, node: ast.AST, known: frozenset[str], late: bool) -> Iterator[Import]:
     if isinstance(node, ast.Import):
         yield from (Import(module.name, alias.name, node.lineno, late) for alias in node.names)
     elif isinstance(node, ast.ImportFrom):

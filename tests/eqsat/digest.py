@@ -11,8 +11,9 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.index import Index
 from eqsat.report import Report
+from tests.effort import examples
 
-TERMS = 16
+TERMS = examples(24)
 
 
 def image(x: Any, mean: Any) -> Any:

@@ -62,7 +62,7 @@ def test_there_are_notebooks() -> None:
 
 
 @pytest.mark.notebook
-@pytest.mark.parametrize("path", some(NOTEBOOKS, 2), ids=stem)
+@pytest.mark.parametrize("path", some(NOTEBOOKS), ids=stem)
 def test_a_notebook_runs_from_top_to_bottom_and_prints_results_only(path: Path) -> None:
     found = notebook(path)
     with tempfile.TemporaryDirectory() as folder:  # pytest's own is too long a name for a socket
