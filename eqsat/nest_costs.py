@@ -3,7 +3,7 @@
 Statements are counted by the trips of the loops around them, and make units of the processor busy that work at the same time: those that
 load, store and compute, and the way from the caches.  The busiest of them says how long a loop takes (`Work`).  A loop that holds no
 others is run in vectors if every access in it has stride zero or one, or a small one: accesses that fill that stride together are
-interleaved.  Others are gathers.  What LLVM makes of loops is in nest_places.py, what arrays cost to bring near in locality.py.
+interleaved.  Others are gathers.  What LLVM makes of loops is in nest_places.py, what accesses bring near in touched.py.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from eqsat.ir.joint import LARGEST_STEP
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, loads, map_indices, statements, value_of
 from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.tensor import Call, Position, Scalar, scalars
-from eqsat.locality import LINE_BYTES, moved_ns
+from eqsat.locality import LINE_BYTES
 from eqsat.lowering.affine import Forms
 from eqsat.nest_places import Place, offsets_of
 from eqsat.nest_work import NOTHING, Work
 from eqsat.target import SPLIT_NS, Target
+from eqsat.touched import Touched
 
 # how far ahead of what is not done yet a processor works: over the end of shorter loops
 AHEAD_CYCLES = 128.0
@@ -89,7 +90,7 @@ class _Pricer:
         self.model, self.target = model, model.target
         self.bytes = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in (*kernel.buffers, *kernel.scratch)}
         self.forms = Forms()
-        self.seen: set[object] = set()
+        self.touched = Touched(kernel, self.target, self.forms)
         self.registers = SUMS if self.target.vector_bytes >= WIDE_BYTES else FEW_SUMS
 
     def total_ns(self, kernel: Kernel) -> float:
@@ -97,10 +98,10 @@ class _Pricer:
         return self.block(kernel.body, Place({}, self.forms, rolled=rolled_loops(kernel))).ns(self.target.ghz)
 
     def block(self, body: tuple[Stmt, ...], place: Place) -> Work:
-        lanes = self.lanes(body, place)
-        return sum((self.statement(stmt, place, lanes) for stmt in body), NOTHING)
+        lanes, done = self.lanes(body, place), set[Scalar]()
+        return sum((self.statement(stmt, place, lanes, done) for stmt in body), NOTHING)
 
-    def statement(self, stmt: Stmt, place: Place, lanes: float) -> Work:
+    def statement(self, stmt: Stmt, place: Place, lanes: float, done: set[Scalar]) -> Work:
         if isinstance(stmt, For) and stmt.kind == "tile":
             return self.tile(stmt, place)
         if isinstance(stmt, For | Fold):
@@ -109,7 +110,7 @@ class _Pricer:
             return self.index(stmt.value, place)
         value = value_of(stmt)
         assert value is not None
-        total = self.value(value, place, lanes)
+        total = self.value(value, place, lanes, done)
         if isinstance(stmt, Store):
             total += self.access(stmt.buffer, stmt.index, value.dtype, place, lanes, stores=True)
             if stmt.combine:
@@ -127,7 +128,7 @@ class _Pricer:
         total = self.block(stmt.body, inside)
         if isinstance(stmt, Fold):
             lanes = self.lanes(stmt.body, inside, stmt.value)
-            total += self.value(stmt.value, inside, lanes)
+            total += self.value(stmt.value, inside, lanes, set())
             if stmt.op != "sum" or not _is_product(stmt.value):
                 total += self.work("add", stmt.dtype, inside, lanes)
         if place.unrolls(stmt):
@@ -159,10 +160,10 @@ class _Pricer:
         total = Work(operations=operations * inside.count, rest=self.model.cycles_ns(LOOP_CYCLES * place.count))
         for load in dict.fromkeys(load for value in values for load in loads(value)):
             each = self.load_cycles(load, row.lane) * (vectors if row.lane in variables(load.index) else 1)
-            moved = self.moved(load.buffer, load.index, load.dtype, along)
+            moved = self.touched.moved_ns(load.buffer, load.index, load.dtype, tuple(along.trips))
             total += self.index(load.index, along) + Work(loads=inside.count * each, moved=moved)
         once = place.count * vectors
-        moved = self.moved(row.store.buffer, row.store.index, row.dtype, along)
+        moved = self.touched.moved_ns(row.store.buffer, row.store.index, row.dtype, tuple(along.trips))
         return total + Work(loads=once * self.target.load_cycles, stores=once * self.target.store_cycles, moved=moved)
 
     def operations(self, values: Sequence[Scalar], fold: str | None) -> float:
@@ -248,11 +249,14 @@ class _Pricer:
         half = rest // (full / 2)
         return max(1.0, extent / (whole + half + (rest - half * full / 2) * LEFT_OVER))
 
-    def value(self, root: Scalar, place: Place, lanes: float) -> Work:
+    def value(self, root: Scalar, place: Place, lanes: float, done: set[Scalar]) -> Work:
+        """What is computed for a value, but for what is `done` already, for another one beside it."""
         total = NOTHING
-        calls = [term for term in scalars(root) if isinstance(term, Call)]
+        terms = [term for term in scalars(root) if term not in done]
+        done.update(terms)
+        calls = [term for term in terms if isinstance(term, Call)]
         fused = {arg for call in calls if call.op in ("add", "subtract") for arg in call.args if _is_product(arg)}
-        for term in scalars(root):
+        for term in terms:
             if term in fused:  # one operation with the addition
                 continue
             if isinstance(term, Call):
@@ -273,7 +277,7 @@ class _Pricer:
         return Work(operations=alone * cycles * place.count / together)
 
     def access(self, buffer: str, offset: Index, dtype: str, place: Place, lanes: float, stores: bool = False) -> Work:
-        total = self.index(offset, place, lanes) + Work(moved=self.moved(buffer, offset, dtype, place))
+        total = self.index(offset, place, lanes) + Work(moved=self.touched.moved_ns(buffer, offset, dtype, tuple(place.trips)))
         step, more = place.step(offset)
         if step == 0:
             return total
@@ -304,16 +308,6 @@ class _Pricer:
         if all(first % lanes == 0 for first in (form.constant, *(k for atom, k in form.terms.items() if atom is not inner))):
             return 1.0
         return 1.0 + SPLIT * min(self.target.vector_bytes, inner.extent * itemsize(dtype)) / LINE_BYTES
-
-    def moved(self, buffer: str, offset: Index, dtype: str, place: Place) -> float:
-        """Bringing near what an access touches, unless one beside it, which differs by a constant, does so."""
-        form = self.forms(offset)
-        key = buffer, frozenset(form.terms.items()), tuple(place.trips)
-        if key in self.seen:
-            return 0.0
-        self.seen.add(key)
-        loops = [(v.extent, form.stride(v)) for v in place.trips]
-        return moved_ns(self.target, self.bytes[buffer], itemsize(dtype), loops)
 
     def index(self, term: Index, place: Place, lanes: float = 0.0) -> Work:
         """Index operations, each counted at the deepest loop that it depends on; affine ones are address arithmetic."""

@@ -141,7 +141,12 @@ def _beside(stmt: For | Fold, forms: Forms) -> dict[Terms, frozenset[int]]:
 
 
 def offsets_of(stmt: Stmt) -> list[Index]:
-    """What a statement reads and writes."""
+    """Where a statement reads and writes."""
+    return [offset for _, offset in accesses_of(stmt)]
+
+
+def accesses_of(stmt: Stmt) -> list[tuple[str, Index]]:
+    """What a statement reads and writes: buffers, and where in them."""
     value = value_of(stmt)
-    read = [load.index for load in loads(value)] if value is not None else []
-    return [*read, stmt.index] if isinstance(stmt, Store) else read
+    read = [(load.buffer, load.index) for load in loads(value)] if value is not None else []
+    return [*read, (stmt.buffer, stmt.index)] if isinstance(stmt, Store) else read
