@@ -6,7 +6,7 @@
     turned   what is read across memory turned in squares
     columns  folds down columns, for blocks of neighbouring columns at a time
     dots     folds along memory for several rows and columns at once
-    pieces   the innermost loop cut where a condition changes
+    pieces   the innermost loop cut where a condition changes, and where its middle begins, if that can be split
     boxes    every loop cut where a condition changes
     stepped  every second, third or fourth element picked out of vectors
 

@@ -3,7 +3,7 @@
     for j < n: where(j < 3, a[j], b[j - 3])         ->  for j < 3: a[j], and for j < n - 3: b[j]
 
 Within a piece the condition is decided by the bounds of the loop, and the piece runs in vectors.  `in_pieces` cuts the innermost loop, by
-all that it reads; `in_boxes` every loop by conditions that decide between elements: what is stacked has loops of its own.
+all that it reads, and its ends off where that leaves whole parts for `//` and `%` (see eqsat.lowering.split); `in_boxes` every loop by conditions that decide between elements: what is stacked has loops of its own.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from eqsat.lowering.blocks import BlockPlacer
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.order import merge, needed_by_folds
 from eqsat.lowering.place import Scope, stores
+from eqsat.lowering.split import split, uneven
 
 # of a loop by what it reads, and by conditions
 MOST_PIECES, MOST_BRANCHES = 5, 32
@@ -56,12 +57,14 @@ class _Cuts:
 
     made  what came of it: nothing, "pieces" of the innermost loop, or "boxes"
     left  how many terms the elements of further boxes may have
+    parted  whether pieces are cut so that they can be split
     """
 
     def __init__(self, nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], first: int) -> None:
         self.outputs, self.first = outputs, first
         self.placer = BlockPlacer(buffers)
         self.folded = needed_by_folds(nest)
+        self.parted = False
         self.made = ""
         self.left = _size(nest) + min(GROWTH * _size(nest) + MORE, MOST_MORE)
 
@@ -91,6 +94,7 @@ class _Cuts:
             rows = 1 if scope.parent is None and prod(v.extent for v in nest.loops[1:]) >= LEAST_ROW else 0
             inside = merge(Nest(nest.loops[rows:], nest.body, nest.index))
             nest = Nest((*nest.loops[:rows], *inside.loops), inside.body, inside.index)
+        nest = split(nest) if self.parted else nest
         opened = self.placer.nest(scope, *nest.loops)
         opened[-1].body += stores(self.outputs, nest.index, self.placer.place(nest.body, opened[-1]))
         self.placer.close_all(opened)
@@ -102,6 +106,9 @@ class _Cuts:
             return []
         if last and loop.extent >= LEAST:
             found = begins(nest.terms, loop)
+            parts = sorted({*found, *uneven(nest.terms, loop)})
+            self.parted |= len(found) < len(parts) <= MOST_PIECES
+            found = parts if len(parts) <= MOST_PIECES else found
             if len(found) <= MOST_PIECES:
                 return found if len(found) > 1 else []
         if self.first:

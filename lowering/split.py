@@ -8,7 +8,7 @@ what remains no longer crosses a multiple of d, so the division disappears when 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from math import gcd
 
 from eqsat.ir.index import Apply, Const, Index, Var, substitute, walk
@@ -24,6 +24,28 @@ def split(nest: Nest) -> Nest:
     while cut := _find(nest):
         nest = _apply(nest, cut)
     return nest
+
+
+def uneven(terms: Iterable[Index], loop: Var) -> tuple[int, ...]:
+    """Where to cut a loop so that its middle can be split, and a division goes, which the whole can not: before it the loop has not come to
+    a multiple, behind it less is left than a part.  The fewest cuts; nothing where it can be split as it is, or not at all."""
+    forms, found = Forms(), set[tuple[int, ...]]()
+    for term in walk(*terms):
+        if isinstance(term, Apply) and term.op in ("floordiv", "mod") and isinstance(term.args[1], Const) and term.args[1].value > 0:
+            divisor = int(term.args[1].value)
+            rest = remainder(forms(term.args[0]), divisor)
+            if list(rest.terms) != [loop]:
+                continue
+            step, inner = rest.terms[loop], divisor // gcd(rest.terms[loop], divisor)
+            begins = min(
+                range(loop.lo, min(loop.lo + inner, loop.hi + 1)),
+                key=lambda v: (min(step * v, step * (v + inner - 1)) + rest.constant) % divisor,
+            )
+            low, high = sorted((step * begins + rest.constant, step * (begins + inner - 1) + rest.constant))
+            ends = begins + (loop.hi + 1 - begins) // inner * inner
+            if 1 < inner < ends - begins and low // divisor == high // divisor:
+                found.add(tuple(v for v in (begins, ends) if loop.lo < v <= loop.hi))
+    return min(found, key=lambda cuts: (len(cuts), cuts), default=())
 
 
 def _find(nest: Nest) -> Cut:

@@ -127,6 +127,9 @@ STACKED: dict[str, Program] = {
     "blocks_on_the_diagonal": (blocks_on_the_diagonal, [floats(256, 256), floats(256, 256)]),
     "similarity": (similarity, [floats(128, 128), floats(128, 128)]),
     "unpack_bits": (lambda xp, x: xp.stack([(x >> k) & 1 for k in range(8)], -1).reshape(-1), [RNG.integers(0, 256, 1 << 16, dtype="u1")]),
+    "repeated_inside": (lambda xp, x: xp.repeat(xp.repeat(x, 2, 0), 2, 1)[1:-1, 1:-1] + 1, [floats(256, 256)]),
+    "repeated_columns": (lambda xp, x: xp.repeat(x, 3, 1)[:, :-1] * 2, [floats(256, 256)]),
+    "zeros_between": (lambda xp, x: xp.stack([x, 0 * x], -1).reshape(256, 512)[:, :-1] + 1, [floats(256, 256)]),
     "upsample_odd": (
         lambda xp, x: (lambda a: (a[:-1, :-1] + a[1:, :-1] + a[:-1, 1:] + a[1:, 1:]) / 4)(xp.repeat(xp.repeat(x, 2, 0), 2, 1)),
         [floats(256, 256)],

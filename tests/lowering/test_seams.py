@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import gcd
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, settings, strategies as st
 
 from eqsat.ir.index import Apply, Index, Var, apply, walk, where
 from eqsat.ir.loops import For, Kernel, index_terms, map_indices, statements
-from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction
+from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction, scalars
 from eqsat.lowering import seams
 from eqsat.lowering.seams import MOST_PIECES
+from eqsat.lowering.split import uneven
 from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.simplifier import simplify_terms
@@ -58,6 +62,11 @@ def rows_folded() -> Build:
     return Build(SHAPE, Call("where", (Position(J < 9, "bool"), Call("multiply", (whole, read((3, 40), ROW, J)), "int64"), other), "int64"))
 
 
+def odd(place: Callable[[Index], Index]) -> Build:
+    """41 elements a row, in another order or repeated."""
+    return Build((3, 41), read((3, 42), ROW, place(axes((3, 41))[1])))
+
+
 CASES = {
     "rows folded": (rows_folded(), 2),
     "padded": (padded(), 3),
@@ -89,6 +98,54 @@ def test_pieces_hold_what_the_build_does_and_no_conditions(name: str) -> None:
     assert not [term for term in walk(*index_terms(simple)) if isinstance(term, Apply) and term.op in changing]
     stores = str(simple).count("out[")
     assert pieces <= stores <= MOST_PIECES
+
+
+# for odd loops: what they read, and where their middle begins and ends
+ODD: dict[str, tuple[Build, tuple[int, ...]]] = {
+    "behind": (odd(lambda j: j // 2), (40,)),
+    "before": (odd(lambda j: (j + 1) // 2), (1,)),
+    "both": (odd(lambda j: (j + 2) // 3), (1, 40)),
+    "falling": (odd(lambda j: (40 - j) // 2), (1,)),
+    "a remainder": (odd(lambda j: j % 2 * 20 + j // 2), (40,)),
+    "steps": (odd(lambda j: j * 2 // 4), (40,)),
+    "two, of which one fits": (odd(lambda j: j // 2 + (j + 1) // 2), (1,)),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_the_middle_of_a_loop_that_parts_do_not_fill_is_split(name: str) -> None:
+    build, cuts = ODD[name]
+    (read,) = [term for term in scalars(build.body) if isinstance(term, Read)]
+    assert uneven((read.indices[1],), axes(build.shape)[1]) == cuts
+    kernels = [kernel for kernel in in_pieces(build) if "o in " in str(kernel)]
+    assert kernels
+    for kernel in kernels:
+        np.testing.assert_array_equal(run(kernel, build)[0], reference(build)[0])
+        terms = index_terms(kernel)
+        known = dict(zip(terms, simplify_terms(list(terms), Options(), Report(), within=True), strict=True))
+        simple = map_indices(kernel, known.__getitem__)
+        np.testing.assert_array_equal(run(simple, build)[0], reference(build)[0])
+        assert not [term for term in walk(*index_terms(simple)) if isinstance(term, Apply) and term.op in ("floordiv", "mod")]
+
+
+def test_what_can_be_split_as_it_is_or_not_at_all_is_not_cut() -> None:
+    j, other = Var("j", 0, 40), Var("i", 0, 8)
+    assert uneven((Var("j", 0, 39) // 2,), Var("j", 0, 39)) == ()
+    assert uneven((j * 7 % 8, (j + other) // 2, j // (other + 1), j // 64, j * 2), j) == ()
+    assert uneven((j // 5, (j + 1) // 2), j) == (1,)
+
+
+@given(st.integers(-3, 3), st.integers(-9, 9), st.integers(2, 9), st.integers(4, 50), st.integers(-3, 3))
+def test_in_the_middle_no_part_crosses_a_multiple(step: int, constant: int, divisor: int, extent: int, low: int) -> None:
+    loop = Var("j", low, low + extent - 1)
+    cuts = uneven(((loop * step + constant) // divisor,), loop)
+    if cuts:
+        inner = divisor // gcd(step, divisor)
+        begin = next((cut for cut in cuts if (cut - low) < inner), low)
+        end = cuts[-1] if cuts[-1] - low >= inner else low + extent
+        assert (end - begin) % inner == 0 < end - begin
+        for first in range(begin, end, inner):
+            assert len({(step * v + constant) // divisor for v in range(first, first + inner)}) == 1
 
 
 UP, ALONG = axes((12, 40))
