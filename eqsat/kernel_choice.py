@@ -26,7 +26,7 @@ from eqsat.costs import (
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.index import Index
-from eqsat.ir.tensor import Constant, Shape, level_of, reduction
+from eqsat.ir.tensor import Constant, Shape, axes, level_of, reduction
 from eqsat.tensor_classes import TensorClasses, outside, reads
 
 FIRST, LAST = -1, 1 << 62
@@ -132,9 +132,9 @@ class KernelChoices:
 
     def _kernel(self, node: ENode, place: int) -> Kernel | None:
         element = self._element(node.args[1], place)
-        if element.node is None:
-            return None
         shape = self.classes.shape_of(node)
+        if element.node is None or not element.loops <= frozenset(axes(shape)):
+            return None
         moved = tuple(key[1] for key in element.parts if isinstance(key, tuple) and key[0] == "move")
         made = [(shape, self.classes.dtype_of(node.args[1]))]
         work = kernel_work_ns(self.classes.model, element.parts, shape)
@@ -189,7 +189,9 @@ class KernelChoices:
         span = self._span(name, (choice for _, below in given for choice in below if choice is not None), place)
         priced = [choice for node, below in given if (choice := self._priced(name, node, below, span)) is not None]
         if len(priced) > 1:
-            return min(priced, key=lambda choice: total_ns(choice.parts))
+            # where(r < 2, x, x) is x, which may stand where no r is bound: a class needs no variable that one of its nodes does without
+            fewest = [choice for choice in priced if not any(other.loops < choice.loops for other in priced)]
+            return min(fewest, key=lambda choice: total_ns(choice.parts))
         return priced[0] if priced else Choice(name=name, since=span[0], until=span[1])
 
     def _span(self, name: int, below: Iterable[Choice], place: int) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
+from numpy.lib.stride_tricks import sliding_window_view
 
 import eqsat
 import eqsat.numpy as enp
@@ -105,3 +106,16 @@ def test_any_views_joined_in_any_way_are_what_numpy_makes_of_them(
         return made.sum(axis=0) + made[0] if summed else made
 
     np.testing.assert_array_equal(eqsat.optimize(lambda x: function(enp, x), x)(x), function(np, x))
+
+
+def test_what_all_pieces_have_in_common_depends_on_no_variable_of_a_fold() -> None:
+    """Three times the same, stored and folded: a condition of the fold decides nothing, and stands in the class of what is stored too."""
+
+    def function(x: Any) -> Any:
+        rows = np.insert(x, 0, 0, 0).reshape(-1, 14, 2)
+        three = np.concatenate([rows, np.flip(rows, 0), rows], 0)
+        return three, sliding_window_view(np.min(three, axis=0, keepdims=True), 4, axis=1).max(-1)
+
+    x = (np.arange(24, dtype="int16") % 5).reshape(6, 4)
+    for found, expected in zip(eqsat.jit(function)(x), function(x), strict=True):
+        np.testing.assert_array_equal(found, expected)
