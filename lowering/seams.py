@@ -3,7 +3,8 @@
     for j < n: where(j < 3, a[j], b[j - 3])         ->  for j < 3: a[j], and for j < n - 3: b[j]
 
 Within a piece the condition is decided by the bounds of the loop, and the piece runs in vectors.  `in_pieces` cuts the innermost loop, by
-all that it reads, and its ends off where that leaves whole parts for `//` and `%` (see eqsat.lowering.split); `in_boxes` every loop by conditions that decide between elements: what is stacked has loops of its own.
+all that it reads, and its ends off where that leaves whole parts for `//` and `%` (see eqsat.lowering.split); `in_boxes` every loop by
+conditions that decide between elements: what is stacked has loops of its own.
 """
 
 from __future__ import annotations
