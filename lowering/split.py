@@ -36,11 +36,11 @@ def uneven(terms: Iterable[Index], loop: Var) -> tuple[int, ...]:
             rest = remainder(forms(term.args[0]), divisor)
             if list(rest.terms) != [loop]:
                 continue
-            step, inner = rest.terms[loop], divisor // gcd(rest.terms[loop], divisor)
-            begins = min(
-                range(loop.lo, min(loop.lo + inner, loop.hi + 1)),
-                key=lambda v: (min(step * v, step * (v + inner - 1)) + rest.constant) % divisor,
-            )
+            step, shared = rest.terms[loop], gcd(rest.terms[loop], divisor)
+            inner = divisor // shared
+            least = rest.constant + min(step * loop.lo, step * (loop.lo + inner - 1))  # of the part that begins where the loop does
+            begins = loop.lo - least // shared * pow(step // shared, -1, inner) % inner
+            begins += inner if begins < loop.lo else 0
             low, high = sorted((step * begins + rest.constant, step * (begins + inner - 1) + rest.constant))
             ends = begins + (loop.hi + 1 - begins) // inner * inner
             if 1 < inner < ends - begins and low // divisor == high // divisor:
