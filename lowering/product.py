@@ -5,6 +5,9 @@
 The smallest block is a tile: `high` rows and `wide` columns whose sums stay in registers for one fold over k.  A part of the terms, a group
 of strips of columns, each as wide as a tile, and a block of rows are chosen for the caches: the columns of h that a group needs in one part
 stay in the second cache while all rows of the block pass, and the rows of f that a tile needs stay in the first while the strips pass.
+
+Columns are the innermost loop.  Where that is short, as that of a small image, and the loop around it goes on where it ends in the output,
+both are: a tile is then some whole lines wide.
 """
 
 from __future__ import annotations
@@ -23,7 +26,8 @@ from eqsat.lowering.nest import Free, Nest, chains, free_variables
 # vector registers that sums and what is loaded for them take, and bytes of each
 VECTORS = 31
 VECTOR_BYTES = 64
-MOST_ROWS = 14
+# of a tile
+MOST_VECTORS, MOST_ROWS = 4, 14
 # rows that lie so far apart share a set of the first cache, which holds so many lines; one vector a row does not hide that they leave it
 ALIASED_BYTES, WAYS = 4096, 8
 LEAST_COLUMNS, LEAST_TERMS = 4, 4
@@ -80,12 +84,33 @@ class Product:
 
 
 @dataclass(frozen=True)
+class Columns:
+    """What lies behind each other in the output: the innermost loop, or lines of it."""
+
+    inner: Var
+    lines: Var | None = None
+
+    @property
+    def loops(self) -> tuple[Var, ...]:
+        return (self.inner,) if self.lines is None else (self.lines, self.inner)
+
+    @property
+    def extent(self) -> int:
+        return prod(v.extent for v in self.loops)
+
+    @property
+    def unit(self) -> int:
+        """A tile is so many columns wide, or a multiple."""
+        return 1 if self.lines is None else self.inner.extent
+
+
+@dataclass(frozen=True)
 class Products:
     """The sums of a body, all of one dtype, that of the longest parts first, and the axes of their tiles."""
 
     sums: tuple[Product, ...]
     rows: Var
-    columns: Var
+    columns: Columns
 
     @property
     def dtype(self) -> str:
@@ -129,21 +154,31 @@ def products_of(nest: Nest) -> Products | None:
     """The sums of products that a nest computes; None where it computes none, small ones, or other folds for each column."""
     if len(nest.loops) < 2 or nest.loops[-1].extent < LEAST_COLUMNS or Forms()(nest.index).stride(nest.loops[-1]) != 1:
         return None
-    columns, free = nest.loops[-1], free_variables(nest.body)
-    sums = [_product(chain, columns, free) for chain in chains(nest.body) if columns in free[chain[0]]]
+    inner, free = nest.loops[-1], free_variables(nest.body)
+    sums = [_product(chain, inner, free) for chain in chains(nest.body) if inner in free[chain[0]]]
     found = [one for one in sums if one is not None]
     possible = [v for v in nest.loops[:-1] if all(_is_row(v, one, free) for one in found)]
     if not found or len(found) < len(sums) or not possible or len({one.chain[0].dtype for one in found}) > 1:
         return None
     rows = max(reversed(possible), key=lambda v: min(v.extent, MOST_ROWS))
+    columns = Columns(inner, _lines(nest, inner, found, free))
     found = sorted((_in_parts(one, rows, columns) for one in found), key=lambda one: -one.at_once)
     return Products(tuple(found), rows, columns)
 
 
-def _in_parts(product: Product, rows: Var, columns: Var) -> Product:
+def _lines(nest: Nest, inner: Var, sums: list[Product], free: Free) -> Var | None:
+    """The loop around the innermost, if tiles are to have several of its lines: all right factors change from line to line, no left one."""
+    around, lanes = nest.loops[-2], VECTOR_BYTES // itemsize(sums[0].chain[0].dtype)
+    behind = Forms()(nest.index).stride(around) == inner.extent <= MOST_VECTORS * lanes
+    right = all(any(around in free[factor] for factor in one.right) for one in sums)
+    left = any(around in free[factor] for one in sums for factor in one.left)
+    return around if behind and right and not left else None
+
+
+def _in_parts(product: Product, rows: Var, columns: Columns) -> Product:
     """The product, in small parts if its right factor is read in its place and comes from far away."""
     width = itemsize(product.chain[0].dtype)
-    tiles = -(-rows.extent // tile_shape(rows.extent, columns.extent, VECTOR_BYTES // width)[0])
+    tiles = -(-rows.extent // tile_shape(rows.extent, columns.extent, VECTOR_BYTES // width, unit=columns.unit)[0])
     is_far = columns.extent * product.terms * width > FAR_BYTES and columns.extent * width > NEAR_BYTES
     small = tiles < FEW_USES and is_far and len(product.right) == 1 and isinstance(product.right[0], Load)
     return replace(product, at_most=FAR_TERMS, part=FAR_TERMS) if small else product
@@ -180,9 +215,11 @@ def _factors(term: Scalar) -> Iterator[Scalar]:
 def blocking(products: Products, others: int, shape: tuple[int, int] | None = None) -> Blocking | None:
     """The blocks of products that are computed `others` times, for tiles of some shape; None where no part of them fits the caches."""
     width, rows, columns, terms = itemsize(products.dtype), products.rows.extent, products.columns.extent, products.sums[0].at_once
-    high, wide = (
-        (min(shape[0], rows), min(shape[1], columns)) if shape else tile_shape(rows, columns, VECTOR_BYTES // width, products.most_rows)
-    )
+    unit = products.columns.unit
+    if shape is None:
+        high, wide = tile_shape(rows, columns, VECTOR_BYTES // width, products.most_rows, unit)
+    else:
+        high, wide = min(shape[0], rows), min(max(shape[1] // unit, 1) * unit, columns)
     down, across = -(-rows // high), -(-columns // wide)
     if (wide + high) * terms * width > MOST_GROUP_BYTES or (terms > LONGEST_RUN and run(terms) < SHORTEST_RUN):
         return None
@@ -199,16 +236,17 @@ def blocking(products: Products, others: int, shape: tuple[int, int] | None = No
     return Blocking(high, wide, down, across, -(-down // tall), tall, groups, strips)
 
 
-def tile_shape(rows: int, columns: int, lanes: int, most_rows: int = MOST_ROWS) -> tuple[int, int]:
+def tile_shape(rows: int, columns: int, lanes: int, most_rows: int = MOST_ROWS, unit: int = 1) -> tuple[int, int]:
     """(high, wide): the tile with which all take the fewest steps; a step loads the operands of a tile and adds to all of its sums.
 
     most_rows  of a tile of one vector a row
+    unit       of which its width is a multiple
     """
     best, least = (1, columns), float("inf")
-    for vectors in range(1, 5):
-        wide = min(columns, vectors * lanes)
+    for vectors in range(-(-unit // lanes), MOST_VECTORS + 1):
+        wide = min(columns, vectors * lanes // unit * unit)
         across = -(-columns // wide)
-        wide = min(columns, _whole(-(-columns // across), lanes))
+        wide = min(columns, _whole(-(-columns // across), lanes) if unit == 1 else -(-columns // (across * unit)) * unit)
         used = _vectors(wide, lanes)
         for high in range(1, min(rows, most_rows if used == 1 else MOST_ROWS, (VECTORS - used - 1) // used) + 1):
             sums, loaded = high * used, high + used

@@ -23,6 +23,8 @@ from eqsat.lowering.nest import Nest
 from eqsat.lowering.place import Scope, stores
 from eqsat.lowering.product import FEW_USES, NEAR_BYTES, Blocking, Product, Products, blocking, products_of, run
 
+# what is so many elements on is copied along the columns still: it is in one of two lines of the cache
+NEAR_STEPS = 2
 # a factor by the number of a term within a part
 Factor = Callable[[Index], Load]
 Env = dict[Var, Index]
@@ -35,20 +37,45 @@ def tiled(
     products = products_of(nest)
     if products is None:
         return None
-    outer = [variable for variable in nest.loops if variable not in (products.rows, products.columns)]
+    outer = [variable for variable in nest.loops if variable not in (products.rows, *products.columns.loops)]
     blocks = blocking(products, prod(variable.extent for variable in outer), shape)
     return _Tiling(nest, products, blocks, outer, outputs, buffers).result() if blocks is not None else None
 
 
 @dataclass(frozen=True)
-class _Side:
-    """Some factors, the axis that changes them, the place in a tile along it and where the tile begins; `uses`: for how many tiles one
-    copy serves; `strip`: the strips that it has together."""
+class _Span:
+    """The places of a tile along an axis, which is a loop, or one in another whose lines lie behind each other in the output.
 
-    factors: tuple[Scalar, ...]
-    axis: Var
+    inside  counts the places
+    first   of the outer loop, where the tile begins
+    """
+
+    loops: tuple[Var, ...]
     inside: Var
     first: Index
+
+    @property
+    def behind(self) -> Env:
+        """The loops at a place, for what is linear in them and goes on from line to line."""
+        if len(self.loops) == 1:
+            return {self.loops[0]: self.first + self.inside}
+        return {self.loops[0]: self.first, self.loops[1]: self.inside}
+
+    def visited(self, tag: str) -> tuple[tuple[Var, ...], Index, Env]:
+        """Loops over all places, the number of a place and the loops of the nest there."""
+        inner = [v.extent for v in self.loops[1:]]
+        extents = [self.inside.extent // prod(inner), *inner]
+        places = tuple(Var(f"{self.inside.name}{k or ''}{tag}", 0, n - 1) for k, n in enumerate(extents))
+        at: list[Index] = [place if place.extent > 1 else Const(0) for place in places]
+        return places, _flat(at, extents), dict(zip(self.loops, (self.first + at[0], *at[1:]), strict=True))
+
+
+@dataclass(frozen=True)
+class _Side:
+    """Some factors and the span that changes them; `uses`: for how many tiles one copy serves; `strip`: the strips that it has together."""
+
+    factors: tuple[Scalar, ...]
+    span: _Span
     uses: int
     strip: Var | None = None
 
@@ -81,11 +108,11 @@ class _Tiling:
     ) -> None:
         self.nest, self.products, self.blocks, self.outer, self.outputs = nest, products, blocks, outer, outputs
         self.placer = BlockPlacer(buffers)
-        rows, columns = products.rows.name, products.columns.name
+        rows, columns = products.rows.name, products.columns.inner.name
         self.block, self.group = Var(f"{rows}_block", 0, blocks.blocks - 1), Var(f"{columns}_group", 0, blocks.groups - 1)
         self.done = nest.body is products.sums[0].chain[0]
         size = blocks.high * blocks.wide * (blocks.tall * blocks.strips if products.kept else 1)
-        self.copies: dict[Var, str] = {}  # of each side, the memory of its copies: no later part is longer than the first
+        self.copies: dict[tuple[Var, ...], str] = {}  # of each side, the memory of its copies: no later part is longer than the first
         direct = self.done and not products.kept
         self.sums = {one: outputs[0] if direct else self.placer.memory(size, products.dtype) for one in products.sums}
 
@@ -116,20 +143,22 @@ class _Tiling:
 
     def _part(self, scope: Scope, part: _Part) -> None:
         blocks, product, rows, columns = self.blocks, part.product, self.products.rows, self.products.columns
-        tile, strip = Var(f"{rows.name}_tile{part.tag}", 0, blocks.tall - 1), Var(f"{columns.name}_strip{part.tag}", 0, blocks.strips - 1)
-        row, lane = Var(f"{rows.name}_row{part.tag}", 0, blocks.high - 1), Var(f"{columns.name}_lane{part.tag}", 0, blocks.wide - 1)
+        inner = columns.inner.name
+        tile, strip = Var(f"{rows.name}_tile{part.tag}", 0, blocks.tall - 1), Var(f"{inner}_strip{part.tag}", 0, blocks.strips - 1)
+        row, lane = Var(f"{rows.name}_row{part.tag}", 0, blocks.high - 1), Var(f"{inner}_lane{part.tag}", 0, blocks.wide - 1)
         down = first_of(_sum(self.block, blocks.tall, tile), blocks.down, blocks.high, rows.extent)
-        across = first_of(_sum(self.group, blocks.strips, strip), blocks.across, blocks.wide, columns.extent)
-        right = self._factor(scope, part, _Side(product.right, columns, lane, across, blocks.tall, strip))
+        whole = columns.unit
+        across = first_of(_sum(self.group, blocks.strips, strip), blocks.across, blocks.wide // whole, columns.extent // whole)
+        spans = _Span((rows,), row, down), _Span(columns.loops, lane, across)
+        right = self._factor(scope, part, _Side(product.right, spans[1], blocks.tall, strip))
         tiles = self.placer.nest(scope, tile)
-        left = self._factor(tiles[-1], part, _Side(product.left, rows, row, down, blocks.strips))
+        left = self._factor(tiles[-1], part, _Side(product.left, spans[0], blocks.strips))
         strips = self.placer.nest(tiles[-1], strip)
         number = _sum(tile, blocks.strips, strip)
-        place = _flat([number, row, lane], [0, blocks.high, blocks.wide]) if self.products.kept else row * blocks.wide + lane
-        here: dict[Var, Index] = {rows: down + row, columns: across + lane}
-        self._tile(strips[-1], part, (row, lane), (left, right), place, here)
+        sums = _flat([number, Const(0)], [0, blocks.high]) if self.products.kept else Const(0)
+        self._tile(strips[-1], part, spans, (left, right), sums)
         if part.last and product is self.products.sums[-1] and not self.done:
-            self._finish(strips[-1], (row, lane), place, here)
+            self._finish(strips[-1], spans, sums)
         self.placer.close_all(strips)
         self.placer.close_all(tiles)
 
@@ -142,38 +171,43 @@ class _Tiling:
             strides = [stride for variable in part.folds if (stride := form.stride(variable)) is not None]
             evenly = all(a == b * v.extent for a, b, v in zip(strides, strides[1:], part.folds[1:], strict=False))
             near = len(strides) == len(part.folds) and (side.uses < FEW_USES or abs(strides[-1]) * itemsize(factor.dtype) <= NEAR_BYTES)
-            if near and evenly and not any(v.lo for v in part.folds) and (side.strip is None or form.stride(side.axis) == 1):
-                still = {**dict.fromkeys(part.folds, Const(0)), side.axis: side.first + side.inside}
+            steps = [form.stride(loop) for loop in side.span.loops]
+            behind = side.strip is None or steps == [prod(v.extent for v in side.span.loops[k + 1 :]) for k in range(len(steps))]
+            if near and evenly and not any(v.lo for v in part.folds) and behind:
+                still = {**dict.fromkeys(part.folds, Const(0)), **side.span.behind}
                 return lambda term: Load(factor.buffer, substitute(factor.index, {**still, part.folds[-1]: before + term}), factor.dtype)
-        packed, strip, inside = self._packed(scope, part, side), side.strip, side.inside
+        packed, strip, inside = self._packed(scope, part, side), side.strip, side.span.inside
         panel = strip * part.terms if strip is not None and strip.extent > 1 else Const(0)
         return lambda term: Load(packed, (panel + term) * inside.extent + inside, self.products.dtype)
 
     def _packed(self, scope: Scope, part: _Part, side: _Side) -> str:
         """Scratch memory with the product of some factors: for every strip and term of a part, the elements of a tile along an axis."""
-        strips = side.strip.extent if side.strip is not None else 1
-        name = self.copies.get(side.axis) or self.placer.memory(strips * part.terms * side.inside.extent, self.products.dtype)
-        self.copies[side.axis] = name
-        place = Var(f"{side.inside.name}_packed", 0, side.inside.extent - 1)
-        names = (f"{place.name}_{v.name}" for v in part.folds)
+        strips, span = side.strip.extent if side.strip is not None else 1, side.span
+        name = self.copies.get(span.loops) or self.placer.memory(strips * part.terms * span.inside.extent, self.products.dtype)
+        self.copies[span.loops] = name
+        places, place, at = span.visited("_packed")
+        names = (f"{span.inside.name}_packed_{v.name}" for v in part.folds)
         terms: list[Index] = [Var(name, 0, n - 1) if n > 1 else Const(0) for name, n in zip(names, part.extents, strict=True)]
         firsts = [part.first, *(Const(0) for _ in terms[1:])]
-        env: dict[Var, Index] = {v: t + (first + v.lo) for v, t, first in zip(part.folds, terms, firsts, strict=True)}
-        env[side.axis], index, numbers = side.first + place, _flat(terms, list(part.extents)), []
+        env: Env = {v: t + (first + v.lo) for v, t, first in zip(part.folds, terms, firsts, strict=True)}
+        index, numbers = _flat(terms, list(part.extents)), []
         if side.strip is not None and strips > 1:
-            number = Var(f"{place.name}_strip", 0, strips - 1)
-            env[side.axis] = substitute(env[side.axis], {side.strip: number})
+            number = Var(f"{span.inside.name}_packed_strip", 0, strips - 1)
+            at = {loop: substitute(value, {side.strip: number}) for loop, value in at.items()}
             index, numbers = number * part.terms + index, [number]
-        value = over(_times(side.factors), env)
-        loops, along = [term for term in terms if isinstance(term, Var)], _steps(value, place) in (0, 1)
-        opened = self.placer.nest(scope, *([*loops, *numbers, place] if along else [*numbers, place, *loops]))
-        opened[-1].body.append(Store(name, index * side.inside.extent + place, self.placer.place(value, opened[-1])))
+        value = over(_times(side.factors), {**env, **at})
+        loops, steps = [term for term in terms if isinstance(term, Var)], _steps(value, places[-1])
+        along = steps is not None and steps <= NEAR_STEPS
+        opened = self.placer.nest(scope, *([*loops, *numbers, *places] if along else [*numbers, *places, *loops]))
+        opened[-1].body.append(Store(name, index * span.inside.extent + place, self.placer.place(value, opened[-1])))
         self.placer.close_all(opened)
         return name
 
-    def _tile(self, scope: Scope, part: _Part, tile: tuple[Var, Var], factors: tuple[Factor, Factor], place: Index, here: Env) -> None:
+    def _tile(self, scope: Scope, part: _Part, spans: tuple[_Span, _Span], factors: tuple[Factor, Factor], sums: Index) -> None:
+        """Sums of a tile, which are kept from an element of their memory on."""
         dtype, together = self.products.dtype, run(part.terms)
-        row, lane = tile
+        row, lane = (span.inside for span in spans)
+        place = (sums + row) * lane.extent + lane
         inner, outer = Var(f"{row.name}_term", 0, together - 1), Var(f"{row.name}_run", 0, part.terms // together - 1)
         left, right = (factor(_sum(outer, together, inner)) for factor in factors)
         name = self.placer.name()
@@ -185,20 +219,17 @@ class _Tiling:
         several = part.product.parts > 1
         if part.last and self.done:
             value = Call("add", (Load(part.sums, place, dtype), value), dtype) if several else value
-            store = Store(self.outputs[0], substitute(self.nest.index, here), value)
+            store = Store(self.outputs[0], substitute(self.nest.index, {**spans[0].behind, **spans[1].behind}), value)
         else:
             store = Store(part.sums, place, value, "sum" if several else None)
         scope.body.append(For(row, "tile", (For(lane, "tile", (total, store)),)))
 
-    def _finish(self, scope: Scope, tile: tuple[Var, Var], place: Index, here: Env) -> None:
+    def _finish(self, scope: Scope, spans: tuple[_Span, _Span], sums: Index) -> None:
         """What the body makes of the sums, element by element."""
-        row, lane = (Var(f"{v.name}_done", v.lo, v.hi) for v in tile)
-        again: Env = dict(zip(tile, (row, lane), strict=True))
-        env = {axis: substitute(index, again) for axis, index in here.items()}
-        opened = self.placer.nest(scope, row, lane)
-        known: dict[Scalar, Scalar] = {
-            one.chain[0]: Load(sums, substitute(place, again), self.products.dtype) for one, sums in self.sums.items()
-        }
+        (rows, row, down), (columns, lane, across) = (span.visited("_done") for span in spans)
+        env, place = {**down, **across}, (sums + row) * self.blocks.wide + lane
+        opened = self.placer.nest(scope, *rows, *columns)
+        known: dict[Scalar, Scalar] = {one.chain[0]: Load(memory, place, self.products.dtype) for one, memory in self.sums.items()}
         value = self.placer.place(over(self.nest.body, env, known), opened[-1])
         opened[-1].body += stores(self.outputs, substitute(self.nest.index, env), value)
         self.placer.close_all(opened)
