@@ -79,15 +79,16 @@ def emit_tile(e: Emitter, outer: For, scope: Scope) -> bool:
         return False
     *around, lane = (loop.variable for loop in loops)
     rows = list(product(*(range(variable.lo, variable.hi + 1) for variable in around)))
-    again = not any(isinstance(stmt, Store) and stmt.combine is not None for stmt in statements(body))
     lanes = e.registers.bytes // max(_bytes(stmt) for stmt in statements(body))
     down = around[-1] if around and any(_is_turned(load, around[-1], lane) for load in _loads(body)) else None
     if down is not None:
         lanes = min(lanes, 1 << (down.extent.bit_length() - 1))
-    pieces = list(pieces_of(lane, lanes, again))
+    pieces = list(pieces_of(lane, lanes))
     high = min(len(rows), e.registers.sums)
     high -= high % lanes if down is not None and high > lanes else 0
     wide = max(1, e.registers.sums // high)
+    if wide < len(pieces) and any(isinstance(stmt, Store) and stmt.combine is not None for stmt in statements(body)):
+        pieces = list(pieces_of(lane, lanes, again=False))
     for some in parts_of(pieces, wide):
         for several in parts_of(rows, high):
             cells = [cell_of(e, scope, dict(zip(around, row, strict=True)), lane, piece) for row in several for piece in some]
@@ -154,8 +155,11 @@ def _bytes(stmt: Stmt) -> int:
     return itemsize(value.dtype) if value is not None else 1
 
 
-def pieces_of(lane: Var, lanes: int, again: bool) -> Iterator[tuple[int, int]]:
-    """(first, width) of full vectors, and then of one that ends with the loop, if iterations may be done again, or of smaller ones."""
+def pieces_of(lane: Var, lanes: int, again: bool = True) -> Iterator[tuple[int, int]]:
+    """(first, width) of full vectors, and then of one that ends with the loop, if iterations may be done again, or of smaller ones.
+
+    What adds to memory may be done again in one block only: there all is read before any of it is written.
+    """
     first, width = lane.lo, lanes
     while first <= lane.hi:
         if again and first + width > lane.hi + 1 >= lane.lo + width:
@@ -196,8 +200,7 @@ def _block(e: Emitter, body: tuple[Stmt, ...], cells: list[Cell]) -> None:
                 cell.scope.temps[stmt.name] = _value(e, stmt.value, cell)
         else:
             assert isinstance(stmt, Store)
-            for cell in cells:
-                _store(e, stmt, cell)
+            _store(e, stmt, cells)
         e.b.write_for(around)
 
 
@@ -322,15 +325,19 @@ def _lane(e: Emitter, cell: Cell, k: int) -> Scope:
     return scope
 
 
-def _store(e: Emitter, stmt: Store, cell: Cell) -> None:
+def _store(e: Emitter, stmt: Store, cells: list[Cell]) -> None:
+    """What all cells store; of what is added to memory, all is read before any is written, since two cells may have elements in common."""
     buffer = e.buffer(stmt.buffer, stmt.value.dtype)
-    value = spread(e, _value(e, stmt.value, cell), cell.width)
-    together = cell.width == 1 or coefficient(stmt.index, cell.lane) == 1
-    for k in range(1 if together else cell.width):
-        one = value if together else e.b.emit(MEMORY_TYPES[buffer.dtype], f"extractelement {value}, i64 {k}")
-        place = e.address(buffer, stmt.index, cell.scope if together else _lane(e, cell, k))
-        align = f"align {itemsize(buffer.dtype)}"
-        if stmt.combine is not None:
-            before = e.b.emit(one.type, f"load {one.type}, {place}, {align}")
-            one = scalar.combine(e.b, stmt.combine, buffer.dtype, before, one, "")
-        e.b.lines.append(f"  store {one}, {place}, {align}")
+    align = f"align {itemsize(buffer.dtype)}"
+    stored: list[tuple[Value, Value]] = []
+    for cell in cells:
+        value = spread(e, _value(e, stmt.value, cell), cell.width)
+        together = cell.width == 1 or coefficient(stmt.index, cell.lane) == 1
+        for k in range(1 if together else cell.width):
+            one = value if together else e.b.emit(MEMORY_TYPES[buffer.dtype], f"extractelement {value}, i64 {k}")
+            place = e.address(buffer, stmt.index, cell.scope if together else _lane(e, cell, k))
+            if stmt.combine is not None:
+                before = e.b.emit(one.type, f"load {one.type}, {place}, {align}")
+                one = scalar.combine(e.b, stmt.combine, buffer.dtype, before, one, "")
+            stored.append((one, place))
+    e.b.lines += [f"  store {one}, {place}, {align}" for one, place in stored]

@@ -26,8 +26,8 @@ from eqsat.lowering.nest import Free, Nest, chains, free_variables
 # vector registers that sums and what is loaded for them take, and bytes of each
 VECTORS = 31
 VECTOR_BYTES = 64
-# of a tile
-MOST_VECTORS, MOST_ROWS = 4, 14
+# of a tile: LLVM keeps the address of each row in a register, and where those are not enough it moves sums, which takes twice as long
+MOST_VECTORS, MOST_ROWS = 4, 12
 # rows that lie so far apart share a set of the first cache, which holds so many lines; one vector a row does not hide that they leave it
 ALIASED_BYTES, WAYS = 4096, 8
 LEAST_COLUMNS, LEAST_TERMS = 4, 4
