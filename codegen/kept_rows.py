@@ -115,8 +115,7 @@ def emit_kept_row(e: Emitter, outer: For, scope: Scope) -> bool:
         return False
     place = Load(row.store.buffer, row.store.index, row.dtype)
     cells = [
-        replace(cell_of(e, scope, {}, row.lane, piece), bound=row.bound)
-        for piece in pieces_of(row.lane, e.registers.bytes // row.widest)
+        replace(cell_of(e, scope, {}, row.lane, piece), bound=row.bound) for piece in pieces_of(row.lane, e.registers.bytes // row.widest)
     ]
     for stmt in row.before:
         if isinstance(stmt, Bind) and _stays(row, stmt.variable):

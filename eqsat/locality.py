@@ -19,8 +19,8 @@ LINE_BYTES = 64
 WAYS = 8
 # lines that are fetched ahead in vain where a run of memory of so many lines, or more, ends
 AHEAD, LONG_RUN = 16, 8
-# at so many places a processor sees what to fetch ahead; and what it takes more to bring what is not, since no run of memory is as long
-STREAMS, JUMPING = 16, 1.1
+# at so many places a processor sees what to fetch ahead; and the part that it takes more to bring what is not, since no run is as long
+STREAMS, JUMPING = 16, 0.1
 # the extent of a loop, and how far an access goes with each of its iterations, in elements; None where it goes anywhere
 Step = tuple[int, int | None]
 
@@ -40,7 +40,7 @@ def moved_ns(target: Target, array_bytes: int, width: int, loops: Sequence[Step]
             each = min(most, touched[stays].count) * prod(extent for extent, _ in loops[around:stays])
             brought = prod(extent for extent, _ in loops[:around]) * min(each, touched[around].count) * touched[around].ahead
             slowest = max(slowest, brought * LINE_BYTES * byte_ns)
-    return slowest * (JUMPING if _jumps(loops, width) else 1.0)
+    return slowest * (1.0 + JUMPING * _jumps(loops, width))
 
 
 def taps(constants: Iterable[int], width: int) -> list[Step]:
@@ -56,8 +56,8 @@ def taps(constants: Iterable[int], width: int) -> list[Step]:
     return [(len(groups), min((b - a for a, b in pairwise(firsts)), default=0)), (longest + 1, 1)]
 
 
-def _jumps(loops: Sequence[Step], width: int) -> bool:
-    """Whether an access goes along memory for a few lines only before it goes on somewhere else, at many places in turns."""
+def _jumps(loops: Sequence[Step], width: int) -> float:
+    """How much an access goes along memory for a few lines only before it goes on somewhere else, at many places in turns: from 0 to 1."""
     run, streams = 1.0, 1
     for extent, stride in reversed(loops):
         if stride is None or abs(stride) > run + LINE_BYTES / width:
@@ -65,8 +65,8 @@ def _jumps(loops: Sequence[Step], width: int) -> bool:
         else:
             run += abs(stride) * (extent - 1)
         if streams > STREAMS:
-            return run * width < LONG_RUN * LINE_BYTES
-    return False
+            return max(0.0, 1.0 - run * width / (LONG_RUN * LINE_BYTES))
+    return 0.0
 
 
 @dataclass(frozen=True)

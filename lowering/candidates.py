@@ -14,7 +14,8 @@ from eqsat.lowering.unroll import unrolled
 
 MOST = 16
 # ways that need sums in another order, and ways that need every extent
-REORDERING, FIXED = ("tiled", "columns", "dots"), ("tiled", "columns", "dots", "turned", "pieces", "boxes", "stepped")
+REORDERING = ("tiled", "columns", "dots")
+FIXED = (*REORDERING, "turned", "patches", "pieces", "boxes", "stepped")
 
 
 class Schedules:
@@ -57,6 +58,7 @@ class Schedules:
         yield from (Schedule(nest, "tiled") for nest in dict.fromkeys((merge(cut), cut)))
         yield Schedule(cut, "dots")
         yield Schedule(cut, "turned")
+        yield from (Schedule(nest, "patches") for nest in dict.fromkeys((merge(cut), cut)))
         yield from (Schedule(nest, "columns") for nest in dict.fromkeys((merge(cut, markers), cut)))
         chosen = chosen_innermost(cut)
         if chosen is not None:

@@ -161,18 +161,21 @@ def products_of(nest: Nest) -> Products | None:
     if not found or len(found) < len(sums) or not possible or len({one.chain[0].dtype for one in found}) > 1:
         return None
     rows = max(reversed(possible), key=lambda v: min(v.extent, MOST_ROWS))
-    columns = Columns(inner, _lines(nest, inner, found, free))
+    columns = Columns(inner, _lines(nest, rows, found, free))
     found = sorted((_in_parts(one, rows, columns) for one in found), key=lambda one: -one.at_once)
     return Products(tuple(found), rows, columns)
 
 
-def _lines(nest: Nest, inner: Var, sums: list[Product], free: Free) -> Var | None:
+def _lines(nest: Nest, rows: Var, sums: list[Product], free: Free) -> Var | None:
     """The loop around the innermost, if tiles are to have several of its lines: all right factors change from line to line, no left one."""
-    around, lanes = nest.loops[-2], VECTOR_BYTES // itemsize(sums[0].chain[0].dtype)
-    behind = Forms()(nest.index).stride(around) == inner.extent <= MOST_VECTORS * lanes
+    around, inner = nest.loops[-2:]
+    lanes = VECTOR_BYTES // itemsize(sums[0].chain[0].dtype)
     right = all(any(around in free[factor] for factor in one.right) for one in sums)
     left = any(around in free[factor] for one in sums for factor in one.left)
-    return around if behind and right and not left else None
+    if left or not right or not Forms()(nest.index).stride(around) == inner.extent <= MOST_VECTORS * lanes // 2:
+        return None
+    wide = tile_shape(rows.extent, around.extent * inner.extent, lanes, unit=inner.extent)[1]
+    return around if wide > inner.extent else None
 
 
 def _in_parts(product: Product, rows: Var, columns: Columns) -> Product:

@@ -4,6 +4,7 @@
     outward  folds around the innermost loop, whose sums are kept in memory
     tiled    sums of products in registers; `tile`: rows and columns of one, else as tiles.py chooses
     turned   what is read across memory turned in squares
+    patches  short runs that change places, a patch of them at a time
     columns  folds down columns, for blocks of neighbouring columns at a time
     dots     folds along memory for several rows and columns at once
     pieces   the innermost loop cut where a condition changes, and where its middle begins, if that can be split
@@ -24,6 +25,7 @@ from eqsat.lowering.columns import in_columns
 from eqsat.lowering.dots import dots
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.outward import outward
+from eqsat.lowering.patches import in_patches
 from eqsat.lowering.place import nested
 from eqsat.lowering.seams import in_boxes, in_pieces
 from eqsat.lowering.stepped import stepped
@@ -66,6 +68,7 @@ WAYS: Mapping[str, Callable[[Nest, tuple[str, ...], frozenset[str]], Body | None
     "nested": lambda nest, outputs, buffers: _plain(nested(nest, outputs, buffers)),
     "outward": lambda nest, outputs, buffers: _plain(outward(nest, outputs[0], buffers)),
     "turned": turned,
+    "patches": lambda nest, outputs, buffers: _plain(in_patches(nest, outputs, buffers)),
     "columns": in_columns,
     "dots": dots,
     "stepped": lambda nest, outputs, buffers: _plain(stepped(nest, outputs, buffers)),

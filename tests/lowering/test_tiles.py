@@ -17,7 +17,7 @@ from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axes, reduction
 from eqsat.lowering import hoist, product, type_indices
 from eqsat.lowering.candidates import Schedules
-from eqsat.lowering.product import VECTORS, tile_shape
+from eqsat.lowering.product import VECTORS, products_of, tile_shape
 from tests.effort import examples, some
 from tests.lowering.builds import lowered, machine, machines, names_of, reference, run
 
@@ -56,11 +56,15 @@ def finished(m: int, k: int, n: int) -> Build:
     return Build((m, n), Call("maximum", (total, Literal(0.0, "float64")), "float64"))
 
 
-def convolution(channels: int, height: int, width: int, filters: int) -> Build:
-    shape = (filters, height - 2, width - 2)
+def convolution(channels: int, height: int, width: int, filters: int, step: int = 1, positive: bool = False) -> Build:
+    """Of 3 x 3, at every `step`-th place; `positive`: what is negative is 0, and something is added."""
+    shape = (filters, (height - 3) // step + 1, (width - 3) // step + 1)
     (o, y, x), (c, p, q) = axes(shape), (reduction(0, channels), reduction(1, 3), reduction(2, 3))
-    body = times(read("w", (filters, channels, 3, 3), o, c, p, q), read("x", (channels, height, width), c, y + p, x + q))
-    return Build(shape, Reduce("sum", c, Reduce("sum", p, Reduce("sum", q, body))))
+    place = read("x", (channels, height, width), c, y * step + p, x * step + q)
+    total: Scalar = Reduce("sum", c, Reduce("sum", p, Reduce("sum", q, times(read("w", (filters, channels, 3, 3), o, c, p, q), place))))
+    if positive:
+        total = Call("maximum", (Call("add", (total, read("d", shape, o, y, x)), "float64"), Literal(0.0, "float64")), "float64")
+    return Build(shape, total)
 
 
 def contracted(rows: int, outer: int, inner: int, columns: int) -> Build:
@@ -93,6 +97,14 @@ CASES = {
     "with an epilogue and a factor of rows": finished(17, 8, 33),
     "convolution": convolution(2, 8, 19, 5),
     "a convolution in parts": convolution(130, 3, 8, 5),
+    "two lines of a small image": convolution(3, 6, 10, 5),
+    "lines left over": convolution(2, 13, 9, 7),
+    "lines that end as vectors do": convolution(2, 8, 10, 6),
+    "every second place": convolution(3, 15, 19, 9, step=2),
+    "lines of every third place with an epilogue": convolution(2, 20, 20, 5, step=3, positive=True),
+    "lines in parts": convolution(120, 7, 8, 5),
+    "lines in parts with an epilogue": convolution(115, 8, 9, 3, positive=True),
+    "columns left over in parts": matmul(5, 1100, 21),
     "parts of one iteration": contracted(4, 3, 600, 5),
     "a last part of one iteration": contracted(3, 7, 170, 6),
     "an epilogue after several parts": finished(7, 1100, 9),
@@ -173,6 +185,36 @@ def test_the_sums_of_a_tile_fit_the_registers(rows: int, columns: int, lanes: in
     assert 1 <= wide <= columns
     vectors = -(-wide // lanes)
     assert high * vectors + vectors + 1 <= VECTORS
+
+
+@settings(max_examples=examples(20), deadline=None)
+@given(st.integers(1, 4), st.integers(5, 20), st.integers(7, 24), st.integers(2, 14), st.integers(1, 3), st.booleans())
+def test_convolutions_of_any_shape(channels: int, height: int, width: int, filters: int, step: int, positive: bool) -> None:
+    build = convolution(channels, height, width, filters, step, positive)
+    for kernel in in_tiles(build)[:1]:
+        np.testing.assert_array_equal(machine(kernel, build), reference(build)[0])
+
+
+def test_a_tile_is_as_wide_as_several_lines_of_a_small_image() -> None:
+    build = convolution(4, 9, 9, 32)
+    found = products_of(Schedules((build,), "k", names_of(build)).written)
+    assert found is not None
+    assert (found.columns.extent, found.columns.unit) == (49, 7)
+    assert tile_shape(32, 49, 8, unit=7)[1] % 7 == 0
+    (kernel, *_) = in_tiles(build)
+    lanes = [stmt.variable for stmt in statements(kernel.body) if isinstance(stmt, For) and stmt.variable.name.endswith("_lane")]
+    assert [lane.extent for lane in lanes] == [tile_shape(32, 49, 8, unit=7)[1]]
+
+
+def test_lines_are_no_columns_where_one_fills_a_tile_or_weights_change_with_them() -> None:
+    wide = products_of(Schedules((convolution(4, 10, 66, 32),), "k", names_of(convolution(4, 10, 66, 32))).written)
+    assert wide is not None
+    assert wide.columns.lines is None
+    (o, y, x), r = axes((8, 6, 7)), reduction(0, 9)
+    build = Build((8, 6, 7), Reduce("sum", r, times(read("a", (8, 6, 9), o, y, r), read("b", (9, 6, 7), r, y, x))))
+    found = products_of(Schedules((build,), "k", names_of(build)).written)
+    assert found is not None
+    assert found.columns.lines is None
 
 
 def test_what_is_no_sum_of_products_has_no_tiles() -> None:
