@@ -55,10 +55,10 @@ class Schedules:
         markers, cut = frozenset(self.markers), split(self.written)
         yield Schedule(self.written)
         yield Schedule(cut)
-        yield from (Schedule(nest, "tiled") for nest in dict.fromkeys((merge(cut), cut)))
+        merged = dict.fromkeys((merge(cut), cut))
+        yield from (Schedule(nest, "tiled") for nest in merged)
         yield Schedule(cut, "dots")
-        yield Schedule(cut, "turned")
-        yield from (Schedule(nest, "patches") for nest in dict.fromkeys((merge(cut), cut)))
+        yield from (Schedule(nest, way) for way in ("turned", "patches") for nest in merged)
         yield from (Schedule(nest, "columns") for nest in dict.fromkeys((merge(cut, markers), cut)))
         chosen = chosen_innermost(cut)
         if chosen is not None:

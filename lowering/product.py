@@ -230,13 +230,20 @@ def blocking(products: Products, others: int, shape: tuple[int, int] | None = No
     shares = min(MOST_SHARES, 1 + isqrt(work // SHARE)) if work >= WORTH_SHARING else 1
     shares = -(-shares // others)
     most = max(1, min(GROUP_BYTES // (wide * terms * width), -(-across // shares) if across >= shares else across))
-    strips = min(range(-(-most // 2), most + 1), key=lambda size: (-(-across // size) * size, -size))
+    threads = 2 if shares > 1 else 1
+    strips = min(range(-(-most // 2), most + 1), key=lambda size: (_strips_of_one(across, size, threads), -(-across // size) * size, -size))
     groups = -(-across // strips)
     blocks = 1 if 2 * groups >= shares else shares
     if products.kept:
         blocks = max(blocks, -(-len(products.sums) * down * high * strips * wide * width // SUMS_BYTES))
     tall = -(-down // min(blocks, down))
     return Blocking(high, wide, down, across, -(-down // tall), tall, groups, strips)
+
+
+def _strips_of_one(across: int, strips: int, threads: int) -> int:
+    """How many strips one of some threads computes that share groups of so many."""
+    groups = -(-across // strips)
+    return -(-groups // threads) * strips
 
 
 def tile_shape(rows: int, columns: int, lanes: int, most_rows: int = MOST_ROWS, unit: int = 1) -> tuple[int, int]:

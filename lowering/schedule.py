@@ -34,7 +34,7 @@ from eqsat.lowering.turned import turned
 
 # statements, and the scratch memory that they use
 Body = tuple[tuple[Stmt, ...], tuple[Buffer, ...]]
-TILES = ((10, 32), (12, 32), (9, 48), (8, 48), (6, 64), (4, 64), (8, 32), (4, 96), (14, 16), (12, 16), (6, 32))
+TILES = ((10, 32), (12, 32), (9, 48), (8, 48), (6, 64), (4, 64), (8, 32), (3, 96), (14, 16), (12, 16), (6, 32))
 
 
 @dataclass(frozen=True)
