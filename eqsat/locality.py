@@ -18,7 +18,7 @@ LINE_BYTES = 64
 # places in a cache for lines whose addresses end alike, at least
 WAYS = 8
 # lines that are fetched ahead in vain where a run of memory of so many lines, or more, ends
-AHEAD, LONG_RUN = 4, 8
+AHEAD, LONG_RUN = 8, 8
 # at so many places a processor sees what to fetch ahead; and the part that it takes more to bring what is not, since no run is as long
 STREAMS, JUMPING = 16, 0.1
 # the extent of a loop, and how far an access goes with each of its iterations, in elements; None where it goes anywhere

@@ -45,6 +45,8 @@ LONGEST_RUN, SHORTEST_RUN = 1024, 64
 # what the columns of a group and the sums of a block may take, in the second cache
 GROUP_BYTES = SUMS_BYTES = 1 << 20
 MOST_GROUP_BYTES = 2 << 20
+# columns that are so near are read fastest; more save reading the rows again, which is worth it while they are so many times those at most
+NEAR_GROUP_BYTES, REPAID = 64 << 10, 16
 # products that are worth sharing among threads, and that one share holds at the least
 WORTH_SHARING, SHARE = 1 << 22, 1 << 22
 MOST_SHARES = 8
@@ -229,7 +231,8 @@ def blocking(products: Products, others: int, shape: tuple[int, int] | None = No
     work = others * rows * columns * sum(one.terms for one in products.sums)
     shares = min(MOST_SHARES, 1 + isqrt(work // SHARE)) if work >= WORTH_SHARING else 1
     shares = -(-shares // others)
-    most = max(1, min(GROUP_BYTES // (wide * terms * width), -(-across // shares) if across >= shares else across))
+    group = min(GROUP_BYTES, max(NEAR_GROUP_BYTES, REPAID * rows * terms * width))
+    most = max(1, min(group // (wide * terms * width), -(-across // shares) if across >= shares else across))
     threads = 2 if shares > 1 else 1
     strips = min(range(-(-most // 2), most + 1), key=lambda size: (_strips_of_one(across, size, threads), -(-across // size) * size, -size))
     groups = -(-across // strips)
