@@ -129,14 +129,19 @@ class Priced:
 
     own       the parts that are its own
     operands  what else it is made of; parts that several of them share count once
-    boxes     of a choice that loops in boxes decide: each box, and what is computed there
+    sides     of a choice that loops in boxes decide: where each side is chosen, and what is computed there
     """
 
     own: Mapping[Hashable, Part] = field(default_factory=dict)
     loops: Variables = NO_LOOPS
     awkward: Variables = NO_LOOPS
     operands: tuple[Priced, ...] = ()
-    boxes: tuple[tuple[Box, Priced], ...] = ()
+    sides: Sides = ()
+
+    @functools.cached_property
+    def branches(self) -> int:
+        """How many boxes there are, with those of choices within choices."""
+        return sum(priced.branches for _, priced in self.sides) or 1
 
     @functools.cached_property
     def parts(self) -> Mapping[Hashable, Part]:
@@ -157,8 +162,11 @@ class Priced:
 
     @functools.cached_property
     def folds(self) -> bool:
-        """Whether there is a reduction in it."""
-        return any(isinstance(name, FoldPart) for name in self.parts)
+        """Whether there is a reduction in it; in none that boxes decide."""
+        return not self.sides and any(isinstance(name, FoldPart) for name in self.parts)
+
+
+Sides = tuple[tuple[Box, Priced], ...]
 
 
 @dataclass(frozen=True)
@@ -296,21 +304,51 @@ def _price_boxes(model: CostModel, condition: Index, below: Sequence[Priced], lo
     """A choice between elements that loops in boxes decide: each part is computed in the boxes that it is in, for what these hold of the
     loops that it depends on.  None where a fold is in one, or around both, or the boxes are too many."""
     then, otherwise = box_of(condition), box_of(apply("not", condition))
-    count = sum(len(priced.boxes) or 1 for priced in below[1:])
-    if then is None or otherwise is None or count > MOST_BRANCHES or any(level_of(v) is not None for v in loops):
+    if then is None or otherwise is None or sum(priced.branches for priced in below[1:]) > MOST_BRANCHES:
         return None
-    if any(priced.folds for priced in below[1:]):
+    if any(level_of(v) is not None for v in loops) or any(priced.folds for priced in below[1:]):
         return None
-    sides = zip((then, otherwise), below[1:], strict=True)
-    boxes = tuple((side.meet(box), inside) for side, priced in sides for box, inside in priced.boxes or ((Box(), priced),))
-    decide = NO_LOOPS.union(*(box.loops for box, _ in boxes))  # so no loop over what decides computes it again
-    own: dict[Hashable, Part] = {condition: (model.cycles_ns(BOX_CYCLES) * (count - 1), NO_LOOPS)}
-    computed: dict[Hashable, float] = {}
-    for box, priced in boxes:
-        for name, (ns, around) in priced.parts.items():
-            computed[name] = computed.get(name, 0.0) + box.share(around)
-            own[name] = ns * min(1.0, computed[name]), around | decide
-    return Priced(own, loops, NO_LOOPS.union(*(priced.awkward for priced in below[1:])), boxes=boxes)
+    sides = tuple(zip((then, otherwise), below[1:], strict=True))
+    return Priced(_Decided(model, condition, sides), loops, NO_LOOPS.union(*(priced.awkward for priced in below[1:])), sides=sides)
+
+
+class _Decided(Mapping[Hashable, Part]):
+    """The parts of a choice that boxes decide, put together when asked for: nobody asks for those of a choice within another one."""
+
+    def __init__(self, model: CostModel, condition: Index, sides: Sides) -> None:
+        self.model, self.condition, self.sides = model, condition, sides
+
+    @functools.cached_property
+    def _parts(self) -> Mapping[Hashable, Part]:
+        boxes = list(_boxes(self.sides))
+        decide = NO_LOOPS.union(*(box.loops for box, _ in boxes))  # so no loop over what decides computes it again
+        own: dict[Hashable, Part] = {self.condition: (self.model.cycles_ns(BOX_CYCLES) * (len(boxes) - 1), NO_LOOPS)}
+        computed: dict[Hashable, float] = {}
+        for box, priced in boxes:
+            for name, (ns, around) in priced.parts.items():
+                computed[name] = computed.get(name, 0.0) + box.share(around)
+                own[name] = ns * min(1.0, computed[name]), around | decide
+        return own
+
+    def __getitem__(self, name: Hashable) -> Part:
+        return self._parts[name]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+
+def _boxes(sides: Sides) -> Iterator[tuple[Box, Priced]]:
+    """Each box, and what is computed in it."""
+    stack = list(reversed(sides))
+    while stack:
+        box, priced = stack.pop()
+        if priced.sides:
+            stack += [(box.meet(side), inside) for side, inside in reversed(priced.sides)]
+        else:
+            yield box, priced
 
 
 def total_ns(parts: Mapping[Hashable, Part]) -> float:

@@ -105,18 +105,24 @@ def cheapest(
 
 
 def _descend(choices: KernelChoices, best: Selection, outputs: tuple[int, ...], moves: Sequence[Move], watch: Watch) -> Selection:
-    """The program that is left when no move makes it cheaper, or after so many rounds, there and back; stores move in the second."""
+    """The program that is left when no move makes it cheaper, or after so many rounds, there and back; stores move in the second.  A move
+    that did not help is not tried again while the kernels are the same that it would change."""
     alone = [move for move in moves if move.offer is not None or len(move.tensors) == 1]
+    in_vain: dict[Move, dict[int, Kernel | None]] = {}
     for turn in range(PASSES):
         before = best
         for move in moves if turn else alone:
+            if move in in_vain and all(best.kernels.get(name) == kernel for name, kernel in in_vain[move].items()):
+                continue
             flipped, tried = _moved(move, choices, best), set[frozenset[int]]()
+            in_vain.pop(move, None)
             while flipped is not None and flipped.readable not in tried and (found := _selection(flipped, outputs)) is not None:
                 watch(found)
                 if _is_better(found, best):
                     choices, best = flipped, found
                     break
                 tried.add(flipped.readable)
+                in_vain.setdefault(move, {}).update(_changed(best, found))
                 # another tensor of the same elements stands in for one that is read no more: both have to go
                 instead = [name for name in found.kernels if name not in best.kernels and name not in outputs]
                 flipped = flipped.flipped(instead) if instead and move.offer is None else None
@@ -124,6 +130,12 @@ def _descend(choices: KernelChoices, best: Selection, outputs: tuple[int, ...], 
             break
         moves = moves[::-1] if turn else moves
     return best
+
+
+def _changed(best: Selection, found: Selection) -> dict[int, Kernel | None]:
+    """The kernels of one program that another one does without, or has otherwise; None for those that only the other one has."""
+    names = {*best.kernels, *found.kernels}
+    return {name: best.kernels.get(name) for name in names if best.kernels.get(name) != found.kernels.get(name)}
 
 
 def _is_better(found: Selection, best: Selection) -> bool:

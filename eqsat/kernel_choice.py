@@ -19,7 +19,6 @@ from eqsat.costs import (
     price_call,
     price_fold,
     price_gather,
-    price_position,
     price_read,
     total_ns,
 )
@@ -216,7 +215,7 @@ class KernelChoices:
         if node.op == "Position":
             index = self.classes.position(name, node)
             assert index is not None
-            priced = price_position(model, index)
+            priced = self.classes.priced(index)
         elif node.op in ("Read", "Element"):
             access = self.classes.access(name, node)
             assert access is not None
@@ -228,7 +227,7 @@ class KernelChoices:
             priced = price_gather(model, node, operands, node.args[0], *self.classes.tensor_type(node.args[0]))
         else:
             priced = price_call(model, node, operands, node.args[0], node.args[1], self._condition(node, operands))
-        return Choice(priced.own, priced.loops, priced.awkward, priced.operands, priced.boxes, name, node, operands, *span)
+        return Choice(priced.own, priced.loops, priced.awkward, priced.operands, priced.sides, name, node, operands, *span)
 
     def _condition(self, node: ENode, operands: tuple[Choice, ...]) -> Index | None:
         """The index term that chooses between elements."""

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from eqsat.cost_model import NO_LOOPS, CostModel, Variables, loops_of
-from eqsat.costs import Access, price_access
+from eqsat.costs import Access, Priced, price_access, price_position
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.index_reader import IndexReader
 from eqsat.ir import interval
@@ -27,7 +27,9 @@ class TensorClasses:
     def __init__(self, snapshot: Snapshot, leaves: list[Tensor], model: CostModel, reader: IndexReader) -> None:
         self.snapshot, self.leaves, self.model, self.reader = snapshot, leaves, model, reader
         self._accesses: dict[tuple[int, ENode], Access | None] = {}
-        self._priced: dict[tuple[tuple[Index, ...], Shape, str], Access | None] = {}
+        self._alike: dict[tuple[tuple[Index, ...], Shape, str], Access | None] = {}
+        self._positions: dict[tuple[int, ENode], Index | None] = {}
+        self._prices: dict[Index, Priced] = {}
         self._types: dict[int, tuple[Shape, str]] = {}
         self._leaf_of = {name: leaves[n.args[0]] for name, nodes in snapshot.classes["Tx"].items() for n in nodes if n.op == "Leaf"}
         self.offers: dict[int, frozenset[ENode]] = {}
@@ -103,6 +105,12 @@ class TensorClasses:
 
     def position(self, name: int, node: ENode) -> Index | None:
         """The index term of a Position node of an element class, if it is known to its end."""
+        key = (name, node)
+        if key not in self._positions:
+            self._positions[key] = self._position(name, node)
+        return self._positions[key]
+
+    def _position(self, name: int, node: ENode) -> Index | None:
         if node.args[0] not in self.reader.forms:
             return None
         term = self.reader.term(node.args[0])
@@ -137,6 +145,12 @@ class TensorClasses:
         loops = NO_LOOPS.union(*(loops for loops in below if loops is not None))
         return outside(loops - {reduction(0, node.args[1])}) if node.op == "Reduce" else loops
 
+    def priced(self, index: Index) -> Priced:
+        """What the value of an index term costs."""
+        if index not in self._prices:
+            self._prices[index] = price_position(self.model, index)
+        return self._prices[index]
+
     def access(self, name: int, node: ENode) -> Access | None:
         """What the load of a Read or Element node of an element class costs; None where its map is not known to its end, or its parts do
         not show that it stays in range, as those of the maps that it was composed of do."""
@@ -145,9 +159,9 @@ class TensorClasses:
         key = (name, node)
         if key not in self._accesses:
             alike = (self.indices(name, node), *self.tensor_type(node.args[0]))
-            if alike not in self._priced:
-                self._priced[alike] = self._access(*alike)
-            self._accesses[key] = self._priced[alike]
+            if alike not in self._alike:
+                self._alike[alike] = self._access(*alike)
+            self._accesses[key] = self._alike[alike]
         return self._accesses[key]
 
     def _access(self, indices: tuple[Index, ...], shape: Shape, dtype: str) -> Access | None:
