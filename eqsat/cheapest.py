@@ -104,6 +104,7 @@ def _searched(program: Program, offers: Offers, before: Cost, options: Options, 
     """The cheapest outputs that the search finds; None where the program as it was written is cheaper."""
     with session_of(options, report) as work:
         search = Search(work, program, offers, options)
+        work.limits = limits = options.limits.of_program(len(search.written))
         tell("saturating with rules of fusion")
         snapshot = work.run(PHASES["fusion"])
         reader = IndexReader(snapshot, options.cost.index)
@@ -112,7 +113,7 @@ def _searched(program: Program, offers: Offers, before: Cost, options: Options, 
             free = search.cheapest(snapshot, reader, CostModel(options.target, options.cost, free_indices=True), None)
             if free is not None and search.state_maps(free.nodes(), reader):
                 start = search.readable(free, snapshot)
-                work.limits = limits_for(options.limits, search.maps, snapshot.nodes)
+                work.limits = limits_for(limits, search.maps, snapshot.nodes)
                 tell("saturating with rules of indices")
                 snapshot = work.run(PHASES["index"], search.when_done())
                 reader = IndexReader(snapshot, options.cost.index)

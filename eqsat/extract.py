@@ -12,13 +12,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from eqsat.cost_model import CostModel
 from eqsat.egraph.encode_tensor import literal_from
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.index import Index, as_truth, substitute, variables
 from eqsat.ir.tensor import Build, Call, Gather, Position, Read, Reduce, Scalar, Tensor, level_of, reduction, taken
-from eqsat.kernel_choice import Choice, Kernel, KernelChoices, again_ns, choices_below
+from eqsat.kernel_choice import Choice, Kernel, KernelChoices, again_ns, choices_below, times_in_folds
 from eqsat.tensor_classes import TensorClasses, reads
 
 PASSES = 4
@@ -55,6 +56,11 @@ class Selection:
     def again_ns(self) -> dict[int, float]:
         """The element classes that are computed more than once, with the most that computing each but once would save."""
         return again_ns(self.model, self.kernels.values())
+
+    @functools.cached_property
+    def times_in_folds(self) -> dict[int, float]:
+        """How many times element classes are computed in reductions."""
+        return times_in_folds(self.kernels.values())
 
     @functools.cached_property
     def read(self) -> frozenset[int]:
@@ -157,10 +163,12 @@ def _moved(move: Move, choices: KernelChoices, best: Selection) -> KernelChoices
     elif read:
         useful = read[0] in best.kernels and read[0] in best.read
     else:
-        model, users = choices.classes.model, choices.classes.users["Tx", move.tensors[0]]
-        saved = [best.again_ns[user] for sort, user in dict.fromkeys(users) if sort == "Sx" and user in best.again_ns]
-        store_ns = model.store_ns(*choices.classes.tensor_type(move.tensors[0]))
-        useful = len(saved) > 1 or any(ns > store_ns or model.costs.objective is not None for ns in saved)
+        model, users = choices.classes.model, dict.fromkeys(choices.classes.users["Tx", move.tensors[0]])
+        shape, dtype = choices.classes.tensor_type(move.tensors[0])
+        saved = [best.again_ns[user] for sort, user in users if sort == "Sx" and user in best.again_ns]
+        store_ns = model.store_ns(shape, dtype)
+        often = any(best.times_in_folds.get(user, 0) > prod(shape) for sort, user in users if sort == "Sx")
+        useful = often or len(saved) > 1 or any(ns > store_ns or model.costs.objective is not None for ns in saved)
     return choices.flipped(move.tensors) if useful else None
 
 

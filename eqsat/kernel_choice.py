@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from eqsat.cost_model import CostModel
+from eqsat.cost_model import CostModel, trips
 from eqsat.costs import (
     Priced,
     again_for_rows,
@@ -238,19 +238,36 @@ class KernelChoices:
 
 
 def again_ns(model: CostModel, kernels: Iterable[Kernel]) -> dict[int, float]:
-    """The element classes that several kernels compute, or one kernel in a reduction or for every row, each with the most that computing
-    it but once would save: in all kernels but one, what nothing else there needs.  Of what is in a reduction that is not known."""
+    """The element classes that several kernels compute, or one kernel for every row, each with the most that computing it but once would
+    save: in all kernels but one, what nothing else there needs.  In one kernel that is not known."""
     alone: dict[int, list[float]] = {}
     unknown: set[int] = set()
     for kernel in kernels:
         for name, ns in _alone_ns(kernel.element).items():
             alone.setdefault(name, []).append(ns)
-        folds = (choice for choice in choices_below(kernel.element) if choice.node is not None and choice.node.op == "Reduce")
-        unknown.update(choice.name for fold in folds for choice in choices_below(fold))
         for_rows = again_for_rows(model, kernel.element.parts, kernel.shape)
         unknown.update(choice.name for choice in choices_below(kernel.element) if for_rows and not for_rows.keys().isdisjoint(choice.own))
     found = {name: sum(ns) - max(ns) for name, ns in alone.items() if len(ns) > 1}
     return found | dict.fromkeys(unknown, math.inf)
+
+
+def times_in_folds(kernels: Iterable[Kernel]) -> dict[int, float]:
+    """How many times element classes are computed in reductions; without end if for some loop again that they do not depend on."""
+    stack = [(fold, fold.loops, False) for kernel in kernels for fold in choices_below(kernel.element) if _is_fold(fold)]
+    seen, found = set(stack), dict[int, float]()
+    while stack:
+        choice, around, again = stack.pop()
+        again = again or choice.loops != around
+        found[choice.name] = max(found.get(choice.name, 0.0), math.inf if again else trips(around))
+        inside = choice.below[0].loops if _is_fold(choice) else around
+        more = [below for operand in choice.below if (below := (operand, inside, again)) not in seen]
+        seen.update(more)
+        stack += more
+    return found
+
+
+def _is_fold(choice: Choice) -> bool:
+    return choice.node is not None and choice.node.op == "Reduce"
 
 
 def _alone_ns(root: Choice) -> dict[int, float]:

@@ -16,15 +16,23 @@ from eqsat.rules import Rule, all_tables, flattened, without
 from eqsat.target import Target
 
 Numerics = Literal["exact", "default", "fast"]
+# of a program, for which the budget of e-nodes is meant
+OPERATIONS = 600
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When saturation stops: e-nodes, iterations, and (off by default, for it makes results depend on the clock) seconds."""
+    """When saturation stops: e-nodes (for every 600 operations of a program), iterations, and (off by default, for it makes results depend
+    on the clock) seconds."""
 
     nodes: int = 20_000
     iterations: int = 40
     seconds: float | None = None
+
+
+    def of_program(self, operations: int) -> Limits:
+        """Those of a program of so many operations."""
+        return replace(self, nodes=self.nodes * max(operations, OPERATIONS) // OPERATIONS)
 
 
 def _said(name: str, default: str) -> bool:
