@@ -29,7 +29,6 @@ class Limits:
     iterations: int = 40
     seconds: float | None = None
 
-
     def of_program(self, operations: int) -> Limits:
         """Those of a program of so many operations."""
         return replace(self, nodes=self.nodes * max(operations, OPERATIONS) // OPERATIONS)

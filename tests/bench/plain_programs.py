@@ -245,4 +245,10 @@ PLAIN: dict[str, Program] = {
     "tall_var_24": (lambda xp, x: xp.var(x, axis=0), [floats(66664, 24)]),
     "mid_sum_32": (lambda xp, x: xp.sum(x, axis=1), [floats(8, 6250, 32)]),
     "mm_8_2048": (lambda xp, a, b: xp.matmul(a, b), [floats(8, 2048), floats(2048, 2048)]),
+    "mm_512_32": (lambda xp, a, b: xp.matmul(a, b), [floats(512, 512), floats(512, 32)]),
+    "swap_sides_3": (lambda xp, x: xp.transpose(x, (1, 0, 2)) + 1, [floats(1024, 1024, 3)]),
+    "swap_sides_4": (lambda xp, x: xp.transpose(x, (1, 0, 2)) + 1, [floats(512, 512, 4)]),
+    "quarter_turn": (lambda xp, x: xp.flip(xp.transpose(x, (1, 0, 2)), 0) + 1, [floats(1000, 1000, 3)]),
+    "heads_16": (lambda xp, x: xp.transpose(x, (0, 2, 1, 3)) + 1, [floats(32, 64, 64, 16)]),
+    "turned_through": (lambda xp, x: xp.transpose(xp.reshape(x, (600, 210))).reshape(70, 60, 30) + 1, [floats(60, 70, 30)]),
 }

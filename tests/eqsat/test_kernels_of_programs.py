@@ -20,7 +20,8 @@ def test_a_program_takes_as_many_kernels_as_it_needs(name: str) -> None:
     result = eqsat.optimize(named.function, *given)
     assert len(result.nests) <= named.most, named.why
     assert result.cost <= result.original_cost
-    np.testing.assert_allclose(result(*given), named.function(*given), rtol=2e-4, atol=2e-5)
+    expected = named.function(*given)
+    np.testing.assert_allclose(result(*given), expected, rtol=2e-4, atol=max(2e-5, 4e-6 * np.abs(expected).max()))
 
 
 def shapes_stored(function: Any, *shapes: tuple[int, ...]) -> tuple[Result, list[tuple[int, ...]]]:
