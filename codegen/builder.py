@@ -39,11 +39,13 @@ class Value(NamedTuple):
 
 
 class Registers(NamedTuple):
-    """Bytes of a vector register, how many may hold sums while operands are loaded, and whether stores can go past the caches."""
+    """Bytes of a vector register, how many may hold sums while operands are loaded, whether stores can go past the caches, and what all
+    vector registers are called (none where that is not known)."""
 
     bytes: int
     sums: int
     streams: bool = False
+    names: tuple[str, ...] = ()
 
 
 def element_type(type: str) -> str:

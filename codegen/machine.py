@@ -63,10 +63,15 @@ class Machine:
     def registers(self) -> Registers:
         """Vector registers: of 32 or 16 a few are left for what is loaded.  Stores past the caches need a fence that x86-64 has."""
         if "avx512f" in self.known:
-            return Registers(64, 28, streams=True)
+            return Registers(64, 28, streams=True, names=_named("zmm", 32))
         if self.triple.startswith("x86_64"):
-            return Registers(32 if "avx2" in self.known else 16, 12, streams=True)
-        return Registers(16, 24 if self.triple.startswith("aarch64") else 12)
+            wide = "avx2" in self.known
+            return Registers(32 if wide else 16, 12, streams=True, names=_named("ymm" if wide else "xmm", 16))
+        return Registers(16, 24, names=_named("v", 32)) if self.triple.startswith("aarch64") else Registers(16, 12)
+
+
+def _named(kind: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{kind}{number}" for number in range(count))
 
 
 class Host(Machine):

@@ -89,13 +89,25 @@ def emit_tile(e: Emitter, outer: For, scope: Scope) -> bool:
     wide = max(1, e.registers.sums // high)
     if wide < len(pieces) and any(isinstance(stmt, Store) and stmt.combine is not None for stmt in statements(body)):
         pieces = list(pieces_of(lane, lanes, again=False))
+    folds = any(isinstance(stmt, Fold) for stmt in body)
+    if folds:
+        _empty_registers(e)
     for some in parts_of(pieces, wide):
         for several in parts_of(rows, high):
             cells = [cell_of(e, scope, dict(zip(around, row, strict=True)), lane, piece) for row in several for piece in some]
             if down is not None:
                 _turn(e, body, cells, down)
             _block(e, body, cells)
+    if folds:
+        _empty_registers(e)
     return True
+
+
+def _empty_registers(e: Emitter) -> None:
+    """Nothing is in a vector register here.  Else LLVM keeps the numbers that loops around a fold compute with, the 22 of a tanh, in
+    registers over it, and its sums in memory."""
+    if e.registers.names:
+        e.b.lines.append(f'  call void asm sideeffect "", "{",".join(f"~{{{name}}}" for name in e.registers.names)}"()')
 
 
 def _loads(body: tuple[Stmt, ...]) -> Iterator[Load]:

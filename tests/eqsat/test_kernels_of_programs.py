@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -78,3 +79,16 @@ def test_elements_that_depend_on_no_loop_are_read_under_any() -> None:
 
     x = np.array([True, False, True])
     np.testing.assert_array_equal(eqsat.optimize(function, x)(x), function(x))
+
+
+def test_sums_of_products_stay_in_registers_beside_the_numbers_of_a_function_behind_them() -> None:
+    """LLVM would keep those of the tanh in registers over the fold, and the sums in memory."""
+
+    def program(x: Any, w: Any, b: Any) -> Any:
+        y = enp.conv2d(x, w, 1, 1) + b[None, :, None, None]
+        return 0.5 * y * (1.0 + enp.tanh(0.8 * (y + 0.045 * y * y * y)))
+
+    result, _ = shapes_stored(program, (1, 32, 32, 32), (64, 32, 3, 3), (64,))
+    blocks = re.split(r"^\S+:", result.assembly, flags=re.MULTILINE)
+    fold = max(blocks, key=lambda block: block.count("fma")).partition("\tj")[0]
+    assert not re.findall(r"mov\w+\s+%[xyz]mm\d+, \S*\(%rsp\)", fold)
