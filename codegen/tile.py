@@ -12,6 +12,7 @@ from eqsat.codegen import scalar
 from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, Value, integer, is_real
 from eqsat.codegen.fold import Carried, Flags
 from eqsat.codegen.index import llvm_type
+from eqsat.codegen.math import FUNCTIONS
 from eqsat.codegen.scope import Scope
 from eqsat.ir import joint
 from eqsat.ir.affine import coefficient
@@ -89,7 +90,7 @@ def emit_tile(e: Emitter, outer: For, scope: Scope) -> bool:
     wide = max(1, e.registers.sums // high)
     if wide < len(pieces) and any(isinstance(stmt, Store) and stmt.combine is not None for stmt in statements(body)):
         pieces = list(pieces_of(lane, lanes, again=False))
-    folds = any(isinstance(stmt, Fold) for stmt in body)
+    folds = any(isinstance(stmt, Fold) for stmt in body) and _computes_functions(e.kernel)
     if folds:
         _empty_registers(e)
     for some in parts_of(pieces, wide):
@@ -101,6 +102,12 @@ def emit_tile(e: Emitter, outer: For, scope: Scope) -> bool:
     if folds:
         _empty_registers(e)
     return True
+
+
+def _computes_functions(kernel: Kernel) -> bool:
+    """Whether there are functions in a kernel, which are computed with many numbers."""
+    values = (value for stmt in statements(kernel.body) if (value := value_of(stmt)) is not None)
+    return any(isinstance(term, Call) and term.op in FUNCTIONS for value in values for term in scalars(value))
 
 
 def _empty_registers(e: Emitter) -> None:

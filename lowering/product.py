@@ -231,7 +231,7 @@ def blocking(products: Products, others: int, shape: tuple[int, int] | None = No
     work = others * rows * columns * sum(one.terms for one in products.sums)
     shares = min(MOST_SHARES, 1 + isqrt(work // SHARE)) if work >= WORTH_SHARING else 1
     shares = -(-shares // others)
-    group = min(GROUP_BYTES, max(NEAR_GROUP_BYTES, REPAID * rows * terms * width))
+    group = min(GROUP_BYTES, max(NEAR_GROUP_BYTES, REPAID * rows * terms * width)) if down >= FEW_USES else GROUP_BYTES
     most = max(1, min(group // (wide * terms * width), -(-across // shares) if across >= shares else across))
     threads = 2 if shares > 1 else 1
     strips = min(range(-(-most // 2), most + 1), key=lambda size: (_strips_of_one(across, size, threads), -(-across // size) * size, -size))
