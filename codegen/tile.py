@@ -90,8 +90,8 @@ def emit_tile(e: Emitter, outer: For, scope: Scope) -> bool:
     wide = max(1, e.registers.sums // high)
     if wide < len(pieces) and any(isinstance(stmt, Store) and stmt.combine is not None for stmt in statements(body)):
         pieces = list(pieces_of(lane, lanes, again=False))
-    folds = any(isinstance(stmt, Fold) for stmt in body) and _computes_functions(e.kernel)
-    if folds:
+    alone = any(isinstance(stmt, Fold) for stmt in body) and _computes_functions(e.kernel)
+    if alone:
         _empty_registers(e)
     for some in parts_of(pieces, wide):
         for several in parts_of(rows, high):
@@ -99,7 +99,7 @@ def emit_tile(e: Emitter, outer: For, scope: Scope) -> bool:
             if down is not None:
                 _turn(e, body, cells, down)
             _block(e, body, cells)
-    if folds:
+    if alone:
         _empty_registers(e)
     return True
 

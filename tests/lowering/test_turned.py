@@ -83,7 +83,8 @@ def check(kernel: Kernel, build: Build) -> None:
 def test_blocks_hold_what_the_build_does(name: str) -> None:
     build = CASES[name]
     found = in_blocks(build)
-    assert bool(found) == (build.dtype not in ("bool", "float16", "complex64"))
+    ways = 2 if name == "channels last" else 1  # its loops are turned as they are, and merged
+    assert len(found) == (ways if build.dtype not in ("bool", "float16", "complex64") else 0)
     for kernel in found:
         check(kernel, build)
 
