@@ -8,6 +8,7 @@ interleaved.  Others are gathers.  What LLVM makes of loops is in nest_places.py
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import log2, prod
 
@@ -19,13 +20,14 @@ from eqsat.cost_model import CostModel
 from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_float, itemsize
-from eqsat.ir.index import Apply, Index, Var, substitute, variables, walk
+from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, variables, walk
 from eqsat.ir.joint import LARGEST_STEP
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, loads, map_indices, statements, value_of
 from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.tensor import Call, Position, Scalar, scalars
 from eqsat.locality import LINE_BYTES
 from eqsat.lowering.affine import Forms
+from eqsat.lowering.jammed import rows_of
 from eqsat.nest_places import Place, offsets_of
 from eqsat.nest_work import NOTHING, Work
 from eqsat.target import SPLIT_NS, Target
@@ -82,7 +84,22 @@ def _spelled_out(kernel: Kernel) -> Kernel:
     for stmt in statements(kernel.body):
         if isinstance(stmt, Bind):
             values[stmt.variable] = substitute(stmt.value, values)
-    return map_indices(kernel, lambda index: substitute(index, values)) if values else kernel
+    kernel = map_indices(kernel, lambda index: substitute(index, values)) if values else kernel
+    return (
+        map_indices(kernel, _as_all_begin)
+        if any(isinstance(s, For) and _is_stencil(_tile_loops(s)) for s in statements(kernel.body))
+        else kernel
+    )
+
+
+def _as_all_begin(root: Index) -> Index:
+    """An index without that the last block of an axis ends where the axis ends."""
+    done: dict[Index, Index] = {}
+    for term in walk(root):
+        if isinstance(term, Apply):
+            args = tuple(done.get(arg, arg) for arg in term.args)
+            done[term] = args[0] if term.op == "min" and isinstance(args[1], Const) else apply(term.op, *args)
+    return done.get(root, root)
 
 
 class _Pricer:
@@ -185,11 +202,11 @@ class _Pricer:
 
     def tile(self, outer: For, place: Place) -> Work:
         """A tile: whole vectors, each loaded once for all that it serves; what is read across memory is turned in registers."""
-        loops = [outer]
-        while len(loops[-1].body) == 1 and isinstance(below := loops[-1].body[0], For):
-            loops.append(below)
+        loops = _tile_loops(outer)
         lane, picks = loops[-1].variable, len(loops) == 1
         total = Work(rest=self.model.cycles_ns(LOOP_CYCLES * place.count))
+        if _is_stencil(loops):
+            return total + self.stencil(loops, place)
         for stmt, count in dict(_counted(loops[-1].body, place.count)).items():
             value = value_of(stmt)
             if value is None:
@@ -210,6 +227,24 @@ class _Pricer:
                 moved = trips * itemsize(value.dtype) * self.target.byte_ns_of(self.bytes[stmt.buffer])
                 total += Work(stores=count * times * self.target.store_cycles, moved=moved)
         return total
+
+    def stencil(self, loops: list[For], place: Place) -> Work:
+        """A tile without folds that loads neighbours: what its rows have in common is loaded and computed once."""
+        *around, lane = (loop.variable for loop in loops)
+        stores = [stmt for stmt in loops[-1].body if isinstance(stmt, Store)]
+        values = tuple(stmt.value for stmt in stores)
+        for row in reversed(around):
+            values = rows_of(values, row, self.forms)
+        vectors = place.count * _times(loops[-1:], int(self.model.lanes(values[0].dtype)))
+        read = dict.fromkeys(load for value in values for load in loads(value))
+        total = Work(operations=vectors * self.operations(values, None), loads=vectors * sum(self.load_cycles(load, lane) for load in read))
+        trips = (*place.trips, *(loop.variable for loop in loops))
+        for stmt in stores:
+            accesses = ((load.buffer, load.index, load.dtype) for load in loads(stmt.value))
+            for access in dict.fromkeys((*accesses, (stmt.buffer, stmt.index, stmt.value.dtype))):
+                total += Work(moved=self.touched.moved_ns(*access, trips))
+        count = vectors * prod(variable.extent for variable in around)
+        return total + Work(stores=count * len(stores) * self.target.store_cycles)
 
     def load_cycles(self, load: Load, lane: Var) -> float:
         """Loading a vector, or one number for all of its lanes."""
@@ -322,6 +357,23 @@ class _Pricer:
 def _is_product(value: Scalar) -> bool:
     """Whether adding it is one operation with computing it."""
     return isinstance(value, Call) and value.op == "multiply"
+
+
+def _tile_loops(outer: For) -> list[For]:
+    """The loops of a tile."""
+    loops = [outer]
+    while len(loops[-1].body) == 1 and isinstance(below := loops[-1].body[0], For):
+        loops.append(below)
+    return loops
+
+
+def _is_stencil(loops: list[For]) -> bool:
+    """Whether a tile of several rows only stores, and some buffer is loaded at several places."""
+    body = loops[-1].body
+    if len(loops) < 2 or loops[0].kind != "tile" or any(not isinstance(stmt, Store) or stmt.combine is not None for stmt in body):
+        return False
+    read = Counter(load.buffer for load in dict.fromkeys(load for stmt in body if isinstance(stmt, Store) for load in loads(stmt.value)))
+    return max(read.values(), default=0) > 1
 
 
 def _counted(body: tuple[Stmt, ...], count: int) -> Iterator[tuple[Stmt, int]]:

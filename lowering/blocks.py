@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from eqsat.ir.index import Const, Index, Var, apply, substitute
 from eqsat.ir.loops import Buffer, Fold, Stmt, Temp, rebuilt
 from eqsat.ir.tensor import Scalar, operands, scalars
+from eqsat.lowering.affine import Forms, rebuilt as written
 from eqsat.lowering.place import Placer, Scope
 
 
@@ -45,6 +46,20 @@ def over(root: Scalar, env: Mapping[Var, Index], known: Mapping[Scalar, Scalar] 
     for term in scalars(root):
         if term not in done:
             done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: substitute(index, env))
+    return done[root]
+
+
+def over_forms(root: Scalar, env: Mapping[Var, Index], forms: Forms) -> Scalar:
+    """An element over other indices, linear ones all written in one way: so equal ones are one term."""
+
+    def change(index: Index) -> Index:
+        found = substitute(index, env)
+        form = forms(found)
+        return written(form) if all(isinstance(atom, Var) for atom in form.terms) else found
+
+    done: dict[Scalar, Scalar] = {}
+    for term in scalars(root):
+        done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), change)
     return done[root]
 
 

@@ -4,6 +4,7 @@
     outward  folds around the innermost loop, whose sums are kept in memory
     tiled    sums of products in registers; `tile`: rows and columns of one, else as tiles.py chooses
     turned   what is read across memory turned in squares
+    jammed   rows of stencils, a few at a time, which share what they compute
     patches  short runs that change places, a patch of them at a time
     columns  folds down columns, for blocks of neighbouring columns at a time
     dots     folds along memory for several rows and columns at once
@@ -23,6 +24,7 @@ from itertools import combinations
 from eqsat.ir.loops import Buffer, Stmt
 from eqsat.lowering.columns import in_columns
 from eqsat.lowering.dots import dots
+from eqsat.lowering.jammed import jammed
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.outward import outward
 from eqsat.lowering.patches import in_patches
@@ -68,6 +70,7 @@ WAYS: Mapping[str, Callable[[Nest, tuple[str, ...], frozenset[str]], Body | None
     "nested": lambda nest, outputs, buffers: _plain(nested(nest, outputs, buffers)),
     "outward": lambda nest, outputs, buffers: _plain(outward(nest, outputs[0], buffers)),
     "turned": turned,
+    "jammed": lambda nest, outputs, buffers: _plain(jammed(nest, outputs, buffers)),
     "patches": lambda nest, outputs, buffers: _plain(in_patches(nest, outputs, buffers)),
     "columns": in_columns,
     "dots": dots,

@@ -18,6 +18,7 @@ from eqsat.ir.loops import Stmt, rebuilt
 from eqsat.ir.tensor import Call, Position, Reduce, Scalar, operands, scalars
 from eqsat.lowering.affine import Affine, Forms, bounds
 from eqsat.lowering.blocks import BlockPlacer
+from eqsat.lowering.jammed import place_jammed, shared_axis
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.order import merge, needed_by_folds
 from eqsat.lowering.place import Scope, stores
@@ -78,15 +79,14 @@ class _Cuts:
             return
         loop, inner = nest.loops[k], nest.loops[k + 1 :]
         self.made = "pieces" if self.made != "boxes" and not inner and loop.extent >= LEAST else "boxes"
-        around = self.placer.nest(scope, *nest.loops[:k])
-        for number, (begin, end) in enumerate(zip(starts, [*starts[1:], loop.hi + 1], strict=True)):
-            piece = Var(f"{loop.name}_{number}", 0, end - begin - 1)
-            others = tuple(Var(f"{v.name}_{number}", v.lo, v.hi) for v in inner)
-            here: dict[Var, Index] = dict(zip(inner, others, strict=True))
-            here[loop] = Const(begin) if piece.extent == 1 else piece + begin if begin else piece
-            loops = (piece, *others) if piece.extent > 1 else others
-            cut = Nest(loops, _decided(nest.body, here), substitute(nest.index, here))
-            self.place(cut, len(loops) - len(others), around[-1])
+        pieces = list(enumerate(zip(starts, [*starts[1:], loop.hi + 1], strict=True)))
+        largest = max(pieces, key=lambda piece: piece[1][1] - piece[1][0])
+        shares = k and not self.first and shared_axis(_piece(nest, k, 0, *largest)) is not None
+        first = 0 if shares else k  # each piece has loops around it of its own
+        around = self.placer.nest(scope, *nest.loops[:first])
+        for number, values in pieces:
+            cut = _piece(nest, k, first, number, values)
+            self.place(cut, len(cut.loops) - len(inner), around[-1])
         self.placer.close_all(around)
 
     def _place_whole(self, nest: Nest, scope: Scope) -> None:
@@ -96,6 +96,10 @@ class _Cuts:
             inside = merge(Nest(nest.loops[rows:], nest.body, nest.index))
             nest = Nest((*nest.loops[:rows], *inside.loops), inside.body, inside.index)
         nest = split(nest) if self.parted else nest
+        row = shared_axis(nest) if not self.first else None
+        if row is not None:
+            place_jammed(self.placer, scope, nest, row, self.outputs)
+            return
         opened = self.placer.nest(scope, *nest.loops)
         opened[-1].body += stores(self.outputs, nest.index, self.placer.place(nest.body, opened[-1]))
         self.placer.close_all(opened)
@@ -116,6 +120,16 @@ class _Cuts:
             return []
         found = begins(nest.conditions, loop)
         return found if 1 < len(found) <= MOST_BRANCHES else []
+
+
+def _piece(nest: Nest, cut: int, first: int, number: int, values: tuple[int, int]) -> Nest:
+    """The loops of a nest from `first` on, the one that is cut over the values from one to before another; they are loops of its own."""
+    loop, (begin, end) = nest.loops[cut], values
+    piece = Var(f"{loop.name}_{number}", 0, end - begin - 1)
+    loops = tuple(piece if v is loop else Var(f"{v.name}_{number}", v.lo, v.hi) for v in nest.loops[first:])
+    here: dict[Var, Index] = dict(zip(nest.loops[first:], loops, strict=True))
+    here[loop] = Const(begin) if piece.extent == 1 else piece + begin if begin else piece
+    return Nest(tuple(v for v in loops if v.extent > 1), _decided(nest.body, here), substitute(nest.index, here))
 
 
 def _size(nest: Nest) -> int:

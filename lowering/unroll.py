@@ -6,11 +6,12 @@ sum over p < 2 of f(i, p)  ->  f(i, 0) + f(i, 1)
 from __future__ import annotations
 
 from eqsat.ir.dtypes import carrier, is_inexact
-from eqsat.ir.index import Const, Index, Var, substitute
+from eqsat.ir.index import Const, Var
 from eqsat.ir.loops import rebuilt
 from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.tensor import Call, Reduce, Scalar, operands, scalars
-from eqsat.lowering.affine import Forms, rebuilt as written
+from eqsat.lowering.affine import Forms
+from eqsat.lowering.blocks import over_forms
 from eqsat.lowering.nest import Nest, free_variables
 
 MOST_TERMS = 32
@@ -48,21 +49,7 @@ def _copies_a_fold(variable: Var, body: Scalar) -> bool:
 def _written_out(fold: Reduce, body: Scalar, forms: Forms) -> Scalar:
     total: Scalar | None = None
     for value in range(fold.variable.lo, fold.variable.hi + 1):
-        term = _at(body, fold.variable, value, forms)
+        term = over_forms(body, {fold.variable: Const(value)}, forms)
         total = term if total is None else Call(REDUCE_OPS[fold.op].step, (total, term), fold.dtype)
     assert total is not None
     return total
-
-
-def _at(root: Scalar, variable: Var, value: int, forms: Forms) -> Scalar:
-    """An element where a variable has this value."""
-
-    def change(index: Index) -> Index:
-        found = substitute(index, {variable: Const(value)})
-        form = forms(found)
-        return written(form) if all(isinstance(atom, Var) for atom in form.terms) else found
-
-    done: dict[Scalar, Scalar] = {}
-    for term in scalars(root):
-        done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), change)
-    return done[root]

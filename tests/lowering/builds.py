@@ -11,9 +11,11 @@ from eqsat.codegen import compile_kernels
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.index import Const, Index, Var, apply
 from eqsat.ir.loops import Kernel
+from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.ir.tensor import Build, Call, Gather, Input, Literal, Position, Read, Reduce, Scalar, Tensor, axes, reduction, sources
 from eqsat.lowering import candidates, hoist, type_indices
+from eqsat.lowering.candidates import Schedules
 
 Array = np.ndarray[Any, Any]
 DTYPE = "int64"
@@ -49,6 +51,27 @@ def run(kernel: Kernel, *builds: Build) -> tuple[Array, ...]:
     written = [np.full(build.size, 77).astype(build.dtype) for build in builds]
     run_kernel(kernel, [*(values[b.name] for b in kernel.buffers[: -len(builds)]), *written])
     return tuple(out.reshape(build.shape) for out, build in zip(written, builds, strict=True))
+
+
+def offered(build: Build, way: str) -> list[Kernel]:
+    """The loop nests of a way in which this build may be computed."""
+    return [kernel for schedule, kernel in Schedules((build,), "k", names_of(build)).kernels() if schedule.way == way]
+
+
+def check_offered(build: Build, way: str) -> None:
+    """A way is open to a build, and its loop nests hold the same values as it, by the interpreter and as machine code."""
+    (expected,) = reference(build)
+    found = offered(build, way)
+    assert found
+    for kernel in found:
+        for form in (kernel, hoist(kernel)):
+            check_kernel(form)
+            np.testing.assert_array_equal(run(form, build)[0], expected)
+        routine = compile_kernels([type_indices(hoist(kernel))]).routine("k")
+        values = {tensor.name: array.ravel() for tensor, array in inputs_of(build).items()}
+        out = np.zeros(build.size, build.dtype)
+        routine([*(values[buffer.name] for buffer in kernel.buffers[:-1]), out])
+        np.testing.assert_array_equal(out.reshape(build.shape), expected)
 
 
 @st.composite

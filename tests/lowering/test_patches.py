@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from eqsat.codegen import compile_kernels
 from eqsat.ir.index import Index
-from eqsat.ir.loops import Kernel
-from eqsat.ir.loops_check import check_kernel
-from eqsat.ir.tensor import Build, Call, Input, Read, Tensor, axes, tensors
-from eqsat.lowering import hoist, type_indices
-from eqsat.lowering.candidates import Schedules
+from eqsat.ir.tensor import Build, Call, Input, Read, axes
 from eqsat.lowering.patches import PATCH_BYTES, PATCH_ROWS
-from tests.lowering.builds import inputs_of, reference, run
+from tests.lowering.builds import check_offered, offered
 
 
 def read(name: str, shape: tuple[int, ...], *indices: Index, dtype: str = "float32") -> Read:
@@ -51,39 +45,18 @@ CASES = {
 }
 
 
-def in_patches(build: Build) -> list[Kernel]:
-    names: dict[Tensor, str] = {tensor: tensor.name for tensor in tensors(build) if isinstance(tensor, Input)}
-    schedules = Schedules((build,), "k", {**names, build: "out"})
-    return [kernel for schedule, kernel in schedules.kernels() if schedule.way == "patches"]
-
-
-def check(build: Build) -> None:
-    (expected,) = reference(build)
-    found = in_patches(build)
-    assert found
-    for kernel in found:
-        for form in (kernel, hoist(kernel)):
-            check_kernel(form)
-            np.testing.assert_array_equal(run(form, build)[0], expected)
-        routine = compile_kernels([type_indices(hoist(kernel))]).routine("k")
-        values = {tensor.name: array.ravel() for tensor, array in inputs_of(build).items()}
-        out = np.zeros(build.size, build.dtype)
-        routine([*(values[buffer.name] for buffer in kernel.buffers[:-1]), out])
-        np.testing.assert_array_equal(out.reshape(build.shape), expected)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_patches_hold_what_the_build_does(name: str) -> None:
-    check(CASES[name])
+    check_offered(CASES[name], "patches")
 
 
 @settings(max_examples=8, deadline=None, derandomize=True)
 @given(st.integers(2, 4 * PATCH_ROWS), st.integers(2, 100), st.integers(2, 9), st.sampled_from([changed, rotated]))
 def test_any_extents(h: int, w: int, c: int, form: object) -> None:
-    check((changed if form is changed else rotated)(h, w, c))
+    check_offered((changed if form is changed else rotated)(h, w, c), "patches")
 
 
 def test_long_runs_and_runs_that_stay_have_no_patches() -> None:
     i, j, k = axes((40, 40, 4))
-    assert not in_patches(Build((40, 40, 4), Call("negative", (read("a", (40, 40, 4), i, j, k),), "float32")))
-    assert not in_patches(changed(40, 40, PATCH_BYTES // 4))
+    assert not offered(Build((40, 40, 4), Call("negative", (read("a", (40, 40, 4), i, j, k),), "float32")), "patches")
+    assert not offered(changed(40, 40, PATCH_BYTES // 4), "patches")

@@ -1,0 +1,108 @@
+"""Rows jammed together: a few rows of a stencil at a time, which compute what they have in common once.
+
+    out[i, j] = f(g(a, i, j), g(a, i + 1, j))       rows i and i + 1 both need g(a, i + 1, j)
+
+For every block of rows, and of one vector of columns, the elements of all rows are computed together in registers, where LLVM joins equal
+terms.  The last block of an axis ends where the axis ends, and so computes again what the one before it computed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from eqsat.ir.dtypes import itemsize
+from eqsat.ir.index import Const, Index, Var, substitute
+from eqsat.ir.joint import is_joint_value
+from eqsat.ir.loops import For, Load, Stmt
+from eqsat.ir.tensor import Call, Scalar, scalars
+from eqsat.lowering.affine import Forms
+from eqsat.lowering.blocks import BlockPlacer, first_of, over, over_forms
+from eqsat.lowering.nest import Nest, Several
+from eqsat.lowering.place import Scope, stores
+
+VECTOR_BYTES = 64
+# rows at a time
+ROWS = 4
+# what of the operations of all rows is left where it pays: rows that share loads alone are faster one by one
+WORTH = 0.85
+# larger elements are not looked at
+MOST_TERMS = 200
+
+
+def jammed(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tuple[Stmt, ...] | None:
+    """The statements; None where rows have too little in common."""
+    row = shared_axis(nest)
+    if row is None:
+        return None
+    placer = BlockPlacer(buffers)
+    place_jammed(placer, placer.top, nest, row, outputs)
+    return tuple(placer.top.body)
+
+
+def place_jammed(placer: BlockPlacer, scope: Scope, nest: Nest, row: Var, outputs: tuple[str, ...]) -> None:
+    """The nest inside of a scope, some rows at a time."""
+    lane = nest.loops[-1]
+    high, wide = min(row.extent, ROWS), _lanes(nest)
+    down, along = -(-row.extent // high), -(-lane.extent // wide)
+    below, beside = Var(f"{row.name}_jam", 0, down - 1), Var(f"{lane.name}_jam", 0, along - 1)
+    inner_row, inner_lane = Var(f"{row.name}_row", 0, high - 1), Var(f"{lane.name}_lane", 0, wide - 1)
+    here: dict[Var, Index] = {
+        row: first_of(below, down, high, row.extent) + inner_row,
+        lane: first_of(beside, along, wide, lane.extent) + inner_lane,
+    }
+    opened = placer.nest(scope, *(v for v in nest.loops[:-1] if v is not row), below, beside)
+    elements = stores(outputs, substitute(nest.index, here), over(nest.body, here))
+    opened[-1].body.append(For(inner_row, "tile", (For(inner_lane, "tile", elements),)))
+    placer.close_all(opened)
+
+
+def shared_axis(nest: Nest) -> Var | None:
+    """The axis whose rows have the most in common, if that is worth it."""
+    if len(nest.loops) < 2 or sum(1 for _ in scalars(nest.body)) > MOST_TERMS or not all(is_joint_value(one) for one in _values(nest.body)):
+        return None
+    forms, lane = Forms(), nest.loops[-1]
+    if max(Counter(load.buffer for load in nest.loads).values(), default=0) < 2 or lane.extent < _lanes(nest):
+        return None
+    if forms(nest.index).stride(lane) != 1 or any(forms(load.index).stride(lane) not in (0, 1) for load in nest.loads):
+        return None
+    left = {row: _left(nest, row, forms) for row in nest.loops[:-1] if _meets(nest, row, forms)}
+    best = min(left, key=lambda row: left[row], default=lane)
+    return best if best is not lane and left[best] <= WORTH else None
+
+
+def _meets(nest: Nest, row: Var, forms: Forms) -> bool:
+    """Whether some row loads what one of the next rows loads."""
+    seen: dict[tuple[str, frozenset[tuple[Index, int]]], set[int]] = {}
+    for load in nest.loads:
+        form = forms(load.index)
+        seen.setdefault((load.buffer, frozenset(form.terms.items())), set()).add(form.constant)
+    return any(
+        place + k * step in places
+        for (_, terms), places in seen.items()
+        if (step := dict(terms).get(row, 0))
+        for place in places
+        for k in range(1, ROWS)
+    )
+
+
+def _lanes(nest: Nest) -> int:
+    """Elements of a vector."""
+    return VECTOR_BYTES // max(itemsize(value.dtype) for value in _values(nest.body))
+
+
+def _left(nest: Nest, row: Var, forms: Forms) -> float:
+    """Which part of the operations of some rows is left where equal ones are done once."""
+    high = min(row.extent, ROWS)
+    some = Var(row.name, 0, high - 1)
+    values = rows_of((over(nest.body, {row: some}),), some, forms)
+    together = sum(isinstance(term, Call) for term in scalars(*values))
+    return together / (high * max(1, sum(isinstance(term, Call) for term in scalars(nest.body))))
+
+
+def rows_of(values: tuple[Scalar, ...], row: Var, forms: Forms) -> tuple[Scalar, ...]:
+    """The elements of all rows, with what they have in common as one term."""
+    return tuple(over_forms(value, {row: Const(k)}, forms) for k in range(row.lo, row.hi + 1) for value in values)
+
+
+def _values(body: Scalar) -> tuple[Scalar, ...]:
+    return body.args if isinstance(body, Several) else (body,)
