@@ -27,7 +27,6 @@ from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.tensor import Call, Position, Scalar, scalars
 from eqsat.locality import LINE_BYTES
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.jammed import rows_of
 from eqsat.nest_places import Place, offsets_of
 from eqsat.nest_work import NOTHING, Work
 from eqsat.target import SPLIT_NS, Target
@@ -84,12 +83,9 @@ def _spelled_out(kernel: Kernel) -> Kernel:
     for stmt in statements(kernel.body):
         if isinstance(stmt, Bind):
             values[stmt.variable] = substitute(stmt.value, values)
-    kernel = map_indices(kernel, lambda index: substitute(index, values)) if values else kernel
-    return (
-        map_indices(kernel, _as_all_begin)
-        if any(isinstance(s, For) and _is_stencil(_tile_loops(s)) for s in statements(kernel.body))
-        else kernel
-    )
+    found = map_indices(kernel, lambda index: substitute(index, values)) if values else kernel
+    tiles = any(isinstance(stmt, For) and stmt.kind == "tile" for stmt in statements(found.body))
+    return map_indices(found, _as_all_begin) if tiles else found
 
 
 def _as_all_begin(root: Index) -> Index:
@@ -202,11 +198,12 @@ class _Pricer:
 
     def tile(self, outer: For, place: Place) -> Work:
         """A tile: whole vectors, each loaded once for all that it serves; what is read across memory is turned in registers."""
-        loops = _tile_loops(outer)
+        loops = [outer]
+        while len(loops[-1].body) == 1 and isinstance(below := loops[-1].body[0], For):
+            loops.append(below)
         lane, picks = loops[-1].variable, len(loops) == 1
+        several = _loaded_often(loops[-1].body)
         total = Work(rest=self.model.cycles_ns(LOOP_CYCLES * place.count))
-        if _is_stencil(loops):
-            return total + self.stencil(loops, place)
         for stmt, count in dict(_counted(loops[-1].body, place.count)).items():
             value = value_of(stmt)
             if value is None:
@@ -221,38 +218,22 @@ class _Pricer:
             operations = self.operations([value], stmt.op if isinstance(stmt, Fold) else None) + shuffles * self.target.op_cycles
             loaded = sum(_times(loops, vector, frozenset(variables(load.index))) * self.load_cycles(load, lane) for load in loads(value))
             total += Work(loads=count * loaded, operations=count * times * operations)
-            total += Work(moved=sum(self.streamed(load, loops, count) for load in loads(value)))
+            total += Work(moved=sum(self.brought(load, loops, place, count, several) for load in loads(value)))
             if isinstance(stmt, Store):
                 trips = count * prod(loop.variable.extent for loop in loops)
                 moved = trips * itemsize(value.dtype) * self.target.byte_ns_of(self.bytes[stmt.buffer])
                 total += Work(stores=count * times * self.target.store_cycles, moved=moved)
         return total
 
-    def stencil(self, loops: list[For], place: Place) -> Work:
-        """A tile without folds that loads neighbours: what its rows have in common is loaded and computed once."""
-        *around, lane = (loop.variable for loop in loops)
-        stores = [stmt for stmt in loops[-1].body if isinstance(stmt, Store)]
-        values = tuple(stmt.value for stmt in stores)
-        for row in reversed(around):
-            values = rows_of(values, row, self.forms)
-        vectors = place.count * _times(loops[-1:], int(self.model.lanes(values[0].dtype)))
-        read = dict.fromkeys(load for value in values for load in loads(value))
-        total = Work(operations=vectors * self.operations(values, None), loads=vectors * sum(self.load_cycles(load, lane) for load in read))
-        trips = (*place.trips, *(loop.variable for loop in loops))
-        for stmt in stores:
-            accesses = ((load.buffer, load.index, load.dtype) for load in loads(stmt.value))
-            for access in dict.fromkeys((*accesses, (stmt.buffer, stmt.index, stmt.value.dtype))):
-                total += Work(moved=self.touched.moved_ns(*access, trips))
-        count = vectors * prod(variable.extent for variable in around)
-        return total + Work(stores=count * len(stores) * self.target.store_cycles)
-
     def load_cycles(self, load: Load, lane: Var) -> float:
         """Loading a vector, or one number for all of its lanes."""
         along = lane in variables(load.index)
         return self.target.load_cycles * self.split(load.index, lane, load.dtype) if along else min(ONE_NUMBER, self.target.load_cycles)
 
-    def streamed(self, load: Load, loops: list[For], count: int) -> float:
-        """Bringing near what a tile loads."""
+    def brought(self, load: Load, loops: list[For], place: Place, count: int, several: set[str]) -> float:
+        """Bringing near what a tile loads; of a buffer that it loads at several places, what lies beside each other once."""
+        if load.buffer in several:
+            return self.touched.moved_ns(load.buffer, load.index, load.dtype, (*place.trips, *(loop.variable for loop in loops)))
         used = prod(loop.variable.extent for loop in loops if loop.variable in variables(load.index))
         return count * used * itemsize(load.dtype) * self.target.byte_ns_of(self.bytes[load.buffer])
 
@@ -359,23 +340,6 @@ def _is_product(value: Scalar) -> bool:
     return isinstance(value, Call) and value.op == "multiply"
 
 
-def _tile_loops(outer: For) -> list[For]:
-    """The loops of a tile."""
-    loops = [outer]
-    while len(loops[-1].body) == 1 and isinstance(below := loops[-1].body[0], For):
-        loops.append(below)
-    return loops
-
-
-def _is_stencil(loops: list[For]) -> bool:
-    """Whether a tile of several rows only stores, and some buffer is loaded at several places."""
-    body = loops[-1].body
-    if len(loops) < 2 or loops[0].kind != "tile" or any(not isinstance(stmt, Store) or stmt.combine is not None for stmt in body):
-        return False
-    read = Counter(load.buffer for load in dict.fromkeys(load for stmt in body if isinstance(stmt, Store) for load in loads(stmt.value)))
-    return max(read.values(), default=0) > 1
-
-
 def _counted(body: tuple[Stmt, ...], count: int) -> Iterator[tuple[Stmt, int]]:
     """Statements of a tile, and how often each is done for all of it."""
     for stmt in body:
@@ -383,6 +347,15 @@ def _counted(body: tuple[Stmt, ...], count: int) -> Iterator[tuple[Stmt, int]]:
         yield stmt, inside
         if isinstance(stmt, Fold):
             yield from _counted(stmt.body, inside)
+
+
+def _loaded_often(body: tuple[Stmt, ...]) -> set[str]:
+    """Buffers that a tile without folds loads at several places."""
+    if any(isinstance(stmt, Fold) for stmt in body):
+        return set()
+    values = (value for stmt in body if (value := value_of(stmt)) is not None)
+    found = Counter(load.buffer for load in dict.fromkeys(load for value in values for load in loads(value)))
+    return {buffer for buffer, count in found.items() if count > 1}
 
 
 def _times(loops: list[For], vector: int, only: frozenset[Var] | None = None) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
-from eqsat.ir.index import Const, Index, Var, apply, substitute
-from eqsat.ir.loops import Buffer, Fold, Stmt, Temp, rebuilt
+from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, variables, walk
+from eqsat.ir.loops import Bind, Buffer, Fold, Stmt, Temp, rebuilt
 from eqsat.ir.tensor import Scalar, operands, scalars
-from eqsat.lowering.affine import Forms, rebuilt as written
+from eqsat.lowering.affine import Affine, Forms, rebuilt as written
 from eqsat.lowering.place import Placer, Scope
 
 
@@ -34,6 +34,17 @@ class BlockPlacer(Placer):
                 opened.append(self.open(variable, opened[-1]))
         return opened
 
+    def bound(self, name: str, value: Index) -> Index:
+        """An index as a variable of its own, bound in the innermost loop that it depends on, unless it is linear: so places that differ by
+        constants stay that, whatever becomes of them."""
+        if not any(isinstance(term, Apply) and term.op == "min" for term in walk(value)):
+            return value
+        home = max((self.scopes[loop] for loop in variables(value)), key=lambda scope: scope.depth)
+        variable = Var(name, *value.bounds)
+        self.scopes[variable] = home
+        home.body.append(Bind(variable, value))
+        return variable
+
     def close_all(self, opened: Iterable[Scope]) -> None:
         """Close what `nest` opened."""
         for scope in tuple(opened)[:0:-1]:
@@ -55,7 +66,9 @@ def over_forms(root: Scalar, env: Mapping[Var, Index], forms: Forms) -> Scalar:
     def change(index: Index) -> Index:
         found = substitute(index, env)
         form = forms(found)
-        return written(form) if all(isinstance(atom, Var) for atom in form.terms) else found
+        loops = sorted((atom for atom in form.terms if isinstance(atom, Var)), key=lambda loop: loop.name)
+        in_order = Affine(form.constant, {loop: form.terms[loop] for loop in loops})
+        return written(in_order) if len(loops) == len(form.terms) else found
 
     done: dict[Scalar, Scalar] = {}
     for term in scalars(root):

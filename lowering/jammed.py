@@ -2,8 +2,8 @@
 
     out[i, j] = f(g(a, i, j), g(a, i + 1, j))       rows i and i + 1 both need g(a, i + 1, j)
 
-For every block of rows, and of one vector of columns, the elements of all rows are computed together in registers, where LLVM joins equal
-terms.  The last block of an axis ends where the axis ends, and so computes again what the one before it computed.
+For every block of rows, and of one vector of columns, the elements of all rows are computed as if they were several results of one.  The
+last block of an axis ends where the axis ends, and so computes again what the one before it computed.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections import Counter
 
 from eqsat.ir.dtypes import itemsize
-from eqsat.ir.index import Const, Index, Var, substitute
+from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.joint import is_joint_value
-from eqsat.ir.loops import For, Load, Stmt
+from eqsat.ir.loops import Stmt, Store
 from eqsat.ir.tensor import Call, Scalar, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, first_of, over, over_forms
 from eqsat.lowering.nest import Nest, Several
-from eqsat.lowering.place import Scope, stores
+from eqsat.lowering.place import Scope
 
 VECTOR_BYTES = 64
 # rows at a time
@@ -45,15 +45,23 @@ def place_jammed(placer: BlockPlacer, scope: Scope, nest: Nest, row: Var, output
     high, wide = min(row.extent, ROWS), _lanes(nest)
     down, along = -(-row.extent // high), -(-lane.extent // wide)
     below, beside = Var(f"{row.name}_jam", 0, down - 1), Var(f"{lane.name}_jam", 0, along - 1)
-    inner_row, inner_lane = Var(f"{row.name}_row", 0, high - 1), Var(f"{lane.name}_lane", 0, wide - 1)
-    here: dict[Var, Index] = {
-        row: first_of(below, down, high, row.extent) + inner_row,
-        lane: first_of(beside, along, wide, lane.extent) + inner_lane,
-    }
+    inside = Var(f"{lane.name}_lane", 0, wide - 1)
     opened = placer.nest(scope, *(v for v in nest.loops[:-1] if v is not row), below, beside)
-    elements = stores(outputs, substitute(nest.index, here), over(nest.body, here))
-    opened[-1].body.append(For(inner_row, "tile", (For(inner_lane, "tile", elements),)))
-    placer.close_all(opened)
+    first = {
+        row: placer.bound(f"{row.name}_first", first_of(below, down, high, row.extent)),
+        lane: placer.bound(f"{lane.name}_first", first_of(beside, along, wide, lane.extent)),
+    }
+    opened += placer.nest(opened[-1], inside)[1:]
+    here = {**first, lane: first[lane] + inside}
+    elements = tuple(over(value, here) for value in _rows(nest, row, high, Forms()))
+    places = [substitute(nest.index, {**here, row: first[row] + k}) for k in range(high)]
+    several = placer.place(Several(elements), opened[-1])
+    assert isinstance(several, Several)
+    each = len(outputs)
+    for k, place in enumerate(places):
+        opened[-1].body += [Store(*made) for made in zip(outputs, each * [place], several.args[k * each : (k + 1) * each], strict=True)]
+    placer.close(opened[-1], "tile")
+    placer.close_all(opened[:-1])
 
 
 def shared_axis(nest: Nest) -> Var | None:
@@ -93,15 +101,13 @@ def _lanes(nest: Nest) -> int:
 def _left(nest: Nest, row: Var, forms: Forms) -> float:
     """Which part of the operations of some rows is left where equal ones are done once."""
     high = min(row.extent, ROWS)
-    some = Var(row.name, 0, high - 1)
-    values = rows_of((over(nest.body, {row: some}),), some, forms)
-    together = sum(isinstance(term, Call) for term in scalars(*values))
+    together = sum(isinstance(term, Call) for term in scalars(*_rows(nest, row, high, forms)))
     return together / (high * max(1, sum(isinstance(term, Call) for term in scalars(nest.body))))
 
 
-def rows_of(values: tuple[Scalar, ...], row: Var, forms: Forms) -> tuple[Scalar, ...]:
-    """The elements of all rows, with what they have in common as one term."""
-    return tuple(over_forms(value, {row: Const(k)}, forms) for k in range(row.lo, row.hi + 1) for value in values)
+def _rows(nest: Nest, row: Var, high: int, forms: Forms) -> tuple[Scalar, ...]:
+    """The elements of so many rows from one on, with what they have in common as one term."""
+    return tuple(over_forms(value, {row: row + k}, forms) for k in range(high) for value in _values(nest.body))
 
 
 def _values(body: Scalar) -> tuple[Scalar, ...]:
