@@ -19,6 +19,7 @@ import numpy as np
 from eqsat.codegen.direct_checks import ALIGNED, CONTIGUOUS, DATA, DTYPE, ENTRIES, EXTENTS, FLAGS, HEAD, RANK, TYPE, WRITEABLE
 from eqsat.codegen.direct_code import CODE, MOST_OUTPUTS
 from eqsat.codegen.machine import library, object_code
+from eqsat.codegen.places import marks
 
 Array = np.ndarray[Any, Any]
 # positions of PyArray_NewFromDescr among the functions of NumPy's C API
@@ -124,7 +125,7 @@ class DirectCall:
         otherwise: Callable[..., Any],
         team: Array,
         takes_out: bool = True,
-        handler: tuple[int, int] = (0, 0),
+        handler: tuple[int, int, int] = (0, 0, 0),
         make_object: Callable[[str], bytes] = object_code,
     ) -> None:
         code = library(make_object(CODE), ("direct",))
@@ -164,7 +165,7 @@ class DirectCall:
                 table(values),
                 *(len(plan.checks), table([word for check in plan.checks for word in check])),
                 *(len(plan.finite), table([word for tensor in plan.finite for word in tensor])),
-                *(int(plan.long), 0),
+                *(int(plan.long), marks(plan.values.values()), 0),
             ]
         )
         self._table.kept.append(known)

@@ -14,11 +14,14 @@ from eqsat.codegen.direct_checks import (
     ENTRIES,
     GET_ITEM,
     HANDLER,
+    INPUT_ARRAYS,
+    INPUTS,
     KEEP,
     KERNEL_TABLE,
     KERNELS,
     LENGTH,
     LONG,
+    MARKS,
     NDARRAY,
     NEW_ARRAY,
     NEW_TUPLE,
@@ -28,6 +31,7 @@ from eqsat.codegen.direct_checks import (
     OUTPUT_ARRAYS,
     OUTPUT_SLOTS,
     OUTPUTS,
+    PLACE,
     RESTORE,
     SAVE,
     SET_HANDLER,
@@ -36,6 +40,7 @@ from eqsat.codegen.direct_checks import (
     VALUES,
     WRITEABLE,
 )
+from eqsat.codegen.places import FARTHEST, LEAST, PLACES, SLOT
 
 MOST_OUTPUTS = 16
 # results of so many bytes and more have memory of their own (codegen/memory.py)
@@ -63,8 +68,63 @@ done:
   ret ptr %plan
 }}
 
-; a new array, large ones by the memory handler, if there is one
-define internal ptr @new(ptr %head, ptr %table, ptr %ndarray) {{
+@farthest = internal constant [{len(FARTHEST)} x i8] c"{"".join(f"{chr(92)}{place:02x}" for place in FARTHEST)}"
+
+; marks, and that of the place of an array, if it has so many bytes
+define internal i64 @marked(i64 %marks, ptr %array, i64 %bytes) alwaysinline {{
+  %data = call ptr @field(ptr %array, i64 {DATA})
+  %address = ptrtoint ptr %data to i64
+  %slot = lshr i64 %address, {(SLOT - 1).bit_length()}
+  %place = and i64 %slot, {PLACES - 1}
+  %mark = shl i64 1, %place
+  %both = or i64 %marks, %mark
+  %matters = icmp uge i64 %bytes, {LEAST}
+  %found = select i1 %matters, i64 %both, i64 %marks
+  ret i64 %found
+}}
+
+; where in a page a result begins, apart from all arrays of a call and results before it (codegen/places.py)
+define internal i64 @apart_from_all(ptr %plan, ptr %args, ptr %made, i64 %before) {{
+entry:
+  %fixed = call i64 @number(ptr %plan, i64 {MARKS})
+  %count = call i64 @number(ptr %plan, i64 {INPUTS})
+  %inputs = call ptr @word(ptr %plan, i64 {INPUT_ARRAYS})
+  %outputs = call ptr @word(ptr %plan, i64 {OUTPUT_ARRAYS})
+  br label %input
+input:
+  %k = phi i64 [ 0, %entry ], [ %k1, %one_input ]
+  %marks = phi i64 [ %fixed, %entry ], [ %more_marks, %one_input ]
+  %more_inputs = icmp slt i64 %k, %count
+  br i1 %more_inputs, label %one_input, label %output
+one_input:
+  %k1 = add i64 %k, 1
+  %argument = call ptr @word(ptr %args, i64 %k)
+  %table = call ptr @word(ptr %inputs, i64 %k)
+  %bytes = call i64 @number(ptr %table, i64 2)
+  %more_marks = call i64 @marked(i64 %marks, ptr %argument, i64 %bytes)
+  br label %input
+output:
+  %o = phi i64 [ 0, %input ], [ %o1, %one_output ]
+  %all = phi i64 [ %marks, %input ], [ %all_more, %one_output ]
+  %more_outputs = icmp slt i64 %o, %before
+  br i1 %more_outputs, label %one_output, label %done
+one_output:
+  %o1 = add i64 %o, 1
+  %result = call ptr @word(ptr %made, i64 %o)
+  %result_table = call ptr @word(ptr %outputs, i64 %o)
+  %result_bytes = call i64 @number(ptr %result_table, i64 2)
+  %all_more = call i64 @marked(i64 %all, ptr %result, i64 %result_bytes)
+  br label %output
+done:
+  %slot_at = getelementptr i8, ptr @farthest, i64 %all
+  %slot = load i8, ptr %slot_at
+  %wide = zext i8 %slot to i64
+  %place = mul i64 %wide, {SLOT}
+  ret i64 %place
+}}
+
+; a new array for a result behind so many others, large ones by the memory handler, if there is one
+define internal ptr @new(ptr %head, ptr %table, ptr %ndarray, ptr %plan, ptr %args, ptr %made, i64 %before_it) {{
 entry:
   %dtype = call ptr @word(ptr %table, i64 0)
   %rank = call i64 @number(ptr %table, i64 1)
@@ -82,6 +142,9 @@ entry:
   %handled = and i1 %is_large, %some
   br i1 %handled, label %large, label %plain
 large:
+  %place = call i64 @apart_from_all(ptr %plan, ptr %args, ptr %made, i64 %before_it)
+  %place_at = call ptr @word(ptr %head, i64 {PLACE})
+  store i64 %place, ptr %place_at
   %before = call ptr %set(ptr %handler)
   %no_handler = icmp eq ptr %before, null
   br i1 %no_handler, label %failed, label %with_handler
@@ -89,11 +152,11 @@ failed:
   call void %drop(ptr %dtype)
   ret ptr null
 with_handler:
-  %made = call ptr %make(ptr %ndarray, ptr %dtype, i32 %narrow_rank, ptr %extents, ptr null, ptr null, i32 0, ptr null)
+  %large_array = call ptr %make(ptr %ndarray, ptr %dtype, i32 %narrow_rank, ptr %extents, ptr null, ptr null, i32 0, ptr null)
   %same = call ptr %set(ptr %before)
   call void %drop(ptr %same)
   call void %drop(ptr %before)
-  ret ptr %made
+  ret ptr %large_array
 plain:
   %array = call ptr %make(ptr %ndarray, ptr %dtype, i32 %narrow_rank, ptr %extents, ptr null, ptr null, i32 0, ptr null)
   ret ptr %array
@@ -225,7 +288,7 @@ output:
 allocate:
   %o1 = add i64 %o, 1
   %table = call ptr @word(ptr %tables, i64 %o)
-  %array = call ptr @new(ptr %head, ptr %table, ptr %ndarray)
+  %array = call ptr @new(ptr %head, ptr %table, ptr %ndarray, ptr %plan, ptr %args, ptr %made, i64 %o)
   %failed = icmp eq ptr %array, null
   br i1 %failed, label %give_up, label %allocated
 allocated:

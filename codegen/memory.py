@@ -1,4 +1,5 @@
-"""Memory of large results: aligned to lines of the cache, and the latest block that was given back is kept for the next result.
+"""Memory of large results: aligned to lines of the cache, and apart from operands within pages; the latest block that was given back is
+kept for the next result.
 
 NumPy aligns arrays to 16 bytes, so that every store of a whole vector crosses two lines, and returns what is larger than 32 MB to the
 system, which then has to clear it again.  An array remembers who allocated it (NEP 49, https://numpy.org/neps/nep-0049.html), so results
@@ -10,29 +11,33 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from eqsat.codegen.direct import numpy_function
 from eqsat.codegen.machine import host, library, object_code
+from eqsat.codegen.places import PAGE, apart_from
 
 Array = np.ndarray[Any, Any]
 # blocks of these sizes are kept, the latest alone
 KEPT_LEAST, KEPT_MOST = 1 << 20, 256 << 20
 # from here on in pages of 2 MB, as NumPy's own; 14 is MADV_HUGEPAGE
 HUGE = 4 << 20
-ALIGNMENT, PAGE = 64, 4096
+ALIGNMENT = 64
+# word of where the next block begins
+PLACE = 2
 # position of PyDataMem_SetHandler among the functions of NumPy's C API
 SET_HANDLER = 304
 
 CODE = f"""
 declare noalias ptr @aligned_alloc(i64, i64)
-declare noalias ptr @realloc(ptr, i64)
 declare void @free(ptr)
 declare i32 @madvise(ptr, i64, i32)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare i64 @llvm.umin.i64(i64, i64)
 
 declare i32 @PyGC_Disable()
 declare i32 @PyGC_Enable()
@@ -61,7 +66,42 @@ done:
   ret ptr %before
 }}
 
-; %kept: the size of a block, and the block
+; %kept: the size of a block, the block, and where in a page the next one begins
+
+; where a block begins in memory that was allocated; before it stand the memory and the size
+define internal ptr @begin(ptr %kept, ptr %memory, i64 %size) {{
+  %place_at = getelementptr i64, ptr %kept, i64 {PLACE}
+  %place = load i64, ptr %place_at
+  %address = ptrtoint ptr %memory to i64
+  %least = add i64 %address, {ALIGNMENT}
+  %apart = sub i64 %place, %least
+  %skipped = and i64 %apart, {PAGE - 1}
+  %offset = add i64 %skipped, {ALIGNMENT}
+  %block = getelementptr i8, ptr %memory, i64 %offset
+  %memory_at = getelementptr ptr, ptr %block, i64 -2
+  store ptr %memory, ptr %memory_at
+  %size_at = getelementptr i64, ptr %block, i64 -1
+  store i64 %size, ptr %size_at
+  ret ptr %block
+}}
+
+define internal ptr @memory_of(ptr %block) {{
+  %memory_at = getelementptr ptr, ptr %block, i64 -2
+  %memory = load ptr, ptr %memory_at
+  ret ptr %memory
+}}
+
+define internal void @release(ptr %block) {{
+entry:
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %done, label %some
+some:
+  %memory = call ptr @memory_of(ptr %block)
+  call void @free(ptr %memory)
+  br label %done
+done:
+  ret void
+}}
 
 define ptr @take(ptr %kept, i64 %size) {{
 entry:
@@ -74,26 +114,30 @@ entry:
   br i1 %found, label %again, label %new
 again:
   store ptr null, ptr %block_at
-  ret ptr %block
+  %memory = call ptr @memory_of(ptr %block)
+  %moved = call ptr @begin(ptr %kept, ptr %memory, i64 %size)
+  ret ptr %moved
 new:
-  %more = add i64 %size, {2 * ALIGNMENT - 1}
+  %more = add i64 %size, {PAGE + 2 * ALIGNMENT - 1}
   %whole = and i64 %more, {-ALIGNMENT}
   %fresh = call ptr @aligned_alloc(i64 {ALIGNMENT}, i64 %whole)
   %failed = icmp eq ptr %fresh, null
+  br i1 %failed, label %nothing, label %made
+nothing:
+  ret ptr null
+made:
+  %first = call ptr @begin(ptr %kept, ptr %fresh, i64 %size)
   %small = icmp ult i64 %size, {HUGE}
-  %plain = or i1 %failed, %small
-  br i1 %plain, label %done, label %huge
+  br i1 %small, label %done, label %huge
 huge:
   %address = ptrtoint ptr %fresh to i64
   %behind = add i64 %address, {PAGE - 1}
   %page = and i64 %behind, {-PAGE}
   %start = inttoptr i64 %page to ptr
-  %skipped = sub i64 %page, %address
-  %length = sub i64 %size, %skipped
-  %ignored = call i32 @madvise(ptr %start, i64 %length, i32 14)
+  %ignored = call i32 @madvise(ptr %start, i64 %size, i32 14)
   br label %done
 done:
-  ret ptr %fresh
+  ret ptr %first
 }}
 
 define ptr @take_zeros(ptr %kept, i64 %count, i64 %each) {{
@@ -110,8 +154,19 @@ done:
 }}
 
 define ptr @resize(ptr %kept, ptr %block, i64 %size) {{
-  %moved = call ptr @realloc(ptr %block, i64 %size)
-  ret ptr %moved
+entry:
+  %fresh = call ptr @take(ptr %kept, i64 %size)
+  %failed = icmp eq ptr %fresh, null
+  br i1 %failed, label %done, label %copy
+copy:
+  %size_at = getelementptr i64, ptr %block, i64 -1
+  %before = load i64, ptr %size_at
+  %both = call i64 @llvm.umin.i64(i64 %before, i64 %size)
+  call void @llvm.memcpy.p0.p0.i64(ptr %fresh, ptr %block, i64 %both, i1 false)
+  call void @release(ptr %block)
+  br label %done
+done:
+  ret ptr %fresh
 }}
 
 define void @give(ptr %kept, ptr %block, i64 %size) {{
@@ -119,16 +174,16 @@ entry:
   %large = icmp uge i64 %size, {KEPT_LEAST}
   %moderate = icmp ule i64 %size, {KEPT_MOST}
   %keeps = and i1 %large, %moderate
-  br i1 %keeps, label %keep, label %release
+  br i1 %keeps, label %keep, label %let_go
 keep:
   %block_at = getelementptr ptr, ptr %kept, i64 1
   %other = load ptr, ptr %block_at
   store i64 %size, ptr %kept
   store ptr %block, ptr %block_at
-  call void @free(ptr %other)
+  call void @release(ptr %other)
   ret void
-release:
-  call void @free(ptr %block)
+let_go:
+  call void @release(ptr %block)
   ret void
 }}
 
@@ -136,7 +191,7 @@ define void @clear(ptr %kept) {{
   %block_at = getelementptr ptr, ptr %kept, i64 1
   %block = load ptr, ptr %block_at
   store ptr null, ptr %block_at
-  call void @free(ptr %block)
+  call void @release(ptr %block)
   ret void
 }}
 """
@@ -158,7 +213,7 @@ class Memory:
     def __init__(self, make_object: Callable[[str], bytes] = object_code) -> None:
         names = ("take", "take_zeros", "resize", "give")
         code = library(make_object(CODE), (*names, "clear", "use", "set_quietly"))
-        self._kept = (ctypes.c_int64 * 2)()
+        self._kept = (ctypes.c_int64 * 3)()
         handler = _Handler(b"eqsat", 1, ctypes.addressof(self._kept), *map(code.address, names))
         ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(code.address("use"))(numpy_function(SET_HANDLER))
         self._set_address = code.address("set_quietly")
@@ -172,12 +227,13 @@ class Memory:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(needed))
 
     @property
-    def handler(self) -> tuple[int, int]:
-        """The address of a function like PyDataMem_SetHandler, and the handler, which stays."""
-        return self._set_address, id(self._capsule)
+    def handler(self) -> tuple[int, int, int]:
+        """The addresses of a function like PyDataMem_SetHandler, of the handler, which stays, and of the place of the next array."""
+        return self._set_address, id(self._capsule), ctypes.addressof(self._kept) + 8 * PLACE
 
-    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """numpy.empty, aligned to lines of the cache."""
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], others: Iterable[Array] = ()) -> Array:
+        """numpy.empty, aligned to lines of the cache, and apart from other arrays that are used with it (codegen/places.py)."""
+        self._kept[PLACE] = apart_from(others)
         before = self._set(self._capsule)
         try:
             return np.empty(shape, dtype)

@@ -46,7 +46,7 @@ class Compiled(functools.partial[Any]):
             direct = self.__dict__.get("_direct")
             if direct is None:
                 memory = large_memory()
-                handler = memory.handler if memory else (0, 0)
+                handler = memory.handler if memory else (0, 0, 0)
                 direct = DirectCall(self.title, self.func, TEAM, takes_out, handler, lambda text: kept_code(text, Options()))
                 self.__dict__["_direct"] = direct
                 cast(Any, self).__setstate__((direct.function, (), {}, self.__dict__))

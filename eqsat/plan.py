@@ -153,7 +153,7 @@ class Plan(OfOneProcess, Shown):
         workspace = self._workspace()
         values = [*inputs, *workspace]
         for slot, shape, dtype in self._made:
-            values[slot] = direct[slot] if slot in direct else new_array(shape, dtype)
+            values[slot] = direct[slot] if slot in direct else new_array(shape, dtype, values)
         finite = self._launch_all(values) and all(np.isfinite(values[slot]).all() for slot in self.blueprint.finite)
         for slot, limit in self.blueprint.places if finite else ():
             limit.check(int(values[slot]))
@@ -226,7 +226,9 @@ class Plan(OfOneProcess, Shown):
         try:
             return self._idle.pop()
         except IndexError:
-            storages = [aligned_bytes(nbytes) for nbytes in self.storages]
+            storages = list[Array]()
+            for nbytes in self.storages:
+                storages.append(aligned_bytes(nbytes, storages))
             return [self._allocated(slot, storages) for slot in range(len(self._taken), len(self.buffers))]
 
     def _allocated(self, slot: int, storages: list[Array]) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
 from typing import Any
 
@@ -24,8 +25,8 @@ def large_memory() -> Memory | None:
     return memory(_make_object) if supported() else None
 
 
-def new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """An array of a result, its elements undefined."""
+def new_array(shape: tuple[int, ...], dtype: np.dtype[Any], others: Iterable[Array] = ()) -> Array:
+    """An array of a result, its elements undefined; `others` are used with it."""
     if dtype.itemsize * prod(shape) < LEAST_BYTES or (here := large_memory()) is None:
         return np.empty(shape, dtype)
-    return here.empty(shape, dtype)
+    return here.empty(shape, dtype, others)

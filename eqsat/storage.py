@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from eqsat.codegen.places import LEAST, PAGE, address_of, apart_from
+
 Array = np.ndarray[Any, Any]
 ALIGNMENT = 64
 
@@ -48,10 +50,10 @@ def share_storage(lifetimes: Sequence[Lifetime]) -> tuple[tuple[int, ...], tuple
     return tuple(chosen), tuple(sizes)
 
 
-def aligned_bytes(nbytes: int) -> Array:
-    """New memory that begins at a multiple of 64 bytes."""
-    memory = np.empty(nbytes + ALIGNMENT, np.uint8)
-    skip = -memory.__array_interface__["data"][0] % ALIGNMENT
+def aligned_bytes(nbytes: int, others: Sequence[Array] = ()) -> Array:
+    """New memory that begins with a line of the cache, and within pages apart from others that are used with it (codegen/places.py)."""
+    memory = np.empty(nbytes + PAGE, np.uint8)
+    skip = (apart_from(others, first=True) - address_of(memory)) % PAGE if nbytes >= LEAST else -address_of(memory) % ALIGNMENT
     return memory[skip : skip + nbytes]
 
 
