@@ -47,12 +47,20 @@ class Window:
 @dataclass(frozen=True)
 class Strips:
     """The variable that counts strips, the first row of the results in one, and for every group the builds of its rows, in the order in
-    which they run; `overlap`: whether the last strip computes again rows of the one before."""
+    which they run.
+
+    first  a variable of its own if the last strip computes again rows of the one before, which stands for `begin`; else the same as it
+    """
 
     variable: Var
     first: Index
+    begin: Index
     groups: tuple[Group, ...]
-    overlap: bool
+
+    @property
+    def overlap(self) -> bool:
+        """Whether two strips compute the same rows."""
+        return self.first is not self.begin
 
 
 def first_long(shape: Shape) -> int | None:
@@ -157,7 +165,8 @@ def strips(groups: Sequence[Group], found: Mapping[Build, Window], rows: int, wi
     extent = results[0].shape[along]
     count = -(-extent // rows)
     strip = Var(f"strip{within or ''}", 0, count - 1)
-    first = first_of(strip, count, rows, extent)
+    begin = first_of(strip, count, rows, extent)
+    first = begin if count * rows == extent else Var(f"{strip.name}_first", *begin.bounds)
     everything = {**found, **dict.fromkeys(results, Window(along, 1, 0, 0))}
     begins = {build: _begin(window, first) for build, window in everything.items()}
     small: dict[Tensor, tuple[Build, Index, int]] = {}
@@ -167,7 +176,7 @@ def strips(groups: Sequence[Group], found: Mapping[Build, Window], rows: int, wi
         if group is not results:
             small.update((build, (part, begins[build], everything[build].dimension)) for build, part in zip(group, builds, strict=True))
         made.append(builds)
-    return Strips(strip, first, tuple(made), count * rows != extent)
+    return Strips(strip, first, begin, tuple(made))
 
 
 def _begin(window: Window, first: Index) -> Index:
@@ -216,6 +225,8 @@ def composed(kernels: Sequence[Kernel], parts: Strips, results: Group, between: 
         scratch.update((named, replace(buffer, name=named)) for buffer in kernel.scratch for named in (renaming.buffers[buffer.name],))
     outputs = (replace(output, size=build.size) for output, build in zip(kernels[-1].outputs, results, strict=True))
     strip = parts.variable
+    if isinstance(parts.first, Var) and parts.overlap:
+        body.insert(0, Bind(parts.first, parts.begin))
     whole: tuple[Stmt, ...] = (For(strip, "parallel", tuple(body)),) if strip.extent > 1 else tuple(body)
     return Kernel("kernel", (*read.values(), *outputs), whole, kernels[-1].sizes, tuple(scratch.values()))
 
