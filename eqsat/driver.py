@@ -36,6 +36,7 @@ from eqsat.report import Report
 from eqsat.result import IndexResult, Result
 from eqsat.simplifier import simplify_all
 from eqsat.tracing import trace
+from eqsat.uncollected import uncollected
 from eqsat.values import compare_values
 
 
@@ -65,6 +66,7 @@ def optimize(target: Any, *specs: Any, options: Options | None = None) -> Result
 
 
 @work("optimizing")
+@uncollected()
 def optimize_program(program: Program, options: Options) -> Result:
     """The cheapest equal program, lowered; machine code is made at the first call."""
     try:

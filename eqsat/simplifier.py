@@ -28,6 +28,7 @@ from eqsat.progress import tell, work
 from eqsat.report import Report, StopReason
 from eqsat.result_cache import RESULTS
 from eqsat.saturate import FEW_LOOKS, MANY_LOOKS, PHASES, Patience, Session, session_of
+from eqsat.uncollected import uncollected
 
 T = TypeVar("T")
 # an index and its gate
@@ -63,6 +64,7 @@ def simplify_many(expressions: Iterable[Index | int], options: Options | None = 
         return RESULTS.results(terms, chosen, lambda missing: simplify_all(missing, chosen, Report()))
 
 
+@uncollected()
 def simplify_all(terms: list[Index], options: Options, report: Report) -> list[Index]:
     """simplify_many, with the report; a term that the e-graph cannot hold comes back as it is."""
     fact = facts_about(terms)
@@ -122,6 +124,7 @@ def simplify_gated(index: Index | int, valid: Index | bool, options: Options | N
     return gate_all([(as_index(index), gate)], chosen, report)[0]
 
 
+@uncollected()
 def gate_all(pairs: list[Pair], options: Options, report: Report, free_gate: bool = False) -> list[Pair]:
     """simplify_gated of each pair, without the facts that the user declared; with a free gate only the index is to be cheap.
 

@@ -7,6 +7,7 @@ Operands begin with a page, results so many bytes behind one, as `out=`; the las
 from __future__ import annotations
 
 import argparse
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -62,8 +63,7 @@ def main() -> None:
     for name, program in PROGRAMS.items():
         function = eqsat.jit(program)
         results = [array_at(place, asked.size) for place in PLACES]
-        calls: list[Callable[[], Any]] = [lambda out=out: function(x, out=out) for out in results]  # type: ignore[misc]
-        calls.append(lambda: function(x))
+        calls = [*(functools.partial(function, x, out=out) for out in results), functools.partial(function, x)]
         least = [float("inf")] * len(calls)
         for _ in range(asked.rounds):
             least = [min(before, best_seconds(call, 0.02, 100)) for before, call in zip(least, calls, strict=True)]
