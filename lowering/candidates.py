@@ -14,7 +14,7 @@ from eqsat.lowering.unroll import unrolled
 
 MOST = 16
 # ways that need sums in another order, and ways that need every extent
-REORDERING = ("tiled", "columns", "dots")
+REORDERING = ("tiled", "columns", "dots", "sums", "boxsums")
 FIXED = (*REORDERING, "turned", "jammed", "patches", "pieces", "boxes", "stepped")
 
 
@@ -58,18 +58,18 @@ class Schedules:
         merged = dict.fromkeys((merge(cut), cut))
         yield from (Schedule(nest, "tiled") for nest in merged)
         yield Schedule(cut, "dots")
-        yield from (Schedule(nest, way) for way in ("turned", "patches", "jammed") for nest in merged)
+        yield from (Schedule(nest, way) for way in ("turned", "patches", "jammed", "sums") for nest in merged)
         yield from (Schedule(nest, "columns") for nest in dict.fromkeys((merge(cut, markers), cut)))
         chosen = chosen_innermost(cut)
         if chosen is not None:
-            yield Schedule(merge(chosen, markers), "boxes")
+            yield from (Schedule(merge(chosen, markers), way) for way in ("boxes", "boxsums"))
         arranged = orders(merge(unit_folds_innermost(cut), markers))
         wide = [widened(nest) for nest in orders(unit_folds_innermost(cut))]
         if self.tiles:
             for nest in dict.fromkeys(merge(unrolled(nest), markers) for nest in arranged):
                 yield from (Schedule(nest, way) for way in ("nested", "stepped"))
         for nest in dict.fromkeys((*(merge(nest, markers) for nest in arranged), merge(self.written, markers), *wide)):
-            yield from (Schedule(nest, way) for way in ("nested", "pieces", "boxes", "outward"))
+            yield from (Schedule(nest, way) for way in ("nested", "pieces", "boxes", "boxsums", "outward"))
             shared = shared_columns(nest) if not markers else None
             if shared is not None:
                 yield Schedule(shared, "outward")

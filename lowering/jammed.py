@@ -19,6 +19,7 @@ from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, first_of, over, over_forms
 from eqsat.lowering.nest import Nest, Several
 from eqsat.lowering.place import Scope
+from eqsat.lowering.row_sums import by_rows
 
 VECTOR_BYTES = 64
 # rows at a time
@@ -29,13 +30,13 @@ WORTH = 0.85
 MOST_TERMS = 200
 
 
-def jammed(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tuple[Stmt, ...] | None:
-    """The statements; None where rows have too little in common."""
-    row = shared_axis(nest)
-    if row is None:
+def jammed(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], reordered: bool = False) -> tuple[Stmt, ...] | None:
+    """The statements; None where rows have too little in common.  `reordered`: sums are added up row by row first."""
+    found = shared(nest, reordered)
+    if found is None:
         return None
     placer = BlockPlacer(buffers)
-    place_jammed(placer, placer.top, nest, row, outputs)
+    place_jammed(placer, placer.top, *found, outputs)
     return tuple(placer.top.body)
 
 
@@ -64,8 +65,9 @@ def place_jammed(placer: BlockPlacer, scope: Scope, nest: Nest, row: Var, output
     placer.close_all(opened[:-1])
 
 
-def shared_axis(nest: Nest) -> Var | None:
-    """The axis whose rows have the most in common, if that is worth it."""
+def shared(nest: Nest, reordered: bool = False) -> tuple[Nest, Var] | None:
+    """The nest, with its sums in another order if they may be `reordered`, and the axis whose rows have the most in common, if that is
+    worth it."""
     if len(nest.loops) < 2 or sum(1 for _ in scalars(nest.body)) > MOST_TERMS or not all(is_joint_value(one) for one in _values(nest.body)):
         return None
     forms, lane = Forms(), nest.loops[-1]
@@ -73,9 +75,11 @@ def shared_axis(nest: Nest) -> Var | None:
         return None
     if forms(nest.index).stride(lane) != 1 or any(forms(load.index).stride(lane) not in (0, 1) for load in nest.loads):
         return None
-    left = {row: _left(nest, row, forms) for row in nest.loops[:-1] if _meets(nest, row, forms)}
-    best = min(left, key=lambda row: left[row], default=lane)
-    return best if best is not lane and left[best] <= WORTH else None
+    rows = [row for row in nest.loops[:-1] if _meets(nest, row, forms)]
+    found = [(by_rows(nest, row) if reordered else nest, row) for row in rows]
+    left = [_left(*one, forms) for one in found]
+    best = min(range(len(found)), key=left.__getitem__, default=None)
+    return found[best] if best is not None and left[best] <= WORTH else None
 
 
 def _meets(nest: Nest, row: Var, forms: Forms) -> bool:

@@ -5,11 +5,13 @@
     tiled    sums of products in registers; `tile`: rows and columns of one, else as tiles.py chooses
     turned   what is read across memory turned in squares
     jammed   rows of stencils, a few at a time, which share what they compute
+    sums     the same, sums of neighbours added up row by row first
     patches  short runs that change places, a patch of them at a time
     columns  folds down columns, for blocks of neighbouring columns at a time
     dots     folds along memory for several rows and columns at once
     pieces   the innermost loop cut where a condition changes, and where its middle begins, if that can be split
     boxes    every loop cut where a condition changes
+    boxsums  the same, and sums of neighbours in them added up row by row first
     stepped  every second, third or fourth element picked out of vectors
 
 Not every way is open to every nest.
@@ -71,10 +73,12 @@ WAYS: Mapping[str, Callable[[Nest, tuple[str, ...], frozenset[str]], Body | None
     "outward": lambda nest, outputs, buffers: _plain(outward(nest, outputs[0], buffers)),
     "turned": turned,
     "jammed": lambda nest, outputs, buffers: _plain(jammed(nest, outputs, buffers)),
+    "sums": lambda nest, outputs, buffers: _plain(jammed(nest, outputs, buffers, reordered=True)),
     "patches": lambda nest, outputs, buffers: _plain(in_patches(nest, outputs, buffers)),
     "columns": in_columns,
     "dots": dots,
     "stepped": lambda nest, outputs, buffers: _plain(stepped(nest, outputs, buffers)),
     "pieces": lambda nest, outputs, buffers: _plain(in_pieces(nest, outputs, buffers)),
     "boxes": lambda nest, outputs, buffers: _plain(in_boxes(nest, outputs, buffers)),
+    "boxsums": lambda nest, outputs, buffers: _plain(in_boxes(nest, outputs, buffers, reordered=True)),
 }

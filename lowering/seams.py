@@ -18,7 +18,7 @@ from eqsat.ir.loops import Stmt, rebuilt
 from eqsat.ir.tensor import Call, Position, Reduce, Scalar, operands, scalars
 from eqsat.lowering.affine import Affine, Forms, bounds
 from eqsat.lowering.blocks import BlockPlacer
-from eqsat.lowering.jammed import place_jammed, shared_axis
+from eqsat.lowering.jammed import place_jammed, shared
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.order import merge, needed_by_folds
 from eqsat.lowering.place import Scope, stores
@@ -45,13 +45,14 @@ def in_pieces(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> 
     return tuple(cuts.placer.top.body) if cuts.made else None
 
 
-def in_boxes(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tuple[Stmt, ...] | None:
-    """The statements with all loops in pieces; None where `in_pieces` does the same, or where that makes too many terms."""
+def in_boxes(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], reordered: bool = False) -> tuple[Stmt, ...] | None:
+    """The statements with all loops in pieces; None where `in_pieces` does the same, or where that makes too many terms.  `reordered`: in
+    boxes of rows that share what they compute, sums are added up row by row first; None where there are none such."""
     if not nest.conditions:
         return None
-    cuts = _Cuts(nest, outputs, buffers, 0)
+    cuts = _Cuts(nest, outputs, buffers, 0, reordered)
     cuts.place(nest, 0, cuts.placer.top)
-    return tuple(cuts.placer.top.body) if cuts.made == "boxes" and cuts.left >= 0 else None
+    return tuple(cuts.placer.top.body) if cuts.made == "boxes" and cuts.left >= 0 and (cuts.jammed or not reordered) else None
 
 
 class _Cuts:
@@ -60,10 +61,12 @@ class _Cuts:
     made  what came of it: nothing, "pieces" of the innermost loop, or "boxes"
     left  how many terms the elements of further boxes may have
     parted  whether pieces are cut so that they can be split
+    jammed  whether rows of a box are computed together
     """
 
-    def __init__(self, nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], first: int) -> None:
-        self.outputs, self.first = outputs, first
+    def __init__(self, nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], first: int, reordered: bool = False) -> None:
+        self.outputs, self.first, self.reordered = outputs, first, reordered
+        self.jammed = False
         self.placer = BlockPlacer(buffers)
         self.folded = needed_by_folds(nest)
         self.parted = False
@@ -81,7 +84,7 @@ class _Cuts:
         self.made = "pieces" if self.made != "boxes" and not inner and loop.extent >= LEAST else "boxes"
         pieces = list(enumerate(zip(starts, [*starts[1:], loop.hi + 1], strict=True)))
         largest = max(pieces, key=lambda piece: piece[1][1] - piece[1][0])
-        shares = k and not self.first and shared_axis(_piece(nest, k, 0, *largest)) is not None
+        shares = k and not self.first and shared(_piece(nest, k, 0, *largest), self.reordered) is not None
         first = 0 if shares else k  # each piece has loops around it of its own
         around = self.placer.nest(scope, *nest.loops[:first])
         for number, values in pieces:
@@ -96,9 +99,10 @@ class _Cuts:
             inside = merge(Nest(nest.loops[rows:], nest.body, nest.index))
             nest = Nest((*nest.loops[:rows], *inside.loops), inside.body, inside.index)
         nest = split(nest) if self.parted else nest
-        row = shared_axis(nest) if not self.first else None
-        if row is not None:
-            place_jammed(self.placer, scope, nest, row, self.outputs)
+        found = shared(nest, self.reordered) if not self.first else None
+        if found is not None:
+            self.jammed = True
+            place_jammed(self.placer, scope, *found, self.outputs)
             return
         opened = self.placer.nest(scope, *nest.loops)
         opened[-1].body += stores(self.outputs, nest.index, self.placer.place(nest.body, opened[-1]))

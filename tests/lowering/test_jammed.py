@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from eqsat.ir.index import Index, apply
-from eqsat.ir.loops import For, statements
+from eqsat.ir.loops import For, Load, statements
 from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Scalar, axes
+from eqsat.lowering.affine import Forms
+from eqsat.lowering.nest import nest_of
+from eqsat.lowering.row_sums import by_rows
 from tests.lowering.builds import check_offered, offered
 
 
@@ -52,6 +58,22 @@ def layers(n: int, h: int, w: int) -> Build:
     return Build((n, h, w), plus(row(i), row(i + 1)))
 
 
+def nine(h: int, w: int, dtype: str = "float32", op: str = "add") -> Build:
+    """All nine neighbours, one after the other."""
+    source, (i, j) = taps(h, w, dtype)
+    every: list[Scalar] = [Read(source, (i + m, j + n)) for m in range(3) for n in range(3)]
+    return Build((h, w), functools.reduce(lambda a, b: Call(op, (a, b), dtype), every))
+
+
+def cube(n: int, h: int, w: int) -> Build:
+    """All 27 neighbours, from the last to the first, with something of no row between."""
+    k, i, j = axes((n, h, w))
+    source = Input("a", (n + 2, h + 2, w + 2), "float32")
+    every: list[Scalar] = [Read(source, (k + a, i + b, j + c)) for a in range(3) for b in range(3) for c in range(3)]
+    every.insert(5, Read(Input("b", (w,), "float32"), (j,)))
+    return Build((n, h, w), functools.reduce(plus, reversed(every)))
+
+
 def padded(h: int, w: int) -> Build:
     """Zeros around the image."""
     i, j = axes((h, w))
@@ -83,6 +105,20 @@ def test_rows_together_hold_what_the_build_does(name: str) -> None:
     check_offered(CASES[name], "jammed")
 
 
+SUMS = {
+    "nine neighbours": nine(13, 83),
+    "the greatest of nine": nine(12, 40, op="maximum"),
+    "integers": nine(9, 33, "int64"),
+    "a cube": cube(4, 7, 35),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_by_rows_hold_what_the_build_does(name: str) -> None:
+    check_offered(SUMS[name], "sums")
+    assert not offered(SUMS[name], "jammed")
+
+
 @settings(max_examples=8, deadline=None, derandomize=True)
 @given(st.integers(2, 20), st.integers(16, 90))
 def test_any_extents(h: int, w: int) -> None:
@@ -104,3 +140,27 @@ def test_the_middle_of_what_is_padded_is_jammed(shape: tuple[int, int]) -> None:
         stmt for kernel in offered(build, "boxes") for stmt in statements(kernel.body) if isinstance(stmt, For) and stmt.kind == "tile"
     ]
     assert tiles
+
+
+def test_what_is_padded_is_added_up_by_rows() -> None:
+    build = padded(11, 37)
+    check_offered(build, "boxsums")
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.permutations(list(itertools.product(range(3), range(3)))), st.integers(4, 9), st.booleans())
+def test_any_order_of_terms_becomes_one(order: list[tuple[int, int]], length: int, doubled: bool) -> None:
+    i, j = axes((6, 40))
+    source = Input("a", (8, 42), "float32")
+    terms: list[Scalar] = [Read(source, (i + a, j + b)) for a, b in order[:length]]
+    terms += terms[:1] if doubled else []
+    nest = nest_of((Build((6, 40), functools.reduce(plus, terms)),), {source: "a"}, {})
+    ordered = by_rows(nest, nest.loops[0])
+    leaves = sorted(str(term) for term in _leaves(ordered.body))
+    assert leaves == sorted(str(term) for term in _leaves(nest.body))
+    rows = [place // 42 for place in (Forms()(term.index).constant for term in _leaves(ordered.body) if isinstance(term, Load))]
+    assert rows == sorted(rows)
+
+
+def _leaves(term: Scalar) -> list[Scalar]:
+    return [leaf for arg in term.args for leaf in _leaves(arg)] if isinstance(term, Call) else [term]
