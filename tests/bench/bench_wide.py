@@ -22,6 +22,7 @@ import eqsat.numpy as enp
 from tests.bench.further_programs import FURTHER
 from tests.bench.plain_programs import PLAIN
 from tests.bench.stacked_programs import STACKED
+from tests.bench.stencil_programs import STENCILS
 
 RNG = np.random.default_rng(0)
 ROUNDS, SECONDS = 5, 0.03
@@ -267,7 +268,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 }
 
 
-PROGRAMS |= FURTHER | PLAIN | STACKED
+PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:
