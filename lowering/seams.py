@@ -2,7 +2,7 @@
 
     for j < n: where(j < 3, a[j], b[j - 3])         ->  for j < 3: a[j], and for j < n - 3: b[j]
 
-Within a piece the condition is decided by the bounds of the loop, and the piece runs in vectors.  `in_pieces` cuts the innermost loop, by
+Within a piece the condition is decided by the bounds of the loop, and the piece runs in vectors.  `in_pieces` cuts the loop that does, by
 all that it reads, and its ends off where that leaves whole parts for `//` and `%` (see eqsat.lowering.split); `in_boxes` every loop by
 conditions that decide between elements: what is stacked has loops of its own.
 """
@@ -26,8 +26,8 @@ from eqsat.lowering.split import split, uneven
 
 # of a loop by what it reads, and by conditions
 MOST_PIECES, MOST_BRANCHES = 5, 32
-# below that a loop is not worth its pieces
-LEAST = 16
+# below that a loop is not worth its pieces; so few iterations are written out in the loop around them
+LEAST, MOST_WRITTEN_OUT = 16, 4
 # elements of what threads share
 LEAST_ROW = 64
 # how many terms more the elements of all boxes may have, for each term of the element as it is written and besides, and at most
@@ -37,10 +37,14 @@ MARKS = {"lt": (0,), "ge": (0,), "le": (1,), "gt": (1,), "eq": (0, 1), "ne": (0,
 
 
 def in_pieces(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tuple[Stmt, ...] | None:
-    """The statements with the innermost loop in pieces; None where nothing changes along it, or too often, or a fold is computed in it."""
-    if not nest.loops or nest.loops[-1].extent < LEAST:
+    """The statements with the loop that runs in vectors in pieces: the innermost, or the one around some that are written out; None where
+    nothing changes along it, or too often, or a fold is computed in it."""
+    row = len(nest.loops) - 1
+    while row > 0 and prod(v.extent for v in nest.loops[row:]) <= MOST_WRITTEN_OUT:
+        row -= 1
+    if not nest.loops or nest.loops[row].extent < LEAST:
         return None
-    cuts = _Cuts(nest, outputs, buffers, len(nest.loops) - 1)
+    cuts = _Cuts(nest, outputs, buffers, row)
     cuts.place(nest, 0, cuts.placer.top)
     return tuple(cuts.placer.top.body) if cuts.made else None
 
@@ -58,6 +62,7 @@ def in_boxes(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], reor
 class _Cuts:
     """Places a nest in pieces of its loops, of those from `first` on.
 
+    behind  how many loops stand in the one that runs in vectors
     made  what came of it: nothing, "pieces" of the innermost loop, or "boxes"
     left  how many terms the elements of further boxes may have
     parted  whether pieces are cut so that they can be split
@@ -66,6 +71,7 @@ class _Cuts:
 
     def __init__(self, nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], first: int, reordered: bool = False) -> None:
         self.outputs, self.first, self.reordered = outputs, first, reordered
+        self.behind = len(nest.loops) - 1 - first if first else 0
         self.jammed = False
         self.placer = BlockPlacer(buffers)
         self.folded = needed_by_folds(nest)
@@ -110,7 +116,7 @@ class _Cuts:
 
     def _begins(self, nest: Nest, k: int) -> list[int]:
         """Where the pieces of a loop begin; nothing where it stays whole, as it does where a fold depends on it or on a loop within."""
-        loop, last = nest.loops[k], k == len(nest.loops) - 1
+        loop, last = nest.loops[k], k == len(nest.loops) - 1 - self.behind
         if k < self.first or not self.folded.isdisjoint(nest.loops[k:]):
             return []
         if last and loop.extent >= LEAST:
@@ -190,6 +196,10 @@ def _holds(condition: Index, forms: Forms) -> bool | None:
 
 def begins(terms: Sequence[Index], inner: Var) -> list[int]:
     """Where pieces of a loop begin: at its first value, and where some part of these terms that depends on it alone is another one."""
+
+    def outside(seam: int) -> int:
+        return min(seam - inner.lo, inner.hi + 1 - seam)
+
     forms = Forms()
     found = {inner.lo}
     either: list[tuple[int, ...]] = []
@@ -204,17 +214,18 @@ def begins(terms: Sequence[Index], inner: Var) -> list[int]:
                 form = _of(forms(one - other), inner)
                 if form and term.op in MARKS:
                     found.update(_reached(*form, inner, MARKS[term.op]))
-                elif form:  # where both operands are equal, either of them will do
-                    either.append(tuple(_reached(*form, inner, (0, 1))))
+                elif form and len(seams := tuple(_reached(*form, inner, (0, 1)))) == 2:  # where both are equal, either of them will do
+                    either.append(tuple(sorted(seams, key=outside)))
         elif term.op in ("floordiv", "mod") and isinstance(term.args[1], Const) and term.args[1].value > 0:
             form, divisor = _of(forms(term.args[0]), inner), int(term.args[1].value)
             if form:
                 first, last = sorted((form[0] * v + form[1]) // divisor for v in (inner.lo, inner.hi))
                 if last - first < MOST_PIECES:
                     found.update(_reached(*form, inner, [k * divisor for k in range(first, last + 2)]))
-    for seams in either:
+    # from the middle on, each as far outside as may be: so they are the fewest, and the middle is the longest
+    for seams in sorted(either, key=lambda seams: -outside(seams[0])):
         if found.isdisjoint(seams):
-            found.update(seams[:1])
+            found.add(seams[0])
     return sorted(found)
 
 

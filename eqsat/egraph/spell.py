@@ -10,7 +10,7 @@ from eqsat.egraph.linear import Linear, sign_term, sum_term, zero_term
 from eqsat.egraph.schema import OP_OF_NODE
 from eqsat.egraph.snapshot import ENode
 from eqsat.index_cost import is_power_of_two
-from eqsat.ir.index import Apply, Const, Index, Var, apply
+from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply
 
 Group = tuple[tuple[int, int], ...]
 
@@ -116,7 +116,10 @@ class _Speller:
             return apply("and" if node.op == "Min" else "or", *map(_truth, args))
         if node.op == "Where":
             return Apply("where", (_truth(args[0]), *args[1:]))
-        return _turned_quotient(Apply(OP_OF_NODE[node.op], tuple(map(as_number, args))))
+        op, args = OP_OF_NODE[node.op], tuple(map(as_number, args))
+        if isinstance(args[0], Const) and OPS[op].commutative:  # numbers last
+            args = args[::-1]
+        return _turned_quotient(Apply(op, args))
 
     def in_groups(self, terms: Group) -> list[tuple[Index, int]]:
         """Terms of a sum as parts: groups that other sums are made of are one part each."""

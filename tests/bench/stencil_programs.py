@@ -84,6 +84,14 @@ def cube(xp: Any, x: Any) -> Any:
     return sum(x[i : i + n, j : j + n, k : k + n] for i in range(3) for j in range(3) for k in range(3)) / 27
 
 
+def twice_as_large(xp: Any, x: Any) -> Any:
+    """Every second row and column halfway between its neighbours."""
+    beside = xp.pad(x, ((0, 0), (0, 1)), mode="edge")
+    rows = xp.stack([x, (beside[:, :-1] + beside[:, 1:]) * 0.5], 2).reshape(x.shape[0], -1)
+    below = xp.pad(rows, ((0, 1), (0, 0)), mode="edge")
+    return xp.stack([rows, (below[:-1] + below[1:]) * 0.5], 1).reshape(2 * x.shape[0], -1)
+
+
 STENCILS: dict[str, Program] = {
     "box_9": (lambda xp, x: sum(neighbours(x)) / 9, [floats(514, 514)]),
     "box_25": (lambda xp, x: sum(neighbours(x, 5)) / 25, [floats(516, 516)]),
@@ -98,5 +106,6 @@ STENCILS: dict[str, Program] = {
     "harris": (harris, [floats(514, 514)]),
     "opening": (opening, [floats(514, 514)]),
     "only_peaks": (only_peaks, [floats(514, 514)]),
+    "twice_as_large": (twice_as_large, [floats(514, 514)]),
     "motion": (motion, [floats(514, 514), floats(514, 514)]),
 }

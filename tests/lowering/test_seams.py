@@ -212,6 +212,29 @@ def test_what_changes_too_often_or_with_other_loops_stays_whole() -> None:
     assert not in_pieces(Build((3, 6), read((3, 6), short[0], (short[1] + 1) % 6)))
 
 
+def test_a_loop_around_short_ones_is_cut() -> None:
+    """Every second element halfway to the next, as images are enlarged: stores that are neighbours stay in one loop."""
+    row, j, second = axes((3, 40, 2))
+    half = Call("add", (read((3, 40), row, j), read((3, 40), row, apply("min", j + 1, 39))), "int64")
+    build = Build((3, 40, 2), chosen_by(apply("eq", second, 0), read((3, 40), row, j), half))
+    loops = [[s.variable.name for s in statements(kernel.body) if isinstance(s, For)] for kernel in lowered(build)]
+    cut = [kernel for kernel, names in zip(lowered(build), loops, strict=True) if names[:3] == ["i0", "i1_0", "i2_0"]]
+    assert cut
+    for kernel in cut:
+        np.testing.assert_array_equal(run(kernel, build)[0], reference(build)[0])
+
+
+def test_the_middle_between_edges_is_the_longest_with_the_fewest_pieces() -> None:
+    j = Var("j", 0, 39)
+    window = [apply("min", apply("max", j + k, 3), 42) for k in range(7)]  # of 7 places, at the ends the nearest there are
+    ends = [apply("max", j - 1, 0), apply("min", j + 1, 39)]
+    assert seams.begins(ends, j) == [0, 1, 39]
+    assert seams.begins([apply("max", j + 3, 3), apply("min", j, 39)], j) == [0]  # one operand all the way
+    found = seams.begins(window, j)
+    assert found == [0, 1, 3, 37, 39]
+    assert all({k, k + 1} & set(found) for k in (1, 2, 3, 37, 38))
+
+
 @settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(builds())
 def test_any_build_in_pieces(build: Build) -> None:
