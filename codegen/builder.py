@@ -48,6 +48,16 @@ class Registers(NamedTuple):
     names: tuple[str, ...] = ()
 
 
+class Abilities(NamedTuple):
+    """What a machine does in one instruction, also on vectors: scale by a power of two (llvm.ldexp), a * b + c rounded once (llvm.fma)."""
+
+    scales: bool = False
+    fuses: bool = False
+
+
+NO_ABILITIES = Abilities()
+
+
 def element_type(type: str) -> str:
     """The type of the lanes of a vector type "<4 x i32>"; other types as they are."""
     return type.split()[-1].rstrip(">")
@@ -97,14 +107,14 @@ def pair(real: Value, imag: Value) -> Value:
 class Builder:
     """Appends instructions to the blocks of one function.
 
-    `declarations` collects what it calls, `metadata` the notes on loops of the whole module; `scales`: the host
-    multiplies by a power of two in one instruction.  `sources`: (line, the statement that lines from there on are written for).
-    `zero`: an i64 that is zero, which LLVM does not know, if the function has one.
+    `declarations` collects what it calls, `metadata` the notes on loops of the whole module, `abilities` are the host's.  `sources`:
+    (line, the statement that lines from there on are written for).  `zero`: an i64 that is zero, which LLVM does not know, if the
+    function has one.
     """
 
-    def __init__(self, metadata: list[str] | None = None, scales: bool = False) -> None:
+    def __init__(self, metadata: list[str] | None = None, abilities: Abilities = NO_ABILITIES) -> None:
         self.metadata = metadata if metadata is not None else []
-        self.scales = scales
+        self.abilities = abilities
         self.lines: list[str] = ["entry:"]
         self.block = "entry"
         self.declarations: set[str] = set()

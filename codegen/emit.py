@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from eqsat.codegen import scalar
-from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, Value, integer
+from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, NO_ABILITIES, Abilities, Builder, Registers, Value, integer
 from eqsat.codegen.casts import convert
 from eqsat.codegen.fold import BLOCK, FLAGS, LONG_OUTER_FOLD, Accumulator, Carried, Numerics, accumulator, widest
 from eqsat.codegen.index import emit_index, llvm_type, resized
@@ -47,18 +47,18 @@ Progress = Callable[[int, int], None]
 def emit_module(
     typed_kernels: Sequence[TypedKernel],
     numerics: Numerics,
-    scales: bool = False,
+    abilities: Abilities = NO_ABILITIES,
     registers: Registers = REGISTERS,
     progress: Progress = lambda done, total: None,
 ) -> str:
-    """The LLVM IR of kernels with distinct names; `scales`: see Builder; `registers`: of the machine.
+    """The LLVM IR of kernels with distinct names; `abilities` and `registers`: of the machine.
 
     Each becomes `void NAME(ptr buffer, ..., i64 begin, i64 end, i64 size, ...)` and `void NAME.arrays(ptr array, ..., the same)`, which
     takes numpy.ndarray objects instead of their data; without sizes also `void NAME.slots(ptr values, ptr slots, i64 begin, i64 end)`,
     which takes the data of its buffers from a table, each at the position that `slots` has for it.  Raises InternalError for a nest
     that breaks the rules of ir.loops.
     """
-    return write_module(typed_kernels, numerics, scales, registers, progress).text
+    return write_module(typed_kernels, numerics, abilities, registers, progress).text
 
 
 class Module(NamedTuple):
@@ -73,7 +73,7 @@ class Module(NamedTuple):
 def write_module(
     typed_kernels: Sequence[TypedKernel],
     numerics: Numerics,
-    scales: bool = False,
+    abilities: Abilities = NO_ABILITIES,
     registers: Registers = REGISTERS,
     progress: Progress = lambda done, total: None,
 ) -> Module:
@@ -86,7 +86,7 @@ def write_module(
     texts: list[str] = []
     code: dict[str, str] = {}
     written: dict[tuple[str, ...], str] = {}
-    emitters = tuple(KernelEmitter(typed, numerics, Builder(metadata, scales), registers) for typed in typed_kernels)
+    emitters = tuple(KernelEmitter(typed, numerics, Builder(metadata, abilities), registers) for typed in typed_kernels)
     for done, (kernel, emitter) in enumerate(zip(kernels, emitters, strict=True)):
         progress(done, len(kernels))
         noted = len(metadata)

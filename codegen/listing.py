@@ -42,7 +42,7 @@ class Listing(NamedTuple):
 
 def listings(typed_kernels: Sequence[TypedKernel], numerics: Numerics) -> tuple[Listing, ...]:
     """The listing of every kernel, by the assembly of the host."""
-    text, emitters, code = write_module(typed_kernels, numerics, host().scales, host().registers)
+    text, emitters, code = write_module(typed_kernels, numerics, host().abilities, host().registers)
     lines = text.split("\n")
     functions: dict[str, range] = {}
     sources: dict[int, int] = {}

@@ -14,7 +14,7 @@ from typing import Any
 
 from eqsat.codegen import halves
 from eqsat.codegen.backend_faults import MENDED, may_be_met, mended
-from eqsat.codegen.builder import Registers
+from eqsat.codegen.builder import Abilities, Registers
 from eqsat.ir.errors import InternalError
 
 # how code is made for the host; objects on disk are named by it
@@ -55,9 +55,10 @@ class Machine:
         return frozenset(named | set(IMPLIED.get(self.cpu, ())))
 
     @property
-    def scales(self) -> bool:
-        """Whether llvm.ldexp is one instruction (vscalef), also on vectors; elsewhere it is a call."""
-        return {"avx512f", "avx512vl"} <= self.known
+    def abilities(self) -> Abilities:
+        """Scaling is vscalef; both are calls elsewhere."""
+        fuses = not {"fma", "avx2", "avx512f"}.isdisjoint(self.known) or self.triple.startswith("aarch64")
+        return Abilities({"avx512f", "avx512vl"} <= self.known, fuses)
 
     @property
     def registers(self) -> Registers:

@@ -88,7 +88,7 @@ class MachineCode:
         make_object: Callable[[str], bytes],
         progress: Progress = lambda done, total: None,
     ) -> None:
-        self.llvm_ir = emit_module(typed, numerics, host().scales, host().registers, progress)
+        self.llvm_ir = emit_module(typed, numerics, host().abilities, host().registers, progress)
         self.object_code = make_object(self.llvm_ir)
         self._kernels = {one.kernel.name: one.kernel for one in typed}
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, integer, is_real, pair, real, truth
 from eqsat.codegen.casts import convert
+from eqsat.codegen.divided import divided
 from eqsat.codegen.integer_power import power as integer_power
 from eqsat.codegen.integers import UNSIGNED, left_shift, quotient, right_shift, threefry
 from eqsat.codegen.math import FUNCTIONS
@@ -38,6 +39,9 @@ def call(b: Builder, term: Call, args: tuple[Value, ...], flags: str) -> Value:
     check(term)
     if term.op == "astype":
         return convert(b, args[0], term.args[0].dtype, term.dtype)
+    found = divided(b, term, args[0], flags) if term.op == "divide" else None
+    if found is not None:
+        return found
     return code_of(term.op, term.args[-1].dtype)(b, args, flags)
 
 

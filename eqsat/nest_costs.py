@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from math import log2, prod
 
 from eqsat.codegen import parallel_extent
+from eqsat.codegen.divided import parts_of
 from eqsat.codegen.kept_rows import KeptRow, kept_row
 from eqsat.codegen.rolled import LINES, SHORT, rolled_loops
 from eqsat.codegen.tile import BEGUN, pieces_of
@@ -186,10 +187,16 @@ class _Pricer:
         if fold == "sum":
             added.add(values[-1])
         fused = sum(call.op == "multiply" and call in added for call in calls)
-        dear = [call for call in calls if not self.model.costs.is_simple(call.op)]
-        simple = len(calls) - len(dear) - fused
+        made = [(op, call.dtype) for call in calls for op in self.made_of(call)]
+        dear = [(op, dtype) for op, dtype in made if not self.model.costs.is_simple(op)]
+        simple = len(made) - len(dear) - fused
         step = self.folding(fold, values[-1].dtype) if fold is not None else 0.0
-        return sum(self.model.op_cycles(call.op, call.dtype) for call in dear) + simple * self.target.op_cycles + step
+        return sum(self.model.op_cycles(op, dtype) for op, dtype in dear) + simple * self.target.op_cycles + step
+
+    def made_of(self, call: Call) -> tuple[str, ...]:
+        """The operations that an elementwise one is: a division by a known number is two, where the caller has no price for it."""
+        known = parts_of(call) is not None and "divide" not in self.model.costs.element_cycles
+        return ("multiply", "add") if known else (call.op,)
 
     def folding(self, op: str, dtype: str) -> float:
         """One step of a fold, of a whole vector."""
@@ -276,7 +283,7 @@ class _Pricer:
             if term in fused:  # one operation with the addition
                 continue
             if isinstance(term, Call):
-                total += self.work(term.op, term.dtype, place, lanes)
+                total += sum((self.work(op, term.dtype, place, lanes) for op in self.made_of(term)), NOTHING)
             elif isinstance(term, Pick):
                 reach = self.target.byte_ns_of(self.bytes[term.buffer]) * LINE_BYTES
                 total += Work(loads=place.count * self.target.gather_cycles * len(term.args), rest=place.count * reach)

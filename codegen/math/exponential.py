@@ -61,7 +61,7 @@ def _or_zero(x: Number, low: float, function: Callable[[Number], Number]) -> Num
     A scaling in one instruction is masked by the choice itself; elsewhere what vanishes must not be computed.
     """
     vanishes = x < low
-    return where(vanishes, 0, function(x if x.b.scales else where(vanishes, 0, x)))
+    return where(vanishes, 0, function(x if x.b.abilities.scales else where(vanishes, 0, x)))
 
 
 def power_of_fraction(r: Number, precision: str) -> Number:

@@ -69,7 +69,7 @@ def scaled(x: Number, power: Number) -> Number:
     Where the host does not scale in one instruction the power is applied in two halves, so that only the last multiplication can round.
     """
     b = x.b
-    if b.scales:
+    if b.abilities.scales:
         return Number(b, b.scale(x.value, power.value if power.type == "i32" else b.cast("trunc", power.value, "i32")))
     doubled = power + 2 * format_of(x).bias
     first = doubled >> 1

@@ -27,13 +27,13 @@ SMALL = {"erf": 1 << 11}
 
 def module(name: str, dtype: str) -> str:
     kernel = elementwise(lambda *args: call(name, *args), (dtype,) * len(FUNCTIONS[name]), SIZE)
-    return emit_module([type_indices(kernel)], "default", host().scales)
+    return emit_module([type_indices(kernel)], "default", host().abilities)
 
 
 def portable(name: str, dtype: str, size: int = SIZE) -> Routine:
     """The code for hosts that neither scale by powers of two in one instruction nor round a * b + c once unless they must."""
     kernel = elementwise(lambda *args: call(name, *args), (dtype,) * len(FUNCTIONS[name]), size)
-    text = emit_module([type_indices(kernel)], "default", scales=False)
+    text = emit_module([type_indices(kernel)], "default")
     names = itertools.count()
 
     def twice(found: re.Match[str]) -> str:

@@ -30,7 +30,7 @@ def test_code_for_arm_uses_its_vectors(name: str) -> None:
     function, shapes, instruction = PROGRAMS[name]
     result = eqsat.optimize(function, *(eqsat.spec(shape, "float32") for shape in shapes))
     arm = machine_of("aarch64-unknown-linux-gnu", "neoverse-n1")
-    text = emit_module([type_indices(kernel) for kernel in result.loops], "default", arm.scales, arm.registers)
+    text = emit_module([type_indices(kernel) for kernel in result.loops], "default", arm.abilities, arm.registers)
     assembly = assembly_text(text, arm)
     assert re.search(instruction, assembly)
     assert not re.search(r"[xyz]mm\d", assembly)
