@@ -19,6 +19,7 @@ from eqsat.extract import Extraction, Move, Selection, Watch, cheapest, spell
 from eqsat.index_reader import IndexReader
 from eqsat.ir.affine import is_affine
 from eqsat.ir.dtypes import is_inexact
+from eqsat.ir.errors import UnsoundRuleError
 from eqsat.ir.generics import as_build, as_generic
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Constant, Program, Tensor, sources, tensors
@@ -29,6 +30,7 @@ from eqsat.offers import Offers, composed
 from eqsat.options import Options
 from eqsat.progress import tell
 from eqsat.report import Report, StopReason
+from eqsat.rules.assumptions import CONDITIONS
 from eqsat.saturate import PHASES, Done, Patience, Session, session_of
 from eqsat.simplifier import limits_for
 from eqsat.sizes import is_generic
@@ -88,6 +90,10 @@ def cheapest_outputs(program: Program, before: Cost, options: Options, report: R
             if seen is not None:
                 seen.extracted = [replace(one, moved=start.moved) for one in seen.extracted]
             return Extracted(program.outputs) if found is None else replace(found, moved=start.moved)
+        except UnsoundRuleError:  # conditions that cannot hold together, of which anything follows
+            if CONDITIONS.name not in options.tables:
+                raise
+            options = options.without(CONDITIONS.name)
         except _MergedError as merged:  # what would have to be checked became true for free: not offered then
             offers = {tensor: ways for tensor, ways in offers.items() if tensor is not merged.tensor}
 

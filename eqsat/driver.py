@@ -118,7 +118,7 @@ def _finished(
     values = compare_values(written.around, apart.around, options) if options.certify and not program.sizes else ()
 
     def otherwise() -> Plan:
-        return optimize_program(program, options.without_algebra()).compile()
+        return optimize_program(program, options.without("algebra")).compile()
 
     def finish(other: Extracted) -> Result:
         return _finished(program, written, places, other, options, Report(), Dump(None))
@@ -163,7 +163,7 @@ def _optimized_body(body: Program, options: Options) -> Result:
     """The body of a loop, without what would have to be checked in every step."""
     plain = replace(options, dump=None)
     result = optimize_program(body, plain)
-    return optimize_program(body, plain.without_algebra()) if result.finite else result
+    return optimize_program(body, plain.without("algebra")) if result.finite else result
 
 
 def optimize_index(term: Index, options: Options) -> IndexResult:

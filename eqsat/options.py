@@ -103,9 +103,9 @@ class Options:
             without(*(entry for entry in self.rules if isinstance(entry, str)))
             _check_own(self.own_rules)
 
-    def without_algebra(self) -> Options:
-        """The same without the table "algebra"."""
-        return replace(self, rules=(*(name for name in self.tables if name != "algebra"), *self.own_rules))
+    def without(self, table: str) -> Options:
+        """The same without one of the tables."""
+        return replace(self, rules=(*(name for name in self.tables if name != table), *self.own_rules))
 
     @property
     def tables(self) -> tuple[str, ...]:

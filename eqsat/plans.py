@@ -26,7 +26,7 @@ def compiled_plan(program: Program, options: Options) -> Plan:
     constants = [tensor.data for tensor in tensors(*program.outputs) if isinstance(tensor, Constant)]
     kept = store.get(key)
     if kept is not None:
-        return plan_of(unpack(kept, constants), lambda: compiled_plan(program, options.without_algebra()))
+        return plan_of(unpack(kept, constants), lambda: compiled_plan(program, options.without("algebra")))
     plan = optimize_program(program, options).compile()
     store.put(key, pack(plan.blueprint, constants))
     return plan

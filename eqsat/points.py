@@ -45,6 +45,12 @@ def conditions(term: Index) -> tuple[Index, ...]:
     return tuple(found)
 
 
+def may_divide_by_zero(*terms: Index) -> bool:
+    """Whether bounds leave open that a divisor is zero."""
+    divisors = (sub.args[1].bounds for sub in walk(*terms) if isinstance(sub, Apply) and sub.op in ("floordiv", "mod"))
+    return any(low <= 0 <= high for low, high in divisors)
+
+
 def has_no_value(term: Index) -> bool:
     """Whether a term, of few points, has a value at none of them: it divides by zero everywhere."""
     needed, holds = conditions(term), as_index(True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import replace
 from typing import TypeVar
 
@@ -16,17 +16,18 @@ from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import LEAVES
 from eqsat.egraph.settled import is_settled
 from eqsat.egraph.snapshot import Snapshot, written_snapshot
-from eqsat.egraph.spell import index_term, negated
+from eqsat.egraph.spell import guards_first, index_term, negated
 from eqsat.facts import facts_about
 from eqsat.index_cost import DEFAULT_WEIGHTS, IndexWeights, index_cycles
 from eqsat.ir import interval
 from eqsat.ir.errors import UnsoundRuleError, UnsupportedError
 from eqsat.ir.index import Apply, Const, Index, Var, apply, as_index, walk, where
 from eqsat.options import Limits, Options
-from eqsat.points import has_no_value
+from eqsat.points import has_no_value, may_divide_by_zero
 from eqsat.progress import tell, work
 from eqsat.report import Report, StopReason
 from eqsat.result_cache import RESULTS
+from eqsat.rules.assumptions import CONDITIONS
 from eqsat.saturate import FEW_LOOKS, MANY_LOOKS, PHASES, Patience, Session, session_of
 from eqsat.uncollected import uncollected
 
@@ -84,25 +85,29 @@ def simplify_terms(terms: list[Index], options: Options, report: Report, within:
     left = [term for term in dict.fromkeys(terms) if term not in found]
     for together in _groups(left, lambda term: (term,)) if shortcut else ():
         if len(together) >= FIRST_LOOK:
-            with Simplifier(options, Report(), within) as simplifier:
+            with suppress(UnsoundRuleError), Simplifier(options, Report(), within) as simplifier:
                 found.update(simplifier.first_look(together))
     for together in _groups([term for term in left if term not in found], lambda term: (term,)):
         tell("simplifying index terms", len(found), len(terms))
-        found.update(zip(together, together, strict=True))
-        with _no_alarm_without_values(*together), Simplifier(options, report, within) as simplifier:
-            found.update(zip(together, simplifier.simplify(together), strict=True))
+        run = functools.partial(_together, together, report, within)
+        found.update(zip(together, _alarmed(run, options, together, together), strict=True))
         if len(together) == 1 and sum(1 for _ in walk(*together)) > ALONE_SIZE:
             (term,) = together
             found[term] = _again(term, found[term], options, report, within)
     return [found[term] for term in terms]
 
 
+def _together(terms: list[Index], report: Report, within: bool, options: Options) -> list[Index]:
+    """Terms simplified in an e-graph of their own."""
+    with Simplifier(options, report, within) as simplifier:
+        return simplifier.simplify(terms)
+
+
 def _again(term: Index, result: Index, options: Options, report: Report, within: bool) -> Index:
     """What is found for a result with divisions, as often as that is cheaper: rows read the cheapest forms, which are others from there."""
     cycles = functools.partial(index_cycles, weights=options.cost.index)
     while _divides(result) and cycles(result) < cycles(term):
-        with Simplifier(options, report, within) as simplifier:
-            term, result = result, simplifier.simplify([result])[0]
+        term, (result,) = result, _alarmed(functools.partial(_together, [result], report, within), options, [result], ())
     return result
 
 
@@ -132,9 +137,8 @@ def gate_all(pairs: list[Pair], options: Options, report: Report, free_gate: boo
     """
     found: dict[Pair, Pair] = {}
     for together in _groups(list(dict.fromkeys(pairs)), lambda pair: pair):
-        found.update(zip(together, together, strict=True))
-        with _no_alarm_without_values(*(index for index, _ in together)):
-            found.update(zip(together, _gated(together, options, report, free_gate), strict=True))
+        run = functools.partial(_gated, together, report=report, free_gate=free_gate)
+        found.update(zip(together, _alarmed(run, options, together, (index for index, _ in together)), strict=True))
         for pair in together if not free_gate else ():
             found[pair] = _gated_again(pair, found[pair], options, report)
     return [found[pair] for pair in pairs]
@@ -144,7 +148,7 @@ def _gated_again(pair: Pair, result: Pair, options: Options, report: Report) -> 
     """What is found for a result with divisions, as often as that is cheaper."""
     cycles = functools.partial(index_cycles, weights=options.cost.index)
     while _divides(*result) and cycles(*result) < cycles(*pair):
-        (found,) = _gated([result], options, report, free_gate=False)
+        (found,) = _alarmed(functools.partial(_gated, [result], report=report, free_gate=False), options, [result], ())
         pair, result = result, min(result, found, key=lambda found: cycles(*found))
     return result
 
@@ -155,7 +159,7 @@ def _groups(items: list[T], terms: Callable[[T], tuple[Index, ...]]) -> Iterator
     group: list[T] = []
     size = 0
     for item in items:
-        if _may_divide_by_zero(terms(item)):
+        if may_divide_by_zero(*terms(item)):
             yield [item]
             continue
         more = sum(1 for _ in walk(*terms(item)))
@@ -171,22 +175,21 @@ def _groups(items: list[T], terms: Callable[[T], tuple[Index, ...]]) -> Iterator
         yield group
 
 
-@contextmanager
-def _no_alarm_without_values(*terms: Index) -> Iterator[None]:
-    """Where a term has no value at any point, everything is equal to it, and nothing is wrong with that."""
+def _alarmed(run: Callable[[Options], T], options: Options, otherwise: T, terms: Iterable[Index]) -> T:
+    """What a run finds.  Where a term has no value at any point, everything is equal to it, and nothing is wrong with that: `otherwise`.
+    What follows from conditions that cannot hold together, which shows only when an operand of theirs is simplified, may be that two
+    numbers are one: without assumptions no such thing can follow."""
     try:
-        yield
+        return run(options)
     except UnsoundRuleError:
-        if not all(map(has_no_value, terms)):
+        if all(map(has_no_value, terms)):
+            return otherwise
+        if CONDITIONS.name not in options.tables:
             raise
+    return run(options.without(CONDITIONS.name))
 
 
-def _may_divide_by_zero(terms: tuple[Index, ...]) -> bool:
-    divisors = (sub.args[1].bounds for sub in walk(*terms) if isinstance(sub, Apply) and sub.op in ("floordiv", "mod"))
-    return any(low <= 0 <= high for low, high in divisors)
-
-
-def _gated(pairs: list[Pair], options: Options, report: Report, free_gate: bool) -> list[Pair]:
+def _gated(pairs: list[Pair], options: Options, *, report: Report, free_gate: bool) -> list[Pair]:
     """What is found for each pair in one run."""
     encoder, weights = Encoder(), options.cost.index
     gates = [where(valid, index, INVALID) for index, valid in pairs]
@@ -342,6 +345,7 @@ def _cheaper(result: Index, original: Index, weights: IndexWeights) -> Index:
 
 def as_kind(result: Index, original: Index) -> Index:
     """A result as an integer or a truth value, as the original is; in the e-graph truth values are 0 and 1."""
+    result = guards_first(result)
     if original.kind == result.kind:
         return result
     if isinstance(result, Const):

@@ -195,7 +195,7 @@ def test_rules_alone_come_beside_all_tables_and_with_names_beside_these() -> Non
     assert Options(rules=[rule, "sums"]).tables == ("sums",)
     assert Options(rules=[[rule], (TRUE[1][0],)]).own_rules == (rule, TRUE[1][0])
     assert Options(rules=()).tables == ()
-    assert Options(rules=[rule]).without_algebra().own_rules == (rule,)
+    assert Options(rules=[rule]).without("algebra").own_rules == (rule,)
 
 
 def test_a_rule_called_like_a_built_in_row_is_counted_under_a_name_of_its_own() -> None:
