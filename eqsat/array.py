@@ -20,7 +20,7 @@ from eqsat.ir.host_functions import VALUES_DECIDE
 from eqsat.ir.index import Var
 from eqsat.ir.tensor import Constant, Input, Tensor
 from eqsat.operations.host import host_call
-from eqsat.operations.table import FALLBACK, VALUES_DECIDE_SHAPES, by_numpy_function, missing, numpy_function, run
+from eqsat.operations.table import FALLBACK, OPERATIONS, VALUES_DECIDE_SHAPES, by_numpy_function, missing, numpy_function, run
 from eqsat.sizes import Extent
 
 _BY_FUNCTION = by_numpy_function()
@@ -76,6 +76,8 @@ class Trace:
 
 def apply(name: str, *args: Any, **kwargs: Any) -> Any:
     """The named operation; its result belongs to the trace of its arguments, or is a lazy tensor if all of them are."""
+    if name not in OPERATIONS:
+        return on_host(numpy_function(name), args, kwargs, name)
     owner = _common_owner(name, list(traced_deep((args, kwargs))))
     bare = [_bare(value, owner) for value in args]
     named = {key: _bare(value, owner) for key, value in kwargs.items()}

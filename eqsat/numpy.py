@@ -7,6 +7,7 @@ arrays it is numpy's function of the same name.
 from __future__ import annotations
 
 import sys as _sys
+from builtins import bool as _bool
 from collections.abc import Callable
 from inspect import signature as _signature
 from types import SimpleNamespace as _Namespace
@@ -21,14 +22,14 @@ from eqsat.ir.host import host_function as _host_function
 from eqsat.lazy import asarray as _lazy
 from eqsat.operations.table import OPERATIONS as _operations, missing as _missing
 
-bool_ = _np.bool_
+bool = bool_ = _np.bool_
 int8, int16, int32, int64 = _np.int8, _np.int16, _np.int32, _np.int64
 uint8, uint16, uint32, uint64 = _np.uint8, _np.uint16, _np.uint32, _np.uint64
 float16, float32, float64 = _np.float16, _np.float32, _np.float64
 complex64, complex128 = _np.complex64, _np.complex128
 finfo, iinfo, isdtype = _np.finfo, _np.iinfo, _np.isdtype
 newaxis = _np.newaxis
-pi = _np.pi
+e, inf, nan, pi = _np.e, _np.inf, _np.nan, _np.pi
 
 
 add = _function("add")
@@ -276,24 +277,24 @@ nanpercentile = _function("nanpercentile")
 nanquantile = _function("nanquantile")
 
 
-def sort(x: Any, /, axis: Any = -1, *, descending: bool = False, **how: Any) -> Any:
+def sort(x: Any, /, axis: Any = -1, *, descending: _bool = False, **how: Any) -> Any:
     """numpy.sort, on traced arrays as well, and `descending` of the array API: the reverse, NaN first."""
     return _ordered("sort", x, axis, descending, how)
 
 
-def argsort(x: Any, /, axis: Any = -1, *, descending: bool = False, **how: Any) -> Any:
+def argsort(x: Any, /, axis: Any = -1, *, descending: _bool = False, **how: Any) -> Any:
     """numpy.argsort, on traced arrays as well, and `descending` of the array API; equal elements stay in order where the sort is stable."""
     return _ordered("argsort", x, axis, descending, how)
 
 
-def _ordered(name: str, x: Any, axis: Any, descending: bool, how: dict[str, Any]) -> Any:
+def _ordered(name: str, x: Any, axis: Any, descending: _bool, how: dict[str, Any]) -> Any:
     if isinstance(x, _TracedArray):
         return _apply(name, x, axis, descending=descending, **how)
     found = _host_function(name).call
     return found(_np.ravel(x) if axis is None else _np.asarray(x), 0 if axis is None else axis, descending, **how)
 
 
-def topk(x: Any, k: int, axis: int = -1, largest: bool = True) -> Any:
+def topk(x: Any, k: int, axis: int = -1, largest: _bool = True) -> Any:
     """The k greatest (or least) elements along an axis, the most extreme first, and their int64 places; of equal ones the first.
 
     NaN counts as the greatest, as in numpy.sort.  Traced, or lazy on a numpy array.

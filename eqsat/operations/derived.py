@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from eqsat.ir.dtypes import is_complex, is_inexact, promote
+from eqsat.ir.dtypes import dtype_name, is_complex, is_inexact, is_integer, promote
 from eqsat.ir.errors import BoundsError, DTypeError, ShapeError, UnsupportedError, UsageError
-from eqsat.ir.tensor import Constant, Tensor
+from eqsat.ir.tensor import Constant, Literal, Tensor
 from eqsat.ir.value_bounds import tensor_bounds
 from eqsat.operations.assembling import along
 from eqsat.operations.differences import diff
-from eqsat.operations.elementwise import astype, call, cast, elementwise, real, scalar_operation
-from eqsat.operations.generic import integer, integers, one_axis, tensor_of
-from eqsat.operations.joining import concatenate
-from eqsat.operations.movement import expand_dims, ravel, reshape, transpose
+from eqsat.operations.elementwise import astype, call, cast, elementwise, full_like, real, scalar_operation, where
+from eqsat.operations.generic import integer, integers, one_axis, operand, tensor_of
+from eqsat.operations.joining import concatenate, stack
+from eqsat.operations.movement import expand_dims, moveaxis, ravel, reshape, transpose
 from eqsat.operations.products import diagonal, matmul
 from eqsat.operations.reductions import all as every, any as some, sum
 from eqsat.operations.statistics import mean
@@ -25,6 +26,45 @@ from eqsat.operations.taking import take
 
 _add, _subtract, _multiply, _divide = (scalar_operation(op) for op in ("add", "subtract", "multiply", "divide"))
 _equal, _sqrt, _not, _conjugate = (scalar_operation(op) for op in ("equal", "sqrt", "logical_not", "conjugate"))
+
+
+def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, *, dtype: Any = None, axis: Any = 0) -> Tensor:
+    """Numbers from one to another, spaced evenly, along an axis of their own; the last one is `stop` if `endpoint`."""
+    count = integer("linspace", "num", num)
+    if count < 0:
+        raise UsageError(f"linspace: found num={count}, expected 0 or more")
+    first, last = (_in_floats(operand("linspace", end)) for end in (start, stop))
+    delta = _subtract(last, first)
+    place = Constant(np.arange(count).astype(delta.dtype).reshape((count,) + (1,) * len(delta.shape)))
+    steps = count - 1 if endpoint else count
+    found = _add(_multiply(place, _divide(delta, steps) if steps > 0 else delta), first)
+    if endpoint and count > 1:
+        found = where(_equal(place, count - 1), last, found)
+    found = moveaxis(found, 0, axis)
+    name = delta.dtype if dtype is None else dtype_name(dtype, "linspace")
+    return astype(scalar_operation("floor")(found) if is_integer(name) else found, name)
+
+
+def _in_floats(end: Any) -> Any:
+    """A number that arithmetic with others is arithmetic of floats with."""
+    if isinstance(end, Tensor):
+        return end if is_inexact(end.dtype) else astype(end, "float64")
+    return end if isinstance(end, Literal) else end * 1.0
+
+
+def vander(x: Any, N: Any = None, increasing: bool = False) -> Tensor:
+    """The powers of numbers, a column for each, the highest first unless `increasing`."""
+    source = tensor_of("vander", x)
+    if len(source.shape) != 1:
+        raise ShapeError(f"vander: found the shape {source.shape}, expected one dimension")
+    count = source.size if N is None else integer("vander", "N", N)
+    if count < 0:
+        raise UsageError(f"vander: found N={count}, expected 0 or more")
+    base = astype(source, promote(source.dtype, "int64"))
+    if not count:
+        return Constant(np.empty((source.size, 0), base.dtype))
+    powers = list(itertools.accumulate([base] * (count - 1), _multiply, initial=full_like(base, 1)))
+    return stack(powers if increasing else powers[::-1], 1)
 
 
 def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None, *, dtype: Any = None) -> Tensor:

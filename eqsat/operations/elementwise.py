@@ -15,7 +15,7 @@ import numpy as np
 from eqsat.ir.dtypes import dtype_name, integer_range, is_complex, is_integer
 from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.ops import BOOL_FORM, COMPLEX_OPS, SCALAR_OPS, Given, converted, loop_dtypes
-from eqsat.ir.tensor import Arg, Call, Literal, Scalar, Tensor, as_dtype, axes
+from eqsat.ir.tensor import Arg, Call, Literal, Scalar, Shape, Tensor, as_dtype, axes
 from eqsat.operations.generic import Number, Operand, broadcast_map, broadcast_shapes, integers, literal, make_generic, operand, tensor_of
 from eqsat.sizes import shape_text
 
@@ -180,12 +180,21 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) 
     """An array of the shape of `a`, or another one, filled with a number, or with an array that broadcasts to it."""
     source, value = tensor_of("full_like", a), operand("full_like", fill_value)
     extents = source.shape if shape is None else integers("full_like", "extent", shape)
-    name = source.dtype if dtype is None else dtype_name(dtype, "full_like")
+    return _filled("full_like", extents, value, source.dtype if dtype is None else dtype_name(dtype, "full_like"))
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+    """An array of this shape, filled with an element of the program, or with an array that broadcasts to it."""
+    value = tensor_of("full", fill_value)
+    return _filled("full", integers("full", "extent", shape), value, value.dtype if dtype is None else dtype_name(dtype, "full"))
+
+
+def _filled(name: str, extents: Shape, value: Operand, dtype: str) -> Tensor:
     if not isinstance(value, Tensor):
-        return make_generic(extents, (), (), (), cast(value, name))
-    if broadcast_shapes("full_like", extents, value.shape) != extents:
-        raise ShapeError(f"full_like: found the shape {shape_text(value.shape)}, expected one that broadcasts to {shape_text(extents)}")
-    return make_generic(extents, (), (value,), (broadcast_map(value.shape, axes(extents)),), cast(Arg(0, value.dtype), name))
+        return make_generic(extents, (), (), (), cast(value, dtype))
+    if broadcast_shapes(name, extents, value.shape) != extents:
+        raise ShapeError(f"{name}: found the shape {shape_text(value.shape)}, expected one that broadcasts to {shape_text(extents)}")
+    return make_generic(extents, (), (value,), (broadcast_map(value.shape, axes(extents)),), cast(Arg(0, value.dtype), dtype))
 
 
 def zeros_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:

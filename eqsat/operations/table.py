@@ -73,6 +73,7 @@ OPERATIONS: dict[str, Implementation] = {
     "allclose": composed.allclose,
     "real": elementwise.real,
     "imag": elementwise.imag,
+    "full": elementwise.full,
     "full_like": elementwise.full_like,
     "zeros_like": elementwise.zeros_like,
     "empty_like": elementwise.zeros_like,
@@ -117,7 +118,7 @@ OPERATIONS: dict[str, Implementation] = {
     **host.OPERATIONS,
     **random.OPERATIONS,
     "scatter_add": taking.scatter_add,  # which calls the host's where indices are many
-    **_family(derived, "cov corrcoef trapezoid polyval isin resize unravel_index ravel_multi_index array_equal"),
+    **_family(derived, "linspace vander cov corrcoef trapezoid polyval isin resize unravel_index ravel_multi_index array_equal"),
     **_family(derived, "result_type can_cast iscomplexobj isrealobj"),
     "linalg.multi_dot": derived.multi_dot,
     "linalg.matmul": products.matmul,
@@ -183,6 +184,9 @@ INSTEAD_OF_KEYWORD = {
 FALLBACK = "Options(fallback=True), which leaves it to NumPy"
 VALUES_DECIDE_SHAPES = frozenset(
     {
+        "arange",
+        "eye",
+        "tri",
         "nonzero",
         "flatnonzero",
         "argwhere",

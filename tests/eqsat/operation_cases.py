@@ -165,7 +165,9 @@ CASES: dict[str, str] = {
         v + enp.vander([1, 2, 3, 4, 5], 1)[:, 0] | enp.logspace(0, 1, 5) * v | v / enp.geomspace(1, 16, 5)
         enp.zeros_like(enp.empty_like(m)) | enp.full_like(c, 3) | enp.full_like(m, w) | enp.full_like(m, w[0], shape=(2, 3))
         enp.full_like(v, 1.7, dtype=int) | enp.zeros_like(m, shape=(3,)) | enp.ones_like(m, "int8", shape=2)
-        np.zeros_like(np.empty_like(v)) | enp.zeros_like(z) | enp.ones_like(k)
+        np.zeros_like(np.empty_like(v)) | enp.zeros_like(z) | enp.ones_like(k) | enp.full((2, 3), s) | enp.full((4, 6), w, 'int8')
+        enp.full(3, v[0]) | enp.linspace(s, w, 4) | enp.linspace(0, v, 3, endpoint=False, axis=1) | enp.linspace(s, 2.5, 1)
+        enp.linspace(v, s, 5, dtype='int32') | enp.linspace(w, 1, 0) | enp.vander(v) | enp.vander(w, 3, increasing=True) | enp.vander(v, 0)
     """,
 }
 

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.check import check_program
+from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.structure import positions
 from eqsat.ir.tensor import Build, Constant, Generic, Input, tensors
@@ -137,6 +139,14 @@ def test_names_of_eqsat_numpy_on_plain_arrays_are_numpys() -> None:
     assert np.array_equal(enp.sum(F, axis=0), np.sum(F, axis=0))
     assert enp.asarray([1, 2]).dtype == np.int64
     assert (enp.pi, enp.newaxis, enp.float32) == (np.pi, np.newaxis, np.float32)
+    assert (enp.e, enp.inf, enp.bool) == (np.e, np.inf, np.bool_)
+    assert np.isnan(enp.nan)
+
+
+@pytest.mark.parametrize("call", ["arange(x[0])", "eye(x[0])", "geomspace(x[0], 5, 6)", "logspace(x[0], 1, 4)"])
+def test_functions_that_programs_lack_say_so(call: str) -> None:
+    with pytest.raises(UnsupportedError, match=call.partition("(")[0]):
+        eqsat.jit(lambda x: eval(f"enp.{call}", {"enp": enp, "x": x}))(np.ones(3))
 
 
 def reshaped(source: tuple[int, ...], target: tuple[int, ...]) -> Generic:
