@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -93,13 +92,8 @@ def _read_instead(v: Visit, row: str, others: dict[int, Linear], where_cheaper: 
                 if atom not in others:
                     continue
                 instead = form.without(atom).plus(others[atom], k)
-                if (not where_cheaper or _with_atoms(v, instead) < _with_atoms(v, form)) and v.first(row, name, form, atom):
+                if (not where_cheaper or v.all_cycles(instead) < v.all_cycles(form)) and v.first(row, name, form, atom):
                     v.encoder.same(name, v.sum(instead))
-
-
-def _with_atoms(v: Visit, form: Linear) -> float:
-    """What a sum and all that it is made of cost."""
-    return v.cycles(form) + sum(v.reading.cost.get(a, math.inf) for a, _ in form.terms)
 
 
 def _reduced(form: Linear, n: int) -> Linear:
@@ -123,7 +117,7 @@ def remainder_beside_quotient(v: Visit) -> None:
                     if more is None or m == 0 or (divided == node.args and m == k * n):
                         continue
                     instead = form.without(atom).plus(v.form(node.args[0]), k).plus(Linear(-k * n * more, ((quotient, -k * n),)))
-                    if _with_atoms(v, instead) < _with_atoms(v, form) and v.first("remainder-beside-quotient", name, form, atom, quotient):
+                    if v.all_cycles(instead) < v.all_cycles(form) and v.first("remainder-beside-quotient", name, form, atom, quotient):
                         v.encoder.same(name, v.sum(instead))
 
 
@@ -218,7 +212,7 @@ def take_in(v: Visit) -> None:
                     if node.op != "Sum":
                         continue
                     opened = form.without(atom).plus(Linear.of(node.args[0], node.args[1:]), k)
-                    if _with_atoms(v, opened) < _with_atoms(v, form) and v.first("take-in", name, form, atom, node):
+                    if v.all_cycles(opened) < v.all_cycles(form) and v.first("take-in", name, form, atom, node):
                         v.encoder.same(name, v.sum(opened))
 
 

@@ -7,6 +7,7 @@ before had them.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -145,6 +146,10 @@ class Visit:
     def cycles(self, form: Linear) -> float:
         """What writing a sum costs."""
         return self.reading.weights.sum_cycles(form.constant, tuple(k for _, k in form.terms))
+
+    def all_cycles(self, form: Linear) -> float:
+        """What a sum and all that it is made of cost."""
+        return self.cycles(form) + sum(self.reading.cost.get(atom, math.inf) for atom, _ in form.terms)
 
     # what rows say -------------------------------------------------------------------------------------------------
     def first(self, row: str, *key: object) -> bool:

@@ -151,6 +151,24 @@ INSTANCES: dict[str, Callable[[random.Random], Index]] = {
     "order-of-quotients": lambda r: r.choice((minimum, maximum))(x // (d := small(r)) + r.randint(-3, 3), y // d - 1),
     "product-of-orders": lambda r: minimum(x, y) * maximum(y, x) * r.choice((1, z)),
     "order-of-where": lambda r: r.choice((minimum, maximum))(where(x < small(r), y, z), r.choice((12, -2, maximum(y, p), 7))),
+    "wrap-around": lambda r: (
+        z
+        + r.choice(
+            (
+                where((s := abs(x) % 8 + y % 8) >= 8, s - 8, s),
+                where((d := abs(x) % 16 - y % 16) < 0, d + 16, d),
+                where(d >= 0, d, d + 16),
+                where(apply("eq", x % 8, 7), 0, x % 8 + 1),
+            )
+        )
+    ),
+    "interval-is-part": lambda r: apply("and", (d := x - (n := r.choice((2, 4, 8))) * y) >= (c := r.randint(-3, 3)), d < c + n),
+    "quotients-are-digit": lambda r: x // (n := small(r)) * (k := r.choice((1, 3, -2))) - x // (n * (m := small(r))) * (k * m) + y,
+    "one-difference": lambda r: (
+        z
+        + r.choice((maximum(x, y), minimum(y, x), abs(x - y))) * small(r)
+        + r.choice((maximum(y - x, 0), minimum(x - y, 0), abs(y - x), maximum(y + 2, x + 2)))
+    ),
     "zero-of-clamp": lambda r: apply("eq", minimum(maximum(x, 1), small(r) + 3), r.randint(1, 8)),
     "signs-of-order": lambda r: apply(r.choice(("and", "or")), x < y + small(r), x < y + z),
     "factor-where": lambda r: where(x < small(r), y * z, x * y * small(r)),

@@ -1,0 +1,140 @@
+"""Sum rows for what is a digit without a division being written: selections that wrap around, intervals as long as a part, quotients of
+quotients; and for what is chosen by one difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eqsat.egraph.linear import Linear
+from eqsat.egraph.snapshot import ENode
+from eqsat.index_cost import is_power_of_two
+from eqsat.rules.assumptions import assumptions
+from eqsat.rules.digits import digit
+from eqsat.rules.row import BOUNDED, SumRow, Table
+from eqsat.rules.sums import by_factor
+from eqsat.rules.visit import Visit
+
+
+def wrap_around(v: Visit) -> None:
+    """where(x >= n, x - n, x) = x % n for 0 <= x < 2*n, and where(x < 0, x + n, x) for -n <= x < n; only for powers of two."""
+    for name, node in v.nodes("Where"):
+        condition, *branches = node.args
+        for sign in (n for n in v.classes.get(condition, ()) if n.op in ("Nonneg", "Zero")):
+            compared = v.form(sign.args[0])
+            found = _wrapped(v, sign.op, compared, *(v.form(branch) for branch in branches))
+            if found is not None and v.first("wrap-around", name, node, sign):
+                x, n = found
+                v.encoder.same(name, v.encoder.bounded(v.encoder.node("Mod", v.sum(x), v.encoder.number(n)), (0, n - 1)))
+
+
+def _wrapped(v: Visit, op: str, compared: Linear, then: Linear, otherwise: Linear) -> tuple[Linear, int] | None:
+    """(x, n) where what is chosen is x % n."""
+    if op == "Zero":  # where(x == n, 0, x)
+        for off in (otherwise.plus(compared, -1), otherwise.plus(compared)):
+            if then == Linear(0) and not off.terms and is_power_of_two(off.constant) and _within(v, otherwise, 0, off.constant):
+                return otherwise, off.constant
+        return None
+    for x, other, holds in ((otherwise, then, compared), (then, otherwise, Linear(-1).plus(compared, -1))):
+        shift = other.plus(x, -1)
+        if not shift.terms and is_power_of_two(n := abs(shift.constant)):
+            if shift.constant < 0 and holds == other and _within(v, x, 0, 2 * n - 1):
+                return x, n
+            if shift.constant > 0 and holds == Linear(-1).plus(x, -1) and _within(v, x, -n, n - 1):
+                return x, n
+    return None
+
+
+def _within(v: Visit, form: Linear, low: int, high: int) -> bool:
+    lo, hi = v.bounds_of(form)
+    return low <= lo and hi <= high
+
+
+def interval_is_part(v: Visit) -> None:
+    """0 <= n*q + r and n*q + r < n = r // n + q == 0, for powers of two."""
+    for name, node in v.nodes("Min"):
+        signs = [v.node(arg) for arg in node.args]
+        if any(sign.op != "Nonneg" for sign in signs) or len({assumptions(v, arg) for arg in node.args}) > 1:
+            continue
+        low, high = (v.form(sign.args[0]) for sign in signs)
+        whole = low.plus(high)
+        n = whole.constant + 1
+        if whole.terms or n < 2 or not is_power_of_two(n):
+            continue
+        for form in (low, high):
+            quotient, rest = by_factor(form, n)
+            if quotient.terms and rest.terms and all(k > 0 for _, k in rest.terms) and v.first("interval-is-part", name, node, form):
+                lo, hi = v.bounds_of(rest)
+                part = v.encoder.bounded(v.encoder.node("Floordiv", v.sum(rest), v.encoder.number(n)), (lo // n, hi // n))
+                v.encoder.same(name, v.truth("Zero", v.sum(quotient.plus(Linear(0, ((part, 1),))).unsigned)))
+
+
+def quotients_are_digit(v: Visit) -> None:
+    """k*(x // n) - k*m*(x // (n*m)) = k*(x // n % m)."""
+    for name in v.sums:
+        for form in v.alternatives(name):
+            for lower, k, x, n in _quotients(v, form):
+                for upper, c, y, size in _quotients(v, form):
+                    cancels = x == y and size > n and size % n == 0 and c == -k * (size // n)
+                    if cancels and v.first("quotients-are-digit", name, form, lower, upper):
+                        whole = digit(v, x, v.bounds(x), n, size)
+                        v.encoder.same(name, v.sum(form.without(lower, upper).plus(Linear(0, ((whole, k),)))))
+
+
+def _quotients(v: Visit, form: Linear) -> Iterator[tuple[int, int, int, int]]:
+    """(quotient, coefficient, dividend, divisor) of the terms of a sum that are quotients by constants."""
+    for atom, k in form.terms if len(form.terms) > 1 else ():
+        node = v.node_as(atom, "Floordiv")
+        n = v.constant(node.args[1]) if node.op == "Floordiv" else None
+        if n is not None and n > 0:
+            yield atom, k, node.args[0], n
+
+
+def one_difference(v: Visit) -> None:
+    """max(x, y) = y + p and min(x, y) = x - p for p = max(x - y, 0), and |x - y| = 2*p - x + y: a sum of several of one difference is a
+    sum of one of them."""
+    for name in v.sums:
+        for form in v.alternatives(name):
+            chosen = [(atom, k, found) for atom, k in form.terms if (found := _of_difference(v, v.node(atom))) is not None]
+            for base, _, (difference, times, rest) in chosen:
+                others = [one for one in chosen if one[0] != base and one[2][0] == difference]
+                if others and all(many % times == 0 for _, _, (_, many, _) in others):
+                    instead = form.without(*(atom for atom, _, _ in others))
+                    for _, k, (_, many, more) in others:
+                        instead = instead.plus(more, k).plus(Linear(0, ((base, 1),)).plus(rest, -1), k * (many // times))
+                    if v.all_cycles(instead) < v.all_cycles(form) and v.first("one-difference", name, form, base):
+                        v.encoder.same(name, v.sum(instead))
+
+
+def _of_difference(v: Visit, node: ENode) -> tuple[Linear, int, Linear] | None:
+    """(d, a, r) where a node is a*max(d, 0) + r."""
+    if node.op not in (*BOUNDED, "Abs"):
+        return None
+    x = v.form(node.args[0])
+    y = v.form(node.args[1]) if node.op != "Abs" else Linear(0)
+    if x.plus(y, -1) != x.plus(y, -1).unsigned:
+        x, y = (x.times(-1), y) if node.op == "Abs" else (y, x)
+    difference = x.plus(y, -1)
+    if not difference.terms:
+        return None
+    return difference, *{"Max": (1, y), "Min": (-1, x), "Abs": (2, difference.times(-1))}[node.op]
+
+
+WRAPS = Table(
+    "wraps",
+    "index",
+    "selections, intervals and differences that are one digit or one choice",
+    (
+        SumRow(
+            "wrap-around", "where(x >= n, x - n, x) = x % n", "for powers of two n; also of where(x < 0, x + n, x)", wrap_around, ("Where",)
+        ),
+        SumRow("interval-is-part", "0 <= n*q + r < n = r // n + q == 0", "for powers of two n", interval_is_part, ("Min",)),
+        SumRow(
+            "quotients-are-digit",
+            "k*(x // n) - k*m*(x // (n*m)) = k*(x // n % m)",
+            "the identity for x // n",
+            quotients_are_digit,
+            ("Floordiv",),
+        ),
+        SumRow("one-difference", "max(x, y) - max(y - x, 0) = x", "and of all that is chosen by x - y", one_difference, (*BOUNDED, "Abs")),
+    ),
+)
