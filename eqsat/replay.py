@@ -14,9 +14,9 @@ from typing import Any
 from eqsat.egraph.definitions import definitions_of
 from eqsat.egraph.encode import LIMIT, Encoder
 from eqsat.egraph.engine import Row
-from eqsat.egraph.forms import SUM_OPS, cheapest_forms, index_children, read
+from eqsat.egraph.forms import cheapest_forms, index_children, read
 from eqsat.egraph.linear import Linear
-from eqsat.egraph.schema import FACTS, VIEWS
+from eqsat.egraph.schema import FACTS, SUM_OPS, VIEWS
 from eqsat.egraph.snapshot import ENode, Snapshot, take_snapshot
 from eqsat.index_cost import DEFAULT_WEIGHTS, IndexWeights
 from eqsat.ir.index import Apply, Const, Index, walk

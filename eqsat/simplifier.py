@@ -287,6 +287,7 @@ class Simplifier:
         """The simplified terms in order."""
         spelled, roots = self._roots(terms)
         if roots:
+            written = [made for made in self._encoder.made() if made[1] not in LEAVES]
             work = self._work()
             work.limits = limits_for(self.options.limits, roots, self._nodes)
             patience = Patience(roots.values(), FEW_LOOKS if self.within else MANY_LOOKS)
@@ -297,6 +298,9 @@ class Simplifier:
             for term, name in names.items():
                 settled = self._settled(snapshot, chosen, (roots[term],))
                 spelled[term] = index_term(chosen, name) if settled else cheapest_term(snapshot, chosen, name, self.weights)
+                if not (settled or self.within or self._cycles(spelled[term]) < self._cycles(term)):  # what it shares as it is written
+                    forms = sharing_forms(snapshot, chosen, name, self.weights, written_forms(snapshot, chosen, written))
+                    spelled[term] = index_term(forms, name)
             if self.within:
                 for term, name in names.items():
                     if not interval.within(spelled[term].bounds, term.bounds):
@@ -305,6 +309,9 @@ class Simplifier:
         if self.options.certify:
             certify_terms(terms, results, self.report)
         return results
+
+    def _cycles(self, term: Index) -> float:
+        return index_cycles(term, weights=self.weights)
 
     def _when_settled(self, reading: Reading, roots: Iterable[int]) -> StopReason | None:
         return StopReason.SATURATED if self._settled(reading.snapshot, reading.forms, roots) else None

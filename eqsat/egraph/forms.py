@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 
 from eqsat.egraph.linear import Linear
+from eqsat.egraph.schema import SUM_OPS
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.index_cost import DEFAULT_WEIGHTS, IndexWeights
 
 Forms = Mapping[int, ENode]
 SIGNS = ("Nonneg", "Zero")
 RECIPES = ("Add", "Scale", "Mul")
-SUM_OPS = ("Num", "Sum", "Add", "Scale", "Prod", "Mul")
 RAW = ("Raw1", "Raw2", "Raw3")
 # where the classes stand among the operands of a node, if not all operands are classes
 _NONE, _FIRST, _LATER = slice(0, 0), slice(0, 1), slice(1, None)

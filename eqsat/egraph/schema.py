@@ -66,6 +66,7 @@ GATHER_RANKS = (1, 2, 3, 4)
 # a class that holds one of these carries no other structure
 VARIABLES = ("Var", "Axis", "RAxis")
 LEAVES = ("Num", *VARIABLES)
+SUM_OPS = ("Num", "Sum", "Add", "Scale", "Prod", "Mul")
 TENSOR_NODES = (
     Constructor("Nil", (), "Ixs"),
     Constructor("Cons", ("Ix", "Ixs"), "Ixs"),

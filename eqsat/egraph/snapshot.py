@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.engine import Engine
 from eqsat.egraph.linear import Linear
-from eqsat.egraph.schema import CLASS_SORTS, Constructor, nodes_of
+from eqsat.egraph.schema import CLASS_SORTS, SUM_OPS, Constructor, nodes_of
 from eqsat.ir.interval import Interval
 
 
@@ -76,7 +76,8 @@ NARY_FACTS = frozenset(("Sum1", "Sum2", "Sum3", "Sum", "term", "Prod", "factor",
 
 
 def only_nary_forms(snapshot: Snapshot, encoder: Encoder, since: int) -> bool:
-    """Whether all that the encoder holds are n-ary forms, made since this handle, of classes that have no node in common with others.
+    """Whether all that the encoder holds are n-ary forms, made since this handle, of classes that have no node in common with others, and
+    that sums read as sums already.
 
     No rule of egglog matches an n-ary node, only views of it: with these alone it would find nothing.
     """
@@ -91,8 +92,11 @@ def only_nary_forms(snapshot: Snapshot, encoder: Encoder, since: int) -> bool:
         atoms = node.args if node.op == "Prod" else [atom for atom, _ in node.args[1:]]
         if any(atom in target or (atom < since and names.get(atom) != atom) for atom in atoms):
             return False
-    known = (node for nodes in snapshot.classes["Ix"].values() for node in nodes if node.op in ("Sum", "Prod"))
-    return set(made).isdisjoint(known)
+    known = [node for nodes in snapshot.classes["Ix"].values() for node in nodes if node.op in ("Sum", "Prod")]
+    if not set(made).isdisjoint(known):
+        return False
+    sums = {old for old in target.values() if all(node.op not in SUM_OPS for node in snapshot.classes["Ix"].get(old, ()))}
+    return not sums or not any(atom in sums for node in known if node.op == "Sum" for atom, _ in node.args[1:])
 
 
 def take_snapshot(engine: Engine, encoder: Encoder, sorts: tuple[str, ...] = CLASS_SORTS) -> Snapshot:

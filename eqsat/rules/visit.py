@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 from eqsat.egraph.encode import EVERYTHING, LIMIT, Encoder
-from eqsat.egraph.forms import SIGNS, SUM_OPS, Opener, Reading
+from eqsat.egraph.forms import SIGNS, Opener, Reading
 from eqsat.egraph.linear import Linear
+from eqsat.egraph.schema import SUM_OPS
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.interval import Interval
