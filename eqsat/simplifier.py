@@ -298,7 +298,8 @@ class Simplifier:
             for term, name in names.items():
                 settled = self._settled(snapshot, chosen, (roots[term],))
                 spelled[term] = index_term(chosen, name) if settled else cheapest_term(snapshot, chosen, name, self.weights)
-                if not (settled or self.within or self._cycles(spelled[term]) < self._cycles(term)):  # what it shares as it is written
+                alone = len(roots) == 1 and _divides(term) and sum(1 for _ in walk(term)) > ALONE_SIZE
+                if not (settled or self.within) and (alone or self._cycles(spelled[term]) >= self._cycles(term)):  # shared as it is written
                     forms = sharing_forms(snapshot, chosen, name, self.weights, written_forms(snapshot, chosen, written))
                     spelled[term] = index_term(forms, name)
             if self.within:
