@@ -107,3 +107,20 @@ def multiplied(a: Index, b: Index) -> Index:
         if sides[0] is not None and sides[1] is not None:
             return apply("min" if a.op == "max" else "max", *sides)
     return a * b
+
+
+def complemented(a: Index) -> Index:
+    """a ^ -1; the complement of a maximum of complements is a minimum."""
+    if isinstance(a, Apply) and a.op in ("max", "min"):
+        sides = [complement(arg) for arg in a.args]
+        if sides[0] is not None and sides[1] is not None:
+            return apply("min" if a.op == "max" else "max", *sides)
+    return apply("bitxor", a, Const(-1))
+
+
+def complement(term: Index) -> Index | None:
+    """x where a term is written as x ^ -1, or is a constant; None where it is neither."""
+    if isinstance(term, Const):
+        return Const(-1 - int(term.value))
+    is_one = isinstance(term, Apply) and term.op == "bitxor" and isinstance(term.args[1], Const) and term.args[1].value == -1
+    return term.args[0] if is_one and isinstance(term, Apply) else None

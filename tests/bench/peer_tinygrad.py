@@ -11,7 +11,7 @@ from tinygrad.uop.ops import Ops, UOp, graph_rewrite
 from tinygrad.uop.symbolic import sym
 
 from eqsat.ir.index import Apply, Const, Index, Var, apply, as_index, walk
-from tests.bench.index_peers import Untranslatable, added, multiplied
+from tests.bench.index_peers import Untranslatable, added, complemented, multiplied
 
 NAME = "tinygrad"
 VARIANTS = {"symbolic": lambda uop: uop.simplify(), "sym": lambda uop: graph_rewrite(uop, sym)}
@@ -81,6 +81,8 @@ def _read(node: Any, args: list[Index]) -> Index:
         return apply("not", args[0]) if args[1].value else args[0]
     if node.op is Ops.CAST:
         return apply("int", args[0]) if bools else args[0]
+    if node.op is Ops.XOR and not bools and isinstance(args[1], Const) and args[1].value == -1:
+        return complemented(args[0])
     if node.op in (Ops.AND, Ops.OR, Ops.XOR):
         ops = {Ops.AND: "and", Ops.OR: "or", Ops.XOR: "ne"} if bools else {Ops.AND: "bitand", Ops.OR: "bitor", Ops.XOR: "bitxor"}
         return apply(ops[node.op], *args)

@@ -10,7 +10,7 @@ import pytest
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Const, apply, maximum, var, where
 from tests.bench.index_families import FAMILIES, family, gated
-from tests.bench.index_peers import added, multiplied
+from tests.bench.index_peers import added, complemented, multiplied
 from tests.bench.index_score import counterexample, divisions, score, tree_size
 from tests.bench.movement import Move, factorize, flatten, random_move, read_through, shapes
 from tests.bench.movement_chains import DEPTH, one_way_chains, round_trips
@@ -83,3 +83,9 @@ def test_factors_of_minus_one_are_read_as_subtractions_and_minima() -> None:
     assert str(added(X, multiplied(Y, Const(-1)))) == "x - y"
     assert str(added(X, multiplied(Y, Const(-3)))) == "x - y * 3"
     assert str(multiplied(maximum(multiplied(X, Const(-1)), Const(-5)), Const(-1))) == "min(x, 5)"
+
+
+def test_complements_of_maxima_of_complements_are_read_as_minima() -> None:
+    flipped = maximum(apply("bitxor", X, Const(-1)), Const(-8))
+    assert str(complemented(flipped)) == "min(x, 7)"
+    assert str(complemented(X + Y)) == "x + y ^ -1"
