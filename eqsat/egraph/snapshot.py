@@ -161,13 +161,19 @@ class _Reader:
 
     def read_nary(self, snapshot: Snapshot) -> None:
         known, classes, engine = self.classes["Ix"], snapshot.classes["Ix"], self.engine
-        terms = {row.output: (known[row.inputs[1]], engine.integer(row.inputs[0])) for row in self.tables["T"].rows}
+        names, terms = snapshot.names["Ix"], self.encoder.terms
+        terms.update((row.output, (known[row.inputs[1]], engine.integer(row.inputs[0]))) for row in self.tables["T"].rows)
         for row in self.tables["Sum"].rows:
+            listed = engine.members(row.inputs[1])
+            members = [terms[member] for member in listed if member in terms]
+            if len(members) < len(listed):
+                continue  # egglog 13 leaves a member as it was before its class became another, now and then: most are known from then
             # members whose classes have become one are like terms
-            form = Linear.of(engine.integer(row.inputs[0]), [terms[member] for member in engine.members(row.inputs[1])])
+            form = Linear.of(engine.integer(row.inputs[0]), [(names[atom], k) for atom, k in members])
             node = ENode("Sum", (form.constant, *form.terms))
             classes.setdefault(known[row.output], []).append(node)
         for row in self.tables["Prod"].rows:
-            node = ENode("Prod", tuple(sorted(known[member] for member in engine.members(row.inputs[0]))))
-            classes.setdefault(known[row.output], []).append(node)
+            listed = engine.members(row.inputs[0])
+            if all(member in known for member in listed):
+                classes.setdefault(known[row.output], []).append(ENode("Prod", tuple(sorted(known[member] for member in listed))))
         snapshot.nodes += len(self.tables["Sum"].rows) + len(self.tables["Prod"].rows)

@@ -19,10 +19,9 @@ from eqsat.rules.quotients import QUOTIENTS
 from eqsat.rules.row import Pattern, Row, SumRow, Table, TensorRule
 from eqsat.rules.sums import SUMS
 from eqsat.rules.tensor_rules import TENSOR_TABLES
-from eqsat.rules.wraps import WRAPS
 
 OWN = "own"
-TABLES: tuple[Table, ...] = (*DIVISION_TABLES, *LOGIC_TABLES, SUMS, QUOTIENTS, POINTS, ORDERS, CLAMPS, WRAPS, CONDITIONS, *TENSOR_TABLES)
+TABLES: tuple[Table, ...] = (*DIVISION_TABLES, *LOGIC_TABLES, SUMS, QUOTIENTS, POINTS, ORDERS, CLAMPS, CONDITIONS, *TENSOR_TABLES)
 
 
 def all_tables() -> tuple[str, ...]:

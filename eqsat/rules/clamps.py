@@ -11,6 +11,7 @@ from eqsat.rules.assumptions import assumptions
 from eqsat.rules.orders import MAX_MEMBERS, OPPOSITE, chain, members_of, where_of
 from eqsat.rules.row import BOUNDED, PRODUCTS, SumRow, Table
 from eqsat.rules.visit import Visit
+from eqsat.rules.wraps import DIFFERENCES
 
 
 def _orders(v: Visit) -> Iterator[tuple[str, int, ENode, tuple[int, ...]]]:
@@ -261,5 +262,6 @@ CLAMPS = Table(
         SumRow(
             "signs-of-order", "x + r >= 0 and y + r >= 0 = min(x, y) + r >= 0", "where that is cheaper; or: max", signs_of_order, BOUNDED
         ),
+        *DIFFERENCES,
     ),
 )

@@ -9,6 +9,7 @@ from eqsat.egraph.linear import Linear
 from eqsat.rules.row import CHOICES, DIVISIONS, SumRow, Table
 from eqsat.rules.sums import by_factor
 from eqsat.rules.visit import Visit
+from eqsat.rules.wraps import WRAPS
 
 # as many changes of a quotient are compared one by one
 MAX_STEPS = 8
@@ -258,5 +259,6 @@ QUOTIENTS = Table(
             same_steps,
             ("Floordiv",),
         ),
+        *WRAPS,
     ),
 )

@@ -1,5 +1,5 @@
-"""Sum rows for what is a digit without a division being written: selections that wrap around, intervals as long as a part, quotients of
-quotients; and for what is chosen by one difference."""
+"""Sum rows of the tables `quotients` and `clamps` for what is a digit without a division being written: selections that wrap around,
+intervals as long as a part, quotients of quotients; and for what is chosen by one difference."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eqsat.egraph.snapshot import ENode
 from eqsat.index_cost import is_power_of_two
 from eqsat.rules.assumptions import assumptions
 from eqsat.rules.digits import digit
-from eqsat.rules.row import BOUNDED, SumRow, Table
+from eqsat.rules.row import BOUNDED, SumRow
 from eqsat.rules.sums import by_factor
 from eqsat.rules.visit import Visit
 
@@ -119,22 +119,19 @@ def _of_difference(v: Visit, node: ENode) -> tuple[Linear, int, Linear] | None:
     return difference, *{"Max": (1, y), "Min": (-1, x), "Abs": (2, difference.times(-1))}[node.op]
 
 
-WRAPS = Table(
-    "wraps",
-    "index",
-    "selections, intervals and differences that are one digit or one choice",
-    (
-        SumRow(
-            "wrap-around", "where(x >= n, x - n, x) = x % n", "for powers of two n; also of where(x < 0, x + n, x)", wrap_around, ("Where",)
-        ),
-        SumRow("interval-is-part", "0 <= n*q + r < n = r // n + q == 0", "for powers of two n", interval_is_part, ("Min",)),
-        SumRow(
-            "quotients-are-digit",
-            "k*(x // n) - k*m*(x // (n*m)) = k*(x // n % m)",
-            "the identity for x // n",
-            quotients_are_digit,
-            ("Floordiv",),
-        ),
-        SumRow("one-difference", "max(x, y) - max(y - x, 0) = x", "and of all that is chosen by x - y", one_difference, (*BOUNDED, "Abs")),
+WRAPS = (
+    SumRow(
+        "wrap-around", "where(x >= n, x - n, x) = x % n", "for powers of two n; also of where(x < 0, x + n, x)", wrap_around, ("Where",)
     ),
+    SumRow("interval-is-part", "0 <= n*q + r < n = r // n + q == 0", "for powers of two n", interval_is_part, ("Min",)),
+    SumRow(
+        "quotients-are-digit",
+        "k*(x // n) - k*m*(x // (n*m)) = k*(x // n % m)",
+        "the identity for x // n",
+        quotients_are_digit,
+        ("Floordiv",),
+    ),
+)
+DIFFERENCES = (
+    SumRow("one-difference", "max(x, y) - max(y - x, 0) = x", "and of all that is chosen by x - y", one_difference, (*BOUNDED, "Abs")),
 )

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from eqsat.cycles import Costs
 from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Buffer, Fold, For, Kernel, Load, Store, Temp
 from eqsat.ir.tensor import Call, Literal, Scalar
@@ -86,9 +87,21 @@ def test_folds_that_llvm_writes_out_run_in_vectors_of_results() -> None:
 def test_half_vectors_make_operations_dearer_but_not_divisions() -> None:
     halves = replace(ONE, op_cycles=1.0)
     for op, dearer in (("exp", 2.0), ("divide", 1.0), ("sqrt", 1.0)):
-        args = (k(1024), Literal(3.0, "float32")) if op == "divide" else (k(1024),)
+        args = (k(1024), k(1024)) if op == "divide" else (k(1024),)
         plain, split = (nest_ns(loop(Call(op, args, "float32"), 1024), target) for target in (ONE, halves))
         assert split / plain == pytest.approx(dearer, rel=0.25)
+
+
+def test_a_division_by_a_constant_of_few_digits_is_two_operations() -> None:
+    quick, slow, tenth = (loop(Call("divide", (k(1024), by), "float32"), 1024) for by in (lit(3.0), k(1024), lit(0.1)))
+    assert nest_ns(quick, ONE) < 0.5 * nest_ns(tenth, ONE)
+    assert nest_ns(tenth, ONE) == pytest.approx(nest_ns(slow, ONE), rel=0.1)
+    own = Costs(element_cycles={"divide": 40.0})
+    assert nest_ns(quick, ONE, own) == pytest.approx(nest_ns(slow, ONE, own), rel=0.1)
+
+
+def lit(value: float) -> Literal:
+    return Literal(value, "float32")
 
 
 def test_threads_share_what_takes_long() -> None:
