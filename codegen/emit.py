@@ -16,7 +16,7 @@ from eqsat.codegen.kept_rows import emit_kept_row
 from eqsat.codegen.recurrence import emit_recurrence
 from eqsat.codegen.rolled import rolled_loops, side_by_side
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.search import BLOCK as SEARCHED, emit_search, searched
+from eqsat.codegen.search import BLOCK as SEARCHED, REMEMBERED, emit_remembered, emit_search, remembered, searched
 from eqsat.codegen.shared_loops import outer_loops, parallel_extent
 from eqsat.codegen.stream import emit_streamed, fence, scratch_of, streamed
 from eqsat.codegen.tile import emit_tile
@@ -164,6 +164,8 @@ class KernelEmitter:
         values = [value for stmt in statements(kernel.body) if (value := value_of(stmt)) is not None]
         self.loaded = {term.buffer for value in values for term in scalars(value) if isinstance(term, Load | Pick)}
         self.rolled = rolled_loops(kernel)
+        self.remembered = remembered(kernel)
+        self.begins: dict[str, Value] = {}
         self.stored = {stmt.buffer for stmt in statements(kernel.body) if isinstance(stmt, Store)}
 
     def function(self) -> str:
@@ -327,10 +329,14 @@ class KernelEmitter:
         total = accumulator(stmt.op, stmt.dtype, self.flags, wide, narrow=extent > 0 and size is None and _is_narrow(stmt))
         if extent <= 0:
             return total.result(self.b, total.initial)
+        if size is None and stmt.name in self.remembered:
+            result, self.begins[self.remembered[stmt.name]] = emit_remembered(self, stmt, scope, total)
+            return result
         condition = searched(stmt) if size is None else None
         if condition is not None:
-            at = emit_search(self, stmt, condition, scope)
-            return self.fold_range(stmt, integer(0, at.type), integer(SEARCHED, at.type), scope, total, at)
+            known = self.begins.pop(stmt.name, None)
+            at, length = (emit_search(self, stmt, condition, scope), SEARCHED) if known is None else (known, REMEMBERED)
+            return self.fold_range(stmt, integer(0, at.type), integer(length, at.type), scope, total, at)
         if not sums or self.exact or nested or extent < 2 * BLOCK:
             return self.fold_range(stmt, first, end, scope, total)
         b, inside = self.b, widest(stmt.dtype)

@@ -3,22 +3,30 @@
     min over r of where(condition(r), a + r, last)      where a + r is never more than last
 
 Whether the condition holds somewhere in a block of neighbours is asked in vectors, block after block; what is left to fold is the first
-block where it does, or the last block of all.
+block where it does, or the last block of all.  Where the condition is that an element is the extremum that a fold before found, that fold
+goes through blocks itself, and says in which one it was: nothing is read twice but that block.
 """
 
 from __future__ import annotations
 
-from eqsat.codegen.builder import Value, integer, truth
-from eqsat.codegen.fold import Carried
+from collections.abc import Iterator
+
+from eqsat.codegen import scalar
+from eqsat.codegen.builder import Value, integer, is_real, truth
+from eqsat.codegen.fold import Accumulator, Carried
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tile import Emitter
 from eqsat.ir.affine import coefficient
+from eqsat.ir.dtypes import COMPLEX, UNSIGNED
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Bind, Fold
-from eqsat.ir.tensor import Call, Literal, Position, Scalar
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Stmt, Temp, rebuilt, statements
+from eqsat.ir.ops import identity_of
+from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
 
 # iterations of a block, and vectors of it that are looked at side by side
 BLOCK, SIDE_BY_SIDE = 64, 4
+# iterations of a block of a fold that remembers where its result was, and of such a fold
+REMEMBERED, LEAST_REMEMBERED = 1024, 4096
 
 
 def searched(fold: Fold) -> Scalar | None:
@@ -29,12 +37,50 @@ def searched(fold: Fold) -> Scalar | None:
     condition, place, last = value.args
     if not isinstance(place, Position) or not isinstance(last, Literal) or not all(isinstance(stmt, Bind) for stmt in fold.body):
         return None
+    rising = coefficient(substitute(place.index, _bound(fold)), fold.variable) == 1
+    return condition if rising and isinstance(last.value, int) and place.index.bounds[1] <= last.value else None
+
+
+def _bound(fold: Fold) -> dict[Var, Index]:
+    """What the index variables of a fold stand for."""
     bound: dict[Var, Index] = {}
     for stmt in fold.body:
-        assert isinstance(stmt, Bind)
-        bound[stmt.variable] = substitute(stmt.value, bound)
-    rising = coefficient(substitute(place.index, bound), fold.variable) == 1
-    return condition if rising and isinstance(last.value, int) and place.index.bounds[1] <= last.value else None
+        if isinstance(stmt, Bind):
+            bound[stmt.variable] = substitute(stmt.value, bound)
+    return bound
+
+
+def remembered(kernel: Kernel) -> dict[str, str]:
+    """Folds for the greatest or least of long rows, by the name of the search behind each that looks for the place of its result."""
+    bodies = [kernel.body, *(stmt.body for stmt in statements(kernel.body) if isinstance(stmt, For | Fold))]
+    return {extremum.name: search.name for body in bodies for extremum, search in _pairs(body)}
+
+
+def _pairs(body: tuple[Stmt, ...]) -> Iterator[tuple[Fold, Fold]]:
+    folds = [stmt for stmt in body if isinstance(stmt, Fold)]
+    for k, extremum in enumerate(folds):
+        long = extremum.op in ("max", "min") and extremum.variable.extent >= LEAST_REMEMBERED and extremum.dtype not in ("bool", *COMPLEX)
+        search = next((fold for fold in folds[k + 1 :] if long and _looks_for(fold, extremum)), None)
+        if search is not None:
+            yield extremum, search
+
+
+def _looks_for(fold: Fold, extremum: Fold) -> bool:
+    """Whether a fold is the search for an element that is equal to an extremum of the same elements, or is NaN."""
+    condition, (one, other) = searched(fold), (fold.variable, extremum.variable)
+    if condition is None or (one.lo, one.hi) != (other.lo, other.hi) or not all(isinstance(stmt, Bind) for stmt in extremum.body):
+        return False
+    element = _over(extremum.value, {**_bound(extremum), other: one})
+    found = Call("equal", (element, Temp(extremum.name, extremum.dtype)), "bool")
+    no_number = Call("not_equal", (element, element), "bool")
+    return _over(condition, _bound(fold)) in (found, Call("logical_or", (found, no_number), "bool"))
+
+
+def _over(root: Scalar, env: dict[Var, Index]) -> Scalar:
+    done: dict[Scalar, Scalar] = {}
+    for term in scalars(root):
+        done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: substitute(index, env))
+    return done[root]
 
 
 def emit_search(e: Emitter, fold: Fold, condition: Scalar, scope: Scope) -> Value:
@@ -61,3 +107,29 @@ def emit_search(e: Emitter, fold: Fold, condition: Scalar, scope: Scope) -> Valu
     b.jump(label)
     b.start(after)
     return at
+
+
+def emit_remembered(e: Emitter, fold: Fold, scope: Scope, total: Accumulator) -> tuple[Value, Value]:
+    """The greatest or least of a long row, and where the first block of it begins that it was found in; the last one ends with the row."""
+    b, low, extent = e.b, fold.variable.lo, fold.variable.extent
+    size, latest = integer(REMEMBERED), integer(low + extent - REMEMBERED)
+
+    def step(counter: Value, carried: Carried) -> Carried:
+        first = b.intrinsic("smin", b.binary("add", b.binary("mul", counter, size, "nuw nsw"), integer(low), "nsw"), latest)
+        value = e.fold_range(fold, first, b.binary("add", first, size, "nsw"), scope.inner(), total)
+        better = _is_better(e, fold, value, carried[0])
+        return b.select(better, value, carried[0]), b.select(better, first, carried[1])
+
+    least = scalar.literal(Literal(identity_of(fold.op, fold.dtype).item(), fold.dtype))
+    result, at = e.loop(integer(0), integer(-(-extent // REMEMBERED)), (least, integer(low)), step, b.keep_rolled())
+    return result, at
+
+
+def _is_better(e: Emitter, fold: Fold, value: Value, best: Value) -> Value:
+    """Whether an extremum is another one than the best so far, or the first NaN."""
+    b, above = e.b, fold.op == "max"
+    if not is_real(value.type):
+        sign = "u" if fold.dtype in UNSIGNED else "s"
+        return b.compare(f"{sign}{'gt' if above else 'lt'}", value, best)
+    first_nan = b.binary("and", b.compare("uno", value, value), b.compare("ord", best, best))
+    return b.binary("or", b.compare("ogt" if above else "olt", value, best), first_nan)

@@ -86,7 +86,7 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
         if options.numerics != "exact":
             divided = {build: some for build in builds if (build,) in lowered and (some := in_parts(build)) is not None}
             lowered |= _in_parts(divided, names, levels, lowering)
-            counted = {(made,): (build,) for build, (made, _) in divided.items()} | {(build,): () for build in divided}
+            counted = {made: (build,) for build, (made, _) in divided.items()} | {(build,): () for build in divided}
     by_name = {name: tensor for tensor, name in names.items()}
     nests: list[Nest] = []
     for made in sorted(lowered, key=lambda made: levels[made[0]]):
@@ -97,14 +97,15 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
 
 
 def _in_parts(
-    divided: Mapping[Build, tuple[Build, Build]], names: dict[Tensor, str], levels: dict[Tensor, float], lowering: _Lowering
+    divided: Mapping[Build, tuple[tuple[Build, ...], Build]], names: dict[Tensor, str], levels: dict[Tensor, float], lowering: _Lowering
 ) -> dict[tuple[Tensor, ...], Kernel]:
     """The kernels of long reductions, each in two; the parts get names, and a place before what they are parts of."""
     found: dict[tuple[Tensor, ...], Kernel] = {}
     for build, (made, whole) in divided.items():
-        names[made] = f"{names[build]}_parts"
-        levels[made] = levels[build] - 0.5
-        found[made,], found[build,] = lowering.kernels([(made,), (whole,)], {**names, whole: names[build]})
+        for number, part in enumerate(made):
+            names[part] = f"{names[build]}_parts{number or ''}"
+            levels[part] = levels[build] - 0.5
+        found[made], found[build,] = lowering.kernels([made, (whole,)], {**names, whole: names[build]})
     return found
 
 

@@ -1,13 +1,31 @@
 """Long reductions in two: parts that threads can share, and the reduction of the parts.
 
 s = g(sum over k < n of f(k))   ->   t[p] = sum over k < n / P of f(p * n / P + k), and s = g(sum over p < P of t[p])
+
+The first place of an extremum, which is looked for among elements that are compared with it, has both in parts: the extremum of each, and
+its first place there, of which the first counts whose extremum is that of all.
 """
 
 from __future__ import annotations
 
 from eqsat.ir.dtypes import carrier
 from eqsat.ir.index import Var
-from eqsat.ir.tensor import Build, Read, Reduce, Scalar, as_dtype, axis, operands, rebuild, reduction, reindexed, scalars
+from eqsat.ir.tensor import (
+    Build,
+    Call,
+    Literal,
+    Read,
+    Reduce,
+    Scalar,
+    Shape,
+    as_dtype,
+    axis,
+    operands,
+    rebuild,
+    reduction,
+    reindexed,
+    scalars,
+)
 from eqsat.lowering.nest import chains
 
 # of a result of so few elements, each of at least so many terms
@@ -17,32 +35,82 @@ MOST_PARTS, LEAST_PARTS = 64, 8
 WIDER = {"float32": "float64", "complex64": "complex128"}
 
 
-def in_parts(build: Build) -> tuple[Build, Build] | None:
-    """The parts, and the build over them; None where there is no one long reduction that can be divided evenly."""
+def in_parts(build: Build) -> tuple[tuple[Build, ...], Build] | None:
+    """The parts, which are computed together, and the build over them; None where there is no one long reduction that can be divided
+    evenly."""
     folds = [chain[0] for chain in chains(build.body)]
     found = [fold for fold in folds if not any(fold in scalars(other.body) for other in folds if other is not fold)]
     if build.size > MOST_ELEMENTS or len(found) != 1 or carrier(found[0].dtype) != found[0].dtype:
         return None
-    outer, inside = found[0], found[0].body
+    outer = found[0]
     extent = outer.variable.extent
-    if outer.variable.lo or _terms(outer) < LEAST_TERMS:
+    extremum = _sought(outer)
+    if outer.variable.lo or (_terms(outer) if extremum is None else extent) < LEAST_TERMS:
         return None
     parts = next((n for n in range(MOST_PARTS, LEAST_PARTS - 1, -1) if extent % n == 0), None)
     if parts is None:
         return None
-    each, place = extent // parts, axis(len(build.shape), parts)
-    term = Var(outer.variable.name, 0, each - 1)
-    body: Scalar = reindexed(inside, {outer.variable: place * each + term if each > 1 else place})
-    value = Reduce(outer.op, term, body) if each > 1 else body
+    if extremum is not None:
+        (greatest, first), whole = _search_in_parts(build.shape, outer, extremum, parts)
+        return (greatest, first), Build(build.shape, _replaced(build.body, {outer: whole}))
+    value = _part(outer, build.shape, parts)
     wide = WIDER.get(value.dtype, value.dtype) if outer.op in ("sum", "prod") else value.dtype
     made = Build((*build.shape, parts), as_dtype(value, wide))
-    part = reduction(0, parts)
-    whole = as_dtype(Reduce(outer.op, part, Read(made, (*(axis(k, n) for k, n in enumerate(build.shape)), part))), value.dtype)
-    done: dict[Scalar, Scalar] = {outer: whole}
-    for one in scalars(build.body):
+    total = as_dtype(Reduce(outer.op, reduction(0, parts), _read(made, 0)), value.dtype)
+    return (made,), Build(build.shape, _replaced(build.body, {outer: total}))
+
+
+def _part(fold: Reduce, shape: Shape, parts: int) -> Scalar:
+    """A fold over one part, whose number is an axis behind those of the shape."""
+    each, place = fold.variable.extent // parts, axis(len(shape), parts)
+    term = Var(fold.variable.name, 0, each - 1)
+    body = reindexed(fold.body, {fold.variable: place * each + term if each > 1 else place})
+    return Reduce(fold.op, term, body) if each > 1 else body
+
+
+def _read(made: Build, level: int) -> Read:
+    """What is made of a part, in a fold over the parts."""
+    *outer, parts = made.shape
+    return Read(made, (*(axis(k, n) for k, n in enumerate(outer)), reduction(level, parts)))
+
+
+def _replaced(root: Scalar, known: dict[Scalar, Scalar]) -> Scalar:
+    done = dict(known)
+    for one in scalars(root):
         if one not in done:
             done[one] = rebuild(one, tuple(done[arg] for arg in operands(one)))
-    return made, Build(build.shape, done[build.body])
+    return done[root]
+
+
+def _sought(fold: Reduce) -> Reduce | None:
+    """The extremum whose first place a fold looks for: min over r of where(f(r) == extremum of f, or f(r) is NaN, r, last)."""
+    if fold.op != "min" or not isinstance(fold.body, Call) or fold.body.op != "where" or not isinstance(fold.body.args[2], Literal):
+        return None
+    condition = fold.body.args[0]
+    equal = condition.args[0] if isinstance(condition, Call) and condition.op == "logical_or" else condition
+    if not isinstance(equal, Call) or equal.op != "equal":
+        return None
+    element, extremum = equal.args
+    if not isinstance(extremum, Reduce) or extremum.op not in ("max", "min") or extremum.variable.extent != fold.variable.extent:
+        return None
+    same = reindexed(extremum.body, {extremum.variable: fold.variable}) is element
+    return extremum if same and condition in (equal, _or_nan(equal, element)) else None
+
+
+def _or_nan(equal: Scalar, element: Scalar) -> Scalar:
+    return Call("logical_or", (equal, Call("not_equal", (element, element), "bool")), "bool")
+
+
+def _search_in_parts(shape: Shape, fold: Reduce, extremum: Reduce, parts: int) -> tuple[tuple[Build, Build], Scalar]:
+    """The extremum and its first place in each part, and the first place of all."""
+    greatest = _part(extremum, shape, parts)
+    first = _part(Reduce(fold.op, fold.variable, _replaced(fold.body, {extremum: greatest})), shape, parts)
+    made = Build((*shape, parts), greatest), Build((*shape, parts), first)
+    value, best = _read(made[0], 1), Reduce(extremum.op, reduction(0, parts), _read(made[0], 0))
+    condition, _, last = operands(fold.body)
+    equal = Call("equal", (value, best), "bool")
+    found = equal if isinstance(condition, Call) and condition.op == "equal" else _or_nan(equal, value)
+    return made, Reduce(fold.op, reduction(1, parts), Call("where", (found, _read(made[1], 1), last), fold.dtype))
 
 
 def _terms(fold: Reduce) -> int:

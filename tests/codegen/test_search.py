@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.codegen.search import BLOCK, searched
+from eqsat.codegen.search import BLOCK, LEAST_REMEMBERED, REMEMBERED, remembered, searched
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.loops import Fold, Load
 from eqsat.ir.tensor import Call, Literal, Position
@@ -77,3 +78,49 @@ def test_the_least_place_of_many_is_kept_in_few_bits() -> None:
     x[0, 65537], x[1, 0], x[2, 69999] = 1, 1, 1
     found = eqsat.optimize(lambda x: enp.argmax(x, axis=1), x)(x)
     np.testing.assert_array_equal(found, [65537, 0, 69999, 0])
+
+
+ROWS = (LEAST_REMEMBERED, LEAST_REMEMBERED + 1, 5 * REMEMBERED - 1)
+
+
+@pytest.mark.parametrize("extent", ROWS)
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64", "float16", "float32", "float64"])
+def test_a_long_row_remembers_the_block_of_its_extremum(extent: int, dtype: str) -> None:
+    """At the edges of blocks and between, alone and twice, among equal ones, and among negative ones."""
+    kernel = eqsat.optimize(lambda x: enp.argmax(x, axis=1), eqsat.spec((2, extent), dtype)).loops[0]
+    assert len(remembered(kernel)) == 1
+    places = [0, 1, REMEMBERED - 1, REMEMBERED, 2 * REMEMBERED + 5, extent - REMEMBERED, extent - 2, extent - 1]
+    rows = np.zeros((2 * len(places) + 2, extent), dtype)
+    for k, place in enumerate(places):
+        rows[2 * k, place] = 3
+        rows[2 * k + 1, [place, extent - 1]] = 3
+    rows[-1] = np.iinfo(dtype).min if dtype[0] in "iu" else -np.inf
+    for program, given in ((np.argmax, rows), (np.argmin, rows if dtype[0] == "u" else -rows)):
+        found = eqsat.optimize(functools.partial(program, axis=1), given)(given)
+        np.testing.assert_array_equal(found, program(given, axis=1))
+
+
+def test_the_first_nan_of_a_long_row_is_its_extremum() -> None:
+    rows = np.random.default_rng(3).standard_normal((6, 5000)).astype("float32")
+    for row, places in enumerate(([4999], [0], [1024, 3000], [2047, 2048], [4000, 4001], [])):
+        rows[row, places] = np.nan
+    rows[4, 10] = np.inf
+    for numerics in ("exact", "default"):
+        found = eqsat.optimize(lambda x: (enp.argmax(x, axis=1), enp.max(x, axis=1)), rows, options=eqsat.Options(numerics=numerics))(rows)
+        np.testing.assert_array_equal(found[0], rows.argmax(axis=1))
+        np.testing.assert_array_equal(found[1], rows.max(axis=1))
+
+
+@pytest.mark.parametrize("function", ["argmax", "argmin"])
+def test_an_array_that_is_searched_in_parts(function: str) -> None:
+    """Its greatest in any part, in several, and NaN in front of and behind it."""
+    count = 1 << 17
+    program = eqsat.optimize(lambda x: getattr(enp, function)(x), eqsat.spec((count,), "float32"))
+    assert [len(kernel.outputs) for kernel in program.loops] == [2, 1]
+    plain = np.random.default_rng(4).standard_normal(count).astype("float32")
+    best = np.inf if function == "argmax" else -np.inf
+    for places, nans in (([5], []), ([count - 1], []), ([70_000, 70_001, 100_000], []), ([9], [8]), ([9], [count - 1]), ([], [2047, 2048])):
+        x = plain.copy()
+        x[places], x[nans] = best, np.nan
+        assert int(program(x)) == getattr(np, function)(x)
+    assert int(program(np.full(count, -best, "float32"))) == 0
