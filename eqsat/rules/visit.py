@@ -135,14 +135,34 @@ class Visit:
         return self._opened[name]
 
     def _stepped(self, form: Linear) -> Linear:
-        """A sum over q in place of each atom that is m*q + r under an assumption, for one such way to write the atom, that with most m."""
+        """A sum over q in place of each atom that is m*q + r under an assumption, or a product with one, for that way to write the atom that
+        has the largest m."""
         for atom, k in form.terms:
-            if self.node(atom).op == "Given":
-                steps = [node for node in self.classes[atom] if node.op == "Sum" and len(node.args) == 2]
-                if steps:
-                    step = max(steps, key=lambda node: abs(node.args[1][1]))
-                    form = form.without(atom).plus(Linear(step.args[0], step.args[1:]), k)
+            step = self._step(atom)
+            if step is not None:
+                form = form.without(atom).plus(step, k)
+            elif self.node(atom).op == "Prod":
+                form = form.without(atom).plus(self._stepped_product(atom), k)
         return form
+
+    def _stepped_product(self, atom: int) -> Linear:
+        """A product, over q in place of one factor that is m*q, if there is such a one."""
+        factors = list(self.node(atom).args)
+        for factor in factors:
+            step = self._step(factor)
+            if step is not None and not step.constant:
+                factors.remove(factor)
+                ((quotient, m),) = step.terms
+                return Linear(0, ((self.encoder.product((*factors, quotient)), m),))
+        return Linear(0, ((atom, 1),))
+
+    def _step(self, atom: int) -> Linear | None:
+        """The way to write a given atom as m*q + r with the largest m."""
+        if self.node(atom).op != "Given":
+            return None
+        steps = [node for node in self.classes[atom] if node.op == "Sum" and len(node.args) == 2]
+        step = max(steps, key=lambda node: abs(node.args[1][1]), default=None)
+        return Linear(step.args[0], step.args[1:]) if step is not None else None
 
     def cycles(self, form: Linear) -> float:
         """What writing a sum costs."""

@@ -371,6 +371,16 @@ def test_what_is_read_again_as_it_is_written_shares_what_it_shared() -> None:
     assert index_cycles(eqsat.simplify(term)) < index_cycles(term)
 
 
+def test_products_with_what_is_known_to_be_a_multiple_are_multiples() -> None:
+    n, i, j = var("n", 4, 64), var("i", 0, 31), var("j", 0, 31)
+    with eqsat.assume(apply("eq", n % 4, 0)):
+        assert str(eqsat.simplify((i * n + j) % 4)) == "j % 4"
+        assert divisions(eqsat.simplify((i * n + j % 4) // 4)) == ["floordiv"]
+        assert eqsat.simplify((i * n * 3 + j * 2) % 4) is eqsat.simplify(j * 2 % 4)
+    assert divisions(eqsat.simplify((i * n + j) % 4)) == ["mod"]
+    assert "n" in str(eqsat.simplify((i * n + j) % 4))
+
+
 @pytest.mark.parametrize(
     ("text", "simplest"), [("max(x, x) >= x + 12 and x % 7 < 3", "False"), ("where(max(x, x) >= x + 12, x % 7, -1)", "-1")]
 )
