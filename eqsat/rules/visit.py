@@ -135,8 +135,8 @@ class Visit:
         return self._opened[name]
 
     def _stepped(self, form: Linear) -> Linear:
-        """A sum over q in place of each atom that is m*q + r under an assumption, or a product with one, for that way to write the atom that
-        has the largest m."""
+        """A sum over q in place of each atom that is m*q + r under an assumption, or a product with one, for that way to write the atom
+        that has the largest m."""
         for atom, k in form.terms:
             step = self._step(atom)
             if step is not None:
