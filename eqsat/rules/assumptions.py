@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from eqsat.egraph.encode import EVERYTHING
 from eqsat.egraph.forms import index_children
@@ -22,6 +23,8 @@ from eqsat.rules.visit import Visit
 MAX_SIZE = 200
 MAX_TRIED = 60
 MAX_VALUE = 1 << 60
+# of so many comparisons every two are added up too
+MAX_ADDED = 6
 LINEAR = ("Num", "Sum", "Add", "Scale")
 
 
@@ -144,7 +147,8 @@ class Assumption:
     def decided(self, form: Linear) -> int | None:
         """Whether a sum is negative (0) or not (1), if the assumption decides it."""
         lo, hi = self._bounds_of(form)
-        for known in self.signs:
+        pairs = combinations(self.signs, 2) if len(self.signs) <= MAX_ADDED and len(form.terms) > 1 else ()
+        for known in (*self.signs, *(one.plus(other) for one, other in pairs)):
             lo = max(lo, self._bounds_of(form.plus(known, -1))[0])
             hi = min(hi, self._bounds_of(form.plus(known))[1])
         return 1 if lo >= 0 else 0 if hi < 0 else None

@@ -328,7 +328,18 @@ def test_what_a_term_gains_where_it_divides_by_zero_reaches_no_other_of_its_batc
 
 
 # what is in which range
-RANGES = {"x": (-30, 30), "y": (-30, 30), "b": (0, 255), "s": (0, 255), "p": (0, 15), "h": (0, 15), "g": (0, 15), "t": (0, 1), "i": (0, 31)}
+RANGES = {
+    "x": (-30, 30),
+    "y": (-30, 30),
+    "z": (0, 30),
+    "b": (0, 255),
+    "s": (0, 255),
+    "p": (0, 15),
+    "h": (0, 15),
+    "g": (0, 15),
+    "t": (0, 1),
+    "i": (0, 31),
+}
 
 
 @pytest.mark.parametrize(
@@ -354,6 +365,8 @@ RANGES = {"x": (-30, 30), "y": (-30, 30), "b": (0, 255), "s": (0, 255), "p": (0,
         ("where(h < g, h - g + 16, h - g)", "(h - g) % 16"),
         ("where(h == 15, 0, h + 1)", "(h + 1) % 16"),
         ("min(t*32 + i, i + 28)", "i + t*28"),
+        ("x < y and y < z and x < z", "x < y and y < z"),
+        ("x < y and y < z and z <= x", "False"),
     ],
 )
 def test_what_judges_of_peers_missed(text: str, simplest: str) -> None:
