@@ -78,6 +78,9 @@ COMPARISONS = Table(
             "x // n is -c for the n values from -c*n on",
         ),
         Pattern(
+            "quotient-is-zero", (x // n) == 0, both(x >= 0, (x * -1 + (n - 1)) >= 0), (n > 0,), "x // n is 0 for the n values from 0 on"
+        ),
+        Pattern(
             "quotient-and-remainder-are",
             both((x // n + c) == 0, (x % n + d) == 0),
             both((x + (c * n + d)) == 0, (x % n + d) == 0),

@@ -80,6 +80,17 @@ def quotients_are_digit(v: Visit) -> None:
                         v.encoder.same(name, v.sum(form.without(lower, upper).plus(Linear(0, ((whole, k),)))))
 
 
+def opposite_signs(v: Visit) -> None:
+    """k*p + m*q = k + (m - k)*q for comparisons p and q of which one is the negation of the other: s >= 0 and -s - 1 >= 0."""
+    for name in v.sums:
+        for form in v.alternatives(name):
+            signs = {v.form(node.args[0]): (atom, k) for atom, k in form.terms if (node := v.node(atom)).op == "Nonneg"}
+            for compared, (atom, k) in signs.items():
+                other, m = signs.get(Linear(-1).plus(compared, -1), (atom, k))
+                if other < atom and v.first("opposite-signs", name, form, atom):
+                    v.encoder.same(name, v.sum(form.without(atom, other).plus(Linear(k, ((other, m - k),)))))
+
+
 def _quotients(v: Visit, form: Linear) -> Iterator[tuple[int, int, int, int]]:
     """(quotient, coefficient, dividend, divisor) of the terms of a sum that are quotients by constants."""
     for atom, k in form.terms if len(form.terms) > 1 else ():
@@ -124,6 +135,7 @@ WRAPS = (
         "wrap-around", "where(x >= n, x - n, x) = x % n", "for powers of two n; also of where(x < 0, x + n, x)", wrap_around, ("Where",)
     ),
     SumRow("interval-is-part", "0 <= n*q + r < n = r // n + q == 0", "for powers of two n", interval_is_part, ("Min",)),
+    SumRow("opposite-signs", "(s >= 0) + (s < 0) = 1", "one of two opposites holds", opposite_signs, ("Nonneg",)),
     SumRow(
         "quotients-are-digit",
         "k*(x // n) - k*m*(x // (n*m)) = k*(x // n % m)",

@@ -367,6 +367,9 @@ RANGES = {
         ("min(t*32 + i, i + 28)", "i + t*28"),
         ("x < y and y < z and x < z", "x < y and y < z"),
         ("x < y and y < z and z <= x", "False"),
+        ("x >= -1 or z // 4 != 0", "x >= -1 or z > 3"),
+        ("(x < 3) != (x >= 3)", "True"),
+        ("int(x < y) + int(y <= x)", "1"),
     ],
 )
 def test_what_judges_of_peers_missed(text: str, simplest: str) -> None:

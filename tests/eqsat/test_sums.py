@@ -164,6 +164,9 @@ INSTANCES: dict[str, Callable[[random.Random], Index]] = {
     ),
     "interval-is-part": lambda r: apply("and", (d := x - (n := r.choice((2, 4, 8))) * y) >= (c := r.randint(-3, 3)), d < c + n),
     "quotients-are-digit": lambda r: x // (n := small(r)) * (k := r.choice((1, 3, -2))) - x // (n * (m := small(r))) * (k * m) + y,
+    "opposite-signs": lambda r: (
+        z + apply("int", x < (n := small(r))) * r.choice((1, 3)) + apply("int", x >= n + r.choice((0, 0, 1))) * r.choice((1, 2))
+    ),
     "one-difference": lambda r: (
         z
         + r.choice((maximum(x, y), minimum(y, x), abs(x - y))) * small(r)
