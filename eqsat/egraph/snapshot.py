@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.engine import Engine
 from eqsat.egraph.linear import Linear
-from eqsat.egraph.schema import CLASS_SORTS, SUM_OPS, Constructor, nodes_of
+from eqsat.egraph.schema import CLASS_SORTS, Constructor, nodes_of
 from eqsat.ir.interval import Interval
 
 
@@ -92,11 +92,18 @@ def only_nary_forms(snapshot: Snapshot, encoder: Encoder, since: int) -> bool:
         atoms = node.args if node.op == "Prod" else [atom for atom, _ in node.args[1:]]
         if any(atom in target or (atom < since and names.get(atom) != atom) for atom in atoms):
             return False
-    known = [node for nodes in snapshot.classes["Ix"].values() for node in nodes if node.op in ("Sum", "Prod")]
+    known = [node for nodes in snapshot.classes["Ix"].values() for node in nodes if node.op in ("Sum", "Prod", "Scale", "Add")]
     if not set(made).isdisjoint(known):
         return False
-    sums = {old for old in target.values() if all(node.op not in SUM_OPS for node in snapshot.classes["Ix"].get(old, ()))}
-    return not sums or not any(atom in sums for node in known if node.op == "Sum" for atom, _ in node.args[1:])
+    sums = {old for old in target.values() if all(node.op not in ("Num", "Sum") for node in snapshot.classes["Ix"].get(old, ()))}
+    return not sums or not any(sums.intersection(_summands(node)) for node in known)
+
+
+def _summands(node: ENode) -> tuple[int, ...]:
+    """The classes that a sum, or a recipe of one, is made of."""
+    if node.op == "Sum":
+        return tuple(atom for atom, _ in node.args[1:])
+    return node.args[1:] if node.op == "Scale" else node.args if node.op == "Add" else ()
 
 
 def take_snapshot(engine: Engine, encoder: Encoder, sorts: tuple[str, ...] = CLASS_SORTS) -> Snapshot:

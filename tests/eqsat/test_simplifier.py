@@ -370,6 +370,9 @@ RANGES = {
         ("x >= -1 or z // 4 != 0", "x >= -1 or z > 3"),
         ("(x < 3) != (x >= 3)", "True"),
         ("int(x < y) + int(y <= x)", "1"),
+        ("(b << 4) == 8", "False"),
+        ("b << 2 << 3", "b * 32"),
+        ("min(p*16 + i, 44 + i)", "min(p*16, 44) + i"),
     ],
 )
 def test_what_judges_of_peers_missed(text: str, simplest: str) -> None:
