@@ -180,9 +180,10 @@ def sum_into_order(v: Visit) -> None:
                 if node.op not in CHOICES or len(form.terms) + (form.constant != 0) < 2:
                     continue
                 rest = form.without(atom)
-                if any(v.node(other).op in CHOICES for other, _ in rest.terms):
-                    continue
                 branches = [v.form(arg).times(k).plus(rest) for arg in node.args[-2:]]
+                in_all = frozenset.intersection(*(frozenset(a for a, _ in branch.terms) for branch in branches))
+                if any(v.node(other).op in CHOICES and other in in_all for other, _ in rest.terms):
+                    continue  # one that a branch cancels is welcome
                 longer = sum(_length(v.form(arg)) + _length(rest) for arg in node.args[-2:])
                 if sum(map(_length, branches)) < longer and v.first("sum-into-order", name, form, atom, node):
                     below = tuple(v.sum(b) for b in branches)
