@@ -10,6 +10,7 @@ from eqsat.egraph.snapshot import ENode
 from eqsat.index_cost import is_power_of_two
 from eqsat.rules.assumptions import assumptions
 from eqsat.rules.digits import digit
+from eqsat.rules.orders import chain
 from eqsat.rules.row import BOUNDED, SumRow
 from eqsat.rules.sums import by_factor
 from eqsat.rules.visit import Visit
@@ -116,6 +117,24 @@ def one_difference(v: Visit) -> None:
                         v.encoder.same(name, v.sum(instead))
 
 
+def beside_distance(v: Visit) -> None:
+    """x + y + |x - y| = 2*max(x, y), and x + y - |x - y| = 2*min(x, y)."""
+    for name in v.sums:
+        for form in v.alternatives(name):
+            for atom, k in form.terms if len(form.terms) > 1 else ():
+                node = v.node(atom)
+                if node.op != "Abs":
+                    continue
+                difference = v.form(node.args[0])
+                x = Linear(max(difference.constant, 0), tuple(term for term in difference.terms if term[1] > 0))
+                y = x.plus(difference, -1)
+                for op, sign in (("Max", 1), ("Min", -1)):
+                    left = form.without(atom).plus(x.plus(y), -k * sign)
+                    if len(left.terms) + 1 < len(form.terms) and v.first("beside-distance", name, form, atom, op):
+                        chosen = chain(v, op, (v.sum(x), v.sum(y)))
+                        v.encoder.same(name, v.sum(left.plus(Linear(0, ((chosen, 2 * k * sign),)))))
+
+
 def _of_difference(v: Visit, node: ENode) -> tuple[Linear, int, Linear] | None:
     """(d, a, r) where a node is a*max(d, 0) + r."""
     if node.op not in (*BOUNDED, "Abs"):
@@ -145,5 +164,6 @@ WRAPS = (
     ),
 )
 DIFFERENCES = (
+    SumRow("beside-distance", "x + y + abs(x - y) = 2*max(x, y)", "and x + y - abs(x - y) = 2*min(x, y)", beside_distance, ("Abs",)),
     SumRow("one-difference", "max(x, y) - max(y - x, 0) = x", "and of all that is chosen by x - y", one_difference, (*BOUNDED, "Abs")),
 )

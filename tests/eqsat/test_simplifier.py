@@ -371,6 +371,8 @@ RANGES = {
         ("(x < 3) != (x >= 3)", "True"),
         ("int(x < y) + int(y <= x)", "1"),
         ("(b << 4) == 8", "False"),
+        ("(x + y + abs(x - y)) // 2", "max(x, y)"),
+        ("(x + y - abs(y - x)) // 2", "min(x, y)"),
         ("min(s // 8, p)*8 + min(s - min(s // 8, p)*8, 7)", "min(min(s // 8, p)*8 + 7, s)"),
         ("b << 2 << 3", "b * 32"),
         ("min(p*16 + i, 44 + i)", "min(p*16, 44) + i"),

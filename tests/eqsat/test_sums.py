@@ -167,6 +167,7 @@ INSTANCES: dict[str, Callable[[random.Random], Index]] = {
     "opposite-signs": lambda r: (
         z + apply("int", x < (n := small(r))) * r.choice((1, 3)) + apply("int", x >= n + r.choice((0, 0, 1))) * r.choice((1, 2))
     ),
+    "beside-distance": lambda r: ((k := small(r)) * (x + y) + r.choice((1, -1)) * k * abs(r.choice((x - y, y - x)))) + z,
     "one-difference": lambda r: (
         z
         + r.choice((maximum(x, y), minimum(y, x), abs(x - y))) * small(r)
