@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from eqsat.certificate import certify_terms
 from eqsat.egraph.choose import cheapest_term, sharing_forms, written_forms
@@ -34,6 +34,8 @@ from eqsat.uncollected import uncollected
 T = TypeVar("T")
 # an index and its gate
 Pair = tuple[Index, Index]
+# a node that an encoder made: its handle, kind and operands
+Made = tuple[int, str, tuple[Any, ...]]
 
 # terms of one e-graph: enough to share the cost of a step, few enough that those that are done do not wait long for the others
 TOGETHER = 64
@@ -294,25 +296,26 @@ class Simplifier:
             snapshot = work.run(PHASES["index"], lambda reading: self._when_settled(reading, roots.values()) or patience(reading))
             self._nodes = snapshot.nodes
             chosen = work.forms(snapshot)
-            names = {term: snapshot.name(root) for term, root in roots.items()}
-            for term, name in names.items():
-                settled = self._settled(snapshot, chosen, (roots[term],))
-                spelled[term] = index_term(chosen, name) if settled else cheapest_term(snapshot, chosen, name, self.weights)
-                alone = len(roots) == 1 and _divides(term) and sum(1 for _ in walk(term)) > ALONE_SIZE
-                if not (settled or self.within) and (alone or self._cycles(spelled[term]) >= self._cycles(term)):  # shared as it is written
-                    forms = sharing_forms(snapshot, chosen, name, self.weights, written_forms(snapshot, chosen, written))
-                    spelled[term] = index_term(forms, name)
-            if self.within:
-                for term, name in names.items():
-                    if not interval.within(spelled[term].bounds, term.bounds):
-                        spelled[term] = index_term(chosen, name)
+            for term, root in roots.items():
+                spelled[term] = self._read(snapshot, chosen, term, root, written, alone=len(roots) == 1)
         results = [self._better(as_kind(spelled[term], term), term) if term in spelled else term for term in terms]
         if self.options.certify:
             certify_terms(terms, results, self.report)
         return results
 
-    def _cycles(self, term: Index) -> float:
-        return index_cycles(term, weights=self.weights)
+    def _read(self, snapshot: Snapshot, chosen: Forms, term: Index, root: int, written: list[Made], alone: bool) -> Index:
+        """The cheapest term of a class; of one that got no cheaper, and of a large one that is alone, what it shares as it is written
+        counts too, which takes a wider search."""
+        name = snapshot.name(root)
+        if self._settled(snapshot, chosen, (root,)):
+            return index_term(chosen, name)
+        found = cheapest_term(snapshot, chosen, name, self.weights)
+        if self.within:
+            return found if interval.within(found.bounds, term.bounds) else index_term(chosen, name)
+        large = alone and _divides(term) and sum(1 for _ in walk(term)) > ALONE_SIZE
+        if large or index_cycles(found, weights=self.weights) >= index_cycles(term, weights=self.weights):
+            found = index_term(sharing_forms(snapshot, chosen, name, self.weights, written_forms(snapshot, chosen, written)), name)
+        return found
 
     def _when_settled(self, reading: Reading, roots: Iterable[int]) -> StopReason | None:
         return StopReason.SATURATED if self._settled(reading.snapshot, reading.forms, roots) else None

@@ -148,13 +148,13 @@ def shift_order(v: Visit) -> None:
             shared = _common(*whole)
             for common in dict.fromkeys((shared, Linear(0, shared.terms))):
                 first, second = (form.plus(common, -1) for form in whole)
-                whole_factor = _factor(first, second)
-                sign = 1 if whole_factor > 0 else -1
-                for factor in dict.fromkeys((whole_factor, sign)) if common != Linear(0) else (whole_factor,):
-                    if (common != Linear(0) or factor != 1) and v.first("shift-order", name, node, common, factor):
-                        kind = op if factor > 0 else OPPOSITE[op]
-                        inner = chain(v, kind, tuple(v.sum(form.over(factor)) for form in (first, second)))
-                        v.encoder.same(name, v.sum(common.plus(Linear(0, ((inner, factor),)))))
+                most = _factor(first, second)
+                for factor in dict.fromkeys((most, 1 if most > 0 else -1)) if common != Linear(0) else (most,):
+                    if (common == Linear(0) and factor == 1) or not v.first("shift-order", name, node, common, factor):
+                        continue
+                    kind = op if factor > 0 else OPPOSITE[op]
+                    inner = chain(v, kind, tuple(v.sum(form.over(factor)) for form in (first, second)))
+                    v.encoder.same(name, v.sum(common.plus(Linear(0, ((inner, factor),)))))
 
 
 def _factor(first: Linear, second: Linear) -> int:
