@@ -83,39 +83,34 @@ define internal i64 @marked(i64 %marks, ptr %array, i64 %bytes) alwaysinline {{
   ret i64 %found
 }}
 
+; marks, and those of the places of so many arrays
+define internal i64 @marked_all(i64 %known, ptr %arrays, ptr %tables, i64 %count) {{
+entry:
+  br label %next
+next:
+  %k = phi i64 [ 0, %entry ], [ %k1, %one ]
+  %marks = phi i64 [ %known, %entry ], [ %more, %one ]
+  %left = icmp slt i64 %k, %count
+  br i1 %left, label %one, label %done
+one:
+  %k1 = add i64 %k, 1
+  %array = call ptr @word(ptr %arrays, i64 %k)
+  %table = call ptr @word(ptr %tables, i64 %k)
+  %bytes = call i64 @number(ptr %table, i64 2)
+  %more = call i64 @marked(i64 %marks, ptr %array, i64 %bytes)
+  br label %next
+done:
+  ret i64 %marks
+}}
+
 ; where in a page a result begins, apart from all arrays of a call and results before it (codegen/places.py)
 define internal i64 @apart_from_all(ptr %plan, ptr %args, ptr %made, i64 %before) {{
-entry:
   %fixed = call i64 @number(ptr %plan, i64 {MARKS})
   %count = call i64 @number(ptr %plan, i64 {INPUTS})
   %inputs = call ptr @word(ptr %plan, i64 {INPUT_ARRAYS})
   %outputs = call ptr @word(ptr %plan, i64 {OUTPUT_ARRAYS})
-  br label %input
-input:
-  %k = phi i64 [ 0, %entry ], [ %k1, %one_input ]
-  %marks = phi i64 [ %fixed, %entry ], [ %more_marks, %one_input ]
-  %more_inputs = icmp slt i64 %k, %count
-  br i1 %more_inputs, label %one_input, label %output
-one_input:
-  %k1 = add i64 %k, 1
-  %argument = call ptr @word(ptr %args, i64 %k)
-  %table = call ptr @word(ptr %inputs, i64 %k)
-  %bytes = call i64 @number(ptr %table, i64 2)
-  %more_marks = call i64 @marked(i64 %marks, ptr %argument, i64 %bytes)
-  br label %input
-output:
-  %o = phi i64 [ 0, %input ], [ %o1, %one_output ]
-  %all = phi i64 [ %marks, %input ], [ %all_more, %one_output ]
-  %more_outputs = icmp slt i64 %o, %before
-  br i1 %more_outputs, label %one_output, label %done
-one_output:
-  %o1 = add i64 %o, 1
-  %result = call ptr @word(ptr %made, i64 %o)
-  %result_table = call ptr @word(ptr %outputs, i64 %o)
-  %result_bytes = call i64 @number(ptr %result_table, i64 2)
-  %all_more = call i64 @marked(i64 %all, ptr %result, i64 %result_bytes)
-  br label %output
-done:
+  %marks = call i64 @marked_all(i64 %fixed, ptr %args, ptr %inputs, i64 %count)
+  %all = call i64 @marked_all(i64 %marks, ptr %made, ptr %outputs, i64 %before)
   %slot_at = getelementptr i8, ptr @farthest, i64 %all
   %slot = load i8, ptr %slot_at
   %wide = zext i8 %slot to i64

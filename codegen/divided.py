@@ -26,14 +26,14 @@ FORMATS = {"float32": (24, 60), "float64": (53, 900)}
 
 def divided(b: Builder, term: Call, dividend: Value, flags: str) -> Value | None:
     """The code of a division by a constant; None where dividing is right, or better: "fast" multiplies by the reciprocal alone."""
-    parts = parts_of(term)
+    parts = reciprocal_of(term)
     if parts is None or not b.abilities.fuses or "arcp" in flags or not ("contract" in flags or is_whole(term)):
         return None
     high, low = (real(part, dividend.type) for part in parts)
     return b.intrinsic("fma", dividend, high, b.binary("fmul", dividend, low))
 
 
-def parts_of(term: Call) -> tuple[float, float] | None:
+def reciprocal_of(term: Call) -> tuple[float, float] | None:
     """What a division by a constant multiplies by; None for other operations, and where divisions are right or better."""
     divisor = term.args[-1]
     if term.op != "divide" or term.dtype not in FORMATS or not isinstance(divisor, Literal) or not isinstance(divisor.value, float):

@@ -19,9 +19,9 @@ from eqsat.codegen.tile import Emitter
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import COMPLEX, UNSIGNED
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Stmt, Temp, rebuilt, statements
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Stmt, Temp, over, statements
 from eqsat.ir.ops import identity_of
-from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
+from eqsat.ir.tensor import Call, Literal, Position, Scalar
 
 # iterations of a block, and vectors of it that are looked at side by side
 BLOCK, SIDE_BY_SIDE = 64, 4
@@ -70,17 +70,10 @@ def _looks_for(fold: Fold, extremum: Fold) -> bool:
     condition, (one, other) = searched(fold), (fold.variable, extremum.variable)
     if condition is None or (one.lo, one.hi) != (other.lo, other.hi) or not all(isinstance(stmt, Bind) for stmt in extremum.body):
         return False
-    element = _over(extremum.value, {**_bound(extremum), other: one})
+    element = over(extremum.value, {**_bound(extremum), other: one})
     found = Call("equal", (element, Temp(extremum.name, extremum.dtype)), "bool")
     no_number = Call("not_equal", (element, element), "bool")
-    return _over(condition, _bound(fold)) in (found, Call("logical_or", (found, no_number), "bool"))
-
-
-def _over(root: Scalar, env: dict[Var, Index]) -> Scalar:
-    done: dict[Scalar, Scalar] = {}
-    for term in scalars(root):
-        done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: substitute(index, env))
-    return done[root]
+    return over(condition, _bound(fold)) in (found, Call("logical_or", (found, no_number), "bool"))
 
 
 def emit_search(e: Emitter, fold: Fold, condition: Scalar, scope: Scope) -> Value:

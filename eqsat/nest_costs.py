@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from math import log2, prod
 
 from eqsat.codegen import parallel_extent
-from eqsat.codegen.divided import parts_of
+from eqsat.codegen.divided import reciprocal_of
 from eqsat.codegen.kept_rows import KeptRow, kept_row
 from eqsat.codegen.rolled import LINES, SHORT, rolled_loops
 from eqsat.codegen.tile import BEGUN, pieces_of
@@ -195,7 +195,7 @@ class _Pricer:
 
     def made_of(self, call: Call) -> tuple[str, ...]:
         """The operations that an elementwise one is: a division by a known number is two, where the caller has no price for it."""
-        known = parts_of(call) is not None and "divide" not in self.model.costs.element_cycles
+        known = reciprocal_of(call) is not None and "divide" not in self.model.costs.element_cycles
         return ("multiply", "add") if known else (call.op,)
 
     def folding(self, op: str, dtype: str) -> float:

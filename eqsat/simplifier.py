@@ -87,7 +87,7 @@ def simplify_terms(terms: list[Index], options: Options, report: Report, within:
     left = [term for term in dict.fromkeys(terms) if term not in found]
     for together in _groups(left, lambda term: (term,)) if shortcut else ():
         if len(together) >= FIRST_LOOK:
-            with suppress(UnsoundRuleError), Simplifier(options, Report(), within) as simplifier:
+            with suppress(UnsoundRuleError), Simplifier(options, Report(), within) as simplifier:  # raised again below, if it is one
                 found.update(simplifier.first_look(together))
     for together in _groups([term for term in left if term not in found], lambda term: (term,)):
         tell("simplifying index terms", len(found), len(terms))
@@ -109,7 +109,7 @@ def _again(term: Index, result: Index, options: Options, report: Report, within:
     """What is found for a result with divisions, as often as that is cheaper: rows read the cheapest forms, which are others from there."""
     cycles = functools.partial(index_cycles, weights=options.cost.index)
     while _divides(result) and cycles(result) < cycles(term):
-        term, (result,) = result, _alarmed(functools.partial(_together, [result], report, within), options, [result], ())
+        term, (result,) = result, _alarmed(functools.partial(_together, [result], report, within), options, [result], [result])
     return result
 
 
@@ -150,7 +150,7 @@ def _gated_again(pair: Pair, result: Pair, options: Options, report: Report) -> 
     """What is found for a result with divisions, as often as that is cheaper."""
     cycles = functools.partial(index_cycles, weights=options.cost.index)
     while _divides(*result) and cycles(*result) < cycles(*pair):
-        (found,) = _alarmed(functools.partial(_gated, [result], report=report, free_gate=False), options, [result], ())
+        (found,) = _alarmed(functools.partial(_gated, [result], report=report, free_gate=False), options, [result], result[:1])
         pair, result = result, min(result, found, key=lambda found: cycles(*found))
     return result
 
@@ -289,7 +289,7 @@ class Simplifier:
         """The simplified terms in order."""
         spelled, roots = self._roots(terms)
         if roots:
-            written = [made for made in self._encoder.made() if made[1] not in LEAVES]
+            written = [made for made in self._encoder.made() if made[1] not in LEAVES] if not self.within else []
             work = self._work()
             work.limits = limits_for(self.options.limits, roots, self._nodes)
             patience = Patience(roots.values(), FEW_LOOKS if self.within else MANY_LOOKS)

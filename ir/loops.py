@@ -19,11 +19,11 @@ Statement order is execution order.  A name is bound once in a kernel.  Buffer i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal as Choice
 
-from eqsat.ir.index import Index, Var
+from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.node import to_text
 from eqsat.ir.shown import Shown
 from eqsat.ir.tensor import Gathered, Position, Scalar, Shape, Size, operands, rebuild, scalars, taken
@@ -189,6 +189,15 @@ def rebuilt(term: Scalar, args: tuple[Scalar, ...], change: Callable[[Index], In
     if isinstance(term, Load):
         return Load(term.buffer, change(term.index), term.dtype)
     return Position(change(term.index), term.dtype) if isinstance(term, Position) else rebuild(term, args)
+
+
+def over(root: Scalar, env: Mapping[Var, Index], known: Mapping[Scalar, Scalar] | None = None) -> Scalar:
+    """An element over other indices, with some of its terms replaced."""
+    done: dict[Scalar, Scalar] = dict(known or {})
+    for term in scalars(root):
+        if term not in done:
+            done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: substitute(index, env))
+    return done[root]
 
 
 def loads(term: Scalar) -> Iterator[Load]:

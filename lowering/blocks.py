@@ -51,15 +51,6 @@ class BlockPlacer(Placer):
             self.close(scope, "parallel")
 
 
-def over(root: Scalar, env: Mapping[Var, Index], known: Mapping[Scalar, Scalar] | None = None) -> Scalar:
-    """An element over other indices, with some of its terms replaced."""
-    done: dict[Scalar, Scalar] = dict(known or {})
-    for term in scalars(root):
-        if term not in done:
-            done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: substitute(index, env))
-    return done[root]
-
-
 def over_forms(root: Scalar, env: Mapping[Var, Index], forms: Forms) -> Scalar:
     """An element over other indices, linear ones all written in one way: so equal ones are one term."""
 

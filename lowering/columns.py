@@ -14,11 +14,11 @@ from math import prod
 
 from eqsat.ir.dtypes import carrier, is_complex
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Buffer, Fold, For, Let, Load, Stmt, Store, Temp
+from eqsat.ir.loops import Buffer, Fold, For, Let, Load, Stmt, Store, Temp, over
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Literal, Reduce, Scalar, as_dtype, scalars
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.blocks import BlockPlacer, over
+from eqsat.lowering.blocks import BlockPlacer
 from eqsat.lowering.narrow import NarrowFold, inlined, is_narrow
 from eqsat.lowering.nest import Nest, Several, chains
 from eqsat.lowering.order import block_size, needed_by_folds

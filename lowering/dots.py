@@ -15,10 +15,10 @@ from math import isqrt, prod
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var, substitute, variables
 from eqsat.ir.joint import is_joint_value
-from eqsat.ir.loops import Buffer, For, Load, Stmt, Store, loads
+from eqsat.ir.loops import Buffer, For, Load, Stmt, Store, loads, over
 from eqsat.ir.tensor import Reduce, Scalar
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.blocks import BlockPlacer, first_of, folds_over, over
+from eqsat.lowering.blocks import BlockPlacer, first_of, folds_over
 from eqsat.lowering.narrow import Section, sections
 from eqsat.lowering.nest import Nest, Several, chains
 from eqsat.lowering.place import Scope, stores

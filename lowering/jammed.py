@@ -13,10 +13,10 @@ from collections import Counter
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.joint import is_joint_value
-from eqsat.ir.loops import Stmt, Store
+from eqsat.ir.loops import Stmt, Store, over
 from eqsat.ir.tensor import Call, Scalar, scalars
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.blocks import BlockPlacer, first_of, over, over_forms
+from eqsat.lowering.blocks import BlockPlacer, first_of, over_forms
 from eqsat.lowering.nest import Nest, Several
 from eqsat.lowering.place import Scope
 from eqsat.lowering.row_sums import by_rows

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.joint import is_joint_value
-from eqsat.ir.loops import Fold, For, Load, Stmt, Store, Temp
+from eqsat.ir.loops import Fold, For, Load, Stmt, Store, Temp, over
 from eqsat.ir.tensor import Scalar
-from eqsat.lowering.blocks import folds_over, over
+from eqsat.lowering.blocks import folds_over
 from eqsat.lowering.product import LONGEST_RUN, VECTOR_BYTES
 
 # wider rows hide the time of a store by themselves

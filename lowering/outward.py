@@ -11,11 +11,10 @@ from math import prod
 
 from eqsat.ir.dtypes import carrier, is_inexact
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Load, Stmt, Store
+from eqsat.ir.loops import Load, Stmt, Store, over
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Literal, Reduce, scalars
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.blocks import over
 from eqsat.lowering.nest import Nest, Several, chains
 from eqsat.lowering.place import Placer, Scope
 

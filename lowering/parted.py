@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from eqsat.ir.dtypes import carrier
 from eqsat.ir.index import Var
+from eqsat.ir.loops import over
 from eqsat.ir.tensor import (
     Build,
     Call,
@@ -21,7 +22,6 @@ from eqsat.ir.tensor import (
     as_dtype,
     axis,
     operands,
-    rebuild,
     reduction,
     reindexed,
     scalars,
@@ -52,12 +52,12 @@ def in_parts(build: Build) -> tuple[tuple[Build, ...], Build] | None:
         return None
     if extremum is not None:
         (greatest, first), whole = _search_in_parts(build.shape, outer, extremum, parts)
-        return (greatest, first), Build(build.shape, _replaced(build.body, {outer: whole}))
+        return (greatest, first), Build(build.shape, over(build.body, {}, {outer: whole}))
     value = _part(outer, build.shape, parts)
     wide = WIDER.get(value.dtype, value.dtype) if outer.op in ("sum", "prod") else value.dtype
     made = Build((*build.shape, parts), as_dtype(value, wide))
     total = as_dtype(Reduce(outer.op, reduction(0, parts), _read(made, 0)), value.dtype)
-    return (made,), Build(build.shape, _replaced(build.body, {outer: total}))
+    return (made,), Build(build.shape, over(build.body, {}, {outer: total}))
 
 
 def _part(fold: Reduce, shape: Shape, parts: int) -> Scalar:
@@ -72,14 +72,6 @@ def _read(made: Build, level: int) -> Read:
     """What is made of a part, in a fold over the parts."""
     *outer, parts = made.shape
     return Read(made, (*(axis(k, n) for k, n in enumerate(outer)), reduction(level, parts)))
-
-
-def _replaced(root: Scalar, known: dict[Scalar, Scalar]) -> Scalar:
-    done = dict(known)
-    for one in scalars(root):
-        if one not in done:
-            done[one] = rebuild(one, tuple(done[arg] for arg in operands(one)))
-    return done[root]
 
 
 def _sought(fold: Reduce) -> Reduce | None:
@@ -104,7 +96,7 @@ def _or_nan(equal: Scalar, element: Scalar) -> Scalar:
 def _search_in_parts(shape: Shape, fold: Reduce, extremum: Reduce, parts: int) -> tuple[tuple[Build, Build], Scalar]:
     """The extremum and its first place in each part, and the first place of all."""
     greatest = _part(extremum, shape, parts)
-    first = _part(Reduce(fold.op, fold.variable, _replaced(fold.body, {extremum: greatest})), shape, parts)
+    first = _part(Reduce(fold.op, fold.variable, over(fold.body, {}, {extremum: greatest})), shape, parts)
     made = Build((*shape, parts), greatest), Build((*shape, parts), first)
     value, best = _read(made[0], 1), Reduce(extremum.op, reduction(0, parts), _read(made[0], 0))
     condition, _, last = operands(fold.body)

@@ -15,10 +15,10 @@ from math import prod
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var, substitute
-from eqsat.ir.loops import Buffer, Fold, For, Load, Stmt, Store, Temp
+from eqsat.ir.loops import Buffer, Fold, For, Load, Stmt, Store, Temp, over
 from eqsat.ir.tensor import Call, Literal, Scalar, scalars
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.blocks import BlockPlacer, first_of, over
+from eqsat.lowering.blocks import BlockPlacer, first_of
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.place import Scope, stores
 from eqsat.lowering.product import FEW_USES, NEAR_BYTES, Blocking, Product, Products, blocking, products_of, run

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from eqsat.ir.dtypes import carrier, is_complex, itemsize
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Buffer, For, Load, Stmt, Store
+from eqsat.ir.loops import Buffer, For, Load, Stmt, Store, over
 from eqsat.ir.tensor import Reduce, Scalar, scalars
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.blocks import BlockPlacer, first_of, over
+from eqsat.lowering.blocks import BlockPlacer, first_of
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.place import Scope, stores
 

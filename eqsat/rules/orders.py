@@ -227,7 +227,7 @@ def merge_wheres(v: Visit) -> None:
         for form in v.alternatives(name):
             choices = [(atom, k, _condition(v, v.node(atom))) for atom, k in form.terms if v.node(atom).op == "Where"]
             for (atom, k, (p, x, y)), (other, m, (q, z, t)) in combinations(choices, 2):
-                if _opposite(v, p, q):
+                if opposite(v, p, q):
                     q, z, t = p, t, z
                 if p == q and v.first("merge-wheres", name, form, atom, other, p, x, y, z, t):
                     merged = where_of(v, p, *(v.sum(v.form(a).times(k).plus(v.form(b), m)) for a, b in ((x, z), (y, t))))
@@ -235,7 +235,7 @@ def merge_wheres(v: Visit) -> None:
                     v.encoder.same(name, v.sum(rest.plus(Linear(0, ((merged, 1),)))))
 
 
-def _opposite(v: Visit, p: int, q: int) -> bool:
+def opposite(v: Visit, p: int, q: int) -> bool:
     """Whether one condition is the negation of the other."""
     a, b = v.node(p), v.node(q)
     if a.op == b.op == "Nonneg":

@@ -4,13 +4,14 @@ intervals as long as a part, quotients of quotients; and for what is chosen by o
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations, permutations
 
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
 from eqsat.index_cost import is_power_of_two
 from eqsat.rules.assumptions import assumptions
 from eqsat.rules.digits import digit
-from eqsat.rules.orders import chain
+from eqsat.rules.orders import chain, opposite
 from eqsat.rules.row import BOUNDED, SumRow
 from eqsat.rules.sums import by_factor
 from eqsat.rules.visit import Visit
@@ -73,22 +74,20 @@ def quotients_are_digit(v: Visit) -> None:
     """k*(x // n) - k*m*(x // (n*m)) = k*(x // n % m)."""
     for name in v.sums:
         for form in v.alternatives(name):
-            for lower, k, x, n in _quotients(v, form):
-                for upper, c, y, size in _quotients(v, form):
-                    cancels = x == y and size > n and size % n == 0 and c == -k * (size // n)
-                    if cancels and v.first("quotients-are-digit", name, form, lower, upper):
-                        whole = digit(v, x, v.bounds(x), n, size)
-                        v.encoder.same(name, v.sum(form.without(lower, upper).plus(Linear(0, ((whole, k),)))))
+            for (lower, k, x, n), (upper, c, y, size) in permutations(_quotients(v, form), 2):
+                cancels = x == y and size > n and size % n == 0 and c == -k * (size // n)
+                if cancels and v.first("quotients-are-digit", name, form, lower, upper):
+                    whole = digit(v, x, v.bounds(x), n, size)
+                    v.encoder.same(name, v.sum(form.without(lower, upper).plus(Linear(0, ((whole, k),)))))
 
 
 def opposite_signs(v: Visit) -> None:
     """k*p + m*q = k + (m - k)*q for comparisons p and q of which one is the negation of the other: s >= 0 and -s - 1 >= 0."""
     for name in v.sums:
         for form in v.alternatives(name):
-            signs = {v.form(node.args[0]): (atom, k) for atom, k in form.terms if (node := v.node(atom)).op == "Nonneg"}
-            for compared, (atom, k) in signs.items():
-                other, m = signs.get(Linear(-1).plus(compared, -1), (atom, k))
-                if other < atom and v.first("opposite-signs", name, form, atom):
+            signs = [(atom, k) for atom, k in form.terms if v.node(atom).op == "Nonneg"]
+            for (other, m), (atom, k) in combinations(signs, 2):
+                if opposite(v, atom, other) and v.first("opposite-signs", name, form, atom):
                     v.encoder.same(name, v.sum(form.without(atom, other).plus(Linear(k, ((other, m - k),)))))
 
 

@@ -70,7 +70,7 @@ def test_quotients_are_rounded_as_divisions_are(dtype: str, divisor: float) -> N
         assert np.all(apart <= np.spacing(np.abs(expected[near_zero])))
 
 
-@pytest.mark.parametrize("numerics", ["exact", "default", "fast"])
+@pytest.mark.parametrize("numerics", ["exact", "default"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_infinities_nan_and_zeros_are_those_of_divisions(dtype: str, numerics: Numerics) -> None:
     x = np.array([np.inf, -np.inf, 0.0, -0.0, np.finfo(dtype).max, np.finfo(dtype).min, np.nan], dtype)
@@ -78,9 +78,8 @@ def test_infinities_nan_and_zeros_are_those_of_divisions(dtype: str, numerics: N
         with np.errstate(all="ignore"):
             expected = x / np.array(divisor, dtype)
         found = quotients(x, dtype, divisor, numerics)
-        if numerics != "fast":
-            np.testing.assert_array_equal(found, expected)
-            np.testing.assert_array_equal(np.signbit(found)[:-1], np.signbit(expected)[:-1])
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(np.signbit(found)[:-1], np.signbit(expected)[:-1])
 
 
 @pytest.mark.parametrize("source", ["bool", "int8", "uint8", "int16", "uint16"])
@@ -93,13 +92,11 @@ def test_all_integers_of_one_and_two_bytes_at_exact(dtype: str, source: str) -> 
 
 
 @settings(max_examples=examples(200), deadline=None, derandomize=True)
-@given(st.sampled_from(DTYPES), st.floats(allow_nan=False))
-def test_both_parts_have_one_sign_and_are_the_reciprocal(dtype: str, divisor: float) -> None:
-    with np.errstate(over="ignore"):
-        divisor = np.dtype(dtype).type(divisor).item()
+@given(st.sampled_from(DTYPES), st.integers(3, 2**20 - 1).filter(lambda m: m & (m - 1) > 0), st.integers(-60, 39), st.sampled_from((1, -1)))
+def test_both_parts_have_one_sign_and_are_the_reciprocal(dtype: str, mantissa: int, exponent: int, sign: int) -> None:
+    divisor = sign * mantissa * 2.0**exponent
     parts, (digits, _) = reciprocal(divisor, dtype), FORMATS[dtype]
-    if parts is None:
-        return
+    assert parts is not None
     high, low = map(Fraction, parts)
     exact = 1 / Fraction(divisor)
     assert high * low > 0
