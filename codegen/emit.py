@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from eqsat.codegen import scalar
+from eqsat.codegen.ahead import emit_ahead, pieces_ahead
 from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, NO_ABILITIES, Abilities, Builder, Registers, Value, integer
 from eqsat.codegen.casts import convert
 from eqsat.codegen.fold import BLOCK, FLAGS, LONG_OUTER_FOLD, Accumulator, Carried, Numerics, accumulator, widest
@@ -164,6 +165,7 @@ class KernelEmitter:
         values = [value for stmt in statements(kernel.body) if (value := value_of(stmt)) is not None]
         self.loaded = {term.buffer for value in values for term in scalars(value) if isinstance(term, Load | Pick)}
         self.rolled = rolled_loops(kernel)
+        self.ahead = pieces_ahead(kernel)
         self.remembered = remembered(kernel)
         self.begins: dict[str, Value] = {}
         self.stored = {stmt.buffer for stmt in statements(kernel.body) if isinstance(stmt, Store)}
@@ -314,6 +316,8 @@ class KernelEmitter:
         def step(counter: Value, carried: Carried) -> Carried:
             inner = scope.inner()
             inner.indices[self.typed[variable]] = counter
+            if variable in self.ahead:
+                emit_ahead(self, variable, self.ahead[variable], counter, end, scope)
             self.block(body, inner)
             return ()
 
