@@ -199,11 +199,12 @@ def _pieces(stretch: Stretch) -> Iterator[tuple[Var, Piece]]:
                 repeats.insert(0, (variable.extent, abs(step)))
             elif variable.extent > 1:
                 length += abs(step) * (variable.extent - 1)
+        along = steps[depth]
+        jumps = along is None or not 0 <= along <= length + LINE
         if length >= SHORT:
             repeats.append((-(-length // LINE), LINE))
         corner = tuple((variable, variable.lo if step >= 0 else variable.hi) for variable, step in inner)
         lines = (0,) if length >= SHORT else (*range(0, length, LINE), length - 1)
         piece = Piece(stretch.read.load, stretch.read.binds, corner, tuple(repeats), lines)
-        along = steps[depth]
-        if piece.bytes <= MOST and (along is None or not 0 <= along <= length + LINE):
+        if jumps and piece.bytes <= MOST:
             yield loop.variable, piece

@@ -17,10 +17,8 @@ from eqsat.lowering.blocks import BlockPlacer, first_of
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.place import Scope, stores
 
-# a block: a line of the cache of what is read, for one of these numbers of elements of what is written
-LINE_BYTES = 64
-MOST_ROWS = 16
-WIDTHS = (64, 48, 32, 16)
+# a block is a square of so many elements, or of a line of the cache of what is read: one square that is turned in registers
+SIDE, LINE_BYTES = 16, 64
 # along both loops there are at least as many
 LEAST = 8
 
@@ -40,14 +38,6 @@ def turned(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tup
     return None
 
 
-def _wide(extent: int) -> int:
-    """The width of a block, so that little is computed twice; a wider one where that costs a twentieth."""
-    if extent <= WIDTHS[-1]:
-        return extent
-    whole = {width: -(-extent // width) * width for width in WIDTHS if width <= extent}
-    return next(width for width, computed in whole.items() if computed <= 1.05 * min(whole.values()))
-
-
 def _is_one_number(dtype: str) -> bool:
     """In a register as in memory."""
     return dtype != "bool" and not is_complex(dtype) and carrier(dtype) == dtype
@@ -63,7 +53,8 @@ class _Blocks:
 
     def result(self, across: list[Load]) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]]:
         row, lane = self.row, self.lane
-        high, wide = min(row.extent, MOST_ROWS, LINE_BYTES // min(itemsize(load.dtype) for load in across)), _wide(lane.extent)
+        side = min(SIDE, LINE_BYTES // min(itemsize(load.dtype) for load in across))
+        high, wide = min(row.extent, side), min(lane.extent, side)
         down, along = -(-row.extent // high), -(-lane.extent // wide)
         below, beside = Var(f"{row.name}_block", 0, down - 1), Var(f"{lane.name}_block", 0, along - 1)
         others = [v for v in self.nest.loops if v not in (row, lane)]
