@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from math import gcd
 from typing import NamedTuple
 
 from eqsat.ir.index import Const, Index, apply
@@ -54,6 +55,20 @@ class Linear(NamedTuple):
     def single(self) -> int | None:
         """The class that this form is, if it is just one."""
         return self.terms[0][0] if not self.constant and len(self.terms) == 1 and self.terms[0][1] == 1 else None
+
+
+def common_part(first: Linear, second: Linear) -> Linear:
+    """The terms that two sums share, and the constant of the one whose first other term comes first."""
+    terms = tuple(t for t in first.terms if t in second.terms)
+    rests = [(tuple(t for t in form.terms if t not in terms), form.constant) for form in (first, second)]
+    return Linear(min((rest for rest in rests if rest[0]), default=((), first.constant))[1], terms)
+
+
+def common_factor(first: Linear, second: Linear) -> int:
+    """The common factor of two sums, negative if most of their coefficients are."""
+    coefficients = [k for _, k in (*first.terms, *second.terms)]
+    factor = gcd(first.constant, second.constant, *coefficients) or 1
+    return -factor if 2 * sum(k < 0 for k in coefficients) > len(coefficients) else factor
 
 
 def sum_term(constant: int, parts: Parts) -> Index:

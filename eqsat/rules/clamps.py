@@ -8,7 +8,7 @@ from itertools import combinations
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
 from eqsat.rules.assumptions import assumptions
-from eqsat.rules.orders import MAX_MEMBERS, OPPOSITE, chain, members_of, where_of
+from eqsat.rules.joined import MAX_MEMBERS, OPPOSITE, chain, members_of, where_of
 from eqsat.rules.row import BOUNDED, PRODUCTS, SumRow, Table
 from eqsat.rules.visit import Visit
 from eqsat.rules.wraps import DIFFERENCES

@@ -11,8 +11,9 @@ from eqsat.egraph.snapshot import ENode
 from eqsat.index_cost import is_power_of_two
 from eqsat.rules.assumptions import assumptions
 from eqsat.rules.digits import digit
-from eqsat.rules.orders import chain, opposite
+from eqsat.rules.joined import chain
 from eqsat.rules.row import BOUNDED, SumRow
+from eqsat.rules.selections import opposite
 from eqsat.rules.sums import by_factor
 from eqsat.rules.visit import Visit
 
