@@ -225,7 +225,8 @@ class _Pricer:
             operations = self.operations([value], stmt.op if isinstance(stmt, Fold) else None) + shuffles * self.target.op_cycles
             loaded = sum(_times(loops, vector, frozenset(variables(load.index))) * self.load_cycles(load, lane) for load in loads(value))
             total += Work(loads=count * loaded, operations=count * times * operations)
-            total += Work(moved=sum(self.brought(load, loops, place, count, several) for load in loads(value)))
+            lines = several if not picked else set(self.bytes)
+            total += Work(moved=sum(self.brought(load, loops, place, count, lines) for load in loads(value)))
             if isinstance(stmt, Store):
                 trips = count * prod(loop.variable.extent for loop in loops)
                 moved = trips * itemsize(value.dtype) * self.target.byte_ns_of(self.bytes[stmt.buffer])
@@ -237,9 +238,9 @@ class _Pricer:
         along = lane in variables(load.index)
         return self.target.load_cycles * self.split(load.index, lane, load.dtype) if along else min(ONE_NUMBER, self.target.load_cycles)
 
-    def brought(self, load: Load, loops: list[For], place: Place, count: int, several: set[str]) -> float:
-        """Bringing near what a tile loads; of a buffer that it loads at several places, what lies beside each other once."""
-        if load.buffer in several:
+    def brought(self, load: Load, loops: list[For], place: Place, count: int, lines: set[str]) -> float:
+        """Bringing near what a tile loads; of some buffers by lines of memory, which it loads at several places, or steps over."""
+        if load.buffer in lines:
             return self.touched.moved_ns(load.buffer, load.index, load.dtype, (*place.trips, *(loop.variable for loop in loops)))
         used = prod(loop.variable.extent for loop in loops if loop.variable in variables(load.index))
         return count * used * itemsize(load.dtype) * self.target.byte_ns_of(self.bytes[load.buffer])

@@ -57,6 +57,18 @@ def test_what_does_not_go_along_memory_costs_more() -> None:
     assert nest_ns(scattered, ONE) > 3 * nest_ns(loop(along, 256, 25600), ONE)
 
 
+def every_fourth(extent: int) -> Kernel:
+    """out[k] = x[4*k], in a tile, which picks elements out of whole vectors."""
+    lane = Var("k", 0, extent - 1)
+    body = For(lane, "tile", (Store("out", lane, Load("x", lane * 4, "float32")),))
+    return Kernel("k", (Buffer("x", "float32", 4 * extent, "in"), Buffer("out", "float32", extent, "out")), (body,))
+
+
+def test_elements_that_are_stepped_over_are_brought_near_too() -> None:
+    far = 1 << 20
+    assert nest_ns(every_fourth(far), ONE) > 2.5 * nest_ns(loop(k(far), far, 4 * far), ONE)
+
+
 def column_sums(rows: int, columns: int) -> Kernel:
     """Rows added up, one after the other."""
     r, j = Var("r", 0, rows - 1), Var("j", 0, columns - 1)
