@@ -150,7 +150,8 @@ def _reads(body: Sequence[Stmt], loops: tuple[For | Fold, ...] = (), binds: tupl
             inner = (*loops, stmt)
             yield from _reads(stmt.body, inner, binds)
         if (value := value_of(stmt)) is not None:
-            yield from (Read(load, _followed(load.index, binds), inner, binds) for load in loads(value))
+            known = (*binds, *(below for below in stmt.body if isinstance(below, Bind))) if isinstance(stmt, Fold) else binds
+            yield from (Read(load, _followed(load.index, known), inner, known) for load in loads(value))
 
 
 def _followed(index: Index, binds: Sequence[Bind]) -> Index:

@@ -316,12 +316,16 @@ class KernelEmitter:
         def step(counter: Value, carried: Carried) -> Carried:
             inner = scope.inner()
             inner.indices[self.typed[variable]] = counter
-            if variable in self.ahead:
-                emit_ahead(self, variable, self.ahead[variable], counter, end, scope)
+            self.ask_ahead(variable, counter, end, scope)
             self.block(body, inner)
             return ()
 
         self.loop(first, end, (), step, self.b.keep_rolled() if rolled else "")
+
+    def ask_ahead(self, variable: Var, counter: Value, end: Value, scope: Scope) -> None:
+        """At the beginning of an iteration of a loop, what a later one reads, where that is worth it."""
+        if variable in self.ahead:
+            emit_ahead(self, variable, self.ahead[variable], counter, end, scope)
 
     def fold(self, stmt: Fold, scope: Scope) -> Value:
         """A fold in one loop, or in blocks whose results are folded with the most digits there are (see `fold`)."""

@@ -45,6 +45,7 @@ class Emitter(Protocol):
     def loop(self, first: Value, end: Value, initial: Carried, step: Callable[[Value, Carried], Carried], note: str = "") -> Carried: ...
     def element(self, term: Scalar, scope: Scope) -> Value: ...
     def value(self, root: Scalar, scope: Scope) -> Value: ...
+    def ask_ahead(self, variable: Var, counter: Value, end: Value, scope: Scope) -> None: ...
     def buffer(self, name: str, dtype: str) -> Buffer: ...
     def address(self, buffer: Buffer, index: Index, scope: Scope) -> Value: ...
     def read(self, buffer: Buffer, place: Value) -> Value: ...
@@ -240,7 +241,10 @@ def fold_cells(e: Emitter, stmt: Fold, cells: list[Cell], start: Carried = ()) -
         pairs = zip(totals, values, strict=True) if stmt.op not in ("max", "min") else zip(values, totals, strict=True)
         return tuple(scalar.combine(e.b, stmt.op, stmt.dtype, one, other, flags) for one, other in pairs)
 
+    first, end = e.range(stmt.variable, cells[0].scope)
+
     def at(counter: Value, totals: Carried) -> Carried:
+        e.ask_ahead(stmt.variable, counter, end, cells[0].scope)
         inner = [cell.inner() for cell in cells]
         for cell in inner:
             cell.scope.indices[place] = counter
@@ -255,7 +259,6 @@ def fold_cells(e: Emitter, stmt: Fold, cells: list[Cell], start: Carried = ()) -
     totals = start or neutral
     if extent <= 0:
         return totals
-    first, end = e.range(stmt.variable, cells[0].scope)
     if copies == 1:
         return e.loop(first, end, totals, step)
     rounds = extent // copies
