@@ -8,13 +8,14 @@ blocks that move).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
 
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Pick, Stmt, Store, Temp, value_of
-from eqsat.ir.tensor import Call, Literal, Scalar, scalars
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, value_of
+from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 
 # iterations: shorter loops fill no vector; up to so many, or else if that makes no more instructions than these, LLVM writes them out
 SHORTEST, SHORT, LONGEST_FOLD = 3, 32, 76
@@ -52,16 +53,20 @@ def _rolled(body: tuple[Stmt, ...], around: Var | None, bound: dict[Var, Index])
 
 def _stays(loop: For | Fold, around: Var, bound: dict[Var, Index]) -> bool:
     fold, extent = isinstance(loop, Fold), loop.variable.extent
-    accesses = _accesses(loop, bound) if SHORTEST <= extent <= LONGEST_FOLD and (fold or is_written_out(loop)) else None
+    accesses = _accesses(loop, bound) if SHORTEST <= extent <= LONGEST_FOLD else None
     if not accesses:
         return False
-    along = [coefficient(place, loop.variable) for place, _ in accesses]
+    along = [coefficient(access.place, loop.variable) for access in accesses]
     if 1 not in along or any(step not in (0, 1) for step in along):
         return False
-    widest = max(itemsize(dtype) for _, dtype in accesses)
+    widest, gathers = max(itemsize(access.dtype) for access in accesses), any(access.gathers for access in accesses)
+    if not (fold or gathers or is_written_out(loop)):
+        return False
     if widest <= NARROW:
         return not fold and (NARROW_SHORTEST <= extent <= NARROW_LONGEST or (extent > NARROW_LONGEST and _multiplies_bytes(loop)))
-    lines = (coefficient(place, around) for (place, _), step in zip(accesses, along, strict=True) if step == 1)
+    if gathers:
+        return extent > SORTED
+    lines = (coefficient(access.place, around) for access, step in zip(accesses, along, strict=True) if step == 1)
     neighbours = around.extent >= LINES and all(line in (0, extent) for line in lines)
     return not neighbours or extent > (SORTED_FOLD if fold else SORTED) or extent * widest >= SORTED_BYTES
 
@@ -81,20 +86,42 @@ def _terms(loop: For | Fold) -> list[Scalar]:
     return list(scalars(*values))
 
 
-def _accesses(loop: For | Fold, bound: dict[Var, Index]) -> list[tuple[Index, str]] | None:
-    """Where a loop loads and stores, and elements of which dtype; None for one with loops in it, with gathers, or written as a tile."""
+class Access(NamedTuple):
+    """An element that is loaded or stored; of one that is gathered, its place in a row that other elements choose."""
+
+    place: Index
+    dtype: str
+    gathers: bool = False
+
+
+def _accesses(loop: For | Fold, bound: dict[Var, Index]) -> list[Access] | None:
+    """What a loop loads and stores; None for one with loops in it, written as a tile, or that gathers from another row every time."""
     if isinstance(loop, For) and loop.kind != "parallel":
         return None
-    found: list[tuple[Index, str]] = []
+    found: list[Access] = []
     for stmt in (*loop.body, *([loop] if isinstance(loop, Fold) else [])):
         if isinstance(stmt, For | Fold) and stmt is not loop:
             return None
         if isinstance(stmt, Bind):
             bound = {**bound, stmt.variable: substitute(stmt.value, bound)}
-        terms = list(scalars(value)) if (value := value_of(stmt)) is not None else []
-        if any(isinstance(term, Pick) for term in terms):
-            return None
-        found += [(substitute(term.index, bound), term.dtype) for term in terms if isinstance(term, Load)]
+        for term in scalars(value) if (value := value_of(stmt)) is not None else ():
+            if isinstance(term, Pick):
+                place = place_in_row(term, loop.variable, [inner.name for inner in loop.body if isinstance(inner, Let)], bound)
+                if place is None:
+                    return None
+                found.append(Access(place, term.dtype, gathers=True))
+            elif isinstance(term, Load):
+                found.append(Access(substitute(term.index, bound), term.dtype))
         if isinstance(stmt, Store):
-            found.append((substitute(stmt.index, bound), stmt.value.dtype))
+            found.append(Access(substitute(stmt.index, bound), stmt.value.dtype))
     return found
+
+
+def place_in_row(gathered: Pick, variable: Var, own: Collection[str], bound: Mapping[Var, Index]) -> Index | None:
+    """Where in a row a gather reads, if that is the same row in all iterations of a loop, in which the elements `own` are computed."""
+    *rows, last = gathered.args
+    terms = [term for row in rows for term in scalars(row)]
+    if not isinstance(last, Position) or any(isinstance(term, Pick) or (isinstance(term, Temp) and term.name in own) for term in terms):
+        return None
+    read = [substitute(term.index, bound) for term in terms if isinstance(term, Load | Position)]
+    return substitute(last.index, bound) if all(coefficient(index, variable) == 0 for index in read) else None

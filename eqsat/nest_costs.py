@@ -15,7 +15,7 @@ from math import log2, prod
 from eqsat.codegen import parallel_extent
 from eqsat.codegen.divided import reciprocal_of
 from eqsat.codegen.kept_rows import KeptRow, kept_row
-from eqsat.codegen.rolled import LINES, SHORT, rolled_loops
+from eqsat.codegen.rolled import LINES, SHORT, place_in_row, rolled_loops
 from eqsat.codegen.tile import BEGUN, pieces_of
 from eqsat.cost_model import CostModel
 from eqsat.cycles import DEFAULT_COSTS, Costs
@@ -105,6 +105,7 @@ class _Pricer:
         self.bytes = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in (*kernel.buffers, *kernel.scratch)}
         self.forms = Forms()
         self.touched = Touched(kernel, self.target, self.forms)
+        self.around = dict(_bound_in(kernel.body, None))
         self.registers = SUMS if self.target.vector_bytes >= WIDE_BYTES else FEW_SUMS
 
     def total_ns(self, kernel: Kernel) -> float:
@@ -286,13 +287,23 @@ class _Pricer:
             if isinstance(term, Call):
                 total += sum((self.work(op, term.dtype, place, lanes) for op in self.made_of(term)), NOTHING)
             elif isinstance(term, Pick):
-                reach = self.target.byte_ns_of(self.bytes[term.buffer]) * LINE_BYTES
-                total += Work(loads=place.count * self.target.gather_cycles * len(term.args), rest=place.count * reach)
+                total += self.gather(term, place, lanes)
             elif isinstance(term, Position):
                 total += self.index(term.index, place, lanes)
             elif isinstance(term, Load):
                 total += self.access(term.buffer, term.index, term.dtype, place, lanes)
         return total
+
+    def gather(self, term: Pick, place: Place, lanes: float) -> Work:
+        """Elements from computed places; along a row, a place for each row and vectors of it."""
+        byte_ns, inner = self.target.byte_ns_of(self.bytes[term.buffer]), place.inner
+        own = [name for name, loop in self.around.items() if loop is inner]
+        index = place_in_row(term, inner, own, {}) if inner is not None else None
+        if inner is None or index is None or coefficient(index, inner) != 1:
+            return Work(loads=place.count * self.target.gather_cycles * len(term.args), rest=place.count * LINE_BYTES * byte_ns)
+        rows = place.count / max(inner.extent, 1) * self.target.gather_cycles * (len(term.args) - 1)
+        loaded = place.count * self.target.load_cycles / self.together(term.dtype, place, lanes)
+        return Work(loads=rows + loaded, rest=place.count * itemsize(term.dtype) * byte_ns)
 
     def work(self, op: str, dtype: str, place: Place, lanes: float) -> Work:
         """An elementwise operation; dividing one number takes a part of what a vector takes."""
@@ -341,6 +352,15 @@ class _Pricer:
                 deepest = max((place.trips.get(v, place.count) for v in variables(sub)), default=1)
                 cycles += self.model.costs.index.term_cycles(sub) * deepest
         return Work(operations=cycles / self.together("int32", place, lanes))
+
+
+def _bound_in(body: tuple[Stmt, ...], loop: Var | None) -> Iterator[tuple[str, Var | None]]:
+    """The names of elements, each with the innermost loop around the statement that computes it."""
+    for stmt in body:
+        if isinstance(stmt, Let | Fold):
+            yield stmt.name, loop
+        if isinstance(stmt, For | Fold):
+            yield from _bound_in(stmt.body, stmt.variable)
 
 
 def _is_product(value: Scalar) -> bool:

@@ -110,11 +110,12 @@ def _place(entry: Entry, extent: int, loop: Var | None, inner: tuple[Var, ...]) 
 
 
 def _wrapped(place: Scalar, bounds: tuple[int, int], extent: int) -> Scalar:
-    """A place in int64, counted from the end where it is negative."""
-    found = cast(place, "int64")
-    if bounds[0] >= 0:
-        return found
-    return call("where", call("less", found, 0), call("add", found, extent), found)
+    """A place in int64, counted from the end where it is negative: in 32 bits if they hold it, of which vectors have twice as many."""
+    short = np.can_cast(place.dtype, np.int32) and extent <= np.iinfo(np.int32).max
+    found = cast(place, "int32" if short and bounds[0] < 0 else "int64")
+    if bounds[0] < 0:
+        found = call("where", call("less", found, 0), call("add", found, extent), found)
+    return cast(found, "int64")
 
 
 def _progression(entry: Tensor, indices: tuple[Index, ...]) -> Index | None:

@@ -22,6 +22,8 @@ import numpy as np
 import eqsat
 import eqsat.numpy as enp
 from tests.bench.further_programs import FURTHER
+from tests.bench.gather_programs import GATHERS
+from tests.bench.large_programs import LARGE
 from tests.bench.plain_programs import PLAIN
 from tests.bench.stacked_programs import STACKED
 from tests.bench.stencil_programs import STENCILS
@@ -270,7 +272,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 }
 
 
-PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS
+PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:

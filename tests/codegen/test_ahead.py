@@ -41,11 +41,14 @@ JUMPS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "channels last": (lambda x: np.transpose(x, (0, 2, 3, 1)) * 2, (2, 32, 24, 24)),
     "rows backwards": (lambda x: np.flip(x, 0) * 2, (40, 640)),
     "greatest of columns": (lambda x: np.max(x, axis=0), (300, 2048)),
+    "sums of columns": (lambda x: np.sum(x, axis=0), (300, 2048)),
+    "sums of rows of blocks": (lambda x: np.sum(blocks(x, 8, 1) * 2, axis=1), (80, 512)),
     "every other row": (lambda x: x[::2] + 1, (64, 640)),
 }
 STREAMS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "elements": (lambda x: x * 2, (64, 512)),
     "sums of rows": (lambda x: np.sum(x, axis=1), (64, 512)),
+    "a sum in parts": (lambda x: np.sum(x * x), (256, 512)),
     "neighbours": (lambda x: x[:, 1:] + x[:, :-1], (64, 4096)),
     "long rows": (lambda x: np.max(blocks(x, 4, 4), axis=(1, 3)), (16, 4096)),
     "a column": (lambda x: x[:, 3] + 1, (640, 64)),

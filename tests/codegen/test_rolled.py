@@ -14,8 +14,8 @@ from eqsat.codegen.builder import Registers
 from eqsat.codegen.emit import emit_module
 from eqsat.codegen.rolled import rolled_loops, side_by_side
 from eqsat.ir.index import Const, Index, Var
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Load, Store, Temp
-from eqsat.ir.tensor import Call, Literal
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Store, Temp
+from eqsat.ir.tensor import Call, Literal, Position, Scalar
 from eqsat.lowering import type_indices
 
 Array = np.ndarray[Any, Any]
@@ -40,6 +40,16 @@ def multiplied(extent: int, dtype: str) -> Kernel:
     return Kernel("multiplied", buffers, (For(row, "parallel", (body,)),))
 
 
+def chosen(extent: int, row_within: bool = False, dtype: str = "float32") -> Kernel:
+    """out[rows, extent] = x[places[i]] + 1; or of row places[j]."""
+    row, column, element = Var("i", 0, 63), Var("j", 0, extent - 1), Let("t", Load("places", Var("i", 0, 63), "int64"))
+    place: Scalar = Load("places", column, "int64") if row_within else Temp("t", "int64")
+    picked = Pick("x", (99, extent), (place, Position(column, "int64")), dtype)
+    body = For(column, "parallel", (Store("out", row * extent + column, Call("add", (picked, Literal(1, dtype)), dtype)),))
+    buffers = Buffer("places", "int64", 64, "in"), Buffer("x", dtype, 99 * extent, "in"), Buffer("out", dtype, 64 * extent, "out")
+    return Kernel("chosen", buffers, (For(row, "parallel", (element, body)),))
+
+
 def summed(extent: int, line: int, rows: int = 64, dtype: str = "float32") -> Kernel:
     """Sums of rows that are `line` elements apart."""
     row, column = Var("i", 0, rows - 1), Var("r", 0, extent - 1)
@@ -57,6 +67,12 @@ def summed(extent: int, line: int, rows: int = 64, dtype: str = "float32") -> Ke
         (moved(33, 512), True),
         (moved(42, 512), True),
         (moved(43, 512), False),  # is not written out anyway
+        (chosen(16), True),  # rows that are gathered are never neighbours
+        (chosen(5), True),
+        (chosen(64), True),
+        (chosen(4), False),  # four gathers of as many rows are no more
+        (chosen(80), False),
+        (chosen(16, row_within=True), False),  # another row with every element
         (multiplied(20, "uint8"), True),  # no instruction multiplies bytes
         (multiplied(37, "uint8"), True),
         (multiplied(38, "uint8"), False),

@@ -284,3 +284,20 @@ def test_an_axis_is_one_integer(function: Any, axis: Any) -> None:
         return
     with pytest.raises(UsageError, match="found axis"):
         eqsat.jit(lambda x: function([x, x], axis=axis))(X)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
+@pytest.mark.parametrize("extent", [5, 127, 129, 300, 40_000, 70_000])
+def test_places_of_every_dtype_count_from_both_ends(dtype: str, extent: int) -> None:
+    x, limits = np.arange(3 * extent, dtype=np.float32).reshape(extent, 3), np.iinfo(dtype)
+    low, high = max(-extent, int(limits.min)), min(extent - 1, int(limits.max))
+    places = np.array([low, high, 0, low + 1, high - 1, (low + high) // 2], dtype)
+    rows = eqsat.optimize(lambda x, i: x[i], eqsat.spec(x.shape, "float32"), eqsat.spec((6,), dtype))
+    elements = eqsat.optimize(lambda x, i: x[i, i % 3], eqsat.spec(x.shape, "float32"), eqsat.spec((6,), dtype))
+    np.testing.assert_array_equal(rows(x, places), x[places])
+    np.testing.assert_array_equal(elements(x, places), x[places, places % 3])
+    for outside in (low - 1, high + 1):
+        if limits.min <= outside <= limits.max:
+            places[2] = outside
+            with pytest.raises(BoundsError, match=f"found index {outside} in dimension 0"):
+                rows(x, places)

@@ -8,8 +8,8 @@ import pytest
 
 from eqsat.cycles import Costs
 from eqsat.ir.index import Index, Var
-from eqsat.ir.loops import Buffer, Fold, For, Kernel, Load, Store, Temp
-from eqsat.ir.tensor import Call, Literal, Scalar
+from eqsat.ir.loops import Buffer, Fold, For, Kernel, Load, Pick, Store, Temp
+from eqsat.ir.tensor import Call, Literal, Position, Scalar
 from eqsat.nest_costs import nest_ns, work_shared
 from eqsat.nest_work import Work
 from eqsat.target import DEFAULT_TARGET, SPLIT_NS
@@ -67,6 +67,21 @@ def every_fourth(extent: int) -> Kernel:
 def test_elements_that_are_stepped_over_are_brought_near_too() -> None:
     far = 1 << 20
     assert nest_ns(every_fourth(far), ONE) > 2.5 * nest_ns(loop(k(far), far, 4 * far), ONE)
+
+
+def gathered(rows: int, columns: int, *, of_rows: bool) -> Kernel:
+    """out[i, j] = x[places[i], j], or x[i, places[j]]."""
+    i, j = Var("i", 0, rows - 1), Var("j", 0, columns - 1)
+    places = [Load("places", i, "int64"), Position(j, "int64")] if of_rows else [Position(i, "int64"), Load("places", j, "int64")]
+    body = For(j, "parallel", (Store("out", i * columns + j, Pick("x", (rows, columns), tuple(places), "float32")),))
+    buffers = Buffer("x", "float32", rows * columns, "in"), Buffer("out", "float32", rows * columns, "out")
+    return Kernel("k", (Buffer("places", "int64", max(rows, columns), "in"), *buffers), (For(i, "parallel", (body,)),))
+
+
+def test_rows_that_are_gathered_go_along_memory() -> None:
+    along, across = (nest_ns(gathered(512, 64, of_rows=of_rows), ONE) for of_rows in (True, False))
+    assert across > 5 * along
+    assert along < 1.5 * nest_ns(loop(k(512 * 64), 512 * 64), ONE)
 
 
 def column_sums(rows: int, columns: int) -> Kernel:
