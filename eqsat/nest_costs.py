@@ -33,6 +33,8 @@ from eqsat.nest_work import NOTHING, Work
 from eqsat.target import SPLIT_NS, Target
 from eqsat.touched import Touched
 
+# a step across a vector: two halves of it put beside each other, and joined
+ACROSS_CYCLES = 2.0
 # how far ahead of what is not done yet a processor works: over the end of shorter loops
 AHEAD_CYCLES = 128.0
 LOOP_CYCLES = 2.0
@@ -157,7 +159,7 @@ class _Pricer:
             start = 0.0  # that of the loops in it
         elif isinstance(stmt, Fold):
             across = min(self.model.lanes(stmt.dtype), stmt.variable.extent)
-            total += Work(operations=place.count * (1.0 + log2(max(across, 1.0))))
+            total += Work(operations=place.count * ACROSS_CYCLES * (1.0 + log2(max(across, 1.0))))
             start = 0.0 if stmt in place.rolled else start
         total += Work(rest=self.model.cycles_ns(start))
         ns = total.ns(self.target.ghz)

@@ -30,7 +30,10 @@ from eqsat.lowering.place import nested
 MOST_COLUMNS = 4096
 
 
-def in_columns(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]] | None:
+Body = tuple[tuple[Stmt, ...], tuple[Buffer, ...]]
+
+
+def in_columns(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
     """The statements and their scratch memory; None where nothing is folded down columns."""
     column = _column(nest)
     if column is None or isinstance(nest.body, Several):
@@ -43,6 +46,11 @@ def in_columns(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) ->
         return None
     statements = nested(Nest((*around, column, *inside), nest.body, nest.index), outputs, buffers)
     return _Fission(column, size, buffers).result(statements)
+
+
+def one_by_one(nest: Nest, column: Var, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
+    """What a nest does for one column after the other, each statement for all columns; the statements and their scratch memory."""
+    return _Fission(column, column.extent, buffers).result(nested(nest, outputs, buffers))
 
 
 def _column(nest: Nest) -> Var | None:
@@ -77,7 +85,7 @@ class _Fission:
         self.kept: dict[str, tuple[str, str]] = {}
         self.rows = 0
 
-    def result(self, statements: Sequence[Stmt]) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]] | None:
+    def result(self, statements: Sequence[Stmt]) -> Body | None:
         found = self.down(statements)
         return (found, tuple(self.placer.scratch)) if found is not None else None
 

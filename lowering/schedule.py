@@ -4,6 +4,7 @@
     outward  folds around the innermost loop, whose sums are kept in memory
     tiled    sums of products in registers; `tile`: rows and columns of one, else as tiles.py chooses
     turned   what is read across memory turned in squares
+    upright  short rows that are folded turned so, and several of them folded at once
     jammed   rows of stencils, a few at a time, which share what they compute
     sums     the same, sums of neighbours added up row by row first
     patches  short runs that change places, a patch of them at a time
@@ -35,6 +36,7 @@ from eqsat.lowering.seams import in_boxes, in_pieces
 from eqsat.lowering.stepped import stepped
 from eqsat.lowering.tiles import tiled
 from eqsat.lowering.turned import turned
+from eqsat.lowering.upright import upright
 
 # statements, and the scratch memory that they use
 Body = tuple[tuple[Stmt, ...], tuple[Buffer, ...]]
@@ -72,6 +74,7 @@ WAYS: Mapping[str, Callable[[Nest, tuple[str, ...], frozenset[str]], Body | None
     "nested": lambda nest, outputs, buffers: _plain(nested(nest, outputs, buffers)),
     "outward": lambda nest, outputs, buffers: _plain(outward(nest, outputs[0], buffers)),
     "turned": turned,
+    "upright": upright,
     "jammed": lambda nest, outputs, buffers: _plain(jammed(nest, outputs, buffers)),
     "sums": lambda nest, outputs, buffers: _plain(jammed(nest, outputs, buffers, reordered=True)),
     "patches": lambda nest, outputs, buffers: _plain(in_patches(nest, outputs, buffers)),

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from eqsat.ir.dtypes import carrier, is_inexact
 from eqsat.ir.index import Const, Var
+from eqsat.ir.interval import within
 from eqsat.ir.loops import rebuilt
 from eqsat.ir.ops import REDUCE_OPS
-from eqsat.ir.tensor import Call, Reduce, Scalar, operands, scalars
+from eqsat.ir.tensor import Call, Literal, Position, Reduce, Scalar, as_dtype, operands, rebuild, scalars
+from eqsat.ir.value_bounds import limits, scalar_bounds
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import over_forms
 from eqsat.lowering.nest import Nest, free_variables
@@ -20,20 +22,25 @@ MOST_NODES = 400
 
 def unrolled(nest: Nest) -> Nest:
     """The nest without the innermost folds that have few terms; sums of what is carried in another dtype than its own stay folds."""
-    forms = Forms()
+    forms, free = Forms(), free_variables(nest.body)
     done: dict[Scalar, Scalar] = {}
     terms: dict[Scalar, int] = {}
     for term in scalars(nest.body):
         args = tuple(done[arg] for arg in operands(term))
-        terms[term] = max((terms[arg] for arg in operands(term)), default=1)
         if isinstance(term, Reduce):
-            terms[term] *= term.variable.extent
-            short = terms[term] <= MOST_TERMS and term.variable.extent * sum(1 for _ in scalars(args[0])) <= MOST_NODES
+            copied = (terms[below] for below in scalars(term.body) if below in terms and term.variable in free[below])
+            terms[term] = term.variable.extent * max(copied, default=1)
+            short = terms[term] <= MOST_TERMS and term.variable.extent * _new(term.variable, args[0]) <= MOST_NODES
             apart = short and _adds_up(term) and not _copies_a_fold(term.variable, args[0])
             done[term] = _written_out(term, args[0], forms) if apart else Reduce(term.op, term.variable, args[0])
         else:
             done[term] = rebuilt(term, args, lambda index: index)
     return Nest(nest.loops, done[nest.body], nest.index)
+
+
+def _new(variable: Var, body: Scalar) -> int:
+    """How many terms there are for each value of a variable."""
+    return sum(variable in needed for needed in free_variables(body).values())
 
 
 def _adds_up(term: Reduce) -> bool:
@@ -47,9 +54,35 @@ def _copies_a_fold(variable: Var, body: Scalar) -> bool:
 
 
 def _written_out(fold: Reduce, body: Scalar, forms: Forms) -> Scalar:
+    """The terms one after the other; the least or greatest of places in 32 bits, of which vectors have twice as many."""
+    places = fold.dtype == "int64" and fold.op in ("max", "min") and within(scalar_bounds(body), limits("int32"))
+    term = _in_dtype(body, "int32") if places else body
     total: Scalar | None = None
     for value in range(fold.variable.lo, fold.variable.hi + 1):
-        term = over_forms(body, {fold.variable: Const(value)}, forms)
-        total = term if total is None else Call(REDUCE_OPS[fold.op].step, (total, term), fold.dtype)
+        here = _with_numbers(over_forms(term, {fold.variable: Const(value)}, forms))
+        total = here if total is None else Call(REDUCE_OPS[fold.op].step, (total, here), term.dtype)
     assert total is not None
-    return total
+    return as_dtype(total, fold.dtype)
+
+
+def _in_dtype(value: Scalar, dtype: str) -> Scalar:
+    """A value that a dtype holds in it, without casts where it is chosen from places and numbers."""
+    if isinstance(value, Position):
+        return Position(value.index, dtype)
+    if isinstance(value, Literal):
+        return Literal(value.value, dtype)
+    if isinstance(value, Call) and value.op == "where":
+        condition, *branches = value.args
+        return Call("where", (condition, *(_in_dtype(branch, dtype) for branch in branches)), dtype)
+    return as_dtype(value, dtype)
+
+
+def _with_numbers(root: Scalar) -> Scalar:
+    """A value with numbers for places that are known."""
+    done: dict[Scalar, Scalar] = {}
+    for term in scalars(root):
+        if isinstance(term, Position) and isinstance(term.index, Const) and term.dtype != "bool":
+            done[term] = Literal(term.index.value, term.dtype)
+        else:
+            done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
+    return done[root]
