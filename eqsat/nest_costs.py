@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from math import log2, prod
+from math import frexp, log2, prod
 
 from eqsat.codegen import parallel_extent
 from eqsat.codegen.divided import reciprocal_of
@@ -25,7 +25,7 @@ from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, variable
 from eqsat.ir.joint import LARGEST_STEP
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, loads, map_indices, statements, value_of
 from eqsat.ir.ops import REDUCE_OPS
-from eqsat.ir.tensor import Call, Position, Scalar, scalars
+from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 from eqsat.locality import LINE_BYTES
 from eqsat.lowering.affine import Forms
 from eqsat.nest_places import Place, offsets_of
@@ -33,7 +33,7 @@ from eqsat.nest_work import NOTHING, Work
 from eqsat.target import SPLIT_NS, Target
 from eqsat.touched import Touched
 
-# a step across a vector: two halves of it put beside each other, and joined
+# a step across a vector, of two halves beside each other, by one of a sum
 ACROSS_CYCLES = 2.0
 # how far ahead of what is not done yet a processor works: over the end of shorter loops
 AHEAD_CYCLES = 128.0
@@ -159,7 +159,8 @@ class _Pricer:
             start = 0.0  # that of the loops in it
         elif isinstance(stmt, Fold):
             across = min(self.model.lanes(stmt.dtype), stmt.variable.extent)
-            total += Work(operations=place.count * ACROSS_CYCLES * (1.0 + log2(max(across, 1.0))))
+            each = 1.0 if stmt.op == "sum" else ACROSS_CYCLES
+            total += Work(operations=place.count * each * (1.0 + log2(max(across, 1.0))))
             start = 0.0 if stmt in place.rolled else start
         total += Work(rest=self.model.cycles_ns(start))
         ns = total.ns(self.target.ghz)
@@ -197,9 +198,19 @@ class _Pricer:
         return sum(self.model.op_cycles(op, dtype) for op, dtype in dear) + simple * self.target.op_cycles + step
 
     def made_of(self, call: Call) -> tuple[str, ...]:
-        """The operations that an elementwise one is: a division by a known number is two, where the caller has no price for it."""
-        known = reciprocal_of(call) is not None and "divide" not in self.model.costs.element_cycles
-        return ("multiply", "add") if known else (call.op,)
+        """The operations that an elementwise one is: a division by a known number is two, by a power of two one, where the caller has no
+        price for it."""
+        if "divide" in self.model.costs.element_cycles:
+            return (call.op,)
+        divisor = call.args[-1]
+        if (
+            call.op == "divide"
+            and isinstance(divisor, Literal)
+            and isinstance(divisor.value, float)
+            and abs(frexp(divisor.value)[0]) == 0.5
+        ):
+            return ("multiply",)
+        return ("multiply", "add") if reciprocal_of(call) is not None else (call.op,)
 
     def folding(self, op: str, dtype: str) -> float:
         """One step of a fold, of a whole vector."""

@@ -25,6 +25,7 @@ from tests.bench.further_programs import FURTHER
 from tests.bench.gather_programs import GATHERS
 from tests.bench.large_programs import LARGE
 from tests.bench.plain_programs import PLAIN
+from tests.bench.short_row_programs import SHORT_ROWS
 from tests.bench.stacked_programs import STACKED
 from tests.bench.stencil_programs import STENCILS
 
@@ -272,7 +273,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 }
 
 
-PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE
+PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:

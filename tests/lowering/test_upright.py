@@ -1,0 +1,129 @@
+"""Short rows side by side: the same values as the build, whatever extents and dtypes, and where there is nothing to turn, no such way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eqsat
+from eqsat.ir.loops import For, statements
+from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction
+from eqsat.lowering.upright import LONGEST, ROWS
+from tests.effort import some
+from tests.lowering.builds import check_offered, offered
+
+RNG = np.random.default_rng(8)
+
+
+def folded(rows: int, columns: int, op: str = "sum", dtype: str = "float32") -> Build:
+    """The fold of every row."""
+    (i,), k = axes((rows,)), reduction(0, columns)
+    return Build((rows,), Reduce(op, k, Read(Input("a", (rows, columns), dtype), (i, k))))
+
+
+def first_of_greatest(rows: int, columns: int) -> Build:
+    """Where the greatest of every row stands first."""
+    (i,), k, m = axes((rows,)), reduction(0, columns), reduction(1, columns)
+    a = Input("a", (rows, columns), "float32")
+    greatest = Reduce("max", m, Read(a, (i, m)))
+    place = Call("where", (Call("equal", (Read(a, (i, k)), greatest), "bool"), Position(k, "int64"), Literal(columns, "int64")), "int64")
+    return Build((rows,), Reduce("min", k, place))
+
+
+def less_its_greatest(batch: int, rows: int, columns: int, dtype: str = "float32") -> Build:
+    """Rows of a batch, each less its greatest, times another array."""
+    shape = (batch, rows, columns)
+    (b, i, j), k = axes(shape), reduction(0, columns)
+    a, w = Input("a", shape, dtype), Input("w", (columns,), dtype)
+    below: Scalar = Call("subtract", (Read(a, (b, i, j)), Reduce("max", k, Read(a, (b, i, k)))), dtype)
+    return Build(shape, Call("multiply", (below, Read(w, (j,))), dtype))
+
+
+def products(rows: int, columns: int) -> Build:
+    """Sums of products of two arrays, the other one read backwards from row to row."""
+    (i,), k = axes((rows,)), reduction(0, columns)
+    a, b = Input("a", (rows, columns), "float64"), Input("b", (rows, columns + 3), "float64")
+    return Build((rows,), Reduce("sum", k, Call("multiply", (Read(a, (i, k)), Read(b, (rows - 1 - i, k + 2))), "float64")))
+
+
+CASES = {
+    "one block": folded(ROWS, 10),
+    "whole blocks": folded(3 * ROWS, 12),
+    "a rest": folded(2 * ROWS + 5, 7),
+    "two columns": folded(40, 2),
+    "a line": folded(40, 16, "max"),
+    "more than a line": folded(35, 33, "max"),
+    "as long as may be": folded(20, LONGEST, "min"),
+    "bytes": folded(50, 9, "max", "uint8"),
+    "doubles": folded(50, 9, "prod", "float64"),
+    "integers": folded(50, 11, "sum", "int64"),
+    "places": first_of_greatest(37, 10),
+    "places in long rows": first_of_greatest(37, 40),
+    "two arrays": products(45, 6),
+    "rows of results": less_its_greatest(1, 37, 10),
+    "a batch": less_its_greatest(3, 33, 5),
+    "a batch of doubles": less_its_greatest(2, 20, 30, "float64"),
+}
+OTHERS = {
+    "too few rows": folded(ROWS - 1, 10),
+    "long rows": folded(40, LONGEST + 1),
+    "truth values": folded(40, 10, "max", "bool"),
+    "complex numbers": folded(40, 10, "sum", "complex64"),
+    "what is carried in another dtype": folded(40, 10, "sum", "float16"),
+    "no fold": Build((40, 10), Read(Input("a", (40, 10), "float32"), axes((40, 10)))),
+    "columns": Build((40,), Reduce("sum", reduction(0, 10), Read(Input("a", (10, 40), "float32"), (reduction(0, 10), *axes((40,)))))),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_values_are_those_of_the_build(name: str) -> None:
+    check_offered(CASES[name], "upright")
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_nothing_else_is_turned(name: str) -> None:
+    assert offered(OTHERS[name], "upright") == []
+
+
+def softmax(a: Any) -> Any:
+    e = np.exp(a - a.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+PROGRAMS: dict[str, Callable[..., Any]] = {
+    "softmax": softmax,
+    "logsumexp": lambda a: np.log(np.exp(a - a.max(axis=1, keepdims=True)).sum(axis=1)),
+    "normalized": lambda a: (a - a.mean(axis=1, keepdims=True)) / np.sqrt(a.var(axis=1, keepdims=True) + 1),
+    "deviation": lambda a: a.std(axis=1),
+    "length": lambda a: np.sqrt((a * a).sum(axis=1)),
+    "place": lambda a: a.argmax(axis=1),
+    "range": lambda a: a.max(axis=1) - a.min(axis=1),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("shape", some([(16, 2), (1000, 3), (333, 10), (1000, 16), (90, 30), (64, 63), (40, 64)], 4))
+def test_programs_equal_numpy(name: str, shape: tuple[int, int]) -> None:
+    a = RNG.integers(-4, 5, shape).astype(np.float32)
+    found = eqsat.optimize(PROGRAMS[name], a)(a)
+    np.testing.assert_allclose(found, PROGRAMS[name](a), rtol=1e-5, atol=1e-6)
+
+
+def test_nan_and_infinity_stay_in_their_row() -> None:
+    a = RNG.standard_normal((50, 10)).astype(np.float32)
+    a[7, 3], a[20, 9], a[21] = np.nan, np.inf, -np.inf
+    functions: list[Callable[..., Any]] = [lambda a: a.max(axis=1), lambda a: a.argmax(axis=1), lambda a: a.sum(axis=1)]
+    for function in functions:
+        np.testing.assert_allclose(eqsat.optimize(function, a)(a), function(a), rtol=1e-5)
+
+
+def test_it_is_chosen_for_many_short_rows() -> None:
+    def tiles(name: str, shape: tuple[int, int]) -> bool:
+        loops = eqsat.optimize(PROGRAMS[name], eqsat.spec(shape, "float32")).loops
+        return any(isinstance(stmt, For) and stmt.kind == "tile" for kernel in loops for stmt in statements(kernel.body))
+
+    assert all(tiles(name, (10_000, 10)) for name in ("logsumexp", "place", "deviation", "normalized"))
+    assert not tiles("range", (64, 4096))
