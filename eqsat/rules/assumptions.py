@@ -328,6 +328,28 @@ def under_condition(v: Visit) -> None:
             v.encoder.same(name, v.encoder.bounded(made, v.bounds(name)))
 
 
+def same_either_way(v: Visit) -> None:
+    """where(p, x where p, x) = x, and where(p, x, x where not p) = x: what the condition says of x makes no other term of it."""
+    for name, node in v.nodes("Where"):
+        condition, *branches = node.args
+        for value, this, other in zip((1, 0), branches, branches[::-1], strict=True):
+            if assumed(v, other):
+                continue
+            assumption = supposed(v, condition, value)
+            number = v.encoder.assumption(assumption.key) if assumption is not None else None
+            form = _bare(v, v.form(this), number)
+            if form == v.form(other) and v.first("same-either-way", name, node, value, form):
+                v.encoder.same(name, other)
+
+
+def _bare(v: Visit, form: Linear, number: int | None) -> Linear:
+    """A sum over atoms themselves, for what is given under an assumption."""
+    nodes = [(v.node(atom), atom, k) for atom, k in form.terms]
+    return Linear.of(
+        form.constant, [(node.args[0] if node.op == "Given" and node.args[1] == number else atom, k) for node, atom, k in nodes]
+    )
+
+
 def _where_equal(v: Visit, node: ENode) -> None:
     """y = where(p, y where p, y): for where(x == c, f(c), f(x)), which is the same node once f(c) is known."""
     condition, _, otherwise = node.args
@@ -382,6 +404,7 @@ CONDITIONS = Table(
             under_condition,
             ("Where",),
         ),
+        SumRow("same-either-way", "where(p, x if p, x) = x", "where p holds, x if p is x", same_either_way, ("Where",)),
         SumRow("under-conjuncts", "p and q = p and (q if p)", "also of or; what cannot hold together is false", under_conjuncts, BOUNDED),
     ),
 )

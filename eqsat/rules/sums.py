@@ -26,7 +26,7 @@ from eqsat.ir.interval import Interval
 from eqsat.rules.digits import join_digits, pairs
 from eqsat.rules.products import distribute, factor_common, factor_some, flatten_product, take_content
 from eqsat.rules.row import DIVISIONS, PRODUCTS, SumRow, Table
-from eqsat.rules.symbolic import split_symbolic, symbolic_identity
+from eqsat.rules.symbolic import split_symbolic, symbolic_digits, symbolic_identity
 from eqsat.rules.visit import Visit
 
 RELATIONS = {"Floordiv": "quotient", "Mod": "remainder"}
@@ -290,6 +290,7 @@ SUMS = Table(
             symbolic_identity,
             DIVISIONS,
         ),
+        SumRow("symbolic-digits", "z*(x // z % w) + x % z = x % (z*w)", "for z and w above zero", symbolic_digits, ("Mod",)),
         SumRow("read-forms", "C = x // n, C = x % n", "the cheapest form of a class, for quotients of quotients", read_forms, DIVISIONS),
         SumRow(
             "split-multiple",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, permutations
 from math import gcd
 
 from eqsat.egraph.linear import Linear
+from eqsat.egraph.snapshot import ENode
 from eqsat.rules.products import divided_by, product_of
 from eqsat.rules.visit import Visit
 
@@ -73,6 +74,30 @@ def symbolic_identity(v: Visit) -> None:
                     v.encoder.same(name, v.sum(left.plus(multiple, -k)))
 
 
+def symbolic_digits(v: Visit) -> None:
+    """z*(x // z % w) + x % z = x % (z*w), for divisors that are terms."""
+    for name in v.sums:
+        for form in v.alternatives(name):
+            for (digit, k), (rest, c) in permutations(form.terms, 2):
+                low = v.node_as(rest, "Mod")
+                if low.op != "Mod" or k % c or v.constant(low.args[1]) is not None:
+                    continue
+                for high in _digits_above(v, digit, k // c, low):
+                    modulus = v.sum(_times(v, low.args[1], (high,)))
+                    if v.bounds(low.args[1])[0] > 0 and v.bounds(high)[0] > 0 and v.first("symbolic-digits", name, form, digit, rest, high):
+                        joined = v.encoder.node("Mod", low.args[0], modulus)
+                        v.encoder.same(name, v.sum(form.without(digit, rest).plus(Linear(0, ((joined, c),)))))
+
+
+def _digits_above(v: Visit, atom: int, k: int, low: ENode) -> Iterator[int]:
+    """w for the ways to read a term as z*(x // z % w), where `low` is x % z."""
+    for factor in dict.fromkeys(v.encoder.factors.get(atom, (atom,))):
+        digit = v.node_as(factor, "Mod")
+        below = v.node_as(digit.args[0], "Floordiv") if digit.op == "Mod" else digit
+        if below.op == "Floordiv" and below.args == low.args and divided_by(v, atom, (factor,)).times(k) == v.form(low.args[1]):
+            yield digit.args[1]
+
+
 def _symbolic_quotients(v: Visit, atom: int, k: int) -> Iterator[tuple[int, tuple[int, ...], int]]:
     """(x // z, extra, c) for the ways to read a term as c * z*(x // z) * extra."""
     factors = v.encoder.factors.get(atom, (atom,))
@@ -109,8 +134,11 @@ def _spread(v: Visit, form: Linear, extra: tuple[int, ...]) -> Linear:
 def _symbolic_factors(v: Visit, whole: Linear, form: Linear) -> dict[tuple[int, tuple[int, ...]], None]:
     """(coefficient, atoms) of monomials that may be taken out of a divisor: all of it, and what it shares with terms."""
     if len(whole.terms) != 1 or whole.constant:
-        atoms = (v.sum(whole),)
-        return {(1, atoms): None}
+        parts = [v.encoder.factors.get(atom, (atom,)) for atom, _ in whole.terms] if not whole.constant else [()]
+        everywhere = tuple(f for f in dict.fromkeys(parts[0]) if all(f in others for others in parts))
+        found = {(1, (v.sum(whole),)): None, (gcd(whole.constant, *(k for _, k in whole.terms)), everywhere): None}
+        found.pop((1, ()), None)
+        return found
     atom, k = whole.terms[0]
     factors = v.encoder.factors.get(atom, (atom,))
     found = {(k, factors): None}
@@ -143,7 +171,9 @@ def _state_symbolic(v: Visit, name: int, divisor: int, form: Linear, whole: Line
     q, r = v.sum(quotient), v.sum(rest)
     if taken == divisor or Linear(0, ((taken, 1),)) == whole:
         v.state("as-multiple-of", name, divisor, q, r)
-    elif len(whole.terms) == 1:
-        left = divided_by(v, whole.terms[0][0], atoms).times(whole.terms[0][1] // g)
+    else:
+        left = Linear(whole.constant // g)
+        for atom, k in whole.terms:
+            left = left.plus(divided_by(v, atom, atoms), k // g)
         v.difference(taken, r)
         v.state("as-common-of", name, divisor, taken, q, v.sum(left), r)

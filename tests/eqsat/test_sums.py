@@ -109,6 +109,7 @@ INSTANCES: dict[str, Callable[[random.Random], Index]] = {
     "take-content": lambda r: ((g := small(r)) * x + g * 2) * y + z,
     "floor-difference": lambda r: (x + r.randint(1, 9)) // (n := small(r)) - x // n + y,
     "symbolic-identity": lambda r: (x % (d := r.choice((z, y, b, y * z))) + d * (x // d)) * small(r) + y,
+    "symbolic-digits": lambda r: (x // z % (w := small(r)) * z + x % z) * r.choice((1, -2)) + r.choice((0, y)),
     "read-forms": lambda r: (x // small(r) + y) // small(r),
     "split-multiple": lambda r: ((n := small(r)) * small(r) * x + y) // n,
     "split-common": lambda r: ((g := small(r)) * x + z % g) // (g * small(r)),
@@ -187,6 +188,7 @@ INSTANCES: dict[str, Callable[[random.Random], Index]] = {
     "product-of-truths": lambda r: p * q + x % small(r),
     "negation-of-truth": lambda r: 1 - apply("int", x >= small(r)),
     "under-condition": lambda r: where(x < (n := small(r)), minimum(x, n) + y % 3, x % (n + 8)),
+    "same-either-way": lambda r: where(y < (n := small(r)), y % n + x, y + x),
     "under-conjuncts": lambda r: apply("and", x < (n := small(r)), maximum(x, n) + y % 3 < n + 2),
 }
 
