@@ -133,9 +133,11 @@ def _spread(v: Visit, form: Linear, extra: tuple[int, ...]) -> Linear:
 
 def _symbolic_factors(v: Visit, whole: Linear, form: Linear) -> dict[tuple[int, tuple[int, ...]], None]:
     """(coefficient, atoms) of monomials that may be taken out of a divisor: all of it, and what it shares with terms."""
-    if len(whole.terms) != 1 or whole.constant:
-        parts = [v.encoder.factors.get(atom, (atom,)) for atom, _ in whole.terms] if whole.terms and not whole.constant else [()]
-        everywhere = tuple(f for f in dict.fromkeys(parts[0]) if all(f in others for others in parts))
+    if not whole.terms:
+        return {(1, (v.sum(whole),)): None}
+    if len(whole.terms) > 1 or whole.constant:
+        members = [] if whole.constant else [v.encoder.factors.get(atom, (atom,)) for atom, _ in whole.terms]
+        everywhere = tuple(f for f in dict.fromkeys(members[0]) if all(f in others for others in members)) if members else ()
         found = {(1, (v.sum(whole),)): None, (gcd(whole.constant, *(k for _, k in whole.terms)), everywhere): None}
         found.pop((1, ()), None)
         return found

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+import eqsat
 from eqsat.egraph.linear import Linear
 from eqsat.ir.errors import UnsoundRuleError
 from eqsat.ir.evaluate import evaluate_index
@@ -109,7 +110,7 @@ INSTANCES: dict[str, Callable[[random.Random], Index]] = {
     "take-content": lambda r: ((g := small(r)) * x + g * 2) * y + z,
     "floor-difference": lambda r: (x + r.randint(1, 9)) // (n := small(r)) - x // n + y,
     "symbolic-identity": lambda r: (x % (d := r.choice((z, y, b, y * z))) + d * (x // d)) * small(r) + y,
-    "symbolic-digits": lambda r: (x // z % (w := small(r)) * z + x % z) * r.choice((1, -2)) + r.choice((0, y)),
+    "symbolic-digits": lambda r: (x // z % small(r) * z + x % z) * r.choice((1, -2)) + r.choice((0, y)),
     "read-forms": lambda r: (x // small(r) + y) // small(r),
     "split-multiple": lambda r: ((n := small(r)) * small(r) * x + y) // n,
     "split-common": lambda r: ((g := small(r)) * x + z % g) // (g * small(r)),
@@ -199,6 +200,12 @@ def test_what_a_sum_row_states_holds_at_all_points_and_is_counted_under_its_name
     for seed in range(DRAWS):
         counted += assert_sound([INSTANCES[name](random.Random(f"{name} {seed}"))]).report.matches
     assert counted[name] > 0
+
+
+@pytest.mark.parametrize("divisor", [y * (x ^ x), y * (y - y & -1), apply("int", x < x) % -4 * x])
+def test_a_divisor_that_turns_out_to_be_zero_stays_one(divisor: Index) -> None:
+    for op in ("floordiv", "mod"):
+        assert str(eqsat.simplify(apply(op, x, divisor))) == str(apply(op, x, 0))
 
 
 def test_all_sum_rows_have_instances() -> None:
