@@ -162,16 +162,17 @@ def _followed(index: Index, binds: Sequence[Bind]) -> Index:
 
 def _stretches(reads: Iterable[Read]) -> Iterator[Stretch]:
     """Reads that move alike, joined where they are next to each other."""
-    alike: dict[tuple[object, ...], list[tuple[int, int, Read]]] = {}
+    alike: dict[tuple[str, tuple[Var, ...], tuple[int | None, ...]], list[tuple[int, int, Read]]] = {}
     for count, read in enumerate(reads):
-        key = (read.load.buffer, *((loop.variable, _step(read, loop.variable)) for loop in read.loops))
-        alike.setdefault(key, []).append((_place(read, {}), count, read))
-    for group in alike.values():
+        variables = tuple(loop.variable for loop in read.loops)
+        steps = tuple(_step(read, variable) for variable in variables)
+        alike.setdefault((read.load.buffer, variables, steps), []).append((_place(read, {}), count, read))
+    for (_, _, steps), group in alike.items():
         group.sort()
         ends = [k for k, (one, other) in enumerate(pairwise(group), 1) if other[0] - one[0] > LINE]
         for begin, end in pairwise([0, *ends, len(group)]):
             (place, _, first), (last, _, read) = group[begin], group[end - 1]
-            yield Stretch(first, last - place + itemsize(read.load.dtype), tuple(_step(first, loop.variable) for loop in first.loops))
+            yield Stretch(first, last - place + itemsize(read.load.dtype), steps)
 
 
 def _place(read: Read, at: dict[Var, int]) -> int:

@@ -202,13 +202,8 @@ class _Pricer:
         price for it."""
         if "divide" in self.model.costs.element_cycles:
             return (call.op,)
-        divisor = call.args[-1]
-        if (
-            call.op == "divide"
-            and isinstance(divisor, Literal)
-            and isinstance(divisor.value, float)
-            and abs(frexp(divisor.value)[0]) == 0.5
-        ):
+        divisor = call.args[-1].value if isinstance(call.args[-1], Literal) else None
+        if call.op == "divide" and isinstance(divisor, float) and abs(frexp(divisor)[0]) == 0.5:
             return ("multiply",)
         return ("multiply", "add") if reciprocal_of(call) is not None else (call.op,)
 

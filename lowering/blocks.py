@@ -6,10 +6,13 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, variables, walk
-from eqsat.ir.loops import Bind, Buffer, Fold, Stmt, Temp, rebuilt
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Stmt, Temp, rebuilt
 from eqsat.ir.tensor import Scalar, operands, scalars
 from eqsat.lowering.affine import Affine, Forms, rebuilt as written
 from eqsat.lowering.place import Placer, Scope
+
+# statements, and the scratch memory that they use
+Body = tuple[tuple[Stmt, ...], tuple[Buffer, ...]]
 
 
 class BlockPlacer(Placer):
@@ -74,6 +77,11 @@ def folds_over(loops: Sequence[Index], names: Iterable[str], op: str, value: Sca
         body = (Fold(name, op, value.dtype, loop, body, value),)
         value = Temp(name, value.dtype)
     return body, value
+
+
+def tile_over(outer: Var, inner: Var, *body: Stmt) -> For:
+    """Two loops whose iterations run together."""
+    return For(outer, "tile", (For(inner, "tile", body),))
 
 
 def first_of(number: Index, count: int, size: int, extent: int) -> Index:

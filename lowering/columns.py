@@ -14,11 +14,11 @@ from math import prod
 
 from eqsat.ir.dtypes import carrier, is_complex
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Buffer, Fold, For, Let, Load, Stmt, Store, Temp, over
+from eqsat.ir.loops import Fold, For, Let, Load, Stmt, Store, Temp, over
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Literal, Reduce, Scalar, as_dtype, scalars
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.blocks import BlockPlacer
+from eqsat.lowering.blocks import BlockPlacer, Body
 from eqsat.lowering.narrow import NarrowFold, inlined, is_narrow
 from eqsat.lowering.nest import Nest, Several, chains
 from eqsat.lowering.order import block_size, needed_by_folds
@@ -28,9 +28,6 @@ from eqsat.lowering.place import nested
 
 # columns whose values are kept at the same time
 MOST_COLUMNS = 4096
-
-
-Body = tuple[tuple[Stmt, ...], tuple[Buffer, ...]]
 
 
 def in_columns(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:

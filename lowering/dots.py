@@ -15,10 +15,10 @@ from math import isqrt, prod
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var, substitute, variables
 from eqsat.ir.joint import is_joint_value
-from eqsat.ir.loops import Buffer, For, Load, Stmt, Store, loads, over
+from eqsat.ir.loops import For, Load, Stmt, Store, loads, over
 from eqsat.ir.tensor import Reduce, Scalar
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.blocks import BlockPlacer, first_of, folds_over
+from eqsat.lowering.blocks import BlockPlacer, Body, first_of, folds_over
 from eqsat.lowering.narrow import Section, sections
 from eqsat.lowering.nest import Nest, Several, chains
 from eqsat.lowering.place import Scope, stores
@@ -60,7 +60,7 @@ class _Dots:
         return MOST_ALIASED if aliased else MOST_STREAMS
 
 
-def dots(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]] | None:
+def dots(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
     """The statements and their scratch memory; None where nothing is folded along memory, or nothing that is loaded serves twice."""
     found = _dots_of(nest)
     return None if found is None else _Tiling(nest, found, outputs, buffers).result()
@@ -120,7 +120,7 @@ class _Tiling:
         self.sums = self.placer.memory(self.high * self.wide * self.width, found.fold.dtype)
         self.stride = along.extent + (found.lanes if along.extent * itemsize(found.fold.dtype) % PADDED_BYTES == 0 else 0)
 
-    def result(self) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]]:
+    def result(self) -> Body:
         rows, columns = self.dots.rows, self.dots.columns
         around = self.placer.nest(self.placer.top, *self.outer, self.block)
         copies = {load: self._copy(around[-1], load) for load in self.dots.copied}

@@ -24,7 +24,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from eqsat.ir.loops import Buffer, Stmt
+from eqsat.ir.loops import Stmt
+from eqsat.lowering.blocks import Body
 from eqsat.lowering.columns import in_columns
 from eqsat.lowering.dots import dots
 from eqsat.lowering.jammed import jammed
@@ -38,8 +39,6 @@ from eqsat.lowering.tiles import tiled
 from eqsat.lowering.turned import turned
 from eqsat.lowering.upright import upright
 
-# statements, and the scratch memory that they use
-Body = tuple[tuple[Stmt, ...], tuple[Buffer, ...]]
 TILES = ((10, 32), (12, 32), (9, 48), (8, 48), (6, 64), (4, 64), (8, 32), (3, 96), (14, 16), (12, 16), (6, 32))
 
 

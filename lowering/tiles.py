@@ -15,10 +15,10 @@ from math import prod
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var, substitute
-from eqsat.ir.loops import Buffer, Fold, For, Load, Stmt, Store, Temp, over
+from eqsat.ir.loops import Fold, For, Load, Stmt, Store, Temp, over
 from eqsat.ir.tensor import Call, Literal, Scalar, scalars
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.blocks import BlockPlacer, first_of
+from eqsat.lowering.blocks import BlockPlacer, Body, first_of, tile_over
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.place import Scope, stores
 from eqsat.lowering.product import FEW_USES, NEAR_BYTES, Blocking, Product, Products, blocking, products_of, run
@@ -30,9 +30,7 @@ Factor = Callable[[Index], Load]
 Env = dict[Var, Index]
 
 
-def tiled(
-    nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], shape: tuple[int, int] | None = None
-) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]] | None:
+def tiled(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], shape: tuple[int, int] | None = None) -> Body | None:
     """The statements and their scratch memory; None where the body has no such sum, or small ones.  `shape`: rows and columns of a tile."""
     products = products_of(nest)
     if products is None:
@@ -116,7 +114,7 @@ class _Tiling:
         direct = self.done and not products.kept
         self.sums = {one: outputs[0] if direct else self.placer.memory(size, products.dtype) for one in products.sums}
 
-    def result(self) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]]:
+    def result(self) -> Body:
         larger = sorted((self.block, self.group), key=lambda v: v.extent, reverse=True)
         around = self.placer.nest(self.placer.top, *self.outer, *larger)
         for number, product in enumerate(self.products.sums):
@@ -222,7 +220,7 @@ class _Tiling:
             store = Store(self.outputs[0], substitute(self.nest.index, {**spans[0].behind, **spans[1].behind}), value)
         else:
             store = Store(part.sums, place, value, "sum" if several else None)
-        scope.body.append(For(row, "tile", (For(lane, "tile", (total, store)),)))
+        scope.body.append(tile_over(row, lane, total, store))
 
     def _finish(self, scope: Scope, spans: tuple[_Span, _Span], sums: Index) -> None:
         """What the body makes of the sums, element by element."""

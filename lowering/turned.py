@@ -8,12 +8,13 @@ the block of a, row by row, then f.
 
 from __future__ import annotations
 
-from eqsat.ir.dtypes import carrier, is_complex, itemsize
+from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Buffer, For, Load, Stmt, Store, over
+from eqsat.ir.joint import LANES
+from eqsat.ir.loops import Load, Store, over
 from eqsat.ir.tensor import Reduce, Scalar, scalars
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.blocks import BlockPlacer, first_of
+from eqsat.lowering.blocks import BlockPlacer, Body, first_of, tile_over
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.place import Scope, stores
 
@@ -23,24 +24,19 @@ SIDE, LINE_BYTES = 16, 64
 LEAST = 8
 
 
-def turned(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]] | None:
+def turned(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
     """The statements and their scratch memory; None where nothing is read like that."""
     forms = Forms()
     if len(nest.loops) < 2 or any(isinstance(term, Reduce) for term in scalars(nest.body)):
         return None
     for lane in (v for v in nest.loops if v.extent >= LEAST and forms(nest.index).stride(v) == 1):
-        across = [load for load in nest.loads if forms(load.index).stride(lane) not in (0, 1, None) and _is_one_number(load.dtype)]
+        across = [load for load in nest.loads if forms(load.index).stride(lane) not in (0, 1, None) and load.dtype in LANES]
         others = [v for v in nest.loops if v is not lane and v.extent >= LEAST]
         rows = {v: [load for load in across if forms(load.index).stride(v) in (1, -1)] for v in others}
         row = max(others, key=lambda v: len(rows[v]), default=lane)
         if row is not lane and rows[row]:
             return _Blocks(nest, outputs, buffers, row, lane).result(rows[row])
     return None
-
-
-def _is_one_number(dtype: str) -> bool:
-    """In a register as in memory."""
-    return dtype != "bool" and not is_complex(dtype) and carrier(dtype) == dtype
 
 
 class _Blocks:
@@ -51,7 +47,7 @@ class _Blocks:
         self.row, self.lane = row, lane
         self.placer = BlockPlacer(buffers)
 
-    def result(self, across: list[Load]) -> tuple[tuple[Stmt, ...], tuple[Buffer, ...]]:
+    def result(self, across: list[Load]) -> Body:
         row, lane = self.row, self.lane
         side = min(SIDE, LINE_BYTES // min(itemsize(load.dtype) for load in across))
         high, wide = min(row.extent, side), min(lane.extent, side)
@@ -69,7 +65,7 @@ class _Blocks:
                 name = self.copy(load, first, (high, wide), forwards, opened[-1])
                 known[load] = Load(name, (inner_row if forwards else high - 1 - inner_row) * wide + inner_lane, load.dtype)
         written = stores(self.outputs, substitute(self.nest.index, here), over(self.nest.body, here, known))
-        opened[-1].body.append(_tile(inner_row, inner_lane, written))
+        opened[-1].body.append(tile_over(inner_row, inner_lane, *written))
         self.placer.close_all(opened)
         return tuple(self.placer.top.body), tuple(self.placer.scratch)
 
@@ -80,9 +76,5 @@ class _Blocks:
         step = row if forwards else shape[0] - 1 - row
         source = substitute(load.index, {self.row: first[self.row] + step, self.lane: first[self.lane] + lane})
         element = Store(name, row * shape[1] + lane, Load(load.buffer, source, load.dtype))
-        scope.body.append(_tile(row, lane, (element,)))
+        scope.body.append(tile_over(row, lane, element))
         return name
-
-
-def _tile(row: Var, lane: Var, body: tuple[Stmt, ...]) -> For:
-    return For(row, "tile", (For(lane, "tile", body),))

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eqsat.ir.dtypes import carrier, is_complex
 from eqsat.ir.index import Index, Var, substitute, variables
-from eqsat.ir.loops import Buffer, For, Load, Stmt, Store, over
+from eqsat.ir.joint import LANES
+from eqsat.ir.loops import Load, Store, over
 from eqsat.ir.tensor import Reduce, Scalar, scalars
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.blocks import BlockPlacer, first_of
+from eqsat.lowering.blocks import BlockPlacer, Body, first_of, tile_over
 from eqsat.lowering.columns import one_by_one
 from eqsat.lowering.nest import Nest, Several
 from eqsat.lowering.place import Scope
@@ -25,8 +25,6 @@ from eqsat.lowering.unroll import unrolled
 # rows of a block, and elements of a row
 ROWS = 16
 LONGEST = 64
-
-Body = tuple[tuple[Stmt, ...], tuple[Buffer, ...]]
 
 
 def upright(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
@@ -39,7 +37,7 @@ def upright(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Bo
         along = [v for v in nest.loops if v is not lane and forms(nest.index).stride(v) == 1]
         if forms(nest.index).stride(lane) == 1:
             along = []
-        elif len(along) != 1 or not _is_row(along[0]) or not _is_one_number(nest.body.dtype):
+        elif len(along) != 1 or not _is_row(along[0]) or nest.body.dtype not in LANES:
             continue
         rows = _rows(nest, lane, [v for v in (*folds, *along) if _is_row(v)], forms)
         if any(row in folds for row in rows.values()):
@@ -51,11 +49,6 @@ def _is_row(variable: Var) -> bool:
     return not variable.lo and variable.extent <= LONGEST
 
 
-def _is_one_number(dtype: str) -> bool:
-    """In a register as in memory."""
-    return dtype != "bool" and not is_complex(dtype) and carrier(dtype) == dtype
-
-
 def _rows(nest: Nest, lane: Var, along: Sequence[Var], forms: Forms) -> dict[Load, Var]:
     """The loads along rows, each with the variable that goes along its row, the only one that does not go on around a block."""
     around = {v for v in nest.loops if v not in along}
@@ -64,7 +57,7 @@ def _rows(nest: Nest, lane: Var, along: Sequence[Var], forms: Forms) -> dict[Loa
         form = forms(load.index)
         inside = [v for v in variables(load.index) if v not in around]
         across = form.stride(lane) not in (0, 1, None)
-        if across and len(inside) == 1 and inside[0] in along and form.stride(inside[0]) == 1 and _is_one_number(load.dtype):
+        if across and len(inside) == 1 and inside[0] in along and form.stride(inside[0]) == 1 and load.dtype in LANES:
             found[load] = inside[0]
     return found
 
@@ -98,7 +91,7 @@ class _Upright:
             back, element = Var(f"{lane.name}_back", 0, ROWS - 1), Var(f"{along.name}_back", 0, along.extent - 1)
             place = substitute(nest.index, {lane: first + back, along: element})
             turned = Load(outputs[0], element * ROWS + back, value.dtype)
-            opened[-1].body.append(_tile(back, element, Store(self.outputs[0], place, turned)))
+            opened[-1].body.append(tile_over(back, element, Store(self.outputs[0], place, turned)))
         placer.close_all(opened)
         return tuple(placer.top.body), (*placer.scratch, *found[1])
 
@@ -112,10 +105,6 @@ class _Upright:
                 copies[source] = name = self.placer.memory(variable.extent * ROWS, load.dtype)
                 element, column = Var(f"{name}_element", 0, variable.extent - 1), Var(f"{name}_row", 0, ROWS - 1)
                 place = substitute(load.index, {variable: element, self.lane: first + column})
-                scope.body.append(_tile(element, column, Store(name, element * ROWS + column, Load(load.buffer, place, load.dtype))))
+                scope.body.append(tile_over(element, column, Store(name, element * ROWS + column, Load(load.buffer, place, load.dtype))))
             known[load] = Load(copies[source], variable * ROWS + row, load.dtype)
         return known
-
-
-def _tile(outer: Var, inner: Var, store: Store) -> For:
-    return For(outer, "tile", (For(inner, "tile", (store,)),))

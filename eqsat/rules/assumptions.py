@@ -344,10 +344,8 @@ def same_either_way(v: Visit) -> None:
 
 def _bare(v: Visit, form: Linear, number: int | None) -> Linear:
     """A sum over atoms themselves, for what is given under an assumption."""
-    nodes = [(v.node(atom), atom, k) for atom, k in form.terms]
-    return Linear.of(
-        form.constant, [(node.args[0] if node.op == "Given" and node.args[1] == number else atom, k) for node, atom, k in nodes]
-    )
+    given = {atom: node.args[0] for atom, _ in form.terms if (node := v.node(atom)).op == "Given" and node.args[1] == number}
+    return Linear.of(form.constant, [(given.get(atom, atom), k) for atom, k in form.terms])
 
 
 def _where_equal(v: Visit, node: ENode) -> None:

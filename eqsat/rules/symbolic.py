@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, permutations
 from math import gcd
 
@@ -133,19 +133,18 @@ def _spread(v: Visit, form: Linear, extra: tuple[int, ...]) -> Linear:
 
 def _symbolic_factors(v: Visit, whole: Linear, form: Linear) -> dict[tuple[int, tuple[int, ...]], None]:
     """(coefficient, atoms) of monomials that may be taken out of a divisor: all of it, and what it shares with terms."""
-    if not whole.terms:
-        return {(1, (v.sum(whole),)): None}
-    if len(whole.terms) > 1 or whole.constant:
-        members = [] if whole.constant else [v.encoder.factors.get(atom, (atom,)) for atom, _ in whole.terms]
-        everywhere = tuple(f for f in dict.fromkeys(members[0]) if all(f in others for others in members)) if members else ()
-        found = {(1, (v.sum(whole),)): None, (gcd(whole.constant, *(k for _, k in whole.terms)), everywhere): None}
+    if len(whole.terms) != 1 or whole.constant:
+        found: dict[tuple[int, tuple[int, ...]], None] = {(1, (v.sum(whole),)): None}
+        if whole.terms:
+            first, *others = (v.encoder.factors.get(atom, (atom,)) for atom, _ in whole.terms)
+            found[gcd(whole.constant, *(k for _, k in whole.terms)), _shared(first, others) if not whole.constant else ()] = None
         found.pop((1, ()), None)
         return found
     atom, k = whole.terms[0]
     factors = v.encoder.factors.get(atom, (atom,))
     found = {(k, factors): None}
     terms = [(t, list(v.encoder.factors.get(t, (t,)))) for t, _ in form.terms]
-    shared = tuple(f for f in dict.fromkeys(factors) if all(f in parts for _, parts in terms))
+    shared = _shared(factors, [parts for _, parts in terms])
     g = gcd(k, form.constant, *(c for _, c in form.terms))
     found[g, shared if not form.constant else ()] = None
     for coefficient in (k, g, 1):
@@ -154,6 +153,11 @@ def _symbolic_factors(v: Visit, whole: Linear, form: Linear) -> dict[tuple[int, 
             found[gcd(coefficient, c), common] = None
     found.pop((1, ()), None)
     return found
+
+
+def _shared(factors: Iterable[int], others: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """The factors that all others have too."""
+    return tuple(f for f in dict.fromkeys(factors) if all(f in parts for parts in others))
 
 
 def _state_symbolic(v: Visit, name: int, divisor: int, form: Linear, whole: Linear, common: tuple[int, tuple[int, ...]]) -> None:
