@@ -58,6 +58,11 @@ class Abilities(NamedTuple):
 NO_ABILITIES = Abilities()
 
 
+def symbol(name: str) -> str:
+    """The name of a function, quoted as LLVM wants it."""
+    return '@"' + "".join(c if c.isalnum() or c in "_.-$" else "".join(f"\\{byte:02X}" for byte in c.encode()) for c in name) + '"'
+
+
 def element_type(type: str) -> str:
     """The type of the lanes of a vector type "<4 x i32>"; other types as they are."""
     return type.split()[-1].rstrip(">")

@@ -12,8 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from eqsat.codegen.emit import KernelEmitter, symbol, write_module
+from eqsat.codegen.builder import symbol
+from eqsat.codegen.emit import write_module
 from eqsat.codegen.fold import Numerics
+from eqsat.codegen.kernel_code import KernelEmitter
 from eqsat.codegen.machine import assembly_text, host
 from eqsat.ir.loops_text import statement_lines
 from eqsat.ir.typed_kernel import TypedKernel

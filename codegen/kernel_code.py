@@ -1,0 +1,350 @@
+"""From a loop nest to LLVM IR: statements and loops."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable
+
+from eqsat.codegen import scalar
+from eqsat.codegen.ahead import emit_ahead, pieces_ahead
+from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, Value, integer, symbol
+from eqsat.codegen.casts import convert
+from eqsat.codegen.fold import BLOCK, FLAGS, LONG_OUTER_FOLD, Accumulator, Carried, Numerics, accumulator, widest
+from eqsat.codegen.index import emit_index, llvm_type, resized
+from eqsat.codegen.kept_rows import emit_kept_row
+from eqsat.codegen.recurrence import emit_recurrence
+from eqsat.codegen.rolled import rolled_loops, side_by_side
+from eqsat.codegen.scope import Scope
+from eqsat.codegen.search import BLOCK as SEARCHED, REMEMBERED, emit_remembered, emit_search, remembered, searched
+from eqsat.codegen.shared_loops import outer_loops, parallel_extent
+from eqsat.codegen.stream import emit_streamed, fence, scratch_of, streamed
+from eqsat.codegen.tile import emit_tile
+from eqsat.ir import interval
+from eqsat.ir.dtypes import alignment, carrier, is_inexact, itemsize
+from eqsat.ir.errors import InternalError
+from eqsat.ir.index import Apply, Index, Var, walk
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Let, Load, Pick, Stmt, Store, Temp, index_terms, statements, value_of
+from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
+from eqsat.ir.typed_kernel import TypedKernel
+from eqsat.ir.value_bounds import limits, scalar_bounds
+
+ZERO = integer(0)
+# of scratch memory: a line of the cache
+ALIGNMENT = 64
+ON_STACK = 32 << 10
+# of the default target
+REGISTERS = Registers(64, 28)
+# the vectors of a fold of so many elements stay a loop: LLVM would write out those of a row of 1,024 and join their sums into one chain
+LONG = 256
+
+
+def _is_narrow(fold: Fold) -> bool:
+    """Whether a fold of 64-bit integers needs 32 bits: the least or greatest of some places."""
+    wide = fold.dtype in ("int64", "uint64") and fold.op in ("max", "min")
+    return wide and interval.within(scalar_bounds(fold.value), limits("int32"))
+
+
+class KernelEmitter:
+    """Writes the function of one kernel."""
+
+    def __init__(self, typed: TypedKernel, numerics: Numerics, b: Builder, registers: Registers = REGISTERS) -> None:
+        self.kernel = kernel = typed.kernel
+        self.typed = typed.typed
+        self.flags = FLAGS[numerics]
+        self.exact = numerics == "exact"
+        self.b = b
+        self.registers = registers
+        self.buffers: dict[str, Buffer] = {buffer.name: buffer for buffer in (*kernel.buffers, *kernel.scratch)}
+        self.places = {buffer.name: f"%b{k}" for k, buffer in enumerate(self.buffers.values())}
+        values = [value for stmt in statements(kernel.body) if (value := value_of(stmt)) is not None]
+        self.loaded = {term.buffer for value in values for term in scalars(value) if isinstance(term, Load | Pick)}
+        self.rolled = rolled_loops(kernel)
+        self.ahead = pieces_ahead(kernel)
+        self.remembered = remembered(kernel)
+        self.begins: dict[str, Value] = {}
+        self.stored = {stmt.buffer for stmt in statements(kernel.body) if isinstance(stmt, Store)}
+
+    def function(self) -> str:
+        split = outer_loops(self.kernel)
+        span = f"i64 noundef range(i64 0, {(parallel_extent(self.kernel) or 0) + 1})"
+        parameters = [self.parameter(buffer) for buffer in self.kernel.buffers] + [f"{span} %begin", f"{span} %end"]
+        parameters += [f"i64 noundef range(i64 {s.variable.lo}, {s.variable.hi + 1}) %s{k}" for k, s in enumerate(self.kernel.sizes)]
+        taken = [self.scratch(buffer) for buffer in self.kernel.scratch]
+        loops = (stmt for stmt in statements(self.kernel.body) if isinstance(stmt, For))
+        streams = any(streamed(self, loop.variable, loop.body) is not None for loop in loops)
+        if streams:
+            scratch_of(self)
+        scope = Scope(ChainMap(), ChainMap())
+        if any(isinstance(sub, Apply) and sub.op in ("mod", "bitand") for sub in walk(*index_terms(self.kernel))):
+            # the highest bit of an address
+            self.b.zero = self.b.binary("lshr", self.b.emit("i64", "ptrtoint ptr %b0 to i64"), integer(63))
+        for k, size in enumerate(self.kernel.sizes):
+            name = self.typed[size.variable]
+            scope.indices[name] = resized(self.b, Value(f"%s{k}", "i64"), llvm_type(name), size.variable.bounds)
+        before = 0
+        for stmt in self.kernel.body:
+            if isinstance(stmt, For) and split:
+                self.split_loop(stmt, scope, before if len(split) > 1 else None)
+                before += max(stmt.variable.extent, 0)
+            else:
+                self.statement(stmt, scope)
+        if streams:
+            fence(self)
+        for memory in taken:
+            self.b.lines += [f"  call void @free(ptr {memory})"] if memory else []
+        return f"define void {symbol(self.kernel.name)}({', '.join(parameters)}) #0 {{\n{self.b.finish()}\n}}"
+
+    def parameter(self, buffer: Buffer) -> str:
+        size = itemsize(buffer.dtype)
+        access = "" if buffer.name in self.stored else "readonly "
+        reach = f"dereferenceable({buffer.size * size}) " if buffer.size and not self.kernel.sizes else ""
+        return f"ptr noalias noundef align {alignment(buffer.dtype)} {access}{reach}{self.places[buffer.name]}"
+
+    def scratch(self, buffer: Buffer) -> str:
+        """Memory of the kernel's own, aligned to lines of the cache: on the stack if it is small; else what has to be given back."""
+        place, nbytes = self.places[buffer.name], buffer.size * itemsize(buffer.dtype)
+        if nbytes <= ON_STACK:
+            self.b.lines.append(f"  {place} = alloca [{nbytes} x i8], align {ALIGNMENT}")
+            return ""
+        self.b.declarations |= {"declare noalias ptr @malloc(i64)", "declare void @free(ptr)"}
+        memory = self.b.emit("ptr", f"call ptr @malloc(i64 {nbytes + ALIGNMENT})", "m")
+        end = self.b.emit("ptr", f"getelementptr i8, {memory}, i64 {ALIGNMENT - 1}", "m")
+        self.b.lines.append(f"  {place} = call ptr @llvm.ptrmask.p0.i64({end}, i64 {-ALIGNMENT})")
+        self.b.declarations.add("declare ptr @llvm.ptrmask.p0.i64(ptr, i64)")
+        return memory.text
+
+    def split_loop(self, loop: For, scope: Scope, before: int | None) -> None:
+        """An outermost loop from `begin` to `end`, counted from the first iteration of the kernel; `before`: how many iterations are those
+        of loops before it, where there are several."""
+        self.b.write_for(loop)
+        b, low, bounds = self.b, loop.variable.lo, (loop.variable.lo, loop.variable.hi + 1)
+        type = llvm_type(self.typed[loop.variable])
+        begin, end = Value("%begin", "i64"), Value("%end", "i64")
+        some, none = "some", "none"
+        if before is not None:
+            extent = integer(max(loop.variable.extent, 0))
+            begin, end = (b.binary("sub", place, integer(before), "nsw") for place in (begin, end))
+            begin, end = (b.intrinsic("smin", b.intrinsic("smax", place, ZERO), extent) for place in (begin, end))
+            some, none = b.fresh("some"), b.fresh("none")
+        b.branch(b.compare("slt", begin, end), some, none)
+        b.start(some)
+        counts = (b.binary("add", place, integer(low), "nsw") for place in (begin, end))
+        first, last = (resized(b, count, type, bounds) for count in counts)
+        self.each(loop.variable, first, last, scope, loop.body)
+        b.jump(none)
+        b.start(none)
+        b.write_for(None)
+
+    def block(self, body: tuple[Stmt, ...], scope: Scope) -> None:
+        for stmt in body:
+            self.statement(stmt, scope)
+
+    def statement(self, stmt: Stmt, scope: Scope) -> None:
+        around = self.b.write_for(stmt)
+        self.write(stmt, scope)
+        self.b.write_for(around)
+
+    def write(self, stmt: Stmt, scope: Scope) -> None:
+        if isinstance(stmt, For):
+            if stmt.variable.extent > 0 and not self.special(stmt, scope):
+                first, end = self.range(stmt.variable, scope)
+                self.each(stmt.variable, first, end, scope, stmt.body, rolled=stmt.kind == "tile" or stmt in self.rolled)
+        elif isinstance(stmt, Bind):
+            self.index(stmt.variable, scope)
+        elif isinstance(stmt, Let):
+            scope.temps[stmt.name] = self.value(stmt.value, scope)
+        elif isinstance(stmt, Fold):
+            scope.temps[stmt.name] = self.fold(stmt, scope)
+        else:
+            self.store(stmt, scope)
+        if isinstance(stmt, For | Fold | Store) and self.stored & self.loaded:
+            scope.elements.clear()
+
+    def special(self, stmt: For, scope: Scope) -> bool:
+        """Write a loop that has code of its own."""
+        if stmt.kind == "parallel":
+            return False
+        if stmt.kind == "tile":
+            return emit_tile(self, stmt, scope)
+        return emit_kept_row(self, stmt, scope) or emit_recurrence(self, stmt, scope)
+
+    def loop(
+        self,
+        first: Value,
+        end: Value,
+        initial: Carried,
+        step: Callable[[Value, Carried], Carried],
+        note: str = "",
+    ) -> Carried:
+        """for i from `first` while below `end` (which is above `first`), carrying values; returns the last ones.  `note`: see Builder."""
+        b = self.b
+        label, source = b.fresh("loop"), b.block
+        back, after = f"{label}.next", f"{label}.end"
+        b.jump(label)
+        b.start(label)
+        phis = [b.phi(value.type, value, source, "x", back) for value in (first, *initial)]
+        results = step(phis[0][0], tuple(value for value, _ in phis[1:]))
+        b.jump(back)
+        b.start(back)
+        following = b.binary("add", phis[0][0], integer(1, first.type), "nsw")
+        for (_, line), value in zip(phis, (following, *results), strict=True):
+            b.complete(line, value)
+        b.branch(b.compare("slt", following, end), label, after, note)
+        b.start(after)
+        return results
+
+    def each(self, variable: Var, first: Value, end: Value, scope: Scope, body: tuple[Stmt, ...], rolled: bool = False) -> None:
+        """A loop; past the caches where that is worth it, and then what is left."""
+        if streamed(self, variable, body) is None:
+            self.each_alone(variable, first, end, scope, body, rolled)
+            return
+        b, first = self.b, emit_streamed(self, variable, first, end, scope, body)
+        some, none = b.fresh("rest"), b.fresh("done")
+        b.branch(b.compare("slt", first, end), some, none)
+        b.start(some)
+        self.each_alone(variable, first, end, scope, body, rolled)
+        b.jump(none)
+        b.start(none)
+
+    def each_alone(self, variable: Var, first: Value, end: Value, scope: Scope, body: tuple[Stmt, ...], rolled: bool) -> None:
+        def step(counter: Value, carried: Carried) -> Carried:
+            inner = scope.inner()
+            inner.indices[self.typed[variable]] = counter
+            self.ask_ahead(variable, counter, end, scope)
+            self.block(body, inner)
+            return ()
+
+        self.loop(first, end, (), step, self.b.keep_rolled() if rolled else "")
+
+    def ask_ahead(self, variable: Var, counter: Value, end: Value, scope: Scope) -> None:
+        """At the beginning of an iteration of a loop, what a later one reads, where that is worth it."""
+        if variable in self.ahead:
+            emit_ahead(self, variable, self.ahead[variable], counter, end, scope)
+
+    def fold(self, stmt: Fold, scope: Scope) -> Value:
+        """A fold in one loop, or in blocks whose results are folded with the most digits there are (see `fold`)."""
+        extent, low, (first, end) = stmt.variable.extent, stmt.variable.lo, self.range(stmt.variable, scope)
+        size = self.kernel.size_of(stmt.variable)
+        nested = any(isinstance(inner, For | Fold) for inner in stmt.body)
+        sums = stmt.op == "sum" and is_inexact(stmt.dtype) and carrier(stmt.dtype) == stmt.dtype
+        wide = sums and (self.exact or (nested and extent >= LONG_OUTER_FOLD))
+        total = accumulator(stmt.op, stmt.dtype, self.flags, wide, narrow=extent > 0 and size is None and _is_narrow(stmt))
+        if extent <= 0:
+            return total.result(self.b, total.initial)
+        if size is None and stmt.name in self.remembered:
+            result, self.begins[self.remembered[stmt.name]] = emit_remembered(self, stmt, scope, total)
+            return result
+        condition = searched(stmt) if size is None else None
+        if condition is not None:
+            known = self.begins.pop(stmt.name, None)
+            at, length = (emit_search(self, stmt, condition, scope), SEARCHED) if known is None else (known, REMEMBERED)
+            return self.fold_range(stmt, integer(0, at.type), integer(length, at.type), scope, total, at)
+        if not sums or self.exact or nested or extent < 2 * BLOCK:
+            return self.fold_range(stmt, first, end, scope, total)
+        b, inside = self.b, widest(stmt.dtype)
+        whole, part = accumulator("sum", inside, self.flags, wide=True), total
+
+        stop = integer(stmt.variable.hi + 1) if size is None else resized(b, end, "i64", size.variable.bounds)
+        count = integer(-(-extent // BLOCK))
+        if size is not None:
+            count = b.binary("lshr", b.binary("add", stop, integer(BLOCK - 1), "nuw nsw"), integer(BLOCK.bit_length() - 1))
+
+        def step(counter: Value, carried: Carried) -> Carried:
+            first = b.binary("add", b.binary("mul", counter, integer(BLOCK), "nuw nsw"), integer(low), "nsw")
+            last = b.binary("add", first, integer(BLOCK), "nsw")
+            last = last if size is None and extent % BLOCK == 0 else b.intrinsic("smin", last, stop)
+            value = self.fold_range(stmt, first, last, scope.inner(), part)
+            return whole.step(b, carried, convert(b, value, stmt.dtype, inside))
+
+        blocks = self.loop(ZERO, count, whole.initial, step, b.keep_rolled())
+        return convert(b, whole.result(b, blocks), inside, stmt.dtype)
+
+    def fold_range(self, stmt: Fold, first: Value, end: Value, scope: Scope, into: Accumulator, start: Value | None = None) -> Value:
+        """The fold from `first` to `end`, counted in their type: that of blocks is i64, which LLVM needs to see how long they are; `start`:
+        from where they count."""
+        place = self.typed[stmt.variable]
+
+        def step(counter: Value, carried: Carried) -> Carried:
+            inner = scope.inner()
+            counter = counter if start is None else self.b.binary("add", start, counter, "nsw")
+            inner.indices[place] = resized(self.b, counter, llvm_type(place), place.bounds)
+            self.block(stmt.body, inner)
+            return into.step(self.b, carried, self.value(stmt.value, inner))
+
+        if stmt.value.dtype != stmt.dtype:
+            raise InternalError(f"codegen: found fold {stmt.name} of {stmt.value.dtype} in {stmt.dtype}, expected one dtype")
+        note = self.b.keep_vectors_rolled() if stmt.variable.extent >= LONG else ""
+        if stmt in self.rolled or start is not None:
+            note = self.b.keep_rolled(side_by_side(stmt.dtype, stmt.variable.extent if start is None else SEARCHED, self.registers.bytes))
+        return into.result(self.b, self.loop(first, end, into.initial, step, note))
+
+    def store(self, stmt: Store, scope: Scope) -> None:
+        b, buffer = self.b, self.buffer(stmt.buffer, stmt.value.dtype)
+        value, place = self.value(stmt.value, scope), self.address(buffer, stmt.index, scope)
+        if stmt.combine is not None:
+            value = scalar.combine(b, stmt.combine, buffer.dtype, self.read(buffer, place), value, self.flags.fold)
+        b.store(b.cast("zext", value, "i8") if buffer.dtype == "bool" else value, place)
+
+    def buffer(self, name: str, dtype: str) -> Buffer:
+        found = self.buffers.get(name)
+        if found is None or found.dtype != dtype:
+            raise InternalError(f"codegen: found buffer {name} used as {dtype}, expected {found or 'a buffer of the kernel'}")
+        return found
+
+    def address(self, buffer: Buffer, index: Index, scope: Scope) -> Value:
+        flags = "inbounds nuw" if index.bounds[0] >= 0 else "inbounds"
+        offset = resized(self.b, self.index(index, scope), "i64", index.bounds)
+        return self.b.element(MEMORY_TYPES[buffer.dtype], self.places[buffer.name], offset, flags)
+
+    def read(self, buffer: Buffer, place: Value) -> Value:
+        """An element in a register; any byte but zero is true."""
+        value = self.b.load(MEMORY_TYPES[buffer.dtype], place)
+        return self.b.compare("ne", value, integer(0, "i8")) if buffer.dtype == "bool" else value
+
+    def pick(self, term: Pick, places: tuple[Value, ...]) -> Value:
+        """An element at computed places, clipped here, so that none is outside of the buffer."""
+        b, buffer, offset = self.b, self.buffer(term.buffer, term.dtype), ZERO
+        for place, extent in zip(places, term.shape, strict=True):
+            inside = b.intrinsic("smin", b.intrinsic("smax", place, ZERO), integer(extent - 1))
+            offset = b.binary("add", b.binary("mul", offset, integer(extent), "nuw nsw"), inside, "nuw nsw")
+        return self.read(buffer, b.element(MEMORY_TYPES[buffer.dtype], self.places[buffer.name], offset, "inbounds nuw"))
+
+    def index(self, term: Index, scope: Scope) -> Value:
+        return emit_index(self.b, self.typed[term], scope.indices)
+
+    def range(self, variable: Var, scope: Scope) -> tuple[Value, Value]:
+        """Where a loop begins and ends, in the type of its counter."""
+        type, size = llvm_type(self.typed[variable]), self.kernel.size_of(variable)
+        if size is None:
+            return integer(variable.lo, type), integer(variable.hi + 1, type)
+        return integer(variable.lo, type), resized(self.b, scope.indices[self.typed[size.variable]], type, size.variable.bounds)
+
+    def value(self, root: Scalar, scope: Scope) -> Value:
+        """The value of an element expression; every distinct term of the block is computed once."""
+        known, stack = scope.elements, [root]
+        while stack:
+            term = stack[-1]
+            missing = [] if term in known else [arg for arg in operands(term) if arg not in known]
+            stack.extend(reversed(missing))
+            if not missing:
+                stack.pop()
+                if term not in known:
+                    known[term] = self.element(term, scope)
+        return known[root]
+
+    def element(self, term: Scalar, scope: Scope) -> Value:
+        if isinstance(term, Call):
+            return scalar.call(self.b, term, tuple(scope.elements[arg] for arg in term.args), self.flags.arithmetic)
+        if isinstance(term, Literal):
+            return scalar.literal(term)
+        if isinstance(term, Position):
+            value = self.index(term.index, scope)
+            return value if term.dtype == "bool" else resized(self.b, value, LLVM_TYPES[term.dtype], term.index.bounds)
+        if isinstance(term, Load):
+            buffer = self.buffer(term.buffer, term.dtype)
+            return self.read(buffer, self.address(buffer, term.index, scope))
+        if isinstance(term, Pick):
+            return self.pick(term, tuple(scope.elements[arg] for arg in term.args))
+        if isinstance(term, Temp) and term.name in scope.temps and scope.temps[term.name].type == LLVM_TYPES[term.dtype]:
+            return scope.temps[term.name]
+        raise InternalError(f"codegen: found {term}, expected a load, a bound temporary, a literal, a position or a call")
