@@ -22,8 +22,8 @@ LEAST_SHARED = 4
 DIVISIONS = ("Floordiv", "Mod")
 # what is computed: by a class, or by all sums of these terms
 Work = int | tuple[object, ...]
-# a class, one of its nodes, the operands of that
-Choice = tuple[int, ENode, tuple[int, ...]]
+# a class, one of its nodes, the operands of that, and its own cost
+Choice = tuple[int, ENode, tuple[int, ...], float]
 
 
 def cheapest_term(snapshot: Snapshot, forms: Forms, root: int, weights: IndexWeights) -> Index:
@@ -48,8 +48,8 @@ def sharing_forms(snapshot: Snapshot, forms: Forms, root: int, weights: IndexWei
     starts = [forms, *([shared] if shared is not forms else []), *([written] if written and not _has_cycle(written, root) else [])]
     for start in starts:
         chosen = _shared_forms(snapshot, start, root, known, weights)
-        if written is not None:
-            chosen = _shared_forms(snapshot, _leaving_out(nodes, chosen, root, known, weights), root, known, weights)
+        if written is not None and (fewer := _leaving_out(nodes, chosen, root, known, weights)) is not chosen:
+            chosen = _shared_forms(snapshot, fewer, root, known, weights)
         if chosen is not forms and (cycles := index_cycles(index_term(chosen, root), weights=weights)) < least:
             best, least = chosen, cycles
     return best
@@ -75,7 +75,7 @@ def written_forms(snapshot: Snapshot, forms: Forms, written: Iterable[tuple[int,
 def _may_share(forms: Forms, nodes: list[Choice]) -> bool:
     """Whether an operation, or the terms of a sum, may be read by two classes."""
     readers: dict[object, int] = {}
-    for name, node, children in nodes:
+    for name, node, children, _ in nodes:
         terms = [node.args[1:]] if node.op == "Sum" and any(k != 1 or len(node.args) > 2 for _, k in node.args[1:]) else []
         for read in (*(child for child in children if forms[child].op not in LEAVES), *terms):
             if readers.setdefault(read, name) != name:
@@ -92,10 +92,12 @@ def _dag_forms(nodes: list[Choice], forms: Forms, root: int, known: dict[int, in
     chosen: dict[int, ENode] = {name: forms[name] for name in known}
     work: dict[int, dict[Work, float]] = {name: {} for name in known}
     total: dict[int, float] = dict.fromkeys(known, 0.0)
-    changed = True
-    while changed:
-        changed = False
-        for name, node, children in nodes:
+    moved = set(known)
+    while moved:
+        earlier, moved = moved, set()
+        for name, node, children, _ in nodes:
+            if children and earlier.isdisjoint(children) and moved.isdisjoint(children):
+                continue  # it costs what it did
             if any(child not in total for child in children):
                 continue
             mine: dict[Work, float] = {name: 0.0}
@@ -106,7 +108,8 @@ def _dag_forms(nodes: list[Choice], forms: Forms, root: int, known: dict[int, in
             mine.update(_work(chosen, name, node, known, weights))
             cycles = sum(mine.values())
             if cycles < total.get(name, float("inf")):
-                chosen[name], work[name], total[name], changed = node, mine, cycles, True
+                chosen[name], work[name], total[name] = node, mine, cycles
+                moved.add(name)
     if root not in chosen or _has_cycle(chosen, root) or all(chosen[name] == forms[name] for name in reachable(chosen, root)):
         return forms
     return chosen
@@ -124,10 +127,11 @@ def _usable(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, int], 
     for name in names:
         for node in snapshot.classes["Ix"].get(name, ()) if name not in known else ():
             children = index_children(node)
-            if not honesty.may_spell(name, node) or node.op in RAW or weights.node_cycles(node, known.get) is None:
+            own = weights.node_cycles(node, known.get)
+            if own is None or node.op in RAW or not honesty.may_spell(name, node):
                 continue
             if all(child in forms for child in children):
-                usable.append((name, node, children))
+                usable.append((name, node, children, own))
                 names += (new := [child for child in dict.fromkeys(children) if child not in found])
                 found.update(new)
     return usable[::-1]
@@ -146,7 +150,7 @@ def _work(forms: Forms, name: int, node: ENode, known: dict[int, int], weights: 
 
 def _sum_work(constant: int, parts: Iterable[tuple[Work, int]], weights: IndexWeights) -> Iterator[tuple[Work, float]]:
     """The work of c + sum of k*part: a product for every magnitude, and additions; a part is a class or a group of terms."""
-    parts = tuple(sorted(parts, key=repr))
+    parts = tuple(sorted(parts, key=_place_in_sum))
     magnitudes: dict[int, list[Work]] = {}
     for part, k in parts:
         magnitudes.setdefault(abs(k), []).append(part)
@@ -159,6 +163,11 @@ def _sum_work(constant: int, parts: Iterable[tuple[Work, int]], weights: IndexWe
         yield ("offset", constant, *parts), weights.add
     elif magnitudes.keys() == {1} and all(k < 0 for _, k in parts):
         yield ("negated", *parts), weights.add
+
+
+def _place_in_sum(part: tuple[Work, int]) -> tuple[bool, Any]:
+    """Classes before groups: one order for the parts of a sum."""
+    return isinstance(part[0], tuple), part
 
 
 def _sign_work(
@@ -174,8 +183,7 @@ def _sign_work(
 
 def _total(forms: Forms, root: int, known: dict[int, int], weights: IndexWeights) -> float:
     """Cycles of a term as it will be spelled, everything paid once."""
-    forms = as_spelled(forms, root)
-    classes = reachable(forms, root)
+    forms, classes = as_spelled(forms, root)
     groups = common_groups([forms[name] for name in classes if forms[name].op == "Sum"])
     read = {child for name in classes if forms[name].op not in SIGNS for child in index_children(forms[name])} | {root}
     paid: dict[Work, float] = {}
@@ -214,20 +222,21 @@ def _shared_forms(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, 
                 continue
             tried.add((name, node))
             trials -= 1
-            trial = {**best, name: node}
-            if not is_below(trial, name):
-                total = _total(trial, root, known, weights)
-                # of two that could share something, the first to change gains nothing yet
-                if total < least or (total == least and more >= weights.add):
-                    improved |= total < least
-                    best, least = trial, total
+            before, best[name] = best[name], node
+            total = _total(best, root, known, weights) if not is_below(best, name) else float("inf")
+            # of two that could share something, the first to change gains nothing yet
+            if total < least or (total == least and more >= weights.add):
+                improved |= total < least
+                least = total
+            else:
+                best[name] = before
     return best if least < first else forms
 
 
 def _leaving_out(nodes: list[Choice], forms: Forms, root: int, known: dict[int, int], weights: IndexWeights) -> Forms:
     """The chosen nodes, changed where the whole term is cheaper without one of its divisions: whatever reads that is chosen again."""
     best, least = forms, _total(forms, root, known, weights)
-    readers = _readers(nodes)
+    readers = _Readers(nodes)
     kept: set[int] = set()
     improved = True
     while improved:
@@ -242,17 +251,22 @@ def _leaving_out(nodes: list[Choice], forms: Forms, root: int, known: dict[int, 
     return best
 
 
-def _readers(nodes: list[Choice]) -> dict[int, list[Choice]]:
-    """The choices that read each class."""
-    found: dict[int, list[Choice]] = {}
-    for choice in dict.fromkeys(nodes):
-        for child in dict.fromkeys(choice[2]):
-            found.setdefault(child, []).append(choice)
-    return found
+class _Readers:
+    """Choices, numbered: which of them read a class, and how many classes each reads."""
+
+    def __init__(self, nodes: Iterable[Choice]) -> None:
+        self.choices = list(dict.fromkeys(nodes))
+        self.of: dict[int, list[int]] = {}
+        self.reads = []
+        for number, (_, _, children, _) in enumerate(self.choices):
+            distinct = dict.fromkeys(children)
+            self.reads.append(len(distinct))
+            for child in distinct:
+                self.of.setdefault(child, []).append(number)
 
 
 def _chosen_without(
-    readers: dict[int, list[Choice]], forms: Forms, root: int, left_out: int, known: dict[int, int], weights: IndexWeights
+    readers: _Readers, forms: Forms, root: int, left_out: int, known: dict[int, int], weights: IndexWeights
 ) -> Forms | None:
     """Nodes for all that is made of a class, so that nothing is; what is not made of it stays as it is and costs nothing.
 
@@ -264,20 +278,18 @@ def _chosen_without(
         return None
     settled = {name: 0.0 for name in (*known, *below) if name not in made_of}
     chosen = dict(forms)
-    missing: dict[tuple[int, ENode], int] = {}
+    missing = list(readers.reads)
     heap: list[tuple[float, int, int, ENode]] = []
 
     def settle(name: int) -> None:
-        for reader, node, children in readers.get(name, ()):
-            if reader in settled or reader == left_out:
+        for number in readers.of.get(name, ()):
+            reader, node, children, own = readers.choices[number]
+            missing[number] -= 1
+            if missing[number] or reader in settled or reader == left_out:
                 continue
-            key = (reader, node)
-            missing[key] = missing.get(key, len(set(children))) - 1
-            if not missing[key]:
-                own = weights.node_cycles(node, known.get) or 0.0
-                if node.op in SIGNS:
-                    own -= weights.sign_saving(node.op, chosen[children[0]]) if settled[children[0]] else 0.0
-                heappush(heap, (own + sum(settled[child] for child in children), len(missing), reader, node))
+            if node.op in SIGNS and settled[children[0]]:
+                own -= weights.sign_saving(node.op, chosen[children[0]])
+            heappush(heap, (own + sum([settled[child] for child in children]), number, reader, node))
 
     for name in list(settled):
         settle(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from math import gcd
 from typing import NamedTuple
@@ -21,10 +20,7 @@ class Linear(NamedTuple):
     @staticmethod
     def of(constant: int, terms: Iterable[tuple[int, int]]) -> Linear:
         """Like terms added; `terms` are (class, coefficient)."""
-        total: defaultdict[int, int] = defaultdict(int)
-        for atom, coefficient in terms:
-            total[atom] += coefficient
-        return Linear(constant, tuple(sorted((a, k) for a, k in total.items() if k)))
+        return Linear(constant, _like_terms({}, terms))
 
     def plus(self, other: Linear, factor: int = 1) -> Linear:
         if not other.terms:
@@ -32,8 +28,7 @@ class Linear(NamedTuple):
         if not self.terms and factor:
             terms = other.terms if factor == 1 else tuple((a, k * factor) for a, k in other.terms)
             return Linear(self.constant + factor * other.constant, terms)
-        scaled = ((a, k * factor) for a, k in other.terms)
-        return Linear.of(self.constant + factor * other.constant, (*self.terms, *scaled))
+        return Linear(self.constant + factor * other.constant, _like_terms(dict(self.terms), other.terms, factor))
 
     def times(self, factor: int) -> Linear:
         return Linear(0).plus(self, factor)
@@ -46,6 +41,10 @@ class Linear(NamedTuple):
         """This form less the terms of these atoms."""
         return Linear(self.constant, tuple(t for t in self.terms if t[0] not in atoms))
 
+    def coefficient(self, atom: int) -> int:
+        """That of a class; 0 where the sum does not have it."""
+        return next((k for known, k in self.terms if known == atom), 0)
+
     @property
     def unsigned(self) -> Linear:
         """This form or its negative: one for both."""
@@ -55,6 +54,13 @@ class Linear(NamedTuple):
     def single(self) -> int | None:
         """The class that this form is, if it is just one."""
         return self.terms[0][0] if not self.constant and len(self.terms) == 1 and self.terms[0][1] == 1 else None
+
+
+def _like_terms(total: dict[int, int], terms: Iterable[tuple[int, int]], factor: int = 1) -> tuple[tuple[int, int], ...]:
+    """Coefficients of classes with a multiple of other terms added, as terms of a Linear."""
+    for atom, coefficient in terms:
+        total[atom] = total.get(atom, 0) + factor * coefficient
+    return tuple(sorted([term for term in total.items() if term[1]]))
 
 
 def common_part(first: Linear, second: Linear) -> Linear:

@@ -30,15 +30,15 @@ def reachable(forms: Forms, root: int) -> list[int]:
     return list(found)
 
 
-def as_spelled(forms: Forms, root: int) -> Forms:
+def as_spelled(forms: Forms, root: int) -> tuple[Forms, list[int]]:
     """The chosen nodes below a class over what is given, in place of what it is under an assumption: both are spelled alike; and
-    constants among the terms of a sum as part of its constant."""
+    constants among the terms of a sum as part of its constant.  With them the classes that the term is made of."""
     classes = reachable(forms, root)
     given = {name for name in classes if forms[name].op == "Given"}
     constant = {name: forms[name].args[0] for name in classes if forms[name].op == "Num"}
     folded = [name for name in classes if forms[name].op == "Sum" and any(atom in constant for atom, _ in forms[name].args[1:])]
     if not given and not folded:
-        return forms
+        return forms, classes
     bare = dict(forms)
     for name in classes if given else folded:
         node = forms[name]
@@ -48,7 +48,7 @@ def as_spelled(forms: Forms, root: int) -> Forms:
             bare[name] = ENode("Sum", (form.constant, *form.terms))
         elif name not in given and index_children(node):
             bare[name] = ENode(node.op, tuple(given_class(forms, arg) if arg in given else arg for arg in node.args))
-    return bare
+    return bare, reachable(bare, root)
 
 
 def given_class(forms: Forms, name: int) -> int:
@@ -60,7 +60,7 @@ def given_class(forms: Forms, name: int) -> int:
 
 def index_term(forms: Forms, root: int) -> Index:
     """The term that the chosen nodes spell for a class."""
-    return _Speller(as_spelled(forms, root), root).term(root)
+    return _Speller(*as_spelled(forms, root)).term(root)
 
 
 def guards_first(term: Index) -> Index:
@@ -87,11 +87,10 @@ def _operands(op: str, *args: Index) -> Iterator[Index]:
 class _Speller:
     """Writes one term; sums that are part of others are written so that they are one subterm."""
 
-    def __init__(self, forms: Forms, root: int) -> None:
+    def __init__(self, forms: Forms, classes: list[int]) -> None:
         self.forms = forms
         self.done: dict[int, Index] = {}
         self.parts: dict[Group, Index] = {}
-        classes = reachable(forms, root)
         sums = [forms[name] for name in classes if forms[name].op == "Sum"]
         self.groups = common_groups(sums)
         self.readers = Counter(child for name in classes if forms[name].op not in SIGNS for child in index_children(forms[name]))

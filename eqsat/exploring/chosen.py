@@ -52,7 +52,7 @@ def _bare(term: Index) -> Index:
 
 
 def _spelled(forms: Forms, root: int) -> Iterator[Used]:
-    for name in dict.fromkeys((*reachable(forms, root), *reachable(as_spelled(forms, root), root))):
+    for name in dict.fromkeys((*reachable(forms, root), *as_spelled(forms, root)[1])):
         yield "Ix", name, forms[name]
 
 

@@ -282,14 +282,13 @@ def _contains(form: Linear, part: Linear) -> int:
 
 def supposed(v: Visit, condition: int, value: int) -> Assumption | None:
     """What it means that a condition is 1 or 0; None if it cannot be."""
-    known = v.memo.setdefault(f"supposed {value}", {})
-    if condition not in known:
-        assumption = Assumption(v)
-        assumption.suppose(condition, value)
-        known[condition] = assumption if assumption.settle() else None
-    found = known[condition]
-    assert found is None or isinstance(found, Assumption)
-    return found
+    return v.once("supposed", (condition, value), lambda: _supposed(v, condition, value))
+
+
+def _supposed(v: Visit, condition: int, value: int) -> Assumption | None:
+    assumption = Assumption(v)
+    assumption.suppose(condition, value)
+    return assumption if assumption.settle() else None
 
 
 def assumed(v: Visit, name: int) -> bool:

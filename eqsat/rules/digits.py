@@ -44,6 +44,10 @@ def join_digits(v: Visit) -> None:
 
 def chains(v: Visit, form: Linear) -> list[Chain]:
     """Digits of a sum of which each begins where the one before ends, the longest first; no term is part of two."""
+    return v.once("chains", form, lambda: _chains(v, form))
+
+
+def _chains(v: Visit, form: Linear) -> list[Chain]:
     digits = [digit for term in form.terms for digit in _digits(v, *term)] if len(form.terms) >= LEAST_DIGITS else []
     if len(digits) < LEAST_DIGITS:
         return []
@@ -77,8 +81,12 @@ def _digits(v: Visit, atom: int, k: int) -> Iterator[Digit]:
             yield from (Digit(atom, k, below, low, low * n) for inner, below, low in _divisions(v, x) if inner == "Floordiv")
 
 
-def _divisions(v: Visit, name: int) -> Iterator[tuple[str, int, int]]:
+def _divisions(v: Visit, name: int) -> list[tuple[str, int, int]]:
     """(op, dividend, divisor) of what a class holds divided by positive constants."""
+    return v.once("divisions", name, lambda: list(_found_divisions(v, name)))
+
+
+def _found_divisions(v: Visit, name: int) -> Iterator[tuple[str, int, int]]:
     for node in v.classes.get(name, ()):
         n = v.constant(node.args[1]) if node.op in ("Floordiv", "Mod") else None
         if n is not None and n > 0:

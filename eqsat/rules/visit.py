@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Any, TypeVar
 
 from eqsat.egraph.encode import EVERYTHING, LIMIT, Encoder
 from eqsat.egraph.forms import SIGNS, Opener, Reading
@@ -24,6 +25,9 @@ from eqsat.rules.row import SumRow
 
 MAX_ALTERNATIVES = 3
 UNKNOWN = ENode("Unknown", ())
+# of what such a node is there are sums that are not negative
+KNOWN_OF = ("Min", "Max", "Floordiv", "Mod", "Given")
+T = TypeVar("T")
 Division = tuple[str, int, int]
 
 
@@ -36,7 +40,7 @@ class Visit:
     seen: set[tuple[object, ...]]
     counts: Counter[str] = field(default_factory=Counter)
     seconds: dict[str, float] = field(default_factory=dict)
-    memo: dict[str, dict[int, object]] = field(default_factory=dict)
+    memo: dict[str, dict[Any, Any]] = field(default_factory=dict)
     _opened: dict[int, list[Linear]] = field(default_factory=dict)
     _made: dict[Linear, int] = field(default_factory=dict)
 
@@ -46,12 +50,15 @@ class Visit:
         self.classes = self.reading.snapshot.classes["Ix"]
         self.encoder.bounds.update(self.reading.snapshot.bounds)
         self.by_op: dict[str, list[tuple[int, ENode]]] = {}
+        self._fresh_by_op: dict[str, list[tuple[int, ENode]]] = {}
         for name, nodes in self.classes.items():
             if name in self.forms and self.forms[name].op != "Num":
                 for node in nodes:
                     self.by_op.setdefault(node.op, []).append((name, node))
+                    if name in self.fresh:
+                        self._fresh_by_op.setdefault(node.op, []).append((name, node))
         self._products = {name: node for name, node in self.by_op.get("Prod", ()) if self.forms[name].op == "Sum"}
-        sums = dict.fromkeys(name for op in SUM_OPS for name, _ in self.by_op.get(op, ()) if name in self.fresh)
+        sums = dict.fromkeys(name for op in SUM_OPS for name, _ in self._fresh_by_op.get(op, ()))
         self.sums = {name: self._alternatives(name) for name in sums}
 
     def run(self, rows: Iterable[SumRow]) -> None:
@@ -76,13 +83,18 @@ class Visit:
         product = self._products.get(term[0])
         return term if product is None else (self.encoder.product(product.args), term[1])
 
+    def once(self, what: str, key: Hashable, find: Callable[[], T]) -> T:
+        """What is found, looked for once in this visit."""
+        known: dict[Hashable, T] = self.memo.setdefault(what, {})
+        if key not in known:
+            known[key] = find()
+        return known[key]
+
     # what there is -------------------------------------------------------------------------------------------------
     def nodes(self, *ops: str) -> Iterator[tuple[int, ENode]]:
         """(class, node) of the nodes of these kinds in fresh classes that are no constant."""
         for op in ops:
-            for item in self.by_op.get(op, ()):
-                if item[0] in self.fresh:
-                    yield item
+            yield from self._fresh_by_op.get(op, ())
 
     def form(self, name: int) -> Linear:
         """The cheapest linear form of a class."""
@@ -225,45 +237,33 @@ class Visit:
     # bounds --------------------------------------------------------------------------------------------------------
     def bounds_of(self, form: Linear) -> Interval:
         """Bounds of a sum: those of its terms, sharpened by what its atoms are known to be."""
-        lo, hi = self.encoder.linear_bounds(form)
-        if len(form.terms) > 1 and any(True for atom, _ in form.terms for _ in self.facts(atom)):
-            lo = max(lo, self._least(form))
-            hi = min(hi, -self._least(form.times(-1)))
+        lo, hi = plain = self.encoder.linear_bounds(form)
+        for atom, k in form.terms if len(form.terms) > 1 else ():
+            for fact, f in self.facts(atom):
+                if f and k % f == 0:
+                    end = self._end_without(form, plain, fact, k // f)
+                    lo, hi = (max(lo, end), hi) if k // f > 0 else (lo, min(hi, end))
         return lo, hi
 
-    def _least(self, form: Linear) -> int:
-        """A lower bound: form - t*fact has one for each fact >= 0 and t > 0; it differs from the form's in the fact's terms alone."""
-        known = dict(form.terms)
-        plain = self.encoder.linear_bounds(form)[0]
-        best = -LIMIT
-        for atom, k in form.terms:
-            for fact in self.facts(atom):
-                f = next((c for a, c in fact.terms if a == atom), 0)
-                if f * k > 0 and k % f == 0:
-                    least, t = plain - k // f * fact.constant, k // f
-                    for a, c in fact.terms:
-                        mine = known.get(a, 0)
-                        least += self._least_term(a, mine - t * c) - self._least_term(a, mine)
-                    best = max(best, least)
-        return best
+    def _end_without(self, form: Linear, plain: Interval, fact: Linear, t: int) -> int:
+        """A lower bound of form - t*fact for t > 0, an upper one for t < 0, and so of the form, as fact >= 0; it differs from the bound
+        that the form has by its terms in the terms of the fact alone."""
+        known, upper = dict(form.terms), t < 0
+        end = plain[upper] - t * fact.constant
+        for atom, c in fact.terms:
+            bounds, k = self.bounds(atom), known.get(atom, 0)
+            left = k - t * c
+            end += left * bounds[(left > 0) == upper] - k * bounds[(k > 0) == upper]
+        return end
 
-    def _least_term(self, atom: int, k: int) -> int:
-        lo, hi = self.bounds(atom)
-        return k * lo if k > 0 else k * hi
-
-    def facts(self, atom: int) -> tuple[Linear, ...]:
-        """Sums that are not negative, for what this atom is: of min, max, quotient and remainder of a term."""
+    def facts(self, atom: int) -> list[tuple[Linear, int]]:
+        """Sums that are not negative, for what this atom is: of min, max, quotient and remainder of a term; and its coefficient there."""
         node = self.forms.get(atom)
-        if node is not None and node.op == "Given":
-            return tuple(self.encoder.relations.get(atom, ()))
-        if node is None or node.op not in ("Min", "Max", "Floordiv", "Mod"):
-            return ()
-        key = ("facts", atom, node)
-        if key not in self._facts:
-            self._facts[key] = tuple(self._facts_of(Linear(0, ((atom, 1),)), node))
-        return self._facts[key]
-
-    _facts: dict[tuple[object, ...], tuple[Linear, ...]] = field(default_factory=dict)
+        if node is None or node.op not in KNOWN_OF:
+            return []
+        if node.op == "Given":
+            return [(fact, fact.coefficient(atom)) for fact in self.encoder.relations.get(atom, ())]
+        return self.once("facts", atom, lambda: [(fact, fact.coefficient(atom)) for fact in self._facts_of(Linear(0, ((atom, 1),)), node)])
 
     def _facts_of(self, this: Linear, node: ENode) -> Iterator[Linear]:
         x, y = (self.form(arg) for arg in node.args)
