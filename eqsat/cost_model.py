@@ -24,7 +24,7 @@ from eqsat.ir.tensor import (
     is_size,
 )
 from eqsat.kernel_work import KernelWork, priced
-from eqsat.pieces import Digit, even_digit, in_longest_piece, is_decided
+from eqsat.pieces import Digit, Pieces, even_digit
 from eqsat.target import DEFAULT_TARGET, Target
 
 # of what is computed once for the innermost loop
@@ -72,29 +72,40 @@ class CostModel:
     def index_parts(self, term: Index) -> Parts:
         """Operations of an index term; affine ones are nearly free, for addressing and strength reduction absorb them, and so is what is
         decided for whole pieces of loops.  A digit of a loop that is divided evenly is a loop of its own."""
-        parts: Parts = {}
         if self.free_indices:
-            return parts
-        made_of: dict[Index, frozenset[Digit]] = {}
-        for sub in walk(term):
-            loops = loops_of(sub)
-            if not isinstance(sub, Apply):
-                made_of[sub] = frozenset((loop, 1, loop.extent) for loop in loops)
-                continue
-            digit = even_digit(sub)
-            made_of[sub] = frozenset((digit,)) if digit is not None else frozenset[Digit]().union(*(made_of[arg] for arg in sub.args))
-            decided = loops and is_decided(sub)
-            repeated = trips(loops - {max(loops, key=lambda v: v.extent)}) if decided else _values(made_of[sub])
-            cycles = 0.0 if digit is not None else _index_cycles(sub, self.costs.index)
-            if cycles == AFFINE_CYCLES:
-                repeated //= max((loop.extent for loop in loops), default=1)
-            parts[sub] = self.cycles_ns(cycles) * repeated, loops
-        return parts
+            return {}
+        known = self._operations
+        for sub in walk(term, known=known):
+            known[sub] = self._operation(sub)
+        return {sub: known[sub][0] for sub in walk(term) if isinstance(sub, Apply)}
+
+    def _operation(self, term: Index) -> tuple[Part, frozenset[Digit]]:
+        """What an operation of an index term costs, those below it left out, and the digits of loops that it is made of."""
+        loops = loops_of(term)
+        if not isinstance(term, Apply):
+            return (0.0, loops), frozenset((loop, 1, loop.extent) for loop in loops)
+        digit = even_digit(term)
+        digits = frozenset((digit,)) if digit is not None else frozenset[Digit]().union(*(self._operations[arg][1] for arg in term.args))
+        decided = loops and self.pieces.are_decided(term)
+        repeated = trips(loops - {max(loops, key=lambda v: v.extent)}) if decided else _values(digits)
+        cycles = 0.0 if digit is not None else _index_cycles(term, self.costs.index)
+        if cycles == AFFINE_CYCLES:
+            repeated //= max((loop.extent for loop in loops), default=1)
+        return (self.cycles_ns(cycles) * repeated, loops), digits
+
+    @functools.cached_property
+    def _operations(self) -> dict[Index, tuple[Part, frozenset[Digit]]]:
+        return {}
+
+    @functools.cached_property
+    def pieces(self) -> Pieces:
+        """What is known of index terms in pieces of loops."""
+        return Pieces()
 
     def read_ns(self, tensor_shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...], folded: Var | None) -> float:
         """Loading an element at these indices, as often as they vary; `folded` is the variable of the reduction around it."""
         loops = variables(*indices)
-        indices = in_longest_piece(*indices) if folded is None else indices
+        indices = self.pieces.longest(*indices) if folded is None else indices
         vector = [v for v in loops if v.extent >= SHORT_LOOP and (v is folded or v.name[0] == "i")]
         cycles = self.target.gather_cycles
         steps = {step for v in vector for step in load_steps(indices, tensor_shape, v)}

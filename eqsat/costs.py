@@ -56,7 +56,7 @@ from eqsat.locality import LINE_BYTES
 from eqsat.lowering.seams import MOST_BRANCHES
 from eqsat.lowering.unroll import MOST_TERMS
 from eqsat.options import Options
-from eqsat.pieces import Box, box_of, in_longest_piece
+from eqsat.pieces import Box, box_of
 from eqsat.target import DEFAULT_TARGET, Target
 
 # folding the lanes of one vector, where a fold runs along its own variable because no axis has all loads side by side
@@ -187,7 +187,7 @@ def price_access(model: CostModel, shape: tuple[int, ...], dtype: str, indices: 
     for index in indices:
         parts.update(model.index_parts(index))
     load = model.read_ns(shape, dtype, indices, folded), frozenset(variables(*indices))
-    pieces = in_longest_piece(*indices) if folded is None else indices
+    pieces = model.pieces.longest(*indices) if folded is None else indices
     awkward = frozenset(
         v for v in variables(*indices) if v.name[0] == "i" and load_steps(pieces, shape, v).isdisjoint(range(INTERLEAVED + 1))
     )

@@ -23,6 +23,8 @@ from eqsat.kernel_choice import Choice, Kernel, KernelChoices, again_ns, choices
 from eqsat.tensor_classes import TensorClasses, reads
 
 PASSES = 4
+# kernels made of more element classes are not tried, unless the program begins with such
+MOST_ELEMENTS = 512
 # costs that differ by rounding only
 SAME = 1e-9
 # programs with no more moves are searched from both ends
@@ -103,6 +105,7 @@ def cheapest(
     if first is None:
         return None
     watch(first)
+    choices.most = max(MOST_ELEMENTS, *(2 * kernel.size for kernel in first.kernels.values()), 0)
     ordered = sorted(moves, key=lambda move: (move.offer is None, order[move.tensors[-1]]))
     found = _descend(choices, first, outputs, ordered[::-1], watch)
     if len(moves) <= MOST_MOVES_TWICE and len(found.kernels) > len(set(outputs)):
@@ -122,7 +125,11 @@ def _descend(choices: KernelChoices, best: Selection, outputs: tuple[int, ...], 
                 continue
             flipped, tried = _moved(move, choices, best), set[frozenset[int]]()
             in_vain.pop(move, None)
-            while flipped is not None and flipped.readable not in tried and (found := _selection(flipped, outputs)) is not None:
+            while flipped is not None and flipped.readable not in tried:
+                found = _selection(flipped, outputs)
+                if found is None:
+                    in_vain[move] = dict(best.kernels)
+                    break
                 watch(found)
                 if _is_better(found, best):
                     choices, best = flipped, found

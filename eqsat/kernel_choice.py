@@ -56,11 +56,17 @@ class Kernel:
     ns: float
     reads: tuple[int, ...]
 
+    @property
+    def size(self) -> int:
+        """Of how many element classes it is made."""
+        return sum(1 for _ in choices_below(self.element))
+
 
 class KernelChoices:
     """`order` gives the place of every tensor class that has a kernel; `readable` are those that other kernels may read.
 
-    taken  (class, node) of elements that are computed as algebra offers; what is only offered is not used
+    taken   (class, node) of elements that are computed as algebra offers; what is only offered is not used
+    most    of how many element classes a kernel is made at the most, as far as they are not known: one of more has no finite form
     """
 
     def __init__(
@@ -69,8 +75,9 @@ class KernelChoices:
         order: Mapping[int, int],
         readable: Iterable[int],
         taken: frozenset[tuple[int, ENode]] = frozenset(),
+        most: float = math.inf,
     ) -> None:
-        self.classes, self.order = classes, order
+        self.classes, self.order, self.most = classes, order, most
         self.readable, self.taken = frozenset(readable), taken
         self._known: dict[int, tuple[Choice, ...]] = {}
         self._kernels: dict[int, Kernel | None] = {}
@@ -79,7 +86,7 @@ class KernelChoices:
         """The same with these tensors readable if they are not, and the other way round, and with an offer taken or not; what they do
         not touch is known already."""
         taken = self.taken if offer is None else self.taken.symmetric_difference((offer,))
-        other = KernelChoices(self.classes, self.order, self.readable.symmetric_difference(names), taken)
+        other = KernelChoices(self.classes, self.order, self.readable.symmetric_difference(names), taken, self.most)
         other._known, other._kernels = dict(self._known), dict(self._kernels)
         touched = [user for name in names for user in self.classes.users["Tx", name]] + ([("Sx", offer[0])] if offer is not None else [])
         stack = [(sort, name, other._forget(sort, name)) for sort, name in dict.fromkeys(touched)]
@@ -132,7 +139,7 @@ class KernelChoices:
     def _kernel(self, node: ENode, place: int) -> Kernel | None:
         element = self._element(node.args[1], place)
         shape = self.classes.shape_of(node)
-        if element.node is None or not element.loops <= frozenset(axes(shape)):
+        if element is None or element.node is None or not element.loops <= frozenset(axes(shape)):
             return None
         moved = tuple(key[1] for key in element.parts if isinstance(key, tuple) and key[0] == "move")
         made = [(shape, self.classes.dtype_of(node.args[1]))]
@@ -140,8 +147,8 @@ class KernelChoices:
         total = self.classes.model.kernel_cost(element.parts, work, made, self.classes.tensor_type)
         return Kernel(shape, element, total, moved)
 
-    def _element(self, root: int, place: int) -> Choice:
-        """The choice of an element class for a kernel at this place."""
+    def _element(self, root: int, place: int) -> Choice | None:
+        """The choice of an element class for a kernel at this place; None where too many have to be made for it."""
         stack, opened = [root], dict[int, Candidates]()
         while stack:
             name = stack[-1]
@@ -150,12 +157,12 @@ class KernelChoices:
             elif name in opened:
                 stack.pop()
                 self._known[name] = (*self._known.get(name, ()), self._cheapest(name, opened[name], place))
+            elif len(opened) >= self.most:
+                return None
             else:
                 opened[name] = self._candidates(name, place)
                 stack += [child for _, below in opened[name] for child in below if child not in opened and self._at(child, place) is None]
-        found = self._at(root, place)
-        assert found is not None
-        return found
+        return self._at(root, place)
 
     def _at(self, name: int, place: int) -> Choice | None:
         for choice in self._known.get(name, ()):

@@ -24,15 +24,39 @@ DIVISIONS = ("floordiv", "mod")
 Digit = tuple[Var, int, int]
 
 
-def in_longest_piece(*terms: Index) -> tuple[Index, ...]:
-    """The terms with each minimum, maximum, choice, quotient and remainder that changes along one loop alone as it is for most of it."""
-    done: dict[Index, Index] = {}
-    forms = Forms()
-    for term in walk(*terms):
-        if isinstance(term, Apply):
-            again = apply(term.op, *(done.get(arg, arg) for arg in term.args))
-            done[term] = _mostly(again, forms) if isinstance(again, Apply) else again
-    return tuple(done.get(term, term) for term in terms)
+class Pieces:
+    """What index terms are in pieces of loops; what is found of a term is kept."""
+
+    def __init__(self) -> None:
+        self._forms = Forms()
+        self._longest: dict[Index, Index] = {}
+        self._decided: dict[Index, bool] = {}
+
+    def longest(self, *terms: Index) -> tuple[Index, ...]:
+        """The terms with each minimum, maximum, choice, quotient and remainder that changes along one loop alone as it mostly is."""
+        for term in walk(*terms, known=self._longest):
+            again = apply(term.op, *(self._longest[arg] for arg in term.args)) if isinstance(term, Apply) else term
+            self._longest[term] = _mostly(again, self._forms) if isinstance(again, Apply) else again
+        return tuple(self._longest[term] for term in terms)
+
+    def are_decided(self, term: Apply) -> bool:
+        """Whether pieces decide a quotient or remainder, or an operation on truth values: each comparison below it is of one loop alone."""
+        if term.op in DIVISIONS:
+            return _quotient(term, self._forms) is not None
+        if term.op not in LOGIC:
+            return False
+        for below in walk(term, known=self._decided):
+            self._decided[below] = not isinstance(below, Apply) or (
+                self._is_decided(below) and all(self._decided[arg] for arg in below.args)
+            )
+        return self._decided[term]
+
+    def _is_decided(self, term: Apply) -> bool:
+        """Whether pieces decide this operation of a truth value, if they decide its operands."""
+        if term.op in MARKS:
+            form = self._forms(term.args[0] - term.args[1])
+            return len(form.terms) == 1 and all(isinstance(v, Var) and v.extent >= LEAST for v in form.terms)
+        return term.op in (*LOGIC, "add", "sub", "neg", "mul")
 
 
 def _mostly(term: Apply, forms: Forms) -> Index:
@@ -87,23 +111,6 @@ def _quotient(term: Apply, forms: Forms) -> int | None:
     return _middle(form, loop) // divisor.value if last - first < MOST_PIECES else None
 
 
-def is_decided(term: Apply) -> bool:
-    """Whether pieces decide a quotient or remainder, or an operation on truth values: each comparison below it is of one loop alone."""
-    if term.op in DIVISIONS:
-        return _quotient(term, Forms()) is not None
-    if term.op not in LOGIC:
-        return False
-    forms = Forms()
-    for below in walk(term):
-        if isinstance(below, Apply) and below.op in MARKS:
-            form = forms(below.args[0] - below.args[1])
-            if len(form.terms) != 1 or not all(isinstance(v, Var) and v.extent >= LEAST for v in form.terms):
-                return False
-        elif isinstance(below, Apply) and below.op not in (*LOGIC, "add", "sub", "neg", "mul"):
-            return False
-    return True
-
-
 @dataclass(frozen=True)
 class Box:
     """Where conditions hold, of loops that boxes cut (`lowering.seams.in_boxes`).
@@ -143,20 +150,26 @@ class Box:
 @functools.lru_cache(maxsize=4096)
 def box_of(condition: Index) -> Box | None:
     """Where a condition holds; None where loops in boxes do not decide it."""
-    plain, digits = _plain(condition)
     found = Box()
-    for one in _conjuncts(plain):
-        loops = variables(one)
-        if any(is_size(v) or level_of(v) is not None for v in loops):
+    for one in _conjuncts(condition):
+        box = _box_of_one(one)
+        if box is None:
             return None
-        if len(loops) == 1 and _compares_sums(one):
-            found = found.meet(Box(((loops[0], digits.get(loops[0], loops[0]), _ranges(one, loops[0])),)))
-            continue
-        part = _share_of_several(one)
-        if part is None:
-            return None
-        found = found.meet(Box((), ((frozenset(digits.get(v, v) for v in loops), part),)))
+        found = found.meet(box)
     return found
+
+
+@functools.lru_cache(maxsize=4096)
+def _box_of_one(condition: Index) -> Box | None:
+    """Where a condition that is no conjunction holds."""
+    plain, digits = _plain(condition)
+    loops = variables(plain)
+    if any(is_size(v) or level_of(v) is not None for v in loops):
+        return None
+    if len(loops) == 1 and _compares_sums(plain):
+        return Box(((loops[0], digits.get(loops[0], loops[0]), _ranges(plain, loops[0])),))
+    part = _share_of_several(plain)
+    return None if part is None else Box((), ((frozenset(digits.get(v, v) for v in loops), part),))
 
 
 def _conjuncts(condition: Index) -> Iterator[Index]:
@@ -164,6 +177,8 @@ def _conjuncts(condition: Index) -> Iterator[Index]:
     if isinstance(condition, Apply) and condition.op == "and":
         for arg in condition.args:
             yield from _conjuncts(arg)
+    elif isinstance(condition, Apply) and condition.op in ("bool", "int") and condition.args[0].kind == "bool":
+        yield from _conjuncts(condition.args[0])
     else:
         yield condition
 

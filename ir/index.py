@@ -11,7 +11,7 @@ are written: simplification has one home, the e-graph.  `str()` gives Python tex
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -332,13 +332,13 @@ def children(term: Index) -> tuple[Index, ...]:
     return term.args if isinstance(term, Apply) else ()
 
 
-def walk(*roots: Index) -> Iterator[Index]:
-    """Every distinct subterm once, operands before the terms that use them."""
+def walk(*roots: Index, known: Container[Index] = ()) -> Iterator[Index]:
+    """Every distinct subterm once, operands before the terms that use them; none that is known already, nor what only those use."""
     seen: set[Index] = set()
     stack: list[tuple[Index, bool]] = [(root, False) for root in reversed(roots)]
     while stack:
         term, ready = stack.pop()
-        if term in seen:
+        if term in seen or term in known:
             continue
         if ready or not isinstance(term, Apply):
             seen.add(term)

@@ -38,9 +38,8 @@ class Forms:
 
     def __call__(self, term: Index) -> Affine:
         if term not in self._forms:
-            for sub in walk(term):
-                if sub not in self._forms:
-                    self._forms[sub] = self._form(sub)
+            for sub in walk(term, known=self._forms):
+                self._forms[sub] = self._form(sub)
         return self._forms[term]
 
     def _form(self, term: Index) -> Affine:

@@ -14,6 +14,8 @@ from eqsat.ir.tensor import Build, Call, Gather, Literal, Position, Read, Reduce
 from eqsat.ir.value_bounds import scalar_bounds
 
 PLACE = "int64"
+# terms of elements that are opened for one build
+LARGEST = 256
 # index operations as operations on places
 ON_PLACES = {
     "add": "add",
@@ -40,23 +42,86 @@ ON_PLACES = {
 
 def without_stored_tensors(build: Build, movements_only: bool) -> Build | None:
     """The build with gathers from what its tensors are made of, as far as these are builds without folds; `movements_only`: builds that
-    only read another tensor.  None where there is no such gather."""
-    done: dict[Scalar, Scalar] = {}
-    for term in scalars(build.body):
-        args = tuple(done[arg] for arg in operands(term))
-        done[term] = _gathered(term.tensor, args, movements_only) if isinstance(term, Gather) and not term.checked else rebuild(term, args)
-    body = done[build.body]
+    only read another tensor.  None where there is no such gather.
+
+    What is read at two places is made of twice as many elements: where that grows beyond LARGEST, only what the build itself reads is
+    opened.
+    """
+    try:
+        body = _Opener(movements_only).gathered_from(build.body)
+    except _TooLargeError:
+        body = _Opener(movements_only, depth=1).gathered_from(build.body)
     return Build(build.shape, body) if body is not build.body else None
 
 
-def _gathered(tensor: Tensor, places: tuple[Scalar, ...], movements_only: bool) -> Scalar:
-    """The element of a tensor at places that are clipped to it."""
-    if isinstance(tensor, Build) and _is_open(tensor, movements_only):
-        inside = tuple(_clipped(place, extent) for place, extent in zip(places, tensor.shape, strict=True))
-        found = _at(tensor.body, dict(zip(axes(tensor.shape), inside, strict=True)), movements_only)
-        if found is not None:
-            return found
-    return Gather(tensor, places)
+class _TooLargeError(Exception):
+    """What is opened has more terms than anybody would want to compute again."""
+
+
+class _Opener:
+    """Elements of tensors that are not stored, each at one place once.
+
+    depth  how many tensors, each made of the next, are opened; as many as there are where it is None
+    """
+
+    def __init__(self, movements_only: bool, depth: int | None = None) -> None:
+        self.movements_only, self.depth = movements_only, depth
+        self._known: dict[tuple[Tensor, tuple[Scalar, ...], int], Scalar] = {}
+        self._terms = 0
+
+    def gathered_from(self, body: Scalar) -> Scalar:
+        """A body with what its gathers read opened."""
+        done: dict[Scalar, Scalar] = {}
+        for term in scalars(body):
+            args = tuple(done[arg] for arg in operands(term))
+            done[term] = self._gathered(term.tensor, args, 0) if isinstance(term, Gather) and not term.checked else rebuild(term, args)
+        return done[body]
+
+    def _gathered(self, tensor: Tensor, places: tuple[Scalar, ...], below: int) -> Scalar:
+        """The element of a tensor at places that are clipped to it; so many tensors are open around it."""
+        key = (tensor, places, below if self.depth is not None else 0)
+        if key not in self._known:
+            self._known[key] = self._found(tensor, places, below)
+        return self._known[key]
+
+    def _found(self, tensor: Tensor, places: tuple[Scalar, ...], below: int) -> Scalar:
+        if isinstance(tensor, Build) and below != self.depth and _is_open(tensor, self.movements_only):
+            inside = tuple(_clipped(place, extent) for place, extent in zip(places, tensor.shape, strict=True))
+            found = self._at(tensor.body, dict(zip(axes(tensor.shape), inside, strict=True)), below + 1)
+            if found is not None:
+                return found
+        return Gather(tensor, places)
+
+    def _at(self, root: Scalar, env: Mapping[Var, Scalar], below: int) -> Scalar | None:
+        """An element where its loops have these places as values; None where an index operation has no form on elements."""
+        done: dict[Scalar, Scalar] = {}
+        for term in scalars(root):
+            self._terms += 1
+            if self._terms > LARGEST and self.depth is None:
+                raise _TooLargeError
+            args = tuple(done[arg] for arg in operands(term))
+            if isinstance(term, Read):
+                places = tuple(_place(index, env) for index in term.indices)
+                known = [place for place in places if place is not None]
+                if len(known) < len(places) or len(places) > max(GATHER_RANKS):
+                    return None
+                done[term] = self._read(term.tensor, tuple(known), below)
+            elif isinstance(term, Position):
+                place = _place(term.index, env)
+                if place is None:
+                    return None
+                done[term] = place if place.dtype == term.dtype else Call("astype", (place,), term.dtype)
+            elif isinstance(term, Gather):
+                done[term] = self._gathered(term.tensor, args, below)
+            else:
+                done[term] = rebuild(term, args)
+        return done[root]
+
+    def _read(self, tensor: Tensor, places: tuple[Scalar, ...], below: int) -> Scalar:
+        indices = tuple(place.index for place in places if isinstance(place, Position))
+        if len(indices) == len(places) and in_range(tensor, indices):
+            return Read(tensor, indices)
+        return self._gathered(tensor, places, below)
 
 
 def _is_open(tensor: Build, movements_only: bool) -> bool:
@@ -70,36 +135,6 @@ def _clipped(place: Scalar, extent: int) -> Scalar:
     if least < 0:
         place = Call("maximum", (place, Literal(0, PLACE)), PLACE)
     return Call("minimum", (place, Literal(extent - 1, PLACE)), PLACE) if most >= extent else place
-
-
-def _at(root: Scalar, env: Mapping[Var, Scalar], movements_only: bool) -> Scalar | None:
-    """An element where its loops have these places as values; None where an index operation has no form on elements."""
-    done: dict[Scalar, Scalar] = {}
-    for term in scalars(root):
-        args = tuple(done[arg] for arg in operands(term))
-        if isinstance(term, Read):
-            places = tuple(_place(index, env) for index in term.indices)
-            known = [place for place in places if place is not None]
-            if len(known) < len(places) or len(places) > max(GATHER_RANKS):
-                return None
-            done[term] = _read(term.tensor, tuple(known), movements_only)
-        elif isinstance(term, Position):
-            place = _place(term.index, env)
-            if place is None:
-                return None
-            done[term] = place if place.dtype == term.dtype else Call("astype", (place,), term.dtype)
-        elif isinstance(term, Gather):
-            done[term] = _gathered(term.tensor, args, movements_only)
-        else:
-            done[term] = rebuild(term, args)
-    return done[root]
-
-
-def _read(tensor: Tensor, places: tuple[Scalar, ...], movements_only: bool) -> Scalar:
-    indices = tuple(place.index for place in places if isinstance(place, Position))
-    if len(indices) == len(places) and in_range(tensor, indices):
-        return Read(tensor, indices)
-    return _gathered(tensor, places, movements_only)
 
 
 def _place(index: Index, env: Mapping[Var, Scalar]) -> Scalar | None:

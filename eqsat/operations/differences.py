@@ -7,11 +7,12 @@ from typing import Any
 
 from eqsat.ir.dtypes import is_complex, is_inexact
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
+from eqsat.ir.index import apply
 from eqsat.ir.tensor import Tensor, axes, reduction
 from eqsat.operations.assembling import along
 from eqsat.operations.elementwise import astype, converted_to, scalar_operation
 from eqsat.operations.generic import integer, normalize_axes, one_axis, tensor_of
-from eqsat.operations.joining import concatenate
+from eqsat.operations.joining import clamped, concatenate
 from eqsat.operations.movement import broadcast_to, flip, ravel, reshape
 from eqsat.operations.padding import pad
 from eqsat.operations.reductions import sum_of_products
@@ -151,7 +152,19 @@ def _correlated(name: str, a: Tensor, v: Tensor, mode: str) -> Tensor:
     frames = {"valid": (0, 0), "same": (size // 2, size - size // 2 - 1), "full": (size - 1, size - 1)}
     if mode not in frames:
         raise UsageError(f"{name}: found the mode {mode!r}, expected 'full', 'same' or 'valid'")
-    framed = pad(a, (frames[mode],)) if any(frames[mode]) else a
-    shape = (framed.size - size + 1,)
-    (loop,), inside = axes(shape), reduction(0, size)
-    return sum_of_products(shape, (size,), (framed, v), ((loop + inside,), (inside,)))
+    before, behind = frames[mode]
+    if is_inexact(v.dtype):  # products of zeros beside `a` may be NaN
+        parts = [_overlap(a, v, -before, before), _overlap(a, v, 0, a.size - size + 1), _overlap(a, v, a.size - size + 1, behind)]
+        return concatenate([part for part in parts if part.size]) if before or behind else parts[1]
+    return _overlap(pad(a, ((before, behind),)) if before or behind else a, v, 0, before + a.size + behind - size + 1)
+
+
+def _overlap(a: Tensor, v: Tensor, first: int, count: int) -> Tensor:
+    """Correlation at so many places from this one on, over the elements of `v` that meet one of `a`."""
+    (loop,), inside = axes((count,)), reduction(0, v.size)
+    place = loop + (inside + first)
+    lowest, highest = first, first + count + v.size - 2
+    if lowest >= 0 and highest < a.size:
+        return sum_of_products((count,), (v.size,), (a, v), ((place,), (inside,)))
+    met = apply("and", place >= 0, place < a.size)
+    return sum_of_products((count,), (v.size,), (a, v), ((clamped(place, a.size, lowest < 0, highest >= a.size),), (inside,)), met)

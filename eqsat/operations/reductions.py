@@ -16,7 +16,7 @@ from eqsat.ir.dtypes import carrier, dtype_name, sum_dtype
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.index import Const, Index
 from eqsat.ir.ops import REDUCE_OPS, identity_of
-from eqsat.ir.tensor import Arg, Scalar, Shape, Tensor, axes, reduction
+from eqsat.ir.tensor import Arg, Call, Position, Scalar, Shape, Tensor, axes, reduction
 from eqsat.operations.elementwise import call, cast, elementwise, truth
 from eqsat.operations.generic import Map, literal, make_generic, normalize_axes, tensor_of
 from eqsat.sizes import shape_text
@@ -59,11 +59,15 @@ def settled(total: Tensor, dtype: str) -> Tensor:
     return total if total.dtype == dtype else elementwise("astype", (total,), lambda value: cast(value, dtype))
 
 
-def sum_of_products(shape: Shape, folded: Shape, operands: Sequence[Tensor], maps: Sequence[Map]) -> Tensor:
-    """The sum of products of the elements of tensors in NumPy's dtypes; of bool, whether all hold anywhere."""
+def sum_of_products(shape: Shape, folded: Shape, operands: Sequence[Tensor], maps: Sequence[Map], where: Index | None = None) -> Tensor:
+    """The sum of products of the elements of tensors in NumPy's dtypes; of bool, whether all hold anywhere.  `where`: a condition on the
+    loops without which a product does not count, whatever its elements are."""
     dtype = functools.reduce(_product_dtype, (tensor.dtype for tensor in operands))
-    first, *others = (cast(cast(Arg(k, tensor.dtype), dtype), carrier(dtype)) for k, tensor in enumerate(operands))
+    held = carrier(dtype)
+    first, *others = (cast(cast(Arg(k, tensor.dtype), dtype), held) for k, tensor in enumerate(operands))
     block = functools.reduce(lambda product, element: call("multiply", product, element), others, first)
+    if where is not None:
+        block = Call("where", (Position(where, "bool"), block, literal(0, held)), held)
     combine = ("max" if dtype == "bool" else "sum") if folded else None
     return settled(make_generic(shape, folded, operands, maps, block, combine), dtype)
 

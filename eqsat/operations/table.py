@@ -248,13 +248,14 @@ def run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     taken = {key: value for key, value in kwargs.items() if key in signature.parameters or not _neutral(key, value)}
     for key in taken:
         if key not in signature.parameters:
-            _refuse_keyword(name, key, tuple(signature.parameters))
+            _refuse_keyword(name, key, tuple(signature.parameters), args, kwargs)
     try:
         bound = signature.bind(*args, **taken)
     except TypeError as error:
-        raise UsageError(f"{name}: found a call that does not fit ({error}), expected {name}{plain_signature(signature)}") from None
+        refused = UnsupportedError if len(args) > len(signature.parameters) and _fits_numpy(name, args, kwargs) else UsageError
+        raise refused(f"{name}: found a call that does not fit ({error}), expected {name}{plain_signature(signature)}") from None
     if bound.arguments.get("out") is not None:
-        _refuse_keyword(name, "out", tuple(signature.parameters))
+        _refuse_keyword(name, "out", tuple(signature.parameters), args, kwargs)
     return implementation(*bound.args, **bound.kwargs)
 
 
@@ -262,11 +263,23 @@ def _neutral(key: str, value: Any) -> bool:
     return any(value is neutral or (isinstance(value, str) and value == neutral) for neutral in NEUTRAL.get(key, ()))
 
 
-def _refuse_keyword(name: str, key: str, known: tuple[str, ...]) -> None:
+def _refuse_keyword(name: str, key: str, known: tuple[str, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     if key in INSTEAD_OF_KEYWORD or key in NEUTRAL:
         hint = INSTEAD_OF_KEYWORD.get(key, "leave it out")
         raise UnsupportedError(f"{name}: found the keyword {key}=, supported are {', '.join(known)}; {hint}")
+    if _fits_numpy(name, args, kwargs):
+        raise UnsupportedError(f"{name}: found the keyword {key}=, supported are {', '.join(known)}")
     raise UsageError(f"{name}: found the unknown keyword {key}=, expected {', '.join(known)}")
+
+
+def _fits_numpy(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether NumPy's function takes a call like this one; what ufuncs take besides their operands is refused by name."""
+    function = numpy_function(name)
+    try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except (TypeError, ValueError):
+        return False
+    return not isinstance(function, np.ufunc)
 
 
 def plain_signature(signature: inspect.Signature) -> str:

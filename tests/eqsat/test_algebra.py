@@ -14,11 +14,12 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.algebra import alternatives
 from eqsat.algebra.alternatives import ROWS
+from eqsat.algebra.gathers import LARGEST
 from eqsat.ir.dtypes import integer_range
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.generics import as_builds
-from eqsat.ir.tensor import Build, Program
+from eqsat.ir.tensor import Build, Program, scalars
 from eqsat.options import Numerics
 from tests.effort import some
 
@@ -264,4 +265,21 @@ def test_an_offer_that_reads_what_it_computes_is_not_taken() -> None:
         return (taken + taken) * (np.arange(9) < 2)
 
     x = np.random.default_rng(0).integers(-9, 9, (9, 3, 7))
+    np.testing.assert_array_equal(eqsat.jit(function)(x), function(x))
+
+
+def test_chains_of_gathers_are_opened_as_far_as_that_is_small() -> None:
+    """Each step reads the one before at two places: all of them together would be 2 ** 40 elements."""
+    places = np.arange(32)
+
+    def function(x: Any) -> Any:
+        for k in range(40):
+            x = np.minimum(x, x[places ^ (1 << k % 5)] + 0.5)
+        return x
+
+    program = as_builds(eqsat.trace(function, eqsat.spec((32,), "float32")))
+    offered = [way.found.build for ways in alternatives(program, "default").values() for way in ways if way.row == "gather-of-elements"]
+    assert offered
+    assert max(sum(1 for _ in scalars(build.body)) for build in offered if isinstance(build, Build)) <= 2 * LARGEST
+    x = np.random.default_rng(0).uniform(-1, 1, 32).astype("float32")
     np.testing.assert_array_equal(eqsat.jit(function)(x), function(x))

@@ -118,3 +118,17 @@ def test_an_operation_that_shows_what_is_not_finite_does_so_beside_any_operand(o
             operands[position] = np.full_like(others, value)
             with np.errstate(all="ignore"):
                 assert not np.isfinite(SCALAR_OPS[op].meaning(*operands)).any()
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("numerics", ["exact", "default"])
+@pytest.mark.parametrize("special", [np.inf, np.nan])
+def test_what_is_not_finite_counts_only_where_vectors_overlap(mode: str, numerics: Numerics, special: float) -> None:
+    """Zeros beside the longer vector would make it NaN elsewhere too."""
+    options = eqsat.Options(numerics=numerics)
+    longer, shorter = np.arange(1.0, 8.0), np.array([1.0, special, 2.0, 3.0])
+    functions: tuple[Callable[..., Any], ...] = (np.convolve, np.correlate)
+    for first, second in ((longer, shorter), (shorter, longer)):
+        for function in functions:
+            found = eqsat.jit(lambda a, b, function=function: function(a, b, mode), options=options)(first, second)
+            np.testing.assert_array_equal(found, function(first, second, mode))

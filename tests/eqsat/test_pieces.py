@@ -14,22 +14,22 @@ import eqsat.numpy as enp
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Apply, Index, apply, as_index, var, variables, walk
 from eqsat.ir.tensor import reduction
-from eqsat.pieces import Box, box_of, in_longest_piece, is_decided
+from eqsat.pieces import Box, Pieces, box_of
 
 ROW, COLUMN = var("i0", 0, 511), var("i1", 0, 99)
 
 
 def test_clips_are_what_they_are_for_most_of_a_loop() -> None:
     clipped = apply("min", apply("max", COLUMN - 1, as_index(0)), as_index(97))
-    assert [str(eqsat.simplify(term)) for term in in_longest_piece(clipped * 4 + ROW)] == ["i1 * 4 + i0 - 4"]
+    assert [str(eqsat.simplify(term)) for term in Pieces().longest(clipped * 4 + ROW)] == ["i1 * 4 + i0 - 4"]
     both = apply("min", ROW, COLUMN)
-    assert in_longest_piece(both) == (both,)
+    assert Pieces().longest(both) == (both,)
 
 
 @given(st.sampled_from(["min", "max"]), st.integers(-3, 3).filter(bool), st.integers(-200, 200), st.integers(-200, 200))
 def test_a_choice_is_right_for_half_of_the_loop(op: str, step: int, offset: int, other: int) -> None:
     term = apply(op, COLUMN * step + offset, as_index(other))
-    (found,) = in_longest_piece(term)
+    (found,) = Pieces().longest(term)
     same = [evaluate_index(found, {COLUMN: j}) == evaluate_index(term, {COLUMN: j}) for j in range(100)]
     assert sum(same) >= (25 if op in ("min", "max") and COLUMN in variables(found) else 49)
 
@@ -91,9 +91,9 @@ def _condition(*terms: Index) -> Apply:
 
 
 def test_pieces_decide_comparisons_of_one_loop_each() -> None:
-    assert is_decided(_condition(COLUMN >= 1, ROW < 300))
-    assert not is_decided(_condition(COLUMN >= 1, ROW < COLUMN))
-    assert not is_decided(_condition(COLUMN % 3 < 1, ROW < 300))
+    assert Pieces().are_decided(_condition(COLUMN >= 1, ROW < 300))
+    assert not Pieces().are_decided(_condition(COLUMN >= 1, ROW < COLUMN))
+    assert not Pieces().are_decided(_condition(COLUMN % 3 < 1, ROW < 300))
 
 
 @pytest.mark.parametrize("steps", [1, 3])
