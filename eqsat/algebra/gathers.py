@@ -5,6 +5,7 @@ reshape(x)[p]  =  x[p // n, p % n]          (x * w)[p]  =  x[p] * w[p]
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from eqsat.egraph.schema import GATHER_RANKS
@@ -14,8 +15,9 @@ from eqsat.ir.tensor import Build, Call, Gather, Literal, Position, Read, Reduce
 from eqsat.ir.value_bounds import scalar_bounds
 
 PLACE = "int64"
-# terms of elements that are opened for one build
-LARGEST = 256
+# at so many places a tensor is opened for one build, and so many tensors within each other
+MOST_PLACES = 16
+DEEPEST = 100
 # index operations as operations on places
 ON_PLACES = {
     "add": "add",
@@ -44,8 +46,8 @@ def without_stored_tensors(build: Build, movements_only: bool) -> Build | None:
     """The build with gathers from what its tensors are made of, as far as these are builds without folds; `movements_only`: builds that
     only read another tensor.  None where there is no such gather.
 
-    What is read at two places is made of twice as many elements: where that grows beyond LARGEST, only what the build itself reads is
-    opened.
+    What is read at two places is made of twice as many elements: where a tensor would be opened at more than MOST_PLACES, or more than
+    DEEPEST within each other, only what the build itself reads is.
     """
     try:
         body = _Opener(movements_only).gathered_from(build.body)
@@ -55,7 +57,7 @@ def without_stored_tensors(build: Build, movements_only: bool) -> Build | None:
 
 
 class _TooLargeError(Exception):
-    """What is opened has more terms than anybody would want to compute again."""
+    """More would be computed again than anybody wants."""
 
 
 class _Opener:
@@ -67,7 +69,7 @@ class _Opener:
     def __init__(self, movements_only: bool, depth: int | None = None) -> None:
         self.movements_only, self.depth = movements_only, depth
         self._known: dict[tuple[Tensor, tuple[Scalar, ...], int], Scalar] = {}
-        self._terms = 0
+        self._places: Counter[Tensor] = Counter()
 
     def gathered_from(self, body: Scalar) -> Scalar:
         """A body with what its gathers read opened."""
@@ -86,6 +88,9 @@ class _Opener:
 
     def _found(self, tensor: Tensor, places: tuple[Scalar, ...], below: int) -> Scalar:
         if isinstance(tensor, Build) and below != self.depth and _is_open(tensor, self.movements_only):
+            self._places[tensor] += 1
+            if self.depth is None and (self._places[tensor] > MOST_PLACES or below > DEEPEST):
+                raise _TooLargeError
             inside = tuple(_clipped(place, extent) for place, extent in zip(places, tensor.shape, strict=True))
             found = self._at(tensor.body, dict(zip(axes(tensor.shape), inside, strict=True)), below + 1)
             if found is not None:
@@ -96,9 +101,6 @@ class _Opener:
         """An element where its loops have these places as values; None where an index operation has no form on elements."""
         done: dict[Scalar, Scalar] = {}
         for term in scalars(root):
-            self._terms += 1
-            if self._terms > LARGEST and self.depth is None:
-                raise _TooLargeError
             args = tuple(done[arg] for arg in operands(term))
             if isinstance(term, Read):
                 places = tuple(_place(index, env) for index in term.indices)

@@ -93,7 +93,7 @@ def _dag_forms(nodes: list[Choice], forms: Forms, root: int, known: dict[int, in
     work: dict[int, dict[Work, float]] = {name: {} for name in known}
     total: dict[int, float] = dict.fromkeys(known, 0.0)
     moved = set(known)
-    while moved:
+    while True:
         earlier, moved = moved, set()
         for name, node, children, _ in nodes:
             if children and earlier.isdisjoint(children) and moved.isdisjoint(children):
@@ -110,6 +110,8 @@ def _dag_forms(nodes: list[Choice], forms: Forms, root: int, known: dict[int, in
             if cycles < total.get(name, float("inf")):
                 chosen[name], work[name], total[name] = node, mine, cycles
                 moved.add(name)
+        if not moved:
+            break
     if root not in chosen or _has_cycle(chosen, root) or all(chosen[name] == forms[name] for name in reachable(chosen, root)):
         return forms
     return chosen
