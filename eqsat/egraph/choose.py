@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 from typing import Any
 
-from eqsat.egraph.forms import RAW, SIGNS, Forms, Honesty, index_children
+from eqsat.egraph.forms import RAW, SIGNS, Choice, Forms, Honesty, choose, index_children
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import LEAVES
 from eqsat.egraph.snapshot import ENode, Snapshot
@@ -22,8 +22,6 @@ LEAST_SHARED = 4
 DIVISIONS = ("Floordiv", "Mod")
 # what is computed: by a class, or by all sums of these terms
 Work = int | tuple[object, ...]
-# a class, one of its nodes, the operands of that, and its own cost
-Choice = tuple[int, ENode, tuple[int, ...], float]
 
 
 def cheapest_term(snapshot: Snapshot, forms: Forms, root: int, weights: IndexWeights) -> Index:
@@ -92,26 +90,21 @@ def _dag_forms(nodes: list[Choice], forms: Forms, root: int, known: dict[int, in
     chosen: dict[int, ENode] = {name: forms[name] for name in known}
     work: dict[int, dict[Work, float]] = {name: {} for name in known}
     total: dict[int, float] = dict.fromkeys(known, 0.0)
-    moved = set(known)
-    while True:
-        earlier, moved = moved, set()
-        for name, node, children, _ in nodes:
-            if children and earlier.isdisjoint(children) and moved.isdisjoint(children):
-                continue  # it costs what it did
-            if any(child not in total for child in children):
-                continue
-            mine: dict[Work, float] = {name: 0.0}
-            for child in children:
-                mine |= work[child]
-            if any(name in work[child] for child in children):
-                continue
-            mine.update(_work(chosen, name, node, known, weights))
-            cycles = sum(mine.values())
-            if cycles < total.get(name, float("inf")):
-                chosen[name], work[name], total[name] = node, mine, cycles
-                moved.add(name)
-        if not moved:
-            break
+
+    def is_cheaper(name: int, node: ENode, children: tuple[int, ...], _: float) -> bool:
+        if any(child not in total or name in work[child] for child in children):
+            return False
+        mine: dict[Work, float] = {name: 0.0}
+        for child in children:
+            mine |= work[child]
+        mine.update(_work(chosen, name, node, known, weights))
+        cycles = sum(mine.values())
+        if cycles < total.get(name, float("inf")):
+            chosen[name], work[name], total[name] = node, mine, cycles
+            return True
+        return False
+
+    choose(nodes, set(known), is_cheaper)
     if root not in chosen or _has_cycle(chosen, root) or all(chosen[name] == forms[name] for name in reachable(chosen, root)):
         return forms
     return chosen

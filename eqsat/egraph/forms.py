@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 from eqsat.egraph.linear import Linear
@@ -11,6 +11,8 @@ from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.index_cost import DEFAULT_WEIGHTS, IndexWeights
 
 Forms = Mapping[int, ENode]
+# a class, one of its nodes, the operands of that, and its own cost
+Choice = tuple[int, ENode, tuple[int, ...], float]
 SIGNS = ("Nonneg", "Zero")
 RECIPES = ("Add", "Scale", "Mul")
 RAW = ("Raw1", "Raw2", "Raw3")
@@ -129,32 +131,43 @@ def read(snapshot: Snapshot, weights: IndexWeights = DEFAULT_WEIGHTS, before: Re
     known, may_spell = constants(snapshot), Honesty(snapshot).may_spell
     for name in reading.fresh.intersection(known):
         chosen[name], cost[name] = ENode("Num", (known[name],)), 0.0
-    todo = [
-        (name, node, own, index_children(node))
+    choices = [
+        (name, node, index_children(node), own)
         for name, nodes in classes.items()
         if name in reading.fresh and name not in known
         for node in nodes
         if (own := node_cycles(node, known.get)) is not None and (written or node.op not in RAW) and may_spell(name, node)
     ]
     unknown = float("inf")
-    moved = set(cost)
+
+    def is_cheaper(name: int, node: ENode, children: tuple[int, ...], own: float) -> bool:
+        total = own
+        for child in children:
+            total += cost.get(child, unknown)
+        if node.op in SIGNS and total < unknown:
+            total -= weights.sign_saving(node.op, chosen[children[0]])
+        known_cost = cost.get(name, unknown)
+        # a node that costs nothing itself must be cheaper, or classes might be made of each other
+        if total < known_cost or (own and total == known_cost < unknown and _rank(node, chosen) < _rank(chosen[name], chosen)):
+            cost[name], chosen[name] = total, node
+            return True
+        return False
+
+    choose(choices, set(cost), is_cheaper)
+    return reading
+
+
+def choose(choices: Iterable[Choice], moved: set[int], is_cheaper: Callable[[int, ENode, tuple[int, ...], float], bool]) -> None:
+    """Take choices until none is cheaper than what its class has; what is made of nothing that moved costs what it did."""
     while True:
         earlier, moved = moved, set()
-        for name, node, own, children in todo:
+        for name, node, children, own in choices:
             if children and earlier.isdisjoint(children) and moved.isdisjoint(children):
-                continue  # it costs what it did
-            total = own
-            for child in children:
-                total += cost.get(child, unknown)
-            if node.op in SIGNS and total < unknown:
-                total -= weights.sign_saving(node.op, chosen[children[0]])
-            known_cost = cost.get(name, unknown)
-            # a node that costs nothing itself must be cheaper, or classes might be made of each other
-            if total < known_cost or (own and total == known_cost < unknown and _rank(node, chosen) < _rank(chosen[name], chosen)):
-                cost[name], chosen[name] = total, node
+                continue
+            if is_cheaper(name, node, children, own):
                 moved.add(name)
         if not moved:
-            return reading
+            return
 
 
 def _rank(node: ENode, forms: Forms) -> int:
