@@ -21,7 +21,7 @@ from eqsat.ir.index import Var
 from eqsat.ir.tensor import Constant, Input, Tensor
 from eqsat.operations.host import host_call
 from eqsat.operations.table import FALLBACK, OPERATIONS, VALUES_DECIDE_SHAPES, by_numpy_function, missing, numpy_function, run
-from eqsat.sizes import Extent
+from eqsat.sizes import NO_SIZES, Extent, Markers
 
 _BY_FUNCTION = by_numpy_function()
 # Folds of ufuncs: np.add.reduce and so on.
@@ -40,13 +40,13 @@ class Trace:
     label: ClassVar[str] = "TracedArray"
     lazy: ClassVar[bool] = False
 
-    def __init__(self, sizes: Mapping[int, Var] | None = None, around: Trace | None = None, fallback: bool = False) -> None:
-        """`sizes` that are known at run time, by the extents that stand for them; `around`: the trace of a loop of whose body this is one;
+    def __init__(self, sizes: Markers = NO_SIZES, around: Trace | None = None, fallback: bool = False) -> None:
+        """`sizes` that are known at run time; `around`: the trace of a loop of whose body this is one;
         `fallback`: whether functions of NumPy that are no operations are called by the program.
 
         captured  the inputs that stand for arrays of the trace around
         """
-        self.sizes = sizes or {}
+        self.sizes = sizes
         self.around = around
         self._fallback = fallback
         self.captured: dict[Tensor, Input] = {}
@@ -275,7 +275,7 @@ class TracedArray:
     @property
     def shape(self) -> tuple[int, ...]:
         sizes = self.owner.sizes
-        return tuple(Extent(sizes[n], n) if n in sizes else n for n in self._tensor.shape) if sizes else self._tensor.shape
+        return tuple(map(sizes.extent, self._tensor.shape)) if sizes else self._tensor.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -15,7 +15,7 @@ from eqsat.codegen import parallel_extent
 from eqsat.ir.host import Invocation
 from eqsat.ir.steps import Parts
 from eqsat.ir.structure import Structure
-from eqsat.ir.tensor import Constant, Input, Program, Tensor
+from eqsat.ir.tensor import Constant, Input, Program, SizeTerms, Tensor
 from eqsat.kernels import Nest, computed_once, remaining
 from eqsat.places import PlaceLimit
 from eqsat.storage import Lifetime, share_storage
@@ -70,12 +70,17 @@ class PlanBuffer:
 
 @dataclass(frozen=True)
 class RunTimeSize:
-    """A size called `name`, lo <= size <= hi, that `marker` stands for."""
+    """A size called `name`, lo <= size <= hi, that `marker` stands for; `terms`: what it is made of."""
 
     name: str
     lo: int
     hi: int
     marker: int
+    terms: SizeTerms
+
+    @property
+    def is_made(self) -> bool:
+        return self.terms != ((1, (self.name,)),)
 
 
 @dataclass(frozen=True)
@@ -151,7 +156,7 @@ def draw(
     outputs, places = computed[: len(computed) - len(limits)], computed[len(computed) - len(limits) :]
     kernels = _scheduled(steps, estimates, slots)
     checked = tuple(slots[tensor] for tensor in finite)
-    sizes = tuple(RunTimeSize(s.variable.name[1:], s.variable.lo, s.variable.hi, s.marker) for s in program.sizes)
+    sizes = tuple(RunTimeSize(s.variable.name[1:], s.variable.lo, s.variable.hi, s.marker, s.terms) for s in program.sizes)
     first = {nest.kernel.name for nest in computed_once(nests)} if not sizes else set()
     once = tuple(k for k, kernel in enumerate(kernels) if kernel.name in first)
     kept = [slot for k in once for slot in kernels[k].written]

@@ -104,7 +104,7 @@ class CostModel:
 
     def read_ns(self, tensor_shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...], folded: Var | None) -> float:
         """Loading an element at these indices, as often as they vary; `folded` is the variable of the reduction around it."""
-        loops = variables(*indices)
+        loops = loops_of(*indices)
         indices = self.pieces.longest(*indices) if folded is None else indices
         vector = [v for v in loops if v.extent >= SHORT_LOOP and (v is folded or v.name[0] == "i")]
         cycles = self.target.gather_cycles

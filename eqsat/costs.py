@@ -186,10 +186,10 @@ def price_access(model: CostModel, shape: tuple[int, ...], dtype: str, indices: 
     parts: Parts = {}
     for index in indices:
         parts.update(model.index_parts(index))
-    load = model.read_ns(shape, dtype, indices, folded), frozenset(variables(*indices))
+    load = model.read_ns(shape, dtype, indices, folded), loops_of(*indices)
     pieces = model.pieces.longest(*indices) if folded is None else indices
     awkward = frozenset(
-        v for v in variables(*indices) if v.name[0] == "i" and load_steps(pieces, shape, v).isdisjoint(range(INTERLEAVED + 1))
+        v for v in loops_of(*indices) if v.name[0] == "i" and load_steps(pieces, shape, v).isdisjoint(range(INTERLEAVED + 1))
     )
     return Access(load, (move_ns, NO_LOOPS), parts, awkward)
 

@@ -25,7 +25,7 @@ from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, variable
 from eqsat.ir.joint import LARGEST_STEP
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, loads, map_indices, statements, value_of
 from eqsat.ir.ops import REDUCE_OPS
-from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
+from eqsat.ir.tensor import Call, Literal, Position, Scalar, is_size, scalars
 from eqsat.locality import LINE_BYTES
 from eqsat.lowering.affine import Forms
 from eqsat.nest_places import Place, offsets_of
@@ -357,7 +357,7 @@ class _Pricer:
         cycles = 0.0
         for sub in walk(term):
             if isinstance(sub, Apply) and sub.op not in ("add", "sub", "neg", "mul"):
-                deepest = max((place.trips.get(v, place.count) for v in variables(sub)), default=1)
+                deepest = max((place.trips.get(v, place.count) for v in variables(sub) if not is_size(v)), default=1)
                 cycles += self.model.costs.index.term_cycles(sub) * deepest
         return Work(operations=cycles / self.together("int32", place, lanes))
 

@@ -75,7 +75,7 @@ def unpack(data: bytes, known: Sequence[Array]) -> Blueprint:
         code,
         tuple(head["once"]),
         tuple(head["finite"]),
-        tuple(RunTimeSize(*size) for size in head["sizes"]),
+        tuple(RunTimeSize(*size, tuple((k, tuple(names)) for k, names in terms)) for *size, terms in head["sizes"]),
         steps,
         tuple((slot, PlaceLimit(*limit)) for slot, *limit in head["places"]),
     )

@@ -24,6 +24,7 @@ from eqsat.ir.tensor import (
     Scalar,
     Tensor,
     index_terms,
+    is_size,
     level_of,
     operands,
     rebuild,
@@ -98,7 +99,7 @@ def _limits(gather: Gather) -> Iterator[tuple[PlaceLimit, Build]]:
 def _extremum(op: str, place: Scalar) -> Build:
     """The least or the greatest value of an element, whatever the loop variables are."""
     inside = [term.variable for term in scalars(place) if isinstance(term, Reduce)]
-    free = [v for v in variables(*(index for term in scalars(place) for index in index_terms(term))) if v not in inside]
+    free = [v for v in variables(*(index for term in scalars(place) for index in index_terms(term))) if v not in inside and not is_size(v)]
     first = max((1 + (level_of(variable) or 0) for variable in inside), default=0)
     env: dict[Var, Index] = {variable: reduction(first + k, variable.extent) for k, variable in enumerate(free)}
     body = reindexed(place, env)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ class SizedPlan(Plan):
 
     def execute_with_vars(self, *arrays: Any, out: Any = None, **sizes: int) -> Any:
         """A call with sizes by name, which must be those of the arrays; UsageError for a name that is no size of the program."""
-        names = [size.name for size in self.blueprint.sizes]
+        names = [size.name for size in self.blueprint.sizes if not size.is_made]
         for name, value in sizes.items():
             if name not in names:
                 raise UsageError(f"execute_with_vars: found the size {name}, expected one of {', '.join(names)}")
@@ -76,13 +77,16 @@ class SizedPlan(Plan):
                     if value != actual:
                         raise ShapeError(f"{tensor.name}: found {known[extent].name} = {actual}, expected {value} as in {where}")
         for marker, size in known.items():
+            if size.is_made:
+                continue
             if marker not in found:
                 expected = ", ".join(tensor.name for tensor in self.blueprint.inputs if marker in tensor.shape)
                 raise UsageError(f"call: found no array that tells the size {size.name}, expected one for {expected or 'it'}")
             value, where = found[marker]
             if not size.lo <= value <= size.hi:
                 raise ShapeError(f"{where}: found {size.name} = {value}, expected {size.lo} to {size.hi}")
-        return tuple(found[size.marker][0] for size in self.blueprint.sizes)
+        given = {size.name: found[size.marker][0] for size in self.blueprint.sizes if not size.is_made}
+        return tuple(sum(k * prod(given[name] for name in names) for k, names in size.terms) for size in self.blueprint.sizes)
 
 
 def _with(entry: Entry, sizes: Sizes) -> Entry:

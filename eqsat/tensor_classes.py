@@ -10,7 +10,7 @@ from eqsat.cost_model import NO_LOOPS, CostModel, Variables, loops_of
 from eqsat.costs import Access, Priced, price_access, price_position
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.index_reader import IndexReader
-from eqsat.ir import interval
+from eqsat.ir.check import in_range
 from eqsat.ir.index import Const, Index, Var, apply, substitute, variables
 from eqsat.ir.tensor import Shape, Tensor, axes, level_of, reduction
 
@@ -97,7 +97,7 @@ class TensorClasses:
         A loop that the class does not depend on, as one of its nodes shows, is at zero there: the class may be read under other loops.
         """
         terms = self._written(node)
-        idle: dict[Var, Index] = {v: Const(0) for v in variables(*terms) if v.extent == 1 or v not in self.loops[name]}
+        idle: dict[Var, Index] = {v: Const(0) for v in loops_of(*terms) if v.extent == 1 or v not in self.loops[name]}
         return tuple(substitute(term, idle) for term in terms) if idle else terms
 
     def _written(self, node: ENode) -> tuple[Index, ...]:
@@ -136,7 +136,7 @@ class TensorClasses:
     def _loops_of(self, node: ENode, known: Mapping[int, Variables]) -> Variables | None:
         """The loop variables of a node; None where they are not known yet."""
         if node.op == "Element" or (node.op == "Read" and self.reader.is_list(node.args[1])):
-            return frozenset(variables(*self._written(node)))
+            return loops_of(*self._written(node))
         if node.op == "Position" and node.args[0] in self.reader.forms:
             return loops_of(self.reader.term(node.args[0]))
         below = [known.get(name) for name in elements_of(node)]
@@ -165,9 +165,9 @@ class TensorClasses:
         return self._accesses[key]
 
     def _access(self, indices: tuple[Index, ...], shape: Shape, dtype: str) -> Access | None:
-        if not all(interval.within(index.bounds, (0, extent - 1)) for index, extent in zip(indices, shape, strict=True)):
+        if not in_range(shape, indices):
             return None
-        folded = min((v for v in variables(*indices) if level_of(v) is not None), key=lambda v: v.name, default=None)
+        folded = min((v for v in loops_of(*indices) if level_of(v) is not None), key=lambda v: v.name, default=None)
         return price_access(self.model, shape, dtype, indices, folded)
 
 

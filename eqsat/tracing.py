@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from eqsat.ir.steps import Loop
 from eqsat.ir.structure import flatten_result, rebuild_result
 from eqsat.ir.tensor import Build, Constant, Input, Program, Read, Size, Tensor, axes
 from eqsat.signature import Arguments, Baked, describe, function_name, is_number, parameter_names
-from eqsat.sizes import TRACED, DerivedSizeError, check_generic, largest_common, program_text, sizes_for
+from eqsat.sized_trace import program_of_any_size
+from eqsat.sizes import TRACED, DerivedSizeError, Markers
 from eqsat.specs import Spec
 
 # the trace that is being recorded
@@ -50,33 +52,32 @@ def record(function: Callable[..., Any], arguments: Arguments, fallback: bool = 
 
 
 def _record_sized(function: Callable[..., Any], arguments: Arguments, dims: Sequence[Var], fallback: bool) -> Program:
-    """The Program of a call with sizes that are known at run time: markers stand for them, larger than anything else in it; it must be
-    the same whatever they are."""
+    """The Program of a call with sizes that are known at run time."""
     given = [extent for _, leaf in arguments.leaves if isinstance(leaf, Spec) for extent in leaf.shape if isinstance(extent, int)]
-    first = _marked(function, arguments, dims, fallback, max(given, default=1))
-    second = _marked(function, arguments, dims, fallback, max(size.marker for size in first.sizes), prime=False)
-    if program_text(first) != program_text(second):
-        names = ", ".join(dict.fromkeys(dim.name for dim in dims))
-        raise DerivedSizeError(f"{function_name(function)}: found another program for other values of {names}, expected one for all")
-    program = _marked(function, arguments, dims, fallback, max(largest_common(first.outputs, second.outputs), *given, 1))
-    check_generic(program.outputs, program.sizes)
-    return program
 
+    def traced(sizes: tuple[Size, ...]) -> Program:
+        token = TRACED.set(Markers(sizes))
+        try:
+            return _record(function, arguments, sizes, fallback)
+        finally:
+            TRACED.reset(token)
 
-def _marked(
-    function: Callable[..., Any], arguments: Arguments, dims: Sequence[Var], fallback: bool, above: int, prime: bool = True
-) -> Program:
-    """The Program of a call with markers above a number."""
-    sizes = sizes_for(dims, above, prime)
-    token = TRACED.set({size.marker: size.variable for size in sizes})
+    def at(values: Mapping[str, int]) -> Program:
+        leaves = tuple((where, _known(leaf, values) if isinstance(leaf, Spec) else leaf) for where, leaf in arguments.leaves)
+        return _record(function, replace(arguments, leaves=leaves), (), fallback)
+
     try:
-        return _record(function, arguments, sizes, fallback)
-    finally:
-        TRACED.reset(token)
+        return program_of_any_size(dims, max(given, default=1), traced, at)
+    except DerivedSizeError as error:
+        raise DerivedSizeError(f"{function_name(function)}: {error}") from error
+
+
+def _known(spec: Spec, values: Mapping[str, int]) -> Spec:
+    return Spec(tuple(values[extent.name] if isinstance(extent, Var) else extent for extent in spec.shape), spec.dtype)
 
 
 def _record(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...], fallback: bool) -> Program:
-    owner = Trace({size.marker: size.variable for size in sizes}, fallback=fallback)
+    owner = Trace(Markers(sizes), fallback=fallback)
     token = CURRENT.set(owner)
     try:
         return _recorded(function, arguments, sizes, owner)

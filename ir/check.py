@@ -170,22 +170,27 @@ def _argument(arg: Arg, generic: Generic) -> None:
         raise InternalError(f"generic: found the argument {arg.position} as {arg.dtype}, expected its operand's {expected}")
 
 
-def in_range(tensor: Tensor, indices: tuple[Index, ...]) -> bool:
-    """Whether the bounds of their parts show that indices lie within a tensor."""
-    return all(interval.within(index.bounds, (0, extent - 1)) for index, extent in zip(indices, tensor.shape, strict=True))
+def in_range(shape: Shape, indices: tuple[Index, ...]) -> bool:
+    """Whether the bounds of their parts show that indices lie within an array; of what is computed from sizes, that they may."""
+    return all(_may_be_place(index, extent) for index, extent in zip(indices, shape, strict=True))
+
+
+def _may_be_place(index: Index, extent: int) -> bool:
+    low, high = index.bounds
+    return (low >= 0 and high < extent) or (low < extent and high >= 0 and any(map(is_size, variables(index))))
 
 
 def reads_in_range(*roots: Tensor) -> bool:
     """Whether this can be seen of every read of these tensors and those below."""
     builds = [tensor for tensor in tensors(*roots) if isinstance(tensor, Build)]
-    return all(in_range(term.tensor, term.indices) for build in builds for term in scalars(build.body) if isinstance(term, Read))
+    return all(in_range(term.tensor.shape, term.indices) for build in builds for term in scalars(build.body) if isinstance(term, Read))
 
 
 def _indices(where: str, tensor: Tensor, indices: tuple[Index, ...]) -> None:
     if len(indices) != len(tensor.shape):
         raise InternalError(f"{where}: found {len(indices)} indices, expected {len(tensor.shape)} for the shape {list(tensor.shape)}")
     for index, extent in zip(indices, tensor.shape, strict=True):
-        if not interval.within(index.bounds, (0, extent - 1)):
+        if not _may_be_place(index, extent):
             low, high = index.bounds
             raise BoundsError(f"{where}: found the index {index} within {low}..{high}, expected 0..{extent - 1}")
 

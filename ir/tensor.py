@@ -36,6 +36,8 @@ from eqsat.ir.shown import Shown
 from eqsat.ir.structure import Container, Structure
 
 Shape = tuple[int, ...]
+# a polynomial of sizes: coefficients, each with the names of sizes that are multiplied
+SizeTerms = tuple[tuple[int, tuple[str, ...]], ...]
 IteratorKind = Choice["parallel", "reduction"]
 
 
@@ -265,10 +267,18 @@ class StepResult(Tensor):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Size(Node):
-    """A size that is known at run time: its variable, and the extent that stands for it in shapes, a prime that nothing else is near."""
+    """A size that is known at run time: its variable, and the extent that stands for it in shapes, which no number of the program is.
+
+    terms  of a size that is made of others (n - 1): what it is; of one that arrays tell: itself
+    """
 
     variable: Var
     marker: int
+    terms: SizeTerms
+
+    @property
+    def is_made(self) -> bool:
+        return self.terms != ((1, (self.variable.name[1:],)),)
 
 
 def is_size(variable: Var) -> bool:

@@ -52,7 +52,8 @@ class Schedules:
                 yield schedule, kernel
 
     def _worth_pricing(self) -> Iterator[Schedule]:
-        markers, cut = frozenset(self.markers), split(self.written)
+        markers = frozenset(self.markers)
+        cut = split(self.written, markers)
         yield Schedule(self.written)
         yield Schedule(cut)
         merged = dict.fromkeys((merge(cut), cut))

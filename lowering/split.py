@@ -19,9 +19,10 @@ from eqsat.lowering.nest import Nest, replace_variables
 Cut = dict[Var, int]
 
 
-def split(nest: Nest) -> Nest:
-    """The nest with ranges split again and again, until no split removes a division or remainder."""
-    while cut := _find(nest):
+def split(nest: Nest, markers: Collection[int] = ()) -> Nest:
+    """The nest with ranges split again and again, until no split removes a division or remainder; of those whose extents are `markers` of
+    sizes known at run time none that leaves a part of a size."""
+    while cut := _find(nest, markers):
         nest = _apply(nest, cut)
     return nest
 
@@ -48,15 +49,19 @@ def uneven(terms: Iterable[Index], loop: Var) -> tuple[int, ...]:
     return min(found, key=lambda cuts: (len(cuts), cuts), default=())
 
 
-def _find(nest: Nest) -> Cut:
+def _find(nest: Nest, markers: Collection[int]) -> Cut:
     """Inner extents of variables to split, for the first division that splitting removes; empty if there is none."""
     forms = Forms()
     bound = {*nest.loops, *(term.variable for term in scalars(nest.body) if isinstance(term, Reduce))}
+
+    def allowed(cut: Cut) -> bool:
+        return all(v.extent not in markers or v.extent // inner in markers for v, inner in cut.items())
+
     for term in walk(*nest.terms):
         if isinstance(term, Apply) and term.op in ("floordiv", "mod") and term in forms(term).terms:
             divisor = term.args[1]
             if isinstance(divisor, Const) and divisor.value > 0:
-                for cut in _cuts(remainder(forms(term.args[0]), divisor.value), divisor.value, bound):
+                for cut in filter(allowed, _cuts(remainder(forms(term.args[0]), divisor.value), divisor.value, bound)):
                     return cut
     return {}
 

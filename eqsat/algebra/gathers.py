@@ -121,7 +121,7 @@ class _Opener:
 
     def _read(self, tensor: Tensor, places: tuple[Scalar, ...], below: int) -> Scalar:
         indices = tuple(place.index for place in places if isinstance(place, Position))
-        if len(indices) == len(places) and in_range(tensor, indices):
+        if len(indices) == len(places) and in_range(tensor.shape, indices):
             return Read(tensor, indices)
         return self._gathered(tensor, places, below)
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from eqsat.ir.dtypes import is_integer, wrapped
 from eqsat.ir.index import Index, Var, substitute, variables
-from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, Tensor, axes, index_terms, operands, rebuild, reindexed, scalars
+from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, Tensor, axes, index_terms, is_size, operands, rebuild, reindexed, scalars
 
 # coefficients of floats are exact until they are written, so that no two products become one by rounding to zero or infinity
 Number = int | Fraction
@@ -180,7 +180,7 @@ def has_fold(term: Scalar) -> bool:
 def variables_of(*terms: Scalar) -> tuple[Var, ...]:
     """The loop variables that elements without folds depend on, in order of first use."""
     below = (index for term in terms for scalar in scalars(term) for index in index_terms(scalar))
-    return tuple(dict.fromkeys(v for index in below for v in variables(index)))
+    return tuple(dict.fromkeys(v for index in below for v in variables(index) if not is_size(v)))
 
 
 class CoefficientError(Exception):

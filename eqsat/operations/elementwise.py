@@ -15,9 +15,9 @@ import numpy as np
 from eqsat.ir.dtypes import dtype_name, integer_range, is_complex, is_integer
 from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.ops import BOOL_FORM, COMPLEX_OPS, SCALAR_OPS, Given, converted, loop_dtypes
-from eqsat.ir.tensor import Arg, Call, Literal, Scalar, Shape, Tensor, as_dtype, axes
+from eqsat.ir.tensor import Arg, Call, Literal, Position, Scalar, Shape, Tensor, as_dtype, axes
 from eqsat.operations.generic import Number, Operand, broadcast_map, broadcast_shapes, integers, literal, make_generic, operand, tensor_of
-from eqsat.sizes import shape_text
+from eqsat.sizes import Extent, shape_text
 
 Element = Scalar | Number
 Block = Callable[..., Scalar]
@@ -74,7 +74,7 @@ def given(value: Element) -> Given:
     """What decides about dtypes: that of an element, the type of a Python number; True and False are elements."""
     if isinstance(value, Scalar):
         return value.dtype
-    return "bool" if isinstance(value, bool) else type(value)
+    return "bool" if isinstance(value, bool) else int if isinstance(value, int) else type(value)
 
 
 def common_dtype(op: str, args: Sequence[Element]) -> str:
@@ -106,6 +106,8 @@ def cast(value: Element, dtype: str, wraps: bool = False) -> Scalar:
     if isinstance(value, Literal):
         with np.errstate(all="ignore"):
             return Literal(converted(np.array(value.value, value.dtype), dtype).item(), dtype)
+    if isinstance(value, Extent):
+        value = Position(value.polynomial.term, "int64")
     if isinstance(value, Scalar):
         return as_dtype(value, dtype)
     return literal(value, dtype, wraps)

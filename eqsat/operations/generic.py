@@ -16,8 +16,8 @@ from eqsat.ir.dtypes import dtype_name, integer_range, is_integer, wrapped
 from eqsat.ir.errors import EqsatError, ShapeError, TraceError, UsageError
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.ops import converted, identity_of
-from eqsat.ir.tensor import Arg, Constant, Generic, IteratorKind, Literal, Scalar, Shape, Tensor, axes
-from eqsat.sizes import DerivedSizeError, Extent, plain, shape_text
+from eqsat.ir.tensor import Arg, Build, Constant, Generic, IteratorKind, Literal, Position, Scalar, Shape, Tensor, axes
+from eqsat.sizes import Extent, plain, shape_text
 
 Number = bool | int | float | complex
 Operand = Tensor | Literal | Number  # a Literal is a NumPy scalar, of fixed dtype; a number adapts to the arrays beside it
@@ -29,11 +29,9 @@ LARGEST_INTEGER = int(np.finfo(np.float64).max)
 def operand(name: str, value: Any) -> Operand:
     """What an operation computes with: tensors, NumPy scalars and 0-d arrays as Literal, numbers, array-likes as Constant.
 
-    Raises DTypeError for other dtypes than eqsat's, UsageError for what is no array, and UnsupportedError for a size that is open.
+    Raises DTypeError for other dtypes than eqsat's, UsageError for what is no array.
     """
-    if isinstance(value, Extent):
-        raise DerivedSizeError(f"{name}: found the size {value!r}, which is known at run time only, expected arrays and numbers; use mean")
-    if isinstance(value, Tensor | Literal) or type(value) in (bool, int, float, complex):
+    if isinstance(value, Tensor | Literal) or type(value) in (bool, int, float, complex, Extent):
         return value  # type: ignore[no-any-return]
     if not isinstance(value, np.ndarray | np.generic | list | tuple):
         raise UsageError(f"{name}: found a {type(value).__name__}, expected arrays and numbers")
@@ -56,6 +54,8 @@ def tensor_of(name: str, value: Any) -> Tensor:
     found = operand(name, value)
     if isinstance(found, Tensor):
         return found
+    if isinstance(found, Extent):
+        return Build((), Position(found.polynomial.term, "int64"))
     return Constant(np.array(found.value, found.dtype) if isinstance(found, Literal) else np.array(found))
 
 

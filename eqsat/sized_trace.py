@@ -1,0 +1,150 @@
+"""One program for all sizes in a range: a function is traced with two sets of numbers that stand for its sizes, what is made of them is
+read off the numbers, and both programs have to say the same.
+
+A function may decide by numbers, and by those that stand for sizes it decides as for large ones; programs that compute with sizes are
+therefore compared with those of small sizes, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from eqsat.ir.canonical import canonical_text
+from eqsat.ir.dtypes import is_inexact
+from eqsat.ir.errors import EqsatError
+from eqsat.ir.evaluate import evaluate
+from eqsat.ir.index import Const, Index, Var, variables
+from eqsat.ir.tensor import Input, Program, Size, is_size
+from eqsat.polynomials import Polynomial
+from eqsat.resized import extents, indices, numbers, resized
+from eqsat.sizes import APART, DerivedSizeError, Markers, check_generic, largest_common, meanings, sizes_for
+
+Traced = Callable[[tuple[Size, ...]], Program]
+# how many small sizes a program is looked at with, from the least on
+SMALL = 4
+# of elements of two programs, which may add in another order
+TOLERANCE = 1e-4
+
+
+def program_of_any_size(dims: Sequence[Var], above: int, traced: Traced, at: Callable[[Mapping[str, int]], Program]) -> Program:
+    """The Program of a function for all sizes of `dims`.
+
+    traced  the function's Program with numbers for sizes; `at`: the one for known sizes; `above`: a number that all markers are above
+
+    Raises DerivedSizeError where there is no such Program.
+    """
+    for far in (False, False, True):
+        first = traced(sizes_for(dims, above, far=far))
+        second = traced(sizes_for(dims, above if far else max(size.marker for size in first.sizes), prime=False, far=far))
+        program = _general(first, second, dims)
+        if program is not None:
+            check_generic(program.outputs, program.sizes)
+            if _computes(program):
+                _check_small(program, dims, at)
+            return program
+        above = max(above, largest_common(first.outputs, second.outputs))
+    names = ", ".join(dict.fromkeys(dim.name for dim in dims))
+    raise DerivedSizeError(f"found another program for other values of {names}, expected one for all")
+
+
+def _general(first: Program, second: Program, dims: Sequence[Var]) -> Program | None:
+    """What two programs of the same function are for all sizes; None where they differ."""
+    if (made := _made(first)) is None or made != _made(second):
+        return None
+    marks = Markers(first.sizes)
+    above = max((abs(number) for number in numbers(first) if marks.polynomial(number) is None), default=1)
+    table = _table(sizes_for(dims, above), {found for number in extents(first) if (found := marks.polynomial(number)) is not None})
+    one, two = (_resized(program, Markers(program.sizes), table) for program in (first, second))
+    return one if one is not None and two is not None and canonical_text(one) == canonical_text(two) else None
+
+
+def _made(program: Program) -> set[Polynomial] | None:
+    """What the numbers of a program are that are made of sizes; None where one is large, and is not."""
+    marks = Markers(program.sizes)
+    found = {number: marks.polynomial(number) for number in numbers(program) if abs(number) >= marks.limit}
+    made = {polynomial for polynomial in found.values() if polynomial is not None}
+    return None if None in found.values() else made
+
+
+def _table(sizes: tuple[Size, ...], extents: Iterable[Polynomial]) -> dict[Polynomial, Size]:
+    """Sizes by what they are: those that arrays tell, and those that extents are made of."""
+    markers = {size.variable: size.marker for size in sizes}
+    table = {Polynomial.size(size.variable): size for size in sizes}
+    for polynomial in sorted(set(extents) - set(table), key=str):
+        low, high = polynomial.bounds
+        if low < 1:
+            raise DerivedSizeError(f"found the size {polynomial} in {low}..{high}, expected 1 or more; give its dim a larger least size")
+        table[polynomial] = Size(Var(f"${polynomial}", low, high), polynomial.at(markers), polynomial.by_name)
+    least = min(markers.values()) // APART
+    if any(size.marker < max(size.variable.hi, least) for size in table.values()) or len({size.marker for size in table.values()}) < len(table):
+        names = ", ".join(map(str, table))
+        raise DerivedSizeError(f"found axes of {names} elements, of which one may be as long as another or shorter than none; swap the sizes")
+    return table
+
+
+def _resized(program: Program, marks: Markers, table: Mapping[Polynomial, Size]) -> Program | None:
+    """The program with the markers of sizes in a table, and index terms that are made of sizes; None where one is not in it."""
+
+    def extent(number: int) -> int:
+        found = marks.polynomial(number)
+        return number if found is None else table[found].marker
+
+    def term(constant: Const | Var) -> Index:
+        found = marks.polynomial(int(constant.value)) if isinstance(constant, Const) else None
+        return constant if found is None else found.term
+
+    try:
+        return resized(program, extent, term, tuple(table.values()))
+    except KeyError:
+        return None
+
+
+def _computes(program: Program) -> bool:
+    """Whether a program computes with its sizes, or passes them on as they are."""
+    return any(size.is_made for size in program.sizes) or any(is_size(v) for index in indices(program) for v in variables(index))
+
+
+def _check_small(program: Program, dims: Sequence[Var], at: Callable[[Mapping[str, int]], Program]) -> None:
+    """DerivedSizeError where the program of some small sizes is not the general one."""
+    for values in _small(program, list(dict.fromkeys(dims))):
+        where = ", ".join(f"{name} = {value}" for name, value in values.items())
+        try:
+            known = at(values)
+        except EqsatError as error:
+            raise DerivedSizeError(f"for {where}: {error}; give dim a larger least size") from error
+        general = with_sizes_known(program, values)
+        if canonical_text(general) != canonical_text(known) and not _agree(general, known):
+            raise DerivedSizeError(f"found another program for {where} than for greater sizes; give dim a larger least size")
+
+
+def _small(program: Program, dims: Sequence[Var]) -> Iterator[dict[str, int]]:
+    limit = Markers(program.sizes).limit
+    turn = max((abs(number) for number in numbers(program) if abs(number) < limit), default=0)
+    steps = dict.fromkeys((*range(SMALL), turn, turn + 1))
+    yield from ({dim.name: min(dim.hi, dim.lo + step * (k + 1)) for k, dim in enumerate(dims)} for step in steps)
+
+
+def with_sizes_known(program: Program, values: Mapping[str, int]) -> Program:
+    """The program for these sizes."""
+    variables = {size.variable: values[size.variable.name[1:]] for size in program.sizes if not size.is_made}
+    extents = {marker: polynomial.at(variables) for marker, polynomial in meanings(program.sizes).items()}
+    return resized(program, lambda n: extents.get(n, n), lambda term: Const(variables[term]) if isinstance(term, Var) else term, ())
+
+
+def _agree(one: Program, other: Program) -> bool:
+    """Whether two programs give the same for some arrays."""
+    shapes = [[(tensor.shape, tensor.dtype) for tensor in program.outputs] for program in (one, other)]
+    if shapes[0] != shapes[1] or one.structure != other.structure:
+        return False
+    rng = np.random.default_rng(0)
+    arrays = [_elements(rng, tensor) for tensor in one.inputs]
+    return all(
+        np.allclose(a, b, TOLERANCE, TOLERANCE, equal_nan=True) for a, b in zip(evaluate(one, arrays), evaluate(other, arrays), strict=True)
+    )
+
+
+def _elements(rng: np.random.Generator, tensor: Input) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
+    random = rng.uniform(0, 2, tensor.shape) if is_inexact(tensor.dtype) else rng.integers(0, 2, tensor.shape)
+    return np.asarray(random).astype(tensor.dtype)
