@@ -6,9 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from eqsat.array import TracedArray, apply, traced_deep
+from eqsat.ir.host import flat
 from eqsat.ir.ops import SCALAR_OPS
+from eqsat.ir.tensor import Tensor
 from eqsat.lazy import asarray
 from eqsat.operations.table import numpy_function
+from eqsat.sizes import Extent
+from eqsat.tracing import CURRENT
 
 
 def function(name: str) -> Callable[..., Any]:
@@ -22,6 +26,21 @@ def function(name: str) -> Callable[..., Any]:
 
     found.__name__ = found.__qualname__ = name.rpartition(".")[2]
     found.__doc__ = f"numpy.{name}, on traced arrays as well."
+    return found
+
+
+def creation(name: str, make: Callable[..., Tensor]) -> Callable[..., Any]:
+    """numpy's function; of sizes that are known at run time `make` in its place."""
+    plain = function(name)
+
+    def found(*args: Any, **kwargs: Any) -> Any:
+        owner = CURRENT.get()
+        if owner is not None and owner.sizes and any(isinstance(leaf, Extent) for leaf in flat((*args, *kwargs.values()))):
+            return TracedArray(make(*args, **kwargs), owner)
+        return plain(*args, **kwargs)
+
+    found.__name__ = found.__qualname__ = name
+    found.__doc__ = f"numpy.{name}, of sizes that are known at run time as well."
     return found
 
 

@@ -17,9 +17,10 @@ import numpy as _np
 
 from eqsat import fft as fft, linalg as linalg, random as random
 from eqsat.array import TracedArray as _TracedArray, apply as _apply
-from eqsat.functions import array as _array, function as _function
+from eqsat.functions import array as _array, creation as _creation, function as _function
 from eqsat.ir.host import host_function as _host_function
 from eqsat.lazy import asarray as _lazy
+from eqsat.operations import creation as _make
 from eqsat.operations.table import OPERATIONS as _operations, missing as _missing
 
 bool = bool_ = _np.bool_
@@ -242,13 +243,13 @@ iscomplexobj = _function("iscomplexobj")
 isrealobj = _function("isrealobj")
 convolve = _function("convolve")
 correlate = _function("correlate")
-arange = _function("arange")
-eye = _function("eye")
-zeros = _function("zeros")
-ones = _function("ones")
-full = _function("full")
-empty = _function("empty")
-identity = _function("identity")
+arange = _creation("arange", _make.arange)
+eye = _creation("eye", _make.eye)
+zeros = _creation("zeros", _make.zeros)
+ones = _creation("ones", _make.ones)
+full = _creation("full", _make.full)
+empty = _creation("empty", _make.zeros)
+identity = _creation("identity", _make.identity)
 tri = _function("tri")
 linspace = _function("linspace")
 logspace = _function("logspace")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from eqsat.ir.dtypes import is_integer
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Apply, Const, Index, Var, apply, walk
 from eqsat.ir.steps import HostCall
@@ -14,6 +15,7 @@ from eqsat.ir.tensor import (
     Gather,
     Generic,
     Input,
+    Literal,
     Position,
     Program,
     Read,
@@ -23,6 +25,7 @@ from eqsat.ir.tensor import (
     Size,
     StepResult,
     Tensor,
+    as_dtype,
     index_terms,
     is_size,
     operands,
@@ -45,10 +48,13 @@ def resized(program: Program, extent: Extents, term: Terms, sizes: tuple[Size, .
 
 
 def numbers(program: Program) -> Iterator[int]:
-    """The extents and the constants in index terms of a program."""
+    """The extents, the integers and the constants in index terms of a program."""
     yield from extents(program)
     for index in indices(program):
         yield from (int(sub.value) for sub in walk(index) if isinstance(sub, Const))
+    for term in _elements(program):
+        if isinstance(term, Literal) and is_integer(term.dtype):
+            yield int(term.value.real)
 
 
 def extents(program: Program) -> Iterator[int]:
@@ -66,9 +72,14 @@ def indices(program: Program) -> Iterator[Index]:
     for tensor in tensors(*program.outputs):
         if isinstance(tensor, Generic):
             yield from (index for indices in tensor.maps for index in indices)
-            yield from (index for term in scalars(tensor.block) for index in index_terms(term))
-        elif isinstance(tensor, Build):
-            yield from (index for term in scalars(tensor.body) for index in index_terms(term))
+    for term in _elements(program):
+        yield from index_terms(term)
+
+
+def _elements(program: Program) -> Iterator[Scalar]:
+    for tensor in tensors(*program.outputs):
+        if isinstance(tensor, Build | Generic):
+            yield from scalars(tensor.body if isinstance(tensor, Build) else tensor.block)
 
 
 class _Resizing:
@@ -116,6 +127,9 @@ class _Resizing:
                 known[term] = Gather(done[term.tensor], args, term.checked)
             elif isinstance(term, Reduce):
                 known[term] = Reduce(term.op, self._loop(term.variable), args[0])
+            elif isinstance(term, Literal) and is_integer(term.dtype):
+                index = self.term(Const(int(term.value.real)))
+                known[term] = term if isinstance(index, Const) else as_dtype(Position(index, "int64"), term.dtype)
             else:
                 known[term] = rebuild(term, args)
         return known[root]

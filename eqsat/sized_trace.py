@@ -16,12 +16,14 @@ from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.errors import EqsatError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.index import Const, Index, Var, variables
-from eqsat.ir.tensor import Input, Program, Size, is_size
+from eqsat.ir.tensor import Constant, Input, Program, Size, is_size, tensors
 from eqsat.polynomials import Polynomial
 from eqsat.resized import extents, indices, numbers, resized
 from eqsat.sizes import APART, DerivedSizeError, Markers, check_generic, largest_common, meanings, sizes_for
 
 Traced = Callable[[tuple[Size, ...]], Program]
+# numbers below that are not taken for what is made of sizes, or where these have to be told from each other
+LARGE, LESS = 1 << 18, 1 << 13
 # how many small sizes a program is looked at with, from the least on
 SMALL = 4
 # of elements of two programs, which may add in another order
@@ -35,9 +37,9 @@ def program_of_any_size(dims: Sequence[Var], above: int, traced: Traced, at: Cal
 
     Raises DerivedSizeError where there is no such Program.
     """
-    for far in (False, False, True):
-        first = traced(sizes_for(dims, above, far=far))
-        second = traced(sizes_for(dims, above if far else max(size.marker for size in first.sizes), prime=False, far=far))
+    for least, far in ((LARGE, False), (LARGE, False), (LESS, True)):
+        first = traced(sizes_for(dims, max(above, least), far=far))
+        second = traced(sizes_for(dims, max(above, least) if far else max(size.marker for size in first.sizes), prime=False, far=far))
         program = _general(first, second, dims)
         if program is not None:
             check_generic(program.outputs, program.sizes)
@@ -63,6 +65,9 @@ def _general(first: Program, second: Program, dims: Sequence[Var]) -> Program | 
 def _made(program: Program) -> set[Polynomial] | None:
     """What the numbers of a program are that are made of sizes; None where one is large, and is not."""
     marks = Markers(program.sizes)
+    for tensor in tensors(*program.outputs):
+        if isinstance(tensor, Constant) and any(marks.polynomial(extent) for extent in tensor.shape):
+            raise DerivedSizeError("found an array of a size that is known at run time only, made by NumPy; use eqsat.numpy.zeros, ones, arange")
     found = {number: marks.polynomial(number) for number in numbers(program) if abs(number) >= marks.limit}
     made = {polynomial for polynomial in found.values() if polynomial is not None}
     return None if None in found.values() else made

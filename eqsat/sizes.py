@@ -29,8 +29,8 @@ COMPOSITE = 5040
 BASES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 # index arithmetic is done in 64 bits
 LARGEST = 1 << 61
-# markers that are far from each other: the first one, and each from the square of the one before
-FIRST, FAR = 1 << 15, 1 << 8
+# how far markers are from the square of the one before, where what is made of several is told
+FAR = 1 << 8
 
 
 class DerivedSizeError(UnsupportedError):
@@ -43,7 +43,7 @@ def sizes_for(dims: Iterable[Var], above: int, prime: bool = True, far: bool = F
     found: list[Size] = []
     for dim in dict.fromkeys(dims):
         marker = max(dim.hi + 2, APART * (above + 1), *(size.marker + 1 for size in found), 2)
-        marker = max(marker, FIRST, *(FAR * size.marker**2 for size in found)) if far else marker
+        marker = max(marker, *(FAR * size.marker**2 for size in found), 0) if far else marker
         if marker >= LARGEST:
             raise UnsupportedError(f"spec: found the size {dim.name} in {dim.lo}..{dim.hi}, supported are sizes below {LARGEST // APART}")
         while not (_is_prime(marker) if prime else marker % COMPOSITE == 0):
