@@ -49,6 +49,7 @@ class KernelEmitter:
 
     def __init__(self, typed: TypedKernel, numerics: Numerics, b: Builder, registers: Registers = REGISTERS) -> None:
         self.kernel = kernel = typed.kernel
+        self.sizes = {size.marker: size.variable for size in kernel.sizes}
         self.typed = typed.typed
         self.flags = FLAGS[numerics]
         self.exact = numerics == "exact"
@@ -301,12 +302,16 @@ class KernelEmitter:
         value = self.b.load(MEMORY_TYPES[buffer.dtype], place)
         return self.b.compare("ne", value, integer(0, "i8")) if buffer.dtype == "bool" else value
 
-    def pick(self, term: Pick, places: tuple[Value, ...]) -> Value:
+    def pick(self, term: Pick, places: tuple[Value, ...], scope: Scope) -> Value:
         """An element at computed places, clipped here, so that none is outside of the buffer."""
         b, buffer, offset = self.b, self.buffer(term.buffer, term.dtype), ZERO
         for place, extent in zip(places, term.shape, strict=True):
-            inside = b.intrinsic("smin", b.intrinsic("smax", place, ZERO), integer(extent - 1))
-            offset = b.binary("add", b.binary("mul", offset, integer(extent), "nuw nsw"), inside, "nuw nsw")
+            length, last = integer(extent), integer(extent - 1)
+            if extent in self.sizes:
+                length = self.size(self.sizes[extent], "i64", scope)
+                last = b.binary("sub", length, integer(1), "nuw nsw")
+            inside = b.intrinsic("smin", b.intrinsic("smax", place, ZERO), last)
+            offset = b.binary("add", b.binary("mul", offset, length, "nuw nsw"), inside, "nuw nsw")
         return self.read(buffer, b.element(MEMORY_TYPES[buffer.dtype], self.places[buffer.name], offset, "inbounds nuw"))
 
     def index(self, term: Index, scope: Scope) -> Value:
@@ -317,7 +322,11 @@ class KernelEmitter:
         type, size = llvm_type(self.typed[variable]), self.kernel.size_of(variable)
         if size is None:
             return integer(variable.lo, type), integer(variable.hi + 1, type)
-        return integer(variable.lo, type), resized(self.b, scope.indices[self.typed[size.variable]], type, size.variable.bounds)
+        return integer(variable.lo, type), self.size(size.variable, type, scope)
+
+    def size(self, size: Var, type: str, scope: Scope) -> Value:
+        """A size that is known at run time."""
+        return resized(self.b, scope.indices[self.typed[size]], type, size.bounds)
 
     def value(self, root: Scalar, scope: Scope) -> Value:
         """The value of an element expression; every distinct term of the block is computed once."""
@@ -344,7 +353,7 @@ class KernelEmitter:
             buffer = self.buffer(term.buffer, term.dtype)
             return self.read(buffer, self.address(buffer, term.index, scope))
         if isinstance(term, Pick):
-            return self.pick(term, tuple(scope.elements[arg] for arg in term.args))
+            return self.pick(term, tuple(scope.elements[arg] for arg in term.args), scope)
         if isinstance(term, Temp) and term.name in scope.temps and scope.temps[term.name].type == LLVM_TYPES[term.dtype]:
             return scope.temps[term.name]
         raise InternalError(f"codegen: found {term}, expected a load, a bound temporary, a literal, a position or a call")

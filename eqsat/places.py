@@ -6,7 +6,7 @@ before it hands anything out.  What terms show to be in range is not looked at, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -69,10 +69,11 @@ def with_places(whole: Program) -> tuple[Program, tuple[PlaceLimit, ...]]:
     """A program with outputs behind its own for limits of places, one for each, and no checked gathers in its builds."""
     changed: dict[Tensor, Tensor] = {}
     found: dict[tuple[PlaceLimit, Build], None] = {}
+    least = {size.marker: size.variable.lo for size in whole.sizes}
     for tensor in tensors(*whole.outputs):
         if isinstance(tensor, Build) and (gathers := [g for g in scalars(tensor.body) if isinstance(g, Gather) and g.checked]):
             changed[tensor] = Build(tensor.shape, _unchecked(tensor.body))
-            found.update(dict.fromkeys(limit for gather in gathers for limit in _limits(gather)))
+            found.update(dict.fromkeys(limit for gather in gathers for limit in _limits(gather, least)))
     outputs = (*whole.outputs, *(places for _, places in found))
     done = redefined(outputs, changed)
     return replace(whole, outputs=tuple(done[output] for output in outputs)), tuple(limit for limit, _ in found)
@@ -86,13 +87,13 @@ def _unchecked(body: Scalar) -> Scalar:
     return done[body]
 
 
-def _limits(gather: Gather) -> Iterator[tuple[PlaceLimit, Build]]:
-    """The limits of a gather's places that terms do not show, each with the extremum that has to keep it."""
+def _limits(gather: Gather, least: Mapping[int, int]) -> Iterator[tuple[PlaceLimit, Build]]:
+    """The limits of a gather's places that terms do not show, each with the extremum that has to keep it; `least` extents of sizes."""
     for dimension, (place, extent) in enumerate(zip(gather.args, gather.tensor.shape, strict=True)):
         low, high = scalar_bounds(place)
         if low < 0:
             yield PlaceLimit(True, extent, dimension), _extremum("min", place)
-        if high >= extent:
+        if high >= least.get(extent, extent):
             yield PlaceLimit(False, extent, dimension), _extremum("max", place)
 
 

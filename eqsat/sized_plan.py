@@ -104,6 +104,7 @@ def at_sizes(blueprint: Blueprint, sizes: Sizes) -> Blueprint:
         buffers=buffers,
         storages=_storages(buffers, len(blueprint.storages)),
         sizes=(),
+        places=tuple((slot, replace(limit, extent=known.get(limit.extent, limit.extent))) for slot, limit in blueprint.places),
     )
 
 

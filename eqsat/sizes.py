@@ -18,7 +18,7 @@ from eqsat.ir.errors import TraceError, UnsupportedError, UsageError
 from eqsat.ir.generics import as_build
 from eqsat.ir.index import Const, Index, Var, walk
 from eqsat.ir.steps import HostCall
-from eqsat.ir.tensor import Build, Gather, Generic, Literal, Program, Read, Reduce, Size, StepResult, Tensor, index_terms, scalars, tensors
+from eqsat.ir.tensor import Build, Generic, Literal, Program, Read, Reduce, Size, StepResult, Tensor, index_terms, scalars, tensors
 from eqsat.polynomials import Polynomial, named, read_off
 from eqsat.size_bounds import is_within
 
@@ -246,19 +246,28 @@ def _numbers(tensor: Tensor, markers: set[int]) -> Iterator[float]:
     if not isinstance(tensor, Build):
         return
     for term in scalars(tensor.body):
-        if isinstance(term, Literal) and term.value and any(term.value.real % marker == 0 for marker in markers):
+        if isinstance(term, Literal) and any(_is_of(term.value.real, marker) for marker in markers):
             yield term.value.real
         elif isinstance(term, Reduce) and term.variable.extent not in markers:
             yield term.variable.extent
-        elif isinstance(term, Gather):
-            yield from (extent for extent in term.tensor.shape if extent in markers)  # places are computed from extents
         for index in index_terms(term):
             yield from (int(sub.value) for sub in walk(index) if isinstance(sub, Const))
+
+
+def _is_of(value: float, marker: int) -> bool:
+    """Whether a number may be a multiple of what stands for a size, or its last place."""
+    return abs(value) >= marker - 1 and value % marker in (0, 1, marker - 1)
 
 
 def plain(value: int) -> int:
     """An extent as a number, its marker if it is a size."""
     return int.__add__(value, 0)
+
+
+def least_of(extent: int) -> int:
+    """The least that an extent of the program that is traced may be."""
+    size = TRACED.get().polynomial(plain(extent))
+    return extent if size is None else size.bounds[0]
 
 
 def is_one(extent: int) -> bool:
@@ -285,13 +294,13 @@ def largest_common(first: Iterable[Tensor], second: Iterable[Tensor]) -> int:
     return max(set.intersection(*extents), default=1)
 
 
-def product(extents: Iterable[int]) -> int | Index:
-    """The number of elements of axes: an index term where one is a size of the program that is traced."""
+def product(extents: Iterable[int]) -> int:
+    """The number of elements of axes: an Extent where one is a size of the program that is traced."""
     traced = TRACED.get()
     total = Polynomial.number(1)
     for extent in map(plain, extents):
         total = total * (traced.polynomial(extent) or Polynomial.number(extent))
-    return total.constant if total.is_number else total.term
+    return traced.made(total)
 
 
 def shape_text(shape: Iterable[int]) -> str:

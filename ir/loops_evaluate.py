@@ -51,6 +51,7 @@ class _Run:
         self.arrays = {buffer.name: array for buffer, array in zip(kernel.buffers, arrays, strict=True)}
         self.arrays |= {buffer.name: np.full(buffer.size, GARBAGE).astype(buffer.dtype) for buffer in kernel.scratch}
         self.variables: dict[Var, int] = {size.variable: value for size, value in zip(kernel.sizes, sizes, strict=True)}
+        self.extents = {size.marker: value for size, value in zip(kernel.sizes, sizes, strict=True)}
         self.temps: dict[str, Any] = {}
 
     def block(self, body: tuple[Stmt, ...]) -> None:
@@ -108,8 +109,9 @@ class _Run:
             elif isinstance(term, Temp):
                 values[term] = self.temps[term.name]
             elif isinstance(term, Pick):
-                places = tuple(int(np.clip(values[arg], 0, n - 1)) for arg, n in zip(term.args, term.shape, strict=True))
-                values[term] = self.arrays[term.buffer].reshape(term.shape)[places]
+                shape = tuple(self.extents.get(n, n) for n in term.shape)
+                places = tuple(int(np.clip(values[arg], 0, n - 1)) for arg, n in zip(term.args, shape, strict=True))
+                values[term] = self.arrays[term.buffer].reshape(shape)[places]
             elif isinstance(term, Position):
                 values[term] = np.dtype(term.dtype).type(evaluate_index(term.index, self.variables))
             else:

@@ -21,7 +21,7 @@ from eqsat.operations.joining import concatenate, stack
 from eqsat.operations.movement import expand_dims, moveaxis, ravel, reshape, transpose
 from eqsat.operations.products import diagonal, matmul
 from eqsat.operations.reductions import all as every, any as some, sum
-from eqsat.operations.statistics import mean
+from eqsat.operations.statistics import mean, over_count
 from eqsat.operations.taking import take
 
 _add, _subtract, _multiply, _divide = (scalar_operation(op) for op in ("add", "subtract", "multiply", "divide"))
@@ -75,8 +75,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: An
     less = integer("cov", "ddof", ddof) if ddof is not None else int(not bias)
     distances = _subtract(values, mean(values, 1, keepdims=True))
     other = transpose(_conjugate(distances) if is_complex(values.dtype) else distances)
-    count = max(whole.shape[1] - less, 0)
-    found = _divide(matmul(distances, other), float(count))
+    found = over_count("cov", matmul(distances, other), whole, 1, False, True, less)
     return reshape(found, ()) if found.shape == (1, 1) else found
 
 

@@ -21,6 +21,7 @@ from eqsat.ir.value_bounds import tensor_bounds
 from eqsat.operations.elementwise import call, cast
 from eqsat.operations.generic import broadcast_map, broadcast_shapes, integer, tensor_of, view
 from eqsat.operations.movement import moveaxis, reshape, scaled, strided
+from eqsat.sizes import least_of
 
 # dimensions that a gather reads
 MOST_DIMENSIONS = 4
@@ -145,7 +146,7 @@ def _in_range(name: str, shape: Shape, entries: Sequence[Entry], reads: bool) ->
     dimension = 0
     for entry in entries:
         if isinstance(entry, Tensor | int) and (not isinstance(entry, Tensor) or entry.size):
-            extent = shape[dimension]
+            extent, least = shape[dimension], least_of(shape[dimension])
             low, high = tensor_bounds(entry) if isinstance(entry, Tensor) else (entry, entry)
             known = not isinstance(entry, Tensor) or isinstance(entry, Constant)
             outside = low < -extent or high >= extent if known else high < -extent or low >= extent or not extent
@@ -153,7 +154,7 @@ def _in_range(name: str, shape: Shape, entries: Sequence[Entry], reads: bool) ->
                 index = high if high >= extent else low
                 expected = f"{-extent}..{extent - 1}" if extent else "none"
                 raise BoundsError(f"{name}: found index {index} in dimension {dimension}, expected {expected}")
-            checked |= low < -extent or high >= extent
+            checked |= low < -least or high >= least
             if isinstance(entry, int):
                 entry %= extent
             elif isinstance(entry, Constant) and low < 0:

@@ -8,13 +8,13 @@ import numpy as np
 
 from eqsat.ir.dtypes import carrier, dtype_name, is_complex, is_inexact, part_of, promote
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
-from eqsat.ir.tensor import Position, Scalar, Tensor
+from eqsat.ir.tensor import Scalar, Tensor
 from eqsat.operations.elementwise import Element, astype, call, cast, elementwise, scalar_operation, where as choose
 from eqsat.operations.generic import normalize_axes, tensor_of
 from eqsat.operations.movement import broadcast_to, reshape, transpose
 from eqsat.operations.powers import square
 from eqsat.operations.reductions import all as every, count_nonzero, fold, folded_axes, max, min, prod, settled, sum
-from eqsat.sizes import product
+from eqsat.sizes import Extent, product
 
 _subtract, _divide, _multiply = (scalar_operation(op) for op in ("subtract", "divide", "multiply"))
 _not_equal = scalar_operation("not_equal")
@@ -26,7 +26,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims
     chosen = _mean_dtype("mean", source, dtype)
     inside = carrier(chosen) if dtype is None else chosen
     total = sum(source, axis, inside, keepdims=keepdims, where=where)
-    return settled(_over_count("mean", total, source, axis, keepdims, where), chosen)
+    return settled(over_count("mean", total, source, axis, keepdims, where), chosen)
 
 
 def _mean_dtype(name: str, source: Tensor, dtype: Any) -> str:
@@ -36,19 +36,18 @@ def _mean_dtype(name: str, source: Tensor, dtype: Any) -> str:
     return chosen
 
 
-def _over_count(name: str, total: Tensor, source: Tensor, axis: Any, keepdims: bool, where: Any, ddof: Any = 0) -> Tensor:
+def over_count(name: str, total: Tensor, source: Tensor, axis: Any, keepdims: bool, where: Any, ddof: Any = 0) -> Tensor:
     """Sums divided by how many elements went into each, less `ddof`, and no less than zero."""
     if where is not True:
         mask = broadcast_to(where, source.shape)
         counts = fold(name, "sum", mask, axis, keepdims, "int64")
         return elementwise(name, (total, counts, ddof), lambda value, count, less: _divided(value, count, less))
     count = product(source.shape[k] for k in folded_axes(name, source, axis))
-    known = count if isinstance(count, int) else Position(count, "int64")
-    return elementwise(name, (total, ddof), lambda value, less: _divided(value, known, less))
+    return elementwise(name, (total, ddof), lambda value, less: _divided(value, count, less))
 
 
 def _divided(value: Scalar, count: Element, less: Element) -> Scalar:
-    if not isinstance(count, Scalar) and not isinstance(less, Scalar):
+    if not isinstance(count, Scalar | Extent) and not isinstance(less, Scalar):
         return call("divide", value, float(np.maximum(count - less, 0)))
     rest = count if not isinstance(less, Scalar) and less == 0 else call("maximum", call("subtract", count, less), 0)
     return call("divide", value, cast(rest, value.dtype))
@@ -101,10 +100,10 @@ def _variance(name: str, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: boo
     chosen = _mean_dtype(name, source, dtype)
     if center is None:
         total = sum(source, axis, chosen, keepdims=True, where=where)
-        center = _over_count(name, total, source, axis, True, where)
+        center = over_count(name, total, source, axis, True, where)
     distances = elementwise(name, (source, center), lambda x, y: call("subtract", cast(x, chosen), y))
     total = sum(_squares(distances), axis, part_of(chosen), keepdims=keepdims, where=where)
-    return _over_count(name, total, source, axis, keepdims, where, ddof)
+    return over_count(name, total, source, axis, keepdims, where, ddof)
 
 
 def _squares(distances: Tensor) -> Tensor:
@@ -128,9 +127,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     if weights is None:
         found = mean(source, axis, keepdims=keepdims)
         count = product(source.shape[k] for k in folded_axes("average", source, axis))
-        total = elementwise(
-            "average", (found,), lambda value: cast(count if isinstance(count, int) else Position(count, "int64"), value.dtype)
-        )
+        total = elementwise("average", (found,), lambda value: cast(count, value.dtype))
         return (found, total) if returned else found
     given = tensor_of("average", weights)
     dtype = promote(source.dtype, given.dtype, *([] if is_inexact(source.dtype) else ["float64"]))
