@@ -9,7 +9,7 @@ from math import prod
 
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.tensor import SizeTerms
-from eqsat.monomials import term_of
+from eqsat.monomials import sum_of, term_of
 
 Monomial = tuple[Var, ...]
 # sizes that are multiplied in one number
@@ -120,6 +120,15 @@ def _without(monomial: Monomial, factors: Monomial) -> Monomial | None:
             return None
         left.remove(factor)
     return tuple(left)
+
+
+def polynomial_of(term: Index) -> Polynomial | None:
+    """A term of sums and products as a polynomial of its variables; None for any other."""
+    constant, parts = sum_of(term)
+    if not all(isinstance(factor, Var) for _, factors in parts for factor in factors):
+        return None
+    monomials = [(tuple(v for v in factors if isinstance(v, Var)), k) for k, factors in parts]
+    return Polynomial.of([*monomials, ((), constant)])
 
 
 def named(terms: SizeTerms, sizes: Callable[[str], Var]) -> Polynomial:

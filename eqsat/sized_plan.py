@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.blueprint import Array, Blueprint, PlanBuffer
+from eqsat.blueprint import Array, Blueprint, PlanBuffer, RunTimeSize
 from eqsat.codegen import Entry
 from eqsat.ir.errors import ShapeError, UsageError
 from eqsat.ir.tensor import Input, Shape
@@ -18,6 +19,8 @@ from eqsat.plan import Plan, load
 
 # for how many sizes a plan keeps arrays between kernels
 CAPACITY = 32
+# sizes are below that
+LARGEST = 1 << 61
 Sizes = tuple[int, ...]
 
 
@@ -68,25 +71,56 @@ class SizedPlan(Plan):
 
     def _sizes_of(self, arrays: Sequence[Any]) -> Sizes:
         """The sizes that the arrays have; ShapeError where two differ, or one is out of its bounds."""
-        found: dict[int, tuple[int, str]] = {}
+        found: dict[str, tuple[int, str]] = {}
+        made: list[tuple[RunTimeSize, int, str]] = []
         known = {size.marker: size for size in self.blueprint.sizes}
         for tensor, array in zip(self.blueprint.inputs, arrays, strict=False):
             for extent, actual in zip(tensor.shape, np.shape(array), strict=False):
-                if extent in known:
-                    value, where = found.setdefault(extent, (actual, tensor.name))
-                    if value != actual:
-                        raise ShapeError(f"{tensor.name}: found {known[extent].name} = {actual}, expected {value} as in {where}")
-        for marker, size in known.items():
-            if size.is_made:
-                continue
-            if marker not in found:
-                expected = ", ".join(tensor.name for tensor in self.blueprint.inputs if marker in tensor.shape)
-                raise UsageError(f"call: found no array that tells the size {size.name}, expected one for {expected or 'it'}")
-            value, where = found[marker]
-            if not size.lo <= value <= size.hi:
-                raise ShapeError(f"{where}: found {size.name} = {value}, expected {size.lo} to {size.hi}")
-        given = {size.name: found[size.marker][0] for size in self.blueprint.sizes if not size.is_made}
-        return tuple(sum(k * prod(given[name] for name in names) for k, names in size.terms) for size in self.blueprint.sizes)
+                if extent in known and known[extent].is_made:
+                    made.append((known[extent], actual, tensor.name))
+                elif extent in known:
+                    _found(found, known[extent].name, actual, tensor.name)
+        for size, actual, where in made:
+            unknown = {name for _, names in size.terms for name in names} - set(found)
+            if len(unknown) == 1:
+                _found(found, (name := unknown.pop()), _solved(size, actual, name, found, where), where)
+        for size in self.blueprint.sizes:
+            self._check(size, found)
+        given = {name: value for name, (value, _) in found.items()}
+        for size, actual, where in made:
+            if (value := _value(size, given)) != actual:
+                raise ShapeError(f"{where}: found {size.name} = {actual}, expected {value}")
+        return tuple(_value(size, given) for size in self.blueprint.sizes)
+
+    def _check(self, size: RunTimeSize, found: Mapping[str, tuple[int, str]]) -> None:
+        """That arrays tell a size, and that it is within its bounds."""
+        if size.is_made:
+            return
+        if size.name not in found:
+            expected = ", ".join(tensor.name for tensor in self.blueprint.inputs if size.marker in tensor.shape)
+            raise UsageError(f"call: found no array that tells the size {size.name}, expected one for {expected or 'it'}")
+        value, where = found[size.name]
+        if not size.lo <= value <= size.hi:
+            raise ShapeError(f"{where}: found {size.name} = {value}, expected {size.lo} to {size.hi}")
+
+
+def _found(found: dict[str, tuple[int, str]], name: str, actual: int, where: str) -> None:
+    value, before = found.setdefault(name, (actual, where))
+    if value != actual:
+        raise ShapeError(f"{where}: found {name} = {actual}, expected {value} as in {before}")
+
+
+def _value(size: RunTimeSize, given: Mapping[str, int]) -> int:
+    return sum(k * prod(given[name] for name in names) for k, names in size.terms)
+
+
+def _solved(size: RunTimeSize, actual: int, name: str, found: Mapping[str, tuple[int, str]], where: str) -> int:
+    """The size of which one that is made of it has a value, others being known; it is no less for more."""
+    given = {other: value for other, (value, _) in found.items()}
+    at = bisect_left(range(LARGEST), actual, key=lambda value: _value(size, {**given, name: value}))
+    if _value(size, {**given, name: at}) != actual:
+        raise ShapeError(f"{where}: found an axis of {actual} elements, expected {size.name} for some {name}")
+    return at
 
 
 def _with(entry: Entry, sizes: Sizes) -> Entry:

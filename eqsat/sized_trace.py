@@ -13,7 +13,7 @@ import numpy as np
 
 from eqsat.ir.canonical import canonical_text
 from eqsat.ir.dtypes import is_inexact
-from eqsat.ir.errors import EqsatError
+from eqsat.ir.errors import EqsatError, TraceError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.index import Const, Index, Var, variables
 from eqsat.ir.tensor import Constant, Input, Program, Size, is_size, tensors
@@ -24,6 +24,7 @@ from eqsat.sizes import APART, DerivedSizeError, Markers, check_generic, largest
 Traced = Callable[[tuple[Size, ...]], Program]
 # numbers below that are not taken for what is made of sizes, or where these have to be told from each other
 LARGE, LESS = 1 << 18, 1 << 13
+MADE_BY_NUMPY = "found an array of a size that is known at run time only, made by NumPy; use eqsat.numpy.zeros, ones, arange"
 # how many small sizes a program is looked at with, from the least on
 SMALL = 4
 # of elements of two programs, which may add in another order
@@ -37,18 +38,25 @@ def program_of_any_size(dims: Sequence[Var], above: int, traced: Traced, at: Cal
 
     Raises DerivedSizeError where there is no such Program.
     """
-    for least, far in ((LARGE, False), (LARGE, False), (LESS, True)):
-        first = traced(sizes_for(dims, max(above, least), far=far))
-        second = traced(sizes_for(dims, max(above, least) if far else max(size.marker for size in first.sizes), prime=False, far=far))
-        program = _general(first, second, dims)
+    names = ", ".join(dict.fromkeys(dim.name for dim in dims))
+    why: EqsatError = DerivedSizeError(f"found another program for other values of {names}, expected one for all")
+    for least, far in ((0, False), (LARGE, False), (LESS, True)):
+        try:
+            first = traced(sizes_for(dims, max(above, least), far=far))
+            second = traced(sizes_for(dims, max(above, least) if far else max(size.marker for size in first.sizes), prime=False, far=far))
+            program = _general(first, second, dims)
+        except MemoryError:
+            raise DerivedSizeError(MADE_BY_NUMPY) from None
+        except (DerivedSizeError, TraceError) as error:
+            why = error
+            continue
         if program is not None:
             check_generic(program.outputs, program.sizes)
             if _computes(program):
                 _check_small(program, dims, at)
             return program
         above = max(above, largest_common(first.outputs, second.outputs))
-    names = ", ".join(dict.fromkeys(dim.name for dim in dims))
-    raise DerivedSizeError(f"found another program for other values of {names}, expected one for all")
+    raise why
 
 
 def _general(first: Program, second: Program, dims: Sequence[Var]) -> Program | None:
@@ -67,7 +75,7 @@ def _made(program: Program) -> set[Polynomial] | None:
     marks = Markers(program.sizes)
     for tensor in tensors(*program.outputs):
         if isinstance(tensor, Constant) and any(marks.polynomial(extent) for extent in tensor.shape):
-            raise DerivedSizeError("found an array of a size that is known at run time only, made by NumPy; use eqsat.numpy.zeros, ones, arange")
+            raise DerivedSizeError(MADE_BY_NUMPY)
     found = {number: marks.polynomial(number) for number in numbers(program) if abs(number) >= marks.limit}
     made = {polynomial for polynomial in found.values() if polynomial is not None}
     return None if None in found.values() else made

@@ -12,7 +12,8 @@ import numpy as np
 from eqsat.array import Trace, TracedArray, in_owner, is_traced
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import UnsupportedError, UsageError
-from eqsat.ir.index import Var
+from eqsat.ir.evaluate import evaluate_index
+from eqsat.ir.index import Index, variables
 from eqsat.ir.steps import Loop
 from eqsat.ir.structure import flatten_result, rebuild_result
 from eqsat.ir.tensor import Build, Constant, Input, Program, Read, Size, Tensor, axes
@@ -47,42 +48,40 @@ def trace(function: Callable[..., Any], *arguments: Any, fallback: bool = False)
 
 def record(function: Callable[..., Any], arguments: Arguments, fallback: bool = False) -> Program:
     """The Program of a call in which every Spec stands for an array, an input named after its place; the rest is passed as it is."""
-    dims = [extent for _, leaf in arguments.leaves if isinstance(leaf, Spec) for extent in leaf.shape if isinstance(extent, Var)]
-    return _record(function, arguments, (), fallback) if not dims else _record_sized(function, arguments, dims, fallback)
-
-
-def _record_sized(function: Callable[..., Any], arguments: Arguments, dims: Sequence[Var], fallback: bool) -> Program:
-    """The Program of a call with sizes that are known at run time."""
-    given = [extent for _, leaf in arguments.leaves if isinstance(leaf, Spec) for extent in leaf.shape if isinstance(extent, int)]
-
-    def traced(sizes: tuple[Size, ...]) -> Program:
-        token = TRACED.set(Markers(sizes))
-        try:
-            return _record(function, arguments, sizes, fallback)
-        finally:
-            TRACED.reset(token)
+    extents = [extent for _, leaf in arguments.leaves if isinstance(leaf, Spec) for extent in leaf.shape]
+    dims = variables(*(extent for extent in extents if isinstance(extent, Index)))
+    if not dims:
+        return _record(function, arguments, (), fallback)
 
     def at(values: Mapping[str, int]) -> Program:
         leaves = tuple((where, _known(leaf, values) if isinstance(leaf, Spec) else leaf) for where, leaf in arguments.leaves)
         return _record(function, replace(arguments, leaves=leaves), (), fallback)
 
+    given = max((extent for extent in extents if isinstance(extent, int)), default=1)
     try:
-        return program_of_any_size(dims, max(given, default=1), traced, at)
+        return program_of_any_size(dims, given, lambda sizes: _record(function, arguments, sizes, fallback), at)
     except DerivedSizeError as error:
         raise DerivedSizeError(f"{function_name(function)}: {error}") from error
 
 
 def _known(spec: Spec, values: Mapping[str, int]) -> Spec:
-    return Spec(tuple(values[extent.name] if isinstance(extent, Var) else extent for extent in spec.shape), spec.dtype)
+    """A spec with numbers for its sizes."""
+
+    def number(extent: int | Index) -> int:
+        return int(evaluate_index(extent, {v: values[v.name] for v in variables(extent)})) if isinstance(extent, Index) else extent
+
+    return Spec(tuple(map(number, spec.shape)), spec.dtype)
 
 
 def _record(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...], fallback: bool) -> Program:
-    owner = Trace(Markers(sizes), fallback=fallback)
-    token = CURRENT.set(owner)
+    markers = Markers(sizes)
+    owner = Trace(markers, fallback=fallback)
+    tokens = CURRENT.set(owner), TRACED.set(markers)
     try:
         return _recorded(function, arguments, sizes, owner)
     finally:
-        CURRENT.reset(token)
+        CURRENT.reset(tokens[0])
+        TRACED.reset(tokens[1])
 
 
 def record_body(function: Callable[..., Any], arguments: Arguments, around: Trace) -> tuple[Program, tuple[Tensor, ...]]:
@@ -104,8 +103,8 @@ def _recorded(function: Callable[..., Any], arguments: Arguments, sizes: tuple[S
     def value(where: str, leaf: Spec | Baked) -> Any:
         if isinstance(leaf, Baked):
             return leaf.value
-        shape = tuple(markers[extent.name] if isinstance(extent, Var) else extent for extent in leaf.shape)
-        inputs.append(Input(where, shape, leaf.dtype))
+        known = _known(leaf, markers)
+        inputs.append(Input(where, tuple(n for n in known.shape if isinstance(n, int)), leaf.dtype))
         return TracedArray(inputs[-1], owner)
 
     values = [value(where, leaf) for where, leaf in arguments.leaves]
