@@ -22,8 +22,8 @@ from eqsat.resized import extents, indices, numbers, resized
 from eqsat.sizes import APART, DerivedSizeError, Markers, check_generic, largest_common, meanings, sizes_for
 
 Traced = Callable[[tuple[Size, ...]], Program]
-# numbers below that are not taken for what is made of sizes, or where these have to be told from each other
-LARGE, LESS = 1 << 18, 1 << 13
+# numbers below that are not taken for what is made of sizes
+LARGE = 1 << 13
 MADE_BY_NUMPY = "found an array of a size that is known at run time only, made by NumPy; use eqsat.numpy.zeros, ones, arange"
 # how many small sizes a program is looked at with, from the least on
 SMALL = 4
@@ -40,7 +40,7 @@ def program_of_any_size(dims: Sequence[Var], above: int, traced: Traced, at: Cal
     """
     names = ", ".join(dict.fromkeys(dim.name for dim in dims))
     why: EqsatError = DerivedSizeError(f"found another program for other values of {names}, expected one for all")
-    for least, far in ((0, False), (LARGE, False), (LESS, True)):
+    for least, far in ((0, False), (LARGE, False), (LARGE, True))[: 2 + (len(dims) > 1)]:
         try:
             first = traced(sizes_for(dims, max(above, least), far=far))
             second = traced(sizes_for(dims, max(above, least) if far else max(size.marker for size in first.sizes), prime=False, far=far))
@@ -55,6 +55,8 @@ def program_of_any_size(dims: Sequence[Var], above: int, traced: Traced, at: Cal
             if _computes(program):
                 _check_small(program, dims, at)
             return program
+        if len({sum(1 for _ in tensors(*one.outputs)) for one in (first, second)}) > 1:
+            break  # Python's loops went as far as the numbers
         above = max(above, largest_common(first.outputs, second.outputs))
     raise why
 
