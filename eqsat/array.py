@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, ClassVar, NoReturn
 
@@ -17,7 +17,6 @@ import numpy as np
 from eqsat.ir.errors import MissingError, ShapeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.host import numpy_name, plain_name
 from eqsat.ir.host_functions import VALUES_DECIDE
-from eqsat.ir.index import Var
 from eqsat.ir.tensor import Constant, Input, Tensor
 from eqsat.operations.host import host_call
 from eqsat.operations.table import FALLBACK, OPERATIONS, VALUES_DECIDE_SHAPES, by_numpy_function, missing, numpy_function, run

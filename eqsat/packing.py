@@ -75,10 +75,14 @@ def unpack(data: bytes, known: Sequence[Array]) -> Blueprint:
         code,
         tuple(head["once"]),
         tuple(head["finite"]),
-        tuple(RunTimeSize(*size, tuple((k, tuple(names)) for k, names in terms)) for *size, terms in head["sizes"]),
+        tuple(_size(*size) for size in head["sizes"]),
         steps,
         tuple((slot, PlaceLimit(*limit)) for slot, *limit in head["places"]),
     )
+
+
+def _size(name: str, lo: int, hi: int, marker: int, terms: list[Any]) -> RunTimeSize:
+    return RunTimeSize(name, lo, hi, marker, tuple((k, tuple(names)) for k, names in terms))
 
 
 def _plain_step(step: PlanStep) -> list[Any]:

@@ -69,9 +69,7 @@ class Polynomial:
         """Sizes are their least values and what they are more, which is no less than zero: only negative terms make a value smaller."""
         more = {v: Polynomial.of([((v,), 1), ((), v.lo)]) for monomial, _ in self.terms for v in monomial}
         shifted = Polynomial.of(
-            term
-            for monomial, k in self.terms
-            for term in _product([Polynomial.number(k), *(more[v] for v in monomial)]).terms
+            term for monomial, k in self.terms for term in _product([Polynomial.number(k), *(more[v] for v in monomial)]).terms
         )
         return sum(k if not monomial else min(0, k * prod(v.hi - v.lo for v in monomial)) for monomial, k in shifted.terms)
 

@@ -93,9 +93,10 @@ def _table(sizes: tuple[Size, ...], extents: Iterable[Polynomial]) -> dict[Polyn
             raise DerivedSizeError(f"found the size {polynomial} in {low}..{high}, expected 1 or more; give its dim a larger least size")
         table[polynomial] = Size(Var(f"${polynomial}", low, high), polynomial.at(markers), polynomial.by_name)
     least = min(markers.values()) // APART
-    if any(size.marker < max(size.variable.hi, least) for size in table.values()) or len({size.marker for size in table.values()}) < len(table):
+    different = {size.marker for size in table.values() if size.marker >= max(size.variable.hi, least)}
+    if len(different) < len(table):
         names = ", ".join(map(str, table))
-        raise DerivedSizeError(f"found axes of {names} elements, of which one may be as long as another or shorter than none; swap the sizes")
+        raise DerivedSizeError(f"found axes of {names} elements, supported are those that grow with the sizes named last; swap them")
     return table
 
 

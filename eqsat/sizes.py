@@ -117,7 +117,7 @@ class Extent(int):
 
     def _with(self, other: Any, change: Callable[[Polynomial, Polynomial], Polynomial]) -> int:
         if isinstance(other, bool) or not isinstance(other, int):
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         return self.known.made(change(self.polynomial, _polynomial(other)))
 
     def __add__(self, other: Any) -> int:

@@ -27,11 +27,11 @@ class Spec:
 def spec(shape: Any, dtype: Any) -> Spec:
     """A Spec of checked parts: `shape` an integer or a sequence of them, `dtype` what numpy.dtype takes.
 
-    An extent may be a size that is known at run time, `n = eqsat.dim("n", 1, 4096)`, or a sum of products of such, `2 * n + 1`: one plan then
-    serves every size in that range.
+    An extent may be a size that is known at run time, `n = eqsat.dim("n", 1, 4096)`, or a sum of products of such, `2 * n + 1`: one plan
+    then serves every size in that range.
 
-    Raises UsageError for extents that are no integers, or may be less than 1, ShapeError for negative ones, DTypeError for another dtype than
-    those of eqsat.ir.dtypes: bool, integers, float16 to float64, complex64 and complex128.
+    Raises UsageError for extents that are no integers, or sizes that may be zero, ShapeError for negative ones, DTypeError for another
+    dtype than those of eqsat.ir.dtypes: bool, integers, float16 to float64, complex64 and complex128.
     """
     extents = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     for extent in extents:

@@ -11,7 +11,7 @@ from eqsat.costs import Access, Priced, price_access, price_position
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.index_reader import IndexReader
 from eqsat.ir.check import in_range
-from eqsat.ir.index import Const, Index, Var, apply, substitute, variables
+from eqsat.ir.index import Const, Index, Var, apply, substitute
 from eqsat.ir.tensor import Shape, Tensor, axes, level_of, reduction
 
 

@@ -79,7 +79,9 @@ def compose_choices(program: Program, choices: Mapping[Tensor, View], simplify: 
 
 def _builds(views: Mapping[Tensor, View]) -> dict[Tensor, Build]:
     return {
-        tensor: Build(tensor.shape, Read(view.base, view.indices)) for tensor, view in views.items() if in_range(view.base.shape, view.indices)
+        tensor: Build(tensor.shape, Read(view.base, view.indices))
+        for tensor, view in views.items()
+        if in_range(view.base.shape, view.indices)
     }
 
 

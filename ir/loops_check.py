@@ -186,7 +186,7 @@ class _Checker:
 
     def within(self, where: str, index: Index, low: int, high: int) -> None:
         lo, hi = index.bounds
-        if not self.sized.isdisjoint(variables(index)):  # what is computed from sizes is looked at in the program, which knows what they are
+        if not self.sized.isdisjoint(variables(index)):  # the program was looked at, which knows what sizes are
             lo, hi = max(lo, low), min(hi, high)
         if not low <= lo <= hi <= high:
             self.fail(where, f"{index} in {lo}..{hi}", f"a value in {low}..{high}")

@@ -15,7 +15,22 @@ from fractions import Fraction
 
 from eqsat.ir.dtypes import is_integer, wrapped
 from eqsat.ir.index import Index, Var, substitute, variables
-from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, Tensor, axes, index_terms, is_size, operands, rebuild, reindexed, scalars
+from eqsat.ir.tensor import (
+    Build,
+    Call,
+    Literal,
+    Read,
+    Reduce,
+    Scalar,
+    Tensor,
+    axes,
+    index_terms,
+    is_size,
+    operands,
+    rebuild,
+    reindexed,
+    scalars,
+)
 
 # coefficients of floats are exact until they are written, so that no two products become one by rounding to zero or infinity
 Number = int | Fraction

@@ -15,7 +15,8 @@ import numpy as np
 from eqsat.facts import dim
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import UsageError
-from eqsat.ir.index import Var
+from eqsat.ir.evaluate import evaluate_index
+from eqsat.ir.index import Index, Var, variables
 from eqsat.ir.tensor import Input, Program
 from eqsat.specs import Spec, describe, spec
 from eqsat.testing import random_arrays
@@ -148,8 +149,8 @@ def filled(given: Iterable[Argument], seed: int = 0) -> tuple[Array, ...]:
     return tuple(next(drawn) if isinstance(one, Spec) else one for one in arguments)
 
 
-def _least(extent: int | Var) -> int:
-    return extent.lo if isinstance(extent, Var) else extent
+def _least(extent: int | Index) -> int:
+    return int(evaluate_index(extent, {v: v.lo for v in variables(extent)})) if isinstance(extent, Index) else extent
 
 
 def call_text(name: str, given: Iterable[Argument]) -> str:

@@ -25,7 +25,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
     """An array of this shape, filled with a number."""
     value = operand("full", fill_value)
     if isinstance(value, Tensor):
-        raise UnsupportedError("full: found an array, supported are numbers in arrays of sizes that are known at run time; use broadcast_to")
+        raise UnsupportedError("full: found an array, supported are numbers, where a size is known at run time only; use broadcast_to")
     return _filled("full", shape, value, given(value) if dtype is None else dtype)
 
 
