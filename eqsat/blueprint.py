@@ -98,6 +98,7 @@ class Blueprint:
     sizes        that are known when it is called, by name: bounds, and the extent that stands for it in shapes
     finite       buffers of which every element has to be finite; where one is not, the plan is not to be trusted
     places       buffers of one element that has to keep a limit; where one does not, an index is out of range
+    blocks       of one with a size: plans of so many rows each, the most first, which compute more rows together
     """
 
     inputs: tuple[Input, ...]
@@ -113,6 +114,7 @@ class Blueprint:
     sizes: tuple[RunTimeSize, ...] = ()
     steps: tuple[PlanStep, ...] = ()
     places: tuple[tuple[int, PlaceLimit], ...] = ()
+    blocks: tuple[tuple[int, Blueprint], ...] = ()
 
 
 @dataclass(frozen=True)

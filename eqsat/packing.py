@@ -29,6 +29,7 @@ def pack(blueprint: Blueprint, known: Sequence[Array]) -> bytes:
     """The bytes of a blueprint; constants that are in `known`, those of the program, are named by their position there."""
     positions = {id(array): position for position, array in enumerate(known)}
     blobs = [blueprint.object_code, *(pack(step.body, known) for step in blueprint.steps if isinstance(step, PlanLoop))]
+    blobs += [pack(block, known) for _, block in blueprint.blocks]
     constants: list[list[Any]] = []
     for slot, array in blueprint.constants.items():
         constants.append([slot, positions.get(id(array))])
@@ -47,6 +48,7 @@ def pack(blueprint: Blueprint, known: Sequence[Array]) -> bytes:
         "places": [[slot, *astuple(limit)] for slot, limit in blueprint.places],
         "sizes": [astuple(size) for size in blueprint.sizes],
         "structure": _plain(blueprint.structure),
+        "blocks": [rows for rows, _ in blueprint.blocks],
         "blobs": [len(blob) for blob in blobs],
     }
     text = json.dumps(head).encode()
@@ -60,6 +62,7 @@ def unpack(data: bytes, known: Sequence[Array]) -> Blueprint:
     blobs = iter(_pieces(data, start, head["blobs"]))
     code = next(blobs)
     steps = tuple(_step(step, blobs, known) for step in head["steps"])
+    blocks = tuple((rows, unpack(next(blobs), known)) for rows in head["blocks"])
     buffers = tuple(PlanBuffer(role, tuple(shape), dtype, storage) for role, shape, dtype, storage in head["buffers"])
     constants = {
         slot: known[position] if position is not None else _elements(next(blobs), buffers[slot]) for slot, position in head["constants"]
@@ -78,6 +81,7 @@ def unpack(data: bytes, known: Sequence[Array]) -> Blueprint:
         tuple(_size(*size) for size in head["sizes"]),
         steps,
         tuple((slot, PlaceLimit(*limit)) for slot, *limit in head["places"]),
+        blocks,
     )
 
 

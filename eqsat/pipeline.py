@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from eqsat.cheapest import Extracted
 from eqsat.costs import Cost
 from eqsat.ir.tensor import Program
+from eqsat.kernels import Nest
 from eqsat.options import Options
 from eqsat.plan import Plan
 
@@ -21,6 +22,9 @@ class Finished(Protocol):
 
     @property
     def cost(self) -> Cost: ...
+
+    @property
+    def nests(self) -> tuple[Nest, ...]: ...
 
     def compile(self) -> Plan:
         """The plan of kernels."""

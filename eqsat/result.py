@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from textwrap import indent
 from typing import Any
 
 from eqsat.alternatives import OtherForm, OtherProgram, other_forms, other_programs
-from eqsat.blueprint import PlanCall, PlanLoop, PlanStep, draw
+from eqsat.blueprint import Blueprint, PlanCall, PlanLoop, PlanStep, draw
 from eqsat.certificate import Certificate
 from eqsat.cheapest import Extracted
 from eqsat.codegen import MachineCode, compile_kernels
@@ -39,6 +39,7 @@ from eqsat.program_steps import ProgramStep, explain_program
 from eqsat.progress import tell, work
 from eqsat.proof import Proof
 from eqsat.report import Report
+from eqsat.row_blocks import have_tiles, in_blocks
 from eqsat.sized_plan import plan_of
 from eqsat.why_not import WhyNot, why_not_form, why_not_program
 
@@ -116,7 +117,15 @@ class Result(OfOneProcess, Shown):
             self.dump.write("module", self._code.assembly, "s")
         estimates = [ns for _, ns in self.cost.kernels]
         code = self._code.object_code
-        return plan_of(draw(self.parts, self.nests, estimates, code, self.finite, self._others, self.places), self.otherwise)
+        blueprint = draw(self.parts, self.nests, estimates, code, self.finite, self._others, self.places)
+        return plan_of(replace(blueprint, blocks=tuple(self._blocks())), self.otherwise)
+
+    def _blocks(self) -> Iterator[tuple[int, Blueprint]]:
+        """The plans of some rows of a program with a size each, where these have products in tiles, which loops to a size have not."""
+        for rows, program in in_blocks(self.original):
+            found = self.pipeline.optimize(program, replace(self.options, dump=None))
+            if have_tiles(found.nests):
+                yield rows, found.compile().blueprint
 
     @property
     def _others(self) -> list[PlanStep]:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from eqsat.arguments import all_fit, check_arguments, check_out
 from eqsat.blueprint import Array, Blueprint, PlanBuffer, RunTimeSize
 from eqsat.codegen import Entry
 from eqsat.ir.errors import ShapeError, UsageError
 from eqsat.ir.tensor import Input, Shape
 from eqsat.once import Once
 from eqsat.plan import Plan, load
+from eqsat.results import new_array
 
 # for how many sizes a plan keeps arrays between kernels
 CAPACITY = 32
@@ -39,13 +42,18 @@ class SizedPlan(Plan):
         self._loaded = load(blueprint)
         self._latest: tuple[Array, ...] | None = None
         self._plans: Once[Plan] = Once(CAPACITY)
+        self._by_shapes: Once[Plan] = Once(CAPACITY)
 
     def run(self, arrays: Sequence[Any], out: Any = None) -> tuple[Array, ...]:
         """The outputs in order, without the structure around them."""
-        return self._at(self._sizes_of(arrays)).run(arrays, out)
+        return self._for(arrays).run(arrays, out)
 
     def _called(self, arrays: Sequence[Any], out: Any) -> tuple[tuple[Array, ...], Any]:
-        return self._at(self._sizes_of(arrays))._called(arrays, out)
+        return self._for(arrays)._called(arrays, out)
+
+    def _for(self, arrays: Sequence[Any]) -> Plan:
+        """The plan for the sizes that arrays have."""
+        return self._by_shapes.get(tuple(map(np.shape, arrays)), lambda: self._at(self._sizes_of(arrays)))
 
     def execute_with_vars(self, *arrays: Any, out: Any = None, **sizes: int) -> Any:
         """A call with sizes by name, which must be those of the arrays; UsageError for a name that is no size of the program."""
@@ -63,11 +71,20 @@ class SizedPlan(Plan):
 
         def make() -> Plan:
             code, entries = self._loaded
-            return Plan(
-                at_sizes(self.blueprint, sizes), lambda: self._instead, (code, {name: _with(e, sizes) for name, e in entries.items()})
-            )
+            known = at_sizes(self.blueprint, sizes)
+            loaded = (code, {name: _with(e, sizes) for name, e in entries.items()})
+            blocks = self._blocks if self.blueprint.blocks and sizes[0] >= self.blueprint.blocks[-1][0] else {}
+            if not blocks:
+                return Plan(known, lambda: self._instead, loaded)
+            of_rows = [tensor.shape[:1] == (self.blueprint.sizes[0].marker,) for tensor in self.blueprint.inputs]
+            return PlanInBlocks(known, lambda: self._instead, loaded, blocks, of_rows)
 
         return self._plans.get(sizes, make)
+
+    @functools.cached_property
+    def _blocks(self) -> dict[int, Plan]:
+        """The plans of some rows each."""
+        return {rows: Plan(block, lambda: self._instead) for rows, block in self.blueprint.blocks}
 
     def _sizes_of(self, arrays: Sequence[Any]) -> Sizes:
         """The sizes that the arrays have; ShapeError where two differ, or one is out of its bounds."""
@@ -102,6 +119,50 @@ class SizedPlan(Plan):
         value, where = found[size.name]
         if not size.lo <= value <= size.hi:
             raise ShapeError(f"{where}: found {size.name} = {value}, expected {size.lo} to {size.hi}")
+
+
+class PlanInBlocks(Plan):
+    """A plan that computes rows so many at a time, the last ones together with some before."""
+
+    def __init__(
+        self,
+        blueprint: Blueprint,
+        otherwise: Callable[[], Plan],
+        loaded: tuple[Any, Mapping[str, Entry]],
+        blocks: Mapping[int, Plan],
+        of_rows: Sequence[bool],
+    ) -> None:
+        """`blocks`: plans by their numbers of rows, the most first; `of_rows`: which inputs have rows."""
+        super().__init__(blueprint, otherwise, loaded)
+        self._of_rows = of_rows
+        self._blocks = list(_shares(self._given[0].shape[0], blocks))
+
+    def run(self, arrays: Sequence[Any], out: Any = None) -> tuple[Array, ...]:
+        """The outputs in order, without the structure around them; the plan keeps none of them."""
+        inputs = arrays if all_fit(arrays, self._taken) else check_arguments(self.blueprint.inputs, arrays)
+        targets = None if out is None else check_out(out, self._given)
+        if targets is not None and any(np.may_share_memory(target, array) for target in targets for array in inputs):
+            return super().run(inputs, targets)  # what a block writes another may read
+        made = targets or [new_array(one.shape, np.dtype(one.dtype), inputs) for one in self._given]
+        for begin, rows, plan in self._blocks:
+            part = slice(begin, begin + rows)
+            given = [array[part] if of_rows else array for array, of_rows in zip(inputs, self._of_rows, strict=True)]
+            plan.run(given, [array[part] for array in made])
+        return tuple(made)
+
+
+def _shares(count: int, blocks: Mapping[int, Plan]) -> Iterator[tuple[int, int, Plan]]:
+    """Where blocks begin, of how many rows each: those of the most rows as often as they fit, then fewer, the last up to the end."""
+    begin = 0
+    for rows, plan in blocks.items():
+        while begin + rows <= count:
+            yield begin, rows, plan
+            begin += rows
+        if rows <= count < begin + rows and 2 * (count - begin) >= rows:
+            yield count - rows, rows, plan
+            return
+    if begin < count:
+        yield count - rows, rows, plan
 
 
 def _found(found: dict[str, tuple[int, str]], name: str, actual: int, where: str) -> None:
