@@ -27,6 +27,8 @@ APART = 4
 # a number with many divisors, so that what depends on remainders shows
 COMPOSITE = 5040
 BASES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+# a number that stands for a size in a text is no further than that from a multiple of it
+NEAR = 16
 # index arithmetic is done in 64 bits
 LARGEST = 1 << 61
 # how far markers are from the square of the one before, where what is made of several is told
@@ -257,6 +259,18 @@ def _numbers(tensor: Tensor, markers: set[int]) -> Iterator[float]:
 def _is_of(value: float, marker: int) -> bool:
     """Whether a number may be a multiple of what stands for a size, or its last place."""
     return abs(value) >= marker - 1 and value % marker in (0, 1, marker - 1)
+
+
+def in_names(text: str, sizes: Iterable[Size]) -> str:
+    """A text about a trace with what is made of its sizes in the place of numbers that stand for that."""
+    markers = Markers(sizes)
+
+    def name(match: re.Match[str]) -> str:
+        found = markers.polynomial(int(match[0]))
+        near = found is not None and abs(found.constant) < NEAR
+        return str(found) if near else match[0]
+
+    return re.sub(r"(?<!\w)(?<!\d\.)-?\d+(?!\w)(?!\.\d)", name, text)
 
 
 def plain(value: int) -> int:

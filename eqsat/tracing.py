@@ -11,7 +11,7 @@ import numpy as np
 
 from eqsat.array import Trace, TracedArray, in_owner, is_traced
 from eqsat.ir.dtypes import dtype_name
-from eqsat.ir.errors import UnsupportedError, UsageError
+from eqsat.ir.errors import EqsatError, UnsupportedError, UsageError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, variables
 from eqsat.ir.steps import Loop
@@ -19,7 +19,7 @@ from eqsat.ir.structure import flatten_result, rebuild_result
 from eqsat.ir.tensor import Build, Constant, Input, Program, Read, Size, Tensor, axes
 from eqsat.signature import Arguments, Baked, describe, function_name, is_number, parameter_names
 from eqsat.sized_trace import program_of_any_size
-from eqsat.sizes import TRACED, DerivedSizeError, Markers
+from eqsat.sizes import TRACED, DerivedSizeError, Markers, in_names
 from eqsat.specs import Spec
 
 # the trace that is being recorded
@@ -79,6 +79,10 @@ def _record(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Siz
     tokens = CURRENT.set(owner), TRACED.set(markers)
     try:
         return _recorded(function, arguments, sizes, owner)
+    except EqsatError as error:
+        if not sizes:
+            raise
+        raise type(error)(in_names(str(error), sizes)) from error
     finally:
         CURRENT.reset(tokens[0])
         TRACED.reset(tokens[1])

@@ -201,6 +201,9 @@ REFUSED: dict[str, tuple[Function, list[tuple[int | Index, ...]], type[Exception
     "an array of NumPy's": (lambda x: x + np.ones(x.shape), [(N,)], UnsupportedError, "made by NumPy; use eqsat.numpy.zeros, ones"),
     "a large array of NumPy's": (lambda x: x @ np.eye(x.shape[0] * x.shape[0]), [(N,)], UnsupportedError, "made by NumPy"),
     "steps of a range": (lambda x: x * enp.arange(0, 2 * x.shape[0], 2), [(N,)], UnsupportedError, "found the step 2"),
+    "shapes that do not fit": (lambda x, y: enp.stack([x, y]), [(N, 3), (M, 3)], ShapeError, r"\(n, 3\) and \(m, 3\), expected one shape"),
+    "elements that do not fit": (lambda x: x.reshape(7, -1), [(N, 3)], ShapeError, r"found n \* 3 elements of shape \(n, 3\)"),
+    "a row behind all": (lambda x: x[4000], [(N, 3)], BoundsError, r"expected -n\.\.n - 1"),
     "sizes that do not fit": (lambda x, y: x[1:] + y, [(N,), (N,)], ShapeError, "which do not broadcast"),
 }
 
