@@ -14,12 +14,13 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from eqsat.ir.errors import MissingError, ShapeError, TraceError, UnsupportedError, UsageError
+from eqsat.ir.errors import DTypeError, MissingError, ShapeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.host import numpy_name, plain_name
 from eqsat.ir.host_functions import VALUES_DECIDE
 from eqsat.ir.tensor import Constant, Input, Tensor
 from eqsat.operations.host import host_call
 from eqsat.operations.table import FALLBACK, OPERATIONS, VALUES_DECIDE_SHAPES, by_numpy_function, missing, numpy_function, run
+from eqsat.sharing import Memory, change, is_part, note
 from eqsat.sizes import NO_SIZES, Extent, Markers
 
 _BY_FUNCTION = by_numpy_function()
@@ -30,7 +31,8 @@ _SCANS = {"add": "cumsum", "multiply": "cumprod"}
 # What to write in place of a loop whose length values decide.
 REPEAT = "to repeat, eqsat.fori"
 # Where NumPy looks at elements: np.array([x, y]), table[x], np.maximum.reduce([x, y]).
-TAKES_NONE = "use what takes the array itself: enp.take(table, x), enp.stack([x, y])"
+FILLED = "enp.zeros_like(x)"
+TAKES_NONE = f"use what takes the array itself: enp.take(table, x), enp.stack([x, y]); to fill an array, begin with {FILLED}"
 
 
 class Trace:
@@ -49,6 +51,7 @@ class Trace:
         self.around = around
         self._fallback = fallback
         self.captured: dict[Tensor, Input] = {}
+        self.in_loop = False  # while the body of a loop in it is traced
 
     @property
     def fallback(self) -> bool:
@@ -91,7 +94,10 @@ def apply(name: str, *args: Any, **kwargs: Any) -> Any:
         if not owner.fallback:
             raise UnsupportedError(f"{error}; or {FALLBACK}") from None
         return _on_host(function, args, kwargs, owner)
-    return _owned(result, owner)
+    made = _owned(result, owner)
+    if not owner.lazy:
+        note(made, name, args, kwargs)
+    return made
 
 
 def _owned(result: Any, owner: Trace) -> Any:
@@ -231,18 +237,38 @@ def _contains(array: np.ndarray[Any, Any], value: Any) -> bool:
     return bool(np.any(array == np.asarray(value)))
 
 
-def _in_place(symbol: str) -> Callable[..., NoReturn]:
-    def refuse(_self: TracedArray, _other: Any) -> NoReturn:
-        raise UnsupportedError(f"x {symbol}= y: traced arrays cannot be changed in place; write x = x {symbol} y")
+def _in_place(symbol: str, name: str) -> Callable[..., TracedArray]:
+    """x += y: a number, which NumPy has for an array without dimensions, is another one; an array stays what it is, with other elements."""
 
-    return refuse
+    def changed(self: TracedArray, other: Any) -> TracedArray:
+        found: TracedArray = apply(name, self, other)
+        return found if not self.shape else self._put(found, f"x {symbol}= y")
+
+    return changed
 
 
-def _refused_method(name: str) -> Callable[..., NoReturn]:
-    def refuse(*_args: Any, **_kwargs: Any) -> NoReturn:
-        raise UnsupportedError(f"x.{name}(): traced arrays cannot be changed in place; write x = np.{name}(x)")
+def _flattened(self: TracedArray, order: str = "C") -> Any:
+    """A copy, which `ravel` is not always."""
+    return apply("copy", apply("ravel", self, order))
 
-    return refuse
+
+def _resized(_self: TracedArray, *_args: Any, **_kwargs: Any) -> NoReturn:
+    raise UnsupportedError("x.resize(): arrays keep their shape; write x = np.resize(x, shape)")
+
+
+def _in_place_method(name: str) -> Callable[..., None]:
+    def changed(self: TracedArray, *args: Any, **kwargs: Any) -> None:
+        self._put(apply(name, self, *args, **kwargs), f"x.{name}()")
+
+    return changed
+
+
+def _put_into(out: tuple[Any, ...], call: Callable[[], Any], name: str) -> TracedArray:
+    """np.add(x, y, out=z): an array of the trace stands for the result."""
+    if len(out) != 1 or not isinstance(out[0], TracedArray):
+        found = ", ".join(type(one).__name__ for one in out)
+        raise UnsupportedError(f"{name}: found out= of {found}, whose elements are those of now; use the result, or begin with {FILLED}")
+    return out[0]._put(call(), f"{name}(out=)")
 
 
 class TracedArray:
@@ -251,34 +277,35 @@ class TracedArray:
     `shape` is a tuple of ints, `dtype` a numpy.dtype.  `tensor` is the ir term so far, `owner` what it belongs to.
     """
 
-    __slots__ = ("_tensor", "owner")
+    __slots__ = ("__weakref__", "memory", "owner")
     __hash__ = None  # type: ignore[assignment]
     namespace: ClassVar[ModuleType]  # eqsat.numpy, set by that module
 
     def __init__(self, tensor: Tensor, owner: Trace) -> None:
-        self._tensor = tensor
+        self.memory = Memory(tensor)
         self.owner = owner
 
     def __repr__(self) -> str:
-        return f"{self.owner.label}(shape={self.shape}, dtype={self._tensor.dtype})"
+        return f"{self.owner.label}(shape={self.shape}, dtype={self.memory.tensor.dtype})"
 
     @property
     def tensor(self) -> Tensor:
         self.settle()
-        return self._tensor
+        return self.memory.current()
 
     def settle(self) -> None:
         """Let go of the terms that led to an array which is known by now."""
-        self._tensor = self.owner.current(self._tensor)
+        self.memory.tensor = self.owner.current(self.memory.tensor)
 
     @property
     def shape(self) -> tuple[int, ...]:
         sizes = self.owner.sizes
-        return tuple(map(sizes.extent, self._tensor.shape)) if sizes else self._tensor.shape
+        shape = self.memory.tensor.shape
+        return tuple(map(sizes.extent, shape)) if sizes else shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return np.dtype(self._tensor.dtype)
+        return np.dtype(self.memory.tensor.dtype)
 
     @property
     def ndim(self) -> int:
@@ -317,8 +344,20 @@ class TracedArray:
     def __getitem__(self, key: Any) -> TracedArray:
         return self._apply("getitem", key)
 
-    def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        raise UnsupportedError("x[...] = y: traced arrays cannot be changed in place; write x = where(mask, y, x), or scatter_add")
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not is_part(value, self, key):
+            self._put(apply("setitem", self, key, value), "x[...] = y")
+
+    def _put(self, found: TracedArray, what: str) -> TracedArray:
+        """Stand for what was found, which has to be of this shape, and of a dtype that NumPy casts to this one."""
+        if found.shape != self.shape:
+            raise ShapeError(f"{what}: found the shape {found.shape}, expected {self.shape}, which stays")
+        if not np.can_cast(found.dtype, self.dtype, "same_kind"):
+            raise DTypeError(f"{what}: found {found.dtype}, which is not cast to {self.dtype}, which stays; use astype first")
+        if found.owner is not self.owner:
+            raise UnsupportedError(f"{what}: found an array from outside of the loop; let the loop carry it")
+        change(self, found.tensor if found.dtype == self.dtype else apply("astype", found, self.dtype).tensor, what)
+        return self
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -350,22 +389,29 @@ class TracedArray:
     __eq__, __ne__ = _operator("equal"), _operator("not_equal")
     __neg__, __pos__, __abs__, __invert__ = _operator("negative"), _operator("positive"), _operator("absolute"), _operator("invert")
 
-    __iadd__, __isub__, __imul__, __itruediv__ = _in_place("+"), _in_place("-"), _in_place("*"), _in_place("/")
-    __ifloordiv__, __imod__, __imatmul__, __ipow__ = _in_place("//"), _in_place("%"), _in_place("@"), _in_place("**")
-    __iand__, __ior__, __ixor__ = _in_place("&"), _in_place("|"), _in_place("^")
-    __ilshift__, __irshift__ = _in_place("<<"), _in_place(">>")
+    __iadd__, __isub__ = _in_place("+", "add"), _in_place("-", "subtract")
+    __imul__, __itruediv__ = _in_place("*", "multiply"), _in_place("/", "divide")
+    __ifloordiv__, __imod__ = _in_place("//", "floor_divide"), _in_place("%", "remainder")
+    __imatmul__, __ipow__ = _in_place("@", "matmul"), _in_place("**", "power")
+    __iand__, __ior__, __ixor__ = _in_place("&", "bitwise_and"), _in_place("|", "bitwise_or"), _in_place("^", "bitwise_xor")
+    __ilshift__, __irshift__ = _in_place("<<", "left_shift"), _in_place(">>", "right_shift")
 
     sum, prod, max, min = _method("sum"), _method("prod"), _method("max"), _method("min")
     any, all, argmax, argmin = _method("any"), _method("all"), _method("argmax"), _method("argmin")
     mean, var, std = _method("mean"), _method("var"), _method("std")
     dot, trace, diagonal, repeat = _method("dot"), _method("trace"), _method("diagonal"), _method("repeat")
     take, choose = _method("take"), _method("choose")
-    astype, copy, flatten, ravel = _method("astype"), _method("copy"), _method("ravel"), _method("ravel")
+    astype, copy, flatten, ravel = _method("astype"), _method("copy"), _flattened, _method("ravel")
     swapaxes, squeeze = _method("swapaxes"), _method("squeeze")
     clip, round, __round__ = _method("clip"), _method("round"), _method("round")
     cumsum, cumprod = _method("cumsum"), _method("cumprod")
     argsort, argpartition, searchsorted = _method("argsort"), _method("argpartition"), _method("searchsorted")
-    sort, partition, resize = _refused_method("sort"), _refused_method("partition"), _refused_method("resize")
+
+    def fill(self, value: Any) -> None:
+        """Let all elements be this one."""
+        self._put(apply("setitem", self, Ellipsis, value), "x.fill()")
+
+    sort, partition, resize = _in_place_method("sort"), _in_place_method("partition"), _resized
 
     __bool__ = _needs_element("bool()", f"use enp.where(condition, a, b), & | ~; {REPEAT}", bool)
     __int__ = _needs_element("int()", f"use astype('int64'), enp.where; {REPEAT}", int)
@@ -400,13 +446,15 @@ class TracedArray:
         if method == "reduce" and name in _FOLDS:
             return apply(_FOLDS[name], *inputs, **{"axis": 0, **kwargs})
         if method == "at":
-            raise UnsupportedError(f"{name}.at: traced arrays cannot be changed in place; use eqsat.numpy.scatter_add for sums, or where")
+            raise UnsupportedError(f"{name}.at: traced arrays are not changed at computed places; use eqsat.numpy.scatter_add for sums, or where")
         if method == "accumulate" and name in _SCANS:
             return apply(_SCANS[name], *inputs, **{"axis": 0, **kwargs})
         if method == "outer" and name is not None and len(inputs) == 2:
             first, second = inputs
             rows = np.expand_dims(first, tuple(range(np.ndim(first), np.ndim(first) + np.ndim(second))))
             return apply(name, rows, second, **kwargs)
+        if method == "__call__" and kwargs.get("out") is not None:
+            return _put_into(kwargs.pop("out"), lambda: ufunc(*inputs, **kwargs), ufunc.__name__)
         if method == "__call__":
             return apply(name, *inputs, **kwargs) if name else on_host(ufunc, inputs, kwargs, ufunc.__name__)
         return on_host(getattr(ufunc, method), inputs, kwargs, f"{ufunc.__name__}.{method}")

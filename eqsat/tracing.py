@@ -92,10 +92,12 @@ def record_body(function: Callable[..., Any], arguments: Arguments, around: Trac
     """The Program of the body of a loop within a trace, and the arrays of that trace that it takes, its last inputs."""
     owner = Trace(around.sizes, around, around.fallback)
     token = CURRENT.set(owner)
+    around.in_loop = True
     try:
         program = _recorded(function, arguments, (), owner)
     finally:
         CURRENT.reset(token)
+        around.in_loop = False
     inputs = (*program.inputs, *owner.captured.values())
     return Program(inputs, program.outputs, program.structure), tuple(owner.captured)
 

@@ -88,6 +88,12 @@ def indexed(name: str, a: Tensor, entries: Sequence[Entry]) -> Tensor:
     return Build(tuple(shape), Gather(a, read, checked))
 
 
+def entries_of(name: str, shape: Shape, key: Any) -> list[Entry]:
+    """What a key says about every dimension, and None for new ones; integers are counted from the front."""
+    entries = _entries(key if isinstance(key, tuple) else (key,), shape)
+    return _in_range(name, shape, [entry for entry in entries if entry is not Ellipsis], reads=True)[0]
+
+
 def _taken(entries: Sequence[Entry]) -> list[int]:
     """Which entries broadcast together."""
     return [k for k, entry in enumerate(entries) if isinstance(entry, Tensor | int)]

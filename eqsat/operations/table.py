@@ -19,6 +19,7 @@ from eqsat.ir.host_functions import VALUES_DECIDE
 from eqsat.ir.ops import SCALAR_OPS
 from eqsat.operations import (
     assembling,
+    assignment,
     composed,
     contraction,
     derived,
@@ -96,6 +97,7 @@ OPERATIONS: dict[str, Implementation] = {
     "expand_dims": movement.expand_dims,
     "squeeze": movement.squeeze,
     "getitem": indexing.getitem,
+    "setitem": assignment.setitem,
     **_family(taking, "take take_along_axis choose select"),
     "pad": padding.pad,
     "concatenate": joining.concatenate,
@@ -210,7 +212,7 @@ INSTEAD_OF = {
     "linalg.eigvals": "linalg.eigvalsh for symmetric matrices; of others the dtype of the result depends on values",
     "linalg.lstsq": "linalg.pinv(a) @ b, or linalg.solve",
     **dict.fromkeys(
-        ("fill", "put", "copyto", "place", "putmask", "itemset", "flat"), "where, full_like or scatter_add: arrays do not change"
+        ("put", "copyto", "place", "putmask", "itemset", "flat"), "x[...] = y of slices or a mask, where, or scatter_add"
     ),
     **dict.fromkeys(("strides", "flags", "base", "data", "ctypes", "tobytes", "tofile", "setflags"), "it outside: there is no memory yet"),
     **dict.fromkeys(("view", "byteswap"), "astype: bits keep their dtype"),

@@ -1,0 +1,103 @@
+"""Assignment: an array with other elements at some places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eqsat.ir.errors import ShapeError, UnsupportedError
+from eqsat.ir.index import Const, Index, apply
+from eqsat.ir.tensor import Arg, Call, Position, Scalar, Tensor, axes
+from eqsat.operations.elementwise import cast, where
+from eqsat.operations.generic import Map, Operand, broadcast_shapes, make_generic, operand
+from eqsat.operations.indexing import Entry, Slice, entries_of
+from eqsat.operations.joining import clamped
+from eqsat.operations.movement import reshape
+from eqsat.sizes import shape_text
+
+
+def setitem(a: Tensor, key: Any, value: Any) -> Tensor:
+    """The array with `value` at a[key]: integers, slices of any step, None, Ellipsis, or one mask, of whose shape the first axes are.
+
+    The value is cast to the dtype of the array, as NumPy does.  Raises ShapeError where it does not broadcast, BoundsError for an integer
+    out of range, UnsupportedError for arrays of integers, and for a mask with a value for each place.
+    """
+    given = operand("setitem", value)
+    mask = operand("setitem", key) if isinstance(key, Tensor | np.ndarray) else None
+    if isinstance(mask, Tensor) and mask.dtype == "bool" and mask.shape:
+        return _masked(a, mask, given)
+    entries = entries_of("setitem", a.shape, key)
+    if any(isinstance(entry, Tensor) for entry in entries):
+        raise UnsupportedError("setitem: found an array of integers as the index, supported are slices and one mask; use scatter_add")
+    if any(isinstance(entry, Slice) and not entry.length for entry in entries):
+        return a
+    parts = [entry if isinstance(entry, Slice) else Slice(entry, 1, 1) for entry in entries if isinstance(entry, Slice | int)]
+    return _placed(a, parts, _aligned(given, entries) if isinstance(given, Tensor) else given)
+
+
+def _masked(a: Tensor, mask: Tensor, value: Operand) -> Tensor:
+    rest = len(a.shape) - len(mask.shape)
+    if rest < 0 or mask.shape != a.shape[: len(mask.shape)]:
+        found, whole = shape_text(mask.shape), shape_text(a.shape)
+        raise ShapeError(f"setitem: found a mask of the shape {found}, expected that of the first axes of {whole}")
+    if isinstance(value, Tensor) and len(value.shape) > rest:
+        raise UnsupportedError("setitem: found a value for each place of a mask, supported is one for all; use where(mask, value, x)")
+    chosen = where(reshape(mask, (*mask.shape, *(1,) * rest)), _in_dtype(value, a.dtype), a)
+    if chosen.shape != a.shape:
+        raise ShapeError(f"setitem: found a value of the shape {shape_text(getattr(value, 'shape', ()))}, expected one that broadcasts")
+    return chosen
+
+
+def _in_dtype(value: Operand, dtype: str) -> Tensor:
+    """The value in another dtype."""
+    shape = value.shape if isinstance(value, Tensor) else ()
+    operands = (value,) if isinstance(value, Tensor) else ()
+    element = Arg(0, value.dtype) if isinstance(value, Tensor) else value
+    return make_generic(shape, (), operands, [tuple(axes(shape))] * len(operands), cast(element, dtype))
+
+
+def _aligned(value: Tensor, entries: Sequence[Entry]) -> Tensor:
+    """The value with an axis for each axis of the array: one element where that has an integer."""
+    wanted = tuple(entry.length if isinstance(entry, Slice) else 1 for entry in entries if not isinstance(entry, int))
+    shape = value.shape
+    while len(shape) > len(wanted) and shape[0] == 1:
+        shape = shape[1:]
+    if len(shape) > len(wanted) or broadcast_shapes("setitem", shape, wanted) != wanted:
+        raise ShapeError(f"setitem: found the shape {shape_text(value.shape)}, expected one that broadcasts to {shape_text(wanted)}")
+    extents = iter((*(1,) * (len(wanted) - len(shape)), *shape))
+    aligned = [(entry, 1 if isinstance(entry, int) else next(extents)) for entry in entries]
+    return reshape(value, tuple(extent for entry, extent in aligned if entry is not None))
+
+
+def _placed(a: Tensor, parts: Sequence[Slice], value: Operand) -> Tensor:
+    """The array with the value where every index is in its slice; elsewhere a place of the value is one at its edge, and dropped."""
+    loops = axes(a.shape)
+    conditions: list[Index] = []
+    places: list[Index] = []
+    for loop, extent, part in zip(loops, a.shape, parts, strict=True):
+        low, high = sorted((part.start, part.start + (part.length - 1) * part.step))
+        moved, step = loop - low if low else loop, abs(part.step) if part.length > 1 else 1
+        conditions += [apply("ge", loop, low)] if low else []
+        conditions += [apply("le", loop, high)] if high < extent - 1 else []
+        conditions += [apply("eq", moved % step, 0)] if step > 1 else []
+        place = clamped(moved // step if step > 1 else moved, part.length, low > 0, high < extent - 1)
+        places.append(Const(part.length - 1) - place if part.step < 0 else place)
+    operands: list[Tensor] = [a]
+    maps: list[Map] = [tuple(loops)]
+    element: Scalar = cast(Arg(1, value.dtype) if isinstance(value, Tensor) else value, a.dtype)
+    if isinstance(value, Tensor):
+        operands.append(value)
+        maps.append(_read_at(value, places))
+    if not conditions:
+        return make_generic(a.shape, (), operands, maps, element)
+    inside = conditions[0]
+    for condition in conditions[1:]:
+        inside = apply("and", inside, condition)
+    block = Call("where", (Position(inside, "bool"), element, Arg(0, a.dtype)), a.dtype)
+    return make_generic(a.shape, (), operands, maps, block)
+
+
+def _read_at(value: Tensor, places: Sequence[Index]) -> Map:
+    return tuple(place if extent > 1 else Const(0) for place, extent in zip(places, value.shape, strict=True))
