@@ -446,7 +446,9 @@ class TracedArray:
         if method == "reduce" and name in _FOLDS:
             return apply(_FOLDS[name], *inputs, **{"axis": 0, **kwargs})
         if method == "at":
-            raise UnsupportedError(f"{name}.at: traced arrays are not changed at computed places; use eqsat.numpy.scatter_add for sums, or where")
+            raise UnsupportedError(
+                f"{name}.at: traced arrays are not changed at computed places; use eqsat.numpy.scatter_add for sums, or where"
+            )
         if method == "accumulate" and name in _SCANS:
             return apply(_SCANS[name], *inputs, **{"axis": 0, **kwargs})
         if method == "outer" and name is not None and len(inputs) == 2:

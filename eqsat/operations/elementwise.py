@@ -14,6 +14,7 @@ import numpy as np
 
 from eqsat.ir.dtypes import dtype_name, integer_range, is_complex, is_integer
 from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
+from eqsat.ir.host_functions import VALUES_DECIDE
 from eqsat.ir.ops import BOOL_FORM, COMPLEX_OPS, SCALAR_OPS, Given, converted, loop_dtypes
 from eqsat.ir.tensor import Arg, Call, Literal, Position, Scalar, Shape, Tensor, as_dtype, axes
 from eqsat.operations.generic import Number, Operand, broadcast_map, broadcast_shapes, integers, literal, make_generic, operand, tensor_of
@@ -143,7 +144,9 @@ def imag(val: Any) -> Tensor:
     return elementwise("imag", (val,), lambda a: call("imag", a) if is_complex(a.dtype) else literal(0, a.dtype))
 
 
-def where(condition: Any, x: Any, y: Any, /) -> Tensor:
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Tensor:
+    if x is None or y is None:
+        raise UnsupportedError(f"where: found a condition alone, expected where(condition, x, y); {VALUES_DECIDE}")
     return elementwise("where", (condition, x, y), lambda c, a, b: call("where", c, a, b))
 
 

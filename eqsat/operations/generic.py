@@ -14,6 +14,7 @@ import numpy as np
 
 from eqsat.ir.dtypes import dtype_name, integer_range, is_integer, wrapped
 from eqsat.ir.errors import EqsatError, ShapeError, TraceError, UsageError
+from eqsat.ir.host import flat
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.ops import converted, identity_of
 from eqsat.ir.tensor import Arg, Build, Constant, Generic, IteratorKind, Literal, Position, Scalar, Shape, Tensor, axes
@@ -41,6 +42,8 @@ def operand(name: str, value: Any) -> Operand:
 
 
 def _array(name: str, value: Any) -> np.ndarray[Any, Any]:
+    if any(isinstance(part, Tensor) for part in flat(value)):
+        raise UsageError(f"{name}: found a {type(value).__name__} of traced arrays, expected one array; use stack or concatenate")
     try:
         return np.asarray(value)
     except EqsatError:

@@ -211,9 +211,7 @@ INSTEAD_OF = {
     "linalg.eig": "linalg.eigh for symmetric matrices; of others the dtype of the result depends on values",
     "linalg.eigvals": "linalg.eigvalsh for symmetric matrices; of others the dtype of the result depends on values",
     "linalg.lstsq": "linalg.pinv(a) @ b, or linalg.solve",
-    **dict.fromkeys(
-        ("put", "copyto", "place", "putmask", "itemset", "flat"), "x[...] = y of slices or a mask, where, or scatter_add"
-    ),
+    **dict.fromkeys(("put", "copyto", "place", "putmask", "itemset", "flat"), "x[...] = y of slices or a mask, where, or scatter_add"),
     **dict.fromkeys(("strides", "flags", "base", "data", "ctypes", "tobytes", "tofile", "setflags"), "it outside: there is no memory yet"),
     **dict.fromkeys(("view", "byteswap"), "astype: bits keep their dtype"),
     "array": "eqsat.numpy.stack, or asarray of one array",
