@@ -32,7 +32,7 @@ _SCANS = {"add": "cumsum", "multiply": "cumprod"}
 REPEAT = "to repeat, eqsat.fori"
 # Where NumPy looks at elements: np.array([x, y]), table[x], np.maximum.reduce([x, y]).
 FILLED = "enp.zeros_like(x)"
-TAKES_NONE = f"use what takes the array itself: enp.take(table, x), enp.stack([x, y]); to fill an array, begin with {FILLED}"
+TAKES_NONE = f"use what takes the array itself: enp.take(table, x), enp.stack([x, y]), {FILLED} to fill"
 
 
 class Trace:
@@ -242,7 +242,7 @@ def _in_place(symbol: str, name: str) -> Callable[..., TracedArray]:
 
     def changed(self: TracedArray, other: Any) -> TracedArray:
         found: TracedArray = apply(name, self, other)
-        return found if not self.shape else self._put(found, f"x {symbol}= y")
+        return found if not self.shape else self._put(found, f"x {symbol}= y", f"x = x {symbol} y")
 
     return changed
 
@@ -258,7 +258,7 @@ def _resized(_self: TracedArray, *_args: Any, **_kwargs: Any) -> NoReturn:
 
 def _in_place_method(name: str) -> Callable[..., None]:
     def changed(self: TracedArray, *args: Any, **kwargs: Any) -> None:
-        self._put(apply(name, self, *args, **kwargs), f"x.{name}()")
+        self._put(apply(name, self, *args, **kwargs), f"x.{name}()", f"x = np.{name}(x)")
 
     return changed
 
@@ -268,7 +268,7 @@ def _put_into(out: tuple[Any, ...], call: Callable[[], Any], name: str) -> Trace
     if len(out) != 1 or not isinstance(out[0], TracedArray):
         found = ", ".join(type(one).__name__ for one in out)
         raise UnsupportedError(f"{name}: found out= of {found}, whose elements are those of now; use the result, or begin with {FILLED}")
-    return out[0]._put(call(), f"{name}(out=)")
+    return out[0]._put(call(), f"{name}(out=)", f"x = {name}(...)")
 
 
 class TracedArray:
@@ -346,17 +346,18 @@ class TracedArray:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not is_part(value, self, key):
-            self._put(apply("setitem", self, key, value), "x[...] = y")
+            self._put(apply("setitem", self, key, value), "x[...] = y", "x = where(mask, y, x)")
 
-    def _put(self, found: TracedArray, what: str) -> TracedArray:
-        """Stand for what was found, which has to be of this shape, and of a dtype that NumPy casts to this one."""
+    def _put(self, found: TracedArray, what: str, instead: str) -> TracedArray:
+        """Stand for what was found, which has to be of this shape, and of a dtype that NumPy casts to this one; `what` did that, and what
+        to write `instead` where that cannot be."""
         if found.shape != self.shape:
             raise ShapeError(f"{what}: found the shape {found.shape}, expected {self.shape}, which stays")
         if not np.can_cast(found.dtype, self.dtype, "same_kind"):
             raise DTypeError(f"{what}: found {found.dtype}, which is not cast to {self.dtype}, which stays; use astype first")
         if found.owner is not self.owner:
             raise UnsupportedError(f"{what}: found an array from outside of the loop; let the loop carry it")
-        change(self, found.tensor if found.dtype == self.dtype else apply("astype", found, self.dtype).tensor, what)
+        change(self, found.tensor if found.dtype == self.dtype else apply("astype", found, self.dtype).tensor, what, instead)
         return self
 
     def __getattr__(self, name: str) -> Any:
@@ -409,7 +410,7 @@ class TracedArray:
 
     def fill(self, value: Any) -> None:
         """Let all elements be this one."""
-        self._put(apply("setitem", self, Ellipsis, value), "x.fill()")
+        self._put(apply("setitem", self, Ellipsis, value), "x.fill(y)", "x = np.full_like(x, y)")
 
     sort, partition, resize = _in_place_method("sort"), _in_place_method("partition"), _resized
 

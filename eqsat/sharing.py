@@ -134,7 +134,7 @@ def _basic(key: Any) -> bool:
     return all(part is None or isinstance(part, int | slice | EllipsisType) for part in (key if isinstance(key, tuple) else (key,)))
 
 
-def change(array: Handle, tensor: Tensor, what: str) -> None:
+def change(array: Handle, tensor: Tensor, what: str, instead: str) -> None:
     """Let an array, and the one that it is a view of, stand for other elements.
 
     UnsupportedError for arguments, which belong to the caller, where another array may share memory, and in loops that the array is
@@ -142,18 +142,20 @@ def change(array: Handle, tensor: Tensor, what: str) -> None:
     """
     view = array.memory.view
     if view is None:
-        _check(array, what)
+        _check(array, what, instead)
         array.memory.tensor = tensor
         return
     base = view.base.tensor
-    change(view.base, INVERSES[view.name](base, tensor, *view.args, **view.kwargs), what)
+    change(view.base, INVERSES[view.name](base, tensor, *view.args, **view.kwargs), what, instead)
 
 
-def _check(root: Handle, what: str) -> None:
+def _check(root: Handle, what: str, instead: str) -> None:
     if root.owner.lazy:
-        raise UnsupportedError(f"{what}: lazy tensors cannot be changed in place; write x = where(mask, y, x), or x = x + y")
+        raise UnsupportedError(f"{what}: lazy tensors cannot be changed in place; write {instead}")
     if isinstance(root.memory.tensor, Input):
-        raise UnsupportedError(f"{what}: found an argument, or a part of one, which belongs to the caller; begin with x = x.copy()")
+        raise UnsupportedError(
+            f"{what}: found an argument, or a part of one, which belongs to the caller; begin with x = x.copy(), or write {instead}"
+        )
     if root.owner.in_loop:
         raise UnsupportedError(f"{what}: found an array from outside of the loop; let the loop carry it")
     if any(other() is not None for other in (*root.memory.taken, *root.memory.lent)):

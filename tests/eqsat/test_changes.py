@@ -362,7 +362,7 @@ def of_what_a_loop_carries(x: Any) -> Any:
 
 
 REFUSED: list[tuple[Function, type[Exception], str]] = [
-    (of_an_argument, UnsupportedError, r"x \+= y: found an argument, .* begin with x = x\.copy\(\)"),
+    (of_an_argument, UnsupportedError, r"x \+= y: found an argument, .* begin with x = x\.copy\(\), or write x = x \+ y"),
     (of_a_part_of_an_argument, UnsupportedError, "found an argument, or a part of one"),
     (of_an_argument_rearranged, UnsupportedError, "may share memory with one made by reshape"),
     (beside_a_rearranged_one, UnsupportedError, "may share memory with one made by reshape"),

@@ -116,7 +116,7 @@ REFUSED: dict[str, tuple[Function, type[Exception], str]] = {
     "a keyword that nobody has": (lambda x: ANY.cov(x, weights=2), TypeError, "weights"),
     "a keyword that the mode lacks": (lambda x: ANY.pad(x, 1, end_value=2), UsageError, "pad: NumPy says"),
     "changing in place": (lambda x: ANY.nan_to_num(x, copy=False), UsageError, "read-only"),
-    "filling": (lambda x: x.fill(1), AttributeError, "fill"),
+    "filling an argument": (lambda x: x.fill(1), UnsupportedError, "found an argument"),
     "what NumPy refuses": (lambda x: ANY.interp(x, [0, 1], [1, 2, 3]), UsageError, "interp: NumPy says"),
     "the fallback of numpy.random": (lambda x: np.random.default_rng(0).permutation(x), TraceError, "run time"),
 }
