@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from eqsat.ir.dtypes import is_integer
 from eqsat.ir.errors import UnsupportedError
-from eqsat.ir.index import Apply, Const, Index, Var, apply, walk
+from eqsat.ir.evaluate import evaluate_index
+from eqsat.ir.index import Apply, Const, Index, Var, apply, as_index, variables, walk
 from eqsat.ir.steps import HostCall
 from eqsat.ir.tensor import (
     Build,
@@ -142,7 +143,9 @@ class _Resizing:
             if term in self.indices:
                 continue
             if isinstance(term, Apply):
-                self.indices[term] = apply(term.op, *(self.indices[arg] for arg in term.args))
+                found = apply(term.op, *(self.indices[arg] for arg in term.args))
+                known = not variables(found) and bool(variables(term))
+                self.indices[term] = as_index(evaluate_index(found, {})) if known else found
             elif isinstance(term, Const) or (isinstance(term, Var) and is_size(term)):
                 self.indices[term] = self.term(term)
             else:

@@ -7,26 +7,30 @@ therefore compared with those of small sizes, too.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from eqsat.ir.canonical import canonical_text
 from eqsat.ir.dtypes import is_inexact
-from eqsat.ir.errors import EqsatError, TraceError
+from eqsat.ir.errors import BoundsError, EqsatError
 from eqsat.ir.evaluate import evaluate
-from eqsat.ir.index import Const, Index, Var, variables
-from eqsat.ir.tensor import Constant, Input, Program, Size, is_size, tensors
+from eqsat.ir.index import Const, Index, Var
+from eqsat.ir.tensor import Constant, Input, Program, Size, tensors
 from eqsat.polynomials import Polynomial
-from eqsat.resized import extents, indices, numbers, resized
+from eqsat.resized import extents, numbers, resized
 from eqsat.sizes import APART, DerivedSizeError, Markers, check_generic, largest_common, meanings, sizes_for
 
+Array = np.ndarray[Any, Any]
 Traced = Callable[[tuple[Size, ...]], Program]
-# numbers below that are not taken for what is made of sizes
-LARGE = 1 << 13
-MADE_BY_NUMPY = "found an array of a size that is known at run time only, made by NumPy; use eqsat.numpy.zeros, ones, arange"
-# how many small sizes a program is looked at with, from the least on
-SMALL = 4
+# numbers below that are not taken for what is made of sizes; loops of so many iterations are not written out
+FEW, MANY = 1 << 8, 1 << 10
+MADE_BY_US = "use eqsat.numpy.zeros, ones, arange"
+MADE_BY_NUMPY = f"found an array of a size that is known at run time only, made by NumPy; {MADE_BY_US}"
+# how many small sizes a program is looked at with, from the least on; how much greater than all others a large one is; corners of ranges
+SMALL, MORE, MOST_CORNERS = 4, 9, 16
 # of elements of two programs, which may add in another order
 TOLERANCE = 1e-4
 
@@ -39,26 +43,33 @@ def program_of_any_size(dims: Sequence[Var], above: int, traced: Traced, at: Cal
     Raises DerivedSizeError where there is no such Program.
     """
     names = ", ".join(dict.fromkeys(dim.name for dim in dims))
-    why: EqsatError = DerivedSizeError(f"found another program for other values of {names}, expected one for all")
-    for least, far in ((0, False), (LARGE, False), (LARGE, True))[: 2 + (len(dims) > 1)]:
-        try:
-            first = traced(sizes_for(dims, max(above, least), far=far))
-            second = traced(sizes_for(dims, max(above, least) if far else max(size.marker for size in first.sizes), prime=False, far=far))
-            program = _general(first, second, dims)
-        except MemoryError:
-            raise DerivedSizeError(MADE_BY_NUMPY) from None
-        except (DerivedSizeError, TraceError) as error:
-            why = error
-            continue
+    above, far = max(above, FEW), False
+    while True:
+        first, second = _twice(dims, above, far, traced)
+        program = _general(first, second, dims)
         if program is not None:
             check_generic(program.outputs, program.sizes)
-            if _computes(program):
-                _check_small(program, dims, at)
+            _check_small(program, dims, at)
             return program
-        if len({sum(1 for _ in tensors(*one.outputs)) for one in (first, second)}) > 1:
-            break  # Python's loops went as far as the numbers
-        above = max(above, largest_common(first.outputs, second.outputs))
-    raise why
+        common = largest_common(first.outputs, second.outputs)
+        alike = (
+            len({sum(1 for _ in tensors(*one.outputs)) for one in (first, second)}) == 1
+        )  # else Python's loops went as far as the numbers
+        if alike and common > above:
+            above = common
+        elif alike and len(dims) > 1 and not far:
+            far = True
+        else:
+            raise DerivedSizeError(f"found another program for other values of {names}, expected one for all")
+
+
+def _twice(dims: Sequence[Var], above: int, far: bool, traced: Traced) -> tuple[Program, Program]:
+    """The programs for two sets of numbers."""
+    try:
+        first = traced(sizes_for(dims, above, far=far))
+        return first, traced(sizes_for(dims, above if far else max(size.marker for size in first.sizes), prime=False, far=far))
+    except MemoryError:
+        raise DerivedSizeError(f"found an array of elements of the size of one that is known at run time only; {MADE_BY_US}") from None
 
 
 def _general(first: Program, second: Program, dims: Sequence[Var]) -> Program | None:
@@ -66,7 +77,8 @@ def _general(first: Program, second: Program, dims: Sequence[Var]) -> Program | 
     if (made := _made(first)) is None or made != _made(second):
         return None
     marks = Markers(first.sizes)
-    above = max((abs(number) for number in numbers(first) if marks.polynomial(number) is None), default=1)
+    small = (abs(number) for number in numbers(first) if marks.polynomial(number) is None)
+    above = max(MANY, *small, *(abs(k) for polynomial in made for _, k in polynomial.terms))
     table = _table(sizes_for(dims, above), {found for number in extents(first) if (found := marks.polynomial(number)) is not None})
     one, two = (_resized(program, Markers(program.sizes), table) for program in (first, second))
     return one if one is not None and two is not None and canonical_text(one) == canonical_text(two) else None
@@ -91,7 +103,8 @@ def _table(sizes: tuple[Size, ...], extents: Iterable[Polynomial]) -> dict[Polyn
         low, high = polynomial.bounds
         if low < 1:
             raise DerivedSizeError(f"found the size {polynomial} in {low}..{high}, expected 1 or more; give its dim a larger least size")
-        table[polynomial] = Size(Var(f"${polynomial}", low, high), polynomial.at(markers), polynomial.by_name)
+        variable = Var(f"${polynomial}", low, max(high, low + 1))
+        table[polynomial] = Size(variable, polynomial.at(markers), polynomial.by_name, high)
     least = min(markers.values()) // APART
     different = {size.marker for size in table.values() if size.marker >= max(size.variable.hi, least)}
     if len(different) < len(table):
@@ -117,14 +130,13 @@ def _resized(program: Program, marks: Markers, table: Mapping[Polynomial, Size])
         return None
 
 
-def _computes(program: Program) -> bool:
-    """Whether a program computes with its sizes, or passes them on as they are."""
-    return any(size.is_made for size in program.sizes) or any(is_size(v) for index in indices(program) for v in variables(index))
-
-
 def _check_small(program: Program, dims: Sequence[Var], at: Callable[[Mapping[str, int]], Program]) -> None:
-    """DerivedSizeError where the program of some small sizes is not the general one."""
-    for values in _small(program, list(dict.fromkeys(dims))):
+    """DerivedSizeError where the program of some sizes is not the general one.
+
+    What an operation decides by numbers is a comparison of sums of sizes, which markers decide as large sizes do; where some sizes of the
+    range decide otherwise, one of its corners does.
+    """
+    for values in _corners(program, dims):
         where = ", ".join(f"{name} = {value}" for name, value in values.items())
         try:
             known = at(values)
@@ -135,11 +147,16 @@ def _check_small(program: Program, dims: Sequence[Var], at: Callable[[Mapping[st
             raise DerivedSizeError(f"found another program for {where} than for greater sizes; give dim a larger least size")
 
 
-def _small(program: Program, dims: Sequence[Var]) -> Iterator[dict[str, int]]:
+def _corners(program: Program, dims: Sequence[Var]) -> Iterator[dict[str, int]]:
+    """The least sizes and some behind them, together and each with those that are greater than all of these and every number."""
     limit = Markers(program.sizes).limit
     turn = max((abs(number) for number in numbers(program) if abs(number) < limit), default=0)
-    steps = dict.fromkeys((*range(SMALL), turn, turn + 1))
-    yield from ({dim.name: min(dim.hi, dim.lo + step * (k + 1)) for k, dim in enumerate(dims)} for step in steps)
+    greatest = max(dim.lo for dim in dims) + turn + MORE
+    steps = [tuple(min(dim.hi, dim.lo + step) for dim in dims) for step in (*range(SMALL), turn, turn + 1)]
+    ends = itertools.product(*((dim.lo, min(dim.hi, greatest)) for dim in dims))
+    mixed = [tuple(min(dim.hi, dim.lo + SMALL * (k == larger)) for k, dim in enumerate(dims)) for larger in range(len(dims))]
+    for sizes in dict.fromkeys((*steps, *itertools.islice(ends, MOST_CORNERS), *mixed)):
+        yield {dim.name: size for dim, size in zip(dims, sizes, strict=True)}
 
 
 def with_sizes_known(program: Program, values: Mapping[str, int]) -> Program:
@@ -156,11 +173,21 @@ def _agree(one: Program, other: Program) -> bool:
         return False
     rng = np.random.default_rng(0)
     arrays = [_elements(rng, tensor) for tensor in one.inputs]
-    return all(
-        np.allclose(a, b, TOLERANCE, TOLERANCE, equal_nan=True) for a, b in zip(evaluate(one, arrays), evaluate(other, arrays), strict=True)
+    found, expected = (_values(program, arrays) for program in (one, other))
+    return len(found) == len(expected) and all(
+        np.allclose(a, b, TOLERANCE, TOLERANCE, equal_nan=True) for a, b in zip(found, expected, strict=True)
     )
 
 
-def _elements(rng: np.random.Generator, tensor: Input) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
+def _values(program: Program, arrays: Sequence[Array]) -> tuple[Array, ...]:
+    """What a program computes; nothing where that leads out of an array."""
+    try:
+        with np.errstate(all="ignore"):
+            return evaluate(program, arrays)
+    except BoundsError:
+        return ()
+
+
+def _elements(rng: np.random.Generator, tensor: Input) -> Array:
     random = rng.uniform(0, 2, tensor.shape) if is_inexact(tensor.dtype) else rng.integers(0, 2, tensor.shape)
     return np.asarray(random).astype(tensor.dtype)

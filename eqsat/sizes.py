@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any, NoReturn
 
+import numpy as np
+
 from eqsat.ir.canonical import canonical_text
 from eqsat.ir.errors import TraceError, UnsupportedError, UsageError
 from eqsat.ir.generics import as_build
@@ -33,6 +35,8 @@ NEAR = 16
 LARGEST = 1 << 61
 # how far markers are from the square of the one before, where what is made of several is told
 FAR = 1 << 8
+# elements that no machine has memory for
+FARTHEST = 1 << 46
 
 
 class DerivedSizeError(UnsupportedError):
@@ -43,18 +47,23 @@ def sizes_for(dims: Iterable[Var], above: int, prime: bool = True, far: bool = F
     """Sizes for dims, with markers that are larger than APART times `above`: primes, or numbers with many divisors; `far` from each other,
     so that what is made of several can be told."""
     found: list[Size] = []
-    for dim in dict.fromkeys(dims):
+    named = list(dict.fromkeys(dims))
+    for dim in sorted(named, key=lambda dim: (dim.hi, dim.lo)):  # so that numbers compare as most sizes do
         marker = max(dim.hi + 2, APART * (above + 1), *(size.marker + 1 for size in found), 2)
-        marker = max(marker, *(FAR * size.marker**2 for size in found), 0) if far else marker
+        marker = max(marker, *(max(FARTHEST, FAR * size.marker**2) for size in found), 0) if far else marker
+        if marker >= LARGEST and far:
+            raise DerivedSizeError(
+                f"found arithmetic with {', '.join(dim.name for dim in named)}, supported is that with two of several sizes"
+            )
         if marker >= LARGEST:
             raise UnsupportedError(f"spec: found the size {dim.name} in {dim.lo}..{dim.hi}, supported are sizes below {LARGEST // APART}")
         while not (_is_prime(marker) if prime else marker % COMPOSITE == 0):
             marker += 1
-        found.append(Size(Var(f"${dim.name}", dim.lo, dim.hi), marker, ((1, (dim.name,)),)))
+        found.append(Size(Var(f"${dim.name}", dim.lo, max(dim.hi, dim.lo + 1)), marker, ((1, (dim.name,)),), dim.hi))
     names = [size.variable.name for size in found]
     if len(set(names)) < len(names):
         raise UsageError(f"spec: found two sizes called {names[0][1:]}, expected one dim for each name")
-    return tuple(found)
+    return tuple(sorted(found, key=lambda size: [dim.name for dim in named].index(size.variable.name[1:])))
 
 
 def _is_prime(n: int) -> bool:
@@ -144,9 +153,11 @@ class Extent(int):
 
     def __floordiv__(self, other: Any) -> int:
         found = self.polynomial.divided(_polynomial(other)) if isinstance(other, int) and not isinstance(other, bool) else None
-        return self._computed() if found is None else self.known.made(found)
+        return self._computed(other) if found is None else self.known.made(found)
 
-    def _computed(self, *_: Any) -> NoReturn:
+    def _computed(self, other: Any = 0, *_: Any) -> NoReturn:
+        if not isinstance(other, int | float | complex | np.generic):
+            return NotImplemented  # type: ignore[misc]  # an array's operator takes the size
         raise DerivedSizeError(
             f"shape: found arithmetic with the size {self!r}, which is known at run time only; supported are sums, products and quotients "
             "without a rest"

@@ -270,11 +270,13 @@ class Size(Node):
     """A size that is known at run time: its variable, and the extent that stands for it in shapes, which no number of the program is.
 
     terms  of a size that is made of others (n - 1): what it is; of one that arrays tell: itself
+    most   the greatest that it is; the variable of a size of one value has two, so that no rule takes it for a number
     """
 
     variable: Var
     marker: int
     terms: SizeTerms
+    most: int
 
     @property
     def is_made(self) -> bool:

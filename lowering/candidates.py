@@ -67,7 +67,7 @@ class Schedules:
         arranged = orders(merge(unit_folds_innermost(cut), markers))
         wide = [widened(nest) for nest in orders(unit_folds_innermost(cut))]
         if self.tiles:
-            for nest in dict.fromkeys(merge(unrolled(nest), markers) for nest in arranged):
+            for nest in dict.fromkeys(merge(unrolled(nest, markers), markers) for nest in arranged):
                 yield from (Schedule(nest, way) for way in ("nested", "stepped"))
         for nest in dict.fromkeys((*(merge(nest, markers) for nest in arranged), merge(self.written, markers), *wide)):
             yield from (Schedule(nest, way) for way in ("nested", "pieces", "boxes", "boxsums", "outward"))

@@ -5,6 +5,8 @@ sum over p < 2 of f(i, p)  ->  f(i, 0) + f(i, 1)
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from eqsat.ir.dtypes import carrier, is_inexact
 from eqsat.ir.index import Const, Var
 from eqsat.ir.interval import within
@@ -20,8 +22,9 @@ MOST_TERMS = 32
 MOST_NODES = 400
 
 
-def unrolled(nest: Nest) -> Nest:
-    """The nest without the innermost folds that have few terms; sums of what is carried in another dtype than its own stay folds."""
+def unrolled(nest: Nest, markers: Collection[int] = ()) -> Nest:
+    """The nest without the innermost folds that have few terms; sums of what is carried in another dtype than its own stay folds, and so do
+    those whose extents are `markers` of sizes known at run time."""
     forms, free = Forms(), free_variables(nest.body)
     done: dict[Scalar, Scalar] = {}
     terms: dict[Scalar, int] = {}
@@ -30,7 +33,8 @@ def unrolled(nest: Nest) -> Nest:
         if isinstance(term, Reduce):
             copied = (terms[below] for below in scalars(term.body) if below in terms and term.variable in free[below])
             terms[term] = term.variable.extent * max(copied, default=1)
-            short = terms[term] <= MOST_TERMS and term.variable.extent * _new(term.variable, args[0]) <= MOST_NODES
+            known = term.variable.extent not in markers
+            short = known and terms[term] <= MOST_TERMS and term.variable.extent * _new(term.variable, args[0]) <= MOST_NODES
             apart = short and _adds_up(term) and not _copies_a_fold(term.variable, args[0])
             done[term] = _written_out(term, args[0], forms) if apart else Reduce(term.op, term.variable, args[0])
         else:

@@ -18,7 +18,7 @@ from eqsat.ir.host_functions import VALUES_DECIDE
 from eqsat.ir.ops import BOOL_FORM, COMPLEX_OPS, SCALAR_OPS, Given, converted, loop_dtypes
 from eqsat.ir.tensor import Arg, Call, Literal, Position, Scalar, Shape, Tensor, as_dtype, axes
 from eqsat.operations.generic import Number, Operand, broadcast_map, broadcast_shapes, integers, literal, make_generic, operand, tensor_of
-from eqsat.sizes import Extent, shape_text
+from eqsat.sizes import DerivedSizeError, Extent, shape_text
 
 Element = Scalar | Number
 Block = Callable[..., Scalar]
@@ -108,10 +108,19 @@ def cast(value: Element, dtype: str, wraps: bool = False) -> Scalar:
         with np.errstate(all="ignore"):
             return Literal(converted(np.array(value.value, value.dtype), dtype).item(), dtype)
     if isinstance(value, Extent):
-        value = Position(value.polynomial.term, "int64")
+        return _size(value, dtype)
     if isinstance(value, Scalar):
         return as_dtype(value, dtype)
     return literal(value, dtype, wraps)
+
+
+def _size(value: Extent, dtype: str) -> Scalar:
+    """A size that is known at run time as an element; DerivedSizeError where the dtype does not hold it."""
+    holds = integer_range(dtype if is_integer(dtype) else "int64")
+    low, high = value.polynomial.bounds
+    if dtype == "bool" or not holds[0] <= low <= high <= holds[1]:
+        raise DerivedSizeError(f"literal: found the size {value!r} in {low}..{high}, which does not fit {dtype}; use a float or astype")
+    return as_dtype(Position(value.polynomial.term, "int64"), dtype)
 
 
 def truth(value: Element) -> Scalar:

@@ -63,7 +63,8 @@ def _negative(dtype: str, exponent: Number) -> UsageError:
 def _constant_power(base: Scalar, exponent: Literal | Number) -> Scalar:
     dtype = common_dtype("power", (base, exponent))
     known = cast(exponent, dtype)
-    assert isinstance(known, Literal)
+    if not isinstance(known, Literal):  # a size that is known at run time
+        return call("power", cast(base, dtype), known)
     x, value = cast(base, dtype), known.value
     if is_complex(dtype):
         return _complex_power(x, complex(value))
