@@ -74,6 +74,8 @@ def _twice(dims: Sequence[Var], above: int, far: bool, traced: Traced) -> tuple[
 
 def _general(first: Program, second: Program, dims: Sequence[Var]) -> Program | None:
     """What two programs of the same function are for all sizes; None where they differ."""
+    if any(map(Markers(first.sizes).polynomial, itertools.chain(*(_shapes(first) - _shapes(second))))):
+        raise DerivedSizeError(MADE_BY_NUMPY)
     if (made := _made(first)) is None or made != _made(second):
         return None
     marks = Markers(first.sizes)
@@ -84,12 +86,14 @@ def _general(first: Program, second: Program, dims: Sequence[Var]) -> Program | 
     return one if one is not None and two is not None and canonical_text(one) == canonical_text(two) else None
 
 
+def _shapes(program: Program) -> set[Shape]:
+    """The shapes of arrays that NumPy has made."""
+    return {tensor.shape for tensor in tensors(*program.outputs) if isinstance(tensor, Constant)}
+
+
 def _made(program: Program) -> set[Polynomial] | None:
     """What the numbers of a program are that are made of sizes; None where one is large, and is not."""
     marks = Markers(program.sizes)
-    for tensor in tensors(*program.outputs):
-        if isinstance(tensor, Constant) and any(marks.polynomial(extent) for extent in tensor.shape):
-            raise DerivedSizeError(MADE_BY_NUMPY)
     found = {number: marks.polynomial(number) for number in numbers(program) if abs(number) >= marks.limit}
     made = {polynomial for polynomial in found.values() if polynomial is not None}
     return None if None in found.values() else made

@@ -52,9 +52,7 @@ def sizes_for(dims: Iterable[Var], above: int, prime: bool = True, far: bool = F
         marker = max(dim.hi + 2, APART * (above + 1), *(size.marker + 1 for size in found), 2)
         marker = max(marker, *(max(FARTHEST, FAR * size.marker**2) for size in found), 0) if far else marker
         if marker >= LARGEST and far:
-            raise DerivedSizeError(
-                f"found arithmetic with {', '.join(dim.name for dim in named)}, supported is that with two of several sizes"
-            )
+            raise DerivedSizeError(f"found arithmetic with {len(named)} sizes, supported is that with one or two; give others numbers")
         if marker >= LARGEST:
             raise UnsupportedError(f"spec: found the size {dim.name} in {dim.lo}..{dim.hi}, supported are sizes below {LARGEST // APART}")
         while not (_is_prime(marker) if prime else marker % COMPOSITE == 0):

@@ -199,7 +199,7 @@ REFUSED: dict[str, tuple[Function, list[tuple[int | Index, ...]], type[Exception
     "a remainder": (lambda x: x[: x.shape[0] % 3 + 1], [(N,)], UnsupportedError, "arithmetic with the size n"),
     "a decision": (lambda x: x if x.shape[0] - 1 > 10 else -x, [(N,)], TraceError, r"decision by the size n - 1 in 3\.\.299"),
     "an array of NumPy's": (lambda x: x + np.ones(x.shape), [(N,)], UnsupportedError, "made by NumPy; use eqsat.numpy.zeros, ones"),
-    "a large array of NumPy's": (lambda x: x @ np.eye(x.shape[0] * x.shape[0]), [(N,)], UnsupportedError, "made by NumPy"),
+    "a large array of NumPy's": (lambda x: x @ np.eye(x.shape[0] * x.shape[0]), [(N,)], UnsupportedError, "use eqsat.numpy.zeros"),
     "steps of a range": (lambda x: x * enp.arange(0, 2 * x.shape[0], 2), [(N,)], UnsupportedError, "found the step 2"),
     "shapes that do not fit": (lambda x, y: enp.stack([x, y]), [(N, 3), (M, 3)], ShapeError, r"\(n, 3\) and \(m, 3\), expected one shape"),
     "elements that do not fit": (lambda x: x.reshape(7, -1), [(N, 3)], ShapeError, r"found n \* 3 elements of shape \(n, 3\)"),
