@@ -1,8 +1,8 @@
 """One program for all sizes in a range: a function is traced with two sets of numbers that stand for its sizes, what is made of them is
 read off the numbers, and both programs have to say the same.
 
-A function may decide by numbers, and by those that stand for sizes it decides as for large ones; programs that compute with sizes are
-therefore compared with those of small sizes, too.
+A function may decide by numbers, and by those that stand for sizes it decides as for large ones; the program is therefore compared with
+those of small sizes and of the corners of their ranges, too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.errors import BoundsError, EqsatError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.index import Const, Index, Var
-from eqsat.ir.tensor import Constant, Input, Program, Size, tensors
+from eqsat.ir.tensor import Constant, Input, Program, Shape, Size, tensors
 from eqsat.polynomials import Polynomial
 from eqsat.resized import extents, numbers, resized
 from eqsat.sizes import APART, DerivedSizeError, Markers, check_generic, largest_common, meanings, sizes_for
@@ -52,15 +52,14 @@ def program_of_any_size(dims: Sequence[Var], above: int, traced: Traced, at: Cal
             _check_small(program, dims, at)
             return program
         common = largest_common(first.outputs, second.outputs)
-        alike = (
-            len({sum(1 for _ in tensors(*one.outputs)) for one in (first, second)}) == 1
-        )  # else Python's loops went as far as the numbers
-        if alike and common > above:
-            above = common
-        elif alike and len(dims) > 1 and not far:
-            far = True
-        else:
+        if _length(first) != _length(second) or (common <= above and (far or len(dims) == 1)):
             raise DerivedSizeError(f"found another program for other values of {names}, expected one for all")
+        above, far = max(above, common), common <= above
+
+
+def _length(program: Program) -> int:
+    """How many tensors there are: another number where a loop of Python's goes as far as a size."""
+    return sum(1 for _ in tensors(*program.outputs))
 
 
 def _twice(dims: Sequence[Var], above: int, far: bool, traced: Traced) -> tuple[Program, Program]:
