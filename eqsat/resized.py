@@ -49,10 +49,14 @@ def resized(program: Program, extent: Extents, term: Terms, sizes: tuple[Size, .
 
 
 def numbers(program: Program) -> Iterator[int]:
-    """The extents, the integers and the constants in index terms of a program."""
+    """The extents and the constants in index terms of a program."""
     yield from extents(program)
     for index in indices(program):
         yield from (int(sub.value) for sub in walk(index) if isinstance(sub, Const))
+
+
+def integers(program: Program) -> Iterator[int]:
+    """The integers among the elements of a program."""
     for term in _elements(program):
         if isinstance(term, Literal) and is_integer(term.dtype):
             yield int(term.value.real)

@@ -8,7 +8,7 @@ those of small sizes and of the corners of their ranges, too.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,8 @@ from eqsat.ir.evaluate import evaluate
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.tensor import Constant, Input, Program, Shape, Size, tensors
 from eqsat.polynomials import Polynomial
-from eqsat.resized import extents, numbers, resized
-from eqsat.sizes import APART, DerivedSizeError, Markers, check_generic, largest_common, meanings, sizes_for
+from eqsat.resized import extents, integers, numbers, resized
+from eqsat.sizes import APART, DerivedSizeError, Markers, check_generic, meanings, sizes_for
 
 Array = np.ndarray[Any, Any]
 Traced = Callable[[tuple[Size, ...]], Program]
@@ -51,7 +51,7 @@ def program_of_any_size(dims: Sequence[Var], above: int, traced: Traced, at: Cal
             check_generic(program.outputs, program.sizes)
             _check_small(program, dims, at)
             return program
-        common = largest_common(first.outputs, second.outputs)
+        common = max({*numbers(first)} & {*numbers(second)}, default=1)
         if _length(first) != _length(second) or (common <= above and (far or len(dims) == 1)):
             raise DerivedSizeError(f"found another program for other values of {names}, expected one for all")
         above, far = max(above, common), common <= above
@@ -75,14 +75,22 @@ def _general(first: Program, second: Program, dims: Sequence[Var]) -> Program | 
     """What two programs of the same function are for all sizes; None where they differ."""
     if any(map(Markers(first.sizes).polynomial, itertools.chain(*(_shapes(first) - _shapes(second))))):
         raise DerivedSizeError(MADE_BY_NUMPY)
-    if (made := _made(first)) is None or made != _made(second):
+    fixed = _fixed(first, second)
+    if (made := _made(first, fixed)) is None or made != _made(second, fixed):
         return None
     marks = Markers(first.sizes)
-    small = (abs(number) for number in numbers(first) if marks.polynomial(number) is None)
-    above = max(MANY, *small, *(abs(k) for polynomial in made for _, k in polynomial.terms))
-    table = _table(sizes_for(dims, above), {found for number in extents(first) if (found := marks.polynomial(number)) is not None})
-    one, two = (_resized(program, Markers(program.sizes), table) for program in (first, second))
+    known = (abs(number) for number in numbers(first) if number in fixed or marks.polynomial(number) is None)
+    above = max(MANY, *known, *(abs(k) for polynomial in made for _, k in polynomial.terms))
+    sizes = (marks.polynomial(number) for number in extents(first) if number not in fixed)
+    table = _table(sizes_for(dims, above), {found for found in sizes if found is not None})
+    one, two = (_resized(program, Markers(program.sizes), table, fixed) for program in (first, second))
     return one if one is not None and two is not None and canonical_text(one) == canonical_text(two) else None
+
+
+def _fixed(first: Program, second: Program) -> frozenset[int]:
+    """The numbers that do not change with what stands for sizes."""
+    one, two = ({*numbers(program), *integers(program)} for program in (first, second))
+    return frozenset(one & two)
 
 
 def _shapes(program: Program) -> set[Shape]:
@@ -90,12 +98,12 @@ def _shapes(program: Program) -> set[Shape]:
     return {tensor.shape for tensor in tensors(*program.outputs) if isinstance(tensor, Constant)}
 
 
-def _made(program: Program) -> set[Polynomial] | None:
+def _made(program: Program, fixed: Collection[int]) -> set[Polynomial] | None:
     """What the numbers of a program are that are made of sizes; None where one is large, and is not."""
     marks = Markers(program.sizes)
-    found = {number: marks.polynomial(number) for number in numbers(program) if abs(number) >= marks.limit}
-    made = {polynomial for polynomial in found.values() if polynomial is not None}
-    return None if None in found.values() else made
+    large = {number for number in (*numbers(program), *integers(program)) if abs(number) >= marks.limit and number not in fixed}
+    made = {marks.polynomial(number) for number in large}
+    return None if None in made else {polynomial for polynomial in made if polynomial is not None}
 
 
 def _table(sizes: tuple[Size, ...], extents: Iterable[Polynomial]) -> dict[Polynomial, Size]:
@@ -116,15 +124,16 @@ def _table(sizes: tuple[Size, ...], extents: Iterable[Polynomial]) -> dict[Polyn
     return table
 
 
-def _resized(program: Program, marks: Markers, table: Mapping[Polynomial, Size]) -> Program | None:
+def _resized(program: Program, marks: Markers, table: Mapping[Polynomial, Size], fixed: Collection[int]) -> Program | None:
     """The program with the markers of sizes in a table, and index terms that are made of sizes; None where one is not in it."""
 
     def extent(number: int) -> int:
-        found = marks.polynomial(number)
+        found = None if number in fixed else marks.polynomial(number)
         return number if found is None else table[found].marker
 
     def term(constant: Const | Var) -> Index:
-        found = marks.polynomial(int(constant.value)) if isinstance(constant, Const) else None
+        known = not isinstance(constant, Const) or constant.value in fixed
+        found = None if known else marks.polynomial(int(constant.value))  # type: ignore[union-attr]
         return constant if found is None else found.term
 
     try:

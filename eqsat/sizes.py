@@ -15,12 +15,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from eqsat.ir.canonical import canonical_text
 from eqsat.ir.errors import TraceError, UnsupportedError, UsageError
 from eqsat.ir.generics import as_build
 from eqsat.ir.index import Const, Index, Var, walk
 from eqsat.ir.steps import HostCall
-from eqsat.ir.tensor import Build, Generic, Literal, Program, Read, Reduce, Size, StepResult, Tensor, index_terms, scalars, tensors
+from eqsat.ir.tensor import Build, Generic, Literal, Read, Reduce, Size, StepResult, Tensor, index_terms, scalars, tensors
 from eqsat.polynomials import Polynomial, named, read_off
 from eqsat.size_bounds import is_within
 
@@ -300,21 +299,6 @@ def is_one(extent: int) -> bool:
         low, high = size.bounds
         raise DerivedSizeError(f"found the size {size} in {low}..{high}, which may be 1; name the axes")
     return extent == 1
-
-
-def program_text(program: Program) -> str:
-    """A text that two programs have in common if they differ in the markers of their sizes only."""
-    text = canonical_text(program)
-    for size in program.sizes:
-        name = size.variable.name[1:]
-        text = re.sub(rf"(?<![\w.:]){size.marker}(?![\w.])", name, re.sub(rf"(?<![\w.:]){size.marker - 1}(?![\w.])", f"{name}-1", text))
-    return text
-
-
-def largest_common(first: Iterable[Tensor], second: Iterable[Tensor]) -> int:
-    """The greatest extent that a program has whatever the markers are."""
-    extents = ({extent for tensor in tensors(*roots) for extent in tensor.shape} for roots in (first, second))
-    return max(set.intersection(*extents), default=1)
 
 
 def product(extents: Iterable[int]) -> int:
