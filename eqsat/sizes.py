@@ -215,7 +215,7 @@ def check_generic(roots: Iterable[Tensor], sizes: tuple[Size, ...]) -> None:
     """DerivedSizeError where a tensor has an extent, index or constant that is no small number and no marker as it stands, or is read
     where some size may have no element."""
     known = meanings(sizes)
-    limit = min(known) // APART
+    limit = min(size.marker for size in sizes if not size.is_made) // APART
     names = ", ".join(size.variable.name[1:] for size in sizes if not size.is_made)
     for tensor in tensors(*roots):
         build = as_build(tensor) if isinstance(tensor, Generic) else tensor

@@ -149,6 +149,58 @@ def test_chains_of_steps_are_what_numpy_makes_of_them(names: list[str], data: st
         np.testing.assert_allclose(evaluate(with_sizes_known(result.program, {"n": n}), [x])[0], expected, rtol=1e-9, atol=1e-12)
 
 
+# programs that hold for all sizes, of which some are as small as may be, or one value
+RANGES: dict[str, Function] = {
+    "differences of all": lambda x: (x[:, None] - x).max(),
+    "a mean of pairs": lambda x: x.sum() / (x.shape[0] * x.shape[0]),
+    "twice": lambda x: enp.concatenate([x, x * 2]),
+    "rolled far": lambda x: enp.roll(x, 100, 0),
+    "powers": lambda x: x ** x.shape[0],
+    "a quotient": lambda x: x.shape[0] / (x + 2),
+}
+
+
+@pytest.mark.parametrize("name", RANGES)
+@pytest.mark.parametrize(("low", "high"), [(1, 1), (3, 3), (3, 4), (1, 12), (1, 40), (200, 220)])
+def test_every_size_of_small_ranges(name: str, low: int, high: int) -> None:
+    function = RANGES[name]
+    plan = eqsat.optimize(function, eqsat.spec((eqsat.dim("n", low, high),), "float32")).compile()
+    for n in range(low, high + 1):
+        x = np.random.default_rng(n).uniform(-1, 1, n).astype("float32")
+        np.testing.assert_allclose(plan(x), function(x), rtol=2e-4, atol=1e-6)
+    for n in (low - 1, high + 1):
+        with pytest.raises(ShapeError, match="found n ="):
+            plan(np.ones(n, "float32"))
+
+
+def test_gathers_at_sizes_that_are_smaller_than_their_indices() -> None:
+    plan = eqsat.optimize(lambda x: x[abs(x).astype(int)], eqsat.spec((eqsat.dim("n", 1, 300),), "int8")).compile()
+    np.testing.assert_array_equal(plan(np.array([0, -2, 1], "int8")), np.array([0, 1, -2], "int8"))
+    with pytest.raises(BoundsError, match="found index 2"):
+        plan(np.array([0, -2], "int8"))
+
+
+def test_numbers_of_any_size_are_numbers() -> None:
+    weights = np.random.default_rng(0).uniform(-1, 1, 5000).astype("float32")
+
+    def function(x: Any) -> Any:
+        hashed = (x.astype("int64") * 2654435761 + 12345678901) & 0xFFFF
+        return hashed % 1000 + x[100:].sum() + (x[:1] * weights)[4000:].sum()
+
+    plan = eqsat.optimize(function, eqsat.spec((eqsat.dim("n", 120, 300),), "float32")).compile()
+    for n in (120, 121, 300):
+        x = np.random.default_rng(n).uniform(0, 99, n).astype("float32")
+        np.testing.assert_allclose(plan(x), function(x), rtol=1e-4)
+
+
+def test_sizes_that_bounds_put_in_order_are_compared_so() -> None:
+    plan = eqsat.optimize(
+        lambda x, y: x[: y.shape[0]] + y, eqsat.spec((eqsat.dim("n", 9, 90),), "float32"), eqsat.spec((eqsat.dim("m", 1, 4),), "float32")
+    ).compile()
+    for n, m in ((9, 1), (9, 4), (90, 2)):
+        np.testing.assert_array_equal(plan(np.ones(n, "float32"), np.ones(m, "float32")), np.full(m, 2.0))
+
+
 def test_no_element_behind_the_last_is_written() -> None:
     plan = eqsat.optimize(lambda x: enp.pad(x[1:], ((1, 2), (0, 0))), eqsat.spec((N, 3), "float32")).compile()
     for n in range(4, 40):
@@ -189,7 +241,16 @@ def test_indices_are_checked_against_the_size_of_the_call() -> None:
         known(x, np.array([50]))
 
 
+SMALL = eqsat.dim("n", 1, 300)
 REFUSED: dict[str, tuple[Function, list[tuple[int | Index, ...]], type[Exception], str]] = {
+    "rows that are all or some": (lambda x: x[: 2 * x.shape[0] - 5], [(SMALL, 5)], UnsupportedError, "another program for n = 1"),
+    "none or one": (lambda x: x[x.shape[0] - 1 : 3], [(SMALL, 5)], UnsupportedError, "another program for n = 1"),
+    "columns by the rows": (lambda x: x[:, : x.shape[0]], [(SMALL, 5)], UnsupportedError, "another program for n = 1"),
+    "sums of them": (lambda x: x[:, : 2 * x.shape[0]].sum(0), [(SMALL, 5)], UnsupportedError, "another program for n = 1"),
+    "rows by another size": (lambda x, y: x[: y.shape[0]], [(N,), (M,)], UnsupportedError, "read at i0"),
+    "rows by the columns": (lambda x: x[: x.shape[1]], [(N, M)], UnsupportedError, "read at i0"),
+    "the shorter side": (lambda x: enp.linalg.qr(x)[1], [(N, M)], UnsupportedError, "another program for n = "),
+    "a number that a dtype does not hold": (lambda x: x.astype("int8") // x.shape[0], [(N,)], UnsupportedError, "does not fit int8"),
     "a size that may be zero": (lambda x: x[4:], [(N,)], UnsupportedError, r"found the size n - 4 in 0\.\.296, expected 1 or more"),
     "a row that some sizes lack": (lambda x: x[4], [(N,)], UnsupportedError, "read at 4, expected a place that every size"),
     "a row from the end that some lack": (lambda x: x[-5], [(N,)], UnsupportedError, "read at n - 5"),
