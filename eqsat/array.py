@@ -355,8 +355,6 @@ class TracedArray:
             raise ShapeError(f"{what}: found the shape {found.shape}, expected {self.shape}, which stays")
         if not np.can_cast(found.dtype, self.dtype, "same_kind"):
             raise DTypeError(f"{what}: found {found.dtype}, which is not cast to {self.dtype}, which stays; use astype first")
-        if found.owner is not self.owner:
-            raise UnsupportedError(f"{what}: found an array from outside of the loop; let the loop carry it")
         change(self, found.tensor if found.dtype == self.dtype else apply("astype", found, self.dtype).tensor, what, instead)
         return self
 

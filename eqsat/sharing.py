@@ -97,11 +97,13 @@ class Memory:
 
 def note(made: Any, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
     """Remember that what an operation made of arrays shares their memory, if it does."""
+    if name not in INVERSES and name not in SHARING and (name != "astype" or kwargs.get("copy", True)):
+        return
     given = [value for value in (*args, *kwargs.values()) if hasattr(value, "memory")]
     if name in INVERSES and args and args[0] is given[0]:
         if name != "getitem" or _is_view(made, args[1]):
             made.memory.view = View(args[0], name, tuple(args[1:]), kwargs, args[0].tensor)
-    elif name in INVERSES or name in SHARING or (name == "astype" and not kwargs.get("copy", True)):
+    else:
         roots = [_root(array) for array in given]
         for one in made if isinstance(made, tuple | list) else (made,):
             for root in roots:
@@ -117,9 +119,7 @@ def _lend(root: Handle, made: Handle) -> None:
 
 def _is_view(made: Handle, key: Any) -> bool:
     """Whether NumPy gives a view for a key, and no copy: one of slices, and no number."""
-    parts = key if isinstance(key, tuple) else (key,)
-    basic = all(part is None or isinstance(part, int | np.integer | slice | EllipsisType) for part in parts)
-    return basic and (bool(made.tensor.shape) or any(part is Ellipsis for part in parts))
+    return _is_basic(key) and (bool(made.tensor.shape) or any(part is Ellipsis for part in _parts(key)))
 
 
 def is_part(array: Any, of: Handle, key: Any) -> bool:
@@ -127,11 +127,16 @@ def is_part(array: Any, of: Handle, key: Any) -> bool:
     view = getattr(array, "memory", None) and array.memory.view
     if view is None or view.base is not of or view.name != "getitem" or type(view.args[0]) is not type(key):
         return False
-    return view.args[0] is key or bool(_basic(key) and view.args[0] == key)
+    return view.args[0] is key or bool(_is_basic(key) and view.args[0] == key)
 
 
-def _basic(key: Any) -> bool:
-    return all(part is None or isinstance(part, int | slice | EllipsisType) for part in (key if isinstance(key, tuple) else (key,)))
+def _is_basic(key: Any) -> bool:
+    """Whether there is no array in a key."""
+    return all(part is None or isinstance(part, int | np.integer | slice | EllipsisType) for part in _parts(key))
+
+
+def _parts(key: Any) -> tuple[Any, ...]:
+    return key if isinstance(key, tuple) else (key,)
 
 
 def change(array: Handle, tensor: Tensor, what: str, instead: str) -> None:
