@@ -20,6 +20,7 @@ from eqsat.codegen.direct_checks import ALIGNED, CONTIGUOUS, DATA, DTYPE, ENTRIE
 from eqsat.codegen.direct_code import CODE, MOST_OUTPUTS
 from eqsat.codegen.machine import library, object_code
 from eqsat.codegen.places import marks
+from eqsat.codegen.running import Run, Tables
 
 Array = np.ndarray[Any, Any]
 # positions of PyArray_NewFromDescr among the functions of NumPy's C API
@@ -33,38 +34,21 @@ FUNCTIONS = (
 )
 
 
-class DirectKernel(NamedTuple):
-    """The address of a kernel's function NAME.slots, the slots of its buffers, iterations of its outermost loop, and whether these are
-    worth splitting over threads."""
-
-    address: int
-    slots: tuple[int, ...]
-    extent: int
-    splits: bool
-
-
 class DirectPlan(NamedTuple):
     """What a plan does, for calls without Python.
 
     inputs, outputs  dtypes and shapes; inputs take the first slots
     output_slots     where the kernels find the memory of the outputs
-    values           the memory of the other slots, by slot
-    slots            how many there are
+    run              its kernels, and memory for all other slots; where what they compute is not as it has to be, the call is handed on
     as_tuple         whether the outputs are returned as a tuple; else there is one
-    checks           (slot, least, most) of int64 numbers; where one is out of its range, the call is handed on
-    finite           (slot, number of floats, bytes of each) of tensors; where one is not finite, the call is handed on
     long             whether to run without the GIL
     """
 
     inputs: tuple[tuple[np.dtype[Any], tuple[int, ...]], ...]
     outputs: tuple[tuple[np.dtype[Any], tuple[int, ...]], ...]
     output_slots: tuple[int, ...]
-    values: dict[int, Array]
-    slots: int
-    kernels: tuple[DirectKernel, ...]
+    run: Run
     as_tuple: bool
-    checks: tuple[tuple[int, int, int], ...] = ()
-    finite: tuple[tuple[int, int, int], ...] = ()
     long: bool = False
 
 
@@ -143,30 +127,20 @@ class DirectCall:
     def learn(self, plan: DirectPlan, keep: Any) -> None:
         """Run this plan from now on where arrays fit it, before those learned earlier; `keep` stays alive as long as the function."""
         assert len(plan.outputs) <= MOST_OUTPUTS
-        known: list[Any] = [plan, keep]
-
-        def table(numbers: Sequence[int]) -> int:
-            words = np.array([*numbers, 0], np.int64)
-            known.append(words)
-            return int(words.ctypes.data)
+        tables = Tables()
 
         def arrays(specs: Sequence[tuple[np.dtype[Any], tuple[int, ...]]]) -> int:
             sizes = [int(np.prod(shape, dtype=np.int64)) * dtype.itemsize for dtype, shape in specs]
-            return table([table([id(dtype), len(shape), size, *shape]) for (dtype, shape), size in zip(specs, sizes, strict=True)])
+            return tables.table([tables.table([id(dtype), len(shape), size, *shape]) for (dtype, shape), size in zip(specs, sizes, strict=True)])
 
-        kernels = [word for kernel in plan.kernels for word in (kernel.address, table(kernel.slots), kernel.extent, int(kernel.splits))]
-        values = [plan.values[slot].ctypes.data if slot in plan.values else 0 for slot in range(plan.slots)]
-        entry = table(
+        entry = tables.table(
             [
+                *tables.run(plan.run),
                 int(self._table[ENTRIES]),
                 *(len(plan.inputs), arrays(plan.inputs)),
-                *(len(plan.outputs), arrays(plan.outputs), table(plan.output_slots), int(plan.as_tuple)),
-                *(len(plan.kernels), table(kernels)),
-                table(values),
-                *(len(plan.checks), table([word for check in plan.checks for word in check])),
-                *(len(plan.finite), table([word for tensor in plan.finite for word in tensor])),
-                *(int(plan.long), marks(plan.values.values()), 0),
+                *(len(plan.outputs), arrays(plan.outputs), tables.table(plan.output_slots), int(plan.as_tuple)),
+                *(int(plan.long), marks(plan.run.values.values()), 0),
             ]
         )
-        self._table.kept.append(known)
+        self._table.kept += [tables, plan, keep]
         self._table[ENTRIES] = entry

@@ -4,6 +4,8 @@ code that checks arguments, results and values.
 
 from __future__ import annotations
 
+from eqsat.codegen.running_code import RUN, RUNNING_CODE, every
+
 HEAD = object.__basicsize__
 TYPE = HEAD - 8
 # of an ndarray behind the head of every object
@@ -13,84 +15,22 @@ CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 # words of the first table
 ENTRIES, OTHERWISE, NDARRAY, OUT, NEW_ARRAY, *_FUNCTIONS, TEAM, SET_HANDLER, HANDLER, PLACE = range(18)
 CALL, NEW_TUPLE, SET_ITEM, GET_ITEM, LENGTH, KEEP, DROP, SAVE, RESTORE = _FUNCTIONS
-# words of what is known of one plan: what it takes, what it makes, and how it runs; BUSY while it runs without the GIL
-NEXT, INPUTS, INPUT_ARRAYS, *_MADE, KERNELS, KERNEL_TABLE, VALUES, CHECKS, CHECK_TABLE, FINITE, FINITE_TABLE, LONG, MARKS, BUSY = range(17)
+# words of what is known of one plan, behind those of its run: what it takes, what it makes, and how it runs; BUSY while it runs without
+# the GIL
+NEXT, INPUTS, INPUT_ARRAYS, *_MADE, LONG, MARKS, BUSY = range(len(RUN), len(RUN) + 10)
 OUTPUTS, OUTPUT_ARRAYS, OUTPUT_SLOTS, AS_TUPLE = _MADE
 
 
-def _every(why: str, signature: str, setup: str, body: str, guard: str = "true") -> str:
-    """A function that says whether something holds for all k below %count, which `setup` defines: `body` says so of one k in %fine;
-    `guard`: what has to hold besides, before any k."""
-    return f"""; {why}
-define internal i1 {signature} {{
-entry:
-{setup.strip(chr(10))}
-  br i1 {guard}, label %next, label %no
-next:
-  %k = phi i64 [ 0, %entry ], [ %k1, %again ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %one, label %yes
-one:
-  %k1 = add i64 %k, 1
-{body.strip(chr(10))}
-  br i1 %fine, label %again, label %no
-again:
-  br label %next
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}}
-"""
-
-
-def _finite(bits: int, exponent: int) -> str:
-    """A function that says whether no float of a width, of so many in a row, has all bits of its exponent; it looks at all, in vectors."""
-    return f"""
-define internal i1 @finite{bits}(ptr %numbers, i64 %count) {{
-entry:
-  br label %next
-next:
-  %k = phi i64 [ 0, %entry ], [ %k1, %one ]
-  %known = phi i1 [ false, %entry ], [ %now, %one ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %one, label %done
-one:
-  %k1 = add nuw nsw i64 %k, 1
-  %at = getelementptr i{bits}, ptr %numbers, i64 %k
-  %bits = load i{bits}, ptr %at
-  %exponent = and i{bits} %bits, {exponent}
-  %full = icmp eq i{bits} %exponent, {exponent}
-  %now = or i1 %known, %full
-  br label %next
-done:
-  %fine = xor i1 %known, true
-  ret i1 %fine
-}}
-"""
-
-
 CHECKS_CODE = (
-    """
-define internal ptr @word(ptr %table, i64 %k) alwaysinline {
-  %p = getelementptr ptr, ptr %table, i64 %k
-  %v = load ptr, ptr %p
-  ret ptr %v
-}
-
-define internal i64 @number(ptr %table, i64 %k) alwaysinline {
-  %p = getelementptr i64, ptr %table, i64 %k
-  %v = load i64, ptr %p
-  ret i64 %v
-}
-
+    RUNNING_CODE
+    + """
 define internal ptr @field(ptr %object, i64 %offset) alwaysinline {
   %p = getelementptr i8, ptr %object, i64 %offset
   %v = load ptr, ptr %p
   ret ptr %v
 }
 """
-    + _every(
+    + every(
         "whether extents are those behind the first three words of a table",
         "@same_extents(ptr %extents, ptr %expected, i64 %count)",
         "",
@@ -135,7 +75,7 @@ no:
 }}
 
 """
-    + _every(
+    + every(
         "whether all arguments fit what is known of a plan",
         "@all_fit(ptr %plan, ptr %args, i64 %given, ptr %ndarray)",
         f"""
@@ -150,7 +90,7 @@ no:
 """,
         guard="%as_many",
     )
-    + _every(
+    + every(
         "whether the memory of an array is apart from that of all arguments",
         "@apart(ptr %plan, ptr %args, ptr %out)",
         f"""
@@ -171,57 +111,6 @@ no:
   %before = icmp ule ptr %end, %out_at
   %behind = icmp ule ptr %out_end, %at
   %fine = or i1 %before, %behind
-""",
-    )
-    + _finite(32, 0x7F800000)
-    + _finite(64, 0x7FF0000000000000)
-    + """
-define internal i1 @are_finite(ptr %numbers, i64 %count, i64 %bytes) {
-  %narrow = icmp eq i64 %bytes, 4
-  br i1 %narrow, label %of_32, label %of_64
-of_32:
-  %fine32 = call i1 @finite32(ptr %numbers, i64 %count)
-  ret i1 %fine32
-of_64:
-  %fine64 = call i1 @finite64(ptr %numbers, i64 %count)
-  ret i1 %fine64
-}
-"""
-    + _every(
-        "whether all tensors that have to be finite are",
-        "@finite(ptr %plan)",
-        f"""
-  %count = call i64 @number(ptr %plan, i64 {FINITE})
-  %table = call ptr @word(ptr %plan, i64 {FINITE_TABLE})
-  %values = call ptr @word(ptr %plan, i64 {VALUES})
-""",
-        """
-  %check = getelementptr [3 x i64], ptr %table, i64 %k
-  %slot = call i64 @number(ptr %check, i64 0)
-  %floats = call i64 @number(ptr %check, i64 1)
-  %bytes = call i64 @number(ptr %check, i64 2)
-  %numbers = call ptr @word(ptr %values, i64 %slot)
-  %fine = call i1 @are_finite(ptr %numbers, i64 %floats, i64 %bytes)
-""",
-    )
-    + _every(
-        "whether the numbers that a plan checks are in their ranges",
-        "@within(ptr %plan)",
-        f"""
-  %count = call i64 @number(ptr %plan, i64 {CHECKS})
-  %table = call ptr @word(ptr %plan, i64 {CHECK_TABLE})
-  %values = call ptr @word(ptr %plan, i64 {VALUES})
-""",
-        """
-  %check = getelementptr [3 x i64], ptr %table, i64 %k
-  %slot = call i64 @number(ptr %check, i64 0)
-  %least = call i64 @number(ptr %check, i64 1)
-  %most = call i64 @number(ptr %check, i64 2)
-  %found_at = call ptr @word(ptr %values, i64 %slot)
-  %found = load i64, ptr %found_at
-  %above = icmp sge i64 %found, %least
-  %below = icmp sle i64 %found, %most
-  %fine = and i1 %above, %below
 """,
     )
 )

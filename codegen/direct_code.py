@@ -17,8 +17,6 @@ from eqsat.codegen.direct_checks import (
     INPUT_ARRAYS,
     INPUTS,
     KEEP,
-    KERNEL_TABLE,
-    KERNELS,
     LENGTH,
     LONG,
     MARKS,
@@ -37,10 +35,10 @@ from eqsat.codegen.direct_checks import (
     SET_HANDLER,
     SET_ITEM,
     TEAM,
-    VALUES,
     WRITEABLE,
 )
 from eqsat.codegen.places import FARTHEST, LEAST, PLACES, SLOT
+from eqsat.codegen.running_code import VALUES
 
 MOST_OUTPUTS = 16
 # results of so many bytes and more have memory of their own (codegen/memory.py)
@@ -158,12 +156,9 @@ plain:
 }}
 
 ; the kernels of a plan, without the GIL if they take long; `busy` tells others that its memory is in use
-define internal void @run(ptr %plan, ptr %head) {{
+define internal i1 @run(ptr %plan, ptr %head) {{
 entry:
   %team = call ptr @word(ptr %head, i64 {TEAM})
-  %pool = call ptr @word(ptr %team, i64 0)
-  %hand_out = call ptr @word(ptr %team, i64 1)
-  %most = call i64 @number(ptr %team, i64 2)
   %long = call i64 @number(ptr %plan, i64 {LONG})
   %is_long = icmp ne i64 %long, 0
   br i1 %is_long, label %without, label %with
@@ -173,52 +168,14 @@ without:
   %restore = call ptr @word(ptr %head, i64 {RESTORE})
   store i64 1, ptr %busy_at
   %state = call ptr %save()
-  call void @run_kernels(ptr %plan, ptr %pool, ptr %hand_out, i64 %most)
+  %fine_without = call i1 @run_kernels(ptr %plan, ptr %team)
   call void %restore(ptr %state)
   store i64 0, ptr %busy_at
-  ret void
+  ret i1 %fine_without
 with:
-  call void @run_kernels(ptr %plan, ptr %pool, ptr %hand_out, i64 %most)
-  ret void
+  %fine_with = call i1 @run_kernels(ptr %plan, ptr %team)
+  ret i1 %fine_with
 }}
-
-; the kernels of a plan, one after the other; those worth it by the threads of a pool, where there is one, in so many pieces at most
-define internal void @run_kernels(ptr %plan, ptr %pool, ptr %hand_out, i64 %most) {{
-entry:
-  %count = call i64 @number(ptr %plan, i64 {KERNELS})
-  %table = call ptr @word(ptr %plan, i64 {KERNEL_TABLE})
-  %values = call ptr @word(ptr %plan, i64 {VALUES})
-  br label %next
-next:
-  %k = phi i64 [ 0, %entry ], [ %k1, %ran ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %one, label %done
-one:
-  %k1 = add i64 %k, 1
-  %kernel = getelementptr [4 x i64], ptr %table, i64 %k
-  %code = call ptr @word(ptr %kernel, i64 0)
-  %slots = call ptr @word(ptr %kernel, i64 1)
-  %extent = call i64 @number(ptr %kernel, i64 2)
-  %splits = call i64 @number(ptr %kernel, i64 3)
-  %worth = icmp ne i64 %splits, 0
-  br i1 %worth, label %look, label %alone
-look:
-  %none = icmp eq ptr %pool, null
-  br i1 %none, label %alone, label %together
-together:
-  %pieces = call i64 @llvm.umin.i64(i64 %most, i64 %extent)
-  call void %hand_out(ptr %pool, ptr %code, ptr %values, ptr %slots, i64 %extent, i64 %pieces)
-  br label %ran
-alone:
-  call void %code(ptr %values, ptr %slots, i64 0, i64 %extent)
-  br label %ran
-ran:
-  br label %next
-done:
-  ret void
-}}
-
-declare i64 @llvm.umin.i64(i64, i64)
 
 define ptr @direct(ptr %self, ptr %args, i64 %given, ptr %names) {{
 entry:
@@ -329,9 +286,10 @@ set_slot:
   store ptr %result_at, ptr %slot_at
   br label %result_slot
 compute:
-  call void @run(ptr %plan, ptr %head)
+  %ran = call i1 @run(ptr %plan, ptr %head)
   %are_finite = call i1 @finite(ptr %plan)
-  br i1 %are_finite, label %look_at_places, label %start_over
+  %all_finite = and i1 %ran, %are_finite
+  br i1 %all_finite, label %look_at_places, label %start_over
 look_at_places:
   %holds = call i1 @within(ptr %plan)
   br i1 %holds, label %hand_out, label %start_over

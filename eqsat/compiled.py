@@ -8,8 +8,7 @@ import types
 from typing import Any, cast
 
 from eqsat.codegen.direct import DirectCall
-from eqsat.kept import kept_code
-from eqsat.options import Options
+from eqsat.kept import common_code
 from eqsat.plan import Plan
 from eqsat.results import large_memory
 from eqsat.threads import TEAM, make_ready
@@ -47,10 +46,10 @@ class Compiled(functools.partial[Any]):
             if direct is None:
                 memory = large_memory()
                 handler = memory.handler if memory else (0, 0, 0)
-                direct = DirectCall(self.title, self.func, TEAM, takes_out, handler, lambda text: kept_code(text, Options()))
+                direct = DirectCall(self.title, self.func, TEAM, takes_out, handler, common_code)
                 self.__dict__["_direct"] = direct
                 cast(Any, self).__setstate__((direct.function, (), {}, self.__dict__))
-            if any(kernel.splits for kernel in plan.direct.kernels):
+            if plan.direct.run.splits:
                 make_ready()
             direct.learn(plan.direct, plan)
             seen[id(plan)] = True

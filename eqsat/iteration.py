@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from eqsat.arguments import check_arguments
 from eqsat.array import Trace, TracedArray, in_owner, is_traced
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.steps import Loop
@@ -16,6 +17,8 @@ from eqsat.lazy import plan_of, values_of
 from eqsat.leaves import numbered
 from eqsat.operations.generic import integer
 from eqsat.options import Options
+from eqsat.repeated import Repeated
+from eqsat.results import new_array
 from eqsat.signature import Arguments, Baked, is_number, leaves_of, spec_of
 from eqsat.specs import Spec
 from eqsat.tracing import CURRENT, record, record_body
@@ -31,7 +34,7 @@ def fori(n: int, body: Callable[[Any, Any], Any], init: Any, *, options: Options
           shapes and dtypes of `init`, and so must its result
     init  arrays, lazy tensors and numbers in nested tuples, lists and dicts; numbers are 0-d arrays, as numpy.asarray makes them
 
-    Returns new numpy arrays in those containers.  The steps are a loop in Python over one plan, which is kept by structure.
+    Returns new numpy arrays in those containers.  The steps are a loop of machine code over one plan, which is kept by structure.
     Arrays and lazy tensors that the body takes from elsewhere are constants, with the elements that they have when fori is called.
     In a function that is traced (`jit`, `trace`, `optimize`) the loop becomes part of the program: results are traced arrays, and the body
     may use other arrays of the trace.
@@ -62,14 +65,13 @@ def fori(n: int, body: Callable[[Any, Any], Any], init: Any, *, options: Options
         _check_leaf(where, Spec(output.shape, output.dtype), expected)
     if around is not None:
         return rebuild_result(structure, [None, *_recorded(around, steps, program, outputs, given, captured)])
-    carry = values_of(given)
     if steps:
         shared, constants = numbered(outputs, program.inputs)
         plan = plan_of(shared, chosen)
-        for step in range(steps):
-            carry = plan.result((np.array(step), *carry, *constants))
+        carry = [new_array(output.shape, np.dtype(output.dtype)) for output in outputs]
+        Repeated(plan, steps).run(check_arguments(plan.blueprint.inputs[1:], (*values_of(given), *constants)), carry)
     else:
-        carry = [array.copy() for array in carry]
+        carry = [array.copy() for array in values_of(given)]
     return rebuild_result(structure, [None, *carry])
 
 

@@ -33,3 +33,8 @@ def kept_code(llvm_ir: str, options: Options) -> bytes:
         kept = object_code(llvm_ir)
         store.put(key, kept)
     return kept
+
+
+def common_code(llvm_ir: str) -> bytes:
+    """The object of machine code that serves all programs."""
+    return kept_code(llvm_ir, Options())

@@ -11,14 +11,16 @@ import numpy as np
 from eqsat.arguments import all_fit, check_arguments, check_out
 from eqsat.blueprint import Array, Blueprint, PlanCall, PlanKernel, PlanLoop, PlanStep
 from eqsat.codegen import Entry, load_kernels
-from eqsat.codegen.direct import DirectKernel, DirectPlan, supported
+from eqsat.codegen.direct import DirectPlan, supported
 from eqsat.codegen.direct_code import MOST_OUTPUTS
+from eqsat.codegen.running import Run, TableKernel, TableLoop
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.errors import UsageError
 from eqsat.ir.host import run_host
 from eqsat.ir.shown import Shown
 from eqsat.ir.structure import each_by_itself, positions, rebuild_result
 from eqsat.one_process import OfOneProcess
+from eqsat.repeated import Repeated
 from eqsat.results import new_array
 from eqsat.storage import aligned_bytes, array_in
 from eqsat.target import SPLIT_NS
@@ -184,27 +186,34 @@ class Plan(OfOneProcess, Shown):
 
     @functools.cached_property
     def direct(self) -> DirectPlan | None:
-        """The plan for calls without Python; None for one that needs more than kernels."""
-        blueprint, structure = self.blueprint, self.blueprint.structure
-        checked = [(slot, self.buffers[slot]) for slot in blueprint.finite]
-        if blueprint.sizes or blueprint.steps or not all(buffer.dtype in FLOATS for _, buffer in checked) or not supported():
-            return None
+        """The plan for calls without Python; None for one that needs more than kernels and short loops of them."""
+        structure = self.blueprint.structure
         plain = not isinstance(structure, int) and structure.kind == "tuple" and not structure.keys
         order = (structure,) if isinstance(structure, int) else structure.items if plain else ()
         whole = order == tuple(range(self.num_outputs)) and len(self._made) == self.num_outputs <= MOST_OUTPUTS
-        if not whole:
+        short = all(one.entry.is_short for one in self._launches if isinstance(one.entry, Repeated))
+        run = self.own_run() if whole and short and supported() else None
+        if run is None:
             return None
-        kernels = tuple(DirectKernel(one.address, one.slots, one.extent, one.splits) for one in self._launches if one.address is not None)
-        first = len(self._taken)
-        values = {first + k: array for k, array in enumerate(self._workspace()) if array is not _OPEN}
         outputs = tuple((dtype, shape) for _, shape, dtype in self._made)
         inputs = tuple((dtype, shape) for shape, dtype in self._taken)
-        as_tuple = not isinstance(structure, int)
-        checks = tuple((slot, *limit.range) for slot, limit in blueprint.places)
         long = sum(kernel.estimated_ns for kernel in self.kernels) > LONG_NS
+        return DirectPlan(inputs, outputs, tuple(slot for slot, _, _ in self._made), run, not isinstance(structure, int), long)
+
+    def own_run(self) -> Run | None:
+        """Its kernels as tables for machine code, with memory of their own; None where sizes are open, or Python has to help."""
+        blueprint = self.blueprint
+        checked = [(slot, self.buffers[slot]) for slot in blueprint.finite]
+        if blueprint.sizes or not all(buffer.dtype in FLOATS for _, buffer in checked):
+            return None
+        kernels = tuple(map(_in_table, self._launches))
+        if any(kernel is None for kernel in kernels):
+            return None
+        first = len(self._taken)
+        values = {first + k: array for k, array in enumerate(self._workspace()) if array is not _OPEN}
+        checks = tuple((slot, *limit.range) for slot, limit in blueprint.places)
         finite = tuple((slot, buffer.nbytes // itemsize(buffer.dtype), itemsize(buffer.dtype)) for slot, buffer in checked)
-        slots = tuple(slot for slot, _, _ in self._made)
-        return DirectPlan(inputs, outputs, slots, values, len(self.buffers), kernels, as_tuple, checks, finite, long)
+        return Run(values, len(self.buffers), tuple(filter(None, kernels)), checks, finite)
 
     @functools.cached_property
     def _instead(self) -> Plan:
@@ -250,7 +259,7 @@ def load(blueprint: Blueprint) -> tuple[Any, dict[str, Entry]]:
 
 def _entry(step: PlanStep) -> Entry:
     """A step as an entry: arrays that it reads, arrays for its results, and a range that is none."""
-    return _repeating(step) if isinstance(step, PlanLoop) else _calling(step)
+    return Repeated(Plan(step.body), step.count) if isinstance(step, PlanLoop) else _calling(step)
 
 
 def _calling(step: PlanCall) -> Entry:
@@ -265,18 +274,11 @@ def _calling(step: PlanCall) -> Entry:
     return entry
 
 
-def _repeating(loop: PlanLoop) -> Entry:
-    plan, carries = Plan(loop.body), len(loop.body.outputs)
-
-    def entry(*arguments: Any) -> None:
-        arrays = arguments[:-2]
-        carry, stay, results = arrays[:carries], arrays[carries:-carries], arrays[-carries:]
-        for step in range(loop.count):
-            carry = plan.run((np.array(step), *carry, *stay))
-        for array, value in zip(results, carry, strict=True):
-            np.copyto(array, value)
-
-    return entry
+def _in_table(launch: Launch) -> TableKernel | TableLoop | None:
+    """A kernel or a loop for machine code; None for what Python does."""
+    if isinstance(launch.entry, Repeated):
+        return launch.entry.table(launch.slots)
+    return None if launch.address is None else TableKernel(launch.address, launch.slots, launch.extent, launch.splits)
 
 
 def _launch(kernel: PlanKernel, entry: Entry, address: int | None) -> Launch:

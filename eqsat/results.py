@@ -10,19 +10,14 @@ import numpy as np
 
 from eqsat.codegen.direct_code import LEAST_BYTES
 from eqsat.codegen.memory import Memory, memory, supported
-from eqsat.kept import kept_code
-from eqsat.options import Options
+from eqsat.kept import common_code
 
 Array = np.ndarray[Any, Any]
 
 
-def _make_object(text: str) -> bytes:
-    return kept_code(text, Options())
-
-
 def large_memory() -> Memory | None:
     """The memory of large results; None where NumPy's serves."""
-    return memory(_make_object) if supported() else None
+    return memory(common_code) if supported() else None
 
 
 def new_array(shape: tuple[int, ...], dtype: np.dtype[Any], others: Iterable[Array] = ()) -> Array:

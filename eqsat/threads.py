@@ -13,8 +13,7 @@ import numpy as np
 
 from eqsat.codegen.pool import Pool, supported
 from eqsat.ir.errors import UsageError
-from eqsat.kept import kept_code
-from eqsat.options import Options
+from eqsat.kept import common_code
 
 Array = np.ndarray[Any, Any]
 
@@ -42,7 +41,7 @@ def num_threads() -> int:
 def _team(process: int, workers: int) -> Pool:
     """The threads of this process besides its own: those made before a fork are not there after it."""
     del process
-    return Pool(workers, lambda text: kept_code(text, Options()))
+    return Pool(workers, common_code)
 
 
 # what calls without Python look at: a pool, its function `run`, and into how many pieces it cuts a kernel; zeros where there is none
