@@ -28,26 +28,45 @@ class TableKernel(NamedTuple):
 class Carry(NamedTuple):
     """What a loop carries from one step to the next.
 
+    nbytes   how much memory it takes
     written  the slot of the body that its kernels write, if they write it
-    copied   else the slot that is copied; a carry that stays what it was is its own
-    other    memory beside that of the result, of as many bytes
+    copied   the slot that is copied, if one is
+    other    memory beside that of the result, of as many bytes; None where it is changed in its place, or not at all
     """
 
-    written: int | None
-    copied: int | None
-    other: Array
+    nbytes: int
+    written: int | None = None
+    copied: int | None = None
+    other: Array | None = None
+
+
+class TablePut(NamedTuple):
+    """Values that are put into what is carried and changed in its place: `rows` blocks of `nbytes`, each at a place of `extent`.
+
+    carry          which of those that are carried
+    values, place  slots of the body: the blocks, and an int64
+    """
+
+    carry: int
+    values: int
+    place: int
+    rows: int
+    extent: int
+    nbytes: int
 
 
 class TableLoop(NamedTuple):
     """`count` runs of a body, whose first slots are the counter, the carries and arrays that stay.
 
     slots  of carries and what stays where the loop is, and then of its results
+    puts   what is put into carries after each step, in order
     """
 
     body: Run
     count: int
     carries: tuple[Carry, ...]
     slots: tuple[int, ...]
+    puts: tuple[TablePut, ...] = ()
 
 
 class Run(NamedTuple):
@@ -98,14 +117,12 @@ class Tables:
     def loop(self, loop: TableLoop) -> int:
         """The address of the table of a loop."""
         nothing = loop.body.slots
-        rows = [
-            (nothing if carry.written is None else carry.written, -1 if carry.copied is None else carry.copied, *_memory(carry.other))
-            for carry in loop.carries
-        ]
+        carries = [word for carry in loop.carries for word in _carry(carry, nothing)]
+        puts = [word for put in loop.puts for word in put]
         body = self.table(self.run(loop.body))
         stays = len(loop.slots) - 2 * len(loop.carries)
         self.kept.append(loop)
-        return self.table([body, loop.count, len(loop.carries), self.table([word for row in rows for word in row]), stays])
+        return self.table([body, loop.count, len(loop.carries), self.table(carries), stays, len(loop.puts), self.table(puts)])
 
     def _kernel(self, kernel: TableKernel | TableLoop) -> tuple[int, ...]:
         slots = self.table(kernel.slots)
@@ -114,8 +131,11 @@ class Tables:
         return kernel.address, slots, kernel.extent, SPLIT if kernel.splits else ALONE
 
 
-def _memory(array: Array) -> tuple[int, int]:
-    return array.nbytes, int(array.ctypes.data)
+def _carry(carry: Carry, nothing: int) -> tuple[int, int, int, int]:
+    """The words of a carry; `nothing`: a slot that none reads."""
+    written = nothing if carry.written is None else carry.written
+    copied = -1 if carry.copied is None else carry.copied
+    return written, copied, carry.nbytes, 0 if carry.other is None else int(carry.other.ctypes.data)
 
 
 @functools.cache

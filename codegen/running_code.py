@@ -7,10 +7,12 @@ RUN = KERNELS, KERNEL_TABLE, VALUES, CHECKS, CHECK_TABLE, FINITE, FINITE_TABLE =
 # words of a kernel, CODE being a function or a loop, and how it runs
 KERNEL = CODE, SLOTS, EXTENT, HOW = range(4)
 ALONE, SPLIT, LOOP = range(3)
-# words of a loop, and of what it carries from one step to the next: the slot that a kernel of the body writes, the slot that is copied,
-# its bytes, and memory beside that of the result
-BODY, COUNT, CARRIES, CARRY_TABLE, STAYS = range(5)
+# words of a loop, of what it carries from one step to the next (the slot that a kernel of the body writes, the slot that is copied, its
+# bytes, and memory beside that of the result, null where it stays there), and of what is put into such memory: which carry, the slots of
+# values and place, how many blocks of so many bytes each, and of how many places
+BODY, COUNT, CARRIES, CARRY_TABLE, STAYS, PUTS, PUT_TABLE = range(7)
 CARRY = WRITTEN, COPIED, BYTES, OTHER = range(4)
+PUT = PUT_CARRY, PUT_VALUES, PUT_PLACE, PUT_ROWS, PUT_EXTENT, PUT_BYTES = range(6)
 
 
 def every(why: str, signature: str, setup: str, body: str, guard: str = "true") -> str:
@@ -134,7 +136,8 @@ of_64:
 )
 
 # a carry is read where the step before wrote it.  Writing goes back and forth between the memory of the result and other memory, so that
-# the last step writes the result; what no kernel writes is copied there, and what stays is copied to the result by the last step
+# the last step writes the result; what no kernel writes is copied there.  What is changed in its place, or not at all, is copied to the
+# result before the first step, and is there
 _LOOPS = f"""
 declare i64 @llvm.umin.i64(i64, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
@@ -144,8 +147,46 @@ define internal ptr @target(ptr %result, ptr %carry, i64 %left) alwaysinline {{
   %other = call ptr @word(ptr %carry, i64 {OTHER})
   %odd = and i64 %left, 1
   %ends_there = icmp ne i64 %odd, 0
-  %place = select i1 %ends_there, ptr %result, ptr %other
+  %only = icmp eq ptr %other, null
+  %in_result = or i1 %ends_there, %only
+  %place = select i1 %in_result, ptr %result, ptr %other
   ret ptr %place
+}}
+
+; values at their place in what is carried; false where that is none
+define internal i1 @put(ptr %put, ptr %inside) {{
+entry:
+  %carry = call i64 @number(ptr %put, i64 {PUT_CARRY})
+  %values_slot = call i64 @number(ptr %put, i64 {PUT_VALUES})
+  %place_slot = call i64 @number(ptr %put, i64 {PUT_PLACE})
+  %rows = call i64 @number(ptr %put, i64 {PUT_ROWS})
+  %extent = call i64 @number(ptr %put, i64 {PUT_EXTENT})
+  %bytes = call i64 @number(ptr %put, i64 {PUT_BYTES})
+  %slot = add i64 %carry, 1
+  %memory = call ptr @word(ptr %inside, i64 %slot)
+  %values = call ptr @word(ptr %inside, i64 %values_slot)
+  %place_at = call ptr @word(ptr %inside, i64 %place_slot)
+  %place = load i64, ptr %place_at
+  %there = icmp ult i64 %place, %extent
+  br i1 %there, label %next, label %nowhere
+next:
+  %k = phi i64 [ 0, %entry ], [ %k1, %row ]
+  %more = icmp slt i64 %k, %rows
+  br i1 %more, label %row, label %done
+row:
+  %k1 = add i64 %k, 1
+  %before = mul i64 %k, %extent
+  %block = add i64 %before, %place
+  %to_offset = mul i64 %block, %bytes
+  %from_offset = mul i64 %k, %bytes
+  %to = getelementptr i8, ptr %memory, i64 %to_offset
+  %from = getelementptr i8, ptr %values, i64 %from_offset
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
+  br label %next
+done:
+  ret i1 true
+nowhere:
+  ret i1 false
 }}
 
 ; steps first..last-1 of a loop on memory outside; false where what one computed is not as it has to be
@@ -160,6 +201,8 @@ entry:
   %counter = load ptr, ptr %inside
   %given = add i64 %carries, %stays
   %result_slots = getelementptr i64, ptr %slots, i64 %given
+  %puts = call i64 @number(ptr %loop, i64 {PUTS})
+  %put_table = call ptr @word(ptr %loop, i64 {PUT_TABLE})
   br label %next_given
 next_given:
   %g = phi i64 [ 0, %entry ], [ %g1, %set_given ]
@@ -193,10 +236,17 @@ set_carry:
   %result_slot = call i64 @number(ptr %result_slots, i64 %c)
   %result = call ptr @word(ptr %outside, i64 %result_slot)
   %written = call i64 @number(ptr %carry, i64 {WRITTEN})
-  %copied = call i64 @number(ptr %carry, i64 {COPIED})
-  %is_itself = icmp eq i64 %copied, %c1
-  %keeps = or i1 %begins, %is_itself
-  br i1 %keeps, label %set_written, label %set_read
+  br i1 %begins, label %look_where, label %set_read
+look_where:
+  %other = call ptr @word(ptr %carry, i64 {OTHER})
+  %in_result = icmp eq ptr %other, null
+  br i1 %in_result, label %begin_there, label %set_written
+begin_there:
+  %first_at = getelementptr ptr, ptr %inside, i64 %c1
+  %first_memory = load ptr, ptr %first_at
+  %carry_bytes = call i64 @number(ptr %carry, i64 {BYTES})
+  call void @llvm.memcpy.p0.p0.i64(ptr %result, ptr %first_memory, i64 %carry_bytes, i1 false)
+  br label %set_read
 set_read:
   %before = call ptr @target(ptr %result, ptr %carry, i64 %left_before)
   %read_at = getelementptr ptr, ptr %inside, i64 %c1
@@ -217,19 +267,13 @@ compute:
 next_copy:
   %d = phi i64 [ 0, %compute ], [ %d1, %copied_it ]
   %more_copies = icmp slt i64 %d, %carries
-  br i1 %more_copies, label %look, label %done_copying
+  br i1 %more_copies, label %look, label %next_put
 look:
   %d1 = add i64 %d, 1
   %kept = getelementptr [{len(CARRY)} x i64], ptr %table, i64 %d
   %source = call i64 @number(ptr %kept, i64 {COPIED})
   %none = icmp slt i64 %source, 0
-  br i1 %none, label %copied_it, label %some
-some:
-  %is_own = icmp eq i64 %source, %d1
-  %ends = icmp eq i64 %left, 1
-  %not_own = xor i1 %is_own, true
-  %due = or i1 %ends, %not_own
-  br i1 %due, label %copy, label %copied_it
+  br i1 %none, label %copied_it, label %copy
 copy:
   %goal_slot = call i64 @number(ptr %result_slots, i64 %d)
   %goal = call ptr @word(ptr %outside, i64 %goal_slot)
@@ -240,6 +284,15 @@ copy:
   br label %copied_it
 copied_it:
   br label %next_copy
+next_put:
+  %p = phi i64 [ 0, %next_copy ], [ %p1, %put_it ]
+  %more_puts = icmp slt i64 %p, %puts
+  br i1 %more_puts, label %put_it, label %done_copying
+put_it:
+  %p1 = add i64 %p, 1
+  %put = getelementptr [{len(PUT)} x i64], ptr %put_table, i64 %p
+  %was_put = call i1 @put(ptr %put, ptr %inside)
+  br i1 %was_put, label %next_put, label %refused
 done_copying:
   br label %next_step
 finished:

@@ -41,14 +41,16 @@ class Trace:
     label: ClassVar[str] = "TracedArray"
     lazy: ClassVar[bool] = False
 
-    def __init__(self, sizes: Markers = NO_SIZES, around: Trace | None = None, fallback: bool = False) -> None:
+    def __init__(self, sizes: Markers = NO_SIZES, around: Trace | None = None, fallback: bool = False, of_loop: bool = False) -> None:
         """`sizes` that are known at run time; `around`: the trace of a loop of whose body this is one;
-        `fallback`: whether functions of NumPy that are no operations are called by the program.
+        `fallback`: whether functions of NumPy that are no operations are called by the program; `of_loop`: whether it is one of a loop's
+        body, whose arguments belong to the loop.
 
         captured  the inputs that stand for arrays of the trace around
         """
         self.sizes = sizes
         self.around = around
+        self.of_loop = of_loop
         self._fallback = fallback
         self.captured: dict[Tensor, Input] = {}
         self.in_loop = False  # while the body of a loop in it is traced

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from eqsat.codegen import parallel_extent
+from eqsat.codegen.running import TablePut
 from eqsat.ir.host import Invocation
 from eqsat.ir.steps import Parts
 from eqsat.ir.structure import Structure
@@ -119,12 +120,14 @@ class Blueprint:
 
 @dataclass(frozen=True)
 class PlanLoop:
-    """The step of that name: `count` calls of a plan with the counter and the arrays that the step reads, of which the first are
-    replaced by the results each time."""
+    """The step of that name: `count` calls of a plan with the counter and the arrays that the step reads, of which the first, that are
+    carried, are replaced by results each time, or changed by what is put into them (`following` and `puts`: see LoopBody)."""
 
     name: str
     count: int
     body: Blueprint
+    following: tuple[int | None, ...]
+    puts: tuple[TablePut, ...]
 
 
 @dataclass(frozen=True)

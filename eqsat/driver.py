@@ -26,6 +26,7 @@ from eqsat.ir.steps import Loop, Parts
 from eqsat.ir.tensor import Program
 from eqsat.kernels import Nest, computed_once, lower_program, remaining
 from eqsat.leaves import numbered, over_leaves
+from eqsat.loop_bodies import as_computed
 from eqsat.nest_costs import nest_ns
 from eqsat.options import Options
 from eqsat.pipeline import Pipeline
@@ -104,7 +105,7 @@ def _finished(
         check_program(parts.joined())
     dump.write("extracted", parts.joined())
     loops = {placed.name: placed.step for placed in parts.steps if isinstance(placed.step, Loop)}
-    bodies = {name: _optimized_body(loop.body, options) for name, loop in loops.items()}
+    bodies = {name: _optimized_body(as_computed(loop.body).program, options) for name, loop in loops.items()}
     tell("lowering")
     nests = lower_program(parts, options, report, finite)
     dump.write("loops", "\n\n".join(str(nest.kernel) for nest in nests))

@@ -9,12 +9,14 @@ import numpy as np
 
 from eqsat.arguments import check_arguments
 from eqsat.array import Trace, TracedArray, in_owner, is_traced
+from eqsat.invariant import without_invariants
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.steps import Loop
 from eqsat.ir.structure import Container, Structure, flatten_result, rebuild_result
 from eqsat.ir.tensor import Constant, Program, Tensor
 from eqsat.lazy import plan_of, values_of
 from eqsat.leaves import numbered
+from eqsat.loop_bodies import as_computed
 from eqsat.operations.generic import integer
 from eqsat.options import Options
 from eqsat.repeated import Repeated
@@ -59,7 +61,7 @@ def fori(n: int, body: Callable[[Any, Any], Any], init: Any, *, options: Options
     structure = flatten_result(init, place, "carry")
     arguments = Arguments((("i", 0), ("carry", structure)), (), tuple(specs))
     chosen = options or Options()
-    program, captured = record_body(body, arguments, around) if around is not None else (record(body, arguments, chosen.fallback), ())
+    program, captured = record_body(body, arguments, around) if around is not None else (record(body, arguments, chosen.fallback, of_loop=True), ())
     outputs = [program.outputs[position] for position in _matched(program.structure, structure, "carry")]
     for (where, expected), output in zip(specs[1:], outputs, strict=True):
         _check_leaf(where, Spec(output.shape, output.dtype), expected)
@@ -67,9 +69,11 @@ def fori(n: int, body: Callable[[Any, Any], Any], init: Any, *, options: Options
         return rebuild_result(structure, [None, *_recorded(around, steps, program, outputs, given, captured)])
     if steps:
         shared, constants = numbered(outputs, program.inputs)
-        plan = plan_of(shared, chosen)
+        computed = as_computed(shared)
+        plan = plan_of(computed.program, chosen)
         carry = [new_array(output.shape, np.dtype(output.dtype)) for output in outputs]
-        Repeated(plan, steps).run(check_arguments(plan.blueprint.inputs[1:], (*values_of(given), *constants)), carry)
+        loop = Repeated(plan, steps, computed.following, computed.puts)
+        loop.run(check_arguments(plan.blueprint.inputs[1:], (*values_of(given), *constants)), carry)
     else:
         carry = [array.copy() for array in values_of(given)]
     return rebuild_result(structure, [None, *carry])
@@ -82,7 +86,7 @@ def _recorded(
     first = [in_owner(leaf, around) if isinstance(leaf, TracedArray) else Constant(np.asarray(leaf)) for leaf in given]
     if not steps:
         return [TracedArray(tensor, around) for tensor in first]
-    loop = Loop(steps, Program(program.inputs, tuple(outputs)), (*first, *captured))
+    loop = without_invariants(Loop(steps, Program(program.inputs, tuple(outputs)), (*first, *captured)))
     return [TracedArray(result, around) for result in loop.results]
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from eqsat.blueprint import Array, Blueprint, PlanBuffer, PlanCall, PlanKernel, PlanLoop, PlanStep, RunTimeSize
+from eqsat.codegen.running import TablePut
 from eqsat.ir.host import Invocation, host_function
 from eqsat.ir.structure import Container, Structure
 from eqsat.ir.tensor import Input
@@ -91,16 +92,17 @@ def _size(name: str, lo: int, hi: int, marker: int, terms: list[Any]) -> RunTime
 
 def _plain_step(step: PlanStep) -> list[Any]:
     if isinstance(step, PlanLoop):
-        return [step.name, step.count]
+        return [step.name, step.count, step.following, step.puts]
     function, arguments, values = step.invocation
     return [step.name, function, _plain(arguments), values]
 
 
 def _step(plain: list[Any], blobs: Iterator[bytes], known: Sequence[Array]) -> PlanStep:
-    name, what, *call = plain
-    if not call:
-        return PlanLoop(name, what, unpack(next(blobs), known))
-    arguments, values = call
+    name, what, *rest = plain
+    if isinstance(what, int):
+        following, puts = rest
+        return PlanLoop(name, what, unpack(next(blobs), known), tuple(following), tuple(TablePut(*put) for put in puts))
+    arguments, values = rest
     host_function(what)  # UsageError for what is none
     return PlanCall(name, Invocation(what, _structure(arguments), tuple(values)))
 

@@ -259,7 +259,7 @@ def load(blueprint: Blueprint) -> tuple[Any, dict[str, Entry]]:
 
 def _entry(step: PlanStep) -> Entry:
     """A step as an entry: arrays that it reads, arrays for its results, and a range that is none."""
-    return Repeated(Plan(step.body), step.count) if isinstance(step, PlanLoop) else _calling(step)
+    return Repeated(Plan(step.body), step.count, step.following, step.puts) if isinstance(step, PlanLoop) else _calling(step)
 
 
 def _calling(step: PlanCall) -> Entry:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from eqsat.blueprint import Blueprint
-from eqsat.codegen.running import Carry, Repetition, Run, TableLoop
+from eqsat.codegen.running import Carry, Repetition, Run, TableLoop, TablePut
 from eqsat.ir.structure import positions
 from eqsat.kept import common_code
 from eqsat.storage import aligned_bytes, array_in
@@ -23,7 +23,7 @@ CALL_NS = 50_000_000.0
 
 
 class Body(Protocol):
-    """A plan of the counter, what is carried and what stays; what it returns, in order, is carried on."""
+    """A plan of the counter, what is carried and what stays; what it returns, in order, is carried on or put into what is carried."""
 
     blueprint: Blueprint
 
@@ -35,11 +35,16 @@ class Body(Protocol):
 
 class Repeated:
     """`count` steps of a body.  Steps that compute what is not to be trusted, or hold an index out of range, are done by calls of the
-    body, which says what is wrong."""
+    body, which says what is wrong.
 
-    def __init__(self, body: Body, count: int) -> None:
+    following, puts  see LoopBody
+    """
+
+    def __init__(self, body: Body, count: int, following: Sequence[int | None], puts: Sequence[TablePut]) -> None:
         self.body = body
         self.count = count
+        self.following = following
+        self.puts = puts
         blueprint = body.blueprint
         self._order = positions(blueprint.structure)
         self._idle: list[Repetition] = []
@@ -55,19 +60,35 @@ class Repeated:
         run = self.body.own_run()
         if run is None:
             return None
-        counting = run._replace(values={0: np.zeros((), np.int64), **run.values})
-        return TableLoop(counting, self.count, tuple(self._carries(run)), tuple(slots))
+        blueprint = self.body.blueprint
+        carries = tuple(self._carries(run))
+        written = {carry.written for carry in carries}
+        rest = [slot for slot in blueprint.outputs if slot not in written and slot >= len(blueprint.inputs) and slot not in run.values]
+        known = {0: np.zeros((), np.int64), **run.values, **{slot: self._memory(slot, run) for slot in rest}}
+        puts = (put._replace(values=self._slot(put.values), place=self._slot(put.place)) for put in self.puts)
+        return TableLoop(run._replace(values=known), self.count, carries, tuple(slots), tuple(puts))
+
+    def _slot(self, position: int) -> int:
+        """That of what the body returns at this position."""
+        return self.body.blueprint.outputs[self._order[position]]
+
+    def _memory(self, slot: int, run: Run) -> Array:
+        buffer = self.body.blueprint.buffers[slot]
+        return array_in(aligned_bytes(buffer.nbytes, list(run.values.values())), buffer.shape, np.dtype(buffer.dtype))
 
     def _carries(self, run: Run) -> Iterator[Carry]:
         """What a kernel writes is written where it is read; an output that is an input, a constant or another output is copied."""
         blueprint = self.body.blueprint
         known = {*run.values, *range(len(blueprint.inputs))}
-        for slot in (blueprint.outputs[k] for k in self._order):
-            buffer = blueprint.buffers[slot]
-            written = None if slot in known else slot
-            known.add(slot)
-            other = array_in(aligned_bytes(buffer.nbytes, list(run.values.values())), buffer.shape, np.dtype(buffer.dtype))
-            yield Carry(written, slot if written is None else None, other)
+        for k, position in enumerate(self.following):
+            nbytes = blueprint.buffers[1 + k].nbytes
+            if position is None:
+                yield Carry(nbytes)
+            elif (slot := self._slot(position)) in known:
+                yield Carry(nbytes, copied=slot, other=self._memory(1 + k, run))
+            else:
+                known.add(slot)
+                yield Carry(nbytes, written=slot, other=self._memory(1 + k, run))
 
     def __call__(self, *arguments: Any) -> None:
         """As a kernel is called: carries, arrays that stay, arrays for the results, and a range that is none."""
@@ -92,9 +113,14 @@ class Repeated:
         return done
 
     def _step_by_step(self, given: Sequence[Array], results: Sequence[Array]) -> None:
-        carry, stay = tuple(given[: len(results)]), given[len(results) :]
+        first = len(self.following)
+        carries, stay = [array.copy() for array in given[:first]], given[first:]
         for step in range(self.count):
-            made = self.body.run((np.array(step), *carry, *stay))
-            carry = tuple(made[k] for k in self._order)
-        for array, value in zip(results, carry, strict=True):
+            outputs = self.body.run((np.array(step), *carries, *stay))
+            made = [outputs[k] for k in self._order]
+            carries = [carry if k is None else made[k] for carry, k in zip(carries, self.following, strict=True)]
+            for put in self.puts:
+                blocks = carries[put.carry].reshape(put.rows, put.extent, -1)
+                blocks[:, int(made[put.place])] = made[put.values].reshape(put.rows, -1)
+        for array, value in zip(results, carries, strict=True):
             np.copyto(array, value)

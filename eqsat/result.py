@@ -29,6 +29,7 @@ from eqsat.ir.typed_kernel import TypedKernel
 from eqsat.kept import kept_code
 from eqsat.kernels import Nest, remaining
 from eqsat.listing import Listing, list_kernels
+from eqsat.loop_bodies import as_computed
 from eqsat.lowering import type_indices
 from eqsat.one_process import OfOneProcess
 from eqsat.options import Options
@@ -134,7 +135,9 @@ class Result(OfOneProcess, Shown):
         found: list[PlanStep] = []
         for placed in remaining(self.parts.steps, self.nests):
             if isinstance(placed.step, Loop):
-                found.append(PlanLoop(placed.name, placed.step.count, next(bodies).compile().blueprint))
+                body = as_computed(placed.step.body)
+                blueprint = next(bodies).compile().blueprint
+                found.append(PlanLoop(placed.name, placed.step.count, blueprint, body.following, body.puts))
             elif isinstance(placed.step, HostCall):
                 found.append(PlanCall(placed.name, placed.step.invocation))
         return found

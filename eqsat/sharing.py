@@ -157,7 +157,7 @@ def change(array: Handle, tensor: Tensor, what: str, instead: str) -> None:
 def _check(root: Handle, what: str, instead: str) -> None:
     if root.owner.lazy:
         raise UnsupportedError(f"{what}: lazy tensors cannot be changed in place; write {instead}")
-    if isinstance(root.memory.tensor, Input):
+    if isinstance(root.memory.tensor, Input) and not root.owner.of_loop:
         raise UnsupportedError(
             f"{what}: found an argument, or a part of one, which belongs to the caller; begin with x = x.copy(), or write {instead}"
         )

@@ -46,12 +46,14 @@ def trace(function: Callable[..., Any], *arguments: Any, fallback: bool = False)
     return record(function, describe(zip(names, arguments, strict=True), ())[0], fallback)
 
 
-def record(function: Callable[..., Any], arguments: Arguments, fallback: bool = False) -> Program:
-    """The Program of a call in which every Spec stands for an array, an input named after its place; the rest is passed as it is."""
+def record(function: Callable[..., Any], arguments: Arguments, fallback: bool = False, of_loop: bool = False) -> Program:
+    """The Program of a call in which every Spec stands for an array, an input named after its place; the rest is passed as it is.
+
+    `of_loop`: whether the function is the body of a loop, to which its arguments belong."""
     extents = [extent for _, leaf in arguments.leaves if isinstance(leaf, Spec) for extent in leaf.shape]
     dims = variables(*(extent for extent in extents if isinstance(extent, Index)))
     if not dims:
-        return _record(function, arguments, (), fallback)
+        return _record(function, arguments, (), fallback, of_loop)
 
     def at(values: Mapping[str, int]) -> Program:
         leaves = tuple((where, _known(leaf, values) if isinstance(leaf, Spec) else leaf) for where, leaf in arguments.leaves)
@@ -73,9 +75,11 @@ def _known(spec: Spec, values: Mapping[str, int]) -> Spec:
     return Spec(tuple(map(number, spec.shape)), spec.dtype)
 
 
-def _record(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...], fallback: bool) -> Program:
+def _record(
+    function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...], fallback: bool, of_loop: bool = False
+) -> Program:
     markers = Markers(sizes)
-    owner = Trace(markers, fallback=fallback)
+    owner = Trace(markers, fallback=fallback, of_loop=of_loop)
     tokens = CURRENT.set(owner), TRACED.set(markers)
     try:
         return _recorded(function, arguments, sizes, owner)
@@ -90,7 +94,7 @@ def _record(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Siz
 
 def record_body(function: Callable[..., Any], arguments: Arguments, around: Trace) -> tuple[Program, tuple[Tensor, ...]]:
     """The Program of the body of a loop within a trace, and the arrays of that trace that it takes, its last inputs."""
-    owner = Trace(around.sizes, around, around.fallback)
+    owner = Trace(around.sizes, around, around.fallback, of_loop=True)
     token = CURRENT.set(owner)
     around.in_loop = True
     try:

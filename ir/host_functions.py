@@ -62,6 +62,12 @@ def _scatter_add(x: Any, places: Any, rows: Any, axis: int) -> Any:
     return np.moveaxis(found, 0, axis)
 
 
+def _put_rows(x: Any, places: Any, rows: Any) -> Any:
+    found = x.copy()
+    found[places] = rows
+    return found
+
+
 def _same(a: Any, *_args: Any, **_kwargs: Any) -> Made:
     return Made(a.shape, a.dtype)
 
@@ -223,6 +229,7 @@ FUNCTIONS = {
         HostFunction("argsort", _argsort, _places),
         HostFunction("topk", _topk, _topk_made),
         HostFunction("scatter_add", _scatter_add, _same),
+        HostFunction("put_rows", _put_rows, _same),
         HostFunction("partition", np.partition, _same),
         HostFunction("argpartition", np.argpartition, _places),
         HostFunction("cumulative_sum", np.cumulative_sum, _scanned),

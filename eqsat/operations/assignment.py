@@ -12,29 +12,53 @@ from eqsat.ir.index import Const, Index, apply
 from eqsat.ir.tensor import Arg, Call, Position, Scalar, Tensor, axes
 from eqsat.operations.elementwise import cast, where
 from eqsat.operations.generic import Map, Operand, broadcast_shapes, make_generic, operand
-from eqsat.operations.indexing import Entry, Slice, entries_of
+from eqsat.operations.indexing import Entry, Slice, arrangement, entries_of, indexed, shape_of
 from eqsat.operations.joining import clamped
-from eqsat.operations.movement import reshape
+from eqsat.operations.movement import broadcast_to, moveaxis, reshape
+from eqsat.operations.placing import put_at
 from eqsat.sizes import shape_text
 
 
 def setitem(a: Tensor, key: Any, value: Any) -> Tensor:
-    """The array with `value` at a[key]: integers, slices of any step, None, Ellipsis, or one mask, of whose shape the first axes are.
+    """The array with `value` at a[key]: integers, arrays of integers, slices of any step, None, Ellipsis, or one mask, of whose shape the
+    first axes are.
 
-    The value is cast to the dtype of the array, as NumPy does.  Raises ShapeError where it does not broadcast, BoundsError for an integer
-    out of range, UnsupportedError for arrays of integers, and for a mask with a value for each place.
+    The value is cast to the dtype of the array, as NumPy does; of several for one place the last one stays.  Raises ShapeError where it
+    does not broadcast, BoundsError for an integer out of range, UnsupportedError for a mask with a value for each place.
     """
     given = operand("setitem", value)
     mask = operand("setitem", key) if isinstance(key, Tensor | np.ndarray) else None
     if isinstance(mask, Tensor) and mask.dtype == "bool" and mask.shape:
         return _masked(a, mask, given)
     entries = entries_of("setitem", a.shape, key)
-    if any(isinstance(entry, Tensor) for entry in entries):
-        raise UnsupportedError("setitem: found an array of integers as the index, supported are slices and one mask; use scatter_add")
     if any(isinstance(entry, Slice) and not entry.length for entry in entries):
         return a
+    if any(isinstance(entry, Tensor) for entry in entries):
+        return _at_arrays(a, entries, given)
     parts = [entry if isinstance(entry, Slice) else Slice(entry, 1, 1) for entry in entries if isinstance(entry, Slice | int)]
     return _placed(a, parts, _aligned(given, entries) if isinstance(given, Tensor) else given)
+
+
+def _at_arrays(a: Tensor, entries: Sequence[Entry], value: Operand) -> Tensor:
+    """The array with the value at places of which some are arrays of integers: those of a part that slices are of."""
+    ordered, together = arrangement("setitem", entries)
+    shape, start, _ = shape_of(entries, ordered, together)
+    if 0 in ordered:
+        return a
+    values = broadcast_to(_in_dtype(value, a.dtype), shape)
+    values = moveaxis(values, tuple(range(start, start + len(ordered))), tuple(range(len(ordered))))
+    parts = [entry for entry in entries if entry is not None and entry is not Ellipsis]
+    lengths = tuple(entry.length for entry in parts if isinstance(entry, Slice))
+    values = reshape(values, (*ordered, *lengths))
+    places = [None if isinstance(part, Slice) else part for part in parts]
+    slices = [part if isinstance(part, Slice) else Slice(0, 1, extent) for part, extent in zip(parts, a.shape, strict=True)]
+    if all(part == Slice(0, 1, extent) for part, extent in zip(slices, a.shape, strict=True)):
+        return put_at(a, places, ordered, values)
+    if ordered:
+        return _placed(a, slices, put_at(indexed("setitem", a, slices), places, ordered, values))
+    whole = [Slice(0, 1, extent) if place is None else place for place, extent in zip(places, a.shape, strict=True)]
+    rest = [part for part in parts if isinstance(part, Slice)]
+    return put_at(a, places, ordered, _placed(indexed("setitem", a, whole), rest, values))
 
 
 def _masked(a: Tensor, mask: Tensor, value: Operand) -> Tensor:

@@ -54,26 +54,15 @@ def getitem(a: Tensor, key: Any) -> Tensor:
 def indexed(name: str, a: Tensor, entries: Sequence[Entry]) -> Tensor:
     """The array at entries, one a dimension, and None for new ones; integers and arrays broadcast together, as in NumPy."""
     arrays = [entry for entry in entries if isinstance(entry, Tensor)]
-    broadcast = broadcast_shapes(name, *(array.shape for array in arrays))
-    together = bool(arrays) and _are_neighbours(_taken(entries))
+    broadcast, together = arrangement(name, entries)
     entries, checked = _in_range(name, a.shape, [entry for entry in entries if entry is not Ellipsis], 0 not in broadcast)
     taken = _taken(entries)
     if len(a.shape) > MOST_DIMENSIONS and arrays and 0 not in broadcast:
         return _flattened(name, a, entries, taken, len(broadcast), together)
-    first = taken[0] if together else 0
-    shape: list[int] = []
-    before: list[int] = []  # how many axes of the result are before each entry's
-    start = 0
-    for k, entry in enumerate(entries):
-        if k == first:
-            start = len(shape)
-            shape += broadcast
-        before.append(len(shape))
-        if not isinstance(entry, Tensor | int):
-            shape.append(entry.length if isinstance(entry, Slice) else 1)
+    shape, start, before = shape_of(entries, broadcast, together)
     if 0 in shape:
         return Constant(np.empty(shape, a.dtype))
-    loops = axes(tuple(shape))
+    loops = axes(shape)
     inner = loops[start : start + len(broadcast)]
     extents = iter(a.shape)
     places = [
@@ -83,9 +72,32 @@ def indexed(name: str, a: Tensor, entries: Sequence[Entry]) -> Tensor:
     ]
     known = tuple(place for place in places if isinstance(place, Index))
     if len(known) == len(places):
-        return view(a, tuple(shape), lambda _: known)
+        return view(a, shape, lambda _: known)
     read = tuple(Position(place, "int64") if isinstance(place, Index) else place for place in places)
-    return Build(tuple(shape), Gather(a, read, checked))
+    return Build(shape, Gather(a, read, checked))
+
+
+def arrangement(name: str, entries: Sequence[Entry]) -> tuple[Shape, bool]:
+    """The shape that the arrays among entries broadcast to, and whether its axes are in their place: else they come first."""
+    arrays = [entry for entry in entries if isinstance(entry, Tensor)]
+    return broadcast_shapes(name, *(array.shape for array in arrays)), bool(arrays) and _are_neighbours(_taken(entries))
+
+
+def shape_of(entries: Sequence[Entry], broadcast: Shape, together: bool) -> tuple[Shape, int, list[int]]:
+    """The shape of an array at entries, where the axes of the arrays begin, and how many axes are before each entry's."""
+    taken = _taken(entries)
+    first = taken[0] if together else 0
+    shape: list[int] = []
+    before: list[int] = []
+    start = 0
+    for k, entry in enumerate(entries):
+        if k == first:
+            start = len(shape)
+            shape += broadcast
+        before.append(len(shape))
+        if not isinstance(entry, Tensor | int):
+            shape.append(entry.length if isinstance(entry, Slice) else 1)
+    return tuple(shape), start, before
 
 
 def entries_of(name: str, shape: Shape, key: Any) -> list[Entry]:

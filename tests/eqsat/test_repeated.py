@@ -16,6 +16,8 @@ import eqsat.numpy as enp
 from eqsat import repeated
 from eqsat.codegen.running import Repetition, TableLoop
 from eqsat.ir.errors import BoundsError
+from eqsat.ir.evaluate import evaluate
+from eqsat.ir.steps import Loop
 from eqsat.repeated import Repeated
 from tests.effort import examples
 
@@ -184,9 +186,102 @@ def test_a_loop_of_no_elements_is_a_loop() -> None:
 def test_tables_of_loops_have_memory_of_their_own() -> None:
     plan = eqsat.optimize(lambda x: enp.sum(x * 2.0) + x, np.ones(3)).compile()
     program = eqsat.trace(lambda i, x: enp.sum(x * 2.0) + x, np.array(0), np.ones(3))
-    loop = Repeated(eqsat.optimize(program).compile(), 3)
+    loop = Repeated(eqsat.optimize(program).compile(), 3, (0,), ())
     one, other = loop.table(), loop.table()
     assert isinstance(one, TableLoop)
     assert isinstance(other, TableLoop)
     assert not any(np.shares_memory(p.other, q.other) for p in one.carries for q in other.carries)
     assert plan.own_run() is not None
+
+
+def recurrent(xs: Any, w: Any) -> Any:
+    """The states of a recurrent network, each put into its row."""
+
+    def step(i: Any, carry: Any) -> Any:
+        h, states = carry
+        h = np.tanh(xs[i] @ w + h * 0.5)
+        states[i] = h
+        return h, states
+
+    return eqsat.fori(len(xs), step, (xs[0] * 0.0, xs * 0.0))[1]
+
+
+def test_results_of_every_step_are_put_where_they_belong() -> None:
+    xs, w = np.random.default_rng(0).uniform(-1, 1, (7, 4)), np.random.default_rng(1).uniform(-1, 1, (4, 4))
+    h, expected = np.zeros(4), np.zeros((7, 4))
+    for i in range(7):
+        h = np.tanh(xs[i] @ w + h * 0.5)
+        expected[i] = h
+    function = eqsat.jit(recurrent)
+    for found in (*(function(xs, w) for _ in range(3)), evaluate(eqsat.trace(recurrent, xs, w), (xs, w))[0]):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    (body,) = eqsat.optimize(recurrent, xs, w).bodies
+    assert {output.shape for output in body.program.outputs} == {(4,), ()}, "a step computes no array of all states"
+
+
+# how a step changes what it carries, in place as NumPy does
+CHANGES: dict[str, Callable[[Any, Any], None]] = {
+    "row": lambda i, y: y.__setitem__(i, y[i - 1] + 1.0),
+    "column": lambda i, y: y.__setitem__((slice(None), i), y[:, 0] * 2.0 + i),
+    "element": lambda i, y: y.__setitem__((i, i), y[i, i - 1] + 5.0),
+    "from the end": lambda i, y: y.__setitem__(-1 - i, 7.0),
+    "part of a row": lambda i, y: y.__setitem__((i, slice(1, 3)), y[i, :2]),
+    "two rows": lambda i, y: (y.__setitem__(i, y[3 - i] + 1.0), y.__setitem__(3 - i, y[i] * 2.0))[0],
+    "added to": lambda i, y: y.__setitem__(i, y[i] + y[0]),
+    "rows by an array": lambda i, y: y.__setitem__(np.array([0, 2]), y[1] + i),
+    "all": lambda i, y: y.__setitem__(slice(None), y * 0.5),
+}
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_is_carried_may_be_changed_in_place(name: str, steps: int) -> None:
+    def step(i: Any, carry: Any) -> Any:
+        x, y = carry
+        before = y * 1.0
+        CHANGES[name](i, y)
+        return x + y[0] - before[-1], y
+
+    start = (np.arange(4.0), np.arange(16.0).reshape(4, 4) * 0.25)
+    expected = looped(steps, step, (start[0].copy(), start[1].copy()))
+    function = eqsat.jit(lambda x, y: eqsat.fori(steps, step, (x, y)))
+    for found in (eqsat.fori(steps, step, start), *(function(*start) for _ in range(3))):
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+    np.testing.assert_array_equal(start[1], np.arange(16.0).reshape(4, 4) * 0.25)
+
+
+def test_a_place_out_of_range_is_an_error_and_nothing_is_written_there() -> None:
+    def fill(y: Any, k: Any) -> Any:
+        def step(i: Any, carry: Any) -> Any:
+            carry[i + k] = i
+            return carry
+
+        return eqsat.fori(3, step, y)
+
+    function = eqsat.jit(fill)
+    for _ in range(3):
+        np.testing.assert_array_equal(function(np.zeros(4), np.array(1)), [0, 0, 1, 2])
+        with pytest.raises(BoundsError, match=r"index 4 .* expected -4..3"):
+            function(np.zeros(4), np.array(2))
+
+
+def test_python_puts_what_machine_code_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Repeated, "_in_machine_code", lambda *_: False)
+    for name in CHANGES:
+        test_what_is_carried_may_be_changed_in_place(name, 3)
+
+
+def test_what_no_step_changes_is_computed_before_the_loop() -> None:
+    def function(x: Any, w: Any) -> Any:
+        return eqsat.fori(5, lambda i, c: enp.tanh(c @ (w @ w.T)) * w[0] + enp.exp(w).sum(), x)
+
+    x, w = np.ones((3, 4)), np.random.default_rng(2).uniform(-1, 1, (4, 4))
+    program = eqsat.trace(function, x, w)
+    (loop,) = program.steps
+    assert isinstance(loop, Loop)
+    assert "exp" not in str(loop.body)
+    assert str(loop.body).count("sum") == 1
+    expected = looped(5, lambda i, c: np.tanh(c @ (w @ w.T)) * w[0] + np.exp(w).sum(), x)
+    np.testing.assert_allclose(eqsat.optimize(program)(x, w), expected, rtol=1e-12)
+    np.testing.assert_allclose(evaluate(program, (x, w))[0], expected, rtol=1e-12)
