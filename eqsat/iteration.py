@@ -33,7 +33,8 @@ def fori(n: int, body: Callable[[Any, Any], Any], init: Any, *, options: Options
 
     n     how often, an integer that is known before the loop
     body  written with NumPy's names; called once, on traced arrays, whatever n is: i is a 0-d int64 array, carry has the structure,
-          shapes and dtypes of `init`, and so must its result
+          shapes and dtypes of `init`, and so must its result.  It may change what is carried in place, and `ys[i] = h` writes h alone;
+          arrays of `init` stay as they are
     init  arrays, lazy tensors and numbers in nested tuples, lists and dicts; numbers are 0-d arrays, as numpy.asarray makes them
 
     Returns new numpy arrays in those containers.  The steps are a loop of machine code over one plan, which is kept by structure.
