@@ -131,7 +131,9 @@ class DirectCall:
 
         def arrays(specs: Sequence[tuple[np.dtype[Any], tuple[int, ...]]]) -> int:
             sizes = [int(np.prod(shape, dtype=np.int64)) * dtype.itemsize for dtype, shape in specs]
-            return tables.table([tables.table([id(dtype), len(shape), size, *shape]) for (dtype, shape), size in zip(specs, sizes, strict=True)])
+            return tables.table(
+                [tables.table([id(dtype), len(shape), size, *shape]) for (dtype, shape), size in zip(specs, sizes, strict=True)]
+            )
 
         entry = tables.table(
             [

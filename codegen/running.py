@@ -56,14 +56,14 @@ class TablePut(NamedTuple):
 
 
 class TableLoop(NamedTuple):
-    """`count` runs of a body, whose first slots are the counter, the carries and arrays that stay.
+    """`steps` runs of a body, whose first slots are the counter, the carries and arrays that stay.
 
     slots  of carries and what stays where the loop is, and then of its results
     puts   what is put into carries after each step, in order
     """
 
     body: Run
-    count: int
+    steps: int
     carries: tuple[Carry, ...]
     slots: tuple[int, ...]
     puts: tuple[TablePut, ...] = ()
@@ -122,12 +122,12 @@ class Tables:
         body = self.table(self.run(loop.body))
         stays = len(loop.slots) - 2 * len(loop.carries)
         self.kept.append(loop)
-        return self.table([body, loop.count, len(loop.carries), self.table(carries), stays, len(loop.puts), self.table(puts)])
+        return self.table([body, loop.steps, len(loop.carries), self.table(carries), stays, len(loop.puts), self.table(puts)])
 
     def _kernel(self, kernel: TableKernel | TableLoop) -> tuple[int, ...]:
         slots = self.table(kernel.slots)
         if isinstance(kernel, TableLoop):
-            return self.loop(kernel), slots, kernel.count, LOOP
+            return self.loop(kernel), slots, kernel.steps, LOOP
         return kernel.address, slots, kernel.extent, SPLIT if kernel.splits else ALONE
 
 

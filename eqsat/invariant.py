@@ -6,7 +6,22 @@ from collections.abc import Iterator, Sequence
 
 from eqsat.cycles import DEFAULT_COSTS
 from eqsat.ir.steps import Loop
-from eqsat.ir.tensor import Build, Call, Constant, Generic, Input, Program, Reduce, StepResult, Tensor, over, scalars, sources, tensors
+from eqsat.ir.tensor import (
+    Build,
+    Call,
+    Constant,
+    Generic,
+    Input,
+    Program,
+    Reduce,
+    StepResult,
+    Tensor,
+    copied,
+    over,
+    scalars,
+    sources,
+    tensors,
+)
 
 # cycles of an operation from which on its result is worth being stored; simpler ones are done again where it is read
 WORTH_CYCLES = 10.0
@@ -26,12 +41,12 @@ def without_invariants(loop: Loop) -> Loop:
     inside: dict[Tensor, Tensor] = dict(before)
     for tensor in tensors(*loop.body.outputs):
         inside.setdefault(tensor, over(tensor, inside))
-    outputs = tuple(inside[output] for output in loop.body.outputs)
+    outputs = tuple(copied(inside[output]) for output in loop.body.outputs)
     read = {tensor for tensor in tensors(*outputs) if isinstance(tensor, Input)}
     stays = [stay for stay in (*loop.body.inputs[carried:], *before.values()) if stay in read]
-    known = {**given, **{place: given[tensor] for tensor, place in before.items()}}
+    given.update((place, given[tensor]) for tensor, place in before.items())
     body = Program((*loop.body.inputs[:carried], *stays), outputs, loop.body.structure)
-    return Loop(loop.count, body, (*loop.given[: len(loop.made)], *(known[stay] for stay in stays)))
+    return Loop(loop.count, body, (*loop.given[: len(loop.made)], *(given[stay] for stay in stays)))
 
 
 def _invariants(body: Program, stays: Sequence[Input]) -> Iterator[Tensor]:

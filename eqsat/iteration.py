@@ -62,7 +62,9 @@ def fori(n: int, body: Callable[[Any, Any], Any], init: Any, *, options: Options
     structure = flatten_result(init, place, "carry")
     arguments = Arguments((("i", 0), ("carry", structure)), (), tuple(specs))
     chosen = options or Options()
-    program, captured = record_body(body, arguments, around) if around is not None else (record(body, arguments, chosen.fallback, of_loop=True), ())
+    program, captured = (
+        record_body(body, arguments, around) if around is not None else (record(body, arguments, chosen.fallback, of_loop=True), ())
+    )
     outputs = [program.outputs[position] for position in _matched(program.structure, structure, "carry")]
     for (where, expected), output in zip(specs[1:], outputs, strict=True):
         _check_leaf(where, Spec(output.shape, output.dtype), expected)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from eqsat.alike import Alike, Group, Priced
 from eqsat.cost_model import CostModel
 from eqsat.costs import kernel_ns
 from eqsat.ir.dtypes import is_complex
@@ -27,8 +28,6 @@ from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.staging import chains
 from eqsat.tuning import Tuner
-
-Group = tuple[Build, ...]
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
     within: dict[tuple[Tensor, ...], tuple[Build, ...]] = {}
     counted: dict[tuple[Tensor, ...], tuple[Build, ...]] = {}
     if not program.sizes:
-        for chain in chains(groups, ns, names, stay, model, lowering.kernels):
+        for chain in chains(groups, ns, names, stay, model, lowering):
             *inner, results = chain.groups
             lowered = {group: kernel for group, kernel in lowered.items() if group not in inner} | {results: chain.kernel}
             within[results] = tuple(build for group in inner for build in group)
@@ -114,9 +113,21 @@ class _Lowering:
 
     def __init__(self, sizes: tuple[Size, ...], options: Options, report: Report) -> None:
         self.sizes, self.options, self.report = sizes, options, report
+        self.alike = Alike()
 
-    def cheapest(self, groups: Iterable[Group], names: Mapping[Tensor, str]) -> dict[Group, tuple[float, Kernel]]:
-        """The cheapest kernel of every group and what it costs, their indices simplified together."""
+    def cheapest(self, groups: Iterable[Group], names: Mapping[Tensor, str]) -> dict[Group, Priced]:
+        """The cheapest kernel of every group and what it costs, the indices of those that are not alike simplified together."""
+        every = list(groups)
+        for group, priced in self._lowered(self.alike.first(every), names).items():
+            self.alike.keep((group,), names, priced)
+        return {group: self._again(group, names) for group in every}
+
+    def _again(self, group: Group, names: Mapping[Tensor, str]) -> Priced:
+        """What is known of groups alike; of one that has a name that is taken in their kernel, what is found for it."""
+        (priced,) = self.alike.find((group,), names) or (None,)
+        return priced or self._lowered([group], names)[group]
+
+    def _lowered(self, groups: Sequence[Group], names: Mapping[Tensor, str]) -> dict[Group, Priced]:
         tiles = self.options.numerics != "exact"
         choices = {group: candidates(group, "kernel", names, self.sizes, tiles) for group in groups}
         simplified = simplifier([kernel for kernels in choices.values() for kernel in kernels], self.options, self.report)

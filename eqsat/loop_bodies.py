@@ -1,6 +1,6 @@
 """Bodies of loops as plans compute them: where a step changes what is carried at one place, only that is computed.
 
-    ys[i] = h      ys is where(k == i, h, ys), all of it anew in every step; h, put at place i of the memory of ys, is the same
+ys[i] = h      ys is where(k == i, h, ys), all of it anew in every step; h, put at place i of the memory of ys, is the same
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from math import prod
 from eqsat.codegen.running import TablePut
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.structure import Container, positions
-from eqsat.ir.tensor import Build, Constant, Input, Program, Read, Tensor, axes
+from eqsat.ir.tensor import Program, Tensor, copied
 from eqsat.operations.placing import AtOnePlace, at_one_place
 
 
@@ -43,7 +43,7 @@ def as_computed(body: Program) -> LoopBody:
             shape, last = before.shape, change.first + change.dimensions
             blocks = prod(shape[: change.first]), prod(shape[change.first : last]), prod(shape[last:]) * itemsize(before.dtype)
             puts.append(TablePut(carry, len(outputs), len(outputs) + 1, *blocks))
-            outputs += [_copied(change.values), _copied(change.place)]
+            outputs += [copied(change.values), copied(change.place)]
     distinct = {output: k for k, output in enumerate(dict.fromkeys(outputs))}
     structure = Container("tuple", tuple(distinct[output] for output in outputs))
     return LoopBody(Program(body.inputs, tuple(distinct), structure), tuple(following), tuple(puts))
@@ -52,15 +52,10 @@ def as_computed(body: Program) -> LoopBody:
 def _changes(carry: Tensor, output: Tensor) -> list[AtOnePlace] | None:
     """The changes that make an output of a carry, in order; None where it is made in another way."""
     found: list[AtOnePlace] = []
-    while output is not carry and output is not _copied(carry):
+    while output is not carry and output is not copied(carry):
         change = at_one_place(output)
         if change is None:
             return None
         found.insert(0, change)
         output = change.of
     return found
-
-
-def _copied(tensor: Tensor) -> Tensor:
-    """A tensor that a kernel can write."""
-    return Build(tensor.shape, Read(tensor, axes(tensor.shape))) if isinstance(tensor, Input | Constant) else tensor

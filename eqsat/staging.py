@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Protocol
 
+from eqsat.alike import Alike, Priced
 from eqsat.cost_model import CostModel
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import Kernel
@@ -19,8 +21,14 @@ LEAST_BYTES = 128 << 10
 MOST_PRODUCERS = 11
 # strips in strips: of a batch, of rows
 MOST_WITHIN = 1
-# the cheapest kernel of every group, given the names of their tensors
-Lower = Callable[[Sequence[Group], Mapping[Tensor, str]], Sequence[Kernel]]
+
+
+class Lowering(Protocol):
+    """`kernels`: the cheapest one of every group, given the names of their tensors; `alike`: what was found for chains before."""
+
+    alike: Alike
+
+    def kernels(self, groups: Sequence[Group], names: Mapping[Tensor, str]) -> Sequence[Kernel]: ...
 
 
 @dataclass(frozen=True)
@@ -37,7 +45,7 @@ def chains(
     names: Mapping[Tensor, str],
     stay: Collection[Tensor],
     model: CostModel,
-    lower: Lower,
+    lowering: Lowering,
     within: int = 0,
 ) -> tuple[Chain, ...]:
     """The chains worth it, of groups in the order in which they run; some tensors stay, for others than kernels read them.  `within` so
@@ -59,11 +67,23 @@ def chains(
         whole = (*reversed(producers), results)
         if not producers or _bytes(producers) < LEAST_BYTES:
             continue
-        kernel = _in_strips(whole, names, model, lower, within)
-        if kernel is not None and nest_ns(kernel, model.target, model.costs) < sum(ns[group] for group in whole):
-            found.append(Chain(whole, kernel))
+        priced = _priced(whole, names, model, lowering, within)
+        if priced is not None and priced[0] < sum(ns[group] for group in whole):
+            found.append(Chain(whole, priced[1]))
             taken |= set(whole)
     return tuple(found)
+
+
+def _priced(groups: Sequence[Group], names: Mapping[Tensor, str], model: CostModel, lowering: Lowering, within: int) -> Priced | None:
+    """What the kernel of a chain costs, and the kernel; None where there is none."""
+    known = lowering.alike.find(groups, names) if not within else None
+    if known is not None:
+        return known[0]
+    kernel = _in_strips(groups, names, model, lowering, within)
+    priced = None if kernel is None else (nest_ns(kernel, model.target, model.costs), kernel)
+    if not within:
+        lowering.alike.keep(groups, names, priced)
+    return priced
 
 
 def _bytes(groups: Sequence[Group]) -> int:
@@ -93,7 +113,7 @@ def _longest(results: Group, possible: Sequence[Group], readers: Mapping[Tensor,
     return found
 
 
-def _in_strips(groups: Sequence[Group], names: Mapping[Tensor, str], model: CostModel, lower: Lower, within: int) -> Kernel | None:
+def _in_strips(groups: Sequence[Group], names: Mapping[Tensor, str], model: CostModel, lowering: Lowering, within: int) -> Kernel | None:
     results = groups[-1]
     producers: list[Build] = [build for (build,) in reversed(groups[:-1])]
     found = windows(results, producers)
@@ -104,13 +124,13 @@ def _in_strips(groups: Sequence[Group], names: Mapping[Tensor, str], model: Cost
     parts = strips(groups, found, strip_rows(results, found, whole), within)
     small: dict[Tensor, str] = {part: names[made] for part, made in zip(chain(*parts.groups), chain(*groups), strict=True)}
     names = {**names, **small}
-    kernels = dict(zip(parts.groups, lower(parts.groups, names), strict=True))
+    kernels = dict(zip(parts.groups, lowering.kernels(parts.groups, names), strict=True))
     between = [names[build] for build in producers]
     plain = composed(list(kernels.values()), parts, results, between)
     if within == MOST_WITHIN or plain is None:
         return plain
     ns = {group: nest_ns(kernel, model.target, model.costs) for group, kernel in kernels.items()}
-    for inner in chains(parts.groups, ns, names, parts.groups[-1], model, lower, within + 1):
+    for inner in chains(parts.groups, ns, names, parts.groups[-1], model, lowering, within + 1):
         *others, last = inner.groups
         kernels = {group: kernel for group, kernel in kernels.items() if group not in others} | {last: inner.kernel}
     nested = composed(list(kernels.values()), parts, results, between)

@@ -16,7 +16,7 @@ from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, variables
 from eqsat.ir.steps import Loop
 from eqsat.ir.structure import flatten_result, rebuild_result
-from eqsat.ir.tensor import Build, Constant, Input, Program, Read, Size, Tensor, axes
+from eqsat.ir.tensor import Constant, Input, Program, Size, Tensor, copied
 from eqsat.signature import Arguments, Baked, describe, function_name, is_number, parameter_names
 from eqsat.sized_trace import program_of_any_size
 from eqsat.sizes import TRACED, DerivedSizeError, Markers, in_names
@@ -75,9 +75,7 @@ def _known(spec: Spec, values: Mapping[str, int]) -> Spec:
     return Spec(tuple(map(number, spec.shape)), spec.dtype)
 
 
-def _record(
-    function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...], fallback: bool, of_loop: bool = False
-) -> Program:
+def _record(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...], fallback: bool, of_loop: bool = False) -> Program:
     markers = Markers(sizes)
     owner = Trace(markers, fallback=fallback, of_loop=of_loop)
     tokens = CURRENT.set(owner), TRACED.set(markers)
@@ -137,16 +135,9 @@ def _output(leaf: Any, where: str, owner: Trace) -> Tensor:
     if isinstance(leaf, TracedArray):
         if leaf.owner is not owner and is_traced(leaf) and not owner.is_inside(leaf.owner):
             raise UsageError(f"{where}: found an array of another trace, expected one computed from the arguments")
-        return _copied(in_owner(leaf, owner))
+        return copied(in_owner(leaf, owner))
     if not is_number(leaf) and not isinstance(leaf, np.ndarray | np.generic):
         raise UsageError(f"{where}: found a {type(leaf).__name__}, expected arrays and numbers in tuples, lists and dicts")
     array = np.asarray(leaf)
     dtype_name(array.dtype, where)
-    return _copied(Constant(array.astype(array.dtype.newbyteorder("="))))
-
-
-def _copied(tensor: Tensor) -> Tensor:
-    """A tensor that a kernel can write: an input, or a constant with elements, is read into a Build."""
-    if isinstance(tensor, Input | Constant):
-        return Build(tensor.shape, Read(tensor, axes(tensor.shape))) if tensor.size else Constant(np.empty(tensor.shape, tensor.dtype))
-    return tensor
+    return copied(Constant(array.astype(array.dtype.newbyteorder("="))))

@@ -158,8 +158,34 @@ def map_loads(kernel: Kernel, change: Callable[[Load], Load]) -> Kernel:
     return _mapped(kernel, lambda term, args: change(term) if isinstance(term, Load) else rebuild(term, args), lambda index: index)
 
 
-def _mapped(kernel: Kernel, element: Callable[[Scalar, tuple[Scalar, ...]], Scalar], index: Callable[[Index], Index]) -> Kernel:
-    """The kernel over other elements, made of a term and its operands, and other index terms."""
+def renamed(kernel: Kernel, names: Mapping[str, str]) -> Kernel | None:
+    """The kernel with other names for its buffers; None where one of them is the name of something else in it."""
+    scratch = {buffer.name for buffer in kernel.scratch if buffer.name not in names}
+    own = {stmt.name for stmt in statements(kernel.body) if isinstance(stmt, Let | Fold)}
+    if not (own | scratch).isdisjoint(names.values()):
+        return None
+
+    def element(term: Scalar, args: tuple[Scalar, ...]) -> Scalar:
+        if isinstance(term, Load):
+            return Load(names.get(term.buffer, term.buffer), term.index, term.dtype)
+        if isinstance(term, Pick):
+            return Pick(names.get(term.buffer, term.buffer), term.shape, args, term.dtype)
+        return rebuild(term, args)
+
+    moved = _mapped(kernel, element, lambda index: index, lambda buffer: names.get(buffer, buffer))
+    buffers, scratch_buffers = (
+        tuple(replace(one, name=names.get(one.name, one.name)) for one in some) for some in (kernel.buffers, kernel.scratch)
+    )
+    return replace(moved, buffers=buffers, scratch=scratch_buffers)
+
+
+def _mapped(
+    kernel: Kernel,
+    element: Callable[[Scalar, tuple[Scalar, ...]], Scalar],
+    index: Callable[[Index], Index],
+    stored: Callable[[str], str] = lambda buffer: buffer,
+) -> Kernel:
+    """The kernel over other elements, made of a term and its operands, and other index terms, which stores to other buffers."""
     done: dict[Scalar, Scalar] = {}
 
     def scalar(root: Scalar) -> Scalar:
@@ -179,7 +205,7 @@ def _mapped(kernel: Kernel, element: Callable[[Scalar, tuple[Scalar, ...]], Scal
             return replace(stmt, value=scalar(stmt.value))
         if isinstance(stmt, Fold):
             return replace(stmt, body=block(stmt.body), value=scalar(stmt.value))
-        return replace(stmt, index=index(stmt.index), value=scalar(stmt.value))
+        return replace(stmt, buffer=stored(stmt.buffer), index=index(stmt.index), value=scalar(stmt.value))
 
     return replace(kernel, body=block(kernel.body))
 

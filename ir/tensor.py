@@ -434,3 +434,10 @@ def over(tensor: Tensor, replaced: Mapping[Tensor, Tensor]) -> Tensor:
     assert isinstance(tensor, Generic)
     operands = tuple(replaced[operand] for operand in tensor.operands)
     return Generic(tensor.iterators, tensor.maps, operands, tensor.block, tensor.combine)
+
+
+def copied(tensor: Tensor) -> Tensor:
+    """A tensor that a kernel can write: an input, or a constant with elements, is read into a Build."""
+    if isinstance(tensor, Input | Constant):
+        return Build(tensor.shape, Read(tensor, axes(tensor.shape))) if tensor.size else Constant(np.empty(tensor.shape, tensor.dtype))
+    return tensor

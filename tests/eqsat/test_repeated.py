@@ -40,6 +40,7 @@ NEXT: dict[str, Callable[[Any, Any, Any, int], Any]] = {
     "known": lambda i, c, s, k: c[0] * 0.0 + KNOWN if k == 0 else KNOWN,
     "staying": lambda i, c, s, k: s,
     "counted": lambda i, c, s, k: s * 0.0 + i,
+    "the same in every step": lambda i, c, s, k: np.exp(s).sum() + np.sqrt(np.abs(s)),
 }
 
 
