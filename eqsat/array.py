@@ -14,10 +14,12 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
+from eqsat.changing import CHANGING, put_into
 from eqsat.ir.errors import DTypeError, MissingError, ShapeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.host import numpy_name, plain_name
 from eqsat.ir.host_functions import VALUES_DECIDE
 from eqsat.ir.tensor import Constant, Input, Tensor
+from eqsat.masked import Masked
 from eqsat.operations.host import host_call
 from eqsat.operations.table import FALLBACK, OPERATIONS, VALUES_DECIDE_SHAPES, by_numpy_function, missing, numpy_function, run
 from eqsat.sharing import Memory, change, is_part, note
@@ -53,7 +55,7 @@ class Trace:
         self.of_loop = of_loop
         self._fallback = fallback
         self.captured: dict[Tensor, Input] = {}
-        self.in_loop = False  # while the body of a loop in it is traced
+        self.in_loop: Trace | None = None  # that of the body of a loop in it, while that is traced
 
     @property
     def fallback(self) -> bool:
@@ -62,6 +64,11 @@ class Trace:
     def is_inside(self, other: Trace) -> bool:
         """Whether this is a trace of a loop's body within another one."""
         return self.around is not None and (self.around is other or self.around.is_inside(other))
+
+    @property
+    def innermost(self) -> Trace:
+        """The trace of the body that is being traced within this one, to which new arrays belong; else this one."""
+        return self if self.in_loop is None else self.in_loop.innermost
 
     def capture(self, tensor: Tensor) -> Input:
         """The input of a loop's body that stands for an array of the trace around."""
@@ -82,7 +89,7 @@ def apply(name: str, *args: Any, **kwargs: Any) -> Any:
     """The named operation; its result belongs to the trace of its arguments, or is a lazy tensor if all of them are."""
     if name not in OPERATIONS:
         return on_host(numpy_function(name), args, kwargs, name)
-    owner = _common_owner(name, list(traced_deep((args, kwargs))))
+    owner = _common_owner(name, list(traced_deep((args, kwargs)))).innermost
     bare = [_bare(value, owner) for value in args]
     named = {key: _bare(value, owner) for key, value in kwargs.items()}
     try:
@@ -98,7 +105,7 @@ def apply(name: str, *args: Any, **kwargs: Any) -> Any:
         return _on_host(function, args, kwargs, owner)
     made = _owned(result, owner)
     if not owner.lazy:
-        note(made, name, args, kwargs)
+        note(made, name, args, kwargs, bare, named)
     return made
 
 
@@ -158,6 +165,8 @@ def _bare(value: Any, owner: Trace) -> Any:
 
 def _common_owner(name: str, arrays: list[TracedArray]) -> Trace:
     owners = {array.owner for array in arrays}
+    if not owners:
+        raise UsageError(f"{name}: found no traced array among the arguments, expected one")
     traces = [owner for owner in owners if not owner.lazy]
     innermost = [owner for owner in traces if all(owner is other or owner.is_inside(other) for other in traces)]
     if len(traces) > 1 and innermost:
@@ -240,11 +249,11 @@ def _contains(array: np.ndarray[Any, Any], value: Any) -> bool:
 
 
 def _in_place(symbol: str, name: str) -> Callable[..., TracedArray]:
-    """x += y: a number, which NumPy has for an array without dimensions, is another one; an array stays what it is, with other elements."""
+    """x += y: a number, which NumPy has for most that has no dimensions, is another one; an array stays what it is, with other elements."""
 
     def changed(self: TracedArray, other: Any) -> TracedArray:
         found: TracedArray = apply(name, self, other)
-        return found if not self.shape else self._put(found, f"x {symbol}= y", f"x = x {symbol} y")
+        return found if not self.shape and self.memory.is_number is not False else self._put(found, f"x {symbol}= y", f"x = x {symbol} y")
 
     return changed
 
@@ -263,14 +272,6 @@ def _in_place_method(name: str) -> Callable[..., None]:
         self._put(apply(name, self, *args, **kwargs), f"x.{name}()", f"x = np.{name}(x)")
 
     return changed
-
-
-def _put_into(out: tuple[Any, ...], call: Callable[[], Any], name: str) -> TracedArray:
-    """np.add(x, y, out=z): an array of the trace stands for the result."""
-    if len(out) != 1 or not isinstance(out[0], TracedArray):
-        found = ", ".join(type(one).__name__ for one in out)
-        raise UnsupportedError(f"{name}: found out= of {found}, whose elements are those of now; use the result, or begin with {FILLED}")
-    return out[0]._put(call(), f"{name}(out=)", f"x = {name}(...)")
 
 
 class TracedArray:
@@ -305,6 +306,10 @@ class TracedArray:
         shape = self.memory.tensor.shape
         return tuple(map(sizes.extent, shape)) if sizes else shape
 
+    @shape.setter
+    def shape(self, value: Any) -> None:
+        raise UnsupportedError("x.shape = y: arrays keep their shape; write x = x.reshape(y)")
+
     @property
     def dtype(self) -> np.dtype[Any]:
         return np.dtype(self.memory.tensor.dtype)
@@ -329,9 +334,25 @@ class TracedArray:
     def real(self) -> TracedArray:
         return self._apply("real")
 
+    @real.setter
+    def real(self, value: Any) -> None:
+        self[...] = value if self.dtype.kind != "c" else apply("add", self._apply("imag")._apply("multiply", 1j), value)
+
     @property
     def imag(self) -> TracedArray:
         return self._apply("imag")
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self.dtype.kind != "c":
+            raise DTypeError(f"x.imag = y: found {self.dtype}, expected complex numbers")
+        self[...] = apply("add", apply("multiply", value, 1j), self._apply("real"))
+
+    def __copy__(self) -> TracedArray:
+        return self._apply("copy")
+
+    def __deepcopy__(self, memo: Any) -> TracedArray:
+        return self._apply("copy")
 
     def __len__(self) -> int:
         if not self.shape:
@@ -343,12 +364,24 @@ class TracedArray:
     def __iter__(self) -> Iterator[TracedArray]:
         return (self[k] for k in range(len(self)))
 
-    def __getitem__(self, key: Any) -> TracedArray:
+    def __getitem__(self, key: Any) -> Any:
+        if is_traced(key) and key.dtype == np.bool_ and key.ndim > 0 and key.shape == self.shape[: key.ndim] and not key.is_known:
+            return Masked(TracedArray(self.tensor, self.owner), TracedArray(key.tensor, key.owner))
         return self._apply("getitem", key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(value, Masked) and value.has_mask(key):
+            value = value.chosen(self)
+            key = Ellipsis
+        if isinstance(value, tuple | list) and any(True for _ in traced_deep(value)):
+            value = apply("stack", [part if isinstance(part, TracedArray) else np.asarray(part) for part in value])
         if not is_part(value, self, key):
             self._put(apply("setitem", self, key, value), "x[...] = y", "x = where(mask, y, x)")
+
+    @property
+    def is_known(self) -> bool:
+        """Whether its elements are known while the program is recorded."""
+        return isinstance(self.tensor, Constant)
 
     def _put(self, found: TracedArray, what: str, instead: str) -> TracedArray:
         """Stand for what was found, which has to be of this shape, and of a dtype that NumPy casts to this one; `what` did that, and what
@@ -414,6 +447,16 @@ class TracedArray:
 
     sort, partition, resize = _in_place_method("sort"), _in_place_method("partition"), _resized
 
+    @property
+    def flat(self) -> Any:
+        raise UnsupportedError("x.flat: not supported on traced arrays; use x.ravel(), and x[...] = y to change all elements")
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        if np.ndim(value):
+            raise UnsupportedError("x.flat = y: supported is one value for all; write x[...] = y.reshape(x.shape)")
+        self[...] = value
+
     __bool__ = _needs_element("bool()", f"use enp.where(condition, a, b), & | ~; {REPEAT}", bool)
     __int__ = _needs_element("int()", f"use astype('int64'), enp.where; {REPEAT}", int)
     __float__ = _needs_element("float()", "use astype('float64'), and exp, log, sqrt of numpy, not of math", float)
@@ -457,11 +500,19 @@ class TracedArray:
             rows = np.expand_dims(first, tuple(range(np.ndim(first), np.ndim(first) + np.ndim(second))))
             return apply(name, rows, second, **kwargs)
         if method == "__call__" and kwargs.get("out") is not None:
-            return _put_into(kwargs.pop("out"), lambda: ufunc(*inputs, **kwargs), ufunc.__name__)
+            out, where = kwargs.pop("out"), kwargs.pop("where", True)
+            return put_into(out, lambda: ufunc(*inputs, **kwargs), ufunc.__name__, where)
         if method == "__call__":
             return apply(name, *inputs, **kwargs) if name else on_host(ufunc, inputs, kwargs, ufunc.__name__)
         return on_host(getattr(ufunc, method), inputs, kwargs, f"{ufunc.__name__}.{method}")
 
     def __array_function__(self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
         name = _BY_FUNCTION.get(func)
+        if not any(True for _ in traced_deep((args, kwargs))) and hasattr(self.namespace, plain_name(func)):  # np.zeros(3, like=x)
+            return getattr(self.namespace, plain_name(func))(*args, **kwargs)
+        if func in CHANGING and args and isinstance(args[0], TracedArray):
+            return CHANGING[func](*args, **kwargs)
+        if any(True for _ in traced_deep(kwargs.get("out"))):
+            given = {key: value for key, value in kwargs.items() if key != "out"}
+            return put_into(kwargs["out"], lambda: func(*args, **given), plain_name(func))
         return apply(name, *args, **kwargs) if name else on_host(func, args, kwargs, plain_name(func))

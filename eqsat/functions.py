@@ -29,18 +29,21 @@ def function(name: str) -> Callable[..., Any]:
     return found
 
 
-def creation(name: str, make: Callable[..., Tensor]) -> Callable[..., Any]:
-    """numpy's function; of sizes that are known at run time `make` in its place."""
+def creation(name: str, make: Callable[..., Tensor], to_fill: bool = True) -> Callable[..., Any]:
+    """numpy's function; where a function is traced `make` in its place: of sizes that are known at run time, and of arrays `to_fill`."""
     plain = function(name)
 
     def found(*args: Any, **kwargs: Any) -> Any:
-        owner = CURRENT.get()
-        if owner is not None and owner.sizes and any(isinstance(leaf, Extent) for leaf in flat((*args, *kwargs.values()))):
-            return TracedArray(make(*args, **kwargs), owner)
-        return plain(*args, **kwargs)
+        owner, leaves = CURRENT.get(), tuple(flat((*args, *kwargs.values())))
+        sized = owner is not None and owner.sizes and any(isinstance(leaf, Extent) for leaf in leaves)
+        if owner is None or not (sized or (to_fill and not any(isinstance(leaf, TracedArray) for leaf in leaves))):
+            return plain(*args, **kwargs)
+        made = TracedArray(make(*args, **{key: value for key, value in kwargs.items() if key != "order"}), owner)
+        made.memory.is_number = False
+        return made
 
     found.__name__ = found.__qualname__ = name
-    found.__doc__ = f"numpy.{name}, of sizes that are known at run time as well."
+    found.__doc__ = f"numpy.{name}; in functions that are traced an array of the trace{', which may be filled' if to_fill else ''}."
     return found
 
 

@@ -18,7 +18,7 @@ from eqsat.ir.dtypes import itemsize
 from eqsat.ir.errors import UsageError
 from eqsat.ir.host import run_host
 from eqsat.ir.shown import Shown
-from eqsat.ir.structure import each_by_itself, positions, rebuild_result
+from eqsat.ir.structure import Structure, each_by_itself, positions, rebuild_result
 from eqsat.one_process import OfOneProcess
 from eqsat.repeated import Repeated
 from eqsat.results import new_array
@@ -72,6 +72,8 @@ class Plan(OfOneProcess, Shown):
         self._taken = tuple((tensor.shape, np.dtype(tensor.dtype)) for tensor in blueprint.inputs)
         self._given = tuple(self.buffers[slot] for slot in blueprint.outputs)
         made = [slot for slot in dict.fromkeys(blueprint.outputs) if slot not in self._shared]
+        # an output that is another one as well is copied, too
+        self._returned = tuple((slot, slot not in blueprint.outputs[:k]) for k, slot in enumerate(blueprint.outputs))
         self._made = tuple((slot, self.buffers[slot].shape, np.dtype(self.buffers[slot].dtype)) for slot in made)
         # memory between kernels, kept from call to call: new pages cost more than the arithmetic on them
         self._idle: list[list[Array]] = []
@@ -128,7 +130,7 @@ class Plan(OfOneProcess, Shown):
         structure, repeated = self.blueprint.structure, None if out is None else self._for_all(out)
         if repeated is None:
             outputs = self.run(arrays, out)
-            return outputs, rebuild_result(structure, outputs)
+            return outputs, _apart(structure, outputs)
         outputs = self.run(arrays, [repeated[k] for k in self._first])
         for target, k in zip(repeated, positions(structure), strict=True):
             if target is not outputs[k]:
@@ -163,7 +165,7 @@ class Plan(OfOneProcess, Shown):
         if not finite:
             return self._instead.run(arrays, out)
         if targets is None:
-            return tuple([values[slot].copy() if slot in self._shared else values[slot] for slot in self.blueprint.outputs])
+            return tuple([values[slot].copy() if slot in self._shared or not first else values[slot] for slot, first in self._returned])
         for slot, target in zip(self.blueprint.outputs, targets, strict=True):
             if values[slot] is not target:
                 np.copyto(target, values[slot])
@@ -248,6 +250,15 @@ class Plan(OfOneProcess, Shown):
 
 
 _OPEN: Array = np.empty(0)
+
+
+def _apart(structure: Structure, outputs: Sequence[Array]) -> Any:
+    """The outputs in containers, each time in memory of its own."""
+    order = positions(structure)
+    if len(set(order)) == len(order):
+        return rebuild_result(structure, outputs)
+    arrays = [outputs[k] if k not in order[:n] else outputs[k].copy() for n, k in enumerate(order)]
+    return rebuild_result(each_by_itself(structure), arrays)
 
 
 def load(blueprint: Blueprint) -> tuple[Any, dict[str, Entry]]:

@@ -28,6 +28,19 @@ REARRANGED = ("reshape", "ravel", "rot90", "fliplr", "flipud", "rollaxis", "atle
 TAKEN_OUT = ("diag", "diagonal", "linalg.diagonal", "real", "imag", "split", "array_split", "hsplit", "vsplit", "dsplit", "unstack")
 REPEATED = ("broadcast_to", "broadcast_arrays", "lib.stride_tricks.sliding_window_view")
 SHARING = frozenset((*REARRANGED, *TAKEN_OUT, *REPEATED))
+# what makes views, or hands its argument on, for some arguments only
+SOMETIMES: Mapping[str, Callable[[tuple[Any, ...], Mapping[str, Any]], bool]] = {
+    "astype": lambda args, kwargs: not kwargs.get("copy", True),
+    "meshgrid": lambda args, kwargs: not kwargs.get("copy", True),
+    "einsum": lambda args, kwargs: sum(1 for value in args if hasattr(value, "memory")) == 1,
+    "linalg.matrix_power": lambda args, kwargs: True,
+    "diff": lambda args, kwargs: (*args[1:], kwargs.get("n"))[0] == 0,
+    "histogram": lambda args, kwargs: True,
+    "real_if_close": lambda args, kwargs: True,
+}
+# of whose results without dimensions NumPy makes arrays, not numbers; of others where they are given no numbers
+ARRAYS = frozenset(("where", "reshape", "zeros_like", "ones_like", "full_like", "empty_like", "zeros", "ones", "full", "empty", "asarray"))
+KEPT_ARRAYS = frozenset(("copy", "astype", "squeeze", "transpose", "permute_dims"))
 Inverse = Callable[..., Tensor]
 
 
@@ -62,72 +75,124 @@ class Handle(Protocol):
 
 @dataclass(slots=True)
 class View:
-    """What a view shows: the operation `name` on its base, which was the tensor `of` when it was looked at."""
+    """What a view shows: the operation `name` on its base, which was the tensor `of` when it was looked at; `key`: its argument."""
 
     base: Handle
     name: str
+    key: Any
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
     of: Tensor
 
 
+class Sharers:
+    """Arrays that may lie in one memory; `is_given`: an argument does, and lasts."""
+
+    def __init__(self, root: Handle, is_given: bool) -> None:
+        self._arrays: list[weakref.ref[Handle]] = [weakref.ref(root)]
+        self.is_given = is_given
+
+    def add(self, array: Handle) -> None:
+        self._arrays = [*(known for known in self._arrays if known() is not None), weakref.ref(array)]
+
+    def are_more_than(self, array: Handle) -> bool:
+        return self.is_given or any((other := known()) is not None and other is not array for known in self._arrays)
+
+
 class Memory:
     """What an array stands for, and what it shares with others.
 
-    view    what it shows of another one; None for one that stands for itself
-    lent    arrays that may share its memory
-    taken   those whose memory it may share
+    view       what it shows of another one; None for one that stands for itself
+    sharers    those that may lie in one memory with it, for each memory that it may lie in
+    is_number  whether NumPy has a number for it, where it has no dimensions; None where that is the caller's affair
     """
 
-    __slots__ = ("lent", "taken", "tensor", "view")
+    __slots__ = ("is_number", "sharers", "tensor", "view")
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
         self.view: View | None = None
-        self.lent: list[Callable[[], Handle | None]] = []
-        self.taken: list[Callable[[], Handle | None]] = []
+        self.sharers: list[Sharers] = []
+        self.is_number: bool | None = None if isinstance(tensor, Input) else True
 
     def current(self) -> Tensor:
         """The tensor that the array stands for by now."""
-        if self.view is not None and (now := self.view.base.tensor) is not self.view.of:
-            self.tensor = run(self.view.name, (now, *self.view.args), dict(self.view.kwargs))
-            self.view.of = now
-        return self.tensor
+        views: list[tuple[Memory, View]] = []
+        memory = self
+        while memory.view is not None:
+            views.append((memory, memory.view))
+            memory = memory.view.base.memory
+        now = memory.tensor
+        for shown, view in reversed(views):
+            if view.of is not now:
+                shown.tensor = run(view.name, (now, *view.args), dict(view.kwargs))
+                view.of = now
+            now = shown.tensor
+        return now
 
 
-def note(made: Any, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-    """Remember that what an operation made of arrays shares their memory, if it does."""
-    if name not in INVERSES and name not in SHARING and (name != "astype" or kwargs.get("copy", True)):
-        return
+def note(made: Any, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], terms: Sequence[Any], named: Mapping[str, Any]) -> None:
+    """Remember that what an operation made of arrays shares their memory, if it does, and whether it is a number; `terms` and `named`: its
+    arguments with terms in the place of arrays."""
     given = [value for value in (*args, *kwargs.values()) if hasattr(value, "memory")]
-    if name in INVERSES and args and args[0] is given[0]:
-        if name != "getitem" or _is_view(made, args[1]):
-            made.memory.view = View(args[0], name, tuple(args[1:]), kwargs, args[0].tensor)
-    else:
+    if hasattr(made, "memory") and not made.memory.tensor.shape:
+        made.memory.is_number = not _is_array(name, args, given)
+    if name in INVERSES and args and given and args[0] is given[0]:
+        kind = _is_view(made, args[1]) if name == "getitem" else True
+        if kind:
+            key = args[1] if len(args) > 1 else None
+            made.memory.view = View(
+                args[0], name, key, tuple(map(_kept, terms[1:])), {k: _kept(v) for k, v in named.items()}, args[0].tensor
+            )
+        elif kind is None:
+            _lend(_root(args[0]), made)
+    elif name in SHARING or (name in INVERSES and not args) or (name in SOMETIMES and SOMETIMES[name](tuple(args), kwargs)):
         roots = [_root(array) for array in given]
         for one in made if isinstance(made, tuple | list) else (made,):
-            for root in roots:
+            for root in roots if hasattr(one, "memory") else ():
                 _lend(root, one)
 
 
+def _is_array(name: str, args: Sequence[Any], given: Sequence[Handle]) -> bool:
+    """Whether NumPy has an array, without dimensions, for what an operation made."""
+    if name in ARRAYS or (name == "getitem" and any(part is Ellipsis for part in _parts(args[1]))):
+        return True
+    return name in KEPT_ARRAYS and not any(array.memory.is_number for array in given if not array.memory.tensor.shape)
+
+
+def _kept(value: Any) -> Any:
+    """An argument as it is now: lists may change."""
+    return [_kept(part) for part in value] if isinstance(value, list) else value
+
+
 def _lend(root: Handle, made: Handle) -> None:
-    kept: Callable[[], Handle | None] = (lambda: root) if isinstance(root.memory.tensor, Input) else weakref.ref(root)
-    made.memory.taken += [*root.memory.taken, kept]
-    for lender in (root, *(found for taken in root.memory.taken if (found := taken()) is not None)):
-        lender.memory.lent = [*(lent for lent in lender.memory.lent if lent() is not None), weakref.ref(made)]
+    if not root.memory.sharers:
+        root.memory.sharers.append(Sharers(root, isinstance(root.memory.tensor, Input) and not root.owner.of_loop))
+    for sharers in root.memory.sharers:
+        sharers.add(made)
+        made.memory.sharers.append(sharers)
 
 
-def _is_view(made: Handle, key: Any) -> bool:
-    """Whether NumPy gives a view for a key, and no copy: one of slices, and no number."""
-    return _is_basic(key) and (bool(made.tensor.shape) or any(part is Ellipsis for part in _parts(key)))
+def _is_view(made: Handle, key: Any) -> bool | None:
+    """Whether NumPy gives a view for a key, and no copy: one of slices, and no number; None where that depends on the caller, who may give
+    a number or an array without dimensions."""
+    indices = [part for part in _parts(key) if hasattr(part, "memory")]
+    if not _is_basic(tuple(part for part in _parts(key) if not hasattr(part, "memory"))):
+        return False
+    if not (made.tensor.shape or any(part is Ellipsis for part in _parts(key))):
+        return False
+    if any(index.tensor.shape or index.tensor.dtype == "bool" for index in indices):
+        return False
+    numbers = [True if index.owner.of_loop and isinstance(index.tensor, Input) else index.memory.is_number for index in indices]
+    return all(numbers) if None not in numbers else None
 
 
 def is_part(array: Any, of: Handle, key: Any) -> bool:
     """Whether an array is the view of another one by this key: `y[key] += 1` puts it there again."""
     view = getattr(array, "memory", None) and array.memory.view
-    if view is None or view.base is not of or view.name != "getitem" or type(view.args[0]) is not type(key):
+    if view is None or view.base is not of or view.name != "getitem" or type(view.key) is not type(key):
         return False
-    return view.args[0] is key or bool(_is_basic(key) and view.args[0] == key)
+    return view.key is key or bool(_is_basic(key) and view.key == key)
 
 
 def _is_basic(key: Any) -> bool:
@@ -145,13 +210,11 @@ def change(array: Handle, tensor: Tensor, what: str, instead: str) -> None:
     UnsupportedError for arguments, which belong to the caller, where another array may share memory, and in loops that the array is
     outside of.
     """
-    view = array.memory.view
-    if view is None:
-        _check(array, what, instead)
-        array.memory.tensor = tensor
-        return
-    base = view.base.tensor
-    change(view.base, INVERSES[view.name](base, tensor, *view.args, **view.kwargs), what, instead)
+    while (view := array.memory.view) is not None:
+        tensor = INVERSES[view.name](view.base.tensor, tensor, *view.args, **view.kwargs)
+        array = view.base
+    _check(array, what, instead)
+    array.memory.tensor = tensor
 
 
 def _check(root: Handle, what: str, instead: str) -> None:
@@ -161,9 +224,9 @@ def _check(root: Handle, what: str, instead: str) -> None:
         raise UnsupportedError(
             f"{what}: found an argument, or a part of one, which belongs to the caller; begin with x = x.copy(), or write {instead}"
         )
-    if root.owner.in_loop:
+    if root.owner.in_loop is not None:
         raise UnsupportedError(f"{what}: found an array from outside of the loop; let the loop carry it")
-    if any(other() is not None for other in (*root.memory.taken, *root.memory.lent)):
+    if any(sharers.are_more_than(root) for sharers in root.memory.sharers):
         raise UnsupportedError(f"{what}: found an array that may share memory with one made by reshape or the like; copy one of them")
 
 

@@ -11,12 +11,14 @@ import numpy as np
 
 from eqsat.array import Trace, TracedArray, in_owner, is_traced
 from eqsat.ir.dtypes import dtype_name
-from eqsat.ir.errors import EqsatError, UnsupportedError, UsageError
+from eqsat.ir.errors import EqsatError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, variables
 from eqsat.ir.steps import Loop
 from eqsat.ir.structure import flatten_result, rebuild_result
 from eqsat.ir.tensor import Constant, Input, Program, Size, Tensor, copied
+from eqsat.masked import Masked
+from eqsat.operations.indexing import MASKS
 from eqsat.signature import Arguments, Baked, describe, function_name, is_number, parameter_names
 from eqsat.sized_trace import program_of_any_size
 from eqsat.sizes import TRACED, DerivedSizeError, Markers, in_names
@@ -94,12 +96,12 @@ def record_body(function: Callable[..., Any], arguments: Arguments, around: Trac
     """The Program of the body of a loop within a trace, and the arrays of that trace that it takes, its last inputs."""
     owner = Trace(around.sizes, around, around.fallback, of_loop=True)
     token = CURRENT.set(owner)
-    around.in_loop = True
+    around.in_loop = owner
     try:
         program = _recorded(function, arguments, (), owner)
     finally:
         CURRENT.reset(token)
-        around.in_loop = False
+        around.in_loop = None
     inputs = (*program.inputs, *owner.captured.values())
     return Program(inputs, program.outputs, program.structure), tuple(owner.captured)
 
@@ -117,7 +119,15 @@ def _recorded(function: Callable[..., Any], arguments: Arguments, sizes: tuple[S
 
     values = [value(where, leaf) for where, leaf in arguments.leaves]
     args = [rebuild_result(structure, values) for _, structure in arguments.positional]
-    result = function(*args, **{name: rebuild_result(structure, values) for name, structure in arguments.keyword})
+    named = {name: rebuild_result(structure, values) for name, structure in arguments.keyword}
+    try:
+        result = function(*args, **named)
+    except ValueError as error:
+        if not isinstance(error.__cause__, TraceError):
+            raise
+        raise TraceError(
+            "setitem: found a traced array for an element of a NumPy array; begin with enp.zeros(shape), enp.zeros_like(x) or enp.stack"
+        ) from error
     outputs: dict[Tensor, int] = {}
 
     def place(leaf: Any, where: str) -> int:
@@ -136,6 +146,8 @@ def _output(leaf: Any, where: str, owner: Trace) -> Tensor:
         if leaf.owner is not owner and is_traced(leaf) and not owner.is_inside(leaf.owner):
             raise UsageError(f"{where}: found an array of another trace, expected one computed from the arguments")
         return copied(in_owner(leaf, owner))
+    if isinstance(leaf, Masked):
+        raise UnsupportedError(f"{where}: found {leaf!r}; {MASKS}")
     if not is_number(leaf) and not isinstance(leaf, np.ndarray | np.generic):
         raise UsageError(f"{where}: found a {type(leaf).__name__}, expected arrays and numbers in tuples, lists and dicts")
     array = np.asarray(leaf)

@@ -30,6 +30,8 @@ def setitem(a: Tensor, key: Any, value: Any) -> Tensor:
     mask = operand("setitem", key) if isinstance(key, Tensor | np.ndarray) else None
     if isinstance(mask, Tensor) and mask.dtype == "bool" and mask.shape:
         return _masked(a, mask, given)
+    if isinstance(key, tuple) and any(isinstance(part, Tensor) and part.dtype == "bool" and part.shape for part in key):
+        return _partly_masked(a, key, given)
     entries = entries_of("setitem", a.shape, key)
     if any(isinstance(entry, Slice) and not entry.length for entry in entries):
         return a
@@ -72,6 +74,29 @@ def _masked(a: Tensor, mask: Tensor, value: Operand) -> Tensor:
     if chosen.shape != a.shape:
         raise ShapeError(f"setitem: found a value of the shape {shape_text(getattr(value, 'shape', ()))}, expected one that broadcasts")
     return chosen
+
+
+def _partly_masked(a: Tensor, key: tuple[Any, ...], value: Operand) -> Tensor:
+    """The array with one value at a key of slices, integers and a mask."""
+    masks = [part for part in key if isinstance(part, Tensor) and part.dtype == "bool"]
+    if len(masks) > 1 or (isinstance(value, Tensor) and value.size > 1) or None in key:
+        raise UnsupportedError("setitem: found a mask beside other indices, supported is one, for one value; use where(mask, value, x)")
+    mask = masks[0]
+    at = next(k for k, part in enumerate(key) if part is mask)
+    entries = entries_of("setitem", a.shape, (*key[:at], *(slice(None),) * len(mask.shape), *key[at + 1 :]))
+    if not all(isinstance(entry, Slice | int) for entry in entries):
+        raise UnsupportedError(
+            "setitem: found a mask beside arrays of integers, supported are slices and integers; use where(mask, value, x)"
+        )
+    parts = [entry if isinstance(entry, Slice) else Slice(entry, 1, 1) for entry in entries if isinstance(entry, Slice | int)]
+    # behind an Ellipsis a mask is for the dimensions before those that are said behind it
+    first = len(parts) - len(mask.shape) - len(key[at + 1 :]) if Ellipsis in key[:at] else at
+    covered = a.shape[first : first + len(mask.shape)]
+    if covered != mask.shape:
+        raise ShapeError(f"setitem: found a mask of the shape {shape_text(mask.shape)}, expected {shape_text(covered)}")
+    wide = reshape(mask, (*(1,) * first, *mask.shape, *(1,) * (len(parts) - first - len(mask.shape))))
+    found = where(wide, _in_dtype(value, a.dtype), indexed("setitem", a, parts))
+    return _placed(a, parts, found)
 
 
 def _in_dtype(value: Operand, dtype: str) -> Tensor:

@@ -307,12 +307,6 @@ def with_a_dtype_that_grows(x: Any) -> Any:
     return y
 
 
-def at_places(x: Any) -> Any:
-    y = x.copy()
-    y[[0, 1]] = 0
-    return y
-
-
 def at_a_place_outside(x: Any) -> Any:
     y = x.copy()
     y[6] = 0
@@ -353,14 +347,6 @@ def in_a_loop(x: Any) -> Any:
     return eqsat.fori(3, body, x)
 
 
-def of_what_a_loop_carries(x: Any) -> Any:
-    def body(i: Any, carry: Any) -> Any:
-        carry += 1
-        return carry
-
-    return eqsat.fori(3, body, x)
-
-
 REFUSED: list[tuple[Function, type[Exception], str]] = [
     (of_an_argument, UnsupportedError, r"x \+= y: found an argument, .* begin with x = x\.copy\(\), or write x = x \+ y"),
     (of_a_part_of_an_argument, UnsupportedError, "found an argument, or a part of one"),
@@ -371,14 +357,12 @@ REFUSED: list[tuple[Function, type[Exception], str]] = [
     (by_keyword, UnsupportedError, "may share memory"),
     (with_a_shape_that_grows, ShapeError, r"x \+= y: found the shape \(6, 4\), expected \(4,\), which stays"),
     (with_a_dtype_that_grows, DTypeError, "found float64, which is not cast to int64"),
-    (at_places, UnsupportedError, "found an array of integers as the index, supported are slices and one mask; use scatter_add"),
     (at_a_place_outside, BoundsError, "found index 6 in dimension 0"),
     (with_values_that_do_not_fit, ShapeError, r"do not broadcast|expected one that broadcasts to \(2, 4\)"),
     (with_a_value_for_each_place, UnsupportedError, "found a value for each place of a mask"),
     (with_a_mask_of_another_shape, ShapeError, r"found a mask of the shape \(5, 4\)"),
     (into_an_array_of_now, UnsupportedError, r"add: found out= of ndarray, .* begin with enp\.zeros_like\(x\)"),
     (in_a_loop, UnsupportedError, "from outside of the loop; let the loop carry it"),
-    (of_what_a_loop_carries, UnsupportedError, "found an argument"),
 ]
 
 

@@ -1,0 +1,53 @@
+"""Functions of NumPy that change an array of a trace: `out=`, `copyto`, and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError
+
+
+def put_into(out: Any, call: Callable[[], Any], name: str, where: Any = True) -> Any:
+    """np.add(x, y, out=z): an array of the trace stands for the result, or for that where a mask is true."""
+    targets = out if isinstance(out, tuple) else (out,)
+    if not all(hasattr(target, "memory") for target in targets):
+        found = ", ".join(type(one).__name__ for one in targets)
+        raise UnsupportedError(
+            f"{name}: found out= of {found}, whose elements are those of now; use the result, or begin with enp.zeros_like(x)"
+        )
+    made = call()
+    for target, result in zip(targets, made if isinstance(made, tuple) else (made,), strict=True):
+        chosen = result if where is True else np.where(where, result, target)
+        whole = chosen if chosen.shape == target.shape else np.broadcast_to(chosen, target.shape)
+        target._put(whole, f"{name}(out=)", f"x = {name}(...)")
+    return targets if len(targets) > 1 else targets[0]
+
+
+def _copyto(target: Any, source: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    if not np.can_cast(source.dtype if hasattr(source, "dtype") else np.result_type(source), target.dtype, casting):
+        raise DTypeError(f"copyto: found {getattr(source, 'dtype', type(source).__name__)}, which is not cast to {target.dtype}")
+    target[...] = source if where is True else np.where(where, source, target)
+
+
+def _fill_diagonal(target: Any, value: Any, wrap: bool = False) -> None:
+    if target.ndim < 2 or np.ndim(value) or (wrap and target.shape[0] > target.shape[1]):
+        raise UnsupportedError(
+            "fill_diagonal: supported are one value, two dimensions or more, and no wrapping; use where(eye(n, m), value, x)"
+        )
+    if target.ndim > 2 and len(set(target.shape)) > 1:
+        raise ShapeError(f"fill_diagonal: found the shape {target.shape}, expected equal dimensions")
+    places = np.arange(min(target.shape))
+    target[(places,) * target.ndim] = value
+
+
+def _putmask(target: Any, mask: Any, values: Any) -> None:
+    if np.ndim(values) and np.shape(values) != target.shape:
+        raise UnsupportedError(f"putmask: found values of the shape {np.shape(values)}, supported are one, or those of {target.shape}")
+    target[...] = np.where(mask, values, target)
+
+
+# functions of NumPy that change their first argument
+CHANGING: Mapping[Any, Callable[..., None]] = {np.copyto: _copyto, np.fill_diagonal: _fill_diagonal, np.putmask: _putmask}
