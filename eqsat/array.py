@@ -489,6 +489,15 @@ class TracedArray:
         name = _BY_FUNCTION.get(ufunc)
         if method == "reduce" and name in _FOLDS:
             return apply(_FOLDS[name], *inputs, **{"axis": 0, **kwargs})
+        if (
+            method == "at"
+            and name == "add"
+            and isinstance(inputs[0], TracedArray)
+            and len(inputs) == 3
+            and not isinstance(inputs[1], tuple)
+        ):
+            changed, places, values = inputs
+            return changed._put(apply("scatter_add", changed, places, values), "add.at", "x = eqsat.numpy.scatter_add(x, i, y)")
         if method == "at":
             raise UnsupportedError(
                 f"{name}.at: traced arrays are not changed at computed places; use eqsat.numpy.scatter_add for sums, or where"

@@ -44,6 +44,7 @@ def _first(step: HostCall) -> Shape:
 HOST_CYCLES: dict[str, tuple[Work, float]] = {
     "sort": (sorted_elements, 1.0),
     "argsort": (sorted_elements, 3.0),
+    "scatter": (elements, 2.0),
     "scatter_add": (elements, 13.0),
     "topk": (sorted_elements, 13.0),
     "partition": (elements, 2.5),

@@ -325,6 +325,7 @@ maxpool3d = _beside_numpy("maxpool3d")
 avgpool1d = _beside_numpy("avgpool1d")
 avgpool2d = _beside_numpy("avgpool2d")
 avgpool3d = _beside_numpy("avgpool3d")
+scatter = _beside_numpy("scatter")
 scatter_add = _beside_numpy("scatter_add")
 
 

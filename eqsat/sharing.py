@@ -134,10 +134,10 @@ class Memory:
 def note(made: Any, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], terms: Sequence[Any], named: Mapping[str, Any]) -> None:
     """Remember that what an operation made of arrays shares their memory, if it does, and whether it is a number; `terms` and `named`: its
     arguments with terms in the place of arrays."""
-    given = [value for value in (*args, *kwargs.values()) if hasattr(value, "memory")]
+    given = [value for value in (*args, *kwargs.values()) if hasattr(value, "memory") and not _is_number(value)]
     if hasattr(made, "memory") and not made.memory.tensor.shape:
         made.memory.is_number = not _is_array(name, args, given)
-    if name in INVERSES and args and given and args[0] is given[0]:
+    if name in INVERSES and args and any(args[0] is array for array in given):
         kind = _is_view(made, args[1]) if name == "getitem" else True
         if kind:
             key = args[1] if len(args) > 1 else None
@@ -157,7 +157,12 @@ def _is_array(name: str, args: Sequence[Any], given: Sequence[Handle]) -> bool:
     """Whether NumPy has an array, without dimensions, for what an operation made."""
     if name in ARRAYS or (name == "getitem" and any(part is Ellipsis for part in _parts(args[1]))):
         return True
-    return name in KEPT_ARRAYS and not any(array.memory.is_number for array in given if not array.memory.tensor.shape)
+    return name in KEPT_ARRAYS and bool(given)
+
+
+def _is_number(array: Handle) -> bool:
+    """Whether NumPy has a number for an array, which shares memory with none and is not changed."""
+    return array.memory.is_number is True and not array.memory.tensor.shape
 
 
 def _kept(value: Any) -> Any:
@@ -218,6 +223,8 @@ def change(array: Handle, tensor: Tensor, what: str, instead: str) -> None:
 
 
 def _check(root: Handle, what: str, instead: str) -> None:
+    if _is_number(root):
+        raise UnsupportedError(f"{what}: found a number, which stays what it is; write {instead}")
     if root.owner.lazy:
         raise UnsupportedError(f"{what}: lazy tensors cannot be changed in place; write {instead}")
     if isinstance(root.memory.tensor, Input) and not root.owner.of_loop:

@@ -62,7 +62,7 @@ def _scatter_add(x: Any, places: Any, rows: Any, axis: int) -> Any:
     return np.moveaxis(found, 0, axis)
 
 
-def _put_rows(x: Any, places: Any, rows: Any) -> Any:
+def _scatter(x: Any, places: Any, rows: Any) -> Any:
     found = x.copy()
     found[places] = rows
     return found
@@ -229,7 +229,7 @@ FUNCTIONS = {
         HostFunction("argsort", _argsort, _places),
         HostFunction("topk", _topk, _topk_made),
         HostFunction("scatter_add", _scatter_add, _same),
-        HostFunction("put_rows", _put_rows, _same),
+        HostFunction("scatter", _scatter, _same),
         HostFunction("partition", np.partition, _same),
         HostFunction("argpartition", np.argpartition, _places),
         HostFunction("cumulative_sum", np.cumulative_sum, _scanned),

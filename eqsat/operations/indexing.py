@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.ir.errors import BoundsError, ShapeError, UnsupportedError, UsageError
+from eqsat.ir.errors import BoundsError, DTypeError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.tensor import Build, Constant, Gather, Position, Read, Scalar, Shape, Tensor, axes
 from eqsat.ir.value_bounds import tensor_bounds
@@ -75,6 +75,16 @@ def indexed(name: str, a: Tensor, entries: Sequence[Entry]) -> Tensor:
         return view(a, shape, lambda _: known)
     read = tuple(Position(place, "int64") if isinstance(place, Index) else place for place in places)
     return Build(shape, Gather(a, read, checked))
+
+
+def index_array(name: str, indices: Any) -> Tensor:
+    """An array of integers, as indices have to be."""
+    found = tensor_of(name, indices)
+    if not found.size:
+        return Constant(np.empty(found.shape, np.int64))
+    if np.dtype(found.dtype).kind not in "iu":
+        raise DTypeError(f"{name}: found indices of {found.dtype}, expected integers")
+    return found
 
 
 def arrangement(name: str, entries: Sequence[Entry]) -> tuple[Shape, bool]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Arg, Build, Call, Constant, Gather, Generic, Position, Read, Scalar, Shape, Tensor, axes, reduction
-from eqsat.operations.elementwise import call, scalar_operation
-from eqsat.operations.generic import Map, broadcast_map, make_generic
+from eqsat.operations.elementwise import astype, call, scalar_operation
+from eqsat.operations.generic import Map, broadcast_map, make_generic, one_axis, tensor_of
 from eqsat.operations.host import host_call
-from eqsat.operations.indexing import indexed
+from eqsat.operations.indexing import index_array, indexed
 from eqsat.operations.movement import broadcast_to, moveaxis, ravel, reshape
 
 # comparisons of a place with an index, at most: more take longer than a call of NumPy
@@ -37,6 +38,22 @@ def put_at(a: Tensor, places: Sequence[Tensor | int | None], shape: Shape, value
     rows = reshape(front, (prod(extents), *rest))
     found = _rows(rows, _flat([ravel(broadcast_to(place, shape)) for place in counted], extents), reshape(values, (prod(shape), *rest)))
     return moveaxis(reshape(found, front.shape), tuple(range(len(taken))), tuple(taken))
+
+
+def scatter(x: Any, indices: Any, updates: Any, axis: Any = 0) -> Tensor:
+    """The array with `updates` at places of an axis; of several for one place the last one stays: a copy after x[indices] = updates.
+
+    `updates` broadcast to the array's shape with that of the indices in the place of the axis.
+    """
+    source, places = tensor_of("scatter", x), index_array("scatter", indices)
+    k = one_axis("scatter", axis, len(source.shape))
+    wanted = (*source.shape[:k], *places.shape, *source.shape[k + 1 :])
+    values = broadcast_to(astype(tensor_of("scatter", updates), source.dtype), wanted)
+    if not places.size or not source.size:
+        return source
+    rank = len(places.shape)
+    front = moveaxis(values, tuple(range(k, k + rank)), tuple(range(rank)))
+    return put_at(source, [places if d == k else None for d in range(len(source.shape))], places.shape, front)
 
 
 def _from_the_front(place: Tensor | int, extent: int) -> Tensor:
@@ -111,7 +128,7 @@ def _rows(a: Tensor, places: Tensor, values: Tensor) -> Tensor:
     """The array with rows at places: every row is compared with every place, or, where that are many, NumPy is called."""
     extent, count = a.shape[0], places.shape[0]
     if extent * count > MOST_COMPARISONS:
-        found: Tensor = host_call("put_rows", (a, places, values), {})
+        found: Tensor = host_call("scatter", (a, places, values), {})
         return found
     loops, update = axes((extent,)), reduction(0, count)
     here = call("equal", Arg(0, "int64"), Position(loops[0], "int64"))

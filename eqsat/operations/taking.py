@@ -14,7 +14,7 @@ from eqsat.ir.value_bounds import tensor_bounds
 from eqsat.operations.elementwise import astype, call, cast, elementwise, given, scalar_operation
 from eqsat.operations.generic import broadcast_shapes, literal, make_generic, one_axis, tensor_of
 from eqsat.operations.host import host_call
-from eqsat.operations.indexing import MOST_DIMENSIONS, Entry, Slice, indexed
+from eqsat.operations.indexing import MOST_DIMENSIONS, Entry, Slice, index_array, indexed
 from eqsat.operations.movement import broadcast_to, ravel, reshape
 
 # comparisons of a place with an index that scatter_add makes, at most: more take longer than a call of NumPy
@@ -27,7 +27,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: str = "
     if axis is None:
         source, axis = ravel(source), 0
     k = one_axis("take", axis, len(source.shape))
-    places = _index_array("take", indices)
+    places = index_array("take", indices)
     if places.size and not source.shape[k] and all(source.shape[:k]):
         raise BoundsError(f"take: found places in the shape {source.shape}, expected elements along the axis {k}")
     if not source.shape[k]:
@@ -39,15 +39,6 @@ def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: str = "
 
 def _whole(shape: Shape) -> list[Entry]:
     return [Slice(0, 1, extent) for extent in shape]
-
-
-def _index_array(name: str, indices: Any) -> Tensor:
-    found = tensor_of(name, indices)
-    if not found.size:
-        return Constant(np.empty(found.shape, np.int64))
-    if np.dtype(found.dtype).kind not in "iu":
-        raise DTypeError(f"{name}: found indices of {found.dtype}, expected integers")
-    return found
 
 
 def _moded(name: str, places: Tensor, extent: int, mode: str) -> Tensor:
@@ -63,7 +54,7 @@ def _moded(name: str, places: Tensor, extent: int, mode: str) -> Tensor:
 
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Tensor:
     """The elements at places along an axis; the other axes of both broadcast."""
-    source, places = tensor_of("take_along_axis", arr), _index_array("take_along_axis", indices)
+    source, places = tensor_of("take_along_axis", arr), index_array("take_along_axis", indices)
     if axis is None:
         source, axis = ravel(source), 0
     rank = len(source.shape)
@@ -89,7 +80,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Tensor:
 
 def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Tensor:
     """From which of the choices, which broadcast, each element is."""
-    which = _index_array("choose", a)
+    which = index_array("choose", a)
     if isinstance(choices, Tensor):
         options = [indexed("choose", choices, [k, *_whole(choices.shape[1:])]) for k in range(choices.shape[0])]
     else:
@@ -136,7 +127,7 @@ def scatter_add(x: Any, indices: Any, updates: Any, axis: Any = 0) -> Tensor:
     `updates` broadcast to the array's shape with that of the indices in the place of the axis.  Every place is compared with every index,
     or, where that are many, NumPy is called.
     """
-    source, places = tensor_of("scatter_add", x), _index_array("scatter_add", indices)
+    source, places = tensor_of("scatter_add", x), index_array("scatter_add", indices)
     k = one_axis("scatter_add", axis, len(source.shape))
     extent, count = source.shape[k], places.size
     wanted = (*source.shape[:k], *places.shape, *source.shape[k + 1 :])

@@ -190,7 +190,9 @@ BAD: dict[str, tuple[Any, type[EqsatError], str]] = {
     "scatter_add beyond": (lambda x, i: enp.scatter_add(x, [4], 1.0), BoundsError, "scatter_add: found index 4"),
     "scatter_add of other shapes": (lambda x, i: enp.scatter_add(x, i, x[0, :2]), ShapeError, "(4, 3)"),
     "add.at": (lambda x, i: np.add.at(x, i, 1), UnsupportedError, "scatter_add"),
-    "assignment": (lambda x, i: x.__setitem__(i, 1), UnsupportedError, "scatter_add"),
+    "assignment": (lambda x, i: x.__setitem__(i, 1), UnsupportedError, "belongs to the caller"),
+    "scatter beyond": (lambda x, i: enp.scatter(x, [4], 1.0), BoundsError, "setitem: found index 4"),
+    "scatter of other shapes": (lambda x, i: enp.scatter(x, i, x[0, :2]), ShapeError, "(4, 3)"),
 }
 
 
@@ -208,6 +210,14 @@ def added(x: Array, i: Any, updates: Any, axis: int) -> Array:
     places = np.asarray(i)
     given = np.broadcast_to(updates, (*np.delete(x.shape, axis)[:axis], *places.shape, *np.delete(x.shape, axis)[axis:]))
     np.add.at(found, places, np.moveaxis(given, range(axis, axis + places.ndim), range(places.ndim)))
+    return np.moveaxis(found, 0, axis)
+
+
+def put(x: Any, places: Any, updates: Any, axis: int) -> Any:
+    """x[..., places, ...] = updates on a copy."""
+    found = np.moveaxis(x.copy(), axis, 0)
+    given = np.broadcast_to(updates, (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]))
+    found[places] = np.moveaxis(given, range(axis, axis + places.ndim), range(places.ndim))
     return np.moveaxis(found, 0, axis)
 
 
@@ -234,6 +244,8 @@ def test_updates_are_added_at_their_places(
     found: Any = eqsat.jit(lambda x, i, u: enp.scatter_add(x, i, u, axis))(x, i, given)
     assert found.dtype == expected.dtype
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+    last: Any = eqsat.jit(lambda x, i, u: enp.scatter(x, i, u, axis))(x, i, given)
+    np.testing.assert_array_equal(last, put(x, i, given, axis))
 
 
 @pytest.mark.parametrize(("shape", "axis"), [((3000,), 0), ((40, 200, 3), 1)])
@@ -242,6 +254,7 @@ def test_many_updates_are_added_by_numpy(shape: tuple[int, ...], axis: int) -> N
     i = np.random.default_rng(2).integers(-shape[axis], shape[axis], 500)
     compiled: Any = eqsat.jit(lambda x, i, u: enp.scatter_add(x, i, u, axis) * 2)
     np.testing.assert_allclose(compiled(x, i, u), added(x, i, u, axis) * 2, rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(eqsat.jit(lambda x, i, u: enp.scatter(x, i, u, axis))(x, i, u), put(x, i, u, axis))
     with pytest.raises(BoundsError):
         compiled(x, np.where(np.arange(500) == 7, shape[axis], i), u)
 
