@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, overload
 
-from eqsat.array import is_lazy
 from eqsat.certificate import Certificate, Compared
 from eqsat.cheapest import Extracted, cheapest_outputs
 from eqsat.compared import taken_apart
@@ -36,6 +35,7 @@ from eqsat.progress import tell, work
 from eqsat.report import Report
 from eqsat.result import IndexResult, Result
 from eqsat.simplifier import simplify_all
+from eqsat.traces import is_lazy
 from eqsat.tracing import trace
 from eqsat.uncollected import uncollected
 from eqsat.values import compare_values

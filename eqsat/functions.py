@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from eqsat.array import TracedArray, apply, traced_deep
+from eqsat.array import TracedArray
 from eqsat.ir.host import flat
 from eqsat.ir.ops import SCALAR_OPS
 from eqsat.ir.tensor import Tensor
 from eqsat.lazy import asarray
 from eqsat.operations.table import numpy_function
 from eqsat.sizes import Extent
+from eqsat.traces import apply, traced_deep
 from eqsat.tracing import CURRENT
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eqsat.arguments import check_arguments
-from eqsat.array import Trace, TracedArray, in_owner, is_traced
+from eqsat.array import TracedArray
 from eqsat.invariant import without_invariants
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.steps import Loop
@@ -23,6 +23,7 @@ from eqsat.repeated import Repeated
 from eqsat.results import new_array
 from eqsat.signature import Arguments, Baked, is_number, leaves_of, spec_of
 from eqsat.specs import Spec
+from eqsat.traces import Trace, in_owner, is_traced
 from eqsat.tracing import CURRENT, record, record_body
 
 COUNTER = Spec((), "int64")

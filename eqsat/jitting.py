@@ -10,7 +10,6 @@ from typing import Any, overload
 
 import numpy as np
 
-from eqsat.array import is_traced
 from eqsat.compiled import Compiled
 from eqsat.ir.errors import UsageError
 from eqsat.lazy import values_of
@@ -19,6 +18,7 @@ from eqsat.options import Options
 from eqsat.plan import Plan
 from eqsat.plans import compiled_plan
 from eqsat.signature import POSITIONAL, Arguments, Given, describe, function_name, lay_out, leaves_of
+from eqsat.traces import is_traced
 from eqsat.tracing import record
 
 Function = Callable[..., Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.array import Trace, TracedArray, is_lazy
+from eqsat.array import TracedArray
 from eqsat.ir.errors import UsageError
 from eqsat.ir.tensor import Constant, Program, Tensor
 from eqsat.leaves import Array, current, frozen, leaf_of, numbered, over_leaves, settle, stored
@@ -15,6 +15,7 @@ from eqsat.once import Once
 from eqsat.options import Options, fallback_by_default
 from eqsat.plan import Plan
 from eqsat.plans import compiled_plan
+from eqsat.traces import Trace, Traced, is_lazy
 
 CAPACITY = 256
 PLANS: Once[Plan] = Once(CAPACITY)
@@ -33,7 +34,7 @@ class Lazy(Trace):
     def current(self, tensor: Tensor) -> Tensor:
         return current(tensor)
 
-    def value(self, array: TracedArray, what: str, instead: str) -> Array:
+    def value(self, array: Traced, what: str, instead: str) -> Array:
         return realize(array)[0]
 
 

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as _np
 
 from eqsat import fft as fft, linalg as linalg, random as random
-from eqsat.array import TracedArray as _TracedArray, apply as _apply
+from eqsat.array import TracedArray as _TracedArray
 from eqsat.functions import array as _array, creation as _creation, function as _function
 from eqsat.ir.host import host_function as _host_function
 from eqsat.lazy import asarray as _lazy
 from eqsat.operations import creation as _make
 from eqsat.operations.table import OPERATIONS as _operations, missing as _missing
+from eqsat.traces import apply as _apply
 
 bool = bool_ = _np.bool_
 int8, int16, int32, int64 = _np.int8, _np.int16, _np.int32, _np.int64

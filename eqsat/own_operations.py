@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.array import apply, traced_deep
 from eqsat.codegen.builder import LLVM_TYPES, Builder, Value
 from eqsat.codegen.scalar import TABLES, UNCARRIED, Code, inlined
 from eqsat.cycles import DEFAULT_COSTS, ELEMENT_CYCLES, check_cycles
@@ -26,6 +25,7 @@ from eqsat.operations.elementwise import call, elementwise, given
 from eqsat.operations.table import OPERATIONS
 from eqsat.signature import is_number
 from eqsat.specs import Spec
+from eqsat.traces import apply, traced_deep
 from eqsat.tracing import trace
 
 Function = Callable[..., Any]

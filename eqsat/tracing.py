@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.array import Trace, TracedArray, in_owner, is_traced
+from eqsat.array import TracedArray
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import EqsatError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.evaluate import evaluate_index
@@ -23,6 +23,7 @@ from eqsat.signature import Arguments, Baked, describe, function_name, is_number
 from eqsat.sized_trace import program_of_any_size
 from eqsat.sizes import TRACED, DerivedSizeError, Markers, in_names
 from eqsat.specs import Spec
+from eqsat.traces import Trace, in_owner, is_traced
 
 # the trace that is being recorded
 CURRENT: ContextVar[Trace | None] = ContextVar("trace", default=None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from eqsat.array import is_lazy
 from eqsat.cheapest import cheapest_outputs
 from eqsat.compared import taken_apart
 from eqsat.costs import cost
@@ -28,6 +27,7 @@ from eqsat.places import explicit
 from eqsat.report import Report
 from eqsat.rules import TABLES
 from eqsat.simplifier import INVALID, as_kind, gate_all, simplify_terms
+from eqsat.traces import is_lazy
 from eqsat.tracing import trace
 
 

@@ -18,7 +18,6 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat import lazy
 from eqsat.arguments import check_arguments
-from eqsat.array import is_lazy
 from eqsat.driver import optimize_program
 from eqsat.ir.errors import DTypeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.evaluate import evaluate
@@ -26,6 +25,7 @@ from eqsat.ir.structure import rebuild_result
 from eqsat.ir.tensor import Constant, Program, tensors
 from eqsat.options import Options
 from eqsat.result import Result
+from eqsat.traces import is_lazy
 from tests.eqsat.programs import RandomProgram, programs
 from tests.eqsat.test_tracing import ONE_ARRAY
 
