@@ -64,7 +64,7 @@ def fori(n: int, body: Callable[[Any, Any], Any], init: Any, *, options: Options
     arguments = Arguments((("i", 0), ("carry", structure)), (), tuple(specs))
     chosen = options or Options()
     program, captured = (
-        record_body(body, arguments, around) if around is not None else (record(body, arguments, chosen.fallback, of_loop=True), ())
+        record_body(body, arguments, around, steps) if around is not None else (record(body, arguments, chosen.fallback, of_loop=True), ())
     )
     outputs = [program.outputs[position] for position in _matched(program.structure, structure, "carry")]
     for (where, expected), output in zip(specs[1:], outputs, strict=True):

@@ -43,7 +43,7 @@ def as_computed(body: Program) -> LoopBody:
             shape, last = before.shape, change.first + change.dimensions
             blocks = prod(shape[: change.first]), prod(shape[change.first : last]), prod(shape[last:]) * itemsize(before.dtype)
             puts.append(TablePut(carry, len(outputs), len(outputs) + 1, *blocks))
-            outputs += [copied(change.values), copied(change.place)]
+            outputs += [copied(change.values), change.place]
     distinct = {output: k for k, output in enumerate(dict.fromkeys(outputs))}
     structure = Container("tuple", tuple(distinct[output] for output in outputs))
     return LoopBody(Program(body.inputs, tuple(distinct), structure), tuple(following), tuple(puts))

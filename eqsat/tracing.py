@@ -93,13 +93,14 @@ def _record(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Siz
         TRACED.reset(tokens[1])
 
 
-def record_body(function: Callable[..., Any], arguments: Arguments, around: Trace) -> tuple[Program, tuple[Tensor, ...]]:
-    """The Program of the body of a loop within a trace, and the arrays of that trace that it takes, its last inputs."""
+def record_body(function: Callable[..., Any], arguments: Arguments, around: Trace, steps: int) -> tuple[Program, tuple[Tensor, ...]]:
+    """The Program of the body of a loop within a trace, and the arrays of that trace that it takes, its last inputs; the first argument
+    counts so many steps."""
     owner = Trace(around.sizes, around, around.fallback, of_loop=True)
     token = CURRENT.set(owner)
     around.in_loop = owner
     try:
-        program = _recorded(function, arguments, (), owner)
+        program = _recorded(function, arguments, (), owner, steps)
     finally:
         CURRENT.reset(token)
         around.in_loop = None
@@ -107,7 +108,9 @@ def record_body(function: Callable[..., Any], arguments: Arguments, around: Trac
     return Program(inputs, program.outputs, program.structure), tuple(owner.captured)
 
 
-def _recorded(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...], owner: Trace) -> Program:
+def _recorded(
+    function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...], owner: Trace, steps: int | None = None
+) -> Program:
     markers = {size.variable.name[1:]: size.marker for size in sizes}
     inputs: list[Input] = []
 
@@ -115,7 +118,8 @@ def _recorded(function: Callable[..., Any], arguments: Arguments, sizes: tuple[S
         if isinstance(leaf, Baked):
             return leaf.value
         known = _known(leaf, markers)
-        inputs.append(Input(where, tuple(n for n in known.shape if isinstance(n, int)), leaf.dtype))
+        most = steps - 1 if steps and not inputs else None
+        inputs.append(Input(where, tuple(n for n in known.shape if isinstance(n, int)), leaf.dtype, most))
         return TracedArray(inputs[-1], owner)
 
     values = [value(where, leaf) for where, leaf in arguments.leaves]

@@ -167,11 +167,12 @@ class Arg(Scalar):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Input(Tensor):
-    """An array passed at call time."""
+    """An array passed at call time; of integers that are 0 to `most`, where that is known."""
 
     name: str
     shape: Shape
     dtype: str
+    most: int | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from eqsat.ir import interval
-from eqsat.ir.tensor import Arg, Build, Call, Constant, Gather, Generic, Literal, Position, Read, Reduce, Scalar, Tensor, scalars
+from eqsat.ir.tensor import Arg, Build, Call, Constant, Gather, Generic, Input, Literal, Position, Read, Reduce, Scalar, Tensor, scalars
 
 Bounds = interval.Interval
 # how many tensors above the one that is asked for are looked at
@@ -25,7 +25,9 @@ def tensor_bounds(tensor: Tensor, depth: int = DEPTH) -> Bounds:
         return _KNOWN[tensor]
     found = limits(tensor.dtype)
     if depth and tensor.size and _is_whole(tensor.dtype):
-        if isinstance(tensor, Constant):
+        if isinstance(tensor, Input) and tensor.most is not None:
+            found = 0, tensor.most
+        elif isinstance(tensor, Constant):
             found = int(tensor.data.min()), int(tensor.data.max())
         elif isinstance(tensor, Build):
             found = scalar_bounds(tensor.body, (), depth)

@@ -11,6 +11,7 @@ import numpy as np
 
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Arg, Build, Call, Constant, Gather, Generic, Position, Read, Scalar, Shape, Tensor, axes, reduction
+from eqsat.ir.value_bounds import tensor_bounds
 from eqsat.operations.elementwise import astype, call, scalar_operation
 from eqsat.operations.generic import Map, broadcast_map, make_generic, one_axis, tensor_of
 from eqsat.operations.host import host_call
@@ -57,7 +58,11 @@ def scatter(x: Any, indices: Any, updates: Any, axis: Any = 0) -> Tensor:
 
 
 def _from_the_front(place: Tensor | int, extent: int) -> Tensor:
-    """A place as an int64 that is not negative, checked like any index: it is read off a known array of all places."""
+    """A place as an int64 that is not negative, checked like any index, which may be so already, or is read off a known array of all."""
+    if isinstance(place, Tensor):
+        low, high = tensor_bounds(place)
+        if low >= 0 and high < extent:
+            return place if place.dtype == "int64" else astype(place, "int64")
     return indexed("setitem", Constant(np.arange(extent)), [place if isinstance(place, Tensor) else Constant(np.array(place))])
 
 

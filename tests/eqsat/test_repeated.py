@@ -286,3 +286,16 @@ def test_what_no_step_changes_is_computed_before_the_loop() -> None:
     expected = looped(5, lambda i, c: np.tanh(c @ (w @ w.T)) * w[0] + np.exp(w).sum(), x)
     np.testing.assert_allclose(eqsat.optimize(program)(x, w), expected, rtol=1e-12)
     np.testing.assert_allclose(evaluate(program, (x, w))[0], expected, rtol=1e-12)
+
+
+def test_the_counter_is_known_to_be_in_range() -> None:
+    """Nothing is checked in a step that reads and writes at the counter, and the place that is written is the counter itself."""
+    xs, w = np.ones((7, 4)), np.eye(4)
+    (body,) = eqsat.optimize(recurrent, xs, w).bodies
+    assert len(body.loops) == 1
+    assert not body.places
+    with pytest.raises(BoundsError):
+        eqsat.trace(lambda x: eqsat.fori(3, lambda i, c: c + x[i + 8], x[0]), xs)
+    # a body by itself reads within its arrays, whatever it is given for the counter
+    found = body(np.array(1000), np.zeros(4), *(np.zeros(tensor.shape, tensor.dtype) for tensor in body.program.inputs[2:]))
+    assert np.shape(found[0]) == (4,)
