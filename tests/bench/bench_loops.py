@@ -54,6 +54,16 @@ def first(call: Call) -> float:
     return time.perf_counter() - start
 
 
+def in_turns(known: dict[str, Call], seconds: float) -> dict[str, float]:
+    """The medians of what calls take, in seconds."""
+    times: dict[str, list[float]] = {who: [] for who in known}
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or min(map(len, times.values())) < 5:
+        for who, call in known.items():
+            times[who].append(first(call))
+    return {who: median(found) for who, found in times.items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(PROGRAMS))
@@ -63,12 +73,7 @@ def main() -> None:
     for name in names:
         known = calls(name)
         began = {who: first(call) for who, call in known.items() if who != "numpy"}
-        times: dict[str, list[float]] = {who: [] for who in known}
-        end = time.perf_counter() + SECONDS
-        while time.perf_counter() < end or len(times["eqsat"]) < 5:
-            for who, call in known.items():
-                times[who].append(first(call) * 1e6)
-        line = ", ".join(f"{who} {median(found):,.1f}" for who, found in times.items())
+        line = ", ".join(f"{who} {seconds * 1e6:,.1f}" for who, seconds in in_turns(known, SECONDS).items())
         print(f"{name}: {line} us; first results {', '.join(f'{who} {s:.2f}' for who, s in began.items())} s", flush=True)
 
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import time
 from importlib.util import find_spec
-from statistics import median
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +18,7 @@ import numpy as np
 
 import eqsat
 import eqsat.numpy as enp
-from tests.bench.bench_loops import Call, first
+from tests.bench.bench_loops import Call, first, in_turns
 from tests.bench.network_programs import NETWORKS
 
 SECONDS = 3.0
@@ -64,15 +62,9 @@ def main() -> None:
         began = {who: first(call) for who, call in known.items()}
         results = [np.asarray(call()) for call in known.values()]
         apart = max(float(np.abs(result - results[0]).max() / np.abs(results[0]).max()) for result in results)
-        times: dict[str, list[float]] = {who: [] for who in known}
-        end = time.perf_counter() + SECONDS
-        while time.perf_counter() < end or len(times["eqsat"]) < 5:
-            for who, call in known.items():
-                times[who].append(first(call) * 1e3)
+        line = ", ".join(f"{who} {seconds * 1e3:.2f}" for who, seconds in in_turns(known, SECONDS).items())
         starts = ", ".join(f"{who} {seconds:.1f}" for who, seconds in began.items())
-        print(
-            f"{name}: {', '.join(f'{who} {median(t):.2f}' for who, t in times.items())} ms; first {starts} s; apart {apart:.0e}", flush=True
-        )
+        print(f"{name}: {line} ms; first {starts} s; apart {apart:.0e}", flush=True)
 
 
 if __name__ == "__main__":
