@@ -27,6 +27,7 @@ from eqsat.traces import Trace, in_owner, is_traced
 from eqsat.tracing import CURRENT, record, record_body
 
 COUNTER = Spec((), "int64")
+MOST_STEPS = 1 << 63
 
 
 def fori(n: int, body: Callable[[Any, Any], Any], init: Any, *, options: Options | None = None) -> Any:
@@ -47,8 +48,8 @@ def fori(n: int, body: Callable[[Any, Any], Any], init: Any, *, options: Options
     place, before anything is computed; UnsupportedError in programs with sizes that are known at run time only.
     """
     steps = integer("fori", "n", n)
-    if steps < 0:
-        raise UsageError(f"fori: found n = {steps}, expected 0 or more")
+    if not 0 <= steps < MOST_STEPS:
+        raise UsageError(f"fori: found n = {steps}, expected 0 or more" + ("" if steps < 0 else ", less than 2**63"))
     around = CURRENT.get()
     if around is None and any(is_traced(leaf) for leaf in leaves_of(init)):
         raise UsageError("fori: found arrays of a trace that is over, expected arrays")

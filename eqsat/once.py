@@ -18,6 +18,10 @@ class Once(Recent[T]):
         super().__init__(capacity)
         self._making: dict[Hashable, threading.RLock] = {}
 
+    def unlock(self) -> None:
+        super().unlock()
+        self._making = {}
+
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """The value of `key`, made by `make` if there is none; if that raises, nothing is kept and the next thread tries."""
         with self.lock:

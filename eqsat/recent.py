@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Hashable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
+
+
+# all of this process
+_EVERY: weakref.WeakSet[Recent[Any]] = weakref.WeakSet()
+
+
+def _unlock_all() -> None:
+    for values in _EVERY:
+        values.unlock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock_all)
 
 
 class Recent(Generic[T]):
@@ -17,6 +32,11 @@ class Recent(Generic[T]):
         self.capacity = capacity
         self.lock = threading.Lock()
         self._kept: OrderedDict[Hashable, T] = OrderedDict()
+        _EVERY.add(self)
+
+    def unlock(self) -> None:
+        """Let go of what threads hold that a fork has left behind."""
+        self.lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._kept)

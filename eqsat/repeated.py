@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from eqsat.blueprint import Blueprint
+from eqsat.blueprint import Blueprint, PlanLoop
 from eqsat.codegen.running import Carry, Repetition, Run, TableLoop, TablePut
 from eqsat.ir.structure import positions
 from eqsat.kept import common_code
@@ -20,6 +20,8 @@ from eqsat.threads import TEAM, make_ready
 Array = np.ndarray[Any, Any]
 # machine code runs for about so long before Python looks at signals
 CALL_NS = 50_000_000.0
+# what putting a block takes: by itself, and bytes that are copied in a nanosecond
+PUT_NS, COPIED_BYTES = 8.0, 8.0
 
 
 class Body(Protocol):
@@ -48,12 +50,14 @@ class Repeated:
         blueprint = body.blueprint
         self._order = positions(blueprint.structure)
         self._idle: list[Repetition] = []
-        self._once = max(1, int(CALL_NS / max(1.0, sum(kernel.estimated_ns for kernel in blueprint.kernels))))
+        moved = sum(put.rows * (PUT_NS + put.nbytes / COPIED_BYTES) for put in puts)
+        self._step_ns = 1.0 + moved + sum(kernel.estimated_ns for kernel in blueprint.kernels)
+        self._once = max(1, int(CALL_NS / self._step_ns))
 
     @property
     def is_short(self) -> bool:
         """Whether all steps may run in one call of machine code."""
-        return self.count <= self._once
+        return self.count * self._step_ns <= CALL_NS
 
     def table(self, slots: Sequence[int] = ()) -> TableLoop | None:
         """The loop as a table, with memory of its own, whose arrays have these slots; None where it needs Python."""
@@ -100,6 +104,8 @@ class Repeated:
             self._step_by_step(given, results)
 
     def _in_machine_code(self, arrays: Sequence[Array]) -> bool:
+        if self._step_ns > CALL_NS and any(isinstance(step, PlanLoop) for step in self.body.blueprint.steps):
+            return False  # a step that runs a long loop is done by Python, which runs that loop in several calls
         try:
             repetition = self._idle.pop()
         except IndexError:

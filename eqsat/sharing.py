@@ -2,14 +2,13 @@
 
     y[1:-1] = x          y is from here on the tensor with those elements in it
     v = y[0]; v += 1     v is a view: it reads what y is by now, and what is put into it goes into y
-    r = y.reshape(-1)    a view or a copy, by how y lies in memory: neither is changed while both are referred to
+    r = y.reshape(-1)    a view or a copy, by how y lies in memory: when one of them was changed, the other cannot be used any more
 
 Nothing is ever changed in a program; an array of the trace stands for another tensor afterwards.
 """
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import EllipsisType
@@ -48,6 +47,7 @@ def _permuted_back(base: Tensor, part: Tensor, axes: Any = None) -> Tensor:
     return transpose(part, None if axes is None else tuple(int(k) for k in np.argsort([axis % len(base.shape) for axis in axes])))
 
 
+SHARED = "found an array that may share memory with one made by reshape or the like"
 # of views that are always such: the base with the elements of a view in it
 INVERSES: Mapping[str, Inverse] = {
     "getitem": lambda base, part, key: setitem(base, key, part),
@@ -86,24 +86,21 @@ class View:
 
 
 class Sharers:
-    """Arrays that may lie in one memory; `is_given`: an argument does, and lasts."""
+    """Arrays that may lie in one memory: how often one of them was changed; `is_given`: an argument is one, which belongs to the caller."""
 
-    def __init__(self, root: Handle, is_given: bool) -> None:
-        self._arrays: list[weakref.ref[Handle]] = [weakref.ref(root)]
+    __slots__ = ("changes", "is_given")
+
+    def __init__(self, is_given: bool) -> None:
+        self.changes = 0
         self.is_given = is_given
-
-    def add(self, array: Handle) -> None:
-        self._arrays = [*(known for known in self._arrays if known() is not None), weakref.ref(array)]
-
-    def are_more_than(self, array: Handle) -> bool:
-        return self.is_given or any((other := known()) is not None and other is not array for known in self._arrays)
 
 
 class Memory:
     """What an array stands for, and what it shares with others.
 
     view       what it shows of another one; None for one that stands for itself
-    sharers    those that may lie in one memory with it, for each memory that it may lie in
+    sharers    those that may lie in one memory with it, for each memory that it may lie in, and how many changes of them it knows: where
+               another one was changed since, nobody knows what it is
     is_number  whether NumPy has a number for it, where it has no dimensions; None where that is the caller's affair
     """
 
@@ -112,7 +109,7 @@ class Memory:
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
         self.view: View | None = None
-        self.sharers: list[Sharers] = []
+        self.sharers: dict[Sharers, int] = {}
         self.is_number: bool | None = None if isinstance(tensor, Input) else True
 
     def current(self) -> Tensor:
@@ -122,6 +119,8 @@ class Memory:
         while memory.view is not None:
             views.append((memory, memory.view))
             memory = memory.view.base.memory
+        if any(sharers.changes > known for sharers, known in memory.sharers.items()):
+            raise UnsupportedError(f"{SHARED}, and one of them was changed; copy one of them before")
         now = memory.tensor
         for shown, view in reversed(views):
             if view.of is not now:
@@ -172,10 +171,8 @@ def _kept(value: Any) -> Any:
 
 def _lend(root: Handle, made: Handle) -> None:
     if not root.memory.sharers:
-        root.memory.sharers.append(Sharers(root, isinstance(root.memory.tensor, Input) and not root.owner.of_loop))
-    for sharers in root.memory.sharers:
-        sharers.add(made)
-        made.memory.sharers.append(sharers)
+        root.memory.sharers[Sharers(isinstance(root.memory.tensor, Input) and not root.owner.of_loop)] = 0
+    made.memory.sharers |= root.memory.sharers
 
 
 def _is_view(made: Handle, key: Any) -> bool | None:
@@ -197,7 +194,7 @@ def is_part(array: Any, of: Handle, key: Any) -> bool:
     view = getattr(array, "memory", None) and array.memory.view
     if view is None or view.base is not of or view.name != "getitem" or type(view.key) is not type(key):
         return False
-    return view.key is key or bool(_is_basic(key) and view.key == key)
+    return view.key is key or bool(_is_basic(key) and _is_basic(view.key) and view.key == key)
 
 
 def _is_basic(key: Any) -> bool:
@@ -212,14 +209,17 @@ def _parts(key: Any) -> tuple[Any, ...]:
 def change(array: Handle, tensor: Tensor, what: str, instead: str) -> None:
     """Let an array, and the one that it is a view of, stand for other elements.
 
-    UnsupportedError for arguments, which belong to the caller, where another array may share memory, and in loops that the array is
-    outside of.
+    UnsupportedError for arguments, which belong to the caller, and what may share memory with them, and in loops that the array is outside
+    of.
     """
     while (view := array.memory.view) is not None:
         tensor = INVERSES[view.name](view.base.tensor, tensor, *view.args, **view.kwargs)
         array = view.base
     _check(array, what, instead)
     array.memory.tensor = tensor
+    for sharers in array.memory.sharers:
+        sharers.changes += 1
+        array.memory.sharers[sharers] = sharers.changes
 
 
 def _check(root: Handle, what: str, instead: str) -> None:
@@ -233,8 +233,8 @@ def _check(root: Handle, what: str, instead: str) -> None:
         )
     if root.owner.in_loop is not None:
         raise UnsupportedError(f"{what}: found an array from outside of the loop; let the loop carry it")
-    if any(sharers.are_more_than(root) for sharers in root.memory.sharers):
-        raise UnsupportedError(f"{what}: found an array that may share memory with one made by reshape or the like; copy one of them")
+    if any(sharers.is_given for sharers in root.memory.sharers):
+        raise UnsupportedError(f"{what}: {SHARED}, an argument; begin with x = x.copy(), or write {instead}")
 
 
 def _root(array: Handle) -> Handle:

@@ -8,6 +8,7 @@ memory back.  Calls from several threads take turns.
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import tempfile
 import threading
@@ -39,16 +40,16 @@ class Engine:
         self._rulesets = rulesets
         self._combined: dict[tuple[str, ...], str] = {}
         self._schedules: dict[tuple[object, ...], str] = {}
-        import egglog.bindings
-
         self._lock = threading.RLock()
         self._folder = tempfile.TemporaryDirectory(prefix="eqsat-", dir=_memory_folder())
-        self._egglog = egglog.bindings.EGraph(fact_directory=self._folder.name)
+        # found by its name: an import that is interrupted may leave the package without it
+        bindings = importlib.import_module("egglog.bindings")
+        self._egglog = bindings.EGraph(fact_directory=self._folder.name)
         self._parse = functools.lru_cache(maxsize=256)(self._egglog.parse_program)
         self.integer: Callable[[Any], int] = self._egglog.value_to_i64
         # the members of a multiset, repeated as often as they occur
         self.members: Callable[[Any], list[Any]] = self._egglog.value_to_multiset
-        self._error: type[Exception] = egglog.bindings.EggSmolError
+        self._error: type[Exception] = bindings.EggSmolError
         self._kinds = {name: kind for kind, name in enumerate(loadable(sorts))}
         self._handles = frozenset(f"H{sort}" for sort in sorts)
         for line in program.splitlines():  # egglog takes quadratic time in the length of a text
@@ -59,9 +60,10 @@ class Engine:
     def run_text(self, text: str) -> list[Any]:
         """Run egglog text; what egglog refuses is a bug of ours."""
         try:
-            return self._egglog.run_program(*self._parse(text))
+            found: list[Any] = self._egglog.run_program(*self._parse(text))
         except self._error as error:
             raise InternalError(f"egglog: {error}") from error
+        return found
 
     @contextmanager
     def session(self) -> Iterator[None]:
@@ -123,4 +125,5 @@ class Engine:
 
     def freeze(self) -> Mapping[str, Any]:
         """The tables of the e-graph by constructor, relation or function name."""
-        return self._egglog.freeze().functions
+        functions: Mapping[str, Any] = self._egglog.freeze().functions
+        return functions

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +17,7 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat import repeated
 from eqsat.codegen.running import Repetition, TableLoop
-from eqsat.ir.errors import BoundsError
+from eqsat.ir.errors import BoundsError, UsageError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.steps import Loop
 from eqsat.repeated import Repeated
@@ -299,3 +301,33 @@ def test_the_counter_is_known_to_be_in_range() -> None:
     # a body by itself reads within its arrays, whatever it is given for the counter
     found = body(np.array(1000), np.zeros(4), *(np.zeros(tensor.shape, tensor.dtype) for tensor in body.program.inputs[2:]))
     assert np.shape(found[0]) == (4,)
+
+
+def test_a_view_at_the_counter_is_a_value_for_a_known_place() -> None:
+    def step(i: Any, c: Any) -> Any:
+        c[0, :] = c[i, :]
+        c[:, -1] = c[:, i]
+        return c
+
+    y = np.arange(12.0).reshape(3, 4)
+    np.testing.assert_array_equal(eqsat.jit(lambda y: eqsat.fori(3, step, y))(y), looped(3, step, y.copy()))
+
+
+def test_long_loops_in_loops_can_be_interrupted() -> None:
+    """Five seconds of machine code, if nothing looked at signals."""
+
+    def function(x: Any) -> Any:
+        return eqsat.fori(2, lambda j, d: eqsat.fori(20_000_000, lambda i, c: np.tanh(c) * 0.99 + i * 1e-3, d), x)
+
+    plan = eqsat.optimize(function, np.linspace(0, 1, 50)).compile()
+    timer = threading.Timer(0.3, lambda: signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT))
+    timer.start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        plan(np.linspace(0, 1, 50))
+    assert time.perf_counter() - start < 1.5
+
+
+def test_too_many_steps_are_refused() -> None:
+    with pytest.raises(UsageError, match="less than 2"):
+        eqsat.fori(2**63, lambda i, c: c, 0.0)

@@ -279,6 +279,29 @@ def test_a_place_of_the_caller_is_a_view_or_not() -> None:
     with pytest.raises(UnsupportedError, match="may share memory"):
         eqsat.trace(a_place_that_may_be_a_number_or_an_array, X, np.array(2))
 
+    def fine(x: Any, i: Any) -> Any:
+        y = x.copy()
+        y[0] = y[i]
+        return y
+
+    np.testing.assert_array_equal(eqsat.jit(fine)(X, np.array(2)), fine(X, np.array(2)))
+
+
+def test_rearranged_arrays_that_are_used_no_more_stand_in_nobodys_way() -> None:
+    def function(x: Any) -> Any:
+        y = x * 2
+        total = y.reshape(-1).sum() + y.ravel()[3]
+        y[0] = 1
+        first, second = np.split(y, 2)
+        z = first + second
+        z[1] = 5
+        wide = z.reshape(2, -1)
+        wide[0] = 7
+        return y, total, wide
+
+    for one, other in zip(eqsat.jit(function)(X), function(X), strict=True):
+        np.testing.assert_allclose(one, other)
+
 
 def test_results_have_memory_of_their_own() -> None:
     def function(x: Any) -> Any:
