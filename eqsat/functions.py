@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from eqsat.array import TracedArray
+from eqsat.ir.errors import EqsatError
 from eqsat.ir.host import flat
 from eqsat.ir.ops import SCALAR_OPS
-from eqsat.ir.tensor import Tensor
+from eqsat.ir.tensor import Constant, Tensor
 from eqsat.lazy import asarray
 from eqsat.operations.table import numpy_function
 from eqsat.sizes import Extent
@@ -37,9 +40,15 @@ def creation(name: str, make: Callable[..., Tensor], to_fill: bool = True) -> Ca
     def found(*args: Any, **kwargs: Any) -> Any:
         owner, leaves = CURRENT.get(), tuple(flat((*args, *kwargs.values())))
         sized = owner is not None and owner.sizes and any(isinstance(leaf, Extent) for leaf in leaves)
-        if owner is None or not (sized or (to_fill and not any(isinstance(leaf, TracedArray) for leaf in leaves))):
+        if owner is None or not (sized or (to_fill and not any(isinstance(leaf, TracedArray | np.ndarray) for leaf in leaves))):
             return plain(*args, **kwargs)
-        made = TracedArray(make(*args, **{key: value for key, value in kwargs.items() if key != "order"}), owner)
+        if sized:
+            return TracedArray(make(*args, **kwargs), owner)
+        try:
+            tensor = make(*args, **kwargs)
+        except (TypeError, EqsatError):  # NumPy says what is wrong, or where the array is to lie
+            tensor = Constant(plain(*args, **kwargs))
+        made = TracedArray(tensor if min(tensor.shape, default=0) >= 0 else Constant(plain(*args, **kwargs)), owner)
         made.memory.is_number = False
         return made
 

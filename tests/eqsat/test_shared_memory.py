@@ -325,3 +325,29 @@ def test_arrays_of_open_sizes_may_be_filled() -> None:
     for n in (2, 7, 50):
         x = np.random.default_rng(n).random(n)
         np.testing.assert_allclose(plan(x), np.concatenate([[0], np.diff(x)]))
+
+
+def test_creations_take_what_numpy_takes() -> None:
+    def function(x: Any) -> Any:
+        made = [
+            enp.full((2, 3), np.arange(3)),
+            enp.zeros(3, device="cpu"),
+            enp.zeros((2, 2), "f4", "F"),
+            enp.ones(shape=2, dtype=bool),
+            enp.eye(2, 3, k=1),
+            enp.full(2, fill_value=7, dtype="f4"),
+            enp.zeros((0, 2)),
+            enp.eye(2, k=-1, dtype="f4"),
+        ]
+        made[1][0] = x[0]
+        return tuple(made)
+
+    expected = (
+        *(np.full((2, 3), np.arange(3)), np.array([1.0, 0, 0]), np.zeros((2, 2), "f4"), np.ones(2, bool), np.eye(2, 3, k=1)),
+        *(np.full(2, 7, "f4"), np.zeros((0, 2)), np.eye(2, k=-1, dtype="f4")),
+    )
+    for one, other in zip(eqsat.jit(function)(np.ones(2)), expected, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(ValueError, match="negative dimensions"):
+        eqsat.trace(lambda x: enp.zeros(-1) + x, np.ones(2))
