@@ -8,7 +8,6 @@ memory back.  Calls from several threads take turns.
 from __future__ import annotations
 
 import functools
-import importlib
 import os
 import tempfile
 import threading
@@ -42,8 +41,8 @@ class Engine:
         self._schedules: dict[tuple[object, ...], str] = {}
         self._lock = threading.RLock()
         self._folder = tempfile.TemporaryDirectory(prefix="eqsat-", dir=_memory_folder())
-        # found by its name: an import that is interrupted may leave the package without it
-        bindings = importlib.import_module("egglog.bindings")
+        from egglog import bindings  # not `import egglog.bindings`, which an interrupted import may leave without the attribute
+
         self._egglog = bindings.EGraph(fact_directory=self._folder.name)
         self._parse = functools.lru_cache(maxsize=256)(self._egglog.parse_program)
         self.integer: Callable[[Any], int] = self._egglog.value_to_i64
@@ -60,10 +59,9 @@ class Engine:
     def run_text(self, text: str) -> list[Any]:
         """Run egglog text; what egglog refuses is a bug of ours."""
         try:
-            found: list[Any] = self._egglog.run_program(*self._parse(text))
+            return self._egglog.run_program(*self._parse(text))
         except self._error as error:
             raise InternalError(f"egglog: {error}") from error
-        return found
 
     @contextmanager
     def session(self) -> Iterator[None]:
@@ -125,5 +123,4 @@ class Engine:
 
     def freeze(self) -> Mapping[str, Any]:
         """The tables of the e-graph by constructor, relation or function name."""
-        functions: Mapping[str, Any] = self._egglog.freeze().functions
-        return functions
+        return self._egglog.freeze().functions
