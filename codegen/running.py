@@ -145,9 +145,11 @@ def _repeat(make_object: Callable[[str], bytes]) -> tuple[Any, Any]:
 
 
 class Repetition:
-    """A loop that is run by itself, on one set of memory; make_object: see compile_kernels."""
+    """A loop that is run by itself, on one set of memory; `splits`: whether threads may share some of it; make_object: see
+    compile_kernels."""
 
     def __init__(self, loop: TableLoop, make_object: Callable[[str], bytes] = object_code) -> None:
+        self.splits = loop.body.splits
         self._tables = Tables()
         self._slots = np.arange(len(loop.slots))
         self._address = self._tables.loop(loop)

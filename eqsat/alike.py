@@ -17,19 +17,27 @@ class Alike:
 
     def __init__(self) -> None:
         self._found: dict[tuple[Group, ...], tuple[Priced | None, tuple[str, ...]]] = {}
+        self._alone: dict[tuple[Group, ...], tuple[Group, ...]] = {}
+
+    def _key(self, groups: Sequence[Group]) -> tuple[Group, ...]:
+        """Groups by themselves, which are made once."""
+        own = tuple(groups)
+        if own not in self._alone:
+            self._alone[own] = _by_themselves(own)
+        return self._alone[own]
 
     def keep(self, groups: Sequence[Group], names: Mapping[Tensor, str], priced: Priced | None) -> None:
         """What was found: a kernel, or that there is none."""
-        self._found[_by_themselves(groups)] = priced, _names(groups, names)
+        self._found[self._key(groups)] = priced, _names(groups, names)
 
     def first(self, groups: Sequence[Group]) -> list[Group]:
         """Of groups of which nothing is known, one of those that are alike."""
-        every = {_by_themselves((group,)): group for group in reversed(groups)}
+        every = {self._key((group,)): group for group in reversed(groups)}
         return [group for same, group in reversed(every.items()) if same not in self._found]
 
     def find(self, groups: Sequence[Group], names: Mapping[Tensor, str]) -> tuple[Priced | None] | None:
         """What was found for groups alike, for tensors of these names; None where that is nothing yet, or a name is taken in the kernel."""
-        known = self._found.get(_by_themselves(groups))
+        known = self._found.get(self._key(groups))
         if known is None or known[0] is None:
             return None if known is None else (None,)
         (ns, kernel), before = known[0], known[1]

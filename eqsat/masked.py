@@ -79,7 +79,7 @@ class Masked(NDArrayOperatorsMixin):
         return Masked(self.whole.astype(dtype), self.mask)
 
     def copy(self) -> Masked:
-        return self
+        return Masked(self.whole, self.mask)
 
     def _fold(self, name: str, axis: Any = None, **kwargs: Any) -> Any:
         """A fold of all elements, or of those along the first axis, which the mask has left; or along another one, for each of them."""

@@ -113,7 +113,8 @@ class Repeated:
             if table is None:
                 return False
             repetition = Repetition(table, common_code)
-        make_ready()
+        if repetition.splits:
+            make_ready()
         done = all(repetition.run(arrays, TEAM, first, min(first + self._once, self.count)) for first in range(0, self.count, self._once))
         self._idle.append(repetition)
         return done

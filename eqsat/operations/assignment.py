@@ -37,8 +37,13 @@ def setitem(a: Tensor, key: Any, value: Any) -> Tensor:
         return a
     if any(isinstance(entry, Tensor) for entry in entries):
         return _at_arrays(a, entries, given)
-    parts = [entry if isinstance(entry, Slice) else Slice(entry, 1, 1) for entry in entries if isinstance(entry, Slice | int)]
+    parts = _slices(entries)
     return _placed(a, parts, _aligned(given, entries) if isinstance(given, Tensor) else given)
+
+
+def _slices(entries: Sequence[Entry]) -> list[Slice]:
+    """Integers and slices as slices, one a dimension."""
+    return [entry if isinstance(entry, Slice) else Slice(entry, 1, 1) for entry in entries if isinstance(entry, Slice | int)]
 
 
 def _at_arrays(a: Tensor, entries: Sequence[Entry], value: Operand) -> Tensor:
@@ -79,7 +84,7 @@ def _masked(a: Tensor, mask: Tensor, value: Operand) -> Tensor:
 def _partly_masked(a: Tensor, key: tuple[Any, ...], value: Operand) -> Tensor:
     """The array with one value at a key of slices, integers and a mask."""
     masks = [part for part in key if isinstance(part, Tensor) and part.dtype == "bool"]
-    if len(masks) > 1 or (isinstance(value, Tensor) and value.size > 1) or None in key:
+    if len(masks) > 1 or (isinstance(value, Tensor) and value.size > 1) or any(part is None for part in key):
         raise UnsupportedError("setitem: found a mask beside other indices, supported is one, for one value; use where(mask, value, x)")
     mask = masks[0]
     at = next(k for k, part in enumerate(key) if part is mask)
@@ -88,9 +93,9 @@ def _partly_masked(a: Tensor, key: tuple[Any, ...], value: Operand) -> Tensor:
         raise UnsupportedError(
             "setitem: found a mask beside arrays of integers, supported are slices and integers; use where(mask, value, x)"
         )
-    parts = [entry if isinstance(entry, Slice) else Slice(entry, 1, 1) for entry in entries if isinstance(entry, Slice | int)]
+    parts = _slices(entries)
     # behind an Ellipsis a mask is for the dimensions before those that are said behind it
-    first = len(parts) - len(mask.shape) - len(key[at + 1 :]) if Ellipsis in key[:at] else at
+    first = len(parts) - len(mask.shape) - len(key[at + 1 :]) if any(part is Ellipsis for part in key[:at]) else at
     covered = a.shape[first : first + len(mask.shape)]
     if covered != mask.shape:
         raise ShapeError(f"setitem: found a mask of the shape {shape_text(mask.shape)}, expected {shape_text(covered)}")

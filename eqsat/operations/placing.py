@@ -30,7 +30,7 @@ def put_at(a: Tensor, places: Sequence[Tensor | int | None], shape: Shape, value
     values  of that shape, and then of the extents along the other dimensions, in the dtype of the array
     """
     taken = [k for k, place in enumerate(places) if place is not None]
-    counted = [_from_the_front(place, a.shape[k]) for k, place in enumerate(places) if place is not None]
+    counted = [from_the_front("setitem", place, a.shape[k]) for k, place in enumerate(places) if place is not None]
     if not shape:
         return _at_one(a, taken, counted, values)
     rest = tuple(extent for k, extent in enumerate(a.shape) if k not in taken)
@@ -57,13 +57,13 @@ def scatter(x: Any, indices: Any, updates: Any, axis: Any = 0) -> Tensor:
     return put_at(source, [places if d == k else None for d in range(len(source.shape))], places.shape, front)
 
 
-def _from_the_front(place: Tensor | int, extent: int) -> Tensor:
-    """A place as an int64 that is not negative, checked like any index, which may be so already, or is read off a known array of all."""
+def from_the_front(name: str, place: Tensor | int, extent: int) -> Tensor:
+    """Places as int64 that are not negative, checked like any index, which may be so already, or are read off a known array of all."""
     if isinstance(place, Tensor):
         low, high = tensor_bounds(place)
         if low >= 0 and high < extent:
             return place if place.dtype == "int64" else astype(place, "int64")
-    return indexed("setitem", Constant(np.arange(extent)), [place if isinstance(place, Tensor) else Constant(np.array(place))])
+    return indexed(name, Constant(np.arange(extent)), [place if isinstance(place, Tensor) else Constant(np.array(place))])
 
 
 def _at_one(a: Tensor, taken: Sequence[int], places: Sequence[Tensor], values: Tensor) -> Tensor:

@@ -16,9 +16,7 @@ from eqsat.operations.generic import broadcast_shapes, literal, make_generic, on
 from eqsat.operations.host import host_call
 from eqsat.operations.indexing import MOST_DIMENSIONS, Entry, Slice, index_array, indexed
 from eqsat.operations.movement import broadcast_to, ravel, reshape
-
-# comparisons of a place with an index that scatter_add makes, at most: more take longer than a call of NumPy
-MOST_COMPARISONS = 1 << 18
+from eqsat.operations.placing import MOST_COMPARISONS, from_the_front
 
 
 def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: str = "raise") -> Tensor:
@@ -135,8 +133,7 @@ def scatter_add(x: Any, indices: Any, updates: Any, axis: Any = 0) -> Tensor:
     if not count or not source.size:
         return source
     rows = reshape(added, (*source.shape[:k], count, *source.shape[k + 1 :]))
-    # read off a known array of all places, they are counted from the front, and checked like any index
-    whole = indexed("scatter_add", Constant(np.arange(extent)), [ravel(places)])
+    whole = from_the_front("scatter_add", ravel(places), extent)
     if source.size * count > MOST_COMPARISONS:
         found: Tensor = host_call("scatter_add", (source, whole, rows, k), {})
         return found

@@ -154,6 +154,8 @@ def of_some_elements(x: Any) -> Any:
     y[y < 0] = np.abs(y[y < 0]) * 3
     y[rows] += 1
     some = y[m]
+    same = some.copy()
+    same *= 100
     y[...] = y - 1
     return y, some.sum(), some.mean(), np.sum(some**2), np.std(np.sqrt(some)), some.size, x[rows].sum(axis=0), x[rows].sum(axis=1).sum()
 
@@ -267,6 +269,16 @@ REFUSED: list[tuple[Callable[..., Any], type[Exception], str]] = [
     (the_imaginary_part_of_reals, DTypeError, "expected complex numbers"),
     (another_shape, UnsupportedError, r"write x = x\.reshape\(y\)"),
 ]
+
+
+def test_a_known_mask_beside_one_of_the_program_is_refused_by_name() -> None:
+    def function(x: Any) -> Any:
+        y = x.copy()
+        y[np.array([True, False] * 3), x[0] > 0] = 1
+        return y
+
+    with pytest.raises(UnsupportedError, match="a mask beside arrays of integers"):
+        eqsat.trace(function, X)
 
 
 @pytest.mark.parametrize(("function", "error", "message"), REFUSED, ids=lambda value: getattr(value, "__name__", ""))
