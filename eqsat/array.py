@@ -259,15 +259,12 @@ class TracedArray(Traced):
 
     sort, partition, resize = _in_place_method("sort"), _in_place_method("partition"), _resized
 
-    @property
-    def flat(self) -> Any:
-        raise UnsupportedError("x.flat: not supported on traced arrays; use x.ravel(), and x[...] = y to change all elements")
-
-    @flat.setter
-    def flat(self, value: Any) -> None:
+    def _set_flat(self, value: Any) -> None:
         if np.ndim(value):
             raise UnsupportedError("x.flat = y: supported is one value for all; write x[...] = y.reshape(x.shape)")
         self[...] = value
+
+    flat = property(None, _set_flat)  # to be written only
 
     __bool__ = _needs_element("bool()", f"use enp.where(condition, a, b), & | ~; {REPEAT}", bool)
     __int__ = _needs_element("int()", f"use astype('int64'), enp.where; {REPEAT}", int)

@@ -29,7 +29,13 @@ def put_into(out: Any, call: Callable[[], Any], name: str, where: Any = True) ->
 def _copyto(target: Any, source: Any, casting: Any = "same_kind", where: Any = True) -> None:
     if not np.can_cast(source.dtype if hasattr(source, "dtype") else np.result_type(source), target.dtype, casting):
         raise DTypeError(f"copyto: found {getattr(source, 'dtype', type(source).__name__)}, which is not cast to {target.dtype}")
-    target[...] = source if where is True else np.where(where, source, target)
+    _choose(target, where, source, "copyto")
+
+
+def _choose(target: Any, mask: Any, values: Any, name: str) -> None:
+    """Let an array have values, cast to its dtype, where a mask is true."""
+    given = values if hasattr(values, "astype") else np.asarray(values)
+    target._put(np.where(mask, given.astype(target.dtype), target), name, "x = where(mask, y, x)")
 
 
 def _fill_diagonal(target: Any, value: Any, wrap: bool = False) -> None:
@@ -46,7 +52,7 @@ def _fill_diagonal(target: Any, value: Any, wrap: bool = False) -> None:
 def _putmask(target: Any, mask: Any, values: Any) -> None:
     if np.ndim(values) and np.shape(values) != target.shape:
         raise UnsupportedError(f"putmask: found values of the shape {np.shape(values)}, supported are one, or those of {target.shape}")
-    target[...] = np.where(mask, values, target)
+    _choose(target, mask, values, "putmask")
 
 
 # functions of NumPy that change their first argument

@@ -107,7 +107,7 @@ REFUSED: dict[str, tuple[Function, type[Exception], str]] = {
     "unique": (lambda x: ANY.unique(x), UnsupportedError, "values"),
     "a shape that examples disagree on": (lambda x: ANY.ix_(x[0] > 0), UnsupportedError, "several shapes"),
     "a function as an argument": (lambda x: ANY.apply_along_axis(lambda r: r.sum(), 0, x), UnsupportedError, "a function"),
-    "writing to arguments": (lambda x: ANY.copyto(x, 1), UnsupportedError, "belongs to the caller"),
+    "writing to arguments": (lambda x: ANY.copyto(x, 1), UnsupportedError, "copyto"),
     "writing to files": (lambda x: ANY.save("x.npy", x), UnsupportedError, "save"),
     "writing to a place": (lambda x: ANY.put_along_axis(x, np.zeros((1, 5), int), 0.0, 0), UnsupportedError, "put_along_axis"),
     "out": (lambda x: ANY.gradient(ANY.ldexp(x, 2, out=x)), UnsupportedError, "out="),

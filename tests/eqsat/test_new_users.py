@@ -173,7 +173,7 @@ TRIED: dict[str, tuple[Callable[..., Any], Any, type[EqsatError] | None]] = {
     "resize": (lambda x: x.resize(3), X, UnsupportedError),
     "setflags": (lambda x: x.setflags(write=False), X, MissingError),
     "byteswap": (lambda x: x.byteswap(), V, MissingError),
-    "flat": (lambda x: x.flat[2], X, UnsupportedError),
+    "flat": (lambda x: x.flat[2], X, MissingError),
     "attr": (lambda x: x.foo, X, MissingError),
     "bad axis": (lambda x: x.sum(axis=2), X, ShapeError),
     "bad reshape": (lambda x: x.reshape(5, 5), X, ShapeError),
