@@ -28,7 +28,7 @@ from eqsat.rules.visit import Visit
 # whether the caller is content with the cheapest forms of a snapshot, and why
 Done = Callable[[Reading], StopReason | None]
 # as many looks at an e-graph, two a step mostly, find nothing cheaper: the next ones seldom do; a term of many, and one that is asked for
-FEW_LOOKS, MANY_LOOKS = 8, 16
+FEW_LOOKS, MANY_LOOKS = 4, 8
 # a visit ends where what it found is so many times the nodes that a run may have
 SPENT = 2
 

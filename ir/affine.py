@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TypeGuard
 
 from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
 
 
+@functools.lru_cache(maxsize=1 << 15)
 def coefficient(term: Index, variable: Var) -> int | None:
     """k where term = k*variable + rest and rest does not contain the variable; None where it is not of that form."""
     if not any(v is variable for v in variables(term)):

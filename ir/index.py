@@ -11,7 +11,7 @@ are written: simplification has one home, the e-graph.  `str()` gives Python tex
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ import numpy as np
 from eqsat.ir import interval
 from eqsat.ir.errors import TraceError, UsageError
 from eqsat.ir.interval import Interval
-from eqsat.ir.node import Node, to_text
+from eqsat.ir.node import Node, Walk, to_text
 from eqsat.ir.shown import Shown
 
 Kind = Literal["int", "bool"]
@@ -332,20 +332,8 @@ def children(term: Index) -> tuple[Index, ...]:
     return term.args if isinstance(term, Apply) else ()
 
 
-def walk(*roots: Index, known: Container[Index] = ()) -> Iterator[Index]:
-    """Every distinct subterm once, operands before the terms that use them; none that is known already, nor what only those use."""
-    seen: set[Index] = set()
-    stack: list[tuple[Index, bool]] = [(root, False) for root in reversed(roots)]
-    while stack:
-        term, ready = stack.pop()
-        if term in seen or term in known:
-            continue
-        if ready or not isinstance(term, Apply):
-            seen.add(term)
-            yield term
-        else:
-            stack.append((term, True))
-            stack.extend((arg, False) for arg in reversed(term.args))
+# every distinct subterm once, operands before the terms that use them
+walk: Walk[Index] = Walk("subterms", children)
 
 
 def variables(*roots: Index) -> tuple[Var, ...]:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal as Choice
 
@@ -31,7 +31,7 @@ import numpy as np
 
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.index import Const, Index, Var, substitute
-from eqsat.ir.node import Node
+from eqsat.ir.node import Node, Walk
 from eqsat.ir.shown import Shown
 from eqsat.ir.structure import Container, Structure
 
@@ -312,28 +312,15 @@ class Program(Node, Shown):
         return tuple(dict.fromkeys(tensor.step for tensor in tensors(*self.outputs) if isinstance(tensor, StepResult)))
 
 
-def scalars(*roots: Scalar) -> Iterator[Scalar]:
-    """Every distinct scalar of one body, operands first; does not enter the tensors that are read."""
-    seen: set[Scalar] = set()
-    stack: list[tuple[Scalar, bool]] = [(root, False) for root in reversed(roots)]
-    while stack:
-        term, ready = stack.pop()
-        if term in seen:
-            continue
-        below = () if ready else operands(term)
-        if below:
-            stack.append((term, True))
-            stack.extend([(arg, False) for arg in reversed(below)])
-        else:
-            seen.add(term)
-            yield term
-
-
 def operands(term: Scalar) -> tuple[Scalar, ...]:
     """The scalars directly below a scalar."""
     if isinstance(term, Call | Compound):
         return term.args
     return (term.body,) if isinstance(term, Reduce) else ()
+
+
+# every distinct scalar of one body, operands first; does not enter the tensors that are read
+scalars: Walk[Scalar] = Walk("scalars", operands)
 
 
 def sources(tensor: Tensor) -> tuple[Tensor, ...]:
@@ -345,21 +332,8 @@ def sources(tensor: Tensor) -> tuple[Tensor, ...]:
     return tensor.sources if isinstance(tensor, Build) else ()
 
 
-def tensors(*roots: Tensor) -> Iterator[Tensor]:
-    """Every distinct tensor, sources before the tensors that read them."""
-    seen: set[Tensor] = set()
-    stack: list[tuple[Tensor, bool]] = [(root, False) for root in reversed(roots)]
-    while stack:
-        term, ready = stack.pop()
-        if term in seen:
-            continue
-        below = () if ready else sources(term)
-        if below:
-            stack.append((term, True))
-            stack.extend([(source, False) for source in reversed(below)])
-        else:
-            seen.add(term)
-            yield term
+# every distinct tensor, sources before the tensors that read them
+tensors: Walk[Tensor] = Walk("tensors", sources)
 
 
 def rebuild(term: Scalar, args: tuple[Scalar, ...]) -> Scalar:
