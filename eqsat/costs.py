@@ -379,6 +379,7 @@ def again_for_rows(model: CostModel, parts: Mapping[Hashable, Part], shape: Shap
     }
 
 
+@functools.lru_cache(maxsize=4096)
 def _times_again(loops: Variables, shape: Shape) -> int:
     """How many iterations the loops have that stand around the last one of these and are none of them."""
     axes = _axes(loops)

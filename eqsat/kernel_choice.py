@@ -48,13 +48,14 @@ class Choice(Priced):
 
 @dataclass(frozen=True)
 class Kernel:
-    """The kernel of a tensor class: its element, what it costs alone in every call, and the tensor classes that it reads.  One made of
-    nothing but constants is computed once and free from then on."""
+    """The kernel of a tensor class: its element, what it costs alone in every call, the tensor classes that have kernels and that it
+    reads, and whether it reads arrays that a call is given too.  One made of nothing but constants is computed once and free from then on."""
 
     shape: Shape
     element: Choice
     ns: float
     reads: tuple[int, ...]
+    reads_inputs: bool
 
     @property
     def size(self) -> int:
@@ -110,10 +111,10 @@ class KernelChoices:
     def kernels(self, outputs: Iterable[int]) -> dict[int, Kernel] | None:
         """The kernels that these tensor classes need, in no order; None if one of them has no finite form."""
         found: dict[int, Kernel] = {}
-        stack = list(outputs)
+        stack = [name for name in outputs if self.classes.leaf(name) is None]
         while stack:
             name = stack.pop()
-            if name in found or self.classes.leaf(name) is not None:
+            if name in found:
                 continue
             kernel = self.kernel(name)
             if kernel is None:
@@ -121,8 +122,8 @@ class KernelChoices:
             found[name] = kernel
             stack += kernel.reads
         constants: set[int] = set()
-        for name in sorted(found, key=self.order.__getitem__):
-            if all(other in constants or isinstance(self.classes.leaf(other), Constant) for other in found[name].reads):
+        for name in sorted((name for name, kernel in found.items() if not kernel.reads_inputs), key=self.order.__getitem__):
+            if constants.issuperset(found[name].reads):
                 constants.add(name)
                 found[name] = replace(found[name], ns=0.0)
         return found
@@ -141,11 +142,13 @@ class KernelChoices:
         shape = self.classes.shape_of(node)
         if element is None or element.node is None or not element.loops <= frozenset(axes(shape)):
             return None
-        moved = tuple(key[1] for key in element.parts if isinstance(key, tuple) and key[0] == "move")
+        moved = [key[1] for key in element.parts if isinstance(key, tuple) and key[0] == "move"]
+        leaves = [leaf for name in moved if (leaf := self.classes.leaf(name)) is not None]
+        reads = tuple(name for name in moved if self.classes.leaf(name) is None)
         made = [(shape, self.classes.dtype_of(node.args[1]))]
         work = kernel_work_ns(self.classes.model, element.parts, shape)
         total = self.classes.model.kernel_cost(element.parts, work, made, self.classes.tensor_type)
-        return Kernel(shape, element, total, moved)
+        return Kernel(shape, element, total, reads, not all(isinstance(leaf, Constant) for leaf in leaves))
 
     def _element(self, root: int, place: int) -> Choice | None:
         """The choice of an element class for a kernel at this place; None where too many have to be made for it."""
