@@ -48,8 +48,8 @@ class Choice(Priced):
 
 @dataclass(frozen=True)
 class Kernel:
-    """The kernel of a tensor class: its element, what it costs alone in every call, the tensor classes that have kernels and that it
-    reads, and whether it reads arrays that a call is given too.  One made of nothing but constants is computed once and free from then on."""
+    """The kernel of a tensor class: its element, what it costs alone in every call, the tensor classes with kernels that it reads, and
+    whether it reads arrays that a call is given.  One made of nothing but constants is computed once and free from then on."""
 
     shape: Shape
     element: Choice
