@@ -113,7 +113,7 @@ class _Look:
             return self._is_open_conjunction(name)
         if len(others) > 1 or self.op(others[0][0]) not in ("Floordiv", "Mod"):
             shared = self.variables(atom for atom, _ in form.terms)
-            if max(shared.values()) > 1:
+            if set(shared.values()) != {1}:
                 return False
         return all(self._is_open(atom, k, form) for atom, k in others)
 

@@ -70,7 +70,7 @@ x, y = term("x"), term("y")
 a, n = literal("a"), literal("n")
 QUOTIENT = Pattern("planted-quotient-in-range", (x // a) % n, x // a)
 UNSOUND = [
-    (Pattern("planted-min-is-first", minimum(x, y), x), minimum(X, var("z", 0, 2**30)) * 2),
+    (Pattern("planted-min-is-first", minimum(x, y), x), minimum(X, var("z", 0, 2**30)) * 2 + X),
     (QUOTIENT, X // 8 % 4),
 ]
 
