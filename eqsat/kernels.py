@@ -83,7 +83,8 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
             within[results] = tuple(build for group in inner for build in group)
         lowered |= {placed.results: kernel for placed in parts.steps if (kernel := _step_kernel(placed, names)) is not None}
         if options.numerics != "exact":
-            divided = {build: some for build in builds if (build,) in lowered and (some := in_parts(build)) is not None}
+            alone = [build for build in builds if (build,) in lowered and (build,) not in within]
+            divided = {build: some for build in alone if (some := in_parts(build)) is not None}
             lowered |= _in_parts(divided, names, levels, lowering)
             counted = {made: (build,) for build, (made, _) in divided.items()} | {(build,): () for build in divided}
     by_name = {name: tensor for tensor, name in names.items()}
