@@ -14,6 +14,8 @@ from eqsat.codegen.divided import divided
 from eqsat.codegen.integer_power import power as integer_power
 from eqsat.codegen.integers import UNSIGNED, left_shift, quotient, right_shift, threefry
 from eqsat.codegen.math import FUNCTIONS
+from eqsat.codegen.math.number import Number
+from eqsat.codegen.math.remainder import fmod
 from eqsat.codegen.numbers import NUMBERS, nextafter_of_halves
 from eqsat.codegen.pairs import COMPLEX
 from eqsat.ir.dtypes import COMPLEX as COMPLEX_DTYPES, DTYPES, UNSIGNED as UNSIGNED_DTYPES, carrier, is_float, part_of
@@ -210,7 +212,7 @@ def _remainder(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
 def _remainder_reals(b: Builder, a: Value, d: Value) -> tuple[Value, Value, Value]:
     """fmod, the remainder with the sign of the divisor, and whether the two differ; nan for a divisor of zero."""
     zero = real(0.0, a.type)
-    truncated = b.binary("frem", a, d)
+    truncated = fmod(Number(b, a), Number(b, d)).value
     nonzero = b.compare("une", truncated, zero)
     opposite = b.binary("xor", b.compare("olt", d, zero), b.compare("olt", truncated, zero))
     differs = b.binary("and", b.binary("and", nonzero, opposite), b.compare("one", d, zero))
@@ -236,7 +238,7 @@ def _fmod(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
     """The remainder with the sign of the dividend; integers: fmod(x, 0) = 0."""
     a, d = args
     if is_real(a.type):
-        return b.binary("frem", a, d)
+        return fmod(Number(b, a), Number(b, d)).value
     _, remainder, _, special = _safe_division(b, a, d)
     return b.select(special, integer(0, a.type), remainder)
 

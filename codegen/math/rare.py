@@ -1,65 +1,68 @@
 """The C library's functions for arguments that are rare, in loops that vectorize all the same.
 
-`rare.NAME` gives the value it is handed, unless the argument is huge: then it calls the library.  Variants of it on vectors, which LLVM's
-loop vectorizer finds by their names, ask whether any lane is huge; `machine.optimize` inlines them after the vectorizer.
+`rare.NAME` gives the value it is handed, unless the arguments are rare: then it calls the library.  Variants of it on vectors, which LLVM's
+loop vectorizer finds by their names, ask whether any lane is rare; `machine.optimize` inlines them after the vectorizer.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 
 from eqsat.codegen.builder import real
 from eqsat.codegen.math.number import Number
 
-HUGE = {"float": 2.0**17, "double": 2.0**30}
 LANES = {"float": (4, 8, 16), "double": (2, 4, 8, 16)}
 SUFFIXES = {"float": ("f", "f32"), "double": ("", "f64")}
 TRAITS = "nounwind willreturn memory(none)"
 
 
-def unless_huge(name: str, x: Number, common: Number) -> Number:
-    """`common`, or the C function NAME of x where that is finite and of a magnitude above HUGE."""
-    b, type = x.b, x.type
+def unless_huge(name: str, args: tuple[Number, ...], size: Number, huge: Mapping[str, float], common: Number) -> Number:
+    """`common`, or the C function NAME of some arguments where the magnitude of `size` is above `huge`, which is of a function and a type
+    always the same."""
+    b, type = size.b, size.type
     symbol = name + SUFFIXES[type][0]
-    b.declarations |= {_on_one(symbol, type), *(text for lanes in LANES[type] for text in _on_vectors(symbol, type, lanes))}
-    b.declarations |= {f"declare {type} @{symbol}({type}) {TRAITS}", f"declare {type} @llvm.fabs.{SUFFIXES[type][1]}({type})"}
-    names = ",".join(f"_ZGV_LLVM_N{lanes}vv_rare.{symbol}(rare.{symbol}.{lanes})" for lanes in LANES[type])
-    call = f'call {type} @rare.{symbol}({x.value}, {common.value}) {TRAITS} "vector-function-abi-variant"="{names}"'
-    return Number(b, b.emit(type, call))
+    most = real(huge[type], type).text
+    b.declarations |= {_on_one(symbol, type, len(args), most)}
+    b.declarations |= {text for lanes in LANES[type] for text in _on_vectors(symbol, type, lanes, len(args), most)}
+    given = ", ".join([type] * len(args))
+    b.declarations |= {f"declare {type} @{symbol}({given}) {TRAITS}", f"declare {type} @llvm.fabs.{SUFFIXES[type][1]}({type})"}
+    places = "v" * (len(args) + 2)
+    names = ",".join(f"_ZGV_LLVM_N{lanes}{places}_rare.{symbol}(rare.{symbol}.{lanes})" for lanes in LANES[type])
+    values = ", ".join(f"{type} {value.value.text}" for value in (size, common, *args))
+    return Number(b, b.emit(type, f'call {type} @rare.{symbol}({values}) {TRAITS} "vector-function-abi-variant"="{names}"'))
 
 
-def _on_one(symbol: str, type: str) -> str:
-    return f"""define hidden {type} @rare.{symbol}({type} %x, {type} %common) noinline {TRAITS} {{
-  %size = call {type} @llvm.fabs.{SUFFIXES[type][1]}({type} %x)
-  %large = fcmp ogt {type} %size, {real(HUGE[type], type).text}
-  %finite = fcmp one {type} %size, {real(math.inf, type).text}
-  %huge = and i1 %large, %finite
+def _on_one(symbol: str, type: str, count: int, huge: str) -> str:
+    args = ", ".join(f"{type} %x{k}" for k in range(count))
+    return f"""define hidden {type} @rare.{symbol}({type} %size, {type} %common, {args}) noinline {TRAITS} {{
+  %magnitude = call {type} @llvm.fabs.{SUFFIXES[type][1]}({type} %size)
+  %huge = fcmp ogt {type} %magnitude, {huge}
   br i1 %huge, label %slow, label %done
 slow:
-  %value = call {type} @{symbol}({type} %x)
+  %value = call {type} @{symbol}({args})
   ret {type} %value
 done:
   ret {type} %common
 }}"""
 
 
-def _on_vectors(symbol: str, type: str, lanes: int) -> tuple[str, ...]:
+def _on_vectors(symbol: str, type: str, lanes: int, count: int, huge: str) -> tuple[str, ...]:
     """The variant on vectors, and the intrinsics that it calls."""
     vector, mask, suffix = f"<{lanes} x {type}>", f"<{lanes} x i1>", f"v{lanes}{SUFFIXES[type][1]}"
-    function = f"""define hidden {vector} @rare.{symbol}.{lanes}({vector} %x, {vector} %common) alwaysinline {TRAITS} {{
+    given = ("size", "common", *(f"x{k}" for k in range(count)))
+    args = ", ".join(f"{vector} %{name}" for name in given)
+    taken = "\n".join(f"  %{name}.k = extractelement {vector} %{name}, i64 %k" for name in given)
+    function = f"""define hidden {vector} @rare.{symbol}.{lanes}({args}) alwaysinline {TRAITS} {{
 entry:
-  %size = call {vector} @llvm.fabs.{suffix}({vector} %x)
-  %large = fcmp ogt {vector} %size, splat ({real(HUGE[type], type)})
-  %finite = fcmp one {vector} %size, splat ({real(math.inf, type)})
-  %huge = and {mask} %large, %finite
+  %magnitude = call {vector} @llvm.fabs.{suffix}({vector} %size)
+  %huge = fcmp ogt {vector} %magnitude, splat ({type} {huge})
   %any = call i1 @llvm.vector.reduce.or.v{lanes}i1({mask} %huge)
   br i1 %any, label %slow, label %done
 slow:
   %k = phi i64 [ 0, %entry ], [ %next, %slow ]
   %values = phi {vector} [ %common, %entry ], [ %more, %slow ]
-  %one = extractelement {vector} %x, i64 %k
-  %other = extractelement {vector} %common, i64 %k
-  %value = call {type} @rare.{symbol}({type} %one, {type} %other)
+{taken}
+  %value = call {type} @rare.{symbol}({", ".join(f"{type} %{name}.k" for name in given)})
   %more = insertelement {vector} %values, {type} %value, i64 %k
   %next = add i64 %k, 1
   %again = icmp ult i64 %next, {lanes}

@@ -27,6 +27,8 @@ from eqsat.codegen.math.number import (
 )
 from eqsat.codegen.math.rare import unless_huge
 
+# beyond it three floats are too few
+HUGE = {"float": 2.0**17, "double": 2.0**30}
 HALF_PI = {
     "float": (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15),
     "double": (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
@@ -45,14 +47,14 @@ def sin(x: Number) -> Number:
     """sin(r), cos(r), -sin(r), -cos(r) by the quarter, negated for negative x."""
     sine, cosine, n = _turned(x)
     result = where((n & 1).equals(0), sine.high, cosine.high)
-    return unless_huge("sin", x, _negated_if(n & 2, result, x))
+    return unless_huge("sin", (x,), x, HUGE, _negated_if(n & 2, result, x))
 
 
 def cos(x: Number) -> Number:
     """cos(r), -sin(r), -cos(r), sin(r) by the quarter."""
     sine, cosine, n = _turned(x)
     result = where((n & 1).equals(0), cosine.high, sine.high)
-    return unless_huge("cos", x, _negated_if(n + 1 & 2, result, None))
+    return unless_huge("cos", (x,), x, HUGE, _negated_if(n + 1 & 2, result, None))
 
 
 def tan(x: Number) -> Number:
@@ -64,7 +66,7 @@ def tan(x: Number) -> Number:
     quotient = above * inverse
     above_low, below_low = where(odd, cosine.low, sine.low), where(odd, sine.low, cosine.low)
     rest = fused(-quotient, below, above) + muladd(-quotient, below_low, above_low)
-    return unless_huge("tan", x, _negated_if(n << 1 & 2, muladd(rest, inverse, quotient), x))
+    return unless_huge("tan", (x,), x, HUGE, _negated_if(n << 1 & 2, muladd(rest, inverse, quotient), x))
 
 
 def _negated_if(two: Number, value: Number, sign: Number | None) -> Number:

@@ -14,7 +14,7 @@ import numpy as np
 from eqsat.codegen.fold import Numerics
 from eqsat.ir.loops import Kernel
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS
-from eqsat.ir.tensor import Scalar
+from eqsat.ir.tensor import Literal, Scalar
 from tests.codegen.nests import Array, call, compiled, elementwise, rows
 
 SIZE = 1 << 14
@@ -39,6 +39,9 @@ def elementwise_times(dtype: str) -> None:
     for op in ("sqrt", "exp", "log", "tanh"):
         kernel = elementwise(partial(call, op), (dtype,), SIZE)
         report(f"{op} {dtype}", kernel, x, partial(SCALAR_OPS[op].meaning, x, out=out))
+    for op in ("remainder", "floor_divide", "fmod"):
+        kernel = elementwise(lambda a, op=op: call(op, a, Literal(0.37, dtype)), (dtype,), SIZE)
+        report(f"{op} {dtype}", kernel, x, partial(SCALAR_OPS[op].meaning, x, np.dtype(dtype).type(0.37), out=out))
 
 
 def fold_times(dtype: str) -> None:

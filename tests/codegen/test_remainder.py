@@ -1,0 +1,69 @@
+"""fmod, remainder and floor_divide of floats are NumPy's to the last bit, in loops that vectorize."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat.codegen.emit import emit_module
+from eqsat.codegen.machine import host, optimized_text
+from eqsat.lowering import type_indices
+from tests.codegen.nests import call, elementwise
+
+NAMES = ("fmod", "remainder", "floor_divide")
+DTYPES = ("float16", "float32", "float64")
+
+
+def _is_same(name: str, x: Any, y: Any) -> None:
+    found = eqsat.jit(lambda a, b: getattr(enp, name)(a, b))(x, y)
+    with np.errstate(all="ignore"):
+        expected = getattr(np, name)(x, y)
+    np.testing.assert_array_equal(found, expected)
+    number = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found)[number], np.signbit(expected)[number])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_pattern_of_bits(name: str, dtype: str) -> None:
+    random, patterns = np.random.default_rng(0), np.dtype(f"uint{8 * np.dtype(dtype).itemsize}")
+    x, y = (random.integers(0, np.iinfo(patterns).max, 20_001, patterns, endpoint=True).view(dtype) for _ in range(2))
+    _is_same(name, x, y)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", NAMES)
+def test_special_values(name: str, dtype: str) -> None:
+    info = np.finfo(dtype)
+    sizes = (0.0, float(info.smallest_subnormal), float(info.smallest_normal), 0.5, 1.0, 3.0, float(info.max), np.inf)
+    values = [sign * size for size in sizes for sign in (1, -1)] + [np.nan]
+    x, y = np.array(list(itertools.product(values, repeat=2)), dtype).T
+    _is_same(name, x.copy(), y.copy())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", NAMES)
+def test_multiples_and_their_neighbours_up_to_quotients_that_are_rounded(name: str, dtype: str) -> None:
+    random, bits = np.random.default_rng(1), np.finfo(dtype).nmant + 1
+    y = (random.random(9_000) * 10 - 5).astype(dtype)
+    n = np.floor(2 ** random.uniform(0, bits + 2, y.size)) * random.choice([-1, 1], y.size)
+    with np.errstate(over="ignore"):
+        x = (y.astype("float64") * n).astype(dtype)
+    for moved in (x, np.nextafter(x, np.zeros_like(x)), np.nextafter(x, np.full_like(x, np.inf))):
+        _is_same(name, moved, y)
+    _is_same(name, np.nextafter(y, np.zeros_like(y)), y)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", NAMES)
+def test_loops_vectorize(name: str, dtype: str) -> None:
+    kernel = elementwise(lambda a, b: call(name, a, b), (dtype, dtype), 1 << 12)
+    text = optimized_text(emit_module([type_indices(kernel)], "default", host().abilities))
+    assert re.search(r"call <\d+ x (float|double)> @llvm\.trunc", text)
+    assert not re.search(r"<\d+ x \w+> @rare", text.split("define void @elementwise(")[1].split("\n}\n")[0])
