@@ -301,6 +301,7 @@ CODE: dict[str, Code] = {
     "left_shift": left_shift,
     "right_shift": right_shift,
     "threefry": threefry,
+    "complex": lambda b, args, flags: b.pair(*args),
     "conjugate": lambda b, args, flags: args[0],
 }
 # of equal numbers, which may be zeros of two signs, NumPy takes the first in float16 and the second in others

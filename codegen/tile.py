@@ -16,7 +16,7 @@ from eqsat.codegen.math import FUNCTIONS
 from eqsat.codegen.scope import Scope
 from eqsat.ir import joint
 from eqsat.ir.affine import coefficient
-from eqsat.ir.dtypes import itemsize
+from eqsat.ir.dtypes import is_complex, itemsize
 from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp, loads, statements, value_of
 from eqsat.ir.ops import identity_of
@@ -285,6 +285,11 @@ def _value(e: Emitter, root: Scalar, cell: Cell) -> Value:
     """The value of an element in every lane, or a scalar where it is the same in all."""
     done: dict[Scalar, Value] = {}
     for term in scalars(root):
+        if isinstance(term, Load) and is_complex(term.dtype):
+            continue
+        if isinstance(term, Call) and joint.is_part(term):
+            done[term] = _part(e, term, cell)
+            continue
         args = tuple(done[arg] for arg in operands(term))
         if isinstance(term, Temp):
             done[term] = cell.scope.temps[term.name]
@@ -312,25 +317,51 @@ def _load(e: Emitter, load: Load, cell: Cell) -> Value:
     step = coefficient(cell.over_loops(load.index), cell.lane)
     if step == 1:
         return vector_load(e, load, cell.scope, cell.width)
-    if step is not None and 1 < step <= joint.LARGEST_STEP and cell.width & (cell.width - 1) == 0:
-        return _stepped(e, load, cell, step)
     buffer = e.buffer(load.buffer, load.dtype)
+    if step is not None and _is_picked(step, cell):
+        return _stepped(e, e.address(buffer, load.index, _lane(e, cell, 0)), load.dtype, step, cell.width)
     result = Value("poison", vector_type(load.dtype, cell.width))
     for k in range(cell.width):
         result = e.b.insert(result, e.read(buffer, e.address(buffer, load.index, _lane(e, cell, k))), k)
     return result
 
 
-def _stepped(e: Emitter, load: Load, cell: Cell, step: int) -> Value:
-    """Every `step`-th element, of vectors that lie side by side, the last of which ends with the last of them."""
-    type, width = vector_type(load.dtype, cell.width), cell.width
-    buffer = e.buffer(load.buffer, load.dtype)
-    first, span = e.address(buffer, load.index, _lane(e, cell, 0)), (width - 1) * step + 1
+def _part(e: Emitter, term: Call, cell: Cell) -> Value:
+    """The real or imaginary parts of complex numbers in memory: every second number of it from the first of them on."""
+    (load,), place = term.args, int(term.op == "imag")
+    assert isinstance(load, Load)
+
+    def address(scope: Scope) -> Value:
+        begin = e.address(e.buffer(load.buffer, load.dtype), load.index, scope)
+        return e.b.element(LLVM_TYPES[term.dtype], begin.text, integer(place), "inbounds")
+
+    def single(scope: Scope) -> Value:
+        return e.b.emit(LLVM_TYPES[term.dtype], f"load {LLVM_TYPES[term.dtype]}, {address(scope)}, align {itemsize(term.dtype)}")
+
+    if cell.width == 1 or not _varies(load.index, cell):
+        return single(cell.scope)
+    step = coefficient(cell.over_loops(load.index), cell.lane)
+    if step is not None and _is_picked(2 * step, cell):
+        return _stepped(e, address(_lane(e, cell, 0)), term.dtype, 2 * step, cell.width)
+    result = Value("poison", vector_type(term.dtype, cell.width))
+    for k in range(cell.width):
+        result = e.b.insert(result, single(_lane(e, cell, k)), k)
+    return result
+
+
+def _is_picked(step: int, cell: Cell) -> bool:
+    """Whether elements so many steps apart are picked out of whole vectors."""
+    return 1 < step <= joint.LARGEST_STEP and cell.width & (cell.width - 1) == 0
+
+
+def _stepped(e: Emitter, first: Value, dtype: str, step: int, width: int) -> Value:
+    """Every `step`-th element from the one at an address on, of vectors that lie side by side, the last of which ends with the last."""
+    type, span = vector_type(dtype, width), (width - 1) * step + 1
     result: Value | None = None
     for number in range(-(-span // width)):
         begin = min(number * width, span - width)
-        place = e.b.element(MEMORY_TYPES[load.dtype], first.text, integer(begin), "inbounds")
-        part = e.b.emit(type, f"load {type}, {place}, align {itemsize(load.dtype)}")
+        place = e.b.element(MEMORY_TYPES[dtype], first.text, integer(begin), "inbounds")
+        part = e.b.emit(type, f"load {type}, {place}, align {itemsize(dtype)}")
         picked = [k * step - begin for k in range(width)]
         if result is None:
             mask = [at if at < width else 0 for at in picked]

@@ -6,8 +6,9 @@ lowered and priced.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from eqsat.alike import Alike, Group, Priced
 from eqsat.cost_model import CostModel
@@ -21,6 +22,7 @@ from eqsat.ir.tensor import Build, Constant, Shape, Size, Tensor, sources, tenso
 from eqsat.loop_terms import simplifier
 from eqsat.lowering import candidates, hoist, in_place
 from eqsat.lowering.candidates import Schedules
+from eqsat.lowering.complex_products import in_reals
 from eqsat.lowering.parted import in_parts
 from eqsat.lowering.scan import scan, scans
 from eqsat.nest_costs import nest_ns
@@ -38,6 +40,7 @@ class Nest:
     over    (tensor that it reads, tensor that it computes): in one memory, where the one is written over the other
     within  builds that are computed on the way, strip by strip
     counted  the builds whose cost it has; None: those that it computes
+    part_of  the build that it computes together with other kernels
     """
 
     kernel: Kernel
@@ -46,6 +49,7 @@ class Nest:
     over: tuple[tuple[Tensor, Tensor], ...] = ()
     within: tuple[Build, ...] = ()
     counted: tuple[Build, ...] | None = None
+    part_of: Build | None = None
 
     @property
     def builds(self) -> Group:
@@ -75,7 +79,7 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
     groups = sorted(_chosen(builds, siblings, ns, model), key=lambda group: levels[group[0]])
     lowered: dict[tuple[Tensor, ...], Kernel] = {group: picked[group][1] for group in groups}
     within: dict[tuple[Tensor, ...], tuple[Build, ...]] = {}
-    counted: dict[tuple[Tensor, ...], tuple[Build, ...]] = {}
+    part_of: dict[tuple[Tensor, ...], _Divided] = {}
     if not program.sizes:
         for chain in chains(groups, ns, names, stay, model, lowering):
             *inner, results = chain.groups
@@ -84,29 +88,52 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
         lowered |= {placed.results: kernel for placed in parts.steps if (kernel := _step_kernel(placed, names)) is not None}
         if options.numerics != "exact":
             alone = [build for build in builds if (build,) in lowered and (build,) not in within]
-            divided = {build: some for build in alone if (some := in_parts(build)) is not None}
-            lowered |= _in_parts(divided, names, levels, lowering)
-            counted = {made: (build,) for build, (made, _) in divided.items()} | {(build,): () for build in divided}
+            for divided in _divided({build: ns[build,] for build in alone}, names, levels, lowering):
+                lowered |= {**divided.kernels, (divided.build,): divided.last}
+                part_of |= dict.fromkeys((*divided.kernels, (divided.build,)), divided)
     by_name = {name: tensor for tensor, name in names.items()}
     nests: list[Nest] = []
     for made in sorted(lowered, key=lambda made: levels[made[0]]):
         kernel = replace(lowered[made], name=f"kernel_{len(nests)}")
         called_with = tuple(by_name[buffer.name] for buffer in kernel.buffers)
-        nests.append(Nest(kernel, made, called_with, within=within.get(made, ()), counted=counted.get(made)))
+        nest = Nest(kernel, made, called_with, within=within.get(made, ()))
+        if (several := part_of.get(made)) is not None:
+            nest = replace(nest, counted=several.counted(made), part_of=several.build)
+        nests.append(nest)
     return tuple(_finished(nest) for nest in _written_over(nests, levels, stay))
 
 
-def _in_parts(
-    divided: Mapping[Build, tuple[tuple[Build, ...], Build]], names: dict[Tensor, str], levels: dict[Tensor, float], lowering: _Lowering
-) -> dict[tuple[Tensor, ...], Kernel]:
-    """The kernels of long reductions, each in two; the parts get names, and a place before what they are parts of."""
-    found: dict[tuple[Tensor, ...], Kernel] = {}
-    for build, (made, whole) in divided.items():
-        for number, part in enumerate(made):
-            names[part] = f"{names[build]}_parts{number or ''}"
-            levels[part] = levels[build] - 0.5
-        found[made], found[build,] = lowering.kernels([made, (whole,)], {**names, whole: names[build]})
-    return found
+class _Divided(NamedTuple):
+    """A build as several kernels: of groups that are made one after the other, and of the build over them.  The last of the former has
+    the cost of all."""
+
+    build: Build
+    kernels: Mapping[tuple[Tensor, ...], Kernel]
+    last: Kernel
+
+    def counted(self, made: tuple[Tensor, ...]) -> tuple[Build, ...]:
+        """The builds whose cost one of the kernels has."""
+        return (self.build,) if made == list(self.kernels)[-1] else ()
+
+
+def _divided(
+    alone: Mapping[Build, float], names: dict[Tensor, str], levels: dict[Tensor, float], lowering: _Lowering
+) -> Iterator[_Divided]:
+    """Builds, given with what one kernel of each costs, that are several: long reductions, which threads share, and products of complex
+    numbers that cost less so.  What is made before them gets names, and places before them."""
+    for build, ns in alone.items():
+        parts = in_parts(build)
+        if (found := parts or in_reals(build, lowering.options.numerics == "fast")) is None:
+            continue
+        stages, whole = found
+        made = [tensor for stage in stages for tensor in stage]
+        named = names | {tensor: f"{names[build]}_parts{number or ''}" for number, tensor in enumerate(made)} | {whole: names[build]}
+        priced = lowering.cheapest([*stages, (whole,)], named)
+        if parts or sum(cost for cost, _ in priced.values()) < ns:
+            names |= {tensor: named[tensor] for tensor in made}
+            for number, stage in enumerate(stages, 1):
+                levels |= dict.fromkeys(stage, levels[build] - 1 + number / (len(stages) + 1))
+            yield _Divided(build, {stage: priced[stage][1] for stage in stages}, priced[whole,][1])
 
 
 class _Lowering:

@@ -20,7 +20,7 @@ from eqsat.codegen.tile import BEGUN, pieces_of
 from eqsat.cost_model import CostModel
 from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.ir.affine import coefficient
-from eqsat.ir.dtypes import is_float, itemsize
+from eqsat.ir.dtypes import is_complex, is_float, itemsize
 from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, variables, walk
 from eqsat.ir.joint import LARGEST_STEP
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, loads, map_indices, statements, value_of
@@ -327,8 +327,9 @@ class _Pricer:
         vectors = self.together(dtype, place, lanes)
         if place.inner is not None:
             more *= self.split(offset, place.inner, dtype)
-        if step == 1 and place.is_stepped(offset):
+        if step == 1 and (place.is_stepped(offset) or is_complex(dtype)):
             apart = abs(coefficient(offset, place.inner) or 1) if place.inner is not None else 1
+            apart *= 2 if is_complex(dtype) else 1
             total += Work(operations=place.repeated(offset) * more * (apart - 1) * SHUFFLE * self.target.op_cycles / vectors)
         if not stores:
             each = self.target.load_cycles * more / vectors if step == 1 else self.target.gather_cycles

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eqsat.ir.dtypes import DTYPES, carrier, is_complex
 from eqsat.ir.loops import Bind, Load, Stmt, Store, Temp, value_of
-from eqsat.ir.tensor import Call, Literal, Scalar, scalars
+from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
 
 OPS = frozenset(("add", "subtract", "multiply", "divide", "negative", "absolute", "sqrt", "maximum", "minimum"))
 # elements that are one number in a register as in memory, and are folded in their own dtype
@@ -23,9 +23,15 @@ def is_joint(stmt: Stmt) -> bool:
 
 def is_joint_value(value: Scalar) -> bool:
     """Whether the code of an element serves several iterations at once."""
+    parts = {load for term in scalars(value) if is_part(term) for load in operands(term)}
     known = (isinstance(term, Load | Temp | Literal) or (isinstance(term, Call) and _is_joint_call(term)) for term in scalars(value))
-    return all(known) and all(term.dtype in LANES for term in scalars(value))
+    return all(known) and all(term.dtype in LANES or term in parts for term in scalars(value))
+
+
+def is_part(term: Scalar) -> bool:
+    """Whether an element is one part of a complex number in memory."""
+    return isinstance(term, Call) and term.op in ("real", "imag") and isinstance(term.args[0], Load)
 
 
 def _is_joint_call(call: Call) -> bool:
-    return call.op in OPS or (call.op, call.dtype, call.args[0].dtype) == ("astype", "float64", "float32")
+    return call.op in OPS or is_part(call) or (call.op, call.dtype, call.args[0].dtype) == ("astype", "float64", "float32")

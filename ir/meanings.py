@@ -22,3 +22,11 @@ def power(x: Any, y: Any) -> Any:
         return np.power(x, y)
     odd = np.where(y % 2 == 0, x * x, x)
     return np.where(y >= 0, np.power(x, np.maximum(y, 0)), np.where(np.abs(x) == 1, odd, np.zeros_like(x)))[()]
+
+
+def of_parts(real: Any, imaginary: Any) -> Any:
+    """The complex numbers of these real and imaginary parts."""
+    parts = np.broadcast_arrays(real, imaginary)
+    found = np.empty(parts[0].shape, np.result_type(*parts, np.complex64))
+    found.real, found.imag = parts
+    return found[()]

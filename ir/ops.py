@@ -122,6 +122,7 @@ SCALAR_OPS = _scalar(
     ScalarOp("conjugate", 1, "same", np.conjugate),
     ScalarOp("real", 1, "part", np.real),
     ScalarOp("imag", 1, "part", np.imag),
+    ScalarOp("complex", 2, "loops", meanings.of_parts, loops={"float32": "complex64", "float64": "complex128"}),
     ScalarOp("threefry", 2, "word", threefry),
     ScalarOp("astype", 1, "cast", lambda x: x, takes_bool=True),
 )

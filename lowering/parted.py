@@ -35,7 +35,7 @@ MOST_PARTS, LEAST_PARTS = 64, 8
 WIDER = {"float32": "float64", "complex64": "complex128"}
 
 
-def in_parts(build: Build) -> tuple[tuple[Build, ...], Build] | None:
+def in_parts(build: Build) -> tuple[tuple[tuple[Build, ...], ...], Build] | None:
     """The parts, which are computed together, and the build over them; None where there is no one long reduction that can be divided
     evenly."""
     folds = [chain[0] for chain in chains(build.body)]
@@ -52,12 +52,12 @@ def in_parts(build: Build) -> tuple[tuple[Build, ...], Build] | None:
         return None
     if extremum is not None:
         (greatest, first), whole = _search_in_parts(build.shape, outer, extremum, parts)
-        return (greatest, first), Build(build.shape, over(build.body, {}, {outer: whole}))
+        return ((greatest, first),), Build(build.shape, over(build.body, {}, {outer: whole}))
     value = _part(outer, build.shape, parts)
     wide = WIDER.get(value.dtype, value.dtype) if outer.op in ("sum", "prod") else value.dtype
     made = Build((*build.shape, parts), as_dtype(value, wide))
     total = as_dtype(Reduce(outer.op, reduction(0, parts), _read(made, 0)), value.dtype)
-    return (made,), Build(build.shape, over(build.body, {}, {outer: total}))
+    return ((made,),), Build(build.shape, over(build.body, {}, {outer: total}))
 
 
 def _part(fold: Reduce, shape: Shape, parts: int) -> Scalar:

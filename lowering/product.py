@@ -193,9 +193,9 @@ def _product(chain: tuple[Reduce, ...], columns: Var, free: Free) -> Product | N
     inside = chain[-1].body
     if chain[0].op != "sum" or not _adds_up(chain[0].dtype) or any(isinstance(term, Reduce) for term in scalars(inside)):
         return None
-    factors = tuple(_factors(inside))
-    left = tuple(factor for factor in factors if columns not in free[factor])
-    right = tuple(factor for factor in factors if columns in free[factor])
+    found = tuple(factors(inside))
+    left = tuple(factor for factor in found if columns not in free[factor])
+    right = tuple(factor for factor in found if columns in free[factor])
     product = Product(chain, left, right)
     return product if left and right and product.terms >= LEAST_TERMS else None
 
@@ -209,10 +209,11 @@ def _adds_up(dtype: str) -> bool:
     return is_float(dtype) and carrier(dtype) == dtype
 
 
-def _factors(term: Scalar) -> Iterator[Scalar]:
+def factors(term: Scalar) -> Iterator[Scalar]:
+    """What a product is made of."""
     if isinstance(term, Call) and term.op == "multiply":
         for arg in term.args:
-            yield from _factors(arg)
+            yield from factors(arg)
     else:
         yield term
 

@@ -26,7 +26,7 @@ from eqsat.lowering.product import FEW_USES, NEAR_BYTES, Blocking, Product, Prod
 # what is so many elements on is copied along the columns still: it is in one of two lines of the cache
 NEAR_STEPS = 2
 # a factor by the number of a term within a part
-Factor = Callable[[Index], Load]
+Factor = Callable[[Index], Scalar]
 Env = dict[Var, Index]
 
 
@@ -164,16 +164,17 @@ class _Tiling:
         """The product of some factors, by the number of a term in a part: where it is in memory, if it is near by or hardly used; else in
         scratch memory, in the order in which it is read."""
         factor, before = side.factors[0], part.first * prod(part.extents[1:])
-        if len(side.factors) == 1 and isinstance(factor, Load):
-            form = Forms()(factor.index)
+        load = _read(factor, side)
+        if len(side.factors) == 1 and load is not None:
+            form = Forms()(load.index)
             strides = [stride for variable in part.folds if (stride := form.stride(variable)) is not None]
             evenly = all(a == b * v.extent for a, b, v in zip(strides, strides[1:], part.folds[1:], strict=False))
-            near = len(strides) == len(part.folds) and (side.uses < FEW_USES or abs(strides[-1]) * itemsize(factor.dtype) <= NEAR_BYTES)
+            near = len(strides) == len(part.folds) and (side.uses < FEW_USES or abs(strides[-1]) * itemsize(load.dtype) <= NEAR_BYTES)
             steps = [form.stride(loop) for loop in side.span.loops]
             behind = side.strip is None or steps == [prod(v.extent for v in side.span.loops[k + 1 :]) for k in range(len(steps))]
             if near and evenly and not any(v.lo for v in part.folds) and behind:
                 still = {**dict.fromkeys(part.folds, Const(0)), **side.span.behind}
-                return lambda term: Load(factor.buffer, substitute(factor.index, {**still, part.folds[-1]: before + term}), factor.dtype)
+                return lambda term: over(factor, {**still, part.folds[-1]: before + term})
         packed, strip, inside = self._packed(scope, part, side), side.strip, side.span.inside
         panel = strip * part.terms if strip is not None and strip.extent > 1 else Const(0)
         return lambda term: Load(packed, (panel + term) * inside.extent + inside, self.products.dtype)
@@ -231,6 +232,13 @@ class _Tiling:
         value = self.placer.place(over(self.nest.body, env, known), opened[-1])
         opened[-1].body += stores(self.outputs, substitute(self.nest.index, env), value)
         self.placer.close_all(opened)
+
+
+def _read(factor: Scalar, side: _Side) -> Load | None:
+    """The load that a factor is, or, where it is of one row, that of the number that it is a part of."""
+    if isinstance(factor, Call) and factor.op in ("real", "imag") and side.strip is None:
+        factor = factor.args[0]
+    return factor if isinstance(factor, Load) else None
 
 
 def _times(factors: tuple[Scalar, ...]) -> Scalar:

@@ -21,7 +21,7 @@ from eqsat.operations.table import ALIASES, OPERATIONS, plain_signature, run
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 KINDS = {"bool": ("bool",), "int": ("int64", "uint8"), "float": ("float32", "float64"), "complex": ("complex64", "complex128")}
-INTERNAL = ("getitem", "setitem", "shape", "ndim", "size", "threefry")
+INTERNAL = ("getitem", "setitem", "shape", "ndim", "size", "threefry", "complex")
 
 _HEAD = """# Operations
 

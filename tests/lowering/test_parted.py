@@ -36,7 +36,7 @@ def test_parts_hold_what_the_reduction_does(op: str) -> None:
     build = Build((), Call("negative", (Reduce(op, R0, Reduce(op, R1, inside)),), "int64"))
     divided = in_parts(build)
     assert divided is not None
-    (made,), whole = divided
+    ((made,),), whole = divided
     assert made.shape == (48,)
     np.testing.assert_array_equal(evaluate_tensor(whole, inputs_of(build)), reference(build)[0])
 

@@ -39,6 +39,7 @@ PROGRAMS: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...] = (
     (lambda x: np.exp(x) / 2 + x.sum(), (eqsat.spec((eqsat.dim("n", 1, 4096), 64), "float32"),)),
     (lambda x: np.take(x, np.argsort(x)), (eqsat.spec((800,), "float64"),)),
     (lambda x: x + np.linspace(0, 1, 64, dtype="float32"), (S,)),
+    (lambda x, y: np.abs(x @ y), (eqsat.spec((96, 96), "complex64"),) * 2),  # in real parts
 )
 
 
