@@ -23,8 +23,10 @@ from eqsat.loop_terms import simplifier
 from eqsat.lowering import candidates, hoist, in_place
 from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.complex_products import in_reals
+from eqsat.lowering.nest import Stages
 from eqsat.lowering.parted import in_parts
 from eqsat.lowering.scan import scan, scans
+from eqsat.lowering.symmetric import in_triangle
 from eqsat.nest_costs import nest_ns
 from eqsat.options import Options
 from eqsat.report import Report
@@ -119,21 +121,35 @@ class _Divided(NamedTuple):
 def _divided(
     alone: Mapping[Build, float], names: dict[Tensor, str], levels: dict[Tensor, float], lowering: _Lowering
 ) -> Iterator[_Divided]:
-    """Builds, given with what one kernel of each costs, that are several: long reductions, which threads share, and products of complex
-    numbers that cost less so.  What is made before them gets names, and places before them."""
+    """Builds, given with what one kernel of each costs, that are several: long reductions, which threads share, and products that cost less
+    so.  What is made before them gets names, and places before them."""
     for build, ns in alone.items():
         parts = in_parts(build)
-        if (found := parts or in_reals(build, lowering.options.numerics == "fast")) is None:
-            continue
-        stages, whole = found
-        made = [tensor for stage in stages for tensor in stage]
-        named = names | {tensor: f"{names[build]}_parts{number or ''}" for number, tensor in enumerate(made)} | {whole: names[build]}
-        priced = lowering.cheapest([*stages, (whole,)], named)
-        if parts or sum(cost for cost, _ in priced.values()) < ns:
-            names |= {tensor: named[tensor] for tensor in made}
-            for number, stage in enumerate(stages, 1):
-                levels |= dict.fromkeys(stage, levels[build] - 1 + number / (len(stages) + 1))
-            yield _Divided(build, {stage: priced[stage][1] for stage in stages}, priced[whole,][1])
+        ways = [parts] if parts is not None else [*_reals(build, lowering.options), *in_triangle(build)]
+        found = min((_priced(build, *way, names, lowering) for way in ways), key=lambda way: way[0], default=None)
+        if found is not None and (parts is not None or found[0] < ns):
+            _, divided, named = found
+            names |= named
+            for number, group in enumerate(divided.kernels, 1):
+                levels |= dict.fromkeys(group, levels[build] - 1 + number / (len(divided.kernels) + 1))
+            yield divided
+
+
+def _reals(build: Build, options: Options) -> Iterator[tuple[Stages, Build]]:
+    found = in_reals(build, finite=options.numerics == "fast")
+    if found is not None:
+        yield found
+
+
+def _priced(
+    build: Build, stages: Stages, whole: Build, names: Mapping[Tensor, str], lowering: _Lowering
+) -> tuple[float, _Divided, dict[Tensor, str]]:
+    """What a build as several kernels costs, the kernels, and the names of what is made before it."""
+    made = [tensor for stage in stages for tensor in stage]
+    own: dict[Tensor, str] = {tensor: f"{names[build]}_parts{number or ''}" for number, tensor in enumerate(made)}
+    priced = lowering.cheapest([*stages, (whole,)], {**names, **own, whole: names[build]})
+    kernels: dict[tuple[Tensor, ...], Kernel] = {stage: priced[stage][1] for stage in stages}
+    return sum(ns for ns, _ in priced.values()), _Divided(build, kernels, priced[whole,][1]), own
 
 
 class _Lowering:

@@ -20,13 +20,11 @@ from eqsat.ir.dtypes import is_complex, part_of
 from eqsat.ir.index import Const, Index, Var, apply
 from eqsat.ir.loops import over
 from eqsat.ir.tensor import Build, Call, Position, Read, Reduce, Scalar, as_dtype, axes, axis, reindexed, scalars
-from eqsat.lowering.nest import chains, free_variables
+from eqsat.lowering.nest import Stages, chains, free_variables
 from eqsat.lowering.product import LEAST_COLUMNS, LEAST_TERMS, factors
 
 # the columns' factor is stored where it has at most so many elements by those that it is made of
 MOST_COPIES = 2
-# what is computed one after the other
-Stages = tuple[tuple[Build, ...], ...]
 
 
 class _Sides(NamedTuple):

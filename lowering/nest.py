@@ -36,6 +36,8 @@ Names = Mapping[Tensor, str]
 # the variables of sizes that are known at run time, by the extents that stand for them
 Sizes = Mapping[int, Var]
 Free = dict[Scalar, frozenset[Var]]
+# builds that are computed together, one group after the other
+Stages = tuple[tuple[Build, ...], ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -26,7 +26,7 @@ from eqsat.ir.tensor import (
     reindexed,
     scalars,
 )
-from eqsat.lowering.nest import chains
+from eqsat.lowering.nest import Stages, chains
 
 # of a result of so few elements, each of at least so many terms
 MOST_ELEMENTS = 2
@@ -35,7 +35,7 @@ MOST_PARTS, LEAST_PARTS = 64, 8
 WIDER = {"float32": "float64", "complex64": "complex128"}
 
 
-def in_parts(build: Build) -> tuple[tuple[tuple[Build, ...], ...], Build] | None:
+def in_parts(build: Build) -> tuple[Stages, Build] | None:
     """The parts, which are computed together, and the build over them; None where there is no one long reduction that can be divided
     evenly."""
     folds = [chain[0] for chain in chains(build.body)]
