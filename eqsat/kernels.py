@@ -6,13 +6,13 @@ lowered and priced.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from eqsat.alike import Alike, Group, Priced
 from eqsat.cost_model import CostModel
 from eqsat.costs import kernel_ns
+from eqsat.divided import Divided, divided
 from eqsat.ir.dtypes import is_complex
 from eqsat.ir.host import keywords
 from eqsat.ir.loops import Buffer, Kernel, map_indices
@@ -22,11 +22,7 @@ from eqsat.ir.tensor import Build, Constant, Shape, Size, Tensor, sources, tenso
 from eqsat.loop_terms import simplifier
 from eqsat.lowering import candidates, hoist, in_place
 from eqsat.lowering.candidates import Schedules
-from eqsat.lowering.complex_products import in_reals
-from eqsat.lowering.nest import Stages
-from eqsat.lowering.parted import in_parts
 from eqsat.lowering.scan import scan, scans
-from eqsat.lowering.symmetric import in_triangle
 from eqsat.nest_costs import nest_ns
 from eqsat.options import Options
 from eqsat.report import Report
@@ -81,7 +77,7 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
     groups = sorted(_chosen(builds, siblings, ns, model), key=lambda group: levels[group[0]])
     lowered: dict[tuple[Tensor, ...], Kernel] = {group: picked[group][1] for group in groups}
     within: dict[tuple[Tensor, ...], tuple[Build, ...]] = {}
-    part_of: dict[tuple[Tensor, ...], _Divided] = {}
+    part_of: dict[tuple[Tensor, ...], Divided] = {}
     if not program.sizes:
         for chain in chains(groups, ns, names, stay, model, lowering):
             *inner, results = chain.groups
@@ -90,66 +86,21 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
         lowered |= {placed.results: kernel for placed in parts.steps if (kernel := _step_kernel(placed, names)) is not None}
         if options.numerics != "exact":
             alone = [build for build in builds if (build,) in lowered and (build,) not in within]
-            for divided in _divided({build: ns[build,] for build in alone}, names, levels, lowering):
-                lowered |= {**divided.kernels, (divided.build,): divided.last}
-                part_of |= dict.fromkeys((*divided.kernels, (divided.build,)), divided)
+            for several in divided({build: ns[build,] for build in alone}, names, lowering):
+                names |= several.names
+                levels |= several.levels(levels[several.build])
+                lowered |= {**several.kernels, (several.build,): several.last}
+                part_of |= dict.fromkeys((*several.kernels, (several.build,)), several)
     by_name = {name: tensor for tensor, name in names.items()}
     nests: list[Nest] = []
     for made in sorted(lowered, key=lambda made: levels[made[0]]):
         kernel = replace(lowered[made], name=f"kernel_{len(nests)}")
         called_with = tuple(by_name[buffer.name] for buffer in kernel.buffers)
         nest = Nest(kernel, made, called_with, within=within.get(made, ()))
-        if (several := part_of.get(made)) is not None:
-            nest = replace(nest, counted=several.counted(made), part_of=several.build)
+        if made in part_of:
+            nest = replace(nest, counted=part_of[made].counted(made), part_of=part_of[made].build)
         nests.append(nest)
     return tuple(_finished(nest) for nest in _written_over(nests, levels, stay))
-
-
-class _Divided(NamedTuple):
-    """A build as several kernels: of groups that are made one after the other, and of the build over them.  The last of the former has
-    the cost of all."""
-
-    build: Build
-    kernels: Mapping[tuple[Tensor, ...], Kernel]
-    last: Kernel
-
-    def counted(self, made: tuple[Tensor, ...]) -> tuple[Build, ...]:
-        """The builds whose cost one of the kernels has."""
-        return (self.build,) if made == list(self.kernels)[-1] else ()
-
-
-def _divided(
-    alone: Mapping[Build, float], names: dict[Tensor, str], levels: dict[Tensor, float], lowering: _Lowering
-) -> Iterator[_Divided]:
-    """Builds, given with what one kernel of each costs, that are several: long reductions, which threads share, and products that cost less
-    so.  What is made before them gets names, and places before them."""
-    for build, ns in alone.items():
-        parts = in_parts(build)
-        ways = [parts] if parts is not None else [*_reals(build, lowering.options), *in_triangle(build)]
-        found = min((_priced(build, *way, names, lowering) for way in ways), key=lambda way: way[0], default=None)
-        if found is not None and (parts is not None or found[0] < ns):
-            _, divided, named = found
-            names |= named
-            for number, group in enumerate(divided.kernels, 1):
-                levels |= dict.fromkeys(group, levels[build] - 1 + number / (len(divided.kernels) + 1))
-            yield divided
-
-
-def _reals(build: Build, options: Options) -> Iterator[tuple[Stages, Build]]:
-    found = in_reals(build, finite=options.numerics == "fast")
-    if found is not None:
-        yield found
-
-
-def _priced(
-    build: Build, stages: Stages, whole: Build, names: Mapping[Tensor, str], lowering: _Lowering
-) -> tuple[float, _Divided, dict[Tensor, str]]:
-    """What a build as several kernels costs, the kernels, and the names of what is made before it."""
-    made = [tensor for stage in stages for tensor in stage]
-    own: dict[Tensor, str] = {tensor: f"{names[build]}_parts{number or ''}" for number, tensor in enumerate(made)}
-    priced = lowering.cheapest([*stages, (whole,)], {**names, **own, whole: names[build]})
-    kernels: dict[tuple[Tensor, ...], Kernel] = {stage: priced[stage][1] for stage in stages}
-    return sum(ns for ns, _ in priced.values()), _Divided(build, kernels, priced[whole,][1]), own
 
 
 class _Lowering:

@@ -1,0 +1,72 @@
+"""Builds that are computed by several kernels: long reductions in parts, and, where it is estimated to be cheaper, products of complex
+numbers as real ones, and half of symmetric products."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, Protocol
+
+from eqsat.alike import Group, Priced
+from eqsat.ir.loops import Kernel
+from eqsat.ir.tensor import Build, Tensor
+from eqsat.lowering.complex_products import in_reals
+from eqsat.lowering.nest import Stages
+from eqsat.lowering.parted import in_parts
+from eqsat.lowering.symmetric import in_triangle
+from eqsat.options import Options
+
+
+class Lowering(Protocol):
+    """`cheapest`: the cheapest kernel of every group and what it costs, given the names of their tensors."""
+
+    options: Options
+
+    def cheapest(self, groups: Iterable[Group], names: Mapping[Tensor, str]) -> Mapping[Group, Priced]: ...
+
+
+class Divided(NamedTuple):
+    """A build as several kernels: of groups that are made one after the other, and of the build over them.  The last of the former has
+    the cost of all.
+
+    names  of what is made before the build
+    """
+
+    build: Build
+    kernels: Mapping[tuple[Tensor, ...], Kernel]
+    last: Kernel
+    names: Mapping[Tensor, str]
+
+    def counted(self, made: tuple[Tensor, ...]) -> tuple[Build, ...]:
+        """The builds whose cost one of the kernels has."""
+        return (self.build,) if made == list(self.kernels)[-1] else ()
+
+    def levels(self, level: float) -> dict[Tensor, float]:
+        """Where what is made before the build comes, between its level and the one before, which are whole numbers."""
+        steps = len(self.kernels) + 1
+        return {tensor: level - 1 + number / steps for number, group in enumerate(self.kernels, 1) for tensor in group}
+
+
+def divided(alone: Mapping[Build, float], names: Mapping[Tensor, str], lowering: Lowering) -> Iterator[Divided]:
+    """Builds, given with what one kernel of each costs, that are several: long reductions, which threads share, and products that cost less
+    so."""
+    for build, ns in alone.items():
+        parts = in_parts(build)
+        ways = [parts] if parts is not None else _products(build, lowering.options)
+        found = min((_priced(build, *way, names, lowering) for way in ways), key=lambda priced: priced[0], default=None)
+        if found is not None and (parts is not None or found[0] < ns):
+            yield found[1]
+
+
+def _products(build: Build, options: Options) -> list[tuple[Stages, Build]]:
+    """The ways to compute a product by several kernels."""
+    reals = in_reals(build, finite=options.numerics == "fast")
+    return [*([reals] if reals is not None else []), *in_triangle(build)]
+
+
+def _priced(build: Build, stages: Stages, whole: Build, names: Mapping[Tensor, str], lowering: Lowering) -> tuple[float, Divided]:
+    """What a build as several kernels costs, and the kernels."""
+    made = [tensor for stage in stages for tensor in stage]
+    own: dict[Tensor, str] = {tensor: f"{names[build]}_parts{number or ''}" for number, tensor in enumerate(made)}
+    priced = lowering.cheapest([*stages, (whole,)], {**names, **own, whole: names[build]})
+    kernels: dict[tuple[Tensor, ...], Kernel] = {stage: priced[stage][1] for stage in stages}
+    return sum(ns for ns, _ in priced.values()), Divided(build, kernels, priced[whole,][1], own)
