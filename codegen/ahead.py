@@ -134,7 +134,7 @@ def _ask(e: Emitter, begin: Value, repeats: tuple[tuple[int, int], ...], lines: 
         _ask(e, b.element("i8", begin.text, b.binary("mul", counter, integer(step), "nuw nsw"), ""), tuple(inner), lines)
         return ()
 
-    e.loop(integer(0), integer(count), (), again, b.keep_rolled() if inner else "")
+    e.loop(integer(0), integer(count), (), again, b.keep_rolled if inner else str)
 
 
 def _bytes(pieces: Iterable[Piece]) -> int:

@@ -49,10 +49,12 @@ class Registers(NamedTuple):
 
 
 class Abilities(NamedTuple):
-    """What a machine does in one instruction, also on vectors: scale by a power of two (llvm.ldexp), a * b + c rounded once (llvm.fma)."""
+    """What a machine does in one instruction, also on vectors: scale by a power of two (llvm.ldexp), a * b + c rounded once (llvm.fma);
+    `masks`: it keeps the truth values of vectors in registers of their own, not as numbers as wide as what was compared."""
 
     scales: bool = False
     fuses: bool = False
+    masks: bool = False
 
 
 NO_ABILITIES = Abilities()
@@ -229,6 +231,10 @@ class Builder:
         """The note that forbids unrolling a loop; `vectors`: how many the loop takes side by side where LLVM makes vectors of it."""
         joined = f', !{{!"llvm.loop.interleave.count", i32 {vectors}}}' if vectors > 1 else ""
         return self.note(f'!{{!"llvm.loop.unroll.disable"}}{joined}')
+
+    def keep_together(self, vectors: int) -> str:
+        """The note that says how many vectors a loop computes side by side where LLVM makes vectors of it; none for a single one."""
+        return self.note(f'!{{!"llvm.loop.interleave.count", i32 {vectors}}}') if vectors > 1 else ""
 
     def keep_vectors_rolled(self) -> str:
         """The note that forbids unrolling the loop over vectors that LLVM makes of a loop."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal as Choice, NamedTuple
 
-from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, real, truth
+from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, bits_of, integer, real, truth
 from eqsat.codegen.casts import convert
 from eqsat.codegen.scalar import code_of, literal
 from eqsat.ir.dtypes import carrier, is_complex, is_float, part_of
@@ -22,6 +22,8 @@ Numerics = Choice["exact", "default", "fast"]
 Carried = tuple[Value, ...]
 BLOCK = 2048
 LONG_OUTER_FOLD = 512
+# the patterns of infinities
+INFINITE = {"float": 0x7F800000, "double": 0x7FF0000000000000}
 
 
 class Flags(NamedTuple):
@@ -47,13 +49,13 @@ class Accumulator(NamedTuple):
     result: Callable[[Builder, Carried], Value]
 
 
-def accumulator(op: str, dtype: str, flags: Flags, wide: bool, narrow: bool = False) -> Accumulator:
+def accumulator(op: str, dtype: str, flags: Flags, wide: bool, narrow: bool = False, masks: bool = False) -> Accumulator:
     """How to fold values of `dtype`; `wide`: sums of floats are carried in float64, of complex numbers in complex128; `narrow`: extrema of
-    integers, of one at least, are carried in int32, which holds them all.  InternalError for an unknown fold."""
+    integers, of one at least, are carried in int32, which holds them all; `masks`: see Abilities.  InternalError for an unknown fold."""
     if op not in REDUCE_OPS or (op in ("sum", "prod") and dtype == "bool"):
         raise InternalError(f"codegen: found a fold {op} of {dtype}, expected one of {', '.join(REDUCE_OPS)} (sum, prod: of numbers)")
     if is_float(dtype) and op in ("max", "min"):
-        return _extremum(op, dtype, flags)
+        return _extremum(op, dtype, flags, masks)
     inside = ("int32" if narrow else dtype) if op in ("max", "min") else widest(dtype) if wide else carrier(dtype)
     code = code_of(REDUCE_OPS[op].step, inside)
 
@@ -78,20 +80,52 @@ def _first(op: str, dtype: str) -> Carried:
     return tuple(literal(Literal(part, part_of(dtype))) for part in parts)
 
 
-def _extremum(op: str, dtype: str, flags: Flags) -> Accumulator:
+def _extremum(op: str, dtype: str, flags: Flags, masks: bool) -> Accumulator:
     """What has 16 bits is carried in float32."""
     inside = carrier(dtype)
     type, start = LLVM_TYPES[inside], float(identity_of(op, dtype))
+    nan = None if flags.ignore_nan else _nan_by_mask() if masks else _nan_by_bits(type)
 
     def step(b: Builder, carried: Carried, value: Value) -> Carried:
         value = convert(b, value, dtype, inside)
         better = b.emit("i1", f"fcmp nnan nsz {'ogt' if op == 'max' else 'olt'} {value}, {carried[0].text}")
         best = b.emit(type, f"select nnan nsz {better}, {value}, {carried[0]}")
-        return (best,) if flags.ignore_nan else (best, b.binary("or", carried[1], b.compare("uno", value, value)))
+        return (best,) if nan is None else (best, *nan.step(b, carried[1:], value))
 
     def result(b: Builder, carried: Carried) -> Value:
-        best = carried[0] if flags.ignore_nan else b.select(carried[1], real(float("nan"), type), carried[0])
+        best = carried[0]
+        if nan is not None:
+            best = b.select(nan.result(b, carried[1:]), real(float("nan"), type), best)
         return convert(b, best, inside, dtype)
 
-    first = real(start, type)
-    return Accumulator((first,) if flags.ignore_nan else (first, truth(False)), step, result)
+    return Accumulator((real(start, type), *(nan.initial if nan is not None else ())), step, result)
+
+
+def _nan_by_mask() -> Accumulator:
+    """Whether a number was NaN, as a truth value."""
+
+    def step(b: Builder, carried: Carried, value: Value) -> Carried:
+        return (b.binary("or", carried[0], b.compare("uno", value, value)),)
+
+    return Accumulator((truth(False),), step, lambda b, carried: carried[0])
+
+
+def _nan_by_bits(type: str) -> Accumulator:
+    """Whether a number was NaN: then its pattern without the sign is above that of infinity.
+
+    LLVM packs truth values after every comparison where vectors have no masks.  Where the largest of several patterns takes two
+    instructions, as of 64 bits, the signs of differences serve.
+    """
+    bits = bits_of(type)
+    none, infinite, all_but_sign = (integer(pattern, bits) for pattern in (0, INFINITE[type], (1 << int(bits[1:]) - 1) - 1))
+
+    def step(b: Builder, carried: Carried, value: Value) -> Carried:
+        pattern = b.binary("and", b.cast("bitcast", value, bits), all_but_sign)
+        if type == "float":
+            return (b.intrinsic("smax", carried[0], pattern),)
+        return (b.binary("or", carried[0], b.binary("sub", infinite, pattern)),)
+
+    def result(b: Builder, carried: Carried) -> Value:
+        return b.compare("sgt", carried[0], infinite) if type == "float" else b.compare("slt", carried[0], none)
+
+    return Accumulator((none,), step, result)

@@ -11,9 +11,10 @@ from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, 
 from eqsat.codegen.casts import convert
 from eqsat.codegen.fold import BLOCK, FLAGS, LONG_OUTER_FOLD, Accumulator, Carried, Numerics, accumulator, widest
 from eqsat.codegen.index import emit_index, llvm_type, resized
+from eqsat.codegen.interleaved import side_by_side
 from eqsat.codegen.kept_rows import emit_kept_row
 from eqsat.codegen.recurrence import emit_recurrence
-from eqsat.codegen.rolled import rolled_loops, side_by_side
+from eqsat.codegen.rolled import rolled_loops, vectors_of_fold
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.search import BLOCK as SEARCHED, REMEMBERED, emit_remembered, emit_search, remembered, searched
 from eqsat.codegen.shared_loops import outer_loops, parallel_extent
@@ -175,9 +176,10 @@ class KernelEmitter:
         end: Value,
         initial: Carried,
         step: Callable[[Value, Carried], Carried],
-        note: str = "",
+        note: Callable[[], str] = str,
     ) -> Carried:
-        """for i from `first` while below `end` (which is above `first`), carrying values; returns the last ones.  `note`: see Builder."""
+        """for i from `first` while below `end` (which is above `first`), carrying values; returns the last ones.  `note`: see Builder;
+        asked for when the body is written."""
         b = self.b
         label, source = b.fresh("loop"), b.block
         back, after = f"{label}.next", f"{label}.end"
@@ -190,7 +192,7 @@ class KernelEmitter:
         following = b.binary("add", phis[0][0], integer(1, first.type), "nsw")
         for (_, line), value in zip(phis, (following, *results), strict=True):
             b.complete(line, value)
-        b.branch(b.compare("slt", following, end), label, after, note)
+        b.branch(b.compare("slt", following, end), label, after, note())
         b.start(after)
         return results
 
@@ -208,14 +210,27 @@ class KernelEmitter:
         b.start(none)
 
     def each_alone(self, variable: Var, first: Value, end: Value, scope: Scope, body: tuple[Stmt, ...], rolled: bool) -> None:
+        instructions = 0
+
         def step(counter: Value, carried: Carried) -> Carried:
-            inner = scope.inner()
+            nonlocal instructions
+            inner, before = scope.inner(), len(self.b.lines)
             inner.indices[self.typed[variable]] = counter
             self.ask_ahead(variable, counter, end, scope)
             self.block(body, inner)
+            instructions = len(self.b.lines) - before
             return ()
 
-        self.loop(first, end, (), step, self.b.keep_rolled() if rolled else "")
+        def note() -> str:
+            if rolled:
+                return self.b.keep_rolled()
+            values = [value for stmt in body if (value := value_of(stmt)) is not None]
+            if not values or any(isinstance(stmt, For | Fold) for stmt in body):
+                return ""
+            widest = max(itemsize(term.dtype) for term in scalars(*values))
+            return self.b.keep_together(side_by_side(instructions, variable.extent, widest, self.registers))
+
+        self.loop(first, end, (), step, note)
 
     def ask_ahead(self, variable: Var, counter: Value, end: Value, scope: Scope) -> None:
         """At the beginning of an iteration of a loop, what a later one reads, where that is worth it."""
@@ -229,7 +244,8 @@ class KernelEmitter:
         nested = any(isinstance(inner, For | Fold) for inner in stmt.body)
         sums = stmt.op == "sum" and is_inexact(stmt.dtype) and carrier(stmt.dtype) == stmt.dtype
         wide = sums and (self.exact or (nested and extent >= LONG_OUTER_FOLD))
-        total = accumulator(stmt.op, stmt.dtype, self.flags, wide, narrow=extent > 0 and size is None and _is_narrow(stmt))
+        narrow, masks = extent > 0 and size is None and _is_narrow(stmt), self.b.abilities.masks
+        total = accumulator(stmt.op, stmt.dtype, self.flags, wide, narrow, masks)
         if extent <= 0:
             return total.result(self.b, total.initial)
         if size is None and stmt.name in self.remembered:
@@ -257,7 +273,7 @@ class KernelEmitter:
             value = self.fold_range(stmt, first, last, scope.inner(), part)
             return whole.step(b, carried, convert(b, value, stmt.dtype, inside))
 
-        blocks = self.loop(ZERO, count, whole.initial, step, b.keep_rolled())
+        blocks = self.loop(ZERO, count, whole.initial, step, b.keep_rolled)
         return convert(b, whole.result(b, blocks), inside, stmt.dtype)
 
     def fold_range(self, stmt: Fold, first: Value, end: Value, scope: Scope, into: Accumulator, start: Value | None = None) -> Value:
@@ -274,9 +290,13 @@ class KernelEmitter:
 
         if stmt.value.dtype != stmt.dtype:
             raise InternalError(f"codegen: found fold {stmt.name} of {stmt.value.dtype} in {stmt.dtype}, expected one dtype")
-        note = self.b.keep_vectors_rolled() if stmt.variable.extent >= LONG else ""
-        if stmt in self.rolled or start is not None:
-            note = self.b.keep_rolled(side_by_side(stmt.dtype, stmt.variable.extent if start is None else SEARCHED, self.registers.bytes))
+
+        def note() -> str:
+            if stmt in self.rolled or start is not None:
+                terms = stmt.variable.extent if start is None else SEARCHED
+                return self.b.keep_rolled(vectors_of_fold(stmt.dtype, terms, self.registers.bytes))
+            return self.b.keep_vectors_rolled() if stmt.variable.extent >= LONG else ""
+
         return into.result(self.b, self.loop(first, end, into.initial, step, note))
 
     def store(self, stmt: Store, scope: Scope) -> None:

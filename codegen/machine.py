@@ -56,9 +56,10 @@ class Machine:
 
     @property
     def abilities(self) -> Abilities:
-        """Scaling is vscalef; both are calls elsewhere."""
+        """Scaling is vscalef; scaling and fusing are calls elsewhere."""
+        wide = {"avx512f", "avx512vl"} <= self.known
         fuses = not {"fma", "avx2", "avx512f"}.isdisjoint(self.known) or self.triple.startswith("aarch64")
-        return Abilities({"avx512f", "avx512vl"} <= self.known, fuses)
+        return Abilities(scales=wide, fuses=fuses, masks=wide)
 
     @property
     def registers(self) -> Registers:

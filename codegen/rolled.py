@@ -33,7 +33,7 @@ def rolled_loops(kernel: Kernel) -> frozenset[For | Fold]:
     return frozenset(_rolled(kernel.body, None, {}))
 
 
-def side_by_side(dtype: str, terms: int, vector_bytes: int) -> int:
+def vectors_of_fold(dtype: str, terms: int, vector_bytes: int) -> int:
     """How many vectors of a short fold are folded side by side: a power of two that leaves no rest."""
     lanes, count = vector_bytes // itemsize(dtype), 1
     while count < SIDE_BY_SIDE and terms % (2 * count * lanes) == 0:

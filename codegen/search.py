@@ -17,11 +17,11 @@ from eqsat.codegen.fold import Accumulator, Carried
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tile import Emitter
 from eqsat.ir.affine import coefficient
-from eqsat.ir.dtypes import COMPLEX, UNSIGNED
+from eqsat.ir.dtypes import COMPLEX, UNSIGNED, itemsize
 from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Stmt, Temp, over, statements
 from eqsat.ir.ops import identity_of
-from eqsat.ir.tensor import Call, Literal, Position, Scalar
+from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 
 # iterations of a block, and vectors of it that are looked at side by side
 BLOCK, SIDE_BY_SIDE = 64, 4
@@ -81,19 +81,24 @@ def emit_search(e: Emitter, fold: Fold, condition: Scalar, scope: Scope) -> Valu
     b, place, (first, end) = e.b, e.typed[fold.variable], e.range(fold.variable, scope)
     none, size = integer(0, first.type), integer(BLOCK, first.type)
     latest = b.binary("sub", end, size, "nsw")
+    # where vectors have no masks, how often the condition holds is counted in numbers as wide as what is compared
+    widest = max(itemsize(term.dtype) for term in scalars(condition))
+    found = truth(False) if b.abilities.masks else integer(0, f"i{8 * widest}")
 
     def step(counter: Value, carried: Carried) -> Carried:
         inner = scope.inner()
         inner.indices[place] = b.binary("add", at, counter, "nsw")
         e.block(fold.body, inner)
-        return (b.binary("or", carried[0], e.value(condition, inner)),)
+        holds = e.value(condition, inner)
+        return (b.binary("or", carried[0], holds) if b.abilities.masks else b.binary("add", carried[0], b.cast("zext", holds, found.type)),)
 
     label, source = b.fresh("search"), b.block
     back, after = f"{label}.next", f"{label}.end"
     b.jump(label)
     b.start(label)
     at, line = b.phi(first.type, first, source, "at", back)
-    (holds,) = e.loop(none, size, (truth(False),), step, b.keep_rolled(SIDE_BY_SIDE))
+    (holds,) = e.loop(none, size, (found,), step, lambda: b.keep_rolled(SIDE_BY_SIDE))
+    holds = holds if b.abilities.masks else b.compare("ne", holds, found)
     b.branch(b.binary("or", holds, b.compare("sge", at, latest)), after, back)
     b.start(back)
     b.complete(line, b.intrinsic("smin", b.binary("add", at, size, "nsw"), latest))
@@ -114,7 +119,7 @@ def emit_remembered(e: Emitter, fold: Fold, scope: Scope, total: Accumulator) ->
         return b.select(better, value, carried[0]), b.select(better, first, carried[1])
 
     least = scalar.literal(Literal(identity_of(fold.op, fold.dtype).item(), fold.dtype))
-    result, at = e.loop(integer(0), integer(-(-extent // REMEMBERED)), (least, integer(low)), step, b.keep_rolled())
+    result, at = e.loop(integer(0), integer(-(-extent // REMEMBERED)), (least, integer(low)), step, b.keep_rolled)
     return result, at
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from eqsat.codegen import parallel_extent
 from eqsat.codegen.fold import Numerics
+from eqsat.codegen.machine import Machine, host
 from eqsat.codegen.math import FUNCTIONS
 from eqsat.ir.dtypes import DTYPES, is_complex
 from eqsat.ir.errors import DTypeError, InternalError
@@ -118,6 +119,17 @@ def test_a_fold_to_an_extremum_propagates_nan_from_any_place(op: str, dtype: str
     for numerics in ("exact", "default"):
         found = run(rows(op, x.shape, dtype), x, numerics=numerics)
         np.testing.assert_array_equal(found, REDUCE_OPS[op].meaning(x, axis=1))
+
+
+@pytest.mark.parametrize("masks", [True, False])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("op", ["max", "min"])
+def test_nan_is_found_with_and_without_masks(op: str, dtype: str, masks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Machine, "abilities", host().abilities._replace(masks=masks))
+    x = np.random.default_rng(8).normal(size=(70, 67)).astype(dtype)
+    x[:, 3] = [(np.inf, -np.inf, -0.0, 1)[row % 4] for row in range(70)]
+    x[np.arange(67), np.arange(67)] = np.copysign(np.nan, (-1.0) ** np.arange(67))
+    np.testing.assert_array_equal(run(rows(op, x.shape, dtype), x.ravel()), getattr(x, op)(axis=1))
 
 
 @pytest.mark.parametrize("extremes", [(np.inf, 1.0), (-np.inf, 1.0), (np.inf, -np.inf), (np.nan, 1.0), (3e38, 3e38)])

@@ -12,7 +12,7 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.codegen.builder import Registers
 from eqsat.codegen.emit import emit_module
-from eqsat.codegen.rolled import rolled_loops, side_by_side
+from eqsat.codegen.rolled import rolled_loops, vectors_of_fold
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Store, Temp
 from eqsat.ir.tensor import Call, Literal, Position, Scalar
@@ -110,7 +110,7 @@ def test_a_loop_around_others_does_not_stay_for_its_own_sake() -> None:
 
 @pytest.mark.parametrize(("extent", "count"), [(8, 1), (16, 1), (32, 2), (48, 1), (64, 4), (76, 1)])
 def test_vectors_of_a_fold_leave_no_rest(extent: int, count: int) -> None:
-    assert side_by_side("float32", extent, Registers(64, 28).bytes) == count
+    assert vectors_of_fold("float32", extent, Registers(64, 28).bytes) == count
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])

@@ -1,0 +1,75 @@
+"""Vectors that a loop computes side by side: how many, and that what is computed does not depend on it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eqsat.codegen import kernel_code
+from eqsat.codegen.builder import Registers
+from eqsat.codegen.emit import emit_module
+from eqsat.codegen.interleaved import side_by_side
+from eqsat.codegen.machine import host, optimized_text
+from eqsat.ir.tensor import Scalar
+from eqsat.lowering import type_indices
+from tests.codegen.nests import call, elementwise, rows, run
+
+WIDE, NARROW = Registers(64, 28), Registers(32, 12)
+COUNT = '"llvm.loop.interleave.count", i32 4'
+
+
+def product(x: Scalar) -> Scalar:
+    """tanh(x) * exp(x)."""
+    return call("multiply", call("tanh", x), call("exp", x))
+
+
+def emitted(size: int, dtype: str = "float32") -> str:
+    return emit_module([type_indices(elementwise(product, (dtype,), size))], "default", host().abilities, NARROW)
+
+
+@pytest.mark.parametrize(("instructions", "count"), [(3, 1), (30, 4), (250, 4), (400, 2), (2000, 1)])
+def test_long_bodies_are_computed_side_by_side_and_the_longest_are_not(instructions: int, count: int) -> None:
+    assert side_by_side(instructions, 1 << 20, 4, NARROW) == count
+
+
+@pytest.mark.parametrize(
+    ("extent", "registers", "count"),
+    [
+        (32, NARROW, 4),
+        (35, NARROW, 4),
+        (28, NARROW, 1),
+        (48, NARROW, 2),
+        (100, NARROW, 4),
+        (127, NARROW, 2),
+        (48, WIDE, 1),
+        (1000, WIDE, 4),
+    ],
+)
+def test_short_loops_are_left_no_rest_that_fills_vectors(extent: int, registers: Registers, count: int) -> None:
+    assert side_by_side(50, extent, 4, registers) == count
+
+
+def test_wider_elements_make_more_vectors_of_a_loop() -> None:
+    assert [side_by_side(50, 24, size, NARROW) for size in (4, 8)] == [1, 2]
+
+
+def test_the_note_stands_on_loops_of_long_bodies_only() -> None:
+    assert COUNT in emitted(1 << 12)
+    assert COUNT not in emit_module([type_indices(elementwise(lambda x: call("add", x, x), ("float32",), 1 << 12))], "default")
+    assert COUNT not in emit_module([type_indices(rows("sum", (8, 2048), "float32"))], "default")
+
+
+def test_the_loop_over_vectors_has_several_of_them() -> None:
+    text = optimized_text(emitted(1 << 12))
+    body = text[text.index("vector.body:") :]
+    assert body[: body.index("br i1")].count("load <") == 4
+
+
+@pytest.mark.parametrize("size", [1, 7, 31, 32, 33, 63, 64, 65, 100, 127, 129, 1000])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_results_do_not_depend_on_how_many_are_side_by_side(size: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = elementwise(product, (dtype,), size)
+    values = np.linspace(-5, 5, size).astype(dtype)
+    found = run(kernel, values)
+    monkeypatch.setattr(kernel_code, "side_by_side", lambda *_: 1)
+    np.testing.assert_array_equal(found, run(kernel, values))
