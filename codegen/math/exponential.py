@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from eqsat.codegen.math.coefficients import EXP, EXP2, SINH, TANH
 from eqsat.codegen.math.formats import Rounded, format_of, power_of_two, rounded, scaled
-from eqsat.codegen.math.number import Number, magnitude, muladd, ordered_sum, polynomial, where, with_sign
+from eqsat.codegen.math.number import Number, magnitude, muladd, ordered_sum, polynomial, signed, where, with_sign
 
 # from here on tanh is one; below expm1 is -1
 TANH_ONE = {"float": 10.0, "double": 20.0}
@@ -91,7 +91,7 @@ def sinh(x: Number) -> Number:
     half = _half_exponential(size)
     square = size * size
     small = muladd(size * square, polynomial(square, SINH[x.type]), size)
-    return with_sign(where(size < 1, small, half - 0.25 / half), x)
+    return signed(where(size < 1, small, half - 0.25 / half), x)
 
 
 def cosh(x: Number) -> Number:
@@ -105,7 +105,8 @@ def tanh(x: Number) -> Number:
     size = magnitude(x)
     capped = where(size > TANH_ONE[x.type], TANH_ONE[x.type], size)
     n, r = reduced(capped + capped)
-    divisor = (exponential_less_one(r) + 1) * power_of_two(n.binary + form.bias) + 1
+    power = power_of_two(n.binary + form.bias)
+    divisor = muladd(exponential_less_one(r), power, power + 1)
     square = size * size
     small = muladd(size * square, polynomial(square, TANH[x.type]), size)
-    return with_sign(where(size < 0.625, small, 1 - 2 / divisor), x)
+    return signed(where(size < 0.625, small, 1 - 2 / divisor), x)

@@ -19,6 +19,7 @@ from eqsat.codegen.math.number import (
     ordered_sum,
     polynomial,
     root,
+    signed,
     sum_of,
     where,
     with_sign,
@@ -116,7 +117,7 @@ def arcsinh(x: Number) -> Number:
     inner = ordered_sum(size, where(large, size.constant(0), square / (root(square + 1) + 1)))
     result = _log1p(inner) + where(large, size.constant(math.log(2)), 0)
     result = where(size < 0.5, muladd(size * square, polynomial(square, ARCSINH[x.type]), size), result)
-    return with_sign(where(size < math.inf, result, size), x)
+    return signed(where(size < math.inf, result, size), x)
 
 
 def arccosh(x: Number) -> Number:

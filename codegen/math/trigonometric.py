@@ -21,6 +21,7 @@ from eqsat.codegen.math.number import (
     polynomial,
     product,
     root,
+    signed,
     sum_of,
     where,
     with_sign,
@@ -104,7 +105,7 @@ def arcsin(x: Number) -> Number:
     head, low, _ = HALF_PI[x.type]
     rest = ordered_sum(head, s * -2.0)
     large = rest.high + (rest.low + muladd(tail, -2.0, low))
-    return with_sign(where(small, tail + s, large), x)
+    return signed(where(small, tail + s, large), x)
 
 
 def arccos(x: Number) -> Number:
