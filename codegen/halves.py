@@ -1,7 +1,8 @@
-"""Conversions of half-precision numbers as functions: what LLVM calls where the processor has no instruction for one.
+"""Conversions of numbers of 16 bits as functions: what LLVM calls where the processor has no instruction for one.
 
 Processors before F16C have none at all, and others none from double to half, which LLVM writes by itself where it moves a sign through two
-roundings.  The C library's runtime has these functions only since GCC 12, so here they are, in integers; the names are LLVM's.
+roundings; of bfloat16 only some with AVX-512 have one.  The C library's runtime has these functions only since GCC 12, so here they are, in
+integers; the names are LLVM's.
 """
 
 from __future__ import annotations
@@ -79,10 +80,26 @@ define half @__truncdfhf2(double %x) {
   ret half %result
 }
 
+; the upper half of a float, rounded to even
+define bfloat @__truncsfbf2(float %x) {
+  %bits = bitcast float %x to i32
+  %last.bits = lshr i32 %bits, 16
+  %last = and i32 %last.bits, 1
+  %below = add i32 %bits, 32767
+  %sum = add i32 %below, %last
+  %rounded = lshr i32 %sum, 16
+  %quiet = or i32 %last.bits, 64
+  %is.nan = fcmp uno float %x, %x
+  %upper = select i1 %is.nan, i32 %quiet, i32 %rounded
+  %narrow = trunc i32 %upper to i16
+  %result = bitcast i16 %narrow to bfloat
+  ret bfloat %result
+}
+
 declare double @llvm.fabs.f64(double)
 """
 
-FUNCTIONS = ("__extendhfsf2", "__truncsfhf2", "__truncdfhf2")
+FUNCTIONS = ("__extendhfsf2", "__truncsfhf2", "__truncdfhf2", "__truncsfbf2")
 
 
 def called(code: bytes) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from eqsat.codegen.scope import Scope
 from eqsat.codegen.search import BLOCK as SEARCHED, REMEMBERED, emit_remembered, emit_search, remembered, searched
 from eqsat.codegen.shared_loops import outer_loops, parallel_extent
 from eqsat.codegen.stream import emit_streamed, fence, scratch_of, streamed
-from eqsat.codegen.tile import emit_tile
+from eqsat.codegen.tile import emit_run, emit_tile
 from eqsat.ir import interval
 from eqsat.ir.dtypes import alignment, carrier, is_inexact, itemsize
 from eqsat.ir.errors import InternalError
@@ -165,7 +165,7 @@ class KernelEmitter:
     def special(self, stmt: For, scope: Scope) -> bool:
         """Write a loop that has code of its own."""
         if stmt.kind == "parallel":
-            return False
+            return stmt in self.rolled and not self.b.abilities.masks and emit_run(self, stmt, scope)
         if stmt.kind == "tile":
             return emit_tile(self, stmt, scope)
         return emit_kept_row(self, stmt, scope) or emit_recurrence(self, stmt, scope)

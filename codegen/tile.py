@@ -38,6 +38,7 @@ class Emitter(Protocol):
     registers: Registers
     typed: Mapping[Index, Typed]
     loaded: set[str]
+    stored: set[str]
 
     def block(self, body: tuple[Stmt, ...], scope: Scope) -> None: ...
     def index(self, term: Index, scope: Scope) -> Value: ...
@@ -105,6 +106,21 @@ def emit_tile(e: Emitter, outer: For, scope: Scope) -> bool:
             _block(e, body, cells)
     if alone:
         _empty_registers(e)
+    return True
+
+
+def emit_run(e: Emitter, run: For, scope: Scope) -> bool:
+    """Write a short loop along memory in whole vectors, and what is left in smaller ones, if all that is in it can be written so and
+    vectors do leave something: LLVM stores that under masks, which takes ten times as long where these are no registers of their own."""
+    lanes = e.registers.bytes // max(_bytes(stmt) for stmt in run.body)
+    if e.exact or run.variable.extent % lanes == 0 or not all(map(joint.is_joint, run.body)):
+        return False
+    bound: dict[Var, Index] = {}
+    for stmt in run.body:
+        if isinstance(stmt, Bind):
+            bound[stmt.variable] = substitute(stmt.value, bound)
+    pieces = pieces_of(run.variable, lanes, again=e.stored.isdisjoint(e.loaded))
+    _block(e, run.body, [replace(cell_of(e, scope, {}, run.variable, piece), bound=bound) for piece in pieces])
     return True
 
 
@@ -388,7 +404,7 @@ def _store(e: Emitter, stmt: Store, cells: list[Cell]) -> None:
     stored: list[tuple[Value, Value]] = []
     for cell in cells:
         value = spread(e, _value(e, stmt.value, cell), cell.width)
-        together = cell.width == 1 or coefficient(stmt.index, cell.lane) == 1
+        together = cell.width == 1 or coefficient(cell.over_loops(stmt.index), cell.lane) == 1
         for k in range(1 if together else cell.width):
             one = value if together else e.b.emit(MEMORY_TYPES[buffer.dtype], f"extractelement {value}, i64 {k}")
             place = e.address(buffer, stmt.index, cell.scope if together else _lane(e, cell, k))

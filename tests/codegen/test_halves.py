@@ -71,6 +71,16 @@ def test_doubles_are_rounded_once() -> None:
     assert_same(through("__truncdfhf2", "double", "half", values, np.empty(len(values), np.float16)), values.astype(np.float16))
 
 
+def test_floats_are_rounded_to_the_upper_halves_of_their_bits() -> None:
+    rng = np.random.default_rng(4)
+    bits = np.concatenate(
+        [rng.integers(0, 1 << 32, 20_000), (np.arange(1 << 16) << 16) + 0x8000, [0x7F800001, 0x7F7FFFFF, 0x7FFFFFFF]]
+    ).astype(np.uint32)
+    found = through("__truncsfbf2", "float", "bfloat", bits.view(np.float32), np.empty(len(bits), np.uint16)).astype(np.uint32)
+    expected = np.where(np.isnan(bits.view(np.float32)), bits >> 16 | 64, (bits.astype(np.int64) + 0x7FFF + (bits >> 16 & 1)) >> 16)
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_signs_of_what_was_rounded_twice() -> None:
     x = np.array([-3.0, -0.0, 0.0, 1e-9, 2.5])
     for function in (np.sign, lambda h: np.copysign(np.float16(2), h)):

@@ -10,13 +10,15 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.codegen.builder import Registers
+from eqsat.codegen.builder import Abilities, Registers
 from eqsat.codegen.emit import emit_module
+from eqsat.codegen.machine import Machine, host
 from eqsat.codegen.rolled import rolled_loops, vectors_of_fold
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Store, Temp
 from eqsat.ir.tensor import Call, Literal, Position, Scalar
 from eqsat.lowering import type_indices
+from tests.codegen.nests import run
 
 Array = np.ndarray[Any, Any]
 
@@ -97,8 +99,28 @@ def summed(extent: int, line: int, rows: int = 64, dtype: str = "float32") -> Ke
 def test_which_loops_stay(kernel: Kernel, stays: bool) -> None:
     found = rolled_loops(kernel)
     assert len(found) == stays
-    text = emit_module([type_indices(kernel)], "default")
+    text = emit_module([type_indices(kernel)], "default", Abilities(masks=True))
     assert bool(re.search(r"llvm\.loop\.unroll\.disable", text)) == stays
+
+
+@pytest.mark.parametrize(
+    ("extent", "types"), [(3, ["<2 x float>", "float"]), (12, ["<8 x float>"] * 2), (14, ["<8 x float>"] * 2), (16, [])]
+)
+def test_without_masks_short_loops_are_whole_vectors_and_smaller_ones(extent: int, types: list[str]) -> None:
+    text = emit_module([type_indices(moved(extent, 512))], "default", Abilities(masks=False), Registers(32, 12))
+    assert re.findall(r"store (<\d+ x float>|float) %", text) == stored
+    assert ("loop.unroll.disable" in text) == (extent == 16)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("extent", [3, 5, 7, 9, 12, 15, 33])
+def test_short_loops_equal_numpy_with_and_without_masks(extent: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = (np.arange(64 * 512) % 251).astype(dtype)
+    expected = np.lib.stride_tricks.sliding_window_view(x, extent)[::512][:64] + 1
+    for masks in (True, False):
+        monkeypatch.setattr(Machine, "abilities", host().abilities._replace(masks=masks))
+        kernel = moved(extent, 512, dtype=dtype)
+        np.testing.assert_array_equal(run(kernel, x[: kernel.buffers[0].size]), expected.astype(dtype).ravel())
 
 
 def test_a_loop_around_others_does_not_stay_for_its_own_sake() -> None:
