@@ -83,16 +83,15 @@ class Parts(NamedTuple):
     exponent: Number
 
 
-def parts(x: Number, exponent_offset: Number | None = None) -> Parts:
-    """A positive normal number taken apart; the exponent less an offset that is known to the caller."""
+def parts(x: Number) -> Parts:
+    """A positive normal number taken apart."""
     form = format_of(x)
     shifted = x.bits + ((form.bias << form.mantissa) - form.sqrt_half_bits)
-    exponent = to_real(shifted >> form.mantissa) - (form.bias if exponent_offset is None else exponent_offset)
     mantissa = ((shifted & ((1 << form.mantissa) - 1)) + form.sqrt_half_bits).as_real
-    return Parts(mantissa - 1, exponent)
+    return Parts(mantissa - 1, to_real(shifted >> form.mantissa, form.bias))
 
 
-def to_real(x: Number) -> Number:
-    """A small non-negative integer as a number, without the conversion of 64-bit integers that AVX2 lacks."""
+def to_real(x: Number, less: int = 0) -> Number:
+    """A small non-negative integer as a number, less another, without the conversion of 64-bit integers that AVX2 lacks."""
     form = FORMATS["float" if x.type == "i32" else "double"]
-    return (x | (form.bias + form.mantissa << form.mantissa)).as_real - 2.0**form.mantissa
+    return (x | (form.bias + form.mantissa << form.mantissa)).as_real - (2.0**form.mantissa + less)

@@ -35,22 +35,28 @@ def split(x: Number) -> Parts:
     """The parts of a positive number; denormal ones are scaled first."""
     form = format_of(x)
     tiny = x < form.least_normal
-    offset = where(tiny, x.constant(form.bias + form.mantissa), x.constant(form.bias))
-    return parts(where(tiny, x * 2.0**form.mantissa, x), offset)
+    fraction, exponent = parts(where(tiny, x * 2.0**form.mantissa, x))
+    return Parts(fraction, exponent - where(tiny, x.constant(form.mantissa), 0.0))
 
 
 def defined(result: Number, x: Number) -> Number:
-    """The result where x is positive and finite; infinity of infinity, -infinity of zero, else NaN."""
-    result = where(x < math.inf, result, x)
-    return where(x > 0, result, where(x.equals(0), x.constant(-math.inf), x.constant(math.nan)))
+    """The result where x is positive and finite; infinity of infinity, -infinity of zero, else NaN.
+
+    Sums with zero and bits beside bits, for processors choose between numbers where they multiply, but add and combine bits elsewhere.
+    """
+    result = result + where(x < math.inf, 0.0, x) + where(x.equals(0), x.constant(-math.inf), 0.0)
+    none = result.bits.constant(0)
+    return (result.bits | where(x < 0, none.constant(-1), none)).as_real
 
 
 def log(x: Number) -> Number:
     """Natural logarithm; log(0) = -inf, log(negative) = nan."""
     f, e = split(x)
-    square = f * f
-    rest = muladd(e, format_of(x).ln2_tail, _rest(f, square))
-    return defined(muladd(e, format_of(x).ln2_head, f - (square * 0.5 - rest)), x)
+    square, form = f * f, format_of(x)
+    if x.type == "float" and x.b.abilities.fuses:  # one ln 2 of 24 bits is near enough where its product is not rounded
+        return defined(muladd(e, math.log(2), muladd(square, muladd(f, polynomial(f, LOG32), -0.5), f)), x)
+    rest = muladd(e, form.ln2_tail, _rest(f, square))
+    return defined(muladd(e, form.ln2_head, f - (square * 0.5 - rest)), x)
 
 
 def _rest(f: Number, square: Number) -> Number:

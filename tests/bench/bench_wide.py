@@ -10,12 +10,17 @@ from __future__ import annotations
 import argparse
 import functools
 import importlib.util
+import itertools
 import math
 import os
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
+
+# NumPy's BLAS starts its threads when it is loaded, on whatever processors there are
+os.environ.setdefault("OPENBLAS_NUM_THREADS", next((count for option, count in itertools.pairwise(sys.argv) if option == "--threads"), "1"))
 
 import numpy as np
 
