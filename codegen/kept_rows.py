@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tile import Emitter, cell_of, fold_cells, pieces_of, vector_load
+from eqsat.codegen.tile import Emitter, cell_of, fold_cells, vector_load
+from eqsat.codegen.tile_parts import pieces_of
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.index import Index, Var, substitute, variables

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from eqsat.codegen import scalar
 from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, Value, integer, is_real
@@ -14,6 +14,7 @@ from eqsat.codegen.fold import Accumulator, Carried, Flags
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.math import FUNCTIONS
 from eqsat.codegen.scope import Scope
+from eqsat.codegen.tile_parts import BEGUN, part_shape, parts_of, pieces_of
 from eqsat.ir import joint
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_complex, itemsize
@@ -22,10 +23,6 @@ from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Sto
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
 from eqsat.ir.typed import Typed
-
-T = TypeVar("T")
-# operations that are begun before the first of them is done
-BEGUN = 4
 
 
 class Emitter(Protocol):
@@ -90,9 +87,7 @@ def emit_tile(e: Emitter, outer: For, scope: Scope) -> bool:
     if down is not None:
         lanes = min(lanes, 1 << (down.extent.bit_length() - 1))
     pieces = list(pieces_of(lane, lanes))
-    high = min(len(rows), e.registers.sums)
-    high -= high % lanes if down is not None and high > lanes else 0
-    wide = max(1, e.registers.sums // high)
+    high, wide = part_shape(len(rows), len(pieces), e.registers.sums, square=lanes if down is not None else 1)
     if wide < len(pieces) and any(isinstance(stmt, Store) and stmt.combine is not None for stmt in statements(body)):
         pieces = list(pieces_of(lane, lanes, again=False))
     alone = any(isinstance(stmt, Fold) for stmt in body) and _computes_functions(e.kernel)
@@ -192,25 +187,6 @@ def _mask(places: list[int]) -> str:
 def _bytes(stmt: Stmt) -> int:
     value = value_of(stmt)
     return itemsize(value.dtype) if value is not None else 1
-
-
-def pieces_of(lane: Var, lanes: int, again: bool = True) -> Iterator[tuple[int, int]]:
-    """(first, width) of full vectors, and then of one that ends with the loop, if iterations may be done again, or of smaller ones.
-
-    What adds to memory may be done again in one block only: there all is read before any of it is written.
-    """
-    first, width = lane.lo, lanes
-    while first <= lane.hi:
-        if again and first + width > lane.hi + 1 >= lane.lo + width:
-            first = lane.hi + 1 - width
-        while first + width > lane.hi + 1:
-            width //= 2
-        yield first, width
-        first += width
-
-
-def parts_of(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    return (items[k : k + size] for k in range(0, len(items), size))
 
 
 def cell_of(e: Emitter, scope: Scope, around: dict[Var, int], lane: Var, piece: tuple[int, int]) -> Cell:

@@ -16,7 +16,7 @@ from eqsat.codegen import parallel_extent
 from eqsat.codegen.divided import reciprocal_of
 from eqsat.codegen.kept_rows import KeptRow, kept_row
 from eqsat.codegen.rolled import LINES, SHORT, place_in_row, rolled_loops
-from eqsat.codegen.tile import BEGUN, pieces_of
+from eqsat.codegen.tile_parts import BEGUN, pieces_of
 from eqsat.cost_model import CostModel
 from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.ir.affine import coefficient

@@ -1,0 +1,57 @@
+"""How tiles are divided: rows and vectors of rows, a few of which are computed together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import TypeVar
+
+from eqsat.ir.index import Var
+
+T = TypeVar("T")
+# operations that are begun before the first of them is done
+BEGUN = 4
+
+
+def pieces_of(lane: Var, lanes: int, again: bool = True) -> Iterator[tuple[int, int]]:
+    """(first, width) of full vectors, and then of one that ends with the loop, if iterations may be done again, or of smaller ones.
+
+    What adds to memory may be done again in one block only: there all is read before any of it is written.
+    """
+    first, width = lane.lo, lanes
+    while first <= lane.hi:
+        if again and first + width > lane.hi + 1 >= lane.lo + width:
+            first = lane.hi + 1 - width
+        while first + width > lane.hi + 1:
+            width //= 2
+        yield first, width
+        first += width
+
+
+def parts_of(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (items[k : k + size] for k in range(0, len(items), size))
+
+
+def part_shape(rows: int, pieces: int, sums: int, square: int = 1) -> tuple[int, int]:
+    """Of how many rows and vectors of a row parts of a tile are made, so that their sums stay in registers and all parts take least;
+    `square`: rows that are turned together."""
+    if rows * pieces <= sums:
+        return rows, pieces
+    if square > 1:
+        high = min(rows, sums)
+        high -= high % square if high > square else 0
+        return high, max(1, sums // high)
+    shapes = [(h, w) for h, w in product(range(1, rows + 1), range(1, pieces + 1)) if h * w <= sums and h * w + w <= sums + 2]
+
+    def cycles(shape: tuple[int, int]) -> float:
+        high, wide = (Counter(map(len, parts_of(range(extent), size))) for extent, size in zip((rows, pieces), shape, strict=True))
+        return sum(high[h] * wide[w] * _step_cycles(h, w) for h, w in product(high, wide))
+
+    return min(shapes, key=lambda shape: (cycles(shape), -shape[0]))
+
+
+def _step_cycles(high: int, wide: int) -> float:
+    """What a step of a part of a tile takes: multiply-adds, two at a time, or as long as one takes where there are few; or all that is
+    begun, four at a time, which are also what is loaded for rows and columns, and counting.  Columns come from farther away than rows."""
+    return max(high * wide / 2, BEGUN, (high * wide + high + wide + 2) / 4) + wide / 4
