@@ -31,6 +31,7 @@ from eqsat.ir.tensor import (
     reindexed,
     scalars,
 )
+from eqsat.lowering.picks import joined_places
 
 Names = Mapping[Tensor, str]
 # the variables of sizes that are known at run time, by the extents that stand for them
@@ -168,8 +169,10 @@ class _Naming:
                 indices = tuple(substitute(index, env) for index in term.indices)
                 done[term] = Load(self.names[term.tensor], flat(indices, term.tensor.shape, self.sizes), term.dtype)
             elif isinstance(term, Gather):
-                places = tuple(done[arg] for arg in term.args)
-                done[term] = Pick(self.names[term.tensor], term.tensor.shape, places, term.dtype)
+                shape, places = term.tensor.shape, tuple(done[arg] for arg in term.args)
+                if not self.sizes:
+                    shape, places = joined_places(shape, places)
+                done[term] = Pick(self.names[term.tensor], shape, places, term.dtype)
             elif isinstance(term, Position):
                 done[term] = Position(substitute(term.index, env), term.dtype)
             elif isinstance(term, Reduce):

@@ -1,0 +1,41 @@
+"""Where gathers read: places that are the digits of one number, as those of a reshaped array are, are that number.
+
+a[clip s // n, s % n]    is    a[clip s]    of a as one row, for s within it
+"""
+
+from __future__ import annotations
+
+from eqsat.ir import interval
+from eqsat.ir.tensor import Call, Literal, Scalar, Shape
+from eqsat.ir.value_bounds import scalar_bounds
+
+
+def joined_places(shape: Shape, places: tuple[Scalar, ...]) -> tuple[Shape, tuple[Scalar, ...]]:
+    """The shape and the places with neighbouring dimensions made one as long as the last two places are digits of one number."""
+    while len(places) > 1:
+        *around, high, low = places
+        number = _number(high, low, *shape[-2:])
+        if number is None:
+            break
+        shape, places = (*shape[:-2], shape[-2] * shape[-1]), (*around, number)
+    return shape, places
+
+
+def _number(high: Scalar, low: Scalar, many: int, few: int) -> Scalar | None:
+    """The number below many * few of which `low` is the last digit and `high` what stands before that; None if there is none."""
+    s = _operand(low, "remainder", few)
+    if s is None:
+        return None
+    if s == _operand(high, "floor_divide", few):
+        return s if interval.within(scalar_bounds(s), (0, many * few - 1)) else None
+    above = _operand(high, "remainder", many)
+    if above is not None and s == _operand(above, "floor_divide", few):
+        return Call("remainder", (s, Literal(many * few, s.dtype)), s.dtype)
+    return None
+
+
+def _operand(term: Scalar, op: str, constant: int) -> Scalar | None:
+    """What an operation divides by a constant."""
+    if isinstance(term, Call) and term.op == op and term.args[1] == Literal(constant, term.args[0].dtype):
+        return term.args[0]
+    return None

@@ -1,0 +1,64 @@
+"""Places of gathers that are digits of one number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import eqsat
+from eqsat.ir.index import Var
+from eqsat.ir.loops import Load
+from eqsat.ir.tensor import Call, Literal, Scalar
+from eqsat.lowering.picks import joined_places
+
+PLACE = Load("i", Var("k", 0, 99), "int64")
+
+
+def literal(value: int) -> Literal:
+    return Literal(value, "int64")
+
+
+def within(least: int, most: int) -> Scalar:
+    return Call("minimum", (Call("maximum", (PLACE, literal(least)), "int64"), literal(most)), "int64")
+
+
+def quotient(s: Scalar, n: int) -> Scalar:
+    return Call("floor_divide", (s, literal(n)), "int64")
+
+
+def rest(s: Scalar, n: int) -> Scalar:
+    return Call("remainder", (s, literal(n)), "int64")
+
+
+def test_digits_of_a_number_within_the_array_are_the_number() -> None:
+    s = within(0, 99)
+    assert joined_places((10, 10), (quotient(s, 10), rest(s, 10))) == ((100,), (s,))
+    digits = (quotient(s, 10), rest(quotient(s, 5), 2), rest(s, 5))
+    assert joined_places((10, 2, 5), digits) == ((100,), (s,))
+    assert joined_places((7, 2, 5), (PLACE, rest(quotient(s, 5), 2), rest(s, 5))) == ((7, 10), (PLACE, rest(s, 10)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "places"),
+    [
+        ((10, 10), (quotient(PLACE, 10), rest(PLACE, 10))),  # may be out of range, and is clipped digit by digit then
+        ((10, 10), (quotient(within(-1, 99), 10), rest(within(-1, 99), 10))),
+        ((10, 10), (quotient(within(0, 100), 10), rest(within(0, 100), 10))),
+        ((10, 10), (quotient(within(0, 99), 5), rest(within(0, 99), 10))),
+        ((10, 5), (quotient(within(0, 49), 10), rest(within(0, 49), 10))),
+        ((10, 10), (quotient(within(0, 98), 10), rest(within(0, 99), 10))),
+        ((100,), (rest(PLACE, 100),)),
+    ],
+)
+def test_other_places_stay(shape: tuple[int, ...], places: tuple[Scalar, ...]) -> None:
+    assert joined_places(shape, places) == (shape, places)
+
+
+@pytest.mark.parametrize("shape", [(40, 25), (10, 10, 10), (2, 5, 4, 25)])
+def test_takes_of_flat_arrays_read_at_one_place(shape: tuple[int, ...]) -> None:
+    x, places = np.random.default_rng(2).random(shape), np.random.default_rng(3).integers(-1000, 1000, 300)
+    result = eqsat.optimize(lambda x, i: np.take(x, i), x, places)
+    assert "//" not in str(result.loops)
+    np.testing.assert_array_equal(result(x, places), np.take(x, places))
+    with pytest.raises(IndexError):
+        result(x, np.full(300, 1000))
