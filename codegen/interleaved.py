@@ -1,24 +1,46 @@
 """How many vectors of iterations a loop computes side by side.
 
-A vector of many operations waits for its own results most of the time: a processor begins what it sees some hundred instructions
-ahead, which are those of one or two such vectors.  Several whose instructions stand beside each other wait together.  LLVM does so for
-short bodies and for folds, and takes the vectors of long bodies one after the other.
+A vector of many operations, each of which needs the one before, waits most of the time: a processor begins what it sees some hundred
+instructions ahead, which are those of one or two such vectors.  Several whose instructions stand beside each other wait together.  LLVM
+does so for short bodies and for folds, and takes the vectors of long bodies one after the other.  Where much is loaded and little waits,
+that is right: more vectors leave no registers.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from eqsat.codegen.builder import Registers
 
-# LLVM sees to shorter bodies itself; of longer ones two are side by side, and of those beyond one is enough to look at
-SHORT, LONG, LONGEST = 12, 256, 512
-MOST = 4
+# what waits: as many instructions in a row, if only so many for each of them are not in it, or even more
+ROW, BESIDE, LONG_ROW = 17, 3, 26
+# of longer bodies two vectors are side by side, of those beyond one is enough to look at
+MOST, LONG, LONGEST = 4, 256, 512
+_NAME = re.compile(r"%[\w.]+")
 
 
-def side_by_side(instructions: int, extent: int, itemsize: int, registers: Registers) -> int:
-    """How many vectors of a loop of so many iterations, whose widest element has so many bytes, are to be computed side by side; a short
-    loop is not left with a rest that fills vectors of its own."""
-    lanes = max(1, registers.bytes // itemsize)
-    count = 1 if not SHORT <= instructions <= LONGEST else MOST // 2 if instructions > LONG else MOST
+def side_by_side(body: Sequence[str], extent: int, itemsize: int, registers: Registers) -> int:
+    """How many vectors of a loop are to be computed side by side.
+
+    body      the lines of LLVM IR of an iteration
+    extent    how many iterations there are: a short loop is not left with a rest that fills vectors of its own
+    itemsize  bytes of its widest element
+    """
+    row = longest_row(body) if len(body) <= LONGEST else 0
+    if row < ROW or (row < LONG_ROW and len(body) > BESIDE * row):
+        return 1
+    lanes, count = max(1, registers.bytes // itemsize), MOST // 2 if len(body) > LONG else MOST
     while count > 1 and extent < MOST * count * lanes and extent % (count * lanes) >= lanes:
         count //= 2
     return count
+
+
+def longest_row(body: Sequence[str]) -> int:
+    """The most instructions of which each needs the one before."""
+    rows: dict[str, int] = {}
+    for line in body:
+        name, _, instruction = line.strip().partition(" = ")
+        if instruction:
+            rows[name] = 1 + max((rows.get(operand, 0) for operand in _NAME.findall(instruction)), default=0)
+    return max(rows.values(), default=0)

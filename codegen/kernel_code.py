@@ -210,25 +210,25 @@ class KernelEmitter:
         b.start(none)
 
     def each_alone(self, variable: Var, first: Value, end: Value, scope: Scope, body: tuple[Stmt, ...], rolled: bool) -> None:
-        instructions = 0
+        written: list[str] = []
 
         def step(counter: Value, carried: Carried) -> Carried:
-            nonlocal instructions
             inner, before = scope.inner(), len(self.b.lines)
             inner.indices[self.typed[variable]] = counter
             self.ask_ahead(variable, counter, end, scope)
             self.block(body, inner)
-            instructions = len(self.b.lines) - before
+            written.extend(self.b.lines[before:])
             return ()
 
         def note() -> str:
             if rolled:
                 return self.b.keep_rolled()
             values = [value for stmt in body if (value := value_of(stmt)) is not None]
-            if not values or any(isinstance(stmt, For | Fold) for stmt in body):
+            terms = list(scalars(*values))
+            if not terms or any(isinstance(part, For | Fold | Pick) for part in (*body, *terms)):
                 return ""
-            widest = max(itemsize(term.dtype) for term in scalars(*values))
-            return self.b.keep_together(side_by_side(instructions, variable.extent, widest, self.registers))
+            widest = max(itemsize(term.dtype) for term in terms)
+            return self.b.keep_together(side_by_side(written, variable.extent, widest, self.registers))
 
         self.loop(first, end, (), step, note)
 

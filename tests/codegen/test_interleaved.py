@@ -8,7 +8,7 @@ import pytest
 from eqsat.codegen import kernel_code
 from eqsat.codegen.builder import Registers
 from eqsat.codegen.emit import emit_module
-from eqsat.codegen.interleaved import side_by_side
+from eqsat.codegen.interleaved import longest_row, side_by_side
 from eqsat.codegen.machine import host, optimized_text
 from eqsat.ir.tensor import Scalar
 from eqsat.lowering import type_indices
@@ -27,9 +27,36 @@ def emitted(size: int, dtype: str = "float32") -> str:
     return emit_module([type_indices(elementwise(product, (dtype,), size))], "default", host().abilities, NARROW)
 
 
-@pytest.mark.parametrize(("instructions", "count"), [(3, 1), (30, 4), (250, 4), (400, 2), (2000, 1)])
-def test_long_bodies_are_computed_side_by_side_and_the_longest_are_not(instructions: int, count: int) -> None:
-    assert side_by_side(instructions, 1 << 20, 4, NARROW) == count
+def body(row: int, beside: int = 0) -> list[str]:
+    """Instructions in a row, and others beside them."""
+    lines = ["  %v0 = load float, ptr %p"]
+    lines += [f"  %v{k} = fadd float %v{k - 1}, %v0" for k in range(1, row)]
+    return lines + [f"  %w{k} = fadd float %v0, %v0" for k in range(beside)]
+
+
+def test_the_longest_row_is_that_of_what_needs_each_other() -> None:
+    assert longest_row(body(7, 20)) == 7
+    assert longest_row(["  %a = load float, ptr %p", "  %b = fneg float %a", "  store float %b, ptr %q"]) == 2
+    assert longest_row([]) == 0
+
+
+@pytest.mark.parametrize(
+    ("row", "beside", "count"),
+    [
+        (3, 0, 1),
+        (16, 0, 1),
+        (17, 0, 4),
+        (15, 16, 1),  # waits little
+        (20, 20, 4),
+        (20, 60, 1),  # enough beside what waits
+        (30, 200, 4),
+        (250, 0, 4),
+        (400, 0, 2),
+        (2000, 0, 1),
+    ],
+)
+def test_bodies_that_wait_are_computed_side_by_side(row: int, beside: int, count: int) -> None:
+    assert side_by_side(body(row, beside), 1 << 20, 4, NARROW) == count
 
 
 @pytest.mark.parametrize(
@@ -46,11 +73,11 @@ def test_long_bodies_are_computed_side_by_side_and_the_longest_are_not(instructi
     ],
 )
 def test_short_loops_are_left_no_rest_that_fills_vectors(extent: int, registers: Registers, count: int) -> None:
-    assert side_by_side(50, extent, 4, registers) == count
+    assert side_by_side(body(50), extent, 4, registers) == count
 
 
 def test_wider_elements_make_more_vectors_of_a_loop() -> None:
-    assert [side_by_side(50, 24, size, NARROW) for size in (4, 8)] == [1, 2]
+    assert [side_by_side(body(50), 24, size, NARROW) for size in (4, 8)] == [1, 2]
 
 
 def test_the_note_stands_on_loops_of_long_bodies_only() -> None:
