@@ -13,8 +13,9 @@ from collections.abc import Sequence
 
 from eqsat.codegen.builder import Registers
 
-# what waits: as many instructions in a row, if only so many for each of them are not in it, or even more
-ROW, BESIDE, LONG_ROW = 17, 3, 26
+# what waits: so many instructions in a row, if only so many for each of them are not in it, or no more is loaded or left to functions than
+# this; or even more in a row
+ROW, BESIDE, LITTLE, LONG_ROW = 17, 3, 2, 26
 # of longer bodies two vectors are side by side, of those beyond one is enough to look at
 MOST, LONG, LONGEST = 4, 256, 512
 _NAME = re.compile(r"%[\w.]+")
@@ -27,13 +28,18 @@ def side_by_side(body: Sequence[str], extent: int, itemsize: int, registers: Reg
     extent    how many iterations there are: a short loop is not left with a rest that fills vectors of its own
     itemsize  bytes of its widest element
     """
-    row = longest_row(body) if len(body) <= LONGEST else 0
-    if row < ROW or (row < LONG_ROW and len(body) > BESIDE * row):
+    if len(body) > LONGEST or not waits(body):
         return 1
     lanes, count = max(1, registers.bytes // itemsize), MOST // 2 if len(body) > LONG else MOST
     while count > 1 and extent < MOST * count * lanes and extent % (count * lanes) >= lanes:
         count //= 2
     return count
+
+
+def waits(body: Sequence[str]) -> bool:
+    """Whether an iteration waits for its own results most of the time."""
+    row, taken = longest_row(body), sum(" = load " in line or "@rare." in line for line in body)
+    return row >= ROW and (len(body) <= BESIDE * row or taken <= LITTLE or row >= LONG_ROW)
 
 
 def longest_row(body: Sequence[str]) -> int:

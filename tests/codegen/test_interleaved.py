@@ -27,11 +27,10 @@ def emitted(size: int, dtype: str = "float32") -> str:
     return emit_module([type_indices(elementwise(product, (dtype,), size))], "default", host().abilities, NARROW)
 
 
-def body(row: int, beside: int = 0) -> list[str]:
+def body(row: int, beside: int = 0, loads: int = 3) -> list[str]:
     """Instructions in a row, and others beside them."""
-    lines = ["  %v0 = load float, ptr %p"]
-    lines += [f"  %v{k} = fadd float %v{k - 1}, %v0" for k in range(1, row)]
-    return lines + [f"  %w{k} = fadd float %v0, %v0" for k in range(beside)]
+    lines = [f"  %v{k} = fadd float %v{k - 1}, %a" for k in range(row)]
+    return lines + [f"  %w{k} = {'load float, ptr %p' if k < loads else 'fneg float %a'}" for k in range(beside)]
 
 
 def test_the_longest_row_is_that_of_what_needs_each_other() -> None:
@@ -48,7 +47,7 @@ def test_the_longest_row_is_that_of_what_needs_each_other() -> None:
         (17, 0, 4),
         (15, 16, 1),  # waits little
         (20, 20, 4),
-        (20, 60, 1),  # enough beside what waits
+        (20, 60, 1),  # enough beside what waits, and to be loaded
         (30, 200, 4),
         (250, 0, 4),
         (400, 0, 2),
@@ -74,6 +73,10 @@ def test_bodies_that_wait_are_computed_side_by_side(row: int, beside: int, count
 )
 def test_short_loops_are_left_no_rest_that_fills_vectors(extent: int, registers: Registers, count: int) -> None:
     assert side_by_side(body(50), extent, 4, registers) == count
+
+
+def test_what_loads_little_waits_even_if_there_is_more_beside() -> None:
+    assert [side_by_side(body(20, 60, loads), 1 << 20, 4, NARROW) for loads in (2, 3)] == [4, 1]
 
 
 def test_wider_elements_make_more_vectors_of_a_loop() -> None:
