@@ -16,7 +16,7 @@ from eqsat.showing.listings import kernel_body, listing_body
 from eqsat.showing.reports import certificate_body, report_facts, rule_table
 
 # bytes of the listing within a result, which stays below 200 kB
-LISTING_BYTES = 110_000
+LISTING_BYTES = 128_000
 # characters of a program that is shown whole
 MOST_TEXT = 12_000
 # kernels in a chart, those of an open one, and bytes of loop nests
