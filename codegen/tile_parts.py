@@ -12,8 +12,6 @@ from eqsat.ir.index import Var
 T = TypeVar("T")
 # operations that are begun before the first of them is done
 BEGUN = 4
-# cycles of a step of few multiply-adds: as long as one takes, and some more, since nothing hides what else happens
-WAITING = 4.75
 
 
 def pieces_of(lane: Var, lanes: int, again: bool = True) -> Iterator[tuple[int, int]]:
@@ -56,4 +54,4 @@ def part_shape(rows: int, pieces: int, sums: int, square: int = 1) -> tuple[int,
 def _step_cycles(high: int, wide: int) -> float:
     """What a step of a part of a tile takes: multiply-adds, two at a time, or as long as one takes where there are few; or all that is
     begun, four at a time, which are also what is loaded for rows and columns, and counting.  Columns come from farther away than rows."""
-    return max(high * wide / 2, WAITING, (high * wide + high + wide + 2) / 4) + wide / 4
+    return max(high * wide / 2, BEGUN, (high * wide + high + wide + 2) / 4) + wide / 4
