@@ -1,4 +1,4 @@
-"""A thread's egglog e-graphs: the only module that imports egglog.
+"""A thread's egglog e-graphs: the only module that loads egglog.
 
 Work on it is a transaction: what is added in `with engine.session():` is gone before the next.  Emptying the tables takes a
 twentieth of egglog's push and pop, which copy all tables and rules; they are used after errors, and now and then to give
@@ -8,11 +8,16 @@ memory back.  Calls from several threads take turns.
 from __future__ import annotations
 
 import functools
+import importlib.abc
+import importlib.machinery
+import importlib.util
 import os
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 from eqsat.egraph.schema import GATHERED, WIDTH, load_ruleset, loadable
@@ -29,6 +34,43 @@ def _memory_folder() -> str | None:
     return shared if os.access(shared, os.W_OK) else None
 
 
+_LOADING = threading.Lock()
+BINDINGS = "egglog.bindings"
+
+
+class _Loaded(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds egglog.bindings, which cannot be loaded twice, for who imports egglog's package later."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module = module
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
+        return importlib.machinery.ModuleSpec(fullname, self) if fullname == BINDINGS else None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        return self.module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """It has run."""
+
+
+@functools.cache
+def bindings() -> Any:
+    """egglog itself, written in Rust: its package is a language in Python around it, which takes twenty times as long to import."""
+    if BINDINGS in sys.modules:
+        return sys.modules[BINDINGS]
+    package = importlib.util.find_spec("egglog")
+    folders = (package.submodule_search_locations if package is not None else None) or ()
+    found = importlib.machinery.PathFinder.find_spec(BINDINGS, list(folders))
+    if found is None or found.loader is None:
+        raise ImportError("egglog is not installed: no egglog.bindings", name=BINDINGS)
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    sys.modules.pop(BINDINGS, None)
+    sys.meta_path.insert(0, _Loaded(module))
+    return module
+
+
 class Engine:
     """An egglog e-graph with a fixed program: schema and rules for classes of some sorts.
 
@@ -41,14 +83,14 @@ class Engine:
         self._schedules: dict[tuple[object, ...], str] = {}
         self._lock = threading.RLock()
         self._folder = tempfile.TemporaryDirectory(prefix="eqsat-", dir=_memory_folder())
-        from egglog import bindings  # not `import egglog.bindings`, which an interrupted import may leave without the attribute
-
-        self._egglog = bindings.EGraph(fact_directory=self._folder.name)
+        with _LOADING:
+            egglog = bindings()
+        self._egglog = egglog.EGraph(fact_directory=self._folder.name)
         self._parse = functools.lru_cache(maxsize=256)(self._egglog.parse_program)
         self.integer: Callable[[Any], int] = self._egglog.value_to_i64
         # the members of a multiset, repeated as often as they occur
         self.members: Callable[[Any], list[Any]] = self._egglog.value_to_multiset
-        self._error: type[Exception] = bindings.EggSmolError
+        self._error: type[Exception] = egglog.EggSmolError
         self._kinds = {name: kind for kind, name in enumerate(loadable(sorts))}
         self._handles = frozenset(f"H{sort}" for sort in sorts)
         for line in program.splitlines():  # egglog takes quadratic time in the length of a text
@@ -59,9 +101,10 @@ class Engine:
     def run_text(self, text: str) -> list[Any]:
         """Run egglog text; what egglog refuses is a bug of ours."""
         try:
-            return self._egglog.run_program(*self._parse(text))
+            outputs: list[Any] = self._egglog.run_program(*self._parse(text))
         except self._error as error:
             raise InternalError(f"egglog: {error}") from error
+        return outputs
 
     @contextmanager
     def session(self) -> Iterator[None]:
@@ -123,4 +166,5 @@ class Engine:
 
     def freeze(self) -> Mapping[str, Any]:
         """The tables of the e-graph by constructor, relation or function name."""
-        return self._egglog.freeze().functions
+        functions: Mapping[str, Any] = self._egglog.freeze().functions
+        return functions
