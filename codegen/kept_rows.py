@@ -21,7 +21,7 @@ from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.ir.joint import is_joint, is_joint_value
-from eqsat.ir.loops import Bind, Fold, For, Let, Load, Pick, Stmt, Store, Temp
+from eqsat.ir.loops import Bind, Fold, For, Let, Load, Pick, Stmt, Store, Temp, bound_in
 from eqsat.ir.tensor import scalars
 
 # shorter rows are left to LLVM
@@ -65,7 +65,7 @@ class KeptRow:
 
 def kept_row(outer: For, vector_bytes: int, registers: int) -> KeptRow | None:
     """The row that serial loops add up in so many vector registers, if that is all that they do."""
-    loops, before, bound = [outer], list[Stmt](), dict[Var, Index]()
+    loops, before = [outer], list[Stmt]()
     while loops[-1].kind == "serial":
         *first, below = loops[-1].body
         if not isinstance(below, For) or not all(isinstance(stmt, Bind | Let) for stmt in first):
@@ -77,10 +77,7 @@ def kept_row(outer: For, vector_bytes: int, registers: int) -> KeptRow | None:
     before += lets
     if not around or inner.kind != "parallel" or not isinstance(store, Store) or store.combine is None:
         return None
-    for stmt in before:
-        if isinstance(stmt, Bind):
-            bound[stmt.variable] = substitute(stmt.value, bound)
-    row = KeptRow(tuple(loop.variable for loop in around), tuple(before), inner.variable, store, bound)
+    row = KeptRow(tuple(loop.variable for loop in around), tuple(before), inner.variable, store, bound_in(before))
     kept = registers if store.combine == "sum" or not is_float(row.dtype) else min(registers, MASKS)
     if not SHORTEST <= inner.variable.extent <= kept * (vector_bytes // row.widest):
         return None

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, value_of
+from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, bound_in, value_of
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 
 # iterations: shorter loops fill no vector; up to so many, or else if that makes no more instructions than these, LLVM writes them out
@@ -42,10 +42,9 @@ def vectors_of_fold(dtype: str, terms: int, vector_bytes: int) -> int:
 
 
 def _rolled(body: tuple[Stmt, ...], around: Var | None, bound: dict[Var, Index]) -> Iterator[For | Fold]:
+    bound = bound_in(body, bound)
     for stmt in body:
-        if isinstance(stmt, Bind):
-            bound = {**bound, stmt.variable: substitute(stmt.value, bound)}
-        elif isinstance(stmt, For | Fold):
+        if isinstance(stmt, For | Fold):
             if around is not None and _stays(stmt, around, bound):
                 yield stmt
             yield from _rolled(stmt.body, stmt.variable, bound)
@@ -98,12 +97,10 @@ def _accesses(loop: For | Fold, bound: dict[Var, Index]) -> list[Access] | None:
     """What a loop loads and stores; None for one with loops in it, written as a tile, or that gathers from another row every time."""
     if isinstance(loop, For) and loop.kind != "parallel":
         return None
-    found: list[Access] = []
+    found, bound = list[Access](), bound_in(loop.body, bound)
     for stmt in (*loop.body, *([loop] if isinstance(loop, Fold) else [])):
         if isinstance(stmt, For | Fold) and stmt is not loop:
             return None
-        if isinstance(stmt, Bind):
-            bound = {**bound, stmt.variable: substitute(stmt.value, bound)}
         for term in scalars(value) if (value := value_of(stmt)) is not None else ():
             if isinstance(term, Pick):
                 place = place_in_row(term, loop.variable, [inner.name for inner in loop.body if isinstance(inner, Let)], bound)

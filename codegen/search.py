@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eqsat.codegen import scalar
-from eqsat.codegen.builder import Value, integer, is_real, truth
+from eqsat.codegen.builder import Builder, Value, integer, is_real, truth
 from eqsat.codegen.fold import Accumulator, Carried
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tile import Emitter
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import COMPLEX, UNSIGNED, itemsize
-from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Stmt, Temp, over, statements
+from eqsat.ir.index import substitute
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Stmt, Temp, bound_in, over, statements
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 
@@ -37,17 +37,8 @@ def searched(fold: Fold) -> Scalar | None:
     condition, place, last = value.args
     if not isinstance(place, Position) or not isinstance(last, Literal) or not all(isinstance(stmt, Bind) for stmt in fold.body):
         return None
-    rising = coefficient(substitute(place.index, _bound(fold)), fold.variable) == 1
+    rising = coefficient(substitute(place.index, bound_in(fold.body)), fold.variable) == 1
     return condition if rising and isinstance(last.value, int) and place.index.bounds[1] <= last.value else None
-
-
-def _bound(fold: Fold) -> dict[Var, Index]:
-    """What the index variables of a fold stand for."""
-    bound: dict[Var, Index] = {}
-    for stmt in fold.body:
-        if isinstance(stmt, Bind):
-            bound[stmt.variable] = substitute(stmt.value, bound)
-    return bound
 
 
 def remembered(kernel: Kernel) -> dict[str, str]:
@@ -70,10 +61,10 @@ def _looks_for(fold: Fold, extremum: Fold) -> bool:
     condition, (one, other) = searched(fold), (fold.variable, extremum.variable)
     if condition is None or (one.lo, one.hi) != (other.lo, other.hi) or not all(isinstance(stmt, Bind) for stmt in extremum.body):
         return False
-    element = over(extremum.value, {**_bound(extremum), other: one})
+    element = over(extremum.value, {**bound_in(extremum.body), other: one})
     found = Call("equal", (element, Temp(extremum.name, extremum.dtype)), "bool")
     no_number = Call("not_equal", (element, element), "bool")
-    return over(condition, _bound(fold)) in (found, Call("logical_or", (found, no_number), "bool"))
+    return over(condition, bound_in(fold.body)) in (found, Call("logical_or", (found, no_number), "bool"))
 
 
 def emit_search(e: Emitter, fold: Fold, condition: Scalar, scope: Scope) -> Value:
@@ -81,30 +72,41 @@ def emit_search(e: Emitter, fold: Fold, condition: Scalar, scope: Scope) -> Valu
     b, place, (first, end) = e.b, e.typed[fold.variable], e.range(fold.variable, scope)
     none, size = integer(0, first.type), integer(BLOCK, first.type)
     latest = b.binary("sub", end, size, "nsw")
-    # where vectors have no masks, how often the condition holds is counted in numbers as wide as what is compared
-    widest = max(itemsize(term.dtype) for term in scalars(condition))
-    found = truth(False) if b.abilities.masks else integer(0, f"i{8 * widest}")
+    found = _found_by_mask() if b.abilities.masks else _found_by_count(max(itemsize(term.dtype) for term in scalars(condition)))
 
     def step(counter: Value, carried: Carried) -> Carried:
         inner = scope.inner()
         inner.indices[place] = b.binary("add", at, counter, "nsw")
         e.block(fold.body, inner)
-        holds = e.value(condition, inner)
-        return (b.binary("or", carried[0], holds) if b.abilities.masks else b.binary("add", carried[0], b.cast("zext", holds, found.type)),)
+        return found.step(b, carried, e.value(condition, inner))
 
     label, source = b.fresh("search"), b.block
     back, after = f"{label}.next", f"{label}.end"
     b.jump(label)
     b.start(label)
     at, line = b.phi(first.type, first, source, "at", back)
-    (holds,) = e.loop(none, size, (found,), step, lambda: b.keep_rolled(SIDE_BY_SIDE))
-    holds = holds if b.abilities.masks else b.compare("ne", holds, found)
+    holds = found.result(b, e.loop(none, size, found.initial, step, lambda: b.keep_rolled(SIDE_BY_SIDE)))
     b.branch(b.binary("or", holds, b.compare("sge", at, latest)), after, back)
     b.start(back)
     b.complete(line, b.intrinsic("smin", b.binary("add", at, size, "nsw"), latest))
     b.jump(label)
     b.start(after)
     return at
+
+
+def _found_by_mask() -> Accumulator:
+    """Whether a condition held somewhere."""
+    return Accumulator((truth(False),), lambda b, carried, holds: (b.binary("or", carried[0], holds),), lambda b, carried: carried[0])
+
+
+def _found_by_count(width: int) -> Accumulator:
+    """The same where vectors have no masks: how often it held, in numbers of so many bytes, as wide as what is compared."""
+    none = integer(0, f"i{8 * width}")
+
+    def step(b: Builder, carried: Carried, holds: Value) -> Carried:
+        return (b.binary("add", carried[0], b.cast("zext", holds, none.type)),)
+
+    return Accumulator((none,), step, lambda b, carried: b.compare("ne", carried[0], none))
 
 
 def emit_remembered(e: Emitter, fold: Fold, scope: Scope, total: Accumulator) -> tuple[Value, Value]:

@@ -15,8 +15,8 @@ from eqsat.codegen.tile import Emitter
 from eqsat.ir import joint
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
-from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Bind, Let, Stmt, Store, statements
+from eqsat.ir.index import Var, substitute
+from eqsat.ir.loops import Bind, Let, Stmt, Store, bound_in, statements
 
 # results of so many bytes, and bytes of a block and of a line
 STREAM_BYTES = 32 << 20
@@ -38,11 +38,7 @@ def streamed(e: Emitter, variable: Var, body: Sequence[Stmt]) -> Store | None:
     stores = (stmt for stmt in statements(e.kernel.body) if isinstance(stmt, Store) and stmt.buffer == buffer.name)
     if any(stmt.combine is not None for stmt in stores):
         return None
-    bound: dict[Var, Index] = {}
-    for stmt in body:
-        if isinstance(stmt, Bind):
-            bound[stmt.variable] = substitute(stmt.value, bound)
-    return store if coefficient(substitute(store.index, bound), variable) == 1 else None
+    return store if coefficient(substitute(store.index, bound_in(body)), variable) == 1 else None
 
 
 def scratch_of(e: Emitter) -> None:

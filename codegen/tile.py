@@ -14,12 +14,12 @@ from eqsat.codegen.fold import Accumulator, Carried, Flags
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.math import FUNCTIONS
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tile_parts import BEGUN, part_shape, parts_of, pieces_of
+from eqsat.codegen.tile_parts import BEGUN, part_shape, parts_of, pieces_of, turned_part_shape
 from eqsat.ir import joint
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_complex, itemsize
 from eqsat.ir.index import Index, Var, substitute, variables
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp, loads, statements, value_of
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp, bound_in, loads, statements, value_of
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
 from eqsat.ir.typed import Typed
@@ -87,7 +87,8 @@ def emit_tile(e: Emitter, outer: For, scope: Scope) -> bool:
     if down is not None:
         lanes = min(lanes, 1 << (down.extent.bit_length() - 1))
     pieces = list(pieces_of(lane, lanes))
-    high, wide = part_shape(len(rows), len(pieces), e.registers.sums, square=lanes if down is not None else 1)
+    tile = len(rows), len(pieces), e.registers.sums
+    high, wide = turned_part_shape(*tile, lanes) if down is not None else part_shape(*tile)
     if wide < len(pieces) and any(isinstance(stmt, Store) and stmt.combine is not None for stmt in statements(body)):
         pieces = list(pieces_of(lane, lanes, again=False))
     alone = any(isinstance(stmt, Fold) for stmt in body) and _computes_functions(e.kernel)
@@ -110,12 +111,8 @@ def emit_run(e: Emitter, run: For, scope: Scope) -> bool:
     lanes = e.registers.bytes // max(_bytes(stmt) for stmt in run.body)
     if e.exact or run.variable.extent % lanes == 0 or not all(map(joint.is_joint, run.body)):
         return False
-    bound: dict[Var, Index] = {}
-    for stmt in run.body:
-        if isinstance(stmt, Bind):
-            bound[stmt.variable] = substitute(stmt.value, bound)
     pieces = pieces_of(run.variable, lanes, again=e.stored.isdisjoint(e.loaded))
-    _block(e, run.body, [replace(cell_of(e, scope, {}, run.variable, piece), bound=bound) for piece in pieces])
+    _block(e, run.body, [replace(cell_of(e, scope, {}, run.variable, piece), bound=bound_in(run.body)) for piece in pieces])
     return True
 
 

@@ -33,15 +33,19 @@ def parts_of(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (items[k : k + size] for k in range(0, len(items), size))
 
 
-def part_shape(rows: int, pieces: int, sums: int, square: int = 1) -> tuple[int, int]:
-    """Of how many rows and vectors of a row parts of a tile are made, so that their sums stay in registers and all parts take least;
-    `square`: rows that are turned together."""
+def turned_part_shape(rows: int, pieces: int, sums: int, square: int) -> tuple[int, int]:
+    """The shape of parts where so many rows are turned together: whole squares, as many as there are sums for."""
     if rows * pieces <= sums:
         return rows, pieces
-    if square > 1:
-        high = min(rows, sums)
-        high -= high % square if high > square else 0
-        return high, max(1, sums // high)
+    high = min(rows, sums)
+    high -= high % square if high > square else 0
+    return high, max(1, sums // high)
+
+
+def part_shape(rows: int, pieces: int, sums: int) -> tuple[int, int]:
+    """Of how many rows and vectors of a row parts of a tile are made, so that their sums stay in registers and all parts take least."""
+    if rows * pieces <= sums:
+        return rows, pieces
     shapes = [(h, w) for h, w in product(range(1, rows + 1), range(1, pieces + 1)) if h * w <= sums and h * w + w <= sums + 2]
 
     def cycles(shape: tuple[int, int]) -> float:

@@ -19,7 +19,7 @@ Statement order is execution order.  A name is bound once in a kernel.  Buffer i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal as Choice
 
@@ -224,6 +224,15 @@ def over(root: Scalar, env: Mapping[Var, Index], known: Mapping[Scalar, Scalar] 
         if term not in done:
             done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: substitute(index, env))
     return done[root]
+
+
+def bound_in(body: Iterable[Stmt], before: Mapping[Var, Index] | None = None) -> dict[Var, Index]:
+    """What the index variables of a body stand for, the Binds of loops in it left out."""
+    bound = dict(before or {})
+    for stmt in body:
+        if isinstance(stmt, Bind):
+            bound[stmt.variable] = substitute(stmt.value, bound)
+    return bound
 
 
 def loads(term: Scalar) -> Iterator[Load]:

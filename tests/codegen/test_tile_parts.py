@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eqsat.codegen.tile_parts import part_shape, parts_of, pieces_of
+from eqsat.codegen.tile_parts import part_shape, parts_of, pieces_of, turned_part_shape
 from eqsat.ir.index import Var
 
 
@@ -36,7 +36,7 @@ def test_parts_of_twelve_sums(rows: int, pieces: int, shape: tuple[int, int]) ->
 
 @pytest.mark.parametrize(("rows", "shape"), [(16, (8, 1)), (20, (8, 1)), (8, (8, 1)), (4, (4, 3))])
 def test_rows_that_are_turned_stay_in_squares(rows: int, shape: tuple[int, int]) -> None:
-    assert part_shape(rows, 16, 12, square=8) == shape
+    assert turned_part_shape(rows, 16, 12, 8) == shape
 
 
 def test_pieces_end_with_the_loop_or_get_smaller() -> None:
