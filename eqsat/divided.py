@@ -1,5 +1,5 @@
-"""Builds that are computed by several kernels: long reductions in parts, and, where it is estimated to be cheaper, products of complex
-numbers as real ones, and half of symmetric products."""
+"""Builds that are computed by several kernels: long reductions in parts, and, where it is estimated to be cheaper, rows of sums in parts,
+products of complex numbers as real ones, and half of symmetric products."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Build, Tensor
 from eqsat.lowering.complex_products import in_reals
 from eqsat.lowering.nest import Stages
-from eqsat.lowering.parted import in_parts
+from eqsat.lowering.parted import in_parts, row_in_parts
 from eqsat.lowering.symmetric import in_triangle
 from eqsat.options import Options
 
@@ -47,20 +47,21 @@ class Divided(NamedTuple):
 
 
 def divided(alone: Mapping[Build, float], names: Mapping[Tensor, str], lowering: Lowering) -> Iterator[Divided]:
-    """Builds, given with what one kernel of each costs, that are several: long reductions, which threads share, and products that cost less
-    so."""
+    """Builds, given with what one kernel of each costs, that are several: long reductions, which threads share, and products and rows of
+    sums that cost less so."""
     for build, ns in alone.items():
         parts = in_parts(build)
-        ways = [parts] if parts is not None else _products(build, lowering.options)
+        ways = [parts] if parts is not None else _ways(build, lowering.options)
         found = min((_priced(build, *way, names, lowering) for way in ways), key=lambda priced: priced[0], default=None)
         if found is not None and (parts is not None or found[0] < ns):
             yield found[1]
 
 
-def _products(build: Build, options: Options) -> list[tuple[Stages, Build]]:
-    """The ways to compute a product by several kernels."""
+def _ways(build: Build, options: Options) -> list[tuple[Stages, Build]]:
+    """The ways to compute a product, or a row of sums, by several kernels."""
     reals = in_reals(build, finite=options.numerics == "fast")
-    return [*([reals] if reals is not None else []), *in_triangle(build)]
+    rows = row_in_parts(build) if options.numerics != "exact" else None
+    return [*(way for way in (reals, rows) if way is not None), *in_triangle(build)]
 
 
 def _priced(build: Build, stages: Stages, whole: Build, names: Mapping[Tensor, str], lowering: Lowering) -> tuple[float, Divided]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from eqsat.ir.loops import Buffer, Kernel
 from eqsat.ir.tensor import Build, Size, Tensor, sources
+from eqsat.lowering import order
 from eqsat.lowering.nest import nest_of
 from eqsat.lowering.order import chosen_innermost, merge, orders, shared_columns, unit_folds_innermost, widened
 from eqsat.lowering.schedule import Schedule
@@ -15,7 +16,7 @@ from eqsat.lowering.unroll import unrolled
 MOST = 16
 # ways that need sums in another order, and ways that need every extent
 REORDERING = ("tiled", "columns", "upright", "dots", "sums", "boxsums")
-FIXED = (*REORDERING, "turned", "jammed", "patches", "pieces", "boxes", "stepped")
+FIXED = (*REORDERING, "abreast", "turned", "jammed", "patches", "pieces", "boxes", "stepped")
 
 
 class Schedules:
@@ -70,10 +71,11 @@ class Schedules:
             for nest in dict.fromkeys(merge(unrolled(nest, markers), markers) for nest in arranged):
                 yield from (Schedule(nest, way) for way in ("nested", "stepped"))
         for nest in dict.fromkeys((*(merge(nest, markers) for nest in arranged), merge(self.written, markers), *wide)):
-            yield from (Schedule(nest, way) for way in ("nested", "pieces", "boxes", "boxsums", "outward"))
-            shared = shared_columns(nest) if not markers else None
-            if shared is not None:
-                yield Schedule(shared, "outward")
+            yield from (Schedule(nest, way) for way in ("nested", "pieces", "boxes", "boxsums", "outward", "abreast"))
+            for way, smallest in (("outward", order.LEAST_BLOCK), ("abreast", order.LEAST_ABREAST)) if not markers else ():
+                shared = shared_columns(nest, smallest)
+                if shared is not None:
+                    yield Schedule(shared, way)
 
 
 def candidates(

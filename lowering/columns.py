@@ -17,6 +17,7 @@ from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.loops import Fold, For, Let, Load, Stmt, Store, Temp, over
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Literal, Reduce, Scalar, as_dtype, scalars
+from eqsat.lowering import order
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body
 from eqsat.lowering.narrow import NarrowFold, inlined, is_narrow
@@ -38,7 +39,7 @@ def in_columns(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) ->
     needed = needed_by_folds(nest)
     around = tuple(v for v in nest.loops if v in needed and v is not column)
     inside = tuple(v for v in nest.loops if v not in needed)
-    size = block_size(column.extent, prod(v.extent for v in around))
+    size = block_size(column.extent, prod(v.extent for v in around), order.LEAST_BLOCK)
     if column not in needed or size is None or size > MOST_COLUMNS:
         return None
     statements = nested(Nest((*around, column, *inside), nest.body, nest.index), outputs, buffers)

@@ -13,8 +13,8 @@ from eqsat.lowering.nest import Nest, chains, free_variables, replace_variables
 UNIT_AXES = 2
 # iterations of a loop that boxes write out
 MOST_SHORT = 16
-# blocks of a loop that threads share, elements of each, and of one of two
-ENOUGH, LEAST_BLOCK, LEAST_HALF = 8, 256, 64
+# blocks of a loop that threads share, elements of each, of one of two, and of one that several iterations of a fold go through together
+ENOUGH, LEAST_BLOCK, LEAST_HALF, LEAST_ABREAST = 8, 256, 64, 512
 
 
 def orders(nest: Nest) -> tuple[Nest, ...]:
@@ -47,22 +47,22 @@ def widened(nest: Nest) -> Nest:
     return Nest((longest, *_without(nest.loops, longest)), nest.body, nest.index)
 
 
-def block_size(extent: int, others: int) -> int | None:
-    """How many neighbours are a block that threads can share, of a loop that is done `others` times; all where there are times enough, None
-    where the loop does not divide."""
+def block_size(extent: int, others: int, smallest: int) -> int | None:
+    """How many neighbours are a block that threads can share, of a loop that is done `others` times, `smallest` at least of a long one; all
+    where there are times enough, None where the loop does not divide."""
     if others >= ENOUGH:
         return extent
-    least = max(LEAST_BLOCK, -(-extent * others // ENOUGH)) if extent >= 2 * LEAST_BLOCK else max(LEAST_HALF, -(-extent // 2))
+    least = max(smallest, -(-extent * others // ENOUGH)) if extent >= 2 * smallest else max(LEAST_HALF, -(-extent // 2))
     counts = (count for count in range(extent // least, 1, -1) if extent % count == 0)
-    return next((extent // count for count in counts), extent if extent < 2 * LEAST_BLOCK else None)
+    return next((extent // count for count in counts), extent if extent < 2 * smallest else None)
 
 
-def shared_columns(nest: Nest) -> Nest | None:
+def shared_columns(nest: Nest, smallest: int) -> Nest | None:
     """The innermost loop in blocks that threads can share, the blocks outermost; None where it is short or there are iterations enough."""
     last = nest.loops[-1] if nest.loops else None
     if last is None or last.lo:
         return None
-    size = block_size(last.extent, prod(v.extent for v in nest.loops[:-1]))
+    size = block_size(last.extent, prod(v.extent for v in nest.loops[:-1]), smallest)
     if size is None or size == last.extent:
         return None
     block, column = Var(f"{last.name}_share", 0, last.extent // size - 1), Var(last.name, 0, size - 1)

@@ -2,28 +2,35 @@
 
     for P: for k: for j: out[P, j] = combine(out[P, j], f(P, k, j))       instead of a fold over k inside j
 
-Worth offering where loads run through memory along j but jump along k: a matrix product, sums of columns.
+Worth offering where loads run through memory along j but jump along k: a matrix product, sums of columns.  With several iterations of k
+abreast a row is loaded and stored once for all of them, in the same order, and memory is read in as many streams:
+
+    for P: for k by 4: for j: out[P, j] = combine(combine(combine(combine(out[P, j], f(P, k, j)), f(P, k + 1, j)), ..
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from eqsat.ir.dtypes import carrier, is_inexact
-from eqsat.ir.index import Index, Var, substitute
+from eqsat.ir.index import Index, Var, as_index, substitute
 from eqsat.ir.loops import Load, Stmt, Store, over
-from eqsat.ir.ops import identity_of
-from eqsat.ir.tensor import Literal, Reduce, scalars
+from eqsat.ir.ops import REDUCE_OPS, identity_of
+from eqsat.ir.tensor import Call, Literal, Reduce, Scalar, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.nest import Nest, Several, chains
 from eqsat.lowering.place import Placer, Scope
 
+# iterations of a fold that share a way through the row
+ABREAST = 4
 # adding up one by one in the result's dtype loses accuracy with length; longer sums stay folds, which carry more digits
 LONGEST_SUM = 16_384
 
 
-def outward(nest: Nest, output: str, buffers: frozenset[str]) -> tuple[Stmt, ...] | None:
-    """The statements with the folds around the last loop; None where that is not possible or gains nothing.
+def outward(nest: Nest, output: str, buffers: frozenset[str], abreast: int = 1) -> tuple[Stmt, ...] | None:
+    """The statements with the folds around the last loop; None where that is not possible or gains nothing.  `abreast`: how many iterations
+    of the innermost fold go through the row together.
 
     Possible where the body is one chain of folds, or elementwise in its result and of the same dtype.
     """
@@ -36,13 +43,18 @@ def outward(nest: Nest, output: str, buffers: frozenset[str]) -> tuple[Stmt, ...
         return None
     if any(isinstance(term, Reduce) for term in scalars(chain[-1].body)) or not _gains(nest.loops[-1], chain):
         return None
+    if chain[-1].variable.extent < 2 * abreast:
+        return None
     placer = Placer(buffers)
     scope, opened = placer.top, []
     for variable in nest.loops[:-1]:
         scope = placer.open(variable, scope)
         opened.append(scope)
     _initialize(placer, scope, nest, output, chain[0])
-    _accumulate(placer, scope, nest, output, chain)
+    if abreast > 1:
+        _accumulate_abreast(placer, scope, nest, output, chain, abreast)
+    else:
+        _accumulate(placer, scope, nest, output, chain)
     if nest.body is not chain[0]:
         _finish(placer, scope, nest, output, chain[0])
     for scope in reversed(opened):
@@ -80,6 +92,37 @@ def _accumulate(placer: Placer, scope: Scope, nest: Nest, output: str, chain: tu
     placer.close(row, "parallel")
     for scope in reversed(opened):
         placer.close(scope, "serial")
+
+
+def _accumulate_abreast(placer: Placer, scope: Scope, nest: Nest, output: str, chain: tuple[Reduce, ...], abreast: int) -> None:
+    *around, fold = chain
+    opened = []
+    for outer in around:
+        scope = placer.open(outer.variable, scope)
+        opened.append(scope)
+    first, (groups, rest) = fold.variable.lo, divmod(fold.variable.extent, abreast)
+    group = Var(f"{fold.variable.name}_group", 0, groups - 1)
+    inside = placer.open(group, scope)
+    _add_to_row(placer, inside, nest, output, fold, nest.loops[-1], [group * abreast + (first + k) for k in range(abreast)])
+    placer.close(inside, "serial")
+    if rest:
+        last = nest.loops[-1]
+        again = Var(f"{last.name}_rest", last.lo, last.hi)
+        _add_to_row(placer, scope, nest, output, fold, again, [as_index(first + groups * abreast + k) for k in range(rest)])
+    for scope in reversed(opened):
+        placer.close(scope, "serial")
+
+
+def _add_to_row(placer: Placer, scope: Scope, nest: Nest, output: str, fold: Reduce, place: Var, iterations: Sequence[Index]) -> None:
+    """Combine the row with what some iterations of a fold give, in order."""
+    row = placer.open(place, scope)
+    env: dict[Var, Index] = {nest.loops[-1]: place}
+    index = substitute(nest.index, env)
+    total: Scalar = Load(output, index, fold.dtype)
+    for iteration in iterations:
+        total = Call(REDUCE_OPS[fold.op].step, (total, over(fold.body, {**env, fold.variable: iteration})), fold.dtype)
+    row.body.append(Store(output, index, placer.place(total, row)))
+    placer.close(row, "parallel")
 
 
 def _finish(placer: Placer, scope: Scope, nest: Nest, output: str, fold: Reduce) -> None:

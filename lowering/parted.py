@@ -2,13 +2,15 @@
 
 s = g(sum over k < n of f(k))   ->   t[p] = sum over k < n / P of f(p * n / P + k), and s = g(sum over p < P of t[p])
 
+So are the folds of a row of results in a matrix, whose rows a thread goes through whole, instead of a part of each.
+
 The first place of an extremum, which is looked for among elements that are compared with it, has both in parts: the extremum of each, and
 its first place there, of which the first counts whose extremum is that of all.
 """
 
 from __future__ import annotations
 
-from eqsat.ir.dtypes import carrier
+from eqsat.ir.dtypes import carrier, itemsize
 from eqsat.ir.index import Var
 from eqsat.ir.loops import over
 from eqsat.ir.tensor import (
@@ -32,6 +34,8 @@ from eqsat.lowering.nest import Stages, chains
 MOST_ELEMENTS = 2
 LEAST_TERMS = 1 << 17
 MOST_PARTS, LEAST_PARTS = 64, 8
+# of a row of so many bytes, so many terms in all, and iterations of each part
+ROW_BYTES, ROW_TERMS, ROW_PARTS, LEAST_ROWS = (1 << 10, 1 << 15), 1 << 18, 8, 24
 WIDER = {"float32": "float64", "complex64": "complex128"}
 
 
@@ -58,6 +62,26 @@ def in_parts(build: Build) -> tuple[Stages, Build] | None:
     made = Build((*build.shape, parts), as_dtype(value, wide))
     total = as_dtype(Reduce(outer.op, reduction(0, parts), _read(made, 0)), value.dtype)
     return ((made,),), Build(build.shape, over(build.body, {}, {outer: total}))
+
+
+def row_in_parts(build: Build) -> tuple[Stages, Build] | None:
+    """The same for a row of results, each part with a row of its own."""
+    if sum(n > 1 for n in build.shape) != 1 or not ROW_BYTES[0] <= build.size * itemsize(build.dtype) <= ROW_BYTES[1]:
+        return None
+    folds = [fold for chain in chains(build.body) for fold in chain]
+    if len(folds) != 1 or (fold := folds[0]).variable.lo or carrier(fold.dtype) != fold.dtype:
+        return None
+    extent = fold.variable.extent
+    parts = next((n for n in range(ROW_PARTS, 1, -1) if extent % n == 0 and extent >= n * LEAST_ROWS), None)
+    if parts is None or extent * build.size < ROW_TERMS:
+        return None
+    places = tuple(axis(k, n) for k, n in enumerate(build.shape))
+    each, behind = extent // parts, {place: axis(k + 1, n) for k, (place, n) in enumerate(zip(places, build.shape, strict=True))}
+    term = Var(fold.variable.name, 0, each - 1)
+    body = reindexed(fold.body, {**behind, fold.variable: axis(0, parts) * each + term})
+    made = Build((parts, *build.shape), Reduce(fold.op, term, body))
+    part = reduction(0, parts)
+    return ((made,),), Build(build.shape, over(build.body, {}, {fold: Reduce(fold.op, part, Read(made, (part, *places)))}))
 
 
 def _part(fold: Reduce, shape: Shape, parts: int) -> Scalar:

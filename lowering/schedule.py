@@ -2,6 +2,7 @@
 
     nested   the loops as they stand, folds inside
     outward  folds around the innermost loop, whose sums are kept in memory
+    abreast  the same, several iterations of the innermost fold at a time
     tiled    sums of products in registers; `tile`: rows and columns of one, else as tiles.py chooses
     turned   what is read across memory turned in squares
     upright  short rows that are folded turned so, and several of them folded at once
@@ -30,7 +31,7 @@ from eqsat.lowering.columns import in_columns
 from eqsat.lowering.dots import dots
 from eqsat.lowering.jammed import jammed
 from eqsat.lowering.nest import Nest
-from eqsat.lowering.outward import outward
+from eqsat.lowering.outward import ABREAST, outward
 from eqsat.lowering.patches import in_patches
 from eqsat.lowering.place import nested
 from eqsat.lowering.seams import in_boxes, in_pieces
@@ -72,6 +73,7 @@ def _plain(statements: tuple[Stmt, ...] | None) -> Body | None:
 WAYS: Mapping[str, Callable[[Nest, tuple[str, ...], frozenset[str]], Body | None]] = {
     "nested": lambda nest, outputs, buffers: _plain(nested(nest, outputs, buffers)),
     "outward": lambda nest, outputs, buffers: _plain(outward(nest, outputs[0], buffers)),
+    "abreast": lambda nest, outputs, buffers: _plain(outward(nest, outputs[0], buffers, ABREAST)),
     "turned": turned,
     "upright": upright,
     "jammed": lambda nest, outputs, buffers: _plain(jammed(nest, outputs, buffers)),

@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, given, settings
 import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.evaluate import evaluate_tensor
-from eqsat.ir.tensor import Build, Call, Input, Position, Read, Reduce, reduction
+from eqsat.ir.index import as_index
+from eqsat.ir.tensor import Build, Call, Input, Position, Read, Reduce, axis, reduction
 from eqsat.lowering import parted
-from eqsat.lowering.parted import LEAST_TERMS, MOST_PARTS, in_parts
+from eqsat.lowering.parted import LEAST_TERMS, MOST_PARTS, ROW_PARTS, in_parts, row_in_parts
 from tests.eqsat.programs import RandomProgram, programs
 from tests.eqsat.test_programs import check_stages
 from tests.lowering.builds import inputs_of, reference
@@ -27,6 +28,9 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reductions of few terms count as long."""
     monkeypatch.setattr(parted, "LEAST_TERMS", 4)
     monkeypatch.setattr(parted, "LEAST_PARTS", 2)
+    monkeypatch.setattr(parted, "ROW_BYTES", (8, 1 << 15))
+    monkeypatch.setattr(parted, "ROW_TERMS", 4)
+    monkeypatch.setattr(parted, "LEAST_ROWS", 2)
 
 
 @pytest.mark.usefixtures("short")
@@ -51,6 +55,50 @@ def test_what_is_no_single_reduction_that_divides_stays_whole() -> None:
     assert in_parts(Build((), prime)) is None
     rows = Build((3,), Reduce("sum", R0, Read(Input("w", (48,), "int64"), (R0,))))
     assert in_parts(rows) is None
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("shape", [(5,), (5, 1), (1, 5)])
+@pytest.mark.parametrize("op", ["sum", "prod", "max", "min"])
+def test_rows_in_parts_hold_what_the_reduction_does(op: str, shape: tuple[int, ...]) -> None:
+    place = axis(shape.index(5), 5)
+    inside = Call("subtract", (Read(X, (47 - R0, place)), Position(R0 * 5 + place, "int64")), "int64")
+    build = Build(shape, Call("negative", (Reduce(op, R0, inside),), "int64"))
+    divided = row_in_parts(build)
+    assert divided is not None
+    ((made,),), whole = divided
+    assert made.shape == (8, *shape)
+    np.testing.assert_array_equal(evaluate_tensor(whole, inputs_of(build)), reference(build)[0])
+
+
+@pytest.mark.usefixtures("short")
+def test_no_other_results_are_rows_in_parts() -> None:
+    column = Read(X, (R0, axis(0, 5)))
+    row = Build((5,), Reduce("sum", R0, column))
+    assert row_in_parts(row) is not None
+    assert row_in_parts(Build((), Reduce("sum", R0, Read(X, (R0, as_index(0)))))) is None
+    assert row_in_parts(Build((2, 5), Reduce("sum", R0, Read(X, (R0, axis(1, 5)))))) is None
+    assert row_in_parts(Build((5,), Call("add", (Reduce("sum", R0, column), Reduce("max", R0, column)), "int64"))) is None
+    prime = reduction(0, 97)
+    assert row_in_parts(Build((5,), Reduce("sum", prime, Read(Input("z", (97, 5), "int64"), (prime, axis(0, 5)))))) is None
+
+
+def test_threads_share_the_rows_of_a_matrix_and_the_result_stays_the_same() -> None:
+    rng = np.random.default_rng(0)
+    v, a = rng.standard_normal(1024).astype(np.float32), rng.standard_normal((1024, 1024)).astype(np.float32)
+    result = eqsat.optimize(lambda v, a: v @ a, v, a)
+    first, _ = result.compile().kernels
+    assert first.parallel_extent == ROW_PARTS
+    before, found = eqsat.num_threads(), []
+    try:
+        for threads in (1, 2, 8):
+            eqsat.set_num_threads(threads)
+            found.append(result(v, a))
+    finally:
+        eqsat.set_num_threads(before)
+    np.testing.assert_allclose(found[0], v.astype(float) @ a, rtol=1e-4, atol=1e-3)
+    assert all(np.array_equal(found[0], other) for other in found[1:])
+    assert len(eqsat.optimize(lambda v, a: v @ a, v, a, options=eqsat.Options(numerics="exact")).nests) == 1
 
 
 @pytest.mark.usefixtures("short")
