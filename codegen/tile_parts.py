@@ -12,6 +12,8 @@ from eqsat.ir.index import Var
 T = TypeVar("T")
 # operations that are begun before the first of them is done
 BEGUN = 4
+# numbers for all lanes of a vector, and vectors, that are loaded in a cycle
+LOADED = 1.5
 
 
 def pieces_of(lane: Var, lanes: int, again: bool = True) -> Iterator[tuple[int, int]]:
@@ -44,8 +46,6 @@ def turned_part_shape(rows: int, pieces: int, sums: int, square: int) -> tuple[i
 
 def part_shape(rows: int, pieces: int, sums: int) -> tuple[int, int]:
     """Of how many rows and vectors of a row parts of a tile are made, so that their sums stay in registers and all parts take least."""
-    if rows * pieces <= sums:
-        return rows, pieces
     shapes = [(h, w) for h, w in product(range(1, rows + 1), range(1, pieces + 1)) if h * w <= sums and h * w + w <= sums + 2]
 
     def cycles(shape: tuple[int, int]) -> float:
@@ -56,6 +56,7 @@ def part_shape(rows: int, pieces: int, sums: int) -> tuple[int, int]:
 
 
 def _step_cycles(high: int, wide: int) -> float:
-    """What a step of a part of a tile takes: multiply-adds, two at a time, or as long as one takes where there are few; or all that is
-    begun, four at a time, which are also what is loaded for rows and columns, and counting.  Columns come from farther away than rows."""
-    return max(high * wide / 2, BEGUN, (high * wide + high + wide + 2) / 4) + wide / 4
+    """What a step of a part of a tile takes: multiply-adds, two at a time, or as long as one takes where there are few; or what is loaded
+    for rows and columns, three in two cycles; or all that is begun, four at a time, counting included.  Columns come from farther away
+    than rows."""
+    return max(high * wide / 2, BEGUN, (high + wide) / LOADED, (high * wide + high + wide + 2) / 4) + wide / 4

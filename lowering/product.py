@@ -38,8 +38,9 @@ ONE_PART, PART_TERMS = 1024, 512
 # what is read in steps of at most that many bytes, or for fewer tiles than these, stays where it is
 NEAR_BYTES = 512
 FEW_USES = 3
-# a right factor of more bytes that stays where it is comes from far away: parts of so few terms read some rows at a time from end to end
-FAR_BYTES, FAR_TERMS = 4 << 20, 16
+# a right factor of more bytes that stays where it is comes from far away: parts of few terms read some rows at a time from end to end, as
+# many as a set of the first cache has lines, for rows of tiles read them again
+FAR_BYTES, FAR_TERMS = 4 << 20, WAYS
 # terms that are added up one after the other before their sum is added to others
 LONGEST_RUN, SHORTEST_RUN = 1024, 64
 # what the columns of a group and the sums of a block may take, in the second cache
@@ -120,11 +121,12 @@ class Products:
 
     @property
     def most_rows(self) -> int:
-        """Rows of a tile of one vector each."""
+        """Rows of a tile of one vector each; of half a vector fewer, for the columns need a line as well."""
         forms = Forms()
         read = (term for product in self.sums for factor in product.left for term in scalars(factor) if isinstance(term, Load))
         steps = ((forms(load.index).stride(self.rows) or 0) * itemsize(load.dtype) for load in read)
-        return WAYS if any(step and step % ALIASED_BYTES == 0 for step in steps) else MOST_ROWS
+        half = self.columns.extent * itemsize(self.dtype) <= VECTOR_BYTES // 2
+        return WAYS - half if any(step and step % ALIASED_BYTES == 0 for step in steps) else MOST_ROWS
 
     @property
     def kept(self) -> bool:
