@@ -46,13 +46,20 @@ def turned_part_shape(rows: int, pieces: int, sums: int, square: int) -> tuple[i
 
 def part_shape(rows: int, pieces: int, sums: int) -> tuple[int, int]:
     """Of how many rows and vectors of a row parts of a tile are made, so that their sums stay in registers and all parts take least."""
-    shapes = [(h, w) for h, w in product(range(1, rows + 1), range(1, pieces + 1)) if h * w <= sums and h * w + w <= sums + 2]
+    if _fits(rows, pieces, sums):
+        return rows, pieces
+    shapes = [(h, w) for h, w in product(range(1, rows + 1), range(1, pieces + 1)) if _fits(h, w, sums)]
 
     def cycles(shape: tuple[int, int]) -> float:
         high, wide = (Counter(map(len, parts_of(range(extent), size))) for extent, size in zip((rows, pieces), shape, strict=True))
         return sum(high[h] * wide[w] * _step_cycles(h, w) for h, w in product(high, wide))
 
     return min(shapes, key=lambda shape: (cycles(shape), -shape[0]))
+
+
+def _fits(high: int, wide: int, sums: int) -> bool:
+    """Whether a part finds registers for its sums, a vector of every column and one number of a row: two more than for sums alone."""
+    return high * wide <= sums and high * wide + wide <= sums + 2
 
 
 def _step_cycles(high: int, wide: int) -> float:

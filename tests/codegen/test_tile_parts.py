@@ -15,8 +15,8 @@ def test_a_part_fits_registers_beside_what_is_loaded_for_it(rows: int, pieces: i
     high, wide = part_shape(rows, pieces, sums)
     assert 1 <= high <= rows
     assert 1 <= wide <= pieces
-    assert high * wide <= sums
-    if rows * pieces <= sums:
+    assert high * wide + wide <= sums + 2
+    if rows * pieces <= sums and rows * pieces + pieces <= sums + 2:
         assert (high, wide) == (rows, pieces)
 
 
@@ -28,6 +28,8 @@ def test_a_part_fits_registers_beside_what_is_loaded_for_it(rows: int, pieces: i
         (12, 4, (6, 2)),
         (8, 6, (4, 2)),  # all parts alike: eight sums are as many as are begun
         (8, 1, (8, 1)),
+        (12, 3, (3, 3)),  # not twelve rows of one vector, which load as much as they add
+        (4, 3, (4, 2)),  # twelve sums and three vectors leave no register for the number of a row
     ],
 )
 def test_parts_of_twelve_sums(rows: int, pieces: int, shape: tuple[int, int]) -> None:
