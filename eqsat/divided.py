@@ -1,5 +1,5 @@
 """Builds that are computed by several kernels: long reductions in parts, and, where it is estimated to be cheaper, rows of sums in parts,
-products of complex numbers as real ones, and half of symmetric products."""
+products of complex numbers as real ones, products of a factor that is turned before, and half of symmetric products."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 from eqsat.alike import Group, Priced
 from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Build, Tensor
+from eqsat.lowering.across import left_turned
 from eqsat.lowering.complex_products import in_reals
 from eqsat.lowering.nest import Stages
 from eqsat.lowering.parted import in_parts, row_in_parts
@@ -61,7 +62,7 @@ def _ways(build: Build, options: Options) -> list[tuple[Stages, Build]]:
     """The ways to compute a product, or a row of sums, by several kernels."""
     reals = in_reals(build, finite=options.numerics == "fast")
     rows = row_in_parts(build) if options.numerics != "exact" else None
-    return [*(way for way in (reals, rows) if way is not None), *in_triangle(build)]
+    return [*(way for way in (reals, rows, left_turned(build)) if way is not None), *in_triangle(build)]
 
 
 def _priced(build: Build, stages: Stages, whole: Build, names: Mapping[Tensor, str], lowering: Lowering) -> tuple[float, Divided]:

@@ -54,6 +54,8 @@ ONE_NUMBER = 0.5
 DIVIDED_ALONE = 0.35
 # a store of one element of a vector
 SCATTERED_CYCLES = 1.5
+# what rows of a tile take that lie side by side, for every term, when terms are so many bytes apart: they share sets of the first cache
+LEAST_JUMP, JUMPED = 1024, ((4096, 30.0), (2048, 9.0), (1, 4.0))
 # a shuffle of two vectors, by a simple operation; LLVM puts a vector of interleaved elements together step by step
 SHUFFLE = 2.0
 # shuffles, and loads, for each further vector that a tile picks something out of
@@ -234,6 +236,8 @@ class _Pricer:
             operations = self.operations([value], stmt.op if isinstance(stmt, Fold) else None) + shuffles * self.target.op_cycles
             loaded = sum(_times(loops, vector, frozenset(variables(load.index))) * self.load_cycles(load, lane) for load in loads(value))
             total += Work(loads=count * loaded, operations=count * times * operations)
+            if isinstance(stmt, Fold):
+                total += Work(rest=self.model.cycles_ns(count * sum(self.jumped(load, lane, stmt.variable) for load in loads(value))))
             lines = several if not picked else set(self.bytes)
             total += Work(moved=sum(self.brought(load, loops, place, count, lines) for load in loads(value)))
             if isinstance(stmt, Store):
@@ -241,6 +245,12 @@ class _Pricer:
                 moved = trips * itemsize(value.dtype) * self.target.byte_ns_of(self.bytes[stmt.buffer])
                 total += Work(stores=count * times * self.target.store_cycles, moved=moved)
         return total
+
+    def jumped(self, load: Load, lane: Var, term: Var) -> float:
+        """Cycles of going to another line for every term, for what all lanes of a tile share."""
+        step = coefficient(load.index, term) if lane not in variables(load.index) else None
+        jump = abs(step or 0) * itemsize(load.dtype)
+        return next((cycles for apart, cycles in JUMPED if jump and jump % apart == 0), 0.0) if jump >= LEAST_JUMP else 0.0
 
     def load_cycles(self, load: Load, lane: Var) -> float:
         """Loading a vector, or one number for all of its lanes."""

@@ -1,0 +1,58 @@
+"""Products whose rows lie side by side in memory, of the factor turned before.
+
+    out[i, j] = g(sum over k of a[k, i] * f(k, j))   ->   t[i, k] = a[k, i], and the same sum of t[i, k] * f(k, j)
+
+A tile of a few rows reads another line of `a` for every term, far from the one before: lines that share a set of the first cache, and
+pages.  Turned at once they are read in squares, every line once.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from eqsat.ir.affine import coefficient
+from eqsat.ir.dtypes import itemsize
+from eqsat.ir.index import Index, Var, variables
+from eqsat.ir.loops import over
+from eqsat.ir.tensor import Build, Read, Reduce, axes, axis, reindexed
+from eqsat.lowering.nest import Stages, chains, free_variables
+from eqsat.lowering.product import factors
+
+# bytes from term to term, and columns that the factor is read for
+LEAST_JUMP, LEAST_COLUMNS = 1024, 32
+
+
+def left_turned(build: Build) -> tuple[Stages, Build] | None:
+    """The turned factor, and the build over it; None where there is no such product."""
+    found = chains(build.body)
+    if len(found) != 1 or len(found[0]) != 1 or len(build.shape) < 2 or build.shape[-1] < LEAST_COLUMNS:
+        return None
+    (fold,), (*others, column) = found[0], axes(build.shape)
+    free = free_variables(fold.body)
+    left = [factor for factor in factors(fold.body) if column not in free[factor]]
+    if (
+        fold.op != "sum"
+        or fold.variable.lo
+        or len(left) != 1
+        or not isinstance(left[0], Read)
+        or not _jumps(left[0], fold.variable, others)
+    ):
+        return None
+    known = (*(variable for variable in others if variable in free[left[0]]), fold.variable)
+    at: dict[Var, Index] = {variable: axis(k, variable.extent) for k, variable in enumerate(known)}
+    turned = Build(tuple(variable.extent for variable in known), reindexed(left[0], at))
+    total = Reduce(fold.op, fold.variable, over(fold.body, {}, {left[0]: Read(turned, known)}))
+    return ((turned,),), Build(build.shape, over(build.body, {}, {fold: total}))
+
+
+def _jumps(left: Read, term: Var, others: list[Var]) -> bool:
+    """Whether neighbours of an axis lie side by side in memory, and terms far apart."""
+    *outer, last = left.indices
+    if term in variables(last) or not any(coefficient(last, variable) == 1 for variable in others):
+        return False
+    shape = left.tensor.shape
+    steps = [coefficient(index, term) for index in outer]
+    if any(step is None for step in steps):
+        return False
+    jump = sum((step or 0) * prod(shape[k + 1 :]) for k, step in enumerate(steps))
+    return abs(jump) * itemsize(left.dtype) >= LEAST_JUMP
