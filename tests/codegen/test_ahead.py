@@ -40,13 +40,13 @@ JUMPS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "transposes of a batch": (lambda x: np.transpose(x, (0, 2, 1)) + 1, (4, 48, 64)),
     "channels last": (lambda x: np.transpose(x, (0, 2, 3, 1)) * 2, (2, 32, 24, 24)),
     "rows backwards": (lambda x: np.flip(x, 0) * 2, (40, 640)),
-    "greatest of columns": (lambda x: np.max(x, axis=0), (300, 2048)),
-    "sums of columns": (lambda x: np.sum(x, axis=0), (300, 2048)),
     "sums of rows of blocks": (lambda x: np.sum(blocks(x, 8, 1) * 2, axis=1), (80, 512)),
     "every other row": (lambda x: x[::2] + 1, (64, 640)),
 }
 STREAMS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "elements": (lambda x: x * 2, (64, 512)),
+    "greatest of columns": (lambda x: np.max(x, axis=0), (300, 2048)),
+    "sums of columns": (lambda x: np.sum(x, axis=0), (300, 2048)),
     "sums of rows": (lambda x: np.sum(x, axis=1), (64, 512)),
     "a sum in parts": (lambda x: np.sum(x * x), (256, 512)),
     "neighbours": (lambda x: x[:, 1:] + x[:, :-1], (64, 4096)),
