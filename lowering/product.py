@@ -26,9 +26,11 @@ from eqsat.lowering.nest import Free, Nest, chains, free_variables
 # vector registers that sums and what is loaded for them take, and bytes of each
 VECTORS = 31
 VECTOR_BYTES = 64
-# of a tile: LLVM keeps the address of each row in a register, and where those are not enough it moves sums, which takes twice as long; and
-# of one that others below it read the columns again: of columns of four vectors a part of a tile finds all in a quarter of the first cache
-MOST_VECTORS, MOST_ROWS, MOST_AGAIN = 4, 12, 3
+# of a tile: LLVM keeps the address of each row in a register, and where those are not enough it moves sums, which takes twice as long
+MOST_VECTORS, MOST_ROWS = 4, 12
+# rows of a tile that is as wide as that, unless it has all: a part of it finds its columns in a quarter of the first cache, and few rows
+# read them often
+LEAST_ROWS = 6
 # rows that lie so far apart share a set of the first cache, which holds so many lines; one vector a row does not hide that they leave it
 ALIASED_BYTES, WAYS = 4096, 8
 LEAST_COLUMNS, LEAST_TERMS = 4, 4
@@ -266,7 +268,7 @@ def tile_shape(rows: int, columns: int, lanes: int, most_rows: int = MOST_ROWS, 
         wide = min(columns, _whole(-(-columns // across), lanes) if unit == 1 else -(-columns // (across * unit)) * unit)
         used = _vectors(wide, lanes)
         tallest = min(rows, most_rows if used == 1 else MOST_ROWS, (VECTORS - used - 1) // used)
-        for high in range(rows if used > MOST_AGAIN else 1, tallest + 1):
+        for high in range(min(rows, LEAST_ROWS) if used == MOST_VECTORS else 1, tallest + 1):
             sums, loaded = high * used, high + used
             cycles = -(-rows // high) * across * ((max(sums, loaded, 8) + ROW_CYCLES * high) / 2 + 1)
             if cycles < least:
