@@ -27,6 +27,7 @@ from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store
 from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, is_size, scalars
 from eqsat.locality import LINE_BYTES
+from eqsat.lowering.across import LEAST_JUMP
 from eqsat.lowering.affine import Forms
 from eqsat.nest_places import Place, offsets_of
 from eqsat.nest_work import NOTHING, Work
@@ -54,8 +55,9 @@ ONE_NUMBER = 0.5
 DIVIDED_ALONE = 0.35
 # a store of one element of a vector
 SCATTERED_CYCLES = 1.5
-# what rows of a tile take that lie side by side, for every term, when terms are so many bytes apart: they share sets of the first cache
-LEAST_JUMP, JUMPED = 1024, ((4096, 30.0), (2048, 9.0), (1, 4.0))
+# what rows of a tile take that lie side by side, for every term, when terms are LEAST_JUMP bytes apart at least, and a multiple of these:
+# they share sets of the first cache
+JUMPED = ((4096, 30.0), (2048, 9.0), (1, 4.0))
 # a shuffle of two vectors, by a simple operation; LLVM puts a vector of interleaved elements together step by step
 SHUFFLE = 2.0
 # shuffles, and loads, for each further vector that a tile picks something out of
@@ -250,7 +252,7 @@ class _Pricer:
         """Cycles of going to another line for every term, for what all lanes of a tile share."""
         step = coefficient(load.index, term) if lane not in variables(load.index) else None
         jump = abs(step or 0) * itemsize(load.dtype)
-        return next((cycles for apart, cycles in JUMPED if jump and jump % apart == 0), 0.0) if jump >= LEAST_JUMP else 0.0
+        return next(cycles for apart, cycles in JUMPED if jump % apart == 0) if jump >= LEAST_JUMP else 0.0
 
     def load_cycles(self, load: Load, lane: Var) -> float:
         """Loading a vector, or one number for all of its lanes."""
