@@ -12,11 +12,11 @@ from math import prod
 
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
-from eqsat.ir.index import Index, Var, variables
+from eqsat.ir.index import Var, variables
 from eqsat.ir.loops import over
-from eqsat.ir.tensor import Build, Read, Reduce, axes, axis, reindexed
+from eqsat.ir.tensor import Build, Read, Reduce, axes
 from eqsat.lowering.nest import Stages, chains, free_variables
-from eqsat.lowering.product import factors
+from eqsat.lowering.product import factors, stored
 
 # bytes from term to term, and columns that the factor is read for
 LEAST_JUMP, LEAST_COLUMNS = 1024, 32
@@ -38,11 +38,10 @@ def left_turned(build: Build) -> tuple[Stages, Build] | None:
         or not _jumps(left[0], fold.variable, others)
     ):
         return None
-    known = (*(variable for variable in others if variable in free[left[0]]), fold.variable)
-    at: dict[Var, Index] = {variable: axis(k, variable.extent) for k, variable in enumerate(known)}
-    turned = Build(tuple(variable.extent for variable in known), reindexed(left[0], at))
-    total = Reduce(fold.op, fold.variable, over(fold.body, {}, {left[0]: Read(turned, known)}))
-    return ((turned,),), Build(build.shape, over(build.body, {}, {fold: total}))
+    turned = stored(left[0], (*(variable for variable in others if variable in free[left[0]]), fold.variable))
+    total = Reduce(fold.op, fold.variable, over(fold.body, {}, {left[0]: turned}))
+    assert isinstance(turned.tensor, Build)
+    return ((turned.tensor,),), Build(build.shape, over(build.body, {}, {fold: total}))
 
 
 def _jumps(left: Read, term: Var, others: list[Var]) -> bool:

@@ -12,14 +12,14 @@ both are: a tile is then some whole lines wide.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isqrt, prod
 
 from eqsat.ir.dtypes import carrier, is_float, itemsize
-from eqsat.ir.index import Var
+from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Load
-from eqsat.ir.tensor import Call, Reduce, Scalar, scalars
+from eqsat.ir.tensor import Build, Call, Read, Reduce, Scalar, axis, reindexed, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.nest import Free, Nest, chains, free_variables
 
@@ -221,6 +221,12 @@ def factors(term: Scalar) -> Iterator[Scalar]:
             yield from factors(arg)
     else:
         yield term
+
+
+def stored(factor: Scalar, known: Sequence[Var]) -> Read:
+    """A factor that depends on these variables, read from a tensor of its own with an axis for each."""
+    at: dict[Var, Index] = {variable: axis(k, variable.extent) for k, variable in enumerate(known)}
+    return Read(Build(tuple(variable.extent for variable in known), reindexed(factor, at)), tuple(known))
 
 
 def blocking(products: Products, others: int, shape: tuple[int, int] | None = None) -> Blocking | None:

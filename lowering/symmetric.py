@@ -20,7 +20,7 @@ from eqsat.ir.index import Index, Var, apply
 from eqsat.ir.loops import over
 from eqsat.ir.tensor import Build, Call, Position, Read, Reduce, Scalar, axes, axis, reindexed
 from eqsat.lowering.nest import Stages, chains, free_variables
-from eqsat.lowering.product import factors
+from eqsat.lowering.product import factors, stored
 
 # rows of a block; with more of them fewer blocks on the diagonal are computed as a whole, with fewer the factors are copied less often
 LEAST_ROWS, MOST_ROWS = 64, 256
@@ -52,9 +52,9 @@ def _in_blocks(build: Build, chain: tuple[Reduce, ...], rows: int) -> tuple[Stag
     before: Stages = ()
     if not (isinstance(right, Read) and coefficient(right.indices[-1], j) == 1):
         known = (*(v for v in (*others, *(fold.variable for fold in chain)) if v in free[right]), j)
-        at: dict[Var, Index] = {variable: axis(k, variable.extent) for k, variable in enumerate(known)}
-        memory = Build(tuple(variable.extent for variable in known), reindexed(right, at))
-        before, right = ((memory,),), Read(memory, known)
+        right = stored(right, known)
+        assert isinstance(right.tensor, Build)
+        before = ((right.tensor,),)
     r, d, down, across = (axis(last + k, extent) for k, extent in enumerate((blocks, half + 1, rows, rows)))
     columns = reindexed(right, {j: (r + d) % blocks * rows + across})
     total: Scalar = Call("multiply", (reindexed(left, {i: r * rows + down}), columns), left.dtype)
