@@ -21,7 +21,7 @@ from eqsat.cost_model import CostModel
 from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_complex, is_float, itemsize
-from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, variables, walk
+from eqsat.ir.index import Apply, Const, Index, Var, apply, depends, substitute, variables, walk
 from eqsat.ir.joint import LARGEST_STEP
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, loads, map_indices, statements, value_of
 from eqsat.ir.ops import REDUCE_OPS
@@ -154,11 +154,11 @@ class _Pricer:
                 total += self.work("add", stmt.dtype, inside, lanes)
         if place.unrolls(stmt):
             return total
-        return self.started(stmt, place, total)
+        return self.started(stmt, place, inside, total)
 
-    def started(self, stmt: For | Fold, place: Place, total: Work) -> Work:
+    def started(self, stmt: For | Fold, place: Place, inside: Place, total: Work) -> Work:
         """A loop with what starting it costs; folds in vectors end with steps across the last one, which keep units busy that compute."""
-        inside, start = place.inside(stmt), LOOP_CYCLES * place.count
+        start = LOOP_CYCLES * place.count
         if any(isinstance(below, For | Fold) and not inside.unrolls(below) for below in stmt.body):
             start = 0.0  # that of the loops in it
         elif isinstance(stmt, Fold):
@@ -181,7 +181,7 @@ class _Pricer:
         operations = max(self.operations(values, row.store.combine) * vectors, LATENCY_CYCLES / BEGUN, LATENCY_CYCLES * vectors / BEGUN)
         total = Work(operations=operations * inside.count, rest=self.model.cycles_ns(LOOP_CYCLES * place.count))
         for load in dict.fromkeys(load for value in values for load in loads(value)):
-            each = self.load_cycles(load, row.lane) * (vectors if row.lane in variables(load.index) else 1)
+            each = self.load_cycles(load, row.lane) * (vectors if depends(load.index, row.lane) else 1)
             moved = self.touched.moved_ns(load.buffer, load.index, load.dtype, tuple(along.trips))
             total += self.index(load.index, along) + Work(loads=inside.count * each, moved=moved)
         once = place.count * vectors
@@ -250,20 +250,20 @@ class _Pricer:
 
     def jumped(self, load: Load, lane: Var, term: Var) -> float:
         """Cycles of going to another line for every term, for what all lanes of a tile share."""
-        step = coefficient(load.index, term) if lane not in variables(load.index) else None
+        step = coefficient(load.index, term) if not depends(load.index, lane) else None
         jump = abs(step or 0) * itemsize(load.dtype)
         return next(cycles for apart, cycles in JUMPED if jump % apart == 0) if jump >= LEAST_JUMP else 0.0
 
     def load_cycles(self, load: Load, lane: Var) -> float:
         """Loading a vector, or one number for all of its lanes."""
-        along = lane in variables(load.index)
+        along = depends(load.index, lane)
         return self.target.load_cycles * self.split(load.index, lane, load.dtype) if along else min(ONE_NUMBER, self.target.load_cycles)
 
     def brought(self, load: Load, loops: list[For], place: Place, count: int, lines: set[str]) -> float:
         """Bringing near what a tile loads; of some buffers by lines of memory, which it loads at several places, or steps over."""
         if load.buffer in lines:
             return self.touched.moved_ns(load.buffer, load.index, load.dtype, (*place.trips, *(loop.variable for loop in loops)))
-        used = prod(loop.variable.extent for loop in loops if loop.variable in variables(load.index))
+        used = prod(loop.variable.extent for loop in loops if depends(load.index, loop.variable))
         return count * used * itemsize(load.dtype) * self.target.byte_ns_of(self.bytes[load.buffer])
 
     def lanes(self, body: tuple[Stmt, ...], place: Place, extra: Scalar | None = None) -> float:

@@ -3,13 +3,14 @@ and how the accesses in it lie in memory."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from eqsat.codegen.rolled import LINES
 from eqsat.cost_model import INTERLEAVED
 from eqsat.ir.affine import coefficient
-from eqsat.ir.index import Const, Index, Var, substitute, variables
+from eqsat.ir.index import Const, Index, Var, depends, substitute
 from eqsat.ir.loops import Fold, For, Pick, Stmt, Store, loads, statements, value_of
 from eqsat.ir.tensor import Call, Position, scalars
 from eqsat.lowering.affine import Forms
@@ -30,8 +31,9 @@ class Place:
 
     masked  a short loop that is one vector, in part
     around  the loop around the innermost one, which may be a fold that is written out in vectors
-    beside  constants by which accesses there differ from others
+    loop    the innermost one as a statement
     rolled  short loops of the kernel that are not unrolled
+    short   whether loops are, of those that were asked about
     """
 
     trips: dict[Var, int]
@@ -41,8 +43,14 @@ class Place:
     masked: bool = False
     around: Var | None = None
     unrolled: tuple[Var, ...] = ()
-    beside: Mapping[Terms, frozenset[int]] = field(default_factory=dict)
+    loop: For | Fold | None = None
     rolled: frozenset[For | Fold] = frozenset()
+    short: dict[For | Fold, bool] = field(default_factory=dict)
+
+    @functools.cached_property
+    def beside(self) -> Mapping[Terms, frozenset[int]]:
+        """Constants by which accesses in the innermost loop differ from others."""
+        return _beside(self.loop, self.forms) if self.loop is not None else {}
 
     def inside(self, stmt: For | Fold) -> Place:
         place = self.deeper(stmt.variable)
@@ -50,7 +58,7 @@ class Place:
             return replace(place, unrolled=(*self.unrolled, stmt.variable))
         masked = stmt in self.rolled and stmt.variable.extent < MASKED
         around = self.inner if (masked or isinstance(stmt, Fold)) and not self.unrolled else None
-        return Place(place.trips, self.forms, place.count, stmt.variable, masked, around, (), _beside(stmt, self.forms), self.rolled)
+        return Place(place.trips, self.forms, place.count, stmt.variable, masked, around, (), stmt, self.rolled, self.short)
 
     def deeper(self, variable: Var) -> Place:
         """Inside of one more loop."""
@@ -59,9 +67,11 @@ class Place:
 
     def unrolls(self, stmt: Stmt) -> bool:
         """Whether a statement is a loop that is unrolled here."""
-        if self.inner is None or not isinstance(stmt, For | Fold) or stmt in self.rolled or not is_short(stmt):
+        if self.inner is None or not isinstance(stmt, For | Fold) or stmt in self.rolled:
             return False
-        return isinstance(stmt, Fold) or stmt.variable.extent <= UNROLLED_LOOP or not _goes_along(stmt)
+        if stmt not in self.short:
+            self.short[stmt] = is_short(stmt) and (isinstance(stmt, Fold) or stmt.variable.extent <= UNROLLED_LOOP or not _goes_along(stmt))
+        return self.short[stmt]
 
     def step(self, offset: Index) -> tuple[int | None, float]:
         """Stride of an access in the loop that runs in vectors, small ones as one, and what one access costs more."""
@@ -78,7 +88,7 @@ class Place:
         own = form.constant
         found = self.beside.get(frozenset(form.terms.items()), frozenset((own,)))
         for variable in self.unrolled:
-            steps = self.steps(offset, variable) if variable in variables(offset) else (0,)
+            steps = self.steps(offset, variable) if depends(offset, variable) else (0,)
             found = frozenset(first + step for first in found for step in steps)
         return frozenset(place for place in found if abs(place - own) < apart)
 
@@ -104,7 +114,7 @@ class Place:
 
     def repeated(self, offset: Index) -> int:
         """How often something is loaded: what a short fold loads in every iteration of the loop around it stays in registers."""
-        if self.around is None or self.inner is None or self.inner.extent > HELD or self.around in variables(offset):
+        if self.around is None or self.inner is None or self.inner.extent > HELD or depends(offset, self.around):
             return self.count
         return self.count // self.around.extent
 

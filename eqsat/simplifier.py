@@ -79,10 +79,9 @@ def simplify_all(terms: list[Index], options: Options, report: Report) -> list[I
 def simplify_terms(terms: list[Index], options: Options, report: Report, within: bool = False) -> list[Index]:
     """simplify_all for terms over loop variables, of which no user knows anything, whatever they are called.  `within`: see Simplifier."""
     found: dict[Index, Index] = {}
-    shortcut = options.cost.index == DEFAULT_WEIGHTS and not (options.certify or within or options.own_rules)
-    for term in dict.fromkeys(terms) if shortcut else ():
-        written = _as_written(term)
-        if written is not None:
+    shortcut = options.cost.index == DEFAULT_WEIGHTS and not (options.certify or options.own_rules)
+    for term, written in _as_written(dict.fromkeys(terms)) if shortcut else ():
+        if not (within and is_wider(written, term)):
             found[term] = _cheaper(written, term, options.cost.index)
     left = [term for term in dict.fromkeys(terms) if term not in found]
     for together in _groups(left, lambda term: (term,)) if shortcut else ():
@@ -311,7 +310,7 @@ class Simplifier:
             return index_term(chosen, name)
         found = cheapest_term(snapshot, chosen, name, self.weights)
         if self.within:
-            return found if interval.within(found.bounds, term.bounds) else index_term(chosen, name)
+            return index_term(chosen, name) if is_wider(found, term) else found
         large = alone and _divides(term) and sum(1 for _ in walk(term)) > ALONE_SIZE
         if large or index_cycles(found, weights=self.weights) >= index_cycles(term, weights=self.weights):
             found = index_term(sharing_forms(snapshot, chosen, name, self.weights, written_forms(snapshot, chosen, written)), name)
@@ -327,8 +326,7 @@ class Simplifier:
 
     def _better(self, result: Index, original: Index) -> Index:
         """The result, if it is a better one."""
-        wider = self.within and not interval.within(result.bounds, original.bounds)
-        return original if wider else _cheaper(result, original, self.weights)
+        return original if self.within and is_wider(result, original) else _cheaper(result, original, self.weights)
 
     def _work(self) -> Session:
         if self._session is None:
@@ -337,16 +335,23 @@ class Simplifier:
         return self._session
 
 
-def _as_written(term: Index) -> Index | None:
-    """The n-ary form of a term, if that shows that nothing is cheaper."""
+def _as_written(terms: Iterable[Index]) -> Iterator[tuple[Index, Index]]:
+    """The terms of which the n-ary form shows that nothing is cheaper, each with that."""
     encoder = Encoder()
-    try:
-        root = encoder.index(term)
-    except UnsupportedError:
-        return None
+    roots: dict[Index, int] = {}
+    for term in terms:
+        with suppress(UnsupportedError):
+            roots[term] = encoder.index(term)
     snapshot = written_snapshot(encoder)
     forms = {name: nodes[0] for name, nodes in snapshot.classes["Ix"].items()}
-    return as_kind(index_term(forms, root), term) if is_settled(forms, snapshot.bounds, root) else None
+    for term, root in roots.items():
+        if is_settled(forms, snapshot.bounds, root):
+            yield term, as_kind(index_term(forms, root), term)
+
+
+def is_wider(result: Index, original: Index) -> bool:
+    """Whether the bounds of its parts say less of a term than of what it stands for."""
+    return not interval.within(result.bounds, original.bounds)
 
 
 def _cheaper(result: Index, original: Index, weights: IndexWeights) -> Index:

@@ -347,6 +347,11 @@ def variables(*roots: Index) -> tuple[Var, ...]:
     return tuple(found)
 
 
+def depends(term: Index, variable: Var) -> bool:
+    """Whether a variable occurs in a term."""
+    return any(other is variable for other in (term.free if isinstance(term, Apply) else (term,)))
+
+
 def substitute(term: Index, env: Mapping[Var, Index]) -> Index:
     """`term` with every variable of `env` replaced; all at once."""
     done: dict[Index, Index] = {}

@@ -26,12 +26,15 @@ class Interned(type):
     identity: Callable[..., tuple[Any, ...]]
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and cls.identity is Node.identity:  # its fields as they are given
-            known = Interned._table.get((cls, *args))
+        key: tuple[Any, ...] = (cls, *args)
+        as_given = not kwargs and cls.identity is Node.identity  # its fields are the key
+        if as_given:
+            known = Interned._table.get(key)
             if known is not None:
                 return known
         node = super().__call__(*args, **kwargs)
-        key = (cls, *node.identity())
+        if not as_given or len(args) < len(_parameters(cls)):
+            key = (cls, *node.identity())
         with Interned._lock:
             return Interned._table.setdefault(key, node)
 

@@ -3,6 +3,7 @@
 They are a sum of variables and of operations, each on variables of its own that bounds do not decide; or a conjunction:
 
     x + 2*y - 3      y + (x - z + 1) // 4 + w % 8      x < y + z      8*min(max(x, 1), 7) + y - 8      where(x < 4, y, 0)
+    8*min(6*x + 36*y, 58) + 8*z
     x >= 1 and x < 7 and y < 3
 """
 
@@ -122,7 +123,7 @@ class _Look:
         op = self.op(name)
         if op in ("Floordiv", "Mod"):
             return (factor == 1 or (factor > 0 and op == "Mod")) and self._is_least_division(name, form.without(name))
-        return (op in OTHER_WAY and self._is_open_order(name)) or (op == "Where" and self._is_open_choice(name))
+        return (op in OTHER_WAY and self._is_open_order(name, factor, form)) or (op == "Where" and self._is_open_choice(name))
 
     def _are_variables(self, form: Linear, least: int, units: bool = True) -> bool:
         """Whether a sum is made of variables with as large a range at least, added or subtracted."""
@@ -201,16 +202,26 @@ class _Look:
         used = Counter(atom for form in several for atom, _ in form.terms) + Counter(both.keys())
         return wide and max(used.values()) == 1
 
-    def _is_open_order(self, name: int) -> bool:
+    def _is_open_order(self, name: int, factor: int, around: Linear) -> bool:
         """Whether min or max chooses between two variables, or a variable and a constant, and either can be chosen; or bounds from the
-        other side what such a choice bounds."""
+        other side what such a choice bounds; or bounds a sum."""
         node = self.forms[name]
         x, y = node.args
         for inner, bound in ((x, y), (y, x)):
-            if self.op(inner) == OTHER_WAY[node.op] and self.op(bound) == "Num":
+            if self.op(bound) == "Num" and self.op(inner) == OTHER_WAY[node.op]:
                 return self._is_open_clamp(node, self.forms[inner], self.range(bound)[0])
+            if self.op(bound) == "Num" and self.op(inner) == "Sum":
+                shares = factor == 1 or any(k == factor and atom != name for atom, k in around.terms)
+                return shares and self._is_open_bound(self.form(inner), self.range(bound)[0])
         (low, high), (least, most) = self.range(x), self.range(y)
         return self._are_leaves(x, y) and low < most and least < high
+
+    def _is_open_bound(self, form: Linear, bound: int) -> bool:
+        """Whether a sum of variables is bounded within its range, by no multiple of a factor that all of it has."""
+        if form.constant or not all(k > 0 for _, k in form.terms) or not self._are_variables(form, LEAST_RANGE, units=False):
+            return False
+        common, (lo, hi) = gcd(*(k for _, k in form.terms)), self.bounds_of(form)
+        return lo < bound < hi and (common == 1 or bound % common != 0)
 
     def _is_open_clamp(self, outer: ENode, inner: ENode, bound: int) -> bool:
         """Whether a variable is bounded from both sides, within its range."""

@@ -35,6 +35,8 @@ SETTLED = (
     "w % p",
     "x >= 1 and x < 7 and y < 3",
     "x < 1 or x >= 7",
+    "min(4*x + z, 7)",
+    "8*min(6*x + 36*z, 58) + 8*w",
 )
 OPEN = {
     "x // 4 * 4": "x - x % 4 costs less",
@@ -69,6 +71,10 @@ OPEN = {
     "x + b < 9": "a variable of two values",
     "min(x, -1)": "bounds decide",
     "min(x, x)": "a variable with itself",
+    "min(6*x, 60)": "a factor of all",
+    "8*min(6*x, 58)": "a factor that can go into others",
+    "min(x + w + 3, 58)": "a constant to take out",
+    "min(x + z, 90)": "bounds decide",
     "where(x < 4, y, x)": "a variable compared and chosen",
     "where(x < 4, y, y)": "no choice",
     "where(x < 4, 1, 0)": "a truth value itself",
@@ -100,8 +106,11 @@ def variables(rng: random.Random) -> list[Index]:
 
 def operation(rng: random.Random, v: list[Index]) -> Index:
     """An operation that is settled on variables with the ranges for it."""
-    kind = rng.choice(("floordiv", "mod", "ratio", "ge", "min", "clamp", "where"))
+    kind = rng.choice(("floordiv", "mod", "ratio", "ge", "min", "bound", "clamp", "where"))
     other = rng.choice((v[1], rng.randint(-9, 40)))
+    if kind == "bound":
+        total = v[0] * rng.choice((1, 3, 4, 6)) + rng.choice((0, v[1] * rng.choice((1, 2, 6, 12))))
+        return apply(rng.choice(("min", "max")), total, rng.randint(-9, 60))
     if kind == "min":
         return apply(rng.choice(("min", "max")), v[0], other)
     if kind == "clamp":
