@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from eqsat.codegen import scalar
 from eqsat.codegen.ahead import emit_ahead, pieces_ahead
@@ -14,7 +14,7 @@ from eqsat.codegen.index import emit_index, llvm_type, resized
 from eqsat.codegen.interleaved import side_by_side
 from eqsat.codegen.kept_rows import emit_kept_row
 from eqsat.codegen.recurrence import emit_recurrence
-from eqsat.codegen.rolled import rolled_loops, vectors_of_fold
+from eqsat.codegen.rolled import in_whole_vectors, rolled_loops, vectors_of_fold
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.search import BLOCK as SEARCHED, REMEMBERED, emit_remembered, emit_search, remembered, searched
 from eqsat.codegen.shared_loops import outer_loops, parallel_extent
@@ -149,8 +149,9 @@ class KernelEmitter:
     def write(self, stmt: Stmt, scope: Scope) -> None:
         if isinstance(stmt, For):
             if stmt.variable.extent > 0 and not self.special(stmt, scope):
-                first, end = self.range(stmt.variable, scope)
-                self.each(stmt.variable, first, end, scope, stmt.body, rolled=stmt.kind == "tile" or stmt in self.rolled)
+                rolled = stmt.kind == "tile" or stmt in self.rolled
+                for first, end in self.ranges(stmt, scope):
+                    self.each(stmt.variable, first, end, scope, stmt.body, rolled)
         elif isinstance(stmt, Bind):
             self.index(stmt.variable, scope)
         elif isinstance(stmt, Let):
@@ -169,6 +170,13 @@ class KernelEmitter:
         if stmt.kind == "tile":
             return emit_tile(self, stmt, scope)
         return emit_kept_row(self, stmt, scope) or emit_recurrence(self, stmt, scope)
+
+    def ranges(self, stmt: For, scope: Scope) -> Sequence[tuple[Value, Value]]:
+        """From where to where a loop goes: a short one that LLVM would do under masks in two parts, if iterations may be done again."""
+        if stmt in self.rolled and not self.b.abilities.masks and self.stored.isdisjoint(self.loaded):
+            type = llvm_type(self.typed[stmt.variable])
+            return [(integer(first, type), integer(end, type)) for first, end in in_whole_vectors(stmt, self.registers.bytes)]
+        return [self.range(stmt.variable, scope)]
 
     def loop(
         self,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
+from eqsat.codegen.math import FUNCTIONS
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
@@ -39,6 +40,21 @@ def vectors_of_fold(dtype: str, terms: int, vector_bytes: int) -> int:
     while count < SIDE_BY_SIDE and terms % (2 * count * lanes) == 0:
         count *= 2
     return count
+
+
+def in_whole_vectors(loop: For, vector_bytes: int) -> list[tuple[int, int]]:
+    """(first, end) of a short loop as two of whole vectors, or of as large a part of one as it fills: the second one does again what is before
+    the last iterations.  As it is where it leaves nothing, or adds to memory.  LLVM would do it under masks, and stores under masks take as
+    long as twenty others where these are no registers of their own."""
+    values = [value for stmt in loop.body if (value := value_of(stmt)) is not None]
+    low, end, whole = loop.variable.lo, loop.variable.hi + 1, vector_bytes // max(itemsize(term.dtype) for term in scalars(*values))
+    lanes = min(whole, 1 << (loop.variable.extent.bit_length() - 1))
+    adds = any(isinstance(stmt, Store) and stmt.combine is not None for stmt in loop.body)
+    # a function takes as long for a part of a vector
+    dear = lanes < whole and any(isinstance(term, Call) and term.op in FUNCTIONS for term in scalars(*values))
+    if adds or dear or loop.variable.extent % lanes == 0:
+        return [(low, end)]
+    return [(low, low + loop.variable.extent // lanes * lanes), (end - lanes, end)]
 
 
 def _rolled(body: tuple[Stmt, ...], around: Var | None, bound: dict[Var, Index]) -> Iterator[For | Fold]:

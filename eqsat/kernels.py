@@ -139,11 +139,6 @@ class _Lowering:
                 found[group] = nest_ns(kernel, self.options.target, self.options.cost), kernel
         return found
 
-    def kernels(self, groups: Sequence[Group], names: Mapping[Tensor, str]) -> list[Kernel]:
-        """The cheapest kernel of every group."""
-        found = self.cheapest(groups, names)
-        return [found[group][1] for group in groups]
-
 
 def remaining(steps: Sequence[PlacedStep], nests: Sequence[Nest]) -> tuple[PlacedStep, ...]:
     """The steps that no loop nest makes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
@@ -12,6 +12,7 @@ from eqsat.cost_model import CostModel
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Build, Constant, Tensor, sources
+from eqsat.lowering.short_rows import as_one
 from eqsat.lowering.staged import WHOLE_BYTES, Group, composed, read_whole, strip_rows, strips, windows
 from eqsat.nest_costs import nest_ns
 
@@ -24,11 +25,12 @@ MOST_WITHIN = 1
 
 
 class Lowering(Protocol):
-    """`kernels`: the cheapest one of every group, given the names of their tensors; `alike`: what was found for chains before."""
+    """`cheapest`: the cheapest kernel of every group and what it costs, given the names of their tensors; `alike`: what was found for
+    chains before."""
 
     alike: Alike
 
-    def kernels(self, groups: Sequence[Group], names: Mapping[Tensor, str]) -> Sequence[Kernel]: ...
+    def cheapest(self, groups: Sequence[Group], names: Mapping[Tensor, str]) -> Mapping[Group, Priced]: ...
 
 
 @dataclass(frozen=True)
@@ -46,44 +48,94 @@ def chains(
     stay: Collection[Tensor],
     model: CostModel,
     lowering: Lowering,
-    within: int = 0,
 ) -> tuple[Chain, ...]:
-    """The chains worth it, of groups in the order in which they run; some tensors stay, for others than kernels read them.  `within` so
-    many strips already: those of a batch may be chains of their own, in strips of rows."""
-    readers: dict[Tensor, list[Group]] = {}
-    for group in groups:
-        for tensor in dict.fromkeys(source for build in group for source in sources(build)):
-            readers.setdefault(tensor, []).append(group)
-    steady = _constant(groups)
-    possible = [g for g in groups if len(g) == 1 and g[0] not in stay and g[0] not in steady and g[0] in readers]
-    if _bytes(possible) < LEAST_BYTES:
-        return ()
-    found: list[Chain] = []
-    taken: set[Group] = set()
-    for results in reversed(groups):
-        if results in taken:
-            continue
-        producers = _longest(results, [group for group in reversed(possible) if group not in taken], readers)
+    """The chains worth it, of groups in the order in which they run, which cost so much alone; some tensors stay, for others than kernels
+    read them."""
+    return _Chains(ns, names, model, lowering).of(groups, stay)
+
+
+@dataclass(frozen=True)
+class _Chains:
+    """`within` so many strips already: those of a batch may be chains of their own, in strips of rows."""
+
+    ns: Mapping[Group, float]
+    names: Mapping[Tensor, str]
+    model: CostModel
+    lowering: Lowering
+    within: int = 0
+
+    def of(self, groups: Sequence[Group], stay: Collection[Tensor]) -> tuple[Chain, ...]:
+        """The chains worth it, of groups in the order in which they run."""
+        readers: dict[Tensor, list[Group]] = {}
+        for group in groups:
+            for tensor in dict.fromkeys(source for build in group for source in sources(build)):
+                readers.setdefault(tensor, []).append(group)
+        steady = _constant(groups)
+        possible = [g for g in groups if len(g) == 1 and g[0] not in stay and g[0] not in steady and g[0] in readers]
+        found: list[Chain] = []
+        taken: set[Group] = set()
+        for results in reversed(groups):
+            if results in taken:
+                continue
+            producers = _longest(results, [group for group in reversed(possible) if group not in taken], readers)
+            saved = {chain: self.saved(chain, ns) for ns, chain in self.possible(results, producers)}
+            chain = max(saved, key=saved.__getitem__, default=None)
+            if chain is not None and saved[chain] > 0:
+                found.append(chain)
+                taken |= set(chain.groups)
+        return tuple(found)
+
+    def saved(self, chain: Chain, ns: float) -> float:
+        return sum(self.ns[group] for group in chain.groups) - ns
+
+    def possible(self, results: Group, producers: Sequence[Group]) -> Iterator[tuple[float, Chain]]:
+        """Chains that end with these results, and what they cost: in strips, and along short rows, those that the last ones go along."""
         whole = (*reversed(producers), results)
-        if not producers or _bytes(producers) < LEAST_BYTES:
-            continue
-        priced = _priced(whole, names, model, lowering, within)
-        if priced is not None and priced[0] < sum(ns[group] for group in whole):
-            found.append(Chain(whole, priced[1]))
-            taken |= set(whole)
-    return tuple(found)
+        if producers and _bytes(producers) >= LEAST_BYTES and (priced := self.priced(whole)) is not None:
+            yield priced[0], Chain(whole, priced[1])
+        joined = as_one(results, [build for (build,) in producers]) if not self.within else None
+        if joined is not None:
+            count, build = joined
+            ((ns, kernel),) = self.lowering.cheapest([(build,)], {**self.names, build: self.names[results[0]]}).values()
+            yield ns, Chain(whole[-1 - count :], kernel)
 
+    def priced(self, groups: Sequence[Group]) -> Priced | None:
+        """What a chain costs in strips, and its kernel; None where there is none."""
+        known = self.lowering.alike.find(groups, self.names) if not self.within else None
+        if known is not None:
+            return known[0]
+        kernel = self.in_strips(groups)
+        priced = None if kernel is None else (self.price(kernel), kernel)
+        if not self.within:
+            self.lowering.alike.keep(groups, self.names, priced)
+        return priced
 
-def _priced(groups: Sequence[Group], names: Mapping[Tensor, str], model: CostModel, lowering: Lowering, within: int) -> Priced | None:
-    """What the kernel of a chain costs, and the kernel; None where there is none."""
-    known = lowering.alike.find(groups, names) if not within else None
-    if known is not None:
-        return known[0]
-    kernel = _in_strips(groups, names, model, lowering, within)
-    priced = None if kernel is None else (nest_ns(kernel, model.target, model.costs), kernel)
-    if not within:
-        lowering.alike.keep(groups, names, priced)
-    return priced
+    def price(self, kernel: Kernel) -> float:
+        return nest_ns(kernel, self.model.target, self.model.costs)
+
+    def in_strips(self, groups: Sequence[Group]) -> Kernel | None:
+        results = groups[-1]
+        producers: list[Build] = [build for (build,) in reversed(groups[:-1])]
+        found = windows(results, producers)
+        assert found is not None
+        whole = read_whole(groups, found)
+        if whole > WHOLE_BYTES:
+            return None
+        parts = strips(groups, found, strip_rows(results, found, whole), self.within)
+        small: dict[Tensor, str] = {part: self.names[made] for part, made in zip(chain(*parts.groups), chain(*groups), strict=True)}
+        names = {**self.names, **small}
+        cheapest = self.lowering.cheapest(parts.groups, names)
+        ns = {group: cheapest[group][0] for group in parts.groups}
+        kernels = {group: cheapest[group][1] for group in parts.groups}
+        between = [names[build] for build in producers]
+        plain = composed(list(kernels.values()), parts, results, between)
+        if self.within == MOST_WITHIN or plain is None:
+            return plain
+        for inner in _Chains(ns, names, self.model, self.lowering, self.within + 1).of(parts.groups, parts.groups[-1]):
+            *others, last = inner.groups
+            kernels = {group: kernel for group, kernel in kernels.items() if group not in others} | {last: inner.kernel}
+        nested = composed(list(kernels.values()), parts, results, between)
+        return min((plain, nested), key=self.price) if nested is not None else plain
 
 
 def _bytes(groups: Sequence[Group]) -> int:
@@ -111,27 +163,3 @@ def _longest(results: Group, possible: Sequence[Group], readers: Mapping[Tensor,
         if inside and windows(results, [*(one for (one,) in found), build]) is not None:
             found.append(group)
     return found
-
-
-def _in_strips(groups: Sequence[Group], names: Mapping[Tensor, str], model: CostModel, lowering: Lowering, within: int) -> Kernel | None:
-    results = groups[-1]
-    producers: list[Build] = [build for (build,) in reversed(groups[:-1])]
-    found = windows(results, producers)
-    assert found is not None
-    whole = read_whole(groups, found)
-    if whole > WHOLE_BYTES:
-        return None
-    parts = strips(groups, found, strip_rows(results, found, whole), within)
-    small: dict[Tensor, str] = {part: names[made] for part, made in zip(chain(*parts.groups), chain(*groups), strict=True)}
-    names = {**names, **small}
-    kernels = dict(zip(parts.groups, lowering.kernels(parts.groups, names), strict=True))
-    between = [names[build] for build in producers]
-    plain = composed(list(kernels.values()), parts, results, between)
-    if within == MOST_WITHIN or plain is None:
-        return plain
-    ns = {group: nest_ns(kernel, model.target, model.costs) for group, kernel in kernels.items()}
-    for inner in chains(parts.groups, ns, names, parts.groups[-1], model, lowering, within + 1):
-        *others, last = inner.groups
-        kernels = {group: kernel for group, kernel in kernels.items() if group not in others} | {last: inner.kernel}
-    nested = composed(list(kernels.values()), parts, results, between)
-    return min((plain, nested), key=lambda kernel: nest_ns(kernel, model.target, model.costs)) if nested is not None else plain

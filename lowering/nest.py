@@ -31,6 +31,7 @@ from eqsat.ir.tensor import (
     reindexed,
     scalars,
 )
+from eqsat.lowering.narrowed import narrowed
 from eqsat.lowering.picks import joined_places
 
 Names = Mapping[Tensor, str]
@@ -86,7 +87,7 @@ def nest_of(builds: tuple[Build, ...], names: Names, sizes: Sizes) -> Nest:
     whole = _alike(builds[0].body if len(builds) == 1 else Several(tuple(build.body for build in builds)))
     unit: dict[Var, Index] = {v: Const(0) for v in loops if v.extent == 1}
     indices = tuple(unit.get(v, v) for v in loops)
-    body = _Naming(whole, names, sizes).scope(whole, unit)
+    body = narrowed(_Naming(whole, names, sizes).scope(whole, unit))
     return Nest(tuple(v for v in loops if v not in unit), body, flat(indices, shape, sizes))
 
 

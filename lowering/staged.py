@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from eqsat.ir.dtypes import itemsize
-from eqsat.ir.index import Const, Index, Var, substitute, variables
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, loads, rebuilt, statements, value_of
+from eqsat.ir.index import Const, Index, Var, variables
+from eqsat.ir.loops import Bind, Buffer, For, Kernel, Stmt, Store, loads, rebuilt, statements, value_of
 from eqsat.ir.tensor import Build, Gather, Read, Reduce, Scalar, Shape, Tensor, axes, axis, operands, reindexed, scalars, sources
 from eqsat.lowering.affine import Affine, Forms, bounds, rebuilt as written
 from eqsat.lowering.blocks import first_of
 from eqsat.lowering.in_place import in_place
+from eqsat.lowering.renaming import Renaming
 
 # what the rows between kernels may take, in the second cache; where a strip reads much whole, more rows share that
 STRIP_BYTES = 256 << 10
@@ -217,7 +218,7 @@ def composed(kernels: Sequence[Kernel], parts: Strips, results: Group, between: 
     scratch: dict[str, Buffer] = {}
     kernels, places = _over_each_other(kernels, between)
     for k, kernel in enumerate(kernels):
-        renaming = _Renaming(kernel, f"_{k}", written, places)
+        renaming = Renaming(f"_{k}", {**places, **{buffer.name: f"{buffer.name}_{k}" for buffer in kernel.scratch}}, written)
         body += renaming.block(kernel.body)
         read.update((buffer.name, buffer) for buffer in kernel.buffers if buffer.role == "in" and buffer.name not in between)
         made = (buffer for buffer in kernel.outputs if buffer.name in between and buffer.name not in places)
@@ -257,55 +258,3 @@ def _changes(kernel: Kernel, outputs: frozenset[str]) -> bool:
         ):
             return True
     return False
-
-
-class _Renaming:
-    """The statements of a kernel with names of its own for all that it binds, and for its scratch memory; buffers may be in other `places`,
-    and `moved`: what is at an index is so much further on."""
-
-    def __init__(self, kernel: Kernel, suffix: str, moved: Mapping[str, Index], places: Mapping[str, str]) -> None:
-        self.suffix, self.moved = suffix, moved
-        self.buffers = {**places, **{buffer.name: buffer.name + suffix for buffer in kernel.scratch}}
-        self.variables: dict[Var, Index] = {}
-
-    def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        return tuple(self.statement(stmt) for stmt in body)
-
-    def statement(self, stmt: Stmt) -> Stmt:
-        if isinstance(stmt, For):
-            return For(self.variable(stmt.variable), stmt.kind, self.block(stmt.body))
-        if isinstance(stmt, Bind):
-            value = self.index(stmt.value)
-            return Bind(self.variable(stmt.variable), value)
-        if isinstance(stmt, Let):
-            return Let(stmt.name + self.suffix, self.scalar(stmt.value))
-        if isinstance(stmt, Fold):
-            variable = self.variable(stmt.variable)
-            return Fold(stmt.name + self.suffix, stmt.op, stmt.dtype, variable, self.block(stmt.body), self.scalar(stmt.value))
-        return Store(*self.element(stmt.buffer, stmt.index), self.scalar(stmt.value), stmt.combine)
-
-    def element(self, buffer: str, index: Index) -> tuple[str, Index]:
-        here = self.index(index)
-        return self.buffers.get(buffer, buffer), here + self.moved[buffer] if buffer in self.moved else here
-
-    def variable(self, variable: Var) -> Var:
-        found = Var(variable.name + self.suffix, variable.lo, variable.hi)
-        self.variables[variable] = found
-        return found
-
-    def index(self, index: Index) -> Index:
-        return substitute(index, self.variables)
-
-    def scalar(self, root: Scalar) -> Scalar:
-        done: dict[Scalar, Scalar] = {}
-        for term in scalars(root):
-            args = tuple(done[arg] for arg in operands(term))
-            if isinstance(term, Load):
-                done[term] = Load(*self.element(term.buffer, term.index), term.dtype)
-            elif isinstance(term, Pick):
-                done[term] = Pick(self.buffers.get(term.buffer, term.buffer), term.shape, args, term.dtype)
-            elif isinstance(term, Temp):
-                done[term] = Temp(term.name + self.suffix, term.dtype)
-            else:
-                done[term] = rebuilt(term, args, self.index)
-        return done[root]

@@ -16,6 +16,7 @@ from eqsat.ir.tensor import Call, Literal, Position, Reduce, Scalar, as_dtype, o
 from eqsat.ir.value_bounds import limits, scalar_bounds
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import over_forms
+from eqsat.lowering.narrowed import NARROW, WIDE, narrow
 from eqsat.lowering.nest import Nest, free_variables
 
 MOST_TERMS = 32
@@ -59,26 +60,14 @@ def _copies_a_fold(variable: Var, body: Scalar) -> bool:
 
 def _written_out(fold: Reduce, body: Scalar, forms: Forms) -> Scalar:
     """The terms one after the other; the least or greatest of places in 32 bits, of which vectors have twice as many."""
-    places = fold.dtype == "int64" and fold.op in ("max", "min") and within(scalar_bounds(body), limits("int32"))
-    term = _in_dtype(body, "int32") if places else body
+    places = fold.dtype == WIDE and fold.op in ("max", "min") and within(scalar_bounds(body), limits(NARROW))
+    term = narrow(body) if places else body
     total: Scalar | None = None
     for value in range(fold.variable.lo, fold.variable.hi + 1):
         here = _with_numbers(over_forms(term, {fold.variable: Const(value)}, forms))
         total = here if total is None else Call(REDUCE_OPS[fold.op].step, (total, here), term.dtype)
     assert total is not None
     return as_dtype(total, fold.dtype)
-
-
-def _in_dtype(value: Scalar, dtype: str) -> Scalar:
-    """A value that a dtype holds in it, without casts where it is chosen from places and numbers."""
-    if isinstance(value, Position):
-        return Position(value.index, dtype)
-    if isinstance(value, Literal):
-        return Literal(value.value, dtype)
-    if isinstance(value, Call) and value.op == "where":
-        condition, *branches = value.args
-        return Call("where", (condition, *(_in_dtype(branch, dtype) for branch in branches)), dtype)
-    return as_dtype(value, dtype)
 
 
 def _with_numbers(root: Scalar) -> Scalar:

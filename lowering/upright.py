@@ -4,7 +4,8 @@
 
 Alone a short row fills a part of a vector, and its fold ends with steps across that vector.  So blocks of rows are turned in
 registers first, and what is computed for one row is computed for all of a block, one in each lane.  Where out has rows too,
-out[n*i + j], a block of them is computed in scratch memory and turned back.
+out[n*i + j], a block of them is computed in scratch memory and turned back.  Functions of the elements of a row that are needed for
+several loops along it, as the exponentials of softmax for their sum and for the result, are computed once, in scratch memory.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eqsat.ir.index import Index, Var, substitute, variables
-from eqsat.ir.joint import LANES
+from eqsat.ir.joint import LANES, OPS as CHEAP
 from eqsat.ir.loops import Load, Store, over
-from eqsat.ir.tensor import Reduce, Scalar, scalars
+from eqsat.ir.tensor import Call, Reduce, Scalar, scalars
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.blocks import BlockPlacer, Body, first_of, tile_over
+from eqsat.lowering.blocks import BlockPlacer, Body, first_of, over_forms, tile_over
 from eqsat.lowering.columns import one_by_one
-from eqsat.lowering.nest import Nest, Several
+from eqsat.lowering.nest import Nest, Several, free_variables
 from eqsat.lowering.place import Scope
+from eqsat.lowering.renaming import Renaming
 from eqsat.lowering.unroll import unrolled
 
 # rows of a block, and elements of a row
@@ -78,12 +80,16 @@ class _Upright:
         first = first_of(block, count, ROWS, lane.extent)
         known = self.copied(rows, row, first, opened[-1])
         value = over(nest.body, {lane: first + row}, known)
+        for function in self.needed_often(value):
+            stored = self.stored(function, row, opened[-1])
+            if stored is None:
+                return None
+            value = over(value, {}, stored)
         if along is None:
             outputs, below = self.outputs, Nest((row,), value, substitute(nest.index, {lane: first + row}))
         else:
             outputs, below = (placer.memory(along.extent * ROWS, value.dtype),), Nest((row, along), value, along * ROWS + row)
-        taken = frozenset((*placer.buffers, *outputs, *(buffer.name for buffer in placer.scratch)))
-        found = one_by_one(unrolled(below), row, outputs, taken)
+        found = one_by_one(unrolled(below), row, outputs, self.taken(*outputs))
         if found is None:
             return None
         opened[-1].body += found[0]
@@ -94,6 +100,41 @@ class _Upright:
             opened[-1].body.append(tile_over(back, element, Store(self.outputs[0], place, turned)))
         placer.close_all(opened)
         return tuple(placer.top.body), (*placer.scratch, *found[1])
+
+    def needed_often(self, value: Scalar) -> list[dict[Scalar, Var]]:
+        """Functions of elements of rows that are needed for several loops along them: each as terms by the variables that they are of."""
+        forms, free = Forms(), free_variables(value)
+        loops = {term.variable for term in scalars(value) if isinstance(term, Reduce)} | {v for v in (self.along,) if v is not None}
+        along = {variable: Var("element", 0, variable.extent - 1) for variable in loops if _is_row(variable)}
+        found: dict[Scalar, dict[Scalar, Var]] = {}
+        for term in scalars(value):
+            inside = along.keys() & free[term]
+            if len(inside) == 1 and isinstance(term, Call) and term.dtype in LANES:
+                (variable,) = inside
+                found.setdefault(over_forms(term, {variable: along[variable]}, forms), {})[term] = variable
+        chosen: list[dict[Scalar, Var]] = []
+        within = set[Scalar]()
+        for function, terms in reversed(found.items()):
+            dear = any(isinstance(term, Call) and term.op not in CHEAP for term in scalars(function))
+            if dear and function not in within and len(set(terms.values())) > 1:
+                chosen.append(terms)
+                within.update(scalars(function))
+        return chosen
+
+    def stored(self, terms: dict[Scalar, Var], row: Var, scope: Scope) -> dict[Scalar, Scalar] | None:
+        """A function of the elements of rows, computed in scratch memory, and what is read there in place of each of its terms."""
+        term, variable = next(iter(terms.items()))
+        name = self.placer.memory(variable.extent * ROWS, term.dtype)
+        below = Nest((row, variable), term, variable * ROWS + row)
+        found = one_by_one(unrolled(below), row, (name,), self.taken(name))
+        if found is None:
+            return None
+        scope.body += Renaming(f"_{name}", {}, {}).block(found[0])
+        self.placer.scratch += found[1]
+        return {term: Load(name, variable * ROWS + row, term.dtype) for term, variable in terms.items()}
+
+    def taken(self, *more: str) -> frozenset[str]:
+        return frozenset((*self.placer.buffers, *more, *(buffer.name for buffer in self.placer.scratch)))
 
     def copied(self, rows: dict[Load, Var], row: Var, first: Index, scope: Scope) -> dict[Scalar, Scalar]:
         """Blocks of rows as columns of scratch memory, each once, and what is read of them in place of memory."""

@@ -13,9 +13,9 @@ import eqsat.numpy as enp
 from eqsat.codegen.builder import Abilities, Registers
 from eqsat.codegen.emit import emit_module
 from eqsat.codegen.machine import Machine, host
-from eqsat.codegen.rolled import rolled_loops, vectors_of_fold
+from eqsat.codegen.rolled import in_whole_vectors, rolled_loops, vectors_of_fold
 from eqsat.ir.index import Const, Index, Var
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Store, Temp
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Store, Temp, statements
 from eqsat.ir.tensor import Call, Literal, Position, Scalar
 from eqsat.lowering import type_indices
 from tests.codegen.nests import run
@@ -119,6 +119,54 @@ def test_short_loops_equal_numpy_with_and_without_masks(extent: int, dtype: str,
         monkeypatch.setattr(Machine, "abilities", host().abilities._replace(masks=masks))
         kernel = moved(extent, 512, dtype=dtype)
         np.testing.assert_array_equal(run(kernel, x[: kernel.buffers[0].size]), expected.astype(dtype).ravel())
+
+
+def compared(extent: int, function: bool = False) -> Kernel:
+    """out[rows, extent] = whether x is below its column, as a number; or e^-x there."""
+    row, column = Var("i", 0, 63), Var("j", 0, extent - 1)
+    x = Load("x", row * 64 + column, "float32")
+    below = Call("less", (x, Call("astype", (Position(column, "int64"),), "float32")), "bool")
+    power = Call("exp", (Call("negative", (x,), "float32"),), "float32")
+    value = Call("where", (below, power, Literal(1.0, "float32")), "float32") if function else Call("astype", (below,), "float32")
+    body = For(column, "parallel", (Store("out", row * extent + column, value),))
+    buffers = Buffer("x", "float32", 64 * 64, "in"), Buffer("out", "float32", 64 * extent, "out")
+    return Kernel("compared", buffers, (For(row, "parallel", (body,)),))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "ranges"),
+    [
+        (compared(10), [(0, 8), (2, 10)]),
+        (compared(31), [(0, 24), (23, 31)]),
+        (compared(16), [(0, 16)]),
+        (compared(5), [(0, 4), (1, 5)]),
+        (compared(5, function=True), [(0, 5)]),
+        (compared(10, function=True), [(0, 8), (2, 10)]),
+    ],
+)
+def test_what_is_left_of_a_short_loop_is_done_with_what_is_before_it(kernel: Kernel, ranges: list[tuple[int, int]]) -> None:
+    (loop,) = (stmt for stmt in statements(kernel.body) if isinstance(stmt, For) and stmt.variable.name == "j")
+    assert in_whole_vectors(loop, 32) == ranges
+    text = emit_module([type_indices(kernel)], "default", Abilities(masks=False), Registers(32, 12))
+    assert text.count("loop.unroll.disable") == len(ranges)
+
+
+def test_what_is_added_to_is_added_to_once() -> None:
+    row, column = Var("i", 0, 63), Var("j", 0, 9)
+    store = Store("out", column, Load("x", row * 512 + column, "float32"), "sum")
+    assert in_whole_vectors(For(column, "parallel", (store,)), 32) == [(0, 10)]
+
+
+@pytest.mark.parametrize("function", [False, True])
+@pytest.mark.parametrize("extent", [3, 5, 7, 9, 10, 15, 16, 31])
+def test_comparisons_and_functions_in_short_loops_equal_numpy(extent: int, function: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(extent).uniform(-1, extent, (64, 64)).astype("float32")
+    row = x[:, :extent]
+    below = row < np.arange(extent, dtype="float32")
+    for masks in (True, False):
+        monkeypatch.setattr(Machine, "abilities", host().abilities._replace(masks=masks))
+        found = run(compared(extent, function), x.ravel()).reshape(64, extent)
+        np.testing.assert_allclose(found, np.where(below, np.exp(-row), 1) if function else below, rtol=3e-7)
 
 
 def test_a_loop_around_others_does_not_stay_for_its_own_sake() -> None:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import eqsat
-from eqsat.ir.loops import For, statements
-from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction
+from eqsat.ir.index import Index, Var
+from eqsat.ir.loops import For, statements, value_of
+from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction, scalars
 from eqsat.lowering.upright import LONGEST, ROWS
 from tests.effort import some
 from tests.lowering.builds import check_offered, offered
@@ -42,6 +43,21 @@ def less_its_greatest(batch: int, rows: int, columns: int, dtype: str = "float32
     return Build(shape, Call("multiply", (below, Read(w, (j,))), dtype))
 
 
+def needed_twice(rows: int, columns: int, dtype: str = "float32") -> Build:
+    """Halves of rows rounded down, each less their sum and times the greatest of them rounded up."""
+    (i, j), k, m = axes((rows, columns)), reduction(0, columns), reduction(1, columns)
+    a = Input("a", (rows, columns), dtype)
+
+    def half(at: Index) -> Scalar:
+        return Call("floor", (Call("multiply", (Read(a, (i, at)), Literal(0.5, dtype)), dtype),), dtype)
+
+    def less(at: Index, variable: Var) -> Scalar:
+        return Call("ceil", (Call("subtract", (half(at), Reduce("max", variable, half(variable))), dtype),), dtype)
+
+    total = Reduce("sum", k, less(k, m))
+    return Build((rows, columns), Call("multiply", (Call("add", (less(j, k), total), dtype), Reduce("max", k, half(k))), dtype))
+
+
 def products(rows: int, columns: int) -> Build:
     """Sums of products of two arrays, the other one read backwards from row to row."""
     (i,), k = axes((rows,)), reduction(0, columns)
@@ -65,6 +81,9 @@ CASES = {
     "two arrays": products(45, 6),
     "rows of results": less_its_greatest(1, 37, 10),
     "a batch": less_its_greatest(3, 33, 5),
+    "a function for two loops": needed_twice(37, 10),
+    "a function for two loops along long rows": needed_twice(21, 40),
+    "a function for two loops, of doubles": needed_twice(16, 3, "float64"),
     "a batch of doubles": less_its_greatest(2, 20, 30, "float64"),
 }
 OTHERS = {
@@ -120,10 +139,17 @@ def test_nan_and_infinity_stay_in_their_row() -> None:
         np.testing.assert_allclose(eqsat.optimize(function, a)(a), function(a), rtol=1e-5)
 
 
+@pytest.mark.parametrize(("columns", "calls"), [(10, 1), (40, 1)])
+def test_a_function_that_two_loops_need_is_computed_once(columns: int, calls: int) -> None:
+    (kernel,) = offered(needed_twice(64, columns), "upright")
+    values = [value for stmt in statements(kernel.body) if (value := value_of(stmt)) is not None]
+    assert sum(isinstance(term, Call) and term.op == "ceil" for value in values for term in scalars(value)) == calls
+
+
 def test_it_is_chosen_for_many_short_rows() -> None:
     def tiles(name: str, shape: tuple[int, int]) -> bool:
         loops = eqsat.optimize(PROGRAMS[name], eqsat.spec(shape, "float32")).loops
         return any(isinstance(stmt, For) and stmt.kind == "tile" for kernel in loops for stmt in statements(kernel.body))
 
-    assert all(tiles(name, (10_000, 10)) for name in ("logsumexp", "place", "deviation", "normalized"))
+    assert all(tiles(name, (10_000, 10)) for name in ("softmax", "logsumexp", "place", "deviation", "normalized"))
     assert not tiles("range", (64, 4096))
