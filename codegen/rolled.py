@@ -43,9 +43,9 @@ def vectors_of_fold(dtype: str, terms: int, vector_bytes: int) -> int:
 
 
 def in_whole_vectors(loop: For, vector_bytes: int) -> list[tuple[int, int]]:
-    """(first, end) of a short loop as two of whole vectors, or of as large a part of one as it fills: the second one does again what is before
-    the last iterations.  As it is where it leaves nothing, or adds to memory.  LLVM would do it under masks, and stores under masks take as
-    long as twenty others where these are no registers of their own."""
+    """(first, end) of a short loop as two of whole vectors, or of as large a part of one as it fills: the second one does again what is
+    before the last iterations.  As it is where it leaves nothing, or adds to memory.  LLVM would do it under masks, and a store under
+    masks takes as long as twenty others where these are no registers of their own."""
     values = [value for stmt in loop.body if (value := value_of(stmt)) is not None]
     low, end, whole = loop.variable.lo, loop.variable.hi + 1, vector_bytes // max(itemsize(term.dtype) for term in scalars(*values))
     lanes = min(whole, 1 << (loop.variable.extent.bit_length() - 1))
