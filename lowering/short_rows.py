@@ -18,7 +18,7 @@ from eqsat.lowering.upright import LONGEST, ROWS
 
 def as_one(group: tuple[Build, ...], producers: Sequence[Build]) -> tuple[int, Build] | None:
     """The results of a group, computed from what the first so many producers, the last of which run first, are made of; None where that is
-    none."""
+    none, or nothing is folded."""
     results, *others = group
     if others:
         return None
@@ -29,7 +29,7 @@ def as_one(group: tuple[Build, ...], producers: Sequence[Build]) -> tuple[int, B
     joined = results
     while not inner.isdisjoint(sources(joined)):
         joined = with_inlined(joined, lambda tensor: _function(tensor, inner))
-    return count, joined
+    return (count, joined) if any(isinstance(term, Reduce) for term in scalars(joined.body)) else None
 
 
 def _function(tensor: Tensor, inner: frozenset[Tensor]) -> Scalar | None:
