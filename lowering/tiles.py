@@ -15,6 +15,7 @@ from math import prod
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var, substitute
+from eqsat.ir.joint import LANES
 from eqsat.ir.loops import Fold, For, Load, Stmt, Store, Temp, over
 from eqsat.ir.tensor import Call, Literal, Scalar, scalars
 from eqsat.lowering.affine import Forms
@@ -22,6 +23,7 @@ from eqsat.lowering.blocks import BlockPlacer, Body, first_of, tile_over
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.place import Scope, stores
 from eqsat.lowering.product import FEW_USES, NEAR_BYTES, Blocking, Product, Products, blocking, products_of, run
+from eqsat.lowering.turned import LEAST, SIDE
 
 # what is so many elements on is copied along the columns still: it is in one of two lines of the cache
 NEAR_STEPS = 2
@@ -197,10 +199,26 @@ class _Tiling:
         value = over(_times(side.factors), {**env, **at})
         loops, steps = [term for term in terms if isinstance(term, Var)], _steps(value, places[-1])
         along = steps is not None and steps <= NEAR_STEPS
+        target = index * span.inside.extent + place
+        if not along and len(places) == 1 and loops and _is_turned(value, loops[-1], places[0]):
+            self._turned(scope, [*numbers, *loops[:-1]], (loops[-1], places[0]), Store(name, target, value))
+            return name
         opened = self.placer.nest(scope, *([*loops, *numbers, *places] if along else [*numbers, *places, *loops]))
-        opened[-1].body.append(Store(name, index * span.inside.extent + place, self.placer.place(value, opened[-1])))
+        opened[-1].body.append(Store(name, target, self.placer.place(value, opened[-1])))
         self.placer.close_all(opened)
         return name
+
+    def _turned(self, scope: Scope, around: list[Var], square: tuple[Var, Var], store: Store) -> None:
+        """A store for all values of two loops, squares of which are turned in registers."""
+        sizes = [min(loop.extent, SIDE) for loop in square]
+        counts = [-(-loop.extent // size) for loop, size in zip(square, sizes, strict=True)]
+        blocks = [Var(f"{loop.name}_square", 0, count - 1) for loop, count in zip(square, counts, strict=True)]
+        row, lane = (Var(f"{loop.name}_side", 0, size - 1) for loop, size in zip(square, sizes, strict=True))
+        firsts = [first_of(*one, loop.extent) for *one, loop in zip(blocks, counts, sizes, square, strict=True)]
+        env: Env = dict(zip(square, (firsts[0] + row, firsts[1] + lane), strict=True))
+        opened = self.placer.nest(scope, *around, *reversed(blocks))
+        opened[-1].body.append(tile_over(row, lane, Store(store.buffer, substitute(store.index, env), over(store.value, env))))
+        self.placer.close_all(opened)
 
     def _tile(self, scope: Scope, part: _Part, spans: tuple[_Span, _Span], factors: tuple[Factor, Factor], sums: Index) -> None:
         """Sums of a tile, which are kept from an element of their memory on."""
@@ -257,6 +275,14 @@ def _flat(indices: list[Index], extents: list[int]) -> Index:
     for index, extent in zip(indices[1:], extents[1:], strict=True):
         total = total * extent + index
     return total
+
+
+def _is_turned(value: Scalar, row: Var, lane: Var) -> bool:
+    """Whether an element is loaded along a loop, and far apart along another, so that squares of them may be turned."""
+    if not isinstance(value, Load) or value.dtype not in LANES or min(row.extent, lane.extent) < LEAST:
+        return False
+    form = Forms()(value.index)
+    return form.stride(row) == 1 and form.stride(lane) not in (0, 1, None)
 
 
 def _steps(value: Scalar, variable: Var) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,15 @@ from eqsat.codegen.builder import Registers
 from eqsat.codegen.emit import emit_module
 from eqsat.codegen.machine import assembly_text
 from eqsat.ir.index import Index
-from eqsat.ir.loops import For, Kernel, statements
+from eqsat.ir.loops import For, Kernel, Load, Store, statements
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axes, reduction
 from eqsat.lowering import hoist, product, type_indices
 from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.product import VECTORS, products_of, tile_shape
+from eqsat.lowering.turned import SIDE
 from tests.effort import examples, some
-from tests.lowering.builds import lowered, machine, machines, names_of, reference, run
+from tests.lowering.builds import lowered, machine, machines, names_of, offered, reference, run
 
 
 def times(*factors: Scalar) -> Scalar:
@@ -38,9 +40,9 @@ def matmul(m: int, k: int, n: int, dtype: str = "float64") -> Build:
     return Build((m, n), Reduce("sum", r, times(read("a", (m, k), i, r, dtype=dtype), read("b", (k, n), r, j, dtype=dtype))))
 
 
-def transposed(m: int, k: int, n: int) -> Build:
+def transposed(m: int, k: int, n: int, dtype: str = "float64") -> Build:
     (i, j), r = axes((m, n)), reduction(0, k)
-    return Build((m, n), Reduce("sum", r, times(read("a", (k, m), r, i), read("b", (n, k), j, r))))
+    return Build((m, n), Reduce("sum", r, times(read("a", (k, m), r, i, dtype=dtype), read("b", (n, k), j, r, dtype=dtype))))
 
 
 def batched(b: int, m: int, k: int, n: int) -> Build:
@@ -150,11 +152,27 @@ def test_blocks_end_where_their_axes_end(m: int, k: int, n: int) -> None:
 
 
 @settings(max_examples=examples(40), deadline=None)
-@given(st.integers(2, 40), st.integers(4, 20), st.integers(4, 80), st.sampled_from(["float32", "float64"]), st.booleans())
-def test_products_of_any_shape(m: int, k: int, n: int, dtype: str, exact: bool) -> None:
-    build = matmul(m, k, n, dtype)
+@given(
+    st.sampled_from([matmul, transposed]),
+    st.integers(2, 40),
+    st.integers(4, 40),
+    st.integers(4, 80),
+    st.sampled_from(["float32", "float64"]),
+    st.booleans(),
+)
+def test_products_of_any_shape(form: Callable[..., Build], m: int, k: int, n: int, dtype: str, exact: bool) -> None:
+    build = form(m, k, n, dtype)
     for kernel in in_tiles(build)[:1]:
         np.testing.assert_array_equal(machine(kernel, build, "exact" if exact else "default"), reference(build)[0])
+
+
+def test_columns_that_lie_across_memory_are_copied_in_squares() -> None:
+    (kernel,) = offered(transposed(30, 40, 50), "tiled")
+    tiles = [stmt for stmt in statements(kernel.body) if isinstance(stmt, For) and stmt.kind == "tile" and isinstance(stmt.body[0], Store)]
+    copies = [
+        tile for tile in tiles if isinstance(store := tile.body[0], Store) and isinstance(store.value, Load) and store.value.buffer == "b"
+    ]
+    assert [tile.variable.extent for tile in copies] == [SIDE]
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [(13, 6, 37), (7, 1100, 9), (300, 64, 200)])
