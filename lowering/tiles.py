@@ -210,14 +210,17 @@ class _Tiling:
 
     def _turned(self, scope: Scope, around: list[Var], square: tuple[Var, Var], store: Store) -> None:
         """A store for all values of two loops, squares of which are turned in registers."""
-        sizes = [min(loop.extent, SIDE) for loop in square]
-        counts = [-(-loop.extent // size) for loop, size in zip(square, sizes, strict=True)]
-        blocks = [Var(f"{loop.name}_square", 0, count - 1) for loop, count in zip(square, counts, strict=True)]
-        row, lane = (Var(f"{loop.name}_side", 0, size - 1) for loop, size in zip(square, sizes, strict=True))
-        firsts = [first_of(*one, loop.extent) for *one, loop in zip(blocks, counts, sizes, square, strict=True)]
-        env: Env = dict(zip(square, (firsts[0] + row, firsts[1] + lane), strict=True))
+        blocks: list[Var] = []
+        sides: list[Var] = []
+        env: Env = {}
+        for loop in square:
+            size = min(loop.extent, SIDE)
+            count = -(-loop.extent // size)
+            blocks.append(Var(f"{loop.name}_square", 0, count - 1))
+            sides.append(Var(f"{loop.name}_side", 0, size - 1))
+            env[loop] = first_of(blocks[-1], count, size, loop.extent) + sides[-1]
         opened = self.placer.nest(scope, *around, *reversed(blocks))
-        opened[-1].body.append(tile_over(row, lane, Store(store.buffer, substitute(store.index, env), over(store.value, env))))
+        opened[-1].body.append(tile_over(*sides, Store(store.buffer, substitute(store.index, env), over(store.value, env))))
         self.placer.close_all(opened)
 
     def _tile(self, scope: Scope, part: _Part, spans: tuple[_Span, _Span], factors: tuple[Factor, Factor], sums: Index) -> None:
