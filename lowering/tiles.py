@@ -219,8 +219,9 @@ class _Tiling:
             blocks.append(Var(f"{loop.name}_square", 0, count - 1))
             sides.append(Var(f"{loop.name}_side", 0, size - 1))
             env[loop] = first_of(blocks[-1], count, size, loop.extent) + sides[-1]
+        row, lane = sides
         opened = self.placer.nest(scope, *around, *reversed(blocks))
-        opened[-1].body.append(tile_over(*sides, Store(store.buffer, substitute(store.index, env), over(store.value, env))))
+        opened[-1].body.append(tile_over(row, lane, Store(store.buffer, substitute(store.index, env), over(store.value, env))))
         self.placer.close_all(opened)
 
     def _tile(self, scope: Scope, part: _Part, spans: tuple[_Span, _Span], factors: tuple[Factor, Factor], sums: Index) -> None:
