@@ -56,7 +56,8 @@ def chains(
 
 @dataclass(frozen=True)
 class _Chains:
-    """`within` so many strips already: those of a batch may be chains of their own, in strips of rows."""
+    """What makes chains of groups that cost so much alone; `within` so many strips already: those of a batch may be chains of their own, in
+    strips of rows."""
 
     ns: Mapping[Group, float]
     names: Mapping[Tensor, str]
@@ -78,26 +79,25 @@ class _Chains:
             if results in taken:
                 continue
             producers = _longest(results, [group for group in reversed(possible) if group not in taken], readers)
-            saved = {chain: self.saved(chain, ns) for ns, chain in self.possible(results, producers)}
-            chain = max(saved, key=saved.__getitem__, default=None)
-            if chain is not None and saved[chain] > 0:
+            saved, chain = max(self.possible(results, producers), key=lambda one: one[0], default=(0.0, None))
+            if chain is not None and saved > 0:
                 found.append(chain)
                 taken |= set(chain.groups)
         return tuple(found)
 
-    def saved(self, chain: Chain, ns: float) -> float:
-        return sum(self.ns[group] for group in chain.groups) - ns
-
     def possible(self, results: Group, producers: Sequence[Group]) -> Iterator[tuple[float, Chain]]:
-        """Chains that end with these results, and what they cost: in strips, and along short rows, those that the last ones go along."""
+        """Chains that end with these results, and what they save: in strips, and along short rows, those that the last ones go along."""
         whole = (*reversed(producers), results)
         if producers and _bytes(producers) >= LEAST_BYTES and (priced := self.priced(whole)) is not None:
-            yield priced[0], Chain(whole, priced[1])
+            yield self.alone(whole) - priced[0], Chain(whole, priced[1])
         joined = as_one(results, [build for (build,) in producers]) if not self.within else None
         if joined is not None:
             count, build = joined
             ((ns, kernel),) = self.lowering.cheapest([(build,)], {**self.names, build: self.names[results[0]]}).values()
-            yield ns, Chain(whole[-1 - count :], kernel)
+            yield self.alone(whole[-1 - count :]) - ns, Chain(whole[-1 - count :], kernel)
+
+    def alone(self, groups: Sequence[Group]) -> float:
+        return sum(self.ns[group] for group in groups)
 
     def priced(self, groups: Sequence[Group]) -> Priced | None:
         """What a chain costs in strips, and its kernel; None where there is none."""
