@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from eqsat.alike import Alike, Group, Priced
+from eqsat.compared import compared_with_itself
 from eqsat.cost_model import CostModel
 from eqsat.costs import kernel_ns
 from eqsat.divided import Divided, divided
@@ -79,7 +80,7 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
     within: dict[tuple[Tensor, ...], tuple[Build, ...]] = {}
     part_of: dict[tuple[Tensor, ...], Divided] = {}
     if not program.sizes:
-        for chain in chains(groups, ns, names, stay, model, lowering):
+        for chain in chains(groups, ns, names, stay, compared_with_itself(program, options.numerics), model, lowering):
             *inner, results = chain.groups
             lowered = {group: kernel for group, kernel in lowered.items() if group not in inner} | {results: chain.kernel}
             within[results] = tuple(build for group in inner for build in group)

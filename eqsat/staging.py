@@ -46,12 +46,13 @@ def chains(
     ns: Mapping[Group, float],
     names: Mapping[Tensor, str],
     stay: Collection[Tensor],
+    once: Collection[Tensor],
     model: CostModel,
     lowering: Lowering,
 ) -> tuple[Chain, ...]:
     """The chains worth it, of groups in the order in which they run, which cost so much alone; some tensors stay, for others than kernels
-    read them."""
-    return _Chains(ns, names, model, lowering).of(groups, stay)
+    read them, and some are computed but once."""
+    return _Chains(ns, names, frozenset(once), model, lowering).of(groups, stay)
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class _Chains:
 
     ns: Mapping[Group, float]
     names: Mapping[Tensor, str]
+    once: frozenset[Tensor]
     model: CostModel
     lowering: Lowering
     within: int = 0
@@ -90,7 +92,7 @@ class _Chains:
         whole = (*reversed(producers), results)
         if producers and _bytes(producers) >= LEAST_BYTES and (priced := self.priced(whole)) is not None:
             yield self.alone(whole) - priced[0], Chain(whole, priced[1])
-        joined = as_one(results, [build for (build,) in producers]) if not self.within else None
+        joined = as_one(results, [build for (build,) in producers], self.once) if not self.within else None
         if joined is not None:
             count, build = joined
             ((ns, kernel),) = self.lowering.cheapest([(build,)], {**self.names, build: self.names[results[0]]}).values()
@@ -131,7 +133,7 @@ class _Chains:
         plain = composed(list(kernels.values()), parts, results, between)
         if self.within == MOST_WITHIN or plain is None:
             return plain
-        for inner in _Chains(ns, names, self.model, self.lowering, self.within + 1).of(parts.groups, parts.groups[-1]):
+        for inner in _Chains(ns, names, self.once, self.model, self.lowering, self.within + 1).of(parts.groups, parts.groups[-1]):
             *others, last = inner.groups
             kernels = {group: kernel for group, kernel in kernels.items() if group not in others} | {last: inner.kernel}
         nested = composed(list(kernels.values()), parts, results, between)

@@ -7,7 +7,7 @@ As loops of their own each would turn the rows in memory (see lowering.upright),
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from eqsat.ir.definitions import with_inlined
 from eqsat.ir.index import Const
@@ -16,20 +16,20 @@ from eqsat.lowering.nest import free_variables
 from eqsat.lowering.upright import LONGEST, ROWS
 
 
-def as_one(group: tuple[Build, ...], producers: Sequence[Build]) -> tuple[int, Build] | None:
+def as_one(group: tuple[Build, ...], producers: Sequence[Build], once: Collection[Tensor] = ()) -> tuple[int, Build] | None:
     """The results of a group, computed from what the first so many producers, the last of which run first, are made of; None where that is
-    none, or nothing is folded."""
+    none, or nothing is folded.  What is computed but `once`, for it is compared with what is made of it, stays a tensor."""
     results, *others = group
     if others:
         return None
-    count = next((k for k, producer in enumerate(producers) if not _goes_along(results, producers[:k], producer)), len(producers))
+    joined = (producer not in once and _goes_along(results, producers[:k], producer) for k, producer in enumerate(producers))
+    count = next((k for k, goes_along in enumerate(joined) if not goes_along), len(producers))
     if not count or not _has_short_rows(results):
         return None
-    inner = frozenset[Tensor](producers[:count])
-    joined = results
-    while not inner.isdisjoint(sources(joined)):
-        joined = with_inlined(joined, lambda tensor: _function(tensor, inner))
-    return (count, joined) if any(isinstance(term, Reduce) for term in scalars(joined.body)) else None
+    inner, found = frozenset[Tensor](producers[:count]), results
+    while not inner.isdisjoint(sources(found)):
+        found = with_inlined(found, lambda tensor: _function(tensor, inner))
+    return (count, found) if any(isinstance(term, Reduce) for term in scalars(found.body)) else None
 
 
 def _function(tensor: Tensor, inner: frozenset[Tensor]) -> Scalar | None:

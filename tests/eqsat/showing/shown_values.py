@@ -14,7 +14,7 @@ from eqsat.ir.shown import Shown
 HOSTILE = "<script>alert('x')</script> & \"quoted\""
 X, Y = eqsat.var("x", 0, 63), eqsat.var("y", 0, 5)
 TERM = (X * 6 + Y) // 6 * 6 + (X * 6 + Y) % 6 + X // 7 % 100
-SMALL = eqsat.spec((8, 16), "float32")
+SMALL = eqsat.spec((8, 8), "float32")
 STACK = eqsat.ViewStack.from_shape((4, 6)).permute((1, 0)).pad(((1, 1), (0, 2)))
 CERTIFIED, TIMED = eqsat.Options(certify=True), eqsat.Options(time_rules=True)
 
