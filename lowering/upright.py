@@ -104,14 +104,13 @@ class _Upright:
     def needed_often(self, value: Scalar) -> list[dict[Scalar, Var]]:
         """Functions of elements of rows that are needed for several loops along them: each as terms by the variables that they are of."""
         forms, free = Forms(), free_variables(value)
-        loops = {term.variable for term in scalars(value) if isinstance(term, Reduce)} | {v for v in (self.along,) if v is not None}
-        along = {variable: Var("element", 0, variable.extent - 1) for variable in loops if _is_row(variable)}
+        loops = {self.along, *(term.variable for term in scalars(value) if isinstance(term, Reduce))}
         found: dict[Scalar, dict[Scalar, Var]] = {}
         for term in scalars(value):
-            inside = along.keys() & free[term]
-            if len(inside) == 1 and isinstance(term, Call) and term.dtype in LANES:
-                (variable,) = inside
-                found.setdefault(over_forms(term, {variable: along[variable]}, forms), {})[term] = variable
+            inside = [variable for variable in free[term] if variable in loops]
+            if len(inside) == 1 and _is_row(inside[0]) and isinstance(term, Call) and term.dtype in LANES:
+                element = Var("element", 0, inside[0].hi)
+                found.setdefault(over_forms(term, {inside[0]: element}, forms), {})[term] = inside[0]
         chosen: list[dict[Scalar, Var]] = []
         within = set[Scalar]()
         for function, terms in reversed(found.items()):

@@ -58,6 +58,15 @@ def needed_twice(rows: int, columns: int, dtype: str = "float32") -> Build:
     return Build((rows, columns), Call("multiply", (Call("add", (less(j, k), total), dtype), Reduce("max", k, half(k))), dtype))
 
 
+def within_a_fold(rows: int, columns: int, terms: int) -> Build:
+    """The sum over many terms of the span, along a row, of a function of its elements and the term."""
+    (i,), r, k = axes((rows,)), reduction(0, terms), reduction(1, columns)
+    a, w = Input("a", (rows, columns), "float64"), Input("w", (terms,), "float64")
+    floor = Call("floor", (Call("multiply", (Read(a, (i, k)), Read(w, (r,))), "float64"),), "float64")
+    span = Call("subtract", (Reduce("max", k, floor), Reduce("min", k, floor)), "float64")
+    return Build((rows,), Reduce("sum", r, span))
+
+
 def products(rows: int, columns: int) -> Build:
     """Sums of products of two arrays, the other one read backwards from row to row."""
     (i,), k = axes((rows,)), reduction(0, columns)
@@ -83,6 +92,8 @@ CASES = {
     "a batch": less_its_greatest(3, 33, 5),
     "a function for two loops": needed_twice(37, 10),
     "a function for two loops along long rows": needed_twice(21, 40),
+    "a function for two loops within a long fold": within_a_fold(37, 3, LONGEST + 1),
+    "a function for two loops within a short fold": within_a_fold(37, 3, 12),
     "a function for two loops, of doubles": needed_twice(16, 3, "float64"),
     "a batch of doubles": less_its_greatest(2, 20, 30, "float64"),
 }
