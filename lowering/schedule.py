@@ -82,7 +82,7 @@ WAYS: Mapping[str, Callable[[Nest, tuple[str, ...], frozenset[str]], Body | None
     "columns": in_columns,
     "dots": dots,
     "stepped": lambda nest, outputs, buffers: _plain(stepped(nest, outputs, buffers)),
-    "pieces": lambda nest, outputs, buffers: _plain(in_pieces(nest, outputs, buffers)),
-    "boxes": lambda nest, outputs, buffers: _plain(in_boxes(nest, outputs, buffers)),
-    "boxsums": lambda nest, outputs, buffers: _plain(in_boxes(nest, outputs, buffers, reordered=True)),
+    "pieces": in_pieces,
+    "boxes": in_boxes,
+    "boxsums": lambda nest, outputs, buffers: in_boxes(nest, outputs, buffers, reordered=True),
 }

@@ -4,7 +4,7 @@
 
 Within a piece the condition is decided by the bounds of the loop, and the piece runs in vectors.  `in_pieces` cuts the loop that does, by
 all that it reads, and its ends off where that leaves whole parts for `//` and `%` (see eqsat.lowering.split); `in_boxes` every loop by
-conditions that decide between elements: what is stacked has loops of its own.
+conditions that decide between elements: what is stacked has loops of its own, and what is read across memory in them is turned.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, substitute, walk
-from eqsat.ir.loops import Stmt, rebuilt
+from eqsat.ir.loops import rebuilt
 from eqsat.ir.tensor import Call, Position, Reduce, Scalar, operands, scalars
 from eqsat.lowering.affine import Affine, Forms, bounds
-from eqsat.lowering.blocks import BlockPlacer
+from eqsat.lowering.blocks import BlockPlacer, Body
 from eqsat.lowering.jammed import place_jammed, shared
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.order import merge, needed_by_folds
 from eqsat.lowering.place import Scope, stores
 from eqsat.lowering.split import split, uneven
+from eqsat.lowering.turned import crossing, place_turned
 
 # of a loop by what it reads, and by conditions
 MOST_PIECES, MOST_BRANCHES = 5, 32
@@ -36,7 +37,7 @@ GROWTH, MORE, MOST_MORE = 5, 64, 800
 MARKS = {"lt": (0,), "ge": (0,), "le": (1,), "gt": (1,), "eq": (0, 1), "ne": (0, 1)}
 
 
-def in_pieces(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tuple[Stmt, ...] | None:
+def in_pieces(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
     """The statements with the loop that runs in vectors in pieces: the innermost, or the one around some that are written out; None where
     nothing changes along it, or too often, or a fold is computed in it."""
     row = len(nest.loops) - 1
@@ -46,17 +47,17 @@ def in_pieces(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> 
         return None
     cuts = _Cuts(nest, outputs, buffers, row)
     cuts.place(nest, 0, cuts.placer.top)
-    return tuple(cuts.placer.top.body) if cuts.made else None
+    return cuts.result() if cuts.made else None
 
 
-def in_boxes(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], reordered: bool = False) -> tuple[Stmt, ...] | None:
+def in_boxes(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], reordered: bool = False) -> Body | None:
     """The statements with all loops in pieces; None where `in_pieces` does the same, or where that makes too many terms.  `reordered`: in
     boxes of rows that share what they compute, sums are added up row by row first; None where there are none such."""
     if not nest.conditions:
         return None
     cuts = _Cuts(nest, outputs, buffers, 0, reordered)
     cuts.place(nest, 0, cuts.placer.top)
-    return tuple(cuts.placer.top.body) if cuts.made == "boxes" and cuts.left >= 0 and (cuts.jammed or not reordered) else None
+    return cuts.result() if cuts.made == "boxes" and cuts.left >= 0 and (cuts.jammed or not reordered) else None
 
 
 class _Cuts:
@@ -79,6 +80,9 @@ class _Cuts:
         self.made = ""
         self.left = _size(nest) + min(GROWTH * _size(nest) + MORE, MOST_MORE)
 
+    def result(self) -> Body:
+        return tuple(self.placer.top.body), tuple(self.placer.scratch)
+
     def place(self, nest: Nest, at: int, scope: Scope) -> None:
         """The nest inside of a scope; its loops before this one are pieces."""
         k, starts = next(((k, found) for k in range(at, len(nest.loops)) if (found := self._begins(nest, k))), (0, []))
@@ -90,13 +94,16 @@ class _Cuts:
         self.made = "pieces" if self.made != "boxes" and not inner and loop.extent >= LEAST else "boxes"
         pieces = list(enumerate(zip(starts, [*starts[1:], loop.hi + 1], strict=True)))
         largest = max(pieces, key=lambda piece: piece[1][1] - piece[1][0])
-        shares = k and not self.first and shared(_piece(nest, k, 0, *largest), self.reordered) is not None
-        first = 0 if shares else k  # each piece has loops around it of its own
+        first = 0 if k and self._needs_rows(_piece(nest, k, 0, *largest)) else k  # each piece has loops around it of its own
         around = self.placer.nest(scope, *nest.loops[:first])
         for number, values in pieces:
             cut = _piece(nest, k, first, number, values)
             self.place(cut, len(cut.loops) - len(inner), around[-1])
         self.placer.close_all(around)
+
+    def _needs_rows(self, nest: Nest) -> bool:
+        """Whether rows of a piece are computed together."""
+        return crossing(nest) is not None or (not self.first and shared(nest, self.reordered) is not None)
 
     def _place_whole(self, nest: Nest, scope: Scope) -> None:
         """Rows that threads share, where they are no shorter than that, stay what the outermost loop of each box counts."""
@@ -109,6 +116,10 @@ class _Cuts:
         if found is not None:
             self.jammed = True
             place_jammed(self.placer, scope, *found, self.outputs)
+            return
+        crossed = crossing(nest)
+        if crossed is not None:
+            place_turned(self.placer, scope, crossed, self.outputs)
             return
         opened = self.placer.nest(scope, *nest.loops)
         opened[-1].body += stores(self.outputs, nest.index, self.placer.place(nest.body, opened[-1]))
@@ -128,7 +139,7 @@ class _Cuts:
                 return found if len(found) > 1 else []
         if self.first:
             return []
-        found = begins(nest.conditions, loop)
+        found = begins(nest.conditions, loop, nest.loops[k + 1 :])
         return found if 1 < len(found) <= MOST_BRANCHES else []
 
 
@@ -194,8 +205,12 @@ def _holds(condition: Index, forms: Forms) -> bool | None:
     return truths.pop() if len(truths) == 1 else None
 
 
-def begins(terms: Sequence[Index], inner: Var) -> list[int]:
-    """Where pieces of a loop begin: at its first value, and where some part of these terms that depends on it alone is another one."""
+def begins(terms: Sequence[Index], inner: Var, within: Sequence[Var] = ()) -> list[int]:
+    """Where pieces of a loop begin: at its first value, and where some part of these terms that depends on it alone is another one.
+
+    within  loops inside of it: so does a comparison that they change less than one step of the loop, before and behind the step for which
+            they decide
+    """
 
     def outside(seam: int) -> int:
         return min(seam - inner.lo, inner.hi + 1 - seam)
@@ -211,9 +226,11 @@ def begins(terms: Sequence[Index], inner: Var) -> list[int]:
             found.update(_reached(*form, inner, MARKS["ne"]) if form else ())
         elif term.op in MARKS or term.op in ("min", "max"):
             for one, other in itertools.product(*map(_branches, term.args)):
-                form = _of(forms(one - other), inner)
-                if form and term.op in MARKS:
-                    found.update(_reached(*form, inner, MARKS[term.op]))
+                difference = forms(one - other)
+                form = _of(difference, inner)
+                if term.op in MARKS:
+                    ends = [form] if form else _at_ends(difference, inner, within)
+                    found.update(seam for end in ends for seam in _reached(*end, inner, MARKS[term.op]))
                 elif form and len(seams := tuple(_reached(*form, inner, (0, 1)))) == 2:  # where both are equal, either of them will do
                     either.append(tuple(sorted(seams, key=outside)))
         elif term.op in ("floordiv", "mod") and isinstance(term.args[1], Const) and term.args[1].value > 0:
@@ -237,6 +254,17 @@ def _branches(term: Index) -> tuple[Index, ...]:
 def _of(form: Affine, inner: Var) -> tuple[int, int] | None:
     """step and constant of a form that is step * variable + constant."""
     return (form.terms[inner], form.constant) if list(form.terms) == [inner] else None
+
+
+def _at_ends(form: Affine, inner: Var, within: Sequence[Var]) -> Iterator[tuple[int, int]]:
+    """step and constant where loops within make a form least, and where most; none where they change it by more than a step."""
+    step, others = form.terms.get(inner, 0), [v for v in form.terms if v is not inner]
+    if step and others and all(v in within for v in others):
+        least, most = (
+            bound - step * end for bound, end in zip(bounds(form), (inner.lo, inner.hi) if step > 0 else (inner.hi, inner.lo), strict=True)
+        )
+        if most - least < abs(step):
+            yield from ((step, least), (step, most))
 
 
 def _reached(step: int, constant: int, inner: Var, marks: Sequence[int]) -> Iterator[int]:

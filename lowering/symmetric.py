@@ -2,12 +2,13 @@
 
     out[i, j] = g(sum over k of f(i, k) * f(j, k), ...)
 
-Rows and columns are cut into blocks.  Of row r of blocks the one on the diagonal and those behind it are computed, half of them in all, the
-first following on the last: so of two blocks that are each other's transpose it is one.
+The factor is stored in strips, in the order in which tiles of sums read it, whether it gives rows or columns; behind the last of its rows
+it is filled up with that.  Of a strip of rows and a strip of columns the sums are a block.  Of row r of blocks the one on the diagonal and
+those behind it are computed, half of them in all, the first following on the last: so of two blocks that are each other's transpose it is
+one.
 
-    t[r, d, i, j] = sum over k of f(r * rows + i, k) * f((r + d) mod blocks * rows + j, k)
-
-The factor of the columns is stored before, unless the columns lie behind each other in memory.
+    p[s, k, l]    = f(s * wide + l, k)
+    t[r, d, i, j] = sum over k of p[r, k, i] * p[(r + d) mod strips, k, j]
 """
 
 from __future__ import annotations
@@ -15,23 +16,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from eqsat.ir.affine import coefficient
+from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, apply
 from eqsat.ir.loops import over
-from eqsat.ir.tensor import Build, Call, Position, Read, Reduce, Scalar, axes, axis, reindexed
+from eqsat.ir.tensor import Build, Call, Literal, Position, Read, Reduce, Scalar, axes, axis, reindexed
 from eqsat.lowering.nest import Stages, chains, free_variables
-from eqsat.lowering.product import factors, stored
+from eqsat.lowering.product import VECTOR_BYTES, factors, stored
 
-# rows of a block; with more of them fewer blocks on the diagonal are computed as a whole, with fewer the factors are copied less often
-LEAST_ROWS, MOST_ROWS = 64, 256
-LEAST_BLOCKS, LEAST_TERMS = 3, 64
-# what copying rows takes, by what computing a row with so many others does; and how many sizes of blocks are tried
-COPIED, TRIED = 16, 3
+# bytes of a line of a strip: whole vectors, as many as a tile has side by side, or less, which leaves less to be filled up, and twice
+LINES = (4 * VECTOR_BYTES, 3 * VECTOR_BYTES, 2 * VECTOR_BYTES)
+LEAST_STRIPS, LEAST_TERMS = 3, 64
 
 
 def in_triangle(build: Build) -> Iterator[tuple[Stages, Build]]:
-    """The blocks that are computed, and the build over them, for some sizes of blocks; none where the sum is no symmetric product, a small
-    one, or one of a number of rows that has no such divisor."""
+    """What is made before, strips and blocks, and the build over it, for some widths of strips; none where the sum is no symmetric product,
+    or a small one."""
     found = chains(build.body)
     if len(found) != 1 or len(build.shape) < 2 or build.shape[-1] != build.shape[-2] or found[0][0].op != "sum":
         return
@@ -39,42 +38,40 @@ def in_triangle(build: Build) -> Iterator[tuple[Stages, Build]]:
     folds = [fold.variable for fold in chain]
     if prod(v.extent for v in folds) < LEAST_TERMS or any(v.lo for v in folds) or not _is_symmetric(chain[-1].body, i, j):
         return
-    sizes = [rows for rows in range(LEAST_ROWS, MOST_ROWS + 1) if n % rows == 0 and n >= LEAST_BLOCKS * rows]
-    for rows in sorted(sizes, key=lambda rows: _work(n, rows))[:TRIED]:
-        yield _in_blocks(build, chain, rows)
+    for wide in (line // itemsize(chain[0].dtype) for line in LINES):
+        if -(-n // wide) >= LEAST_STRIPS:
+            yield _in_strips(build, chain, wide)
 
 
-def _in_blocks(build: Build, chain: tuple[Reduce, ...], rows: int) -> tuple[Stages, Build]:
-    *others, i, j = axes(build.shape)
-    blocks, half, last = build.shape[-1] // rows, build.shape[-1] // rows // 2, len(others)
+def _in_strips(build: Build, chain: tuple[Reduce, ...], wide: int) -> tuple[Stages, Build]:
+    *others, _, j = axes(build.shape)
+    strips, half, folds = -(-build.shape[-1] // wide), -(-build.shape[-1] // wide) // 2, [fold.variable for fold in chain]
     free = free_variables(chain[-1].body)
-    left, right = sorted(factors(chain[-1].body), key=lambda factor: j in free[factor])
-    before: Stages = ()
-    if not (isinstance(right, Read) and coefficient(right.indices[-1], j) == 1):
-        known = (*(v for v in (*others, *(fold.variable for fold in chain)) if v in free[right]), j)
-        right = stored(right, known)
-        assert isinstance(right.tensor, Build)
-        before = ((right.tensor,),)
-    r, d, down, across = (axis(last + k, extent) for k, extent in enumerate((blocks, half + 1, rows, rows)))
-    columns = reindexed(right, {j: (r + d) % blocks * rows + across})
-    total: Scalar = Call("multiply", (reindexed(left, {i: r * rows + down}), columns), left.dtype)
+    factor = next(factor for factor in factors(chain[-1].body) if j in free[factor])
+    known = [v for v in others if v in free[factor]]
+    strip, lane = Var("strip", 0, strips - 1), Var("lane", 0, wide - 1)
+    row, n = strip * wide + lane, build.shape[-1]
+    line = reindexed(factor, {j: apply("min", row, n - 1) if n % wide else row})
+    if n % wide:
+        line = Call("where", (Position(apply("lt", row, n), "bool"), line, Literal(0.0, factor.dtype)), factor.dtype)
+    packed = stored(line, (*known, strip, *folds, lane)).tensor
+    r, d, down, across = (axis(len(others) + k, extent) for k, extent in enumerate((strips, half + 1, wide, wide)))
+    total: Scalar = Call(
+        "multiply", tuple(Read(packed, (*known, s, *folds, place)) for s, place in ((r, down), ((r + d) % strips, across))), factor.dtype
+    )
     for fold in reversed(chain):
         total = Reduce("sum", fold.variable, total)
-    made = Build((*build.shape[:-2], blocks, half + 1, rows, rows), total)
+    made = Build((*build.shape[:-2], strips, half + 1, wide, wide), total)
 
     def read(i: Index, j: Index) -> Scalar:
-        ahead = apply("min", (j // rows - i // rows) % blocks, half)
-        return Read(made, (*others, i // rows, ahead, i % rows, j % rows))
+        ahead = apply("min", (j // wide - i // wide) % strips, half)
+        return Read(made, (*others, i // wide, ahead, i % wide, j % wide))
 
-    is_made = Position(apply("le", (j // rows - i // rows) % blocks, half), "bool")
+    *_, i, j = axes(build.shape)
+    is_made = Position(apply("le", (j // wide - i // wide) % strips, half), "bool")
     whole = Call("where", (is_made, read(i, j), read(j, i)), total.dtype)
-    return (*before, (made,)), Build(build.shape, over(build.body, {}, {chain[0]: whole}))
-
-
-def _work(n: int, rows: int) -> int:
-    """What blocks of so many rows take, for choosing among sizes."""
-    blocks = n // rows
-    return blocks * (blocks // 2 + 1) * rows * (rows + COPIED)
+    assert isinstance(packed, Build)
+    return ((packed,), (made,)), Build(build.shape, over(build.body, {}, {chain[0]: whole}))
 
 
 def _is_symmetric(body: Scalar, i: Var, j: Var) -> bool:

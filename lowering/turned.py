@@ -8,6 +8,8 @@ the block of a, row by row, then f.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.joint import LANES
@@ -26,6 +28,26 @@ LEAST = 8
 
 def turned(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
     """The statements and their scratch memory; None where nothing is read like that."""
+    found = crossing(nest)
+    if found is None:
+        return None
+    placer = BlockPlacer(buffers)
+    place_turned(placer, placer.top, found, outputs)
+    return tuple(placer.top.body), tuple(placer.scratch)
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A nest, the loop along the memory of what is read across the memory that is written, the loop along that, and those loads."""
+
+    nest: Nest
+    row: Var
+    lane: Var
+    across: tuple[Load, ...]
+
+
+def crossing(nest: Nest) -> Crossing | None:
+    """What is turned in a nest; None where nothing is read like that."""
     forms = Forms()
     if len(nest.loops) < 2 or any(isinstance(term, Reduce) for term in scalars(nest.body)):
         return None
@@ -35,46 +57,41 @@ def turned(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Bod
         rows = {v: [load for load in across if forms(load.index).stride(v) in (1, -1)] for v in others}
         row = max(others, key=lambda v: len(rows[v]), default=lane)
         if row is not lane and rows[row]:
-            return _Blocks(nest, outputs, buffers, row, lane).result(rows[row])
+            return Crossing(nest, row, lane, tuple(rows[row]))
     return None
 
 
-class _Blocks:
-    """The statements of one nest."""
+def place_turned(placer: BlockPlacer, scope: Scope, found: Crossing, outputs: tuple[str, ...]) -> None:
+    """The nest inside of a scope, in blocks."""
+    nest, row, lane = found.nest, found.row, found.lane
+    side = min(SIDE, LINE_BYTES // min(itemsize(load.dtype) for load in found.across))
+    high, wide = min(row.extent, side), min(lane.extent, side)
+    down, along = -(-row.extent // high), -(-lane.extent // wide)
+    below, beside = Var(f"{row.name}_block", 0, down - 1), Var(f"{lane.name}_block", 0, along - 1)
+    others = [v for v in nest.loops if v not in (row, lane)]
+    opened = placer.nest(scope, *others, below, beside)
+    first: dict[Var, Index] = {row: first_of(below, down, high, row.extent), lane: first_of(beside, along, wide, lane.extent)}
+    inner_row, inner_lane = Var(f"{row.name}_row", 0, high - 1), Var(f"{lane.name}_lane", 0, wide - 1)
+    here: dict[Var, Index] = {row: first[row] + inner_row, lane: first[lane] + inner_lane}
+    known: dict[Scalar, Scalar] = {}
+    for load in found.across:
+        forwards = Forms()(load.index).stride(row) == 1
+        if load is not nest.body or not forwards:
+            name = _copied(placer, opened[-1], load, {row: (first[row], high), lane: (first[lane], wide)}, forwards)
+            known[load] = Load(name, (inner_row if forwards else high - 1 - inner_row) * wide + inner_lane, load.dtype)
+    written = stores(outputs, substitute(nest.index, here), over(nest.body, here, known))
+    opened[-1].body.append(tile_over(inner_row, inner_lane, *written))
+    placer.close_all(opened)
 
-    def __init__(self, nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], row: Var, lane: Var) -> None:
-        self.nest, self.outputs = nest, outputs
-        self.row, self.lane = row, lane
-        self.placer = BlockPlacer(buffers)
 
-    def result(self, across: list[Load]) -> Body:
-        row, lane = self.row, self.lane
-        side = min(SIDE, LINE_BYTES // min(itemsize(load.dtype) for load in across))
-        high, wide = min(row.extent, side), min(lane.extent, side)
-        down, along = -(-row.extent // high), -(-lane.extent // wide)
-        below, beside = Var(f"{row.name}_block", 0, down - 1), Var(f"{lane.name}_block", 0, along - 1)
-        others = [v for v in self.nest.loops if v not in (row, lane)]
-        opened = self.placer.nest(self.placer.top, *others, below, beside)
-        first: dict[Var, Index] = {row: first_of(below, down, high, row.extent), lane: first_of(beside, along, wide, lane.extent)}
-        inner_row, inner_lane = Var(f"{row.name}_row", 0, high - 1), Var(f"{lane.name}_lane", 0, wide - 1)
-        here: dict[Var, Index] = {row: first[row] + inner_row, lane: first[lane] + inner_lane}
-        known: dict[Scalar, Scalar] = {}
-        for load in across:
-            forwards = Forms()(load.index).stride(row) == 1
-            if load is not self.nest.body or not forwards:
-                name = self.copy(load, first, (high, wide), forwards, opened[-1])
-                known[load] = Load(name, (inner_row if forwards else high - 1 - inner_row) * wide + inner_lane, load.dtype)
-        written = stores(self.outputs, substitute(self.nest.index, here), over(self.nest.body, here, known))
-        opened[-1].body.append(tile_over(inner_row, inner_lane, *written))
-        self.placer.close_all(opened)
-        return tuple(self.placer.top.body), tuple(self.placer.scratch)
+def _copied(placer: BlockPlacer, scope: Scope, load: Load, block: dict[Var, tuple[Index, int]], forwards: bool) -> str:
+    """Scratch memory with the block of a load, row by row, the last row first where rows go backwards in memory.
 
-    def copy(self, load: Load, first: dict[Var, Index], shape: tuple[int, int], forwards: bool, scope: Scope) -> str:
-        """Scratch memory with the block of a load, row by row, the last row first where rows go backwards in memory."""
-        name = self.placer.memory(shape[0] * shape[1], load.dtype)
-        row, lane = (Var(f"{name}_{v.name}", 0, n - 1) for v, n in zip((self.row, self.lane), shape, strict=True))
-        step = row if forwards else shape[0] - 1 - row
-        source = substitute(load.index, {self.row: first[self.row] + step, self.lane: first[self.lane] + lane})
-        element = Store(name, row * shape[1] + lane, Load(load.buffer, source, load.dtype))
-        scope.body.append(tile_over(row, lane, element))
-        return name
+    block  for rows and lanes, in this order, where they begin and how many there are
+    """
+    (row, (top, high)), (lane, (left, wide)) = block.items()
+    name = placer.memory(high * wide, load.dtype)
+    down, along = Var(f"{name}_{row.name}", 0, high - 1), Var(f"{name}_{lane.name}", 0, wide - 1)
+    source = substitute(load.index, {row: top + (down if forwards else high - 1 - down), lane: left + along})
+    scope.body.append(tile_over(down, along, Store(name, down * wide + along, Load(load.buffer, source, load.dtype))))
+    return name

@@ -28,6 +28,7 @@ import eqsat
 import eqsat.numpy as enp
 from tests.bench.further_programs import FURTHER
 from tests.bench.gather_programs import GATHERS
+from tests.bench.half_programs import HALVES
 from tests.bench.large_programs import LARGE
 from tests.bench.plain_programs import PLAIN
 from tests.bench.short_row_programs import SHORT_ROWS
@@ -278,7 +279,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 }
 
 
-PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS
+PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:

@@ -13,13 +13,13 @@ from eqsat.ir.index import Apply, Index, Var, apply, walk, where
 from eqsat.ir.loops import For, Kernel, index_terms, map_indices, statements
 from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction, scalars
 from eqsat.lowering import seams
-from eqsat.lowering.seams import MOST_PIECES
+from eqsat.lowering.seams import MOST_PIECES, begins
 from eqsat.lowering.split import uneven
 from eqsat.options import Options
 from eqsat.report import Report
 from eqsat.simplifier import simplify_terms
 from tests.effort import examples
-from tests.lowering.builds import builds, lowered, reference, run, siblings
+from tests.lowering.builds import builds, lowered, offered, reference, run, siblings
 
 ROW, J = axes((3, 40))
 SHAPE = (3, 40)
@@ -266,3 +266,40 @@ def test_a_step_that_is_not_one_and_a_falling_one() -> None:
                 at_least = [step * k + constant >= mark for k in range(v.lo, v.hi + 1)]
                 changes = [v.lo + k for k in range(1, v.extent) if at_least[k] != at_least[k - 1]]
                 assert found == changes
+
+
+def blocks_of_rows() -> Build:
+    """Rows filled up to whole blocks, each block transposed: loops over blocks and lanes decide together."""
+    block, column, lane = axes((3, 20, 16))
+    row = block * 16 + lane
+    inside = Position(apply("lt", row, 42), "bool")
+    read_row = Read(Input("x", (42, 20), "int64"), (apply("min", row, 41), column))
+    return Build((3, 20, 16), Call("where", (inside, read_row, Literal(0, "int64")), "int64"))
+
+
+def transposed(place: Callable[[Index], Index]) -> Build:
+    i, j = axes((20, 30))
+    return Build((20, 30), Read(Input("x", (30, 20), "int64"), (place(j), i)))
+
+
+def test_loops_are_cut_where_others_within_decide_less_than_a_step() -> None:
+    build = blocks_of_rows()
+    block, _, lane = axes((3, 20, 16))
+    condition = apply("lt", block * 16 + lane, 42)
+    assert begins((condition,), block) == [0]
+    assert begins((condition,), block, (lane,)) == [0, 2]
+    assert begins((apply("ge", 42 - block * 16 - lane, 1),), block, (lane,)) == [0, 2]
+    assert begins((apply("lt", block + lane, 9),), block, (lane,)) == [0]  # undecided for most
+    (kernel, *_) = offered(build, "boxes")
+    np.testing.assert_array_equal(run(kernel, build)[0], reference(build)[0])
+    assert "where" not in str(kernel)
+    assert "min(i0" not in str(kernel)
+
+
+@pytest.mark.parametrize("way", ["pieces", "boxes"])
+def test_what_is_read_across_memory_in_a_piece_is_turned(way: str) -> None:
+    build = transposed(lambda j: (j + 11) % 30) if way == "pieces" else blocks_of_rows()
+    kernels = offered(build, way)
+    assert any("tile" in str(kernel) for kernel in kernels)
+    for kernel in kernels:
+        np.testing.assert_array_equal(run(kernel, build)[0], reference(build)[0])

@@ -12,7 +12,7 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.index import Index
-from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axis, reduction
+from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axes, axis, reduction
 from eqsat.lowering import symmetric
 from eqsat.lowering.symmetric import in_triangle
 from tests.lowering.builds import inputs_of, reference
@@ -25,6 +25,7 @@ PROGRAMS: dict[str, tuple[tuple[int, ...], Callable[[Any], Any]]] = {
     "covariance": ((100, 256), lambda a: (a - a.mean(axis=0)).T @ (a - a.mean(axis=0)) / 99),
     "squared distances": ((192, 80), lambda a: (a * a).sum(axis=1)[:, None] + (a * a).sum(axis=1) - 2 * a @ a.T),
     "a batch": ((2, 256, 100), lambda a: a @ np.swapaxes(a, -1, -2)),
+    "strips that rows do not fill": ((100, 300), lambda a: a.T @ a),
     "einsum": ((100, 260), lambda a: enp.einsum("ki,kj->ij", a, a)),
 }
 K = reduction(0, 6)
@@ -33,8 +34,8 @@ ROW, COLUMN = axis(0, 12), axis(1, 12)
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of few rows are large enough."""
-    for name, value in {"LEAST_ROWS": 2, "LEAST_TERMS": 2}.items():
+    """Strips of few rows are large enough: two, three, and five, which do not divide their number."""
+    for name, value in {"LINES": (16, 24, 40), "LEAST_TERMS": 2}.items():
         monkeypatch.setattr(symmetric, name, value)
 
 
@@ -52,12 +53,19 @@ def test_blocks_hold_what_the_sum_does(transposed: bool) -> None:
 
     build = Build((12, 12), Call("negative", (total(read(ROW), read(COLUMN)),), "int64"))
     ways = list(in_triangle(build))
-    assert len(ways) == symmetric.TRIED
-    for stages, whole in ways:
-        assert len(stages) == (1 if transposed else 2)
-        ((made,),) = stages[-1:]
-        assert 2 * made.size <= 12 * 12 + 12 * 12 // 2 + made.shape[-1] * 12
+    assert [stages[0][0].shape for stages, _ in ways] == [(6, 6, 2), (4, 6, 3), (3, 6, 5)]
+    for ((packed,), (made,)), whole in ways:
+        rows = packed.shape[0] * packed.shape[-1]
+        assert 2 * made.size <= rows * (rows + 2 * packed.shape[-1])
         np.testing.assert_array_equal(evaluate_tensor(whole, inputs_of(build)), reference(build)[0])
+
+
+@pytest.mark.usefixtures("small")
+def test_too_few_strips_are_not_worth_it() -> None:
+    x = Input("x", (4, 6), "int64")
+    row, column = axes((4, 4))
+    ways = list(in_triangle(Build((4, 4), total(Read(x, (row, K)), Read(x, (column, K))))))
+    assert not ways
 
 
 @pytest.mark.usefixtures("small")
@@ -88,7 +96,7 @@ def test_programs_equal_numpy(name: str, dtype: str) -> None:
 def test_a_large_product_is_computed_by_half_and_is_symmetric_to_the_last_bit() -> None:
     a = np.random.default_rng(0).standard_normal((500, 512)).astype("float32")
     result = eqsat.optimize(lambda a: a.T @ a, a)
-    assert len(result.nests) == 2
+    assert len(result.nests) == 3
     found = result(a)
     np.testing.assert_array_equal(found, found.T)
     assert len(eqsat.optimize(lambda a: a.T @ a, a, options=eqsat.Options(numerics="exact")).nests) == 1
