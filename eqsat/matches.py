@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import functools
 import re
-import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from eqsat.egraph.engine import Engine
+from eqsat.egraph.engine import Engine, PerThread
 from eqsat.egraph.schema import CONSTRUCTORS, VIEWS, declarations
 from eqsat.egraph.snapshot import ENode
 from eqsat.ledger import Ledger, Reason
@@ -90,21 +89,19 @@ def _text(expression: Expression) -> str:
     return expression if isinstance(expression, str) else f"({' '.join(map(_text, expression))})"
 
 
-class _Engines(threading.local):
-    def __init__(self) -> None:
-        self.made: dict[tuple[str, ...], Engine] = {}
-
-
-_ENGINES = _Engines()
+_ENGINES = PerThread[Engine]()
 
 
 def engine_for(tables: tuple[str, ...]) -> Engine:
-    if tables not in _ENGINES.made:
+    """The engine of this thread that finds matches of the rules of these tables."""
+
+    def made() -> Engine:
         rules = rules_of(tables)
         program = [declarations(SORTS), bounds_program(), *(rule.program() for rule in rules)]
         finds = tuple((f"find-{rule.name}", rule.needs) for rule in rules)
-        _ENGINES.made[tables] = Engine("\n".join(program), SORTS, {FINDS: finds, BOUNDS_TABLE: BOUNDS_RULESETS})
-    return _ENGINES.made[tables]
+        return Engine("\n".join(program), SORTS, {FINDS: finds, BOUNDS_TABLE: BOUNDS_RULESETS})
+
+    return _ENGINES.get(tables, made)
 
 
 class Match:

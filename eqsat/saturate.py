@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -11,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
 from eqsat.egraph.encode import Encoder
-from eqsat.egraph.engine import Engine, Row
+from eqsat.egraph.engine import Engine, PerThread, Row
 from eqsat.egraph.forms import RECIPES, Forms, Reading, read
 from eqsat.egraph.schema import CLASS_SORTS
 from eqsat.egraph.snapshot import Snapshot, extended, only_nary_forms, take_snapshot, written_snapshot
@@ -89,15 +88,8 @@ PHASES = {
 }
 
 
-class _Engines(threading.local):
-    """The engines of this thread: egglog's e-graphs cannot leave the thread that made them."""
-
-    def __init__(self) -> None:
-        # by the identity of tables, which the entries keep alive: hashing all their rows would take longer than a simple session
-        self.made: dict[tuple[object, ...], tuple[Engine, tuple[Table, ...]]] = {}
-
-
-_ENGINES = _Engines()
+# by the identity of tables, which the entries keep alive: hashing all their rows would take longer than a simple session
+_ENGINES = PerThread[tuple[Engine, tuple[Table, ...]]]()
 
 
 def engine_for(tables: tuple[Table, ...] = TABLES, sorts: tuple[str, ...] = CLASS_SORTS) -> Engine:
@@ -108,11 +100,12 @@ def engine_for(tables: tuple[Table, ...] = TABLES, sorts: tuple[str, ...] = CLAS
     """
     if "Tx" not in sorts:
         tables = tuple(table for table in tables if table.phase == "index")
-    key = (sorts, *map(id, tables))
-    if key not in _ENGINES.made:
+
+    def made() -> tuple[Engine, tuple[Table, ...]]:
         program, rulesets = egglog_program(tables, sorts)
-        _ENGINES.made[key] = Engine(program, sorts, rulesets), tables
-    return _ENGINES.made[key][0]
+        return Engine(program, sorts, rulesets), tables
+
+    return _ENGINES.get((sorts, *map(id, tables)), made)[0]
 
 
 @dataclass

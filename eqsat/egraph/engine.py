@@ -1,5 +1,7 @@
 """A thread's egglog e-graphs: the only module that loads egglog.
 
+They cannot leave the thread that made them, and are given their rows by files, so that a process that was forked makes its own.
+
 Work on it is a transaction: what is added in `with engine.session():` is gone before the next.  Emptying the tables takes a
 twentieth of egglog's push and pop, which copy all tables and rules; they are used after errors, and now and then to give
 memory back.  Calls from several threads take turns.
@@ -7,22 +9,26 @@ memory back.  Calls from several threads take turns.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import importlib.abc
 import importlib.machinery
 import importlib.util
 import os
+import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import weakref
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from eqsat.egraph.schema import GATHERED, WIDTH, load_ruleset, loadable
 from eqsat.ir.errors import InternalError
 
+T = TypeVar("T")
 Row = tuple[int, ...]
 _PADDING = (0,) * (WIDTH - 1)
 SESSIONS_PER_POP = 128
@@ -34,8 +40,32 @@ def _memory_folder() -> str | None:
     return shared if os.access(shared, os.W_OK) else None
 
 
-_LOADING = threading.Lock()
-BINDINGS = "egglog.bindings"
+def _remove(folder: str, process: int) -> None:
+    """Remove a folder, unless it is a parent's."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Loading:
+    """Held while egglog is loaded, by the process that it is loaded in."""
+
+    lock = threading.Lock()
+    process = 0
+
+
+def _after_fork() -> None:
+    """egglog gives memory back in the threads that it has, of which a child has none: it would wait for them without end."""
+    _Loading.lock = threading.Lock()
+    for engine in _EVERY:
+        engine.keep_forever()
+
+
+def _is_forked() -> bool:
+    """Whether egglog was loaded by a parent of this process."""
+    return os.getpid() != _Loading.process
+
+
+BINDINGS, THREADS = "egglog.bindings", "RAYON_NUM_THREADS"
 
 
 class _Loaded(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -58,6 +88,7 @@ class _Loaded(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def bindings() -> Any:
     """egglog itself, written in Rust: its package is a language in Python around it, which takes twenty times as long to import."""
     if BINDINGS in sys.modules:
+        _Loading.process = os.getpid()
         return sys.modules[BINDINGS]
     package = importlib.util.find_spec("egglog")
     folders = (package.submodule_search_locations if package is not None else None) or ()
@@ -66,9 +97,47 @@ def bindings() -> Any:
         raise ImportError("egglog is not installed: no egglog.bindings", name=BINDINGS)
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
+    _start_alone(module)
     sys.modules.pop(BINDINGS, None)
     sys.meta_path.insert(0, _Loaded(module))
     return module
+
+
+def _owner() -> tuple[int, int]:
+    """This process and thread."""
+    return os.getpid(), threading.get_ident()
+
+
+def _start_alone(egglog: Any) -> None:
+    """Let egglog start its threads, of which it gets one: it would share large tables among more, of which forked processes have none, and
+    match in another order."""
+    wanted = os.environ.get(THREADS)
+    os.environ[THREADS] = "1"
+    try:
+        egglog.EGraph()
+    finally:
+        if wanted is None:
+            del os.environ[THREADS]
+        else:
+            os.environ[THREADS] = wanted
+    _Loading.process = os.getpid()
+
+
+class PerThread(threading.local, Generic[T]):
+    """What holds engines, by key, of the thread that asks for it, made when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._owner, self._made = _owner(), dict[Hashable, T]()
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        if self._owner != _owner():
+            self._owner, self._made = _owner(), {}
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+
+_EVERY: weakref.WeakSet[Engine] = weakref.WeakSet()
 
 
 class Engine:
@@ -78,25 +147,43 @@ class Engine:
     """
 
     def __init__(self, program: str, sorts: tuple[str, ...], rulesets: Mapping[str, tuple[tuple[str, frozenset[str]], ...]]) -> None:
-        self._rulesets = rulesets
+        self._program, self._rulesets = program, rulesets
+        self._lock = threading.RLock()
+        self._owner = _owner()
+        self._folder = tempfile.mkdtemp(prefix="eqsat-", dir=_memory_folder())
+        weakref.finalize(self, _remove, self._folder, os.getpid())
+        self._kinds = {name: kind for kind, name in enumerate(loadable(sorts))}
+        self._handles = frozenset(f"H{sort}" for sort in sorts)
+        self._begin()
+        _EVERY.add(self)
+
+    def _begin(self) -> None:
+        """Make the e-graph."""
+        with _Loading.lock:
+            egglog = bindings()
         self._combined: dict[tuple[str, ...], str] = {}
         self._schedules: dict[tuple[object, ...], str] = {}
-        self._lock = threading.RLock()
-        self._folder = tempfile.TemporaryDirectory(prefix="eqsat-", dir=_memory_folder())
-        with _LOADING:
-            egglog = bindings()
-        self._egglog = egglog.EGraph(fact_directory=self._folder.name)
+        self._egglog = egglog.EGraph(fact_directory=self._folder)
+        if _is_forked():
+            self.keep_forever()
         self._parse = functools.lru_cache(maxsize=256)(self._egglog.parse_program)
         self.integer: Callable[[Any], int] = self._egglog.value_to_i64
         # the members of a multiset, repeated as often as they occur
         self.members: Callable[[Any], list[Any]] = self._egglog.value_to_multiset
         self._error: type[Exception] = egglog.EggSmolError
-        self._kinds = {name: kind for kind, name in enumerate(loadable(sorts))}
-        self._handles = frozenset(f"H{sort}" for sort in sorts)
-        for line in program.splitlines():  # egglog takes quadratic time in the length of a text
+        for line in self._program.splitlines():  # egglog takes quadratic time in the length of a text
             self.run_text(line)
         self.run_text("(push)")
         self._sessions = 0
+
+    def keep_forever(self) -> None:
+        """Never give back the memory of its tables."""
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._egglog))
+
+    def __del__(self) -> None:
+        """In a forked process, what threads of its parent had goes away in another thread, where egglog does not let it."""
+        if hasattr(self, "_egglog") and self._owner != _owner():
+            self.keep_forever()
 
     def run_text(self, text: str) -> list[Any]:
         """Run egglog text; what egglog refuses is a bug of ours."""
@@ -116,12 +203,15 @@ class Engine:
                 self._restart()
                 raise
             self._sessions += 1
-            if self._sessions % SESSIONS_PER_POP:
+            if self._sessions % SESSIONS_PER_POP or _is_forked():
                 self.run_text("(run clear 1)")
             else:
                 self._restart()
 
     def _restart(self) -> None:
+        if _is_forked():
+            self._begin()
+            return
         self.run_text("(pop) (push)")
         self._combined.clear()
         self._schedules.clear()
@@ -130,7 +220,7 @@ class Engine:
         """Carry out rows of each kind of schema.loadable."""
         lines = ["\t".join(map(str, (self._kinds[kind], *row, *_PADDING[len(row) :]))) for kind, rows in facts.items() for row in rows]
         if lines:
-            with open(f"{self._folder.name}/row", "w") as file:
+            with open(f"{self._folder}/row", "w") as file:
                 file.write("\n".join(lines) + "\n")
             stated = self.combined([load_ruleset(kind) for kind in facts if kind not in GATHERED])
             gathered = [f"(run {load_ruleset(kind)})" for kind in facts if kind in GATHERED]
@@ -168,3 +258,7 @@ class Engine:
         """The tables of the e-graph by constructor, relation or function name."""
         functions: Mapping[str, Any] = self._egglog.freeze().functions
         return functions
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -6,11 +6,10 @@ classes in these rows up to date like all others, so after a pass they name the 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from eqsat.egraph.engine import Engine
+from eqsat.egraph.engine import Engine, PerThread
 from eqsat.egraph.schema import CONSTRUCTORS, Constructor, nodes_of
 from eqsat.matches import Expression, parse
 from eqsat.rules import Table, egglog_program
@@ -26,21 +25,16 @@ class Traced:
     rows: tuple[str, ...]
 
 
-class _Engines(threading.local):
-    def __init__(self) -> None:
-        # by the identity of tables, which the entries keep alive, as in saturate.py
-        self.made: dict[tuple[object, ...], tuple[Traced, tuple[Table, ...]]] = {}
-
-
-_ENGINES = _Engines()
+# by the identity of tables, which the entries keep alive, as in saturate.py
+_ENGINES = PerThread[tuple[Traced, tuple[Table, ...]]]()
 
 
 def traced_engine(tables: tuple[Table, ...], sorts: tuple[str, ...]) -> Traced:
     """The engine of this thread for these tables over classes of these sorts."""
     if "Tx" not in sorts:
         tables = tuple(table for table in tables if table.phase == "index")
-    key = (sorts, *map(id, tables))
-    if key not in _ENGINES.made:
+
+    def made() -> tuple[Traced, tuple[Table, ...]]:
         program, rulesets = egglog_program(tables, sorts)
         rows = tuple(dict.fromkeys(row.name for table in tables for row in table.rows))
         numbers = {name: number for number, name in enumerate(rows)}
@@ -48,8 +42,9 @@ def traced_engine(tables: tuple[Table, ...], sorts: tuple[str, ...]) -> Traced:
         # declarations of sorts come before the first rule, which is one of the loaders
         first = next(k for k, line in enumerate(lines) if line.startswith("(ruleset "))
         text = [*lines[:first], *_relations(sorts), *(_traced(line, numbers) for line in lines[first:])]
-        _ENGINES.made[key] = Traced(Engine("\n".join(text), sorts, rulesets), rows), tables
-    return _ENGINES.made[key][0]
+        return Traced(Engine("\n".join(text), sorts, rulesets), rows), tables
+
+    return _ENGINES.get((sorts, *map(id, tables)), made)[0]
 
 
 def relation_of(kind: str) -> str:

@@ -1,0 +1,66 @@
+"""Forking while threads have e-graphs: parent and child go on, each with its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+
+COMMON = """
+import os, sys, threading, warnings
+import eqsat
+
+warnings.simplefilter("ignore", DeprecationWarning)
+options = eqsat.Options(cache=False)
+
+def terms(first):
+    for n in range(first, first + 25):
+        term = eqsat.parse_index(f"(i * {n} + j) // {n} + (i * {n} + j) % {n}", {"i": (0, 50), "j": (0, n - 1)})
+        assert str(eqsat.simplify(term, options=options)) in ("i + j", "j + i"), term
+
+terms(2)
+"""
+# what threads of the parent had goes away in the child as it begins
+THREADS = """
+asked, answered = threading.Barrier(3), threading.Barrier(3)
+
+def work():
+    terms(30)
+    asked.wait()
+    answered.wait()
+    terms(60)
+
+threads = [threading.Thread(target=work) for _ in range(2)]
+[thread.start() for thread in threads]
+asked.wait()
+child = os.fork()
+if child == 0:
+    terms(90)
+    sys.exit(0)
+_, status = os.waitpid(child, 0)
+answered.wait()
+[thread.join() for thread in threads]
+terms(120)
+sys.exit(status)
+"""
+# both write rows for their e-graphs at the same time
+TOGETHER = """
+child = os.fork()
+for first in range(2, 200, 25):
+    terms(first)
+if child == 0:
+    os._exit(0)
+sys.exit(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.parametrize("program", [THREADS, TOGETHER], ids=["threads", "together"])
+def test_parent_and_child_have_e_graphs_of_their_own(program: str) -> None:
+    text = textwrap.dedent(COMMON) + textwrap.dedent(program)
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
