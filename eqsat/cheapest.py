@@ -22,7 +22,7 @@ from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.errors import UnsoundRuleError
 from eqsat.ir.generics import as_build, as_generic
 from eqsat.ir.index import Index
-from eqsat.ir.tensor import Build, Constant, Program, Tensor, sources, tensors
+from eqsat.ir.tensor import Build, Constant, Program, Scalar, Tensor, sources, tensors
 from eqsat.journal import WRITTEN
 from eqsat.kernel_choice import shows_not_finite, uses
 from eqsat.needed_once import needed_once
@@ -31,6 +31,7 @@ from eqsat.options import Options
 from eqsat.progress import tell
 from eqsat.report import Report, StopReason
 from eqsat.rules.assumptions import CONDITIONS
+from eqsat.rules.elements import ELEMENTS, less
 from eqsat.saturate import PHASES, Done, Patience, Session, session_of
 from eqsat.simplifier import limits_for
 from eqsat.sizes import is_generic
@@ -107,8 +108,13 @@ class _MergedError(Exception):
 
 
 def _searched(program: Program, offers: Offers, before: Cost, options: Options, report: Report, seen: Seen | None) -> Extracted | None:
-    """The cheapest outputs that the search finds; None where the program as it was written is cheaper."""
-    with session_of(options, report) as work:
+    """The cheapest outputs that the search finds; None where the program as it was written is cheaper.
+
+    What equals an element that algebra offers may not become equal to others without being taken, if that has to be checked: identities of
+    elements wait until it is spelled then.
+    """
+    checked = any(way.checked for ways in offers.values() for way in ways)
+    with session_of(options.without(ELEMENTS.name) if checked else options, report) as work:
         search = Search(work, program, offers, options)
         work.limits = limits = options.limits.of_program(len(search.written))
         tell("saturating with rules of fusion")
@@ -267,7 +273,7 @@ class Search:
         """The selection that was found last, with what has to be checked of it."""
         classes, order, outputs = self.found
         checked = dict.fromkeys(name for offer in selection.taken for name in self._to_check(offer, selection, self.snapshot) or ())
-        made = spell(classes, order, selection, (*outputs, *checked, *selection.kernels))
+        made = spell(classes, order, selection, (*outputs, *checked, *selection.kernels), self._less)
         known = dict(zip(selection.kernels, made[len(outputs) + len(checked) :], strict=True))
         named = {tensor: self._name(tensor, self.snapshot) for tensor in self._in_order()}
         known |= {name: leaf for name in named.values() if (leaf := classes.leaf(name)) is not None}
@@ -276,6 +282,14 @@ class Search:
         taken = tuple(offer for offer, root in offers if root in selection.taken)
         free = tuple(offer for offer, root in offers if root not in self._ways)
         return Extracted(made[: len(outputs)], made[len(outputs) : len(outputs) + len(checked)], {}, taken, free, stored)
+
+    def _less(self, element: Scalar) -> Scalar:
+        """An element without what identities show to be needless, of which the e-graph does not know where offers are checked."""
+        if ELEMENTS.name not in self.options.tables:
+            return element
+        found, rows = less(element)
+        self.work.report.matches.update(rows)
+        return found
 
     def state_maps(self, nodes: Iterable[ENode], reader: IndexReader) -> bool:
         """Hand the maps of these nodes to the index algebra (row state-map): of the program that would be cheapest if all of them

@@ -19,6 +19,7 @@ from eqsat.ir.index import Index, walk
 from eqsat.ir.steps import Kept, Parts
 from eqsat.ir.tensor import Build, Constant, Generic, Literal, Position, Read, Scalar, Tensor, reread, scalars, sources, tensors
 from eqsat.ir.text import definition_text, tensor_names
+from eqsat.rules.elements import less
 from eqsat.views import movement
 
 Maps = tuple[tuple[Index, Index], ...]
@@ -258,17 +259,38 @@ class _Towards:
             self.chain.put((READ, KNOWN) if self._known_function(target) is not None else (READ,), {tensor: target})
             return
         goal = Build(target.shape, reread(target.body, {source: self._reader_of(source) for source in sources(target)}))
-        body = inlined(made.body, _nothing)
-        if (pairs := index_pairs(body, goal.body, _is)) is not None:
-            self.chain.put_maps(tensor, goal, pairs, () if pairs else (READ,))
-        elif (pairs := index_pairs(body, target.body, self._stands_for)) is not None:
-            self.chain.put_maps(tensor, goal, pairs, (READ,))
-        elif (pairs := index_pairs(body, target.body, self._stands_for, self._known_function)) is not None:
-            self.chain.put_maps(tensor, goal, pairs, (KNOWN,))
-        elif (pairs := self._pairs_of_functions(made, target)) is not None:
-            self.chain.put_maps(tensor, goal, pairs, (READ,))
+        if self._become(tensor, made, target, goal):
+            return
+        body, rows = less(inlined(made.body, _nothing))
+        if rows and self._pairs(Build(made.shape, body), target, goal) is not None:
+            self.chain.put(rows, {tensor: Build(made.shape, body)})
+            self._become(tensor, Build(made.shape, body), target, goal)
+            return
+        body, rows = less(inlined(made.body, self.chain.function))
+        found = self._pairs_of_functions(Build(made.shape, body), target)
+        if rows and found is not None:
+            self.chain.put_maps(tensor, goal, found, (READ, *rows))
         else:
             self.chain.put(self.matched, {tensor: goal}, traced=False)
+
+    def _become(self, tensor: Tensor, made: Build, target: Build, goal: Build) -> bool:
+        """Whether a tensor becomes what was extracted for it by maps, and functions in the place of reads."""
+        found = self._pairs(made, target, goal)
+        if found is not None:
+            self.chain.put_maps(tensor, goal, *found)
+        return found is not None
+
+    def _pairs(self, made: Build, target: Build, goal: Build) -> tuple[list[tuple[Index, Index]], tuple[str, ...]] | None:
+        """The index terms in which a build differs from what was extracted for it, and the rows that all else rests on."""
+        body = inlined(made.body, _nothing)
+        if (pairs := index_pairs(body, goal.body, _is)) is not None:
+            return pairs, () if pairs else (READ,)
+        if (pairs := index_pairs(body, target.body, self._stands_for)) is not None:
+            return pairs, (READ,)
+        if (pairs := index_pairs(body, target.body, self._stands_for, self._known_function)) is not None:
+            return pairs, (KNOWN,)
+        pairs = self._pairs_of_functions(made, target)
+        return None if pairs is None else (pairs, (READ,))
 
     def _stands_for(self, named: Tensor, stored: Tensor) -> bool:
         return self.stored.get(named, named) is stored

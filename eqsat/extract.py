@@ -184,12 +184,18 @@ def _selection(choices: KernelChoices, outputs: tuple[int, ...]) -> Selection | 
     return None if kernels is None else Selection(kernels, choices.readable, choices.taken, choices.classes.model)
 
 
-def spell(classes: TensorClasses, order: Mapping[int, int], selection: Selection, outputs: tuple[int, ...]) -> tuple[Tensor, ...]:
-    """The tensors of a selection."""
+def spell(
+    classes: TensorClasses,
+    order: Mapping[int, int],
+    selection: Selection,
+    outputs: tuple[int, ...],
+    finish: Callable[[Scalar], Scalar] = lambda element: element,
+) -> tuple[Tensor, ...]:
+    """The tensors of a selection, of elements that are finished by a function."""
     speller = _Speller(classes)
     for name in sorted(selection.kernels, key=order.__getitem__):
         kernel = selection.kernels[name]
-        speller.made[name] = Build(kernel.shape, speller.element(kernel.element))
+        speller.made[name] = Build(kernel.shape, finish(speller.element(kernel.element)))
     return tuple(speller.tensor(name) for name in outputs)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from eqsat.egraph.encode import Encoder
@@ -27,6 +29,7 @@ from eqsat.ir.tensor import (
     operands as scalar_operands,
     tensors,
 )
+from eqsat.rules.elements import Law, laws_of, text_of
 
 
 class TensorEncoder:
@@ -38,6 +41,7 @@ class TensorEncoder:
         self.handles: dict[Tensor, int] = {}
         self._places: dict[Tensor, int] = {}
         self._elements: dict[Build, tuple[int, str, tuple[int | str, ...]]] = {}
+        self._laws: set[Law] = set()
 
     def program(self, program: Program) -> tuple[int, ...]:
         """Handles of the outputs."""
@@ -72,6 +76,14 @@ class TensorEncoder:
         return handle, ENode(
             name, tuple(snapshot.name(value, sort) if isinstance(value, int) and sort != "i64" else value for sort, value in sorts)
         )
+
+    def state(self, laws: Iterable[Law]) -> None:
+        """State laws that are not stated yet."""
+        for law in laws:
+            if law not in self._laws:
+                self._laws.add(law)
+                number, *names = law
+                self.encoder.facts["law"].append((number, *map(self.encoder.name, names)))
 
     def _tensor(self, tensor: Tensor) -> int:
         node = self.encoder.node
@@ -129,6 +141,7 @@ class _Body:
 
     def _scalar(self, term: Scalar, reductions: tuple[Var, ...], below: list[tuple[int, int]]) -> tuple[int, int]:
         name, parameters = self._node(term, reductions)
+        self.tensors.state(laws_of(term))
         node = self.tensors.encoder.node
         return node(f"Q{name}", *parameters, *(f for f, _ in below)), node(name, *parameters, *(e for _, e in below))
 
@@ -141,7 +154,7 @@ class _Body:
     def _node(self, term: Scalar, reductions: tuple[Var, ...]) -> tuple[str, tuple[int | str, ...]]:
         """The kind of a node and its operands but for elements."""
         if isinstance(term, Literal):
-            return "Literal", (literal_text(term), term.dtype)
+            return "Literal", (text_of(term), term.dtype)
         if isinstance(term, Read):
             handle = self.tensors.handles[term.tensor]
             if is_identity(term.indices, term.tensor, self.shape):
@@ -167,11 +180,6 @@ def is_identity(indices: tuple[Index, ...], tensor: Tensor, shape: Shape) -> boo
     return tensor.shape == shape and all(a is b for a, b in zip(indices, axes(shape), strict=True))
 
 
-def literal_text(literal: Literal) -> str:
-    """The bytes of a constant, exactly."""
-    return np.array(literal.value, literal.dtype).tobytes().hex()
-
-
 def literal_from(text: str, dtype: str) -> Literal:
-    """The constant that `literal_text` wrote."""
+    """The constant that `text_of` wrote."""
     return Literal(np.frombuffer(bytes.fromhex(text), dtype)[0].item(), dtype)

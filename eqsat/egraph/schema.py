@@ -126,6 +126,8 @@ VIEWS = {
     "total": ("Ix", "Ix", "Ix"),
     "as-pair": ("Ix", "i64", "Ix", "i64", "Ix", "Ix"),
 }
+# what operations of elements have (rules/elements.py): the number of the law, and names
+LAWS = {"law": ("i64", "Name", "Name", "Name", "Name")}
 # facts that are functions: name -> key sorts; all map to i64
 FACTS = {"lo": ("Ix",), "hi": ("Ix",), "residue": ("Ix", "i64"), "rank": ("Tx",)}
 MERGE = {"lo": "(max old new)", "hi": "(min old new)", "residue": "(min old new)", "rank": "(min old new)"}
@@ -141,7 +143,7 @@ GATHERED = ("Sum", "Prod")
 
 def loadable(sorts: tuple[str, ...]) -> tuple[str, ...]:
     """What rows can state, by number: constructors, facts, views, members of sums and products, equalities."""
-    named = [node.name for node in nodes_of(sorts)] + [*over(FACTS, sorts), *over(VIEWS, sorts)]
+    named = [node.name for node in nodes_of(sorts)] + [*over(FACTS, sorts), *relations(sorts)]
     short = (f"Sum{n}" for n in range(1, SHORT_SUM + 1))
     return (*named, "bounds", *short, "term", "Sum", "factor", "Prod", "same", "same tensor")
 
@@ -149,6 +151,11 @@ def loadable(sorts: tuple[str, ...]) -> tuple[str, ...]:
 def over(relations: Mapping[str, tuple[str, ...]], sorts: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """The facts or views about these sorts."""
     return {name: operands for name, operands in relations.items() if set(sorts).issuperset(set(operands) - {"i64", "Name"})}
+
+
+def relations(sorts: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """The views about these sorts, and laws where they are those of elements."""
+    return over(VIEWS, sorts) | (LAWS if "Sx" in sorts else {})
 
 
 def _egglog_sort(sort: str) -> str:
@@ -179,7 +186,7 @@ def _loaders(sorts: tuple[str, ...]) -> Iterator[str]:
         built = " ".join(_value(sort, name) for sort, name in zip(node.operands, names, strict=True))
         leaf = f"(leaf (H{node.sort} h))" if node.name in LEAVES else ""
         yield _loader(kinds[node.name], node.name, ["h", *names], f"(union (H{node.sort} h) ({node.name} {built})) {leaf}")
-    for name, keys in over(FACTS | VIEWS, sorts).items():
+    for name, keys in (over(FACTS, sorts) | relations(sorts)).items():
         names = [f"a{k}" for k in range(len(keys))]
         stated = f"({name} {' '.join(_value(sort, key) for sort, key in zip(keys, names, strict=True))})"
         yield _loader(kinds[name], name, [*names, "v"], f"(set {stated} v)") if name in FACTS else _loader(kinds[name], name, names, stated)
@@ -214,7 +221,7 @@ def declarations(sorts: tuple[str, ...] = CLASS_SORTS) -> str:
     lines += ["(constructor T (i64 Ix) Term)", "(sort Terms (MultiSet Term))", "(constructor Sum (i64 Terms) Ix)"]
     lines += ["(sort Factors (MultiSet Ix))", "(constructor Prod (Factors) Ix)"]
     lines += [f"(function {name} ({' '.join(keys)}) i64 :merge {MERGE[name]})" for name, keys in over(FACTS, sorts).items()]
-    lines += [f"(relation {name} ({' '.join(map(_egglog_sort, operands))}))" for name, operands in over(VIEWS, sorts).items()]
+    lines += [f"(relation {name} ({' '.join(map(_egglog_sort, operands))}))" for name, operands in relations(sorts).items()]
     lines += ["(function gathered (i64) Terms :merge (multiset-sum old new))"]
     lines += ["(function gathered-factors (i64) Factors :merge (multiset-sum old new))"]
     lines += [f"(relation row ({' '.join(['i64'] * WIDTH)}))"]
@@ -231,7 +238,7 @@ def _clearing(sorts: tuple[str, ...]) -> Iterator[str]:
     for name, arity in rows.items():
         row = f"({' '.join([name, *(f'a{k}' for k in range(arity))])})"
         yield f'(rule ((= e {row})) ((delete {row})) :ruleset clear :name "clear {name}")'
-    for name, operands in {**over(FACTS | VIEWS, sorts), "alarm": ("Ix",), "leaf": ("Ix",)}.items():
+    for name, operands in {**over(FACTS, sorts), **relations(sorts), "alarm": ("Ix",), "leaf": ("Ix",)}.items():
         row = f"({' '.join([name, *(f'a{k}' for k in range(len(operands)))])})"
         fact = f"(= v {row})" if name in FACTS else row
         yield f'(rule ({fact}) ((delete {row})) :ruleset clear :name "clear {name}")'

@@ -10,6 +10,7 @@ from eqsat.rules.assumptions import CONDITIONS
 from eqsat.rules.bounds import BOUNDS_RULESETS, BOUNDS_TABLE, bounds_program
 from eqsat.rules.clamps import CLAMPS
 from eqsat.rules.compile import compile_pattern, compile_tensor_rule
+from eqsat.rules.elements import ELEMENTS
 from eqsat.rules.index_rules import DIVISION_TABLES
 from eqsat.rules.logic_rules import LOGIC_TABLES
 from eqsat.rules.orders import ORDERS
@@ -21,7 +22,7 @@ from eqsat.rules.sums import SUMS
 from eqsat.rules.tensor_rules import TENSOR_TABLES
 
 OWN = "own"
-TABLES: tuple[Table, ...] = (*DIVISION_TABLES, *LOGIC_TABLES, SUMS, QUOTIENTS, POINTS, ORDERS, CLAMPS, CONDITIONS, *TENSOR_TABLES)
+TABLES: tuple[Table, ...] = (*DIVISION_TABLES, *LOGIC_TABLES, SUMS, QUOTIENTS, POINTS, ORDERS, CLAMPS, CONDITIONS, *TENSOR_TABLES, ELEMENTS)
 
 
 def all_tables() -> tuple[str, ...]:
@@ -65,7 +66,7 @@ def egglog_program(tables: tuple[Table, ...] = TABLES, sorts: tuple[str, ...] = 
         rulesets[table.name] = tuple((name, needed) for name, needed, _ in patterns)
         if others:
             lines += [f"(ruleset {table.name})", *others]
-            rulesets[table.name] += ((table.name, frozenset()),)
+            rulesets[table.name] += ((table.name, table.needs),)
     return "\n".join(lines), rulesets
 
 

@@ -97,12 +97,16 @@ Row = Pattern | TensorRule | SumRow
 
 @dataclass(frozen=True)
 class Table:
-    """Rows that are switched on and off together; `phase` says when they run: index, fusion or bounds."""
+    """Rows that are switched on and off together; `phase` says when they run: index, fusion or bounds.
+
+    needs  nodes and views without which its tensor rules have nothing to match
+    """
 
     name: str
     phase: str
     why: str
     rows: tuple[Row, ...]
+    needs: frozenset[str] = frozenset()
 
     @functools.cached_property
     def names(self) -> frozenset[str]:
