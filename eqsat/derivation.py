@@ -258,7 +258,11 @@ class _Towards:
         if not isinstance(made, Build) or not isinstance(target, Build):
             self.chain.put((READ, KNOWN) if self._known_function(target) is not None else (READ,), {tensor: target})
             return
-        goal = Build(target.shape, reread(target.body, {source: self._reader_of(source) for source in sources(target)}))
+        readers = {source: self._reader_of(source) for source in sources(target)}
+        if None in readers.values():  # equal to what nothing reads any more
+            self.chain.put(self.matched, {tensor: target}, traced=False)
+            return
+        goal = Build(target.shape, reread(target.body, {source: reader for source, reader in readers.items() if reader is not None}))
         if self._become(tensor, made, target, goal):
             return
         body, rows = less(inlined(made.body, _nothing))
@@ -300,11 +304,11 @@ class _Towards:
         ways = (way.found.build.body for one, way in self.extracted.free if one is tensor and way.row == KNOWN)
         return next(ways, None)
 
-    def _reader_of(self, source: Tensor) -> Tensor:
-        """The named tensor that a stored one is."""
+    def _reader_of(self, source: Tensor) -> Tensor | None:
+        """The named tensor that a stored one is; None where there is none any more."""
         if not isinstance(source, Build):
             return source
-        return next(tensor for tensor in self.chain.tensors() if self.stored.get(tensor) is source)
+        return next((tensor for tensor in self.chain.tensors() if self.stored.get(tensor) is source), None)
 
     def _pairs_of_functions(self, made: Build, target: Build) -> list[tuple[Index, Index]] | None:
         """The index terms in which two builds differ with all functions in the place of reads."""

@@ -249,7 +249,12 @@ SUMS = Table(
             "associativity, commutativity, like terms and distribution of constants",
             flatten,
         ),
-        SumRow("bounds-of-sum", "lo and hi of c + k*p + ..  and of p*q", "interval arithmetic, and what min, max, // and % are", bound),
+        SumRow(
+            "bounds-of-sum",
+            "lo and hi of c + k*p + ..  and of p*q",
+            "interval arithmetic, what min, max, // and % are; products that share factors in the corners",
+            bound,
+        ),
         SumRow("distribute", "x*(p + q) = x*p + x*q", "where a sum or a division reads the product", distribute, ("Prod",)),
         SumRow("factor-common", "x*p + x*q = x*(p + q)", "a factor that all terms share", factor_common, PRODUCTS),
         SumRow("factor-some", "x*p + x*q + r = x*(p + q) + r", "a factor that some terms share", factor_some, PRODUCTS),

@@ -7,6 +7,7 @@ before had them.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -27,6 +28,8 @@ MAX_ALTERNATIVES = 3
 UNKNOWN = ENode("Unknown", ())
 # of what such a node is there are sums that are not negative
 KNOWN_OF = ("Min", "Max", "Floordiv", "Mod", "Given")
+# factors of products of which all corners are looked at
+MOST_FACTORS = 4
 T = TypeVar("T")
 Division = tuple[str, int, int]
 
@@ -238,12 +241,38 @@ class Visit:
     def bounds_of(self, form: Linear) -> Interval:
         """Bounds of a sum: those of its terms, sharpened by what its atoms are known to be."""
         lo, hi = plain = self.encoder.linear_bounds(form)
+        if (corners := self._corners(form)) is not None:
+            lo, hi = max(lo, corners[0]), min(hi, corners[1])
         for atom, k in form.terms if len(form.terms) > 1 else ():
             for fact, f in self.facts(atom):
                 if f and k % f == 0:
                     end = self._end_without(form, plain, fact, k // f)
                     lo, hi = (max(lo, end), hi) if k // f > 0 else (lo, min(hi, end))
         return lo, hi
+
+    def _corners(self, form: Linear) -> Interval | None:
+        """Bounds of a sum in which products share factors with each other, or with its other terms: linear in each factor, it is least and
+        greatest where all of them are; None where it is not, or of too many."""
+        products = {atom: found for atom, _ in form.terms if (found := self.encoder.factors.get(atom))}
+        every = [factor for found in products.values() for factor in found]
+        shared = dict.fromkeys(every)
+        if not every or len(shared) > MOST_FACTORS or any(len(set(found)) < len(found) for found in products.values()):
+            return None
+        ends = [self.bounds(factor) for factor in shared]
+        if (len(shared) == len(every) and shared.keys().isdisjoint(atom for atom, _ in form.terms)) or any(
+            lo <= -LIMIT or hi >= LIMIT for lo, hi in ends
+        ):
+            return None
+        rest_lo, rest_hi = self.encoder.linear_bounds(
+            Linear(form.constant, tuple((atom, k) for atom, k in form.terms if atom not in products and atom not in shared))
+        )
+        values: list[int] = []
+        for corner in itertools.product(*ends):
+            at = dict(zip(shared, corner, strict=True))
+            values.append(
+                sum(k * math.prod(at[factor] for factor in products.get(a, (a,))) for a, k in form.terms if a in products or a in at)
+            )
+        return rest_lo + min(values), rest_hi + max(values)
 
     def _end_without(self, form: Linear, plain: Interval, fact: Linear, t: int) -> int:
         """A lower bound of form - t*fact for t > 0, an upper one for t < 0, and so of the form, as fact >= 0; it differs from the bound

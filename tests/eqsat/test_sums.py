@@ -20,7 +20,7 @@ from eqsat.report import StopReason
 from eqsat.rules import TABLES, SumRow, Table
 from eqsat.rules.visit import Visit
 from eqsat.saturate import Session
-from tests.effort import some
+from tests.effort import examples, some
 from tests.eqsat.index_terms import terms as any_terms
 from tests.eqsat.stated_facts import STATED, Watched, false_facts, saturated
 
@@ -389,3 +389,23 @@ def test_facts_are_collected_from_every_load() -> None:
     work, _, _ = saturated([(4 * x + y + z + 3) // 4 + minimum(x, y + 13)])
     relations = {relation for relation, _ in work.loaded}
     assert {"Var", "Floordiv", "Sum3", "as-multiple", "as-offset", "residue", "difference", "same", "bounds"} <= relations
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.lists(st.integers(-5, 5), min_size=4, max_size=4), st.lists(st.integers(-6, 6), min_size=4, max_size=4))
+def test_products_that_share_factors_are_bounded_by_corners(factors: list[int], ends: list[int]) -> None:
+    """a*x*y + b*x + c*y >= d is decided wherever it is the same for all x and y of their ranges."""
+    (a, b, c, d), (x0, x1), (y0, y1) = factors, sorted(ends[:2]), sorted(ends[2:])
+    term = eqsat.parse_index(f"{a}*x*y + {b}*x + {c}*y >= {d}", {"x": (x0, x1), "y": (y0, y1)})
+    truths = {a * x * y + b * x + c * y >= d for x in range(x0, x1 + 1) for y in range(y0, y1 + 1)}
+    found = str(eqsat.simplify(term, options=eqsat.Options(cache=False)))
+    assert (found in ("True", "False")) == (len(truths) == 1)
+    if len(truths) == 1:
+        assert found == str(truths.pop())
+
+
+def test_products_of_large_ranges_are_compared_with_sums() -> None:
+    ranges = {"x": (1, 4095), "y": (1, 4095), "z": (1, 7)}
+    for text in ("x*y < (x + y)*2048", "x*y*59 < (y + x)*176128", "x*y*z < (x + y)*2048*z", "x*y - 4095*x <= 0"):
+        assert str(eqsat.simplify(eqsat.parse_index(text, ranges))) == "True"
+    assert str(eqsat.simplify(eqsat.parse_index("x*y < (x + y)*2047", ranges))) not in ("True", "False")  # 4095 * 4095 is more
