@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -22,7 +23,10 @@ from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp, bound_in, loads, statements, value_of
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
-from eqsat.ir.typed import Typed
+from eqsat.ir.typed import Bound, Cast, Operation, Typed, Vector
+
+# index terms that are made of others
+COMPUTED = (Operation, Cast, Vector, Bound)
 
 
 class Emitter(Protocol):
@@ -365,7 +369,11 @@ def _stepped(e: Emitter, first: Value, dtype: str, step: int, width: int) -> Val
 
 
 def _lane(e: Emitter, cell: Cell, k: int) -> Scope:
-    scope = cell.scope.inner()
+    """The scope of one lane, without the index terms that were computed where the lane is the first."""
+    maps = cell.scope.indices.maps
+    inside = next(depth for depth, own in enumerate(maps, 1) if e.typed[cell.lane] in own)
+    known = {term: value for own in reversed(maps[:inside]) for term, value in own.items() if not isinstance(term, COMPUTED)}
+    scope = Scope(ChainMap(known, *maps[inside:]), cell.scope.temps.new_child())
     _set(e, scope, cell.lane, cell.first + k)
     return scope
 

@@ -38,6 +38,9 @@ def in_triangle(build: Build) -> Iterator[tuple[Stages, Build]]:
     folds = [fold.variable for fold in chain]
     if prod(v.extent for v in folds) < LEAST_TERMS or any(v.lo for v in folds) or not _is_symmetric(chain[-1].body, i, j):
         return
+    free = free_variables(chain[-1].body)
+    if any({i, j} <= free[factor] for factor in factors(chain[-1].body)):
+        return
     for wide in (line // itemsize(chain[0].dtype) for line in LINES):
         if -(-n // wide) >= LEAST_STRIPS:
             yield _in_strips(build, chain, wide)

@@ -47,22 +47,18 @@ def _remove(folder: str, process: int) -> None:
 
 
 class _Loading:
-    """Held while egglog is loaded, by the process that it is loaded in."""
+    """Held while egglog is loaded, and whether that was in a parent of this process."""
 
     lock = threading.Lock()
-    process = 0
+    is_parents = False
 
 
 def _after_fork() -> None:
     """egglog gives memory back in the threads that it has, of which a child has none: it would wait for them without end."""
     _Loading.lock = threading.Lock()
+    _Loading.is_parents = _Loading.is_parents or BINDINGS in sys.modules or bindings.cache_info().currsize > 0
     for engine in _EVERY:
         engine.keep_forever()
-
-
-def _is_forked() -> bool:
-    """Whether egglog was loaded by a parent of this process."""
-    return os.getpid() != _Loading.process
 
 
 BINDINGS, THREADS = "egglog.bindings", "RAYON_NUM_THREADS"
@@ -88,7 +84,6 @@ class _Loaded(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def bindings() -> Any:
     """egglog itself, written in Rust: its package is a language in Python around it, which takes twenty times as long to import."""
     if BINDINGS in sys.modules:
-        _Loading.process = os.getpid()
         return sys.modules[BINDINGS]
     package = importlib.util.find_spec("egglog")
     folders = (package.submodule_search_locations if package is not None else None) or ()
@@ -120,7 +115,6 @@ def _start_alone(egglog: Any) -> None:
             del os.environ[THREADS]
         else:
             os.environ[THREADS] = wanted
-    _Loading.process = os.getpid()
 
 
 class PerThread(threading.local, Generic[T]):
@@ -150,8 +144,6 @@ class Engine:
         self._program, self._rulesets = program, rulesets
         self._lock = threading.RLock()
         self._owner = _owner()
-        self._folder = tempfile.mkdtemp(prefix="eqsat-", dir=_memory_folder())
-        weakref.finalize(self, _remove, self._folder, os.getpid())
         self._kinds = {name: kind for kind, name in enumerate(loadable(sorts))}
         self._handles = frozenset(f"H{sort}" for sort in sorts)
         self._begin()
@@ -159,12 +151,16 @@ class Engine:
 
     def _begin(self) -> None:
         """Make the e-graph."""
+        self._folder = tempfile.mkdtemp(prefix="eqsat-", dir=_memory_folder())
+        weakref.finalize(self, _remove, self._folder, os.getpid())
+        if "multiprocessing.util" in sys.modules:  # its processes end without running what waits for the end
+            sys.modules["multiprocessing.util"].Finalize(None, _remove, (self._folder, os.getpid()), exitpriority=0)
         with _Loading.lock:
             egglog = bindings()
         self._combined: dict[tuple[str, ...], str] = {}
         self._schedules: dict[tuple[object, ...], str] = {}
         self._egglog = egglog.EGraph(fact_directory=self._folder)
-        if _is_forked():
+        if _Loading.is_parents:
             self.keep_forever()
         self._parse = functools.lru_cache(maxsize=256)(self._egglog.parse_program)
         self.integer: Callable[[Any], int] = self._egglog.value_to_i64
@@ -203,13 +199,13 @@ class Engine:
                 self._restart()
                 raise
             self._sessions += 1
-            if self._sessions % SESSIONS_PER_POP or _is_forked():
+            if self._sessions % SESSIONS_PER_POP or _Loading.is_parents:
                 self.run_text("(run clear 1)")
             else:
                 self._restart()
 
     def _restart(self) -> None:
-        if _is_forked():
+        if _Loading.is_parents:
             self._begin()
             return
         self.run_text("(pop) (push)")

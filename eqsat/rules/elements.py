@@ -2,7 +2,7 @@
 
 A row says how; which operations it holds for are *laws*, facts of the e-graph that the encoder states for the operations of a program
 (`laws_of`), so that a program without them pays nothing.  All hold to the last bit, for floats with infinities, NaN and signed zeros, and
-for integers that wrap.  Where what is left is an operand, the longer form is removed, so that no class is made of itself.  `less` does to
+for integers that wrap.  Where what is left is a part of it, the longer form is removed, so that no class is made of itself.  `less` does to
 terms what the rows do to classes, for who explains a result.
 """
 
@@ -63,7 +63,8 @@ ELEMENTS = Table(
     (
         _rule("right-unit", "x / 1 = x", "(Call2 op t x c)", "(= c (Literal v t))", f"{RIGHT} op t v z", "x"),
         _rule("left-unit", "1 * x = x", "(Call2 op t c x)", "(= c (Literal v t))", f"{LEFT} op t v z", "x"),
-        _rule("twice", "-(-x) = x", "(Call1 op t a)", "(= a (Call1 op t x))", f"{TWICE} op z0 z1 z2", "x"),
+        # x is no operand of what is removed: where -(-x) is x already, that may be the only form of x
+        _rule("twice", "-(-x) = x", "(Call1 op t a)", "(= a (Call1 op t x)) (!= e x)", f"{TWICE} op z0 z1 z2", "x"),
         _rule("again", "floor(ceil(x)) = ceil(x)", "(Call1 op t a)", "(= a (Call1 p t x))", f"{AGAIN} op p z0 z1", "a"),
         _rule("same-operands", "max(x, x) = x", "(Call2 op t x x)", "", f"{SAME} op z0 z1 z2", "x"),
         *_absorbed(),
@@ -119,7 +120,7 @@ def laws_of(term: Scalar) -> Iterator[Law]:
         yield TWICE, op, "", "", ""
     if op in IDEMPOTENT:
         yield SAME, op, "", "", ""
-        if not is_float(dtype):
+        if not is_inexact(dtype):
             yield ANY, op, dtype, "", ""
     if op == "where":
         yield CHOICE, op, "", "", ""
@@ -156,6 +157,7 @@ def _numbers(term: Call) -> Iterator[Law]:
         yield LEFT, op, dtype, text_of(left), ""
     if op in ("multiply", "divide") and is_float(dtype) and isinstance(right, Literal) and right.value == -1:
         yield MINUS, op, dtype, text_of(right), "negative"
+        yield TWICE, "negative", "", "", ""
 
 
 def _is(literal: Literal, unit: float | None) -> bool:

@@ -333,3 +333,26 @@ def test_terms_become_what_classes_do(row: str) -> None:
     assert row in rows
     assert str(Build(made.shape, found)).endswith(f"-> {PROGRAMS[row][1]}")
     assert less(found) == (found, ())
+
+
+@pytest.mark.parametrize("numerics", ["exact", "default", "fast"])
+def test_a_negation_that_is_used_stays(numerics: Any) -> None:
+    """What a double negation leaves is no operand of it, and may have no other form than the negation of a negation."""
+    programs = (
+        lambda x, i, b: enp.maximum(enp.negative(-abs(i)), 0),
+        lambda x, i, b: enp.floor(enp.negative(-abs(x))),
+        lambda x, i, b: enp.where(b, enp.negative(-abs(x)), x),
+        lambda x, i, b: (enp.negative(-abs(i)), -abs(i)),
+    )
+    for program in programs:
+        found = eqsat.optimize(program, *SPECS, options=Options(numerics=numerics))(*VALUES)
+        expected = evaluate(eqsat.trace(program, *SPECS), VALUES)
+        for one, other in zip(found if isinstance(found, tuple) else (found,), expected, strict=True):
+            assert same(one, other)
+
+
+def test_of_complex_numbers_the_order_of_zeros_and_nan_counts() -> None:
+    x, y = np.array([0j, complex(np.nan, 1)]), np.array([complex(-0.0, 0.0), complex(1, np.nan)])
+    found = eqsat.jit(lambda x, y: enp.maximum(y, enp.maximum(x, y)))(x, y)
+    expected = np.maximum(y, np.maximum(x, y))
+    assert np.asarray(found).tobytes() == expected.tobytes()

@@ -59,7 +59,24 @@ sys.exit(os.waitpid(child, 0)[1])
 """
 
 
-@pytest.mark.parametrize("program", [THREADS, TOGETHER], ids=["threads", "together"])
+# processes of multiprocessing leave no folders behind
+PROCESSES = """
+import glob, multiprocessing, tempfile
+
+def folders():
+    return {name for root in ("/dev/shm", tempfile.gettempdir()) for name in glob.glob(f"{root}/eqsat-*")}
+
+before = folders()
+context = multiprocessing.get_context("fork")
+workers = [context.Process(target=terms, args=(30 * k,)) for k in (1, 2)]
+[worker.start() for worker in workers]
+[worker.join() for worker in workers]
+assert all(worker.exitcode == 0 for worker in workers)
+assert folders() <= before
+"""
+
+
+@pytest.mark.parametrize("program", [THREADS, TOGETHER, PROCESSES], ids=["threads", "together", "processes"])
 def test_parent_and_child_have_e_graphs_of_their_own(program: str) -> None:
     text = textwrap.dedent(COMMON) + textwrap.dedent(program)
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120, check=False)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+import eqsat
+import eqsat.numpy as enp
 from eqsat.ir.index import Apply, Index, Var, apply, walk, where
 from eqsat.ir.loops import For, Kernel, index_terms, map_indices, statements
 from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction, scalars
@@ -303,3 +305,14 @@ def test_what_is_read_across_memory_in_a_piece_is_turned(way: str) -> None:
     assert any("tile" in str(kernel) for kernel in kernels)
     for kernel in kernels:
         np.testing.assert_array_equal(run(kernel, build)[0], reference(build)[0])
+
+
+def test_lanes_of_turned_pieces_have_places_of_their_own() -> None:
+    """Two results, one of which is read element by element: an address of the first lane is none of the others."""
+    x = np.random.default_rng(0).standard_normal((200, 300)).astype("float32")
+    found = eqsat.jit(lambda x: (enp.pad(x, 1).T + 1, enp.pad(enp.roll(x, 2, axis=0), 1).T))(x)
+    for one, other in zip(found, (np.pad(x, 1).T + 1, np.pad(np.roll(x, 2, axis=0), 1).T), strict=True):
+        np.testing.assert_array_equal(one, other)
+    found = eqsat.jit(lambda x: (x.T + 1, enp.roll(x, 2, axis=0).T * 2))(x)
+    for one, other in zip(found, (x.T + 1, np.roll(x, 2, axis=0).T * 2), strict=True):
+        np.testing.assert_array_equal(one, other)
