@@ -291,8 +291,9 @@ def test_rows_see_what_fusion_brings_together() -> None:
 @settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_any_program_of_such_operations_keeps_every_bit(data: st.DataObject) -> None:
+    """fmax is left out: which of two zeros it is, NumPy says for each processor."""
     unary = (lambda a: -a, abs, enp.floor, enp.ceil, enp.trunc, lambda a: a * 1.0, lambda a: a - 0.0, lambda a: a * -1.0, lambda a: 1.0 * a)
-    binary = (enp.maximum, enp.minimum, enp.fmax, lambda a, b: a - b, lambda a, b: a + b, lambda a, b: a * b)
+    binary = (enp.maximum, enp.minimum, lambda a, b: a - b, lambda a, b: a + b, lambda a, b: a * b)
     chosen = (lambda c, a, b: enp.where(c > 0, a, b), lambda c, a, b: enp.where(~(c == a), a, b))
     steps = data.draw(st.lists(st.tuples(st.sampled_from((*unary, *binary, *chosen)), *[st.integers(0, 9)] * 3), min_size=2, max_size=7))
 
