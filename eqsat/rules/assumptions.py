@@ -9,6 +9,7 @@ be replaced.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -25,6 +26,7 @@ MAX_TRIED = 60
 MAX_VALUE = 1 << 60
 # of so many comparisons every two are added up too
 MAX_ADDED = 6
+LEAVES = ("Num", "Var", "Axis", "RAxis", "Given", "Unknown")
 LINEAR = ("Num", "Sum", "Add", "Scale")
 
 
@@ -194,7 +196,7 @@ class Rewriter:
             return self._given(name, bounds)
         if node.op == "Given" and inside:
             return self._given_twice(name, *node.args)
-        if node.op in ("Var", "Axis", "RAxis", "Given", "Unknown"):
+        if node.op in LEAVES:
             return name
         if node.op == "Nonneg":
             decided = self.assumed.decided(self.v.form(node.args[0]))
@@ -315,8 +317,6 @@ def under_condition(v: Visit) -> None:
         condition, *branches = node.args
         if v.constant(condition) is not None or any(arg not in v.forms for arg in node.args) or assumed(v, condition):
             continue
-        if v.node(condition).op == "Zero":
-            _where_equal(v, node)
         changed = []
         for value, branch in zip((1, 0), branches, strict=True):
             assumption = supposed(v, condition, value)
@@ -328,33 +328,37 @@ def under_condition(v: Visit) -> None:
 
 
 def same_either_way(v: Visit) -> None:
-    """where(p, x where p, x) = x, and where(p, x, x where not p) = x: what the condition says of x makes no other term of it."""
-    for name, node in v.nodes("Where"):
+    """where(p, x, y) = y, where x is y where p; and where(p, x, y) = x, where y is x where not p."""
+    for name, node in v.by_op.get("Where", ()):  # what a branch is there may have become known, with nothing here that is fresh
         condition, *branches = node.args
+        if v.constant(condition) is not None or assumed(v, condition):
+            continue
         for value, this, other in zip((1, 0), branches, branches[::-1], strict=True):
-            if assumed(v, other):
+            assumption = supposed(v, condition, value) if not assumed(v, other) else None
+            if assumption is None:
                 continue
-            assumption = supposed(v, condition, value)
-            number = v.encoder.assumption(assumption.key) if assumption is not None else None
-            form = _bare(v, v.form(this), number)
-            if form == v.form(other) and v.first("same-either-way", name, node, value, form):
+            form = _bare(v, v.form(this), v.encoder.assumption(assumption.key))
+            if form in _forms_there(v, other, assumption) and v.first("same-either-way", name, node, value, form):
                 v.encoder.same(name, other)
+
+
+def _forms_there(v: Visit, name: int, assumption: Assumption) -> Iterator[Linear]:
+    """Sums that a term is where an assumption holds: as it stands, and what has become of it as rewritten there, by now."""
+    yield v.form(name)
+    if v.node(name).op in LEAVES:
+        return
+    number = v.encoder.assumption(assumption.key)
+    if v.changed("same-either-way", (name, number, v.node(name)), [v.form(name)]):
+        v.encoder.there[name, number] = Rewriter(v, assumption).rewrite(name)
+    there = v.reading.snapshot.names["Ix"].get(v.encoder.there.get((name, number), name))
+    if there is not None:
+        yield _bare(v, v.form(there), number)
 
 
 def _bare(v: Visit, form: Linear, number: int | None) -> Linear:
     """A sum over atoms themselves, for what is given under an assumption."""
     given = {atom: node.args[0] for atom, _ in form.terms if (node := v.node(atom)).op == "Given" and node.args[1] == number}
     return Linear.of(form.constant, [(given.get(atom, atom), k) for atom, k in form.terms])
-
-
-def _where_equal(v: Visit, node: ENode) -> None:
-    """y = where(p, y where p, y): for where(x == c, f(c), f(x)), which is the same node once f(c) is known."""
-    condition, _, otherwise = node.args
-    assumption = supposed(v, condition, 1)
-    if assumption is not None and v.first("under-condition", "equal", condition, otherwise, assumption.key, v.node(otherwise)):
-        there = Rewriter(v, assumption).rewrite(otherwise)
-        if there != otherwise:
-            v.encoder.same(otherwise, v.encoder.node("Where", condition, there, otherwise))
 
 
 def under_conjuncts(v: Visit) -> None:
@@ -401,7 +405,9 @@ CONDITIONS = Table(
             under_condition,
             ("Where",),
         ),
-        SumRow("same-either-way", "where(p, x if p, x) = x", "where p holds, x if p is x", same_either_way, ("Where",)),
+        SumRow(
+            "same-either-way", "where(p, x if p, x) = x", "of two branches, one is the other where it is read", same_either_way, ("Where",)
+        ),
         SumRow("under-conjuncts", "p and q = p and (q if p)", "also of or; what cannot hold together is false", under_conjuncts, BOUNDED),
     ),
 )

@@ -7,10 +7,13 @@ truth values.  x - y in a guard is bounded through the class of the difference.
 from __future__ import annotations
 
 from eqsat.ir.index import Const, Index, apply, maximum, minimum, where
+from eqsat.rules.bits import BITS_BY_DIGIT
+from eqsat.rules.opposites import OPPOSITES
 from eqsat.rules.row import Pattern, Table, literal, term
 
 p, q, r, t, x, y, z = (term(name) for name in "pqrtxyz")
 c, d, g, k, m, n = (literal(name) for name in "cdgkmn")
+POWER = (n > 0, (n & (n - 1)) == 0)
 TRUE, FALSE = Const(True), Const(False)
 
 
@@ -43,6 +46,7 @@ CHOICES = Table(
         Pattern("quotient-of-max", maximum(x, y) // d, maximum(x // d, y // d), (d > 0,), "division is monotone"),
         Pattern("abs-of-nonnegative", abs(x), x, (x >= 0,), "decided by bounds"),
         Pattern("abs-of-nonpositive", abs(x), x * -1, (x <= 0,), "decided by bounds"),
+        *OPPOSITES,
     ),
 )
 
@@ -206,11 +210,41 @@ BITS = Table(
             "and-of-remainder",
             apply("bitand", x % n, k),
             apply("bitand", x, k & (n - 1)),
-            (n > 0, (n & (n - 1)) == 0),
+            POWER,
             "fewer bits",
+        ),
+        Pattern(
+            "or-with-constant",
+            apply("bitor", x, k),
+            apply("bitand", x, k * -1 - 1) + k,
+            (),
+            "the bits of the constant, and of x the others",
+        ),
+        Pattern(
+            "xor-with-low-bits", apply("bitxor", x, k), x * -1 + k, ((k & (k + 1)) == 0, x >= 0, x <= k), "the complement in so many bits"
+        ),
+        Pattern(
+            "xor-with-part", apply("bitxor", x, apply("bitand", x, y)), x - apply("bitand", x, y), (), "the bits of x that y has are gone"
+        ),
+        Pattern("xor-with-remainder", apply("bitxor", x, x % n), x - x % n, POWER, "the lowest bits are gone"),
+        Pattern("or-with-remainder", apply("bitor", x, x % n), x, POWER, "the lowest bits are there"),
+        Pattern("and-with-remainder", apply("bitand", x, x % n), x % n, POWER, "the lowest bits are there"),
+        Pattern(
+            "or-of-masks",
+            apply("bitor", apply("bitand", x, y), apply("bitand", x, z)),
+            apply("bitand", x, apply("bitor", y, z)),
+            (),
+            "one mask",
         ),
         Pattern("and-of-truths", apply("bitand", p, q), both(p, q), (p >= 0, p <= 1, q >= 0, q <= 1), "one bit each"),
         Pattern("or-of-truths", apply("bitor", p, q), either(p, q), (p >= 0, p <= 1, q >= 0, q <= 1), "one bit each"),
+        Pattern("quotient-of-and", apply("bitand", x, y) // n, apply("bitand", x // n, y // n), POWER, "the upper bits"),
+        Pattern("remainder-of-and", apply("bitand", x, y) % n, apply("bitand", x % n, y % n), POWER, "the lower bits"),
+        Pattern("quotient-of-or", apply("bitor", x, y) // n, apply("bitor", x // n, y // n), POWER, "the upper bits"),
+        Pattern("remainder-of-or", apply("bitor", x, y) % n, apply("bitor", x % n, y % n), POWER, "the lower bits"),
+        Pattern("quotient-of-xor", apply("bitxor", x, y) // n, apply("bitxor", x // n, y // n), POWER, "the upper bits"),
+        Pattern("remainder-of-xor", apply("bitxor", x, y) % n, apply("bitxor", x % n, y % n), POWER, "the lower bits"),
+        BITS_BY_DIGIT,
     ),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from math import gcd
 
 from eqsat.egraph.linear import Linear, common_factor, common_part
 from eqsat.egraph.snapshot import ENode
@@ -105,11 +106,17 @@ def where_is_order(v: Visit) -> None:
     for name, node in v.nodes("Where"):
         condition, x, y = node.args
         for sign in (n for n in v.classes.get(condition, ()) if n.op == "Nonneg"):
-            compared, difference = v.form(sign.args[0]), v.form(x).plus(v.form(y), -1)
+            difference = v.form(x).plus(v.form(y), -1)
             for op, direction in (("Max", 1), ("Min", -1)):
-                off = compared.plus(difference, -direction)
-                if not off.terms and off.constant in (0, -1) and v.first("where-is-order", name, node, op):
+                if v.form(sign.args[0]) in _signs(difference.times(direction)) and v.first("where-is-order", name, node, op):
                     v.encoder.same(name, chain(v, op, (x, y)))
+
+
+def _signs(form: Linear) -> tuple[Linear, Linear]:
+    """What is not negative where a sum is not, and where it is above zero, without factors of its terms."""
+    g = gcd(*(k for _, k in form.terms)) or 1
+    bare = tuple((atom, k // g) for atom, k in form.terms)
+    return Linear(form.constant // g, bare), Linear((form.constant - 1) // g, bare)
 
 
 SELECTIONS: tuple[SumRow, ...] = (

@@ -295,7 +295,13 @@ SUMS = Table(
             symbolic_identity,
             DIVISIONS,
         ),
-        SumRow("symbolic-digits", "z*(x // z % w) + x % z = x % (z*w)", "for z and w above zero", symbolic_digits, ("Mod",)),
+        SumRow(
+            "symbolic-digits",
+            "z*(y // z % w) + y % z = y % (z*w)",
+            "for z and w above zero, y = x // t where y // z is x // (t*z); without % w the sum is y",
+            symbolic_digits,
+            ("Mod",),
+        ),
         SumRow("read-forms", "C = x // n, C = x % n", "the cheapest form of a class, for quotients of quotients", read_forms, DIVISIONS),
         SumRow(
             "split-multiple",

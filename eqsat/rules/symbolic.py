@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, permutations
 from math import gcd
+from typing import NamedTuple
 
 from eqsat.egraph.linear import Linear
-from eqsat.egraph.snapshot import ENode
 from eqsat.rules.products import divided_by, product_of
 from eqsat.rules.visit import Visit
 
@@ -47,10 +47,14 @@ def _state_products(v: Visit, divisor: int, whole: Linear) -> None:
                     v.state("as-product", divisor, v.sum(z), v.sum(w))
 
 
+def _divided_by_terms(v: Visit) -> bool:
+    """Whether any divisor is no constant."""
+    return any(v.constant(node.args[1]) is None for op in ("Floordiv", "Mod") for _, node in v.by_op.get(op, ()))
+
+
 def symbolic_identity(v: Visit) -> None:
     """x % z + z*(x // z) = x, and x - z*(x // z) = x % z, for divisors that are terms."""
-    divisions = (node for op in ("Floordiv", "Mod") for _, node in v.by_op.get(op, ()))
-    if all(v.constant(node.args[1]) is not None for node in divisions):
+    if not _divided_by_terms(v):
         return
     for name in v.sums:
         for form in v.alternatives(name):
@@ -74,28 +78,78 @@ def symbolic_identity(v: Visit) -> None:
                     v.encoder.same(name, v.sum(left.plus(multiple, -k)))
 
 
+class Digit(NamedTuple):
+    """A term of a sum that is a digit, coefficient * (x // low % size), or coefficient * (x // low) where the size is None."""
+
+    atom: int
+    coefficient: Linear
+    x: int
+    low: Linear
+    divided: int
+    size: int | None
+
+
 def symbolic_digits(v: Visit) -> None:
-    """z*(x // z % w) + x % z = x % (z*w), for divisors that are terms."""
+    """z*(y // z % w) + y % z = y % (z*w), and z*(y // z) + y % z = y, for y = x // t, where a term is among t, z and w."""
+    if not _divided_by_terms(v):
+        return
     for name in v.sums:
         for form in v.alternatives(name):
-            for (digit, k), (rest, c) in permutations(form.terms, 2):
-                low = v.node_as(rest, "Mod")
-                if low.op != "Mod" or k % c or v.constant(low.args[1]) is not None:
-                    continue
-                for high in _digits_above(v, digit, k // c, low):
-                    modulus = v.sum(_times(v, low.args[1], (high,)))
-                    if v.bounds(low.args[1])[0] > 0 and v.bounds(high)[0] > 0 and v.first("symbolic-digits", name, form, digit, rest, high):
-                        joined = v.encoder.node("Mod", low.args[0], modulus)
-                        v.encoder.same(name, v.sum(form.without(digit, rest).plus(Linear(0, ((joined, c),)))))
+            found = [digit for term in form.terms for digit in _digits(v, *term)] if len(form.terms) > 1 else []
+            for low, high in permutations(found, 2):
+                joined = _joined(v, low, high) if low.x == high.x and low.atom != high.atom else None
+                if joined is not None and v.first("symbolic-digits", name, form, low, high):
+                    v.encoder.same(name, v.sum(form.without(low.atom, high.atom).plus(joined)))
 
 
-def _digits_above(v: Visit, atom: int, k: int, low: ENode) -> Iterator[int]:
-    """w for the ways to read a term as z*(x // z % w), where `low` is x % z."""
+def _digits(v: Visit, atom: int, k: int) -> Iterator[Digit]:
+    """The ways to read a term as a digit."""
     for factor in dict.fromkeys(v.encoder.factors.get(atom, (atom,))):
-        digit = v.node_as(factor, "Mod")
-        below = v.node_as(digit.args[0], "Floordiv") if digit.op == "Mod" else digit
-        if below.op == "Floordiv" and below.args == low.args and divided_by(v, atom, (factor,)).times(k) == v.form(low.args[1]):
-            yield digit.args[1]
+        coefficient = divided_by(v, atom, (factor,)).times(k)
+        for x, divisor in _divisions(v, factor, "Floordiv"):
+            yield Digit(atom, coefficient, x, _monomial(v, divisor), factor, None)
+        for divided, size in _divisions(v, factor, "Mod"):
+            yield Digit(atom, coefficient, divided, Linear(1), divided, size)
+            for x, divisor in _divisions(v, divided, "Floordiv"):
+                yield Digit(atom, coefficient, x, _monomial(v, divisor), divided, size)
+
+
+def _divisions(v: Visit, name: int, op: str) -> Iterator[tuple[int, int]]:
+    return ((node.args[0], node.args[1]) for node in v.classes.get(name, ()) if node.op == op)
+
+
+def _joined(v: Visit, low: Digit, high: Digit) -> Linear | None:
+    """Two digits of one term as one, if the upper one begins where the lower one ends; digits among constants have rows of their own."""
+    sizes = [size for size in (low.size, high.size) if size is not None]
+    if (
+        low.size is None
+        or any(v.bounds(size)[0] <= 0 for size in sizes)
+        or not (low.low.terms or any(v.form(size).terms for size in sizes))
+    ):
+        return None
+    size = _monomial(v, low.size)
+    if high.low != _product(v, low.low, size) or high.coefficient != _product(v, low.coefficient, size):
+        return None
+    if high.size is not None:
+        size = _product(v, size, _monomial(v, high.size))
+    digit = low.divided if high.size is None else v.encoder.node("Mod", low.divided, v.sum(size))
+    return v.form(digit).times(low.coefficient.constant) if not low.coefficient.terms else _product(v, low.coefficient, _atom(digit))
+
+
+def _monomial(v: Visit, name: int) -> Linear:
+    """A class as a constant or a multiple of a product; a sum of several terms is a factor by itself."""
+    form = v.form(name)
+    return form if not form.terms or (len(form.terms) == 1 and not form.constant) else _atom(name)
+
+
+def _product(v: Visit, one: Linear, other: Linear) -> Linear:
+    """The product of two constants or multiples of products."""
+    (first, k), (second, c) = (form.terms[0] if form.terms else (None, form.constant) for form in (one, other))
+    return product_of(v, [atom for atom in (first, second) if atom is not None]).times(k * c)
+
+
+def _atom(name: int) -> Linear:
+    return Linear(0, ((name, 1),))
 
 
 def _symbolic_quotients(v: Visit, atom: int, k: int) -> Iterator[tuple[int, tuple[int, ...], int]]:

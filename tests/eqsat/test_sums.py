@@ -110,7 +110,28 @@ INSTANCES: dict[str, Callable[[random.Random], Index]] = {
     "take-content": lambda r: ((g := small(r)) * x + g * 2) * y + z,
     "floor-difference": lambda r: (x + r.randint(1, 9)) // (n := small(r)) - x // n + y,
     "symbolic-identity": lambda r: (x % (d := r.choice((z, y, b, y * z))) + d * (x // d)) * small(r) + y,
-    "symbolic-digits": lambda r: (x // z % small(r) * z + x % z) * r.choice((1, -2)) + r.choice((0, y)),
+    "symbolic-digits": lambda r: (
+        r.choice(
+            (
+                x // z % small(r) * z + x % z,
+                x // (n := small(r)) % z + z * (x // (n * z)),
+                x // n % 4 * y + x // (4 * n) % z * 4 * y,
+                x // y % z + z * (x // (z * y) % b),
+            )
+        )
+        * r.choice((1, -2))
+        + r.choice((0, y))
+    ),
+    "bits-by-digit": lambda r: (
+        (o := r.choice(("bitand", "bitor", "bitxor")))
+        and z
+        + apply(o, x * (n := 2 ** r.randint(1, 3)) + y % n, y * n)
+        + apply(o, x * n, r.choice((5 * n, x % n)))
+        + apply(o, 4 * x + 1, 8 * y + 1)
+    ),
+    "choice-of-opposites": lambda r: z + r.choice((maximum(x - y, y - x), minimum(-x, x) * small(r))),
+    "abs-of-multiple": lambda r: z + abs(r.choice((small(r) * x - 4 * y, -x, 2 - 2 * x))),
+    "apart": lambda r: (maximum(x, y) - minimum(y, x)) * small(r) + r.choice((0, z)),
     "read-forms": lambda r: (x // small(r) + y) // small(r),
     "split-multiple": lambda r: ((n := small(r)) * small(r) * x + y) // n,
     "split-common": lambda r: ((g := small(r)) * x + z % g) // (g * small(r)),
@@ -180,7 +201,7 @@ INSTANCES: dict[str, Callable[[random.Random], Index]] = {
     "factor-where": lambda r: where(x < small(r), y * z, x * y * small(r)),
     "merge-wheres": lambda r: where(x < (n := small(r)), x, y) * small(r) - where(x < n, y, z),
     "shift-where": lambda r: where(x < small(r), (k := small(r)) * y + x, k * z + x),
-    "where-is-order": lambda r: where(*r.choice(((x >= y, x, y), (x > y, x, y), (x < y, x, y), (x <= y, y, x)))) + small(r),
+    "where-is-order": lambda r: where(*r.choice(((x >= y, x, y), (x > y, x, y), (x < y, x, y), (x <= y, y, x), (x < 0, -x, x)))) + small(r),
     "split-scaled": lambda r: 4 * x + 6 * y >= small(r),
     "split-quotient": lambda r: r.choice((-1, 1)) * (x // small(r)) + y >= small(r),
     "simplex": lambda r: small(r) * y + 3 * q <= r.choice((0, 1)),
@@ -189,7 +210,14 @@ INSTANCES: dict[str, Callable[[random.Random], Index]] = {
     "product-of-truths": lambda r: p * q + x % small(r),
     "negation-of-truth": lambda r: 1 - apply("int", x >= small(r)),
     "under-condition": lambda r: where(x < (n := small(r)), minimum(x, n) + y % 3, x % (n + 8)),
-    "same-either-way": lambda r: where(y < (n := small(r)), y % n + x, y + x),
+    "same-either-way": lambda r: r.choice(
+        (
+            where(y < (n := small(r)), y % n + x, y + x),
+            where(abs(x) < n, abs(x), abs(x) % n) + z,
+            where(x == 3, r.choice((1, 2)), x % 2) + z,
+            where(x < y, x, minimum(y, x)),
+        )
+    ),
     "under-conjuncts": lambda r: apply("and", x < (n := small(r)), maximum(x, n) + y % 3 < n + 2),
 }
 
