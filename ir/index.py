@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from eqsat.ir import interval
+from eqsat.ir import interval, residue
 from eqsat.ir.errors import TraceError, UsageError
 from eqsat.ir.interval import Interval
 from eqsat.ir.node import Node, Walk, to_text
@@ -178,7 +178,10 @@ class Apply(Index):
         row = OPS[self.op]
         kind = row.kind if row.kind != "same" else "bool" if all(arg.kind == "bool" for arg in self.args[1:]) else "int"
         object.__setattr__(self, "kind", kind)
-        object.__setattr__(self, "bounds", row.bounds(*(arg.bounds for arg in self.args)))
+        bounds = row.bounds(*(arg.bounds for arg in self.args))
+        if self.op == "mod" and isinstance(self.args[1], Const) and bounds[0] < bounds[1]:
+            bounds = residue.tightened(bounds, residue.of_operation("mod", [residue_of(arg) for arg in self.args]))
+        object.__setattr__(self, "bounds", bounds)
         object.__setattr__(self, "free", variables(*self.args))
 
     def __bool__(self) -> bool:
@@ -334,6 +337,22 @@ def children(term: Index) -> tuple[Index, ...]:
 
 # every distinct subterm once, operands before the terms that use them
 walk: Walk[Index] = Walk("subterms", children)
+
+
+def residue_of(term: Index) -> residue.Residue:
+    """(m, r): every value of a term is r modulo m (residue.py); kept with each term once it was asked for."""
+    if "_residue" not in term.__dict__:
+        for node in walk(term):
+            if "_residue" not in node.__dict__:
+                object.__setattr__(node, "_residue", _residue(node))
+    found: residue.Residue = term.__dict__["_residue"]
+    return found
+
+
+def _residue(term: Index) -> residue.Residue:
+    if isinstance(term, Apply):
+        return residue.of_operation(term.op, [residue_of(arg) for arg in term.args])
+    return residue.constant(term.bounds[0]) if term.bounds[0] == term.bounds[1] else residue.ANY
 
 
 def variables(*roots: Index) -> tuple[Var, ...]:

@@ -45,6 +45,13 @@ class Linear(NamedTuple):
         """That of a class; 0 where the sum does not have it."""
         return next((k for known, k in self.terms if known == atom), 0)
 
+    def times_in(self, whole: Linear) -> int:
+        """k where k times the terms of this form are among those of another one, else 0."""
+        terms = dict(whole.terms)
+        atom, c = self.terms[0]
+        factor, rest = divmod(terms.get(atom, 0), c)
+        return factor if factor and not rest and all(terms.get(a) == factor * k for a, k in self.terms) else 0
+
     @property
     def unsigned(self) -> Linear:
         """This form or its negative: one for both."""

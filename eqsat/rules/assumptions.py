@@ -24,8 +24,8 @@ from eqsat.rules.visit import Visit
 MAX_SIZE = 200
 MAX_TRIED = 60
 MAX_VALUE = 1 << 60
-# of so many comparisons every two are added up too
-MAX_ADDED = 6
+# of so many comparisons every two, and every three, are added up too
+MAX_ADDED = {2: 6, 3: 4}
 LEAVES = ("Num", "Var", "Axis", "RAxis", "Given", "Unknown")
 LINEAR = ("Num", "Sum", "Add", "Scale")
 
@@ -149,11 +149,16 @@ class Assumption:
     def decided(self, form: Linear) -> int | None:
         """Whether a sum is negative (0) or not (1), if the assumption decides it."""
         lo, hi = self._bounds_of(form)
-        pairs = combinations(self.signs, 2) if len(self.signs) <= MAX_ADDED and len(form.terms) > 1 else ()
-        for known in (*self.signs, *(one.plus(other) for one, other in pairs)):
+        for known in (*self.signs, *(self._added if len(form.terms) > 1 else ())):
             lo = max(lo, self._bounds_of(form.plus(known, -1))[0])
             hi = min(hi, self._bounds_of(form.plus(known))[1])
         return 1 if lo >= 0 else 0 if hi < 0 else None
+
+    @functools.cached_property
+    def _added(self) -> list[Linear]:
+        """Every two signs added up, and every three where there are few: what follows from chains of comparisons."""
+        sizes = (size for size, most in MAX_ADDED.items() if len(self.signs) <= most)
+        return [functools.reduce(Linear.plus, some) for size in sizes for some in combinations(self.signs, size)]
 
     @functools.cached_property
     def key(self) -> tuple[object, ...]:
@@ -221,7 +226,7 @@ class Rewriter:
         result = Linear(form.constant)
         left = form
         for known, bounds in self.assumed.bounds.items() if inside else ():
-            if len(known.terms) > 1 and (factor := _contains(left, known)):
+            if len(known.terms) > 1 and (factor := known.times_in(left)):
                 left = left.plus(known, -factor)
                 result = result.plus(Linear(0, ((self._given(self.v.sum(known), bounds), factor),)))
         for atom, k in left.terms:
@@ -272,14 +277,6 @@ class Rewriter:
         self.v.encoder.bounded(whole, (lo, hi))
         self.v.encoder.same(whole, self.v.sum(Linear(remainder, ((given, modulus),))))
         return whole
-
-
-def _contains(form: Linear, part: Linear) -> int:
-    """k if k*part is among the terms of a sum, else 0."""
-    terms = dict(form.terms)
-    atom, c = part.terms[0]
-    factor, rest = divmod(terms.get(atom, 0), c)
-    return factor if factor and not rest and all(terms.get(a) == factor * k for a, k in part.terms) else 0
 
 
 def supposed(v: Visit, condition: int, value: int) -> Assumption | None:

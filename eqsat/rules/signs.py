@@ -11,6 +11,7 @@ from math import gcd
 from eqsat.egraph.forms import SIGNS
 from eqsat.egraph.linear import Linear
 from eqsat.rules.joined import OPPOSITE, chain, where_of
+from eqsat.rules.products import divided_by
 from eqsat.rules.row import CHOICES, DIVISIONS, PRODUCTS, SumRow
 from eqsat.rules.sums import by_factor
 from eqsat.rules.visit import Visit
@@ -73,6 +74,36 @@ def simplex(v: Visit) -> None:
                 v.encoder.same(name, v.truth("Nonneg", v.sum(Linear(-1, tuple((a, 1) for a, _ in form.terms)))))
 
 
+def sign_of_product(v: Visit) -> None:
+    """z*q + r >= 0 is q + k >= 0 where k*z <= r < (k + 1)*z, for k = 0 and -1 and a term z above zero; z*q == 0 is q == 0."""
+    for op, name in v.signs():
+        for form in v.alternatives(name):
+            factors = dict.fromkeys(factor for atom, _ in form.terms for factor in v.encoder.factors.get(atom, ()))
+            for z in (factor for factor in factors if v.bounds(factor)[0] > 0):
+                quotient, rest = _divided(v, form, z)
+                k = _quotient_of_rest(v, rest, z) if op == "Nonneg" else 0 if rest == Linear(0) else None
+                if k is not None and v.first("sign-of-product", op, name, form, z):
+                    sign = quotient.plus(Linear(k)) if op == "Nonneg" else quotient.unsigned
+                    v.encoder.same(v.encoder.node(op, name), v.truth(op, v.sum(sign)))
+
+
+def _divided(v: Visit, form: Linear, z: int) -> tuple[Linear, Linear]:
+    """(q, r) with form = z*q + r: the terms that have this factor, and the others."""
+    quotient, rest = Linear(0), form
+    for atom, k in form.terms:
+        if z in v.encoder.factors.get(atom, (atom,)):
+            quotient, rest = quotient.plus(divided_by(v, atom, (z,)), k), rest.without(atom)
+    return quotient, rest
+
+
+def _quotient_of_rest(v: Visit, rest: Linear, z: int) -> int | None:
+    """k with k*z <= rest < (k + 1)*z, of 0 and -1, if bounds prove one."""
+    whole = v.form(z)
+    if v.bounds_of(rest)[0] >= 0 and v.bounds_of(whole.plus(rest, -1))[0] > 0:
+        return 0
+    return -1 if v.bounds_of(rest)[1] < 0 and v.bounds_of(whole.plus(rest))[0] >= 0 else None
+
+
 def compare_choice(v: Visit) -> None:
     """min(x, y) + r >= 0 is x + r >= 0 and y + r >= 0; of max either; of where the one that is chosen."""
     for name, node in v.nodes("Nonneg"):
@@ -128,6 +159,7 @@ SIGN_ROWS: tuple[SumRow, ...] = (
         simplex,
         ("Nonneg",),
     ),
+    SumRow("sign-of-product", "z*q + r >= 0 = q + k >= 0", "where k*z <= r < (k + 1)*z, for z above zero", sign_of_product, SIGNS),
     SumRow("compare-choice", "min(x, y) + r >= 0 = x + r >= 0 and y + r >= 0", "also of max and where", compare_choice, ("Nonneg",)),
     SumRow("unsigned-zero", "-x == 0 = x == 0", "one form for both signs", unsigned_zero, ("Zero",)),
     SumRow("product-of-truths", "p*q = p and q", "for truth values", product_of_truths, PRODUCTS),

@@ -29,6 +29,24 @@ def split_symbolic(v: Visit) -> None:
             for common in _symbolic_factors(v, whole, form):
                 if v.first("split-symbolic", name, divisor, form, common):
                     _state_symbolic(v, name, divisor, form, whole, common)
+            if (whole.constant and whole.terms) or len(whole.terms) > 1:
+                _split_by_sum(v, name, divisor, form, whole)
+
+
+def _split_by_sum(v: Visit, name: int, divisor: int, form: Linear, whole: Linear) -> None:
+    """A dividend as k times the sum that divides it, or k times that sum without its common factor, and what is left."""
+    g = gcd(whole.constant, *(k for _, k in whole.terms))
+    bare = whole.over(g)
+    k = bare.times_in(form)
+    if not k or not v.first("split-symbolic", name, divisor, form, "sum"):
+        return
+    rest = form.plus(bare, -k)
+    if k % g == 0:
+        v.state("as-multiple-of", name, divisor, v.encoder.number(k // g), v.sum(rest))
+    else:
+        taken = v.sum(bare)
+        v.difference(taken, v.sum(rest))
+        v.state("as-common-of", name, divisor, taken, v.encoder.number(k), v.encoder.number(g), v.sum(rest))
 
 
 def _state_products(v: Visit, divisor: int, whole: Linear) -> None:

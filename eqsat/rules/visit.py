@@ -307,6 +307,8 @@ class Visit:
                 rest = x.plus(this, -y.constant)
                 yield rest
                 yield Linear(y.constant - 1).plus(rest, -1)
+            if (node.op == "Mod" or y.terms) and self.bounds(node.args[0])[0] >= 0:
+                yield x.plus(this, -1)
 
 
 def members(node: ENode) -> tuple[int, ...]:

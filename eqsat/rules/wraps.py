@@ -4,7 +4,7 @@ intervals as long as a part, quotients of quotients; and for what is chosen by o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
@@ -69,6 +69,28 @@ def interval_is_part(v: Visit) -> None:
                 lo, hi = v.bounds_of(rest)
                 part = v.encoder.bounded(v.encoder.node("Floordiv", v.sum(rest), v.encoder.number(n)), (lo // n, hi // n))
                 v.encoder.same(name, v.truth("Zero", v.sum(quotient.plus(Linear(0, ((part, 1),))).unsigned)))
+
+
+def digits_are(v: Visit) -> None:
+    """x // n == q and x % n == r is x == n*q + r, for 0 <= r < n."""
+    for name, node in v.nodes("Min"):
+        signs = [v.node(arg) for arg in node.args]
+        if any(sign.op != "Zero" for sign in signs):
+            continue
+        for quotients, remainders in permutations([v.form(sign.args[0]) for sign in signs]):
+            for (quotient, x, n), (remainder, y, m) in product(_solved(v, quotients, "Floordiv"), _solved(v, remainders, "Mod")):
+                if (x, n) == (y, m) and _within(v, remainder, 0, n - 1) and v.first("digits-are", name, node, x, n, quotient, remainder):
+                    whole = v.form(x).plus(quotient, -n).plus(remainder, -1)
+                    v.encoder.same(name, v.truth("Zero", v.sum(whole.unsigned)))
+
+
+def _solved(v: Visit, form: Linear, op: str) -> Iterator[tuple[Linear, int, int]]:
+    """(s, x, n) for the ways to read form == 0 as x // n == s, or as x % n == s."""
+    for atom, k in form.terms:
+        node = v.node_as(atom, op)
+        n = v.constant(node.args[1]) if node.op == op and abs(k) == 1 else None
+        if n is not None and n > 0:
+            yield form.without(atom).times(-k), node.args[0], n
 
 
 def quotients_are_digit(v: Visit) -> None:
@@ -155,6 +177,7 @@ WRAPS = (
     ),
     SumRow("interval-is-part", "0 <= n*q + r < n = r // n + q == 0", "for powers of two n", interval_is_part, ("Min",)),
     SumRow("opposite-signs", "(s >= 0) + (s < 0) = 1", "one of two opposites holds", opposite_signs, ("Nonneg",)),
+    SumRow("digits-are", "x // n == q and x % n == r is x == n*q + r", "for 0 <= r < n", digits_are, BOUNDED),
     SumRow(
         "quotients-are-digit",
         "k*(x // n) - k*m*(x // (n*m)) = k*(x // n % m)",

@@ -122,12 +122,13 @@ INSTANCES: dict[str, Callable[[random.Random], Index]] = {
         * r.choice((1, -2))
         + r.choice((0, y))
     ),
-    "bits-by-digit": lambda r: (
-        (o := r.choice(("bitand", "bitor", "bitxor")))
-        and z
-        + apply(o, x * (n := 2 ** r.randint(1, 3)) + y % n, y * n)
-        + apply(o, x * n, r.choice((5 * n, x % n)))
-        + apply(o, 4 * x + 1, 8 * y + 1)
+    "bits-by-digit": lambda r: sum(
+        (
+            apply((o := r.choice(("bitand", "bitor", "bitxor"))), x * (n := 2 ** r.randint(1, 3)) + y % n, y * n),
+            apply(o, x * n, r.choice((5 * n, x % n))),
+            apply(o, 4 * x + 1, 8 * y + 1),
+        ),
+        start=z,
     ),
     "choice-of-opposites": lambda r: z + r.choice((maximum(x - y, y - x), minimum(-x, x) * small(r))),
     "abs-of-multiple": lambda r: z + abs(r.choice((small(r) * x - 4 * y, -x, 2 - 2 * x))),
@@ -205,6 +206,10 @@ INSTANCES: dict[str, Callable[[random.Random], Index]] = {
     "split-scaled": lambda r: 4 * x + 6 * y >= small(r),
     "split-quotient": lambda r: r.choice((-1, 1)) * (x // small(r)) + y >= small(r),
     "simplex": lambda r: small(r) * y + 3 * q <= r.choice((0, 1)),
+    "sign-of-product": lambda r: apply(r.choice(("lt", "ge", "eq")), x * z + r.choice((0, abs(y) % 3)), y * z + z * small(r)),
+    "digits-are": lambda r: apply(
+        "and", apply("eq", x // (n := small(r)), r.choice((y, y // n, 2))), apply("eq", x % n, r.choice((1, y % n, abs(z) % n)))
+    ),
     "compare-choice": lambda r: r.choice((minimum, maximum))(x, y) * r.choice((-1, 2)) + z >= small(r),
     "unsigned-zero": lambda r: minimum(-x, -y) == small(r) - 3,
     "product-of-truths": lambda r: p * q + x % small(r),
