@@ -3,12 +3,14 @@
 A row says how; which operations it holds for are *laws*, facts of the e-graph that the encoder states for the operations of a program
 (`laws_of`), so that a program without them pays nothing.  All hold to the last bit, for floats with infinities, NaN and signed zeros, and
 for integers that wrap.  Where what is left is a part of it, the longer form is removed, so that no class is made of itself.  `less` does to
-terms what the rows do to classes, for who explains a result.
+terms what the rows do to classes: both are made of one `Identity`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -40,73 +42,139 @@ WHOLE = ("floor", "ceil", "trunc", "rint")
 IDEMPOTENT = ("maximum", "minimum", "fmax", "fmin", "bitwise_and", "bitwise_or", "logical_and", "logical_or")
 
 
-def _rule(name: str, equation: str, pattern: str, others: str, law: str, result: str) -> TensorRule:
-    """What is one of its own operands is removed."""
-    removed = "" if result.startswith("(") else f" (delete {pattern})"
-    return TensorRule(name, equation, f"(= e {pattern}) {others} (law {law})", f"(union e {result}){removed}")
+# a term: a variable; or (operation, dtype, operands), or (LITERAL, its bytes, dtype), of which names that a law has stand for what it says
+Pattern: TypeAlias = "str | tuple[str | Pattern, ...]"
+LITERAL = "Literal"
 
 
-def _absorbed() -> Iterator[TensorRule]:
+@dataclass(frozen=True)
+class Identity:
+    """A row: what is equal under a law, whose names are variables of the sides; a name beginning with z is of no use.
+
+    besides  what egglog has to find besides; operands of operands are variables
+    """
+
+    name: str
+    equation: str
+    left: Pattern
+    right: Pattern
+    law: Law
+    besides: str = ""
+
+    def rule(self) -> TensorRule:
+        """The row for egglog.  What is a part of itself is removed."""
+        operands = self.left[2:]
+        parts: dict[Pattern, str] = {part: f"a{place}" for place, part in enumerate(operands) if not isinstance(part, str)}
+        whole = _written(self.left, parts)
+        facts = [f"(= {name} {_written(part, {})})" for part, name in parts.items()]
+        given = " ".join(filter(None, (*facts, self.besides, f"(law {' '.join(map(str, self.law))})")))
+        removed = f" (delete {whole})" if isinstance(self.right, str) or self.right in operands else ""
+        result = parts.get(self.right) or _written(self.right, {})
+        return TensorRule(self.name, self.equation, f"(= e {whole}) {given}", f"(union e {result}){removed}")
+
+    def applied(self, law: Law, term: Scalar) -> Scalar | None:
+        """What the row makes of a term for which a law was stated, if it matches it."""
+        known: dict[str, object] = dict(zip(self.law[1:], law[1:], strict=True))
+        return _made(self.right, known) if _matches(self.left, term, known) else None
+
+
+def _written(pattern: Pattern, parts: dict[Pattern, str]) -> str:
+    """A side in egglog's words, with names for parts of it."""
+    if isinstance(pattern, str):
+        return pattern
+    if pattern[0] == LITERAL:
+        return f"({' '.join(map(str, pattern))})"
+    operands = " ".join(parts.get(operand) or _written(operand, {}) for operand in pattern[2:])
+    return f"(Call{len(pattern) - 2} {pattern[0]} {pattern[1]} {operands})"
+
+
+def _matches(pattern: Pattern, term: Scalar, known: dict[str, object]) -> bool:
+    """Whether a term is what a side says, under what is known of its variables; they are known then."""
+    if isinstance(pattern, str):
+        return _agrees(pattern, term, known)
+    if pattern[0] == LITERAL:
+        return isinstance(term, Literal) and _agrees(pattern[1], text_of(term), known) and _agrees(pattern[2], term.dtype, known)
+    return (
+        isinstance(term, Call)
+        and len(term.args) == len(pattern) - 2
+        and _agrees(pattern[0], term.op, known)
+        and _agrees(pattern[1], term.dtype, known)
+        and all(_matches(operand, arg, known) for operand, arg in zip(pattern[2:], term.args, strict=True))
+    )
+
+
+def _agrees(name: Pattern, value: object, known: dict[str, object]) -> bool:
+    return known.setdefault(str(name), value) == value
+
+
+def _made(pattern: Pattern, known: dict[str, object]) -> Scalar:
+    """The term that a side is."""
+    if isinstance(pattern, str):
+        return cast(Scalar, known[pattern])
+    op, dtype, *operands = pattern
+    return Call(str(known[str(op)]), tuple(_made(operand, known) for operand in operands), str(known[str(dtype)]))
+
+
+def _absorbed() -> Iterator[Identity]:
     """An operation on its own result and one of the operands of that.  Which of two zeros a maximum is depends on their order, which floats
     keep."""
-    for number, (left, inner, law) in enumerate(((True, "x y", SAME), (False, "y x", SAME), (True, "y x", ANY), (False, "x y", ANY)), 1):
-        operands, made = ("a y" if left else "y a"), f"f({inner.replace(' ', ', ')})"
-        equation = f"f({f'{made}, y' if left else f'y, {made}'}) = {made}"
-        facts, given = f"(= a (Call2 op t {inner}))", f"{law} op {'z' if law == SAME else 't'} z1 z2"
-        yield _rule(f"operand-again-{number}", equation, f"(Call2 op t {operands})", facts, given, "a")
+    for number, (left, inner, law) in enumerate(((True, "xy", SAME), (False, "yx", SAME), (True, "yx", ANY), (False, "xy", ANY)), 1):
+        part, shown = ("op", "t", *inner), f"f({', '.join(inner)})"
+        equation = f"f({f'{shown}, y' if left else f'y, {shown}'}) = {shown}"
+        whole = ("op", "t", part, "y") if left else ("op", "t", "y", part)
+        yield Identity(f"operand-again-{number}", equation, whole, part, (law, "op", "z" if law == SAME else "t", "z1", "z2"))
 
 
+IDENTITIES = (
+    Identity("right-unit", "x / 1 = x", ("op", "t", "x", (LITERAL, "v", "t")), "x", (RIGHT, "op", "t", "v", "z")),
+    Identity("left-unit", "1 * x = x", ("op", "t", (LITERAL, "v", "t"), "x"), "x", (LEFT, "op", "t", "v", "z")),
+    # x is no operand of what is removed: where -(-x) is x already, that may be the only form of x
+    Identity("twice", "-(-x) = x", ("op", "t", ("op", "t", "x")), "x", (TWICE, "op", "z0", "z1", "z2"), "(!= e x)"),
+    Identity("again", "floor(ceil(x)) = ceil(x)", ("op", "t", ("p", "t", "x")), ("p", "t", "x"), (AGAIN, "op", "p", "z0", "z1")),
+    Identity("same-operands", "max(x, x) = x", ("op", "t", "x", "x"), "x", (SAME, "op", "z0", "z1", "z2")),
+    *_absorbed(),
+    Identity("of-negative", "abs(-x) = abs(x)", ("op", "t", ("n", "s", "x")), ("op", "t", "x"), (EVEN, "op", "n", "s", "z")),
+    Identity(
+        "two-negatives",
+        "-x * -y = x * y",
+        ("op", "t", ("n", "t", "x"), ("n", "t", "y")),
+        ("op", "t", "x", "y"),
+        (BOTH, "op", "n", "t", "z"),
+    ),
+    Identity(
+        "minus-negative", "x - (-y) = x + y", ("op", "t", "x", ("n", "t", "y")), ("p", "t", "x", "y"), (OPPOSITE, "op", "n", "p", "z")
+    ),
+    Identity("negative-plus", "-x + y = y - x", ("op", "t", ("n", "t", "x"), "y"), ("p", "t", "y", "x"), (TURNED, "op", "n", "p", "z")),
+    Identity("times-minus-one", "x * -1 = -x", ("op", "t", "x", (LITERAL, "v", "t")), ("n", "t", "x"), (MINUS, "op", "t", "v", "n")),
+    Identity("choice-of-same", "where(c, x, x) = x", ("w", "t", "c", "x", "x"), "x", (CHOICE, "w", "z0", "z1", "z2")),
+    Identity(
+        "chosen-again",
+        "where(c, where(c, x, y), z) = where(c, x, z)",
+        ("w", "t", "c", ("w", "t", "c", "x", "y"), "z"),
+        ("w", "t", "c", "x", "z"),
+        (CHOICE, "w", "z0", "z1", "z2"),
+    ),
+    Identity(
+        "left-again",
+        "where(c, x, where(c, y, z)) = where(c, x, z)",
+        ("w", "t", "c", "x", ("w", "t", "c", "y", "z")),
+        ("w", "t", "c", "x", "z"),
+        (CHOICE, "w", "z0", "z1", "z2"),
+    ),
+    Identity(
+        "choice-of-not",
+        "where(not c, x, y) = where(c, y, x)",
+        ("w", "t", ("n", "b", "c"), "x", "y"),
+        ("w", "t", "c", "y", "x"),
+        (NOT, "w", "n", "z0", "z1"),
+    ),
+    Identity("not-equal", "not x == y = x != y", ("n", "b", ("p", "b", "x", "y")), ("q", "b", "x", "y"), (DENIED, "n", "p", "q", "z")),
+)
 ELEMENTS = Table(
     "elements",
     "fusion",
     "identities of elements that hold to the last bit; which operations have them is stated with a program",
-    (
-        _rule("right-unit", "x / 1 = x", "(Call2 op t x c)", "(= c (Literal v t))", f"{RIGHT} op t v z", "x"),
-        _rule("left-unit", "1 * x = x", "(Call2 op t c x)", "(= c (Literal v t))", f"{LEFT} op t v z", "x"),
-        # x is no operand of what is removed: where -(-x) is x already, that may be the only form of x
-        _rule("twice", "-(-x) = x", "(Call1 op t a)", "(= a (Call1 op t x)) (!= e x)", f"{TWICE} op z0 z1 z2", "x"),
-        _rule("again", "floor(ceil(x)) = ceil(x)", "(Call1 op t a)", "(= a (Call1 p t x))", f"{AGAIN} op p z0 z1", "a"),
-        _rule("same-operands", "max(x, x) = x", "(Call2 op t x x)", "", f"{SAME} op z0 z1 z2", "x"),
-        *_absorbed(),
-        _rule("of-negative", "abs(-x) = abs(x)", "(Call1 op t a)", "(= a (Call1 n s x))", f"{EVEN} op n s z", "(Call1 op t x)"),
-        _rule(
-            "two-negatives",
-            "-x * -y = x * y",
-            "(Call2 op t a b)",
-            "(= a (Call1 n t x)) (= b (Call1 n t y))",
-            f"{BOTH} op n t z",
-            "(Call2 op t x y)",
-        ),
-        _rule("minus-negative", "x - (-y) = x + y", "(Call2 op t x b)", "(= b (Call1 n t y))", f"{OPPOSITE} op n p z", "(Call2 p t x y)"),
-        _rule("negative-plus", "-x + y = y - x", "(Call2 op t a y)", "(= a (Call1 n t x))", f"{TURNED} op n p z", "(Call2 p t y x)"),
-        _rule("times-minus-one", "x * -1 = -x", "(Call2 op t x c)", "(= c (Literal v t))", f"{MINUS} op t v n", "(Call1 n t x)"),
-        _rule("choice-of-same", "where(c, x, x) = x", "(Call3 w t c x x)", "", f"{CHOICE} w z0 z1 z2", "x"),
-        _rule(
-            "chosen-again",
-            "where(c, where(c, x, y), z) = where(c, x, z)",
-            "(Call3 w t c a z)",
-            "(= a (Call3 w t c x y))",
-            f"{CHOICE} w z0 z1 z2",
-            "(Call3 w t c x z)",
-        ),
-        _rule(
-            "left-again",
-            "where(c, x, where(c, y, z)) = where(c, x, z)",
-            "(Call3 w t c x a)",
-            "(= a (Call3 w t c y z))",
-            f"{CHOICE} w z0 z1 z2",
-            "(Call3 w t c x z)",
-        ),
-        _rule(
-            "choice-of-not",
-            "where(not c, x, y) = where(c, y, x)",
-            "(Call3 w t d x y)",
-            "(= d (Call1 n b c))",
-            f"{NOT} w n z0 z1",
-            "(Call3 w t c y x)",
-        ),
-        _rule("not-equal", "not x == y = x != y", "(Call1 n b a)", "(= a (Call2 p b x y))", f"{DENIED} n p q z", "(Call2 q b x y)"),
-    ),
+    tuple(identity.rule() for identity in IDENTITIES),
     frozenset(LAWS),
 )
 
@@ -187,65 +255,8 @@ def less(root: Scalar) -> tuple[Scalar, tuple[str, ...]]:
 
 def _once(term: Scalar) -> tuple[str, Scalar] | None:
     """A row that matches a term at its root, and what it makes of it."""
-    if not isinstance(term, Call):
-        return None
     for law in laws_of(term):
-        for row, result in _matches(law, term):
-            return row, result
+        for identity in IDENTITIES:
+            if identity.law[0] == law[0] and (result := identity.applied(law, term)) is not None:
+                return identity.name, result
     return None
-
-
-def _matches(law: Law, term: Call) -> Iterator[tuple[str, Scalar]]:
-    number, op, *names = law
-    first, *others = term.args
-    second = others[0] if others else first
-    inner, behind = _call(first), _call(second)
-
-    def made(name: str, *args: Scalar) -> Call:
-        return Call(name, args, term.dtype)
-
-    if number in (RIGHT, LEFT):
-        yield ("right-unit", first) if number == RIGHT else ("left-unit", second)
-    elif number == MINUS:
-        yield "times-minus-one", made(names[2], first)
-    elif number == TWICE and inner[0] == op:
-        yield "twice", inner[1][0]
-    elif number == AGAIN and inner[0] == names[0]:
-        yield "again", first
-    elif number == SAME:
-        if first is second:
-            yield "same-operands", first
-        if inner[0] == op and inner[1][1] is second:
-            yield "operand-again-1", first
-        if behind[0] == op and behind[1][0] is first:
-            yield "operand-again-2", second
-    elif number == ANY:
-        if inner[0] == op and inner[1][0] is second:
-            yield "operand-again-3", first
-        if behind[0] == op and behind[1][1] is first:
-            yield "operand-again-4", second
-    elif number == EVEN and inner[0] == names[0]:
-        yield "of-negative", made(op, inner[1][0])
-    elif number == BOTH and inner[0] == behind[0] == names[0]:
-        yield "two-negatives", made(op, inner[1][0], behind[1][0])
-    elif number == OPPOSITE and behind[0] == names[0]:
-        yield "minus-negative", made(names[1], first, behind[1][0])
-    elif number == TURNED and inner[0] == names[0]:
-        yield "negative-plus", made(names[1], second, inner[1][0])
-    elif number == DENIED and inner[0] == names[0]:
-        yield "not-equal", made(names[1], *inner[1])
-    elif number == NOT and inner[0] == names[0]:
-        yield "choice-of-not", made(op, inner[1][0], term.args[2], second)
-    elif number == CHOICE:
-        third = _call(term.args[2])
-        if second is term.args[2]:
-            yield "choice-of-same", second
-        if behind[0] == op and behind[1][0] is first:
-            yield "chosen-again", made(op, first, behind[1][1], term.args[2])
-        if third[0] == op and third[1][0] is first:
-            yield "left-again", made(op, first, second, third[1][2])
-
-
-def _call(term: Scalar) -> tuple[str, tuple[Scalar, ...]]:
-    """The operation that a term is, and its operands."""
-    return (term.op, term.args) if isinstance(term, Call) else ("", ())
