@@ -36,14 +36,12 @@ def nest_parts(nests: Sequence[Nest], model: CostModel) -> tuple[KernelParts, ..
 
 def parts_of(nest: Nest, model: CostModel) -> Iterator[Part]:
     """What a kernel spends its nanoseconds on; their sum is what `Result.cost` has for it.  Of several kernels in strips each has its
-    parts, and all are launched once."""
+    parts, and all are launched once; one of several that compute a build has its share of each part."""
     if not nest.builds:
         yield "scan", nest_ns(nest.kernel, model.target, model.costs)
         return
-    counted = nest.builds if nest.counted is None else nest.counted
-    if counted:
-        yield LAUNCH, model.target.launch_ns
-        yield from group_parts(model, *counted)
+    for kind, ns in ((LAUNCH, model.target.launch_ns), *group_parts(model, *nest.priced)):
+        yield kind, ns * nest.share
     for build in nest.within:
         yield from group_parts(model, build)
 

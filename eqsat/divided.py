@@ -26,25 +26,22 @@ class Lowering(Protocol):
 
 
 class Divided(NamedTuple):
-    """A build as several kernels: of groups that are made one after the other, and of the build over them.  The last of the former has
-    the cost of all.
+    """A build as several kernels, by what they make: groups that are made one after the other, and the build over them.
 
-    names  of what is made before the build
+    shares  which part of the cost of the build each has
+    names   of what is made before the build
     """
 
     build: Build
     kernels: Mapping[tuple[Tensor, ...], Kernel]
-    last: Kernel
+    shares: Mapping[tuple[Tensor, ...], float]
     names: Mapping[Tensor, str]
-
-    def counted(self, made: tuple[Tensor, ...]) -> tuple[Build, ...]:
-        """The builds whose cost one of the kernels has."""
-        return (self.build,) if made == list(self.kernels)[-1] else ()
 
     def levels(self, level: float) -> dict[Tensor, float]:
         """Where what is made before the build comes, between its level and the one before, which are whole numbers."""
-        steps = len(self.kernels) + 1
-        return {tensor: level - 1 + number / steps for number, group in enumerate(self.kernels, 1) for tensor in group}
+        before = [group for group in self.kernels if group != (self.build,)]
+        steps = len(before) + 1
+        return {tensor: level - 1 + number / steps for number, group in enumerate(before, 1) for tensor in group}
 
 
 def divided(alone: Mapping[Build, float], names: Mapping[Tensor, str], lowering: Lowering) -> Iterator[Divided]:
@@ -70,5 +67,7 @@ def _priced(build: Build, stages: Stages, whole: Build, names: Mapping[Tensor, s
     made = [tensor for stage in stages for tensor in stage]
     own: dict[Tensor, str] = {tensor: f"{names[build]}_parts{number or ''}" for number, tensor in enumerate(made)}
     priced = lowering.cheapest([*stages, (whole,)], {**names, **own, whole: names[build]})
-    kernels: dict[tuple[Tensor, ...], Kernel] = {stage: priced[stage][1] for stage in stages}
-    return sum(ns for ns, _ in priced.values()), Divided(build, kernels, priced[whole,][1], own)
+    total = sum(ns for ns, _ in priced.values())
+    made_by = {**{stage: priced[stage] for stage in stages}, (build,): priced[whole,]}
+    kernels = {group: kernel for group, (_, kernel) in made_by.items()}
+    return total, Divided(build, kernels, {group: ns / total for group, (ns, _) in made_by.items()}, own)

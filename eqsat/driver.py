@@ -145,12 +145,12 @@ def _finished(
 
 
 def _nest_ns(nest: Nest, model: CostModel) -> float:
-    """What a kernel costs; one in strips as much as the kernels that it is made of, but for their launches."""
-    counted = nest.builds if nest.counted is None else nest.counted
+    """What a kernel costs; one in strips as much as the kernels that it is made of, but for their launches, one of
+    several that compute a build its share."""
     if not nest.builds:
         ns = nest_ns(nest.kernel, model.target, model.costs)
         return model.step_cost(ns, nest.read, map(type_of, nest.made))
-    return (kernel_ns(model, *counted) if counted else 0.0) + sum(kernel_ns(model, build, launches=0) for build in nest.within)
+    return kernel_ns(model, *nest.priced) * nest.share + sum(kernel_ns(model, build, launches=0) for build in nest.within)
 
 
 def _certificate(report: Report, values: tuple[Compared, ...], bodies: Iterable[Result]) -> Certificate:

@@ -38,8 +38,8 @@ class Nest:
 
     over    (tensor that it reads, tensor that it computes): in one memory, where the one is written over the other
     within  builds that are computed on the way, strip by strip
-    counted  the builds whose cost it has; None: those that it computes
     part_of  the build that it computes together with other kernels
+    share    which part of the cost of that it has
     """
 
     kernel: Kernel
@@ -47,12 +47,17 @@ class Nest:
     tensors: tuple[Tensor, ...]
     over: tuple[tuple[Tensor, Tensor], ...] = ()
     within: tuple[Build, ...] = ()
-    counted: tuple[Build, ...] | None = None
     part_of: Build | None = None
+    share: float = 1.0
 
     @property
     def builds(self) -> Group:
         return tuple(tensor for tensor in self.made if isinstance(tensor, Build))
+
+    @property
+    def priced(self) -> Group:
+        """The builds whose cost it has, or has a share of."""
+        return self.builds if self.part_of is None else (self.part_of,)
 
     @property
     def read(self) -> tuple[Tensor, ...]:
@@ -90,8 +95,8 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
             for several in divided({build: ns[build,] for build in alone}, names, lowering):
                 names |= several.names
                 levels |= several.levels(levels[several.build])
-                lowered |= {**several.kernels, (several.build,): several.last}
-                part_of |= dict.fromkeys((*several.kernels, (several.build,)), several)
+                lowered |= several.kernels
+                part_of |= dict.fromkeys(several.kernels, several)
     by_name = {name: tensor for tensor, name in names.items()}
     nests: list[Nest] = []
     for made in sorted(lowered, key=lambda made: levels[made[0]]):
@@ -99,7 +104,7 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
         called_with = tuple(by_name[buffer.name] for buffer in kernel.buffers)
         nest = Nest(kernel, made, called_with, within=within.get(made, ()))
         if made in part_of:
-            nest = replace(nest, counted=part_of[made].counted(made), part_of=part_of[made].build)
+            nest = replace(nest, part_of=part_of[made].build, share=part_of[made].shares[made])
         nests.append(nest)
     return tuple(_finished(nest) for nest in _written_over(nests, levels, stay))
 
