@@ -248,7 +248,7 @@ def blocking(products: Products, others: int, shape: tuple[int, int] | None = No
     threads = 2 if shares > 1 else 1
     strips = min(range(-(-most // 2), most + 1), key=lambda size: (_strips_of_one(across, size, threads), -(-across // size) * size, -size))
     groups = -(-across // strips)
-    blocks = 1 if 2 * groups >= shares else shares
+    blocks = 1 if shares == 1 or (groups > 1 and 2 * groups >= shares) else shares
     if products.kept:
         blocks = max(blocks, -(-len(products.sums) * down * high * strips * wide * width // SUMS_BYTES))
     tall = -(-down // min(blocks, down))
