@@ -13,6 +13,7 @@ from eqsat.cost_model import CostModel
 from eqsat.costs import Cost
 from eqsat.egraph.encode_tensor import TensorEncoder
 from eqsat.egraph.forms import Reading
+from eqsat.egraph.linear import sum_term
 from eqsat.egraph.settled import is_sum_of_variables
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.extract import Extraction, Move, Selection, Watch, cheapest, spell
@@ -21,10 +22,11 @@ from eqsat.ir.affine import is_affine
 from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.errors import UnsoundRuleError
 from eqsat.ir.generics import as_build, as_generic
-from eqsat.ir.index import Index
-from eqsat.ir.tensor import Build, Constant, Program, Scalar, Tensor, sources, tensors
+from eqsat.ir.index import Apply, Index
+from eqsat.ir.tensor import Build, Constant, Program, Scalar, Tensor, sources, tensors, with_indices
 from eqsat.journal import WRITTEN
 from eqsat.kernel_choice import shows_not_finite, uses
+from eqsat.lowering.affine import Forms
 from eqsat.needed_once import needed_once
 from eqsat.offers import Offers, composed
 from eqsat.options import Options
@@ -143,6 +145,13 @@ def _searched(program: Program, offers: Offers, before: Cost, options: Options, 
             return Extracted(program.outputs)
         search.state_generics(chosen.outputs)
         return chosen
+
+
+def _tidy(index: Index) -> Index:
+    if not isinstance(index, Apply) or not is_affine(index):
+        return index
+    form = Forms()(index)
+    return sum_term(form.constant, tuple(form.terms.items()))
 
 
 def _is_finite(constant: Constant) -> bool:
@@ -284,10 +293,12 @@ class Search:
         return Extracted(made[: len(outputs)], made[len(outputs) : len(outputs) + len(checked)], {}, taken, free, stored)
 
     def _less(self, element: Scalar) -> Scalar:
-        """An element without what identities show to be needless, of which the e-graph does not know where offers are checked."""
+        """An element without what identities show to be needless, of which the e-graph does not know where offers are checked; of affine
+        indices, which index algebra is not asked for, the like terms together."""
+        tidy = with_indices(element, _tidy)
         if ELEMENTS.name not in self.options.tables:
-            return element
-        found, rows = less(element)
+            return tidy
+        found, rows = less(tidy)
         self.work.report.matches.update(rows)
         return found
 

@@ -68,6 +68,6 @@ def _priced(build: Build, stages: Stages, whole: Build, names: Mapping[Tensor, s
     own: dict[Tensor, str] = {tensor: f"{names[build]}_parts{number or ''}" for number, tensor in enumerate(made)}
     priced = lowering.cheapest([*stages, (whole,)], {**names, **own, whole: names[build]})
     total = sum(ns for ns, _ in priced.values())
-    made_by = {**{stage: priced[stage] for stage in stages}, (build,): priced[whole,]}
+    made_by: dict[tuple[Tensor, ...], Priced] = {**{stage: priced[stage] for stage in stages}, (build,): priced[whole,]}
     kernels = {group: kernel for group, (_, kernel) in made_by.items()}
     return total, Divided(build, kernels, {group: ns / total for group, (ns, _) in made_by.items()}, own)

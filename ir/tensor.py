@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal as Choice
 
@@ -363,15 +363,18 @@ def as_dtype(value: Scalar, dtype: str) -> Scalar:
 
 def reindexed(root: Scalar, env: Mapping[Var, Index]) -> Scalar:
     """An element over other indices; reductions keep their variables."""
-    if not env:
-        return root
     known = dict(env)
+    return with_indices(root, lambda index: substitute(index, known)) if env else root
+
+
+def with_indices(root: Scalar, change: Callable[[Index], Index]) -> Scalar:
+    """An element with all of its index terms changed; reductions keep their variables."""
     done: dict[Scalar, Scalar] = {}
     for term in scalars(root):
         if isinstance(term, Read):
-            done[term] = Read(term.tensor, tuple(substitute(index, known) for index in term.indices))
+            done[term] = Read(term.tensor, tuple(map(change, term.indices)))
         elif isinstance(term, Position):
-            done[term] = Position(substitute(term.index, known), term.dtype)
+            done[term] = Position(change(term.index), term.dtype)
         else:
             done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
     return done[root]

@@ -35,8 +35,9 @@ def _bodies(constant: Constant) -> Iterator[Scalar]:
         if ramp is not None:
             yield as_dtype(Position(ramp, "int64"), dtype)
     yield from _single(data, dtype)
-    if data.ndim >= 2:
-        yield from _bands(data, dtype)
+    along = [d for d, n in enumerate(data.shape) if n > 1 and np.any(data != data.take([0], axis=d))]
+    if len(along) == 2:
+        yield from _bands(data, along, dtype)
 
 
 def _ramp(data: Array) -> Index | None:
@@ -62,10 +63,10 @@ def _single(data: Array, dtype: str) -> Iterator[Scalar]:
             yield _chosen(functools.reduce(lambda a, b: apply("and", a, b), equal), data[tuple(places[0])], data.dtype.type(other), dtype)
 
 
-def _bands(data: Array, dtype: str) -> Iterator[Scalar]:
-    """One value on a diagonal of the last two axes, or on one side of it, and another elsewhere."""
-    *_, row, column = axes(data.shape)
-    matrix = data[(0,) * (data.ndim - 2)]
+def _bands(data: Array, along: list[int], dtype: str) -> Iterator[Scalar]:
+    """One value on a diagonal of two axes, or on one side of it, and another elsewhere."""
+    row, column = (axes(data.shape)[d] for d in along)
+    matrix = data[tuple(slice(None) if d in along else 0 for d in range(data.ndim))]
     below, above = matrix[-1, 0], matrix[0, -1]
     if below == above:
         places = np.argwhere(matrix != below)

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from eqsat.algebra.constants import as_function
 from eqsat.algebra.products import Number, Opener, Product, exact, function_of, is_call
 from eqsat.egraph.schema import GATHER_RANKS
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import integer_range, is_integer, promote
-from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, variables, where
+from eqsat.ir.index import Apply, Const, Index, Var, apply, maximum, minimum, substitute, variables
 from eqsat.ir.interval import within
 from eqsat.ir.tensor import (
     Build,
@@ -81,17 +83,31 @@ def _smaller(before: Chosen) -> Chosen | None:
             others = (*product.factors[:k], *product.factors[k + 1 :])
             factors = _chosen((spike.value, *others), spike, variable)
             if factors is not None:
-                read = (below.tensor for other in others for below in scalars(other) if isinstance(below, Read))
+                read = (_moved(below.tensor) for other in others for below in scalars(other) if isinstance(below, Read))
                 multiplied = tuple(dict.fromkeys((*before.multiplied, *read)))
                 smaller = Product(product.coefficient, tuple(v for v in product.bound if v is not variable), factors)
                 return Chosen(smaller, multiplied, before.overflows or _may_overflow(product.coefficient, others))
     return None
 
 
+def _moved(tensor: Tensor) -> Tensor:
+    """The tensor whose elements a movement puts elsewhere: all of one are finite if all of the other are."""
+    while isinstance(tensor, Build) and isinstance(tensor.body, Read):
+        tensor = tensor.body.tensor
+    return tensor
+
+
 def _may_overflow(coefficient: Number, factors: tuple[Scalar, ...]) -> bool:
     """Whether a product may be infinite although all that it reads is finite: it is more than one element, ones and zeros aside."""
     large = [factor for factor in factors if (spike := spike_of(factor)) is None or not _is_small(spike.value)]
-    return len(large) > 1 or any(not isinstance(factor, Read) for factor in large) or (bool(large) and not -1 <= coefficient <= 1)
+    return len(large) > 1 or any(not _is_read(factor) for factor in large) or (bool(large) and not -1 <= coefficient <= 1)
+
+
+def _is_read(factor: Scalar) -> bool:
+    """Whether a factor is an element as it is read, or in a dtype that has all of its values."""
+    while isinstance(factor, Call) and factor.op == "astype" and np.can_cast(factor.args[0].dtype, factor.dtype):
+        factor = factor.args[0]
+    return isinstance(factor, Read)
 
 
 def _is_small(value: Scalar) -> bool:
@@ -127,8 +143,8 @@ def _at_index(factors: tuple[Scalar, ...], variable: Var, place: Index) -> tuple
     if within(place.bounds, variable.bounds):
         return tuple(reindexed(factor, {variable: place}) for factor in factors)
     inside = apply("and", apply("ge", place, 0), apply("lt", place, variable.extent))
-    first, *others = (reindexed(factor, {variable: where(inside, place, 0)}) for factor in factors)
-    return _unless_outside(Position(inside, "bool"), first), *others
+    here = minimum(maximum(place, 0), variable.extent - 1)
+    return _gated(Position(inside, "bool"), [reindexed(factor, {variable: here}) for factor in factors])
 
 
 def _at_element(factors: tuple[Scalar, ...], variable: Var, place: Scalar) -> tuple[Scalar, ...] | None:
@@ -139,7 +155,7 @@ def _at_element(factors: tuple[Scalar, ...], variable: Var, place: Scalar) -> tu
         return None
     low = Call("greater_equal", (place, Literal(0, PLACE)), "bool")
     high = Call("less", (place, Literal(variable.extent, PLACE)), "bool")
-    return _unless_outside(Call("logical_and", (low, high), "bool"), given[0]), *given[1:]
+    return _gated(Call("logical_and", (low, high), "bool"), given)
 
 
 def _gathering(root: Scalar, variable: Var, place: Scalar) -> Scalar | None:
@@ -156,8 +172,11 @@ def _gathering(root: Scalar, variable: Var, place: Scalar) -> Scalar | None:
     return done[root]
 
 
-def _unless_outside(inside: Scalar, factor: Scalar) -> Scalar:
-    return Call("where", (inside, factor, Literal(0, factor.dtype)), factor.dtype)
+def _gated(inside: Scalar, factors: list[Scalar]) -> tuple[Scalar, ...]:
+    """Factors of which one is zero outside: one that is read, if any is, which nothing has to be read for there."""
+    gate = next((k for k, factor in enumerate(factors) if not isinstance(factor, Literal)), 0)
+    zero = Call("where", (inside, factors[gate], Literal(0, factors[gate].dtype)), factors[gate].dtype)
+    return *factors[:gate], zero, *factors[gate + 1 :]
 
 
 def _depends_on(term: Scalar, variable: Var) -> bool:

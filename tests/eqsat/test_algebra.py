@@ -56,6 +56,11 @@ CASES: dict[str, tuple[Function, tuple[tuple[int, ...], ...], set[str]]] = {
         (A,),
         {"sum-of-one-point"},
     ),
+    "identity of axes apart": (
+        lambda a: (a[None, :, :] * (np.arange(N)[:, None, None] == np.arange(N)[None, :, None])).sum(axis=1),
+        (A,),
+        {"sum-of-one-point"},
+    ),
     "scaled rows": (lambda a, w: (np.eye(N, dtype="int64") * w) @ a, (A, W), {"sum-of-one-point"}),
     "one-hot rows": (lambda a, v: (v[:, None] == np.arange(N)[None, :]).astype(a.dtype) @ a, (A, V), {"sum-of-one-point"}),
     "one-hot rows, chosen": (
@@ -201,6 +206,27 @@ def test_the_sum_of_a_product_needs_no_product() -> None:
     result, _ = sizes(lambda a, b: (a @ b).sum(), (512, 512), (512, 512))
     assert float(result.cost) * 100 < float(result.original_cost)
     assert result.report.matches["contraction-order"] > 0
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a: np.eye(64) @ a,
+        lambda a: np.eye(64, k=1) @ a,
+        lambda a: a[::-1] @ np.eye(64),
+        lambda a: (a[None] * (np.arange(64)[:, None, None] == np.arange(64)[None, :, None])).sum(axis=1),
+    ],
+    ids=["identity in another dtype", "shift", "flipped", "axes apart"],
+)
+def test_one_element_is_read_in_place_of_a_product_and_where_another_is_infinite_all_are(function: Function) -> None:
+    a = np.arange(64 * 64, dtype="float32").reshape(64, 64)
+    result = eqsat.optimize(function, a)
+    assert "sum(" not in str(result.program)
+    compiled = result.compile()
+    for value in (0.0, np.inf, np.nan):
+        a[5, 7] = value
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_array_equal(compiled(a), function(a))
 
 
 def test_algebra_can_be_switched_off() -> None:
