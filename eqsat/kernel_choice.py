@@ -174,13 +174,20 @@ class KernelChoices:
         return None
 
     def _candidates(self, name: int, place: int) -> Candidates:
-        """The nodes worth pricing, with the classes below them: what needs no computing, if there is such a node."""
+        """The nodes worth pricing, with the classes below them: what needs no computing, if there is such a node, but for what is computed
+        as algebra offers."""
         nodes = self.classes.below[name]
         ready: Candidates = [(node, ()) for node, _ in nodes if self._is_ready(name, node, place)]
         offers = self.classes.offers.get(name, ())
         possible = [(node, children) for node, children in nodes if not reads(node) or self._may_read(node.args[0], place)]
         offered = [(node, children) for node, children in possible if node in offers and (name, node) in self.taken]
-        return ready or offered or [(node, children) for node, children in possible if children and node not in offers]
+        if offered:
+            return [(node, ()) for node, _ in ready if not reads(node) or self._computes(node.args[0], name)] or offered
+        return ready or [(node, children) for node, children in possible if children and node not in offers]
+
+    def _computes(self, tensor: int, element: int) -> bool:
+        """Whether an element is what a kernel of a tensor computes."""
+        return any(build.args[1] == element for build in self.classes.builds(tensor))
 
     def _is_ready(self, name: int, node: ENode, place: int) -> bool:
         """Whether a node needs no computing: a constant, the value of an index, or a load that a kernel at this place may make."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from eqsat.algebra.constants import as_function
-from eqsat.algebra.contraction import Spelling, cheapest_order
+from eqsat.algebra.contraction import Spelling, cheapest_order, variables_of
 from eqsat.algebra.gathers import without_stored_tensors
 from eqsat.algebra.points import without_spikes
 from eqsat.algebra.polynomial import collected, with_common_factor
@@ -63,13 +63,17 @@ class AlgebraRow:
 
 
 def contraction_order(tensor: Build) -> Iterator[Found]:
-    """Products under sums in the order with the fewest multiplications, where that is less than as written."""
+    """Products under sums in the order with the fewest multiplications, where that is less than as written; none that is the sum as it is
+    written over all of them, which fusion finds by itself."""
     opener = Opener()
     product = opener.product(tensor)
     if product is None or not product.bound or not product.factors:
         return
     plan = cheapest_order(product, axes(tensor.shape))
-    if plan.work < sum(_work(made) for made in (tensor, *opener.opened) if isinstance(made, Build) and has_fold(made.body)):
+    as_written = sum(_work(made) for made in (tensor, *opener.opened) if isinstance(made, Build) and has_fold(made.body))
+    at_once = prod(tensor.shape) * prod(variable.extent for variable in product.bound)
+    in_order = [v for v in variables_of(*plan.factors) if v in product.bound] == list(product.bound)
+    if plan.work < as_written and not (plan.work >= at_once and in_order):
         spelling = Spelling()
         yield Found(spelling.result(plan, product, tensor.shape, tensor.dtype), tuple(spelling.made), shows=True)
 

@@ -21,7 +21,7 @@ from eqsat.rules.row import Table, TensorRule
 
 # a law: the number of a row, or of rows that are one law, and names
 Law = tuple[int, str, str, str, str]
-RIGHT, LEFT, TWICE, AGAIN, SAME, EVEN, BOTH, OPPOSITE, TURNED, CHOICE, NOT, MINUS, DENIED, ANY = range(14)
+RIGHT, LEFT, TWICE, AGAIN, SAME, EVEN, BOTH, OPPOSITE, TURNED, CHOICE, NOT, MINUS, DENIED, ANY, FIRST, SECOND = range(16)
 
 # numbers that an operation on the right, or on both sides, leaves its other operand with
 RIGHT_UNITS: dict[str, float] = {"subtract": 0.0, "divide": 1, "floor_divide": 1, "left_shift": 0, "right_shift": 0, "power": 1}
@@ -147,6 +147,8 @@ IDENTITIES = (
     Identity("negative-plus", "-x + y = y - x", ("op", "t", ("n", "t", "x"), "y"), ("p", "t", "y", "x"), (TURNED, "op", "n", "p", "z")),
     Identity("times-minus-one", "x * -1 = -x", ("op", "t", "x", (LITERAL, "v", "t")), ("n", "t", "x"), (MINUS, "op", "t", "v", "n")),
     Identity("choice-of-same", "where(c, x, x) = x", ("w", "t", "c", "x", "x"), "x", (CHOICE, "w", "z0", "z1", "z2")),
+    Identity("choice-of-true", "where(true, x, y) = x", ("w", "t", (LITERAL, "v", "b"), "x", "y"), "x", (FIRST, "w", "v", "b", "z")),
+    Identity("choice-of-false", "where(false, x, y) = y", ("w", "t", (LITERAL, "v", "b"), "x", "y"), "y", (SECOND, "w", "v", "b", "z")),
     Identity(
         "chosen-again",
         "where(c, where(c, x, y), z) = where(c, x, z)",
@@ -193,6 +195,8 @@ def laws_of(term: Scalar) -> Iterator[Law]:
     if op == "where":
         yield CHOICE, op, "", "", ""
         yield NOT, op, "logical_not", "", ""
+        yield FIRST, op, text_of(Literal(True, "bool")), "bool", ""
+        yield SECOND, op, text_of(Literal(False, "bool")), "bool", ""
     if op in WHOLE:
         yield from ((AGAIN, op, inner, "", "") for inner in WHOLE)
     if op == "absolute":

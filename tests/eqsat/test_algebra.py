@@ -229,6 +229,33 @@ def test_one_element_is_read_in_place_of_a_product_and_where_another_is_infinite
             np.testing.assert_array_equal(compiled(a), function(a))
 
 
+# (function, how many times less the program costs at the least)
+PARTS: dict[str, tuple[Function, float]] = {
+    "row": (lambda a, b, c: (a @ b)[3], 20),
+    "rows": (lambda a, b, c: enp.maximum(a @ b, 0)[:4], 10),
+    "every other row of three": (lambda a, b, c: (a @ b)[np.array([3, 5, 7])], 10),
+    "diagonal": (lambda a, b, c: enp.diag(a @ b), 20),
+    "row of a chain": (lambda a, b, c: (a @ b @ c)[0], 20),
+    "last column of a chain": (lambda a, b, c: (a @ b @ c)[:, -1], 20),
+    "quadratic forms": (lambda a, b, c: enp.diag(a @ b @ a.T), 1.8),
+    "rolled": (lambda a, b, c: enp.roll(a @ b, 1, axis=0)[0], 20),
+    "joined": (lambda a, b, c: enp.concatenate([a @ b, c @ b])[:2], 20),
+    "one of a stack": (lambda a, b, c: enp.stack([a @ b, c @ b])[1], 1.8),
+    "difference of rows": (lambda a, b, c: (a @ b)[0] - (a @ b)[1], 20),
+    "column sums": (lambda a, b, c: enp.sum(a, axis=1)[3:5], 2),
+    "chosen by nothing": (lambda a, b, c: enp.where(np.zeros((96, 96), bool), a @ b, c), 20),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_of_a_product_only_what_is_read_is_computed(name: str) -> None:
+    function, less = PARTS[name]
+    arrays = [np.random.default_rng(k).integers(-4, 5, (96, 96)).astype("float32") for k in range(3)]
+    result = eqsat.optimize(function, *arrays)
+    assert float(result.cost) * less < float(result.original_cost)
+    np.testing.assert_array_equal(result.compile()(*arrays), function(*arrays))
+
+
 def test_algebra_can_be_switched_off() -> None:
     specs = [eqsat.spec((64, 64), "float32")] * 2
     plain = eqsat.optimize(lambda a, b: (a @ b).sum(), *specs, options=eqsat.Options(rules=eqsat.rules.without("algebra")))

@@ -142,6 +142,13 @@ def _(law: Law, dtype: str) -> Iterator[tuple[Function, Function]]:
     yield lambda x, y, z, c: w(c, x, w(c, y, z)), lambda x, y, z, c: w(c, x, z)
 
 
+@states(elements.FIRST)
+@states(elements.SECOND)
+def _(law: Law, dtype: str) -> Iterator[tuple[Function, Function]]:
+    w, known = operation(law[1]), np.frombuffer(bytes.fromhex(law[2]), law[3])[0]
+    yield lambda x, y, z, c: w(known, x, y), lambda x, y, z, c: x if law[0] == elements.FIRST else y
+
+
 @states(elements.NOT)
 def _(law: Law, dtype: str) -> Iterator[tuple[Function, Function]]:
     w, n = operation(law[1]), operation(law[2])
@@ -240,6 +247,8 @@ PROGRAMS: Mapping[str, tuple[Function, str]] = {
     "negative-plus": (lambda x, i, b: -enp.exp(x) + x, "x[i0] - exp(x[i0])"),
     "times-minus-one": (lambda x, i, b: x / -1.0, "-x[i0]"),
     "choice-of-same": (lambda x, i, b: enp.where(b, x, x * 1.0), "x[i0]"),
+    "choice-of-true": (lambda x, i, b: enp.where(np.ones(8, bool), x, 2.0), "x[i0]"),
+    "choice-of-false": (lambda x, i, b: enp.where(np.zeros(8, bool), 2.0, x), "x[i0]"),
     "chosen-again": (lambda x, i, b: enp.where(b, enp.where(b, x, 3.0), 2.0), "where(b[i0], x[i0], 2.0f32)"),
     "left-again": (lambda x, i, b: enp.where(b, x, enp.where(b, -x, 2.0)), "where(b[i0], x[i0], 2.0f32)"),
     "choice-of-not": (lambda x, i, b: enp.where(~b, x, 2.0), "where(b[i0], 2.0f32, x[i0])"),
@@ -328,7 +337,7 @@ def test_what_has_to_be_checked_is_not_used_unchecked() -> None:
 
 @pytest.mark.parametrize("row", PROGRAMS)
 def test_terms_become_what_classes_do(row: str) -> None:
-    made = eqsat.optimize(PROGRAMS[row][0], *SPECS, options=Options(rules=eqsat.rules.without("algebra", "elements"))).extracted.outputs[0]
+    made = eqsat.optimize(PROGRAMS[row][0], *SPECS, options=Options(rules=eqsat.rules.without("elements"))).extracted.outputs[0]
     assert isinstance(made, Build)
     found, rows = less(made.body)
     assert row in rows
