@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from math import prod
 
 from eqsat.algebra.constants import as_function
-from eqsat.algebra.contraction import Spelling, cheapest_order, variables_of
+from eqsat.algebra.contraction import Spelling, cheapest_order
 from eqsat.algebra.gathers import without_stored_tensors
 from eqsat.algebra.points import without_spikes
 from eqsat.algebra.polynomial import collected, with_common_factor
-from eqsat.algebra.products import LARGEST_COEFFICIENT, CoefficientError, Opener, has_fold, through_movements
+from eqsat.algebra.products import LARGEST_COEFFICIENT, CoefficientError, Opener, has_fold, through_movements, variables_of
 from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.index import Var, variables
 from eqsat.ir.tensor import Build, Constant, Program, Read, Reduce, Scalar, Tensor, axes, index_terms, scalars, tensors

@@ -1,10 +1,11 @@
 """Gathers of tensors that need not be stored: their element at a place that is an element itself.
 
-reshape(x)[p]  =  x[p // n, p % n]          (x * w)[p]  =  x[p] * w[p]
+reshape(x)[p]  =  x[p // n, p % n]          (x * w)[p]  =  x[p] * w[p]          (a @ b)[p]  =  a[p] @ b
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 
@@ -43,16 +44,16 @@ ON_PLACES = {
 
 
 def without_stored_tensors(build: Build, movements_only: bool) -> Build | None:
-    """The build with gathers from what its tensors are made of, as far as these are builds without folds; `movements_only`: builds that
-    only read another tensor.  None where there is no such gather.
+    """The build with gathers from what its tensors are made of, as far as these are builds without folds, or have more elements than it
+    has itself; `movements_only`: builds that only read another tensor.  None where there is no such gather.
 
     What is read at two places is made of twice as many elements: where a tensor would be opened at more than MOST_PLACES, or more than
     DEEPEST within each other, only what the build itself reads is.
     """
     try:
-        body = _Opener(movements_only).gathered_from(build.body)
+        body = _Opener(build, movements_only).gathered_from(build.body)
     except _TooLargeError:
-        body = _Opener(movements_only, depth=1).gathered_from(build.body)
+        body = _Opener(build, movements_only, depth=1).gathered_from(build.body)
     return Build(build.shape, body) if body is not build.body else None
 
 
@@ -64,11 +65,13 @@ class _Opener:
     """Elements of tensors that are not stored, each at one place once.
 
     depth  how many tensors, each made of the next, are opened; as many as there are where it is None
+    folds  of how many elements tensors have more that are opened although they fold: no fold is put into another one
     """
 
-    def __init__(self, movements_only: bool, depth: int | None = None) -> None:
+    def __init__(self, build: Build, movements_only: bool, depth: int | None = None) -> None:
         self.movements_only, self.depth = movements_only, depth
-        self._known: dict[tuple[Tensor, tuple[Scalar, ...], int], Scalar] = {}
+        self.folds = math.inf if _folds(build) else build.size
+        self._known: dict[tuple[Tensor, tuple[Scalar, ...], int, float], Scalar] = {}
         self._places: Counter[Tensor] = Counter()
 
     def gathered_from(self, body: Scalar) -> Scalar:
@@ -81,21 +84,26 @@ class _Opener:
 
     def _gathered(self, tensor: Tensor, places: tuple[Scalar, ...], below: int) -> Scalar:
         """The element of a tensor at places that are clipped to it; so many tensors are open around it."""
-        key = (tensor, places, below if self.depth is not None else 0)
+        key = (tensor, places, below if self.depth is not None else 0, self.folds)
         if key not in self._known:
             self._known[key] = self._found(tensor, places, below)
         return self._known[key]
 
     def _found(self, tensor: Tensor, places: tuple[Scalar, ...], below: int) -> Scalar:
-        if isinstance(tensor, Build) and below != self.depth and _is_open(tensor, self.movements_only):
+        if isinstance(tensor, Build) and below != self.depth and self._is_open(tensor):
             self._places[tensor] += 1
             if self.depth is None and (self._places[tensor] > MOST_PLACES or below > DEEPEST):
                 raise _TooLargeError
             inside = tuple(_clipped(place, extent) for place, extent in zip(places, tensor.shape, strict=True))
+            around, self.folds = self.folds, math.inf if _folds(tensor) else self.folds
             found = self._at(tensor.body, dict(zip(axes(tensor.shape), inside, strict=True)), below + 1)
+            self.folds = around
             if found is not None:
                 return found
         return Gather(tensor, places)
+
+    def _is_open(self, tensor: Build) -> bool:
+        return isinstance(tensor.body, Read) if self.movements_only else not _folds(tensor) or tensor.size > self.folds
 
     def _at(self, root: Scalar, env: Mapping[Var, Scalar], below: int) -> Scalar | None:
         """An element where its loops have these places as values; None where an index operation has no form on elements."""
@@ -126,10 +134,8 @@ class _Opener:
         return self._gathered(tensor, places, below)
 
 
-def _is_open(tensor: Build, movements_only: bool) -> bool:
-    if movements_only:
-        return isinstance(tensor.body, Read)
-    return not any(isinstance(term, Reduce) for term in scalars(tensor.body))
+def _folds(tensor: Build) -> bool:
+    return any(isinstance(term, Reduce) for term in scalars(tensor.body))
 
 
 def _clipped(place: Scalar, extent: int) -> Scalar:

@@ -243,6 +243,9 @@ PARTS: dict[str, tuple[Function, float]] = {
     "one of a stack": (lambda a, b, c: enp.stack([a @ b, c @ b])[1], 1.8),
     "difference of rows": (lambda a, b, c: (a @ b)[0] - (a @ b)[1], 20),
     "column sums": (lambda a, b, c: enp.sum(a, axis=1)[3:5], 2),
+    "rows at computed places": (lambda a, b, c: (a @ b)[(c[0, :3] > 0).astype("int64") - 5], 5),
+    "elements at computed places": (lambda a, b, c: (a @ b)[(c[0] > 0).astype("int64"), (c[1] > 0).astype("int64")], 2),
+    "column sums of rows at computed places": (lambda a, b, c: enp.sum((a @ b)[(c[0, :3] > 0).astype("int64")], axis=0), 5),
     "chosen by nothing": (lambda a, b, c: enp.where(np.zeros((96, 96), bool), a @ b, c), 20),
 }
 
