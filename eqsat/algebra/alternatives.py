@@ -9,6 +9,7 @@ from math import prod
 from eqsat.algebra.constants import as_function
 from eqsat.algebra.contraction import Spelling, cheapest_order
 from eqsat.algebra.gathers import without_stored_tensors
+from eqsat.algebra.narrowing import only_what_is_read
 from eqsat.algebra.points import without_spikes
 from eqsat.algebra.polynomial import collected, with_common_factor
 from eqsat.algebra.products import LARGEST_COEFFICIENT, CoefficientError, Opener, has_fold, through_movements, variables_of
@@ -119,6 +120,13 @@ def gather_of_elements(tensor: Build) -> Iterator[Found]:
             yield Found(found)
 
 
+def part_that_is_read(tensor: Build) -> Iterator[Found]:
+    """What reads but some places of what folds go along, over tensors of these places alone."""
+    found = only_what_is_read(tensor)
+    if found is not None:
+        yield Found(*found)
+
+
 ROWS = (
     AlgebraRow("contraction-order", ROUNDS, contraction_order, folds=True),
     AlgebraRow("common-factor-of-sums", ROUNDS, common_factor_of_sums, folds=True),
@@ -126,6 +134,7 @@ ROWS = (
     AlgebraRow("like-terms", ASSUMES, like_terms),
     AlgebraRow("fold-of-invariant", EXACT, fold_of_invariant, folds=True),
     AlgebraRow("gather-of-elements", EXACT, gather_of_elements),
+    AlgebraRow("part-that-is-read", EXACT, part_that_is_read, folds=True),
 )
 
 
@@ -142,7 +151,7 @@ def alternatives(program: Program, numerics: Numerics) -> dict[Tensor, tuple[Alt
                 folded.add(tensor)
             rows = [row for row in ROWS if row.allows(tensor.dtype, numerics) and (tensor in folded or not row.folds)]
             checked = is_inexact(tensor.dtype) and numerics != "fast"
-            every_way = (Alternative(row.name, one, checked) for row in rows for one in _found(row, tensor))
+            every_way = (Alternative(row.name, one, checked and _has_checks(one)) for row in rows for one in _found(row, tensor))
             ways = tuple(way for way in every_way if way.found.build is not tensor and not (checked and way.found.assumes))
         else:
             function = as_function(tensor) if isinstance(tensor, Constant) else None
@@ -150,6 +159,10 @@ def alternatives(program: Program, numerics: Numerics) -> dict[Tensor, tuple[Alt
         if ways:
             found[tensor] = ways
     return found
+
+
+def _has_checks(found: Found) -> bool:
+    return found.shows or found.assumes or bool(found.finite)
 
 
 def _found(row: AlgebraRow, tensor: Build) -> list[Found]:

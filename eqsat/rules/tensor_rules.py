@@ -197,6 +197,11 @@ ALGEBRA = Table(
             "elements of a tensor that is made element by element, or only rearranged, at places that are elements: it need not be stored",
         ),
         SumRow(
+            "part-that-is-read",
+            "(f(a @ b) @ c)[k] = f(a[k] @ b) @ c",
+            "what is read at some places of an axis that no fold goes along is computed there alone, and so what that is made of",
+        ),
+        SumRow(
             "element-of-choices",
             "where(i < 3, x[i + 5], x[i - 3]) = x[where(i < 3, i + 5, i - 3)]",
             "stacks and concatenations of views of one tensor: one read, of which the index algebra simplifies the place",

@@ -56,6 +56,8 @@ CASES: dict[str, tuple[Function, tuple[tuple[int, ...], ...], set[str]]] = {
         (A,),
         {"sum-of-one-point"},
     ),
+    "a row of layers": (lambda a, b, c: (enp.maximum(a @ b, 0) @ c.T)[2], (A, B, C), {"part-that-is-read"}),
+    "some rows of layers": (lambda a, b, c: enp.pad((abs(a @ b) @ c.T)[::2] - 1, 1)[:2], (A, B, C), {"part-that-is-read"}),
     "identity of axes apart": (
         lambda a: (a[None, :, :] * (np.arange(N)[:, None, None] == np.arange(N)[None, :, None])).sum(axis=1),
         (A,),
@@ -154,7 +156,7 @@ def test_sums_of_other_numbers_keep_their_order(dtype: str) -> None:
 @pytest.mark.parametrize(
     ("numerics", "rows"),
     [
-        ("exact", {"fold-of-invariant", "constant-is-function", "gather-of-elements"}),
+        ("exact", {"fold-of-invariant", "constant-is-function", "gather-of-elements", "part-that-is-read"}),
         ("default", {row.name for row in ROWS} - {"like-terms"} | {"constant-is-function"}),
         ("fast", {row.name for row in ROWS} | {"constant-is-function"}),
     ],
@@ -243,6 +245,9 @@ PARTS: dict[str, tuple[Function, float]] = {
     "one of a stack": (lambda a, b, c: enp.stack([a @ b, c @ b])[1], 1.8),
     "difference of rows": (lambda a, b, c: (a @ b)[0] - (a @ b)[1], 20),
     "column sums": (lambda a, b, c: enp.sum(a, axis=1)[3:5], 2),
+    "row of layers": (lambda a, b, c: (enp.maximum(enp.maximum(a @ b, 0) @ c, 1) @ b)[0], 20),
+    "some rows of layers": (lambda a, b, c: enp.maximum(a @ b, 0)[:, ::2].T[5:9] @ c, 8),
+    "last row of scores": (lambda a, b, c: (enp.where(a @ b.T > enp.max(a @ b.T, axis=1, keepdims=True) - 9, 1, 0) @ c)[-1], 10),
     "rows at computed places": (lambda a, b, c: (a @ b)[(c[0, :3] > 0).astype("int64") - 5], 5),
     "elements at computed places": (lambda a, b, c: (a @ b)[(c[0] > 0).astype("int64"), (c[1] > 0).astype("int64")], 2),
     "column sums of rows at computed places": (lambda a, b, c: enp.sum((a @ b)[(c[0, :3] > 0).astype("int64")], axis=0), 5),
