@@ -30,6 +30,7 @@ from tests.bench.further_programs import FURTHER
 from tests.bench.gather_programs import GATHERS
 from tests.bench.half_programs import HALVES
 from tests.bench.large_programs import LARGE
+from tests.bench.part_programs import PARTS
 from tests.bench.plain_programs import PLAIN
 from tests.bench.short_row_programs import SHORT_ROWS
 from tests.bench.stacked_programs import STACKED
@@ -279,7 +280,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 }
 
 
-PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES
+PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES | PARTS
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:
