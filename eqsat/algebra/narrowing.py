@@ -12,9 +12,9 @@ from math import prod
 
 from eqsat.algebra.products import has_fold
 from eqsat.ir.index import Index, Var, substitute, variables
-from eqsat.ir.tensor import Build, Read, Scalar, Tensor, axes, axis, operands, rebuild, reindexed, scalars
+from eqsat.ir.tensor import Build, Read, Scalar, Tensor, axes, axis, operands, rebuild, reindexed, scalars, tensors
 
-# so many narrower tensors are made for one build
+# so many narrower tensors are made for one build; what these are made of beyond that is computed whole
 MOST_MADE = 24
 # for every axis the place that all reads of a tensor have, over the loops of the build that reads it; None where a fold goes along it
 Places = tuple[Index | None, ...]
@@ -26,7 +26,7 @@ def only_what_is_read(tensor: Build) -> tuple[Build, tuple[Build, ...]] | None:
     while isinstance(body, Read) and isinstance(body.tensor, Build):
         body = reindexed(body.tensor.body, dict(zip(axes(body.tensor.shape), body.indices, strict=True)))
     found = narrower.element(body, tensor)
-    return (Build(tensor.shape, found), tuple(narrower.made)) if 0 < len(narrower.made) <= MOST_MADE else None
+    return (Build(tensor.shape, found), tuple(narrower.made)) if narrower.made else None
 
 
 class _Narrower:
@@ -34,17 +34,18 @@ class _Narrower:
 
     def __init__(self) -> None:
         self.made: list[Build] = []
-        self._known: dict[tuple[Tensor, Places], Build] = {}
+        self._begun: dict[tuple[Tensor, Places], Build] = {}
         self._folded: dict[Tensor, bool] = {}
 
     def element(self, body: Scalar, reader: Build) -> Scalar:
         """An element of a build, over narrower tensors where it reads but a part of what folds compute."""
         reads: dict[Build, list[Read]] = {}
         for term in scalars(body):
-            if isinstance(term, Read) and isinstance(term.tensor, Build) and self._is_folded(term.tensor):
+            if isinstance(term, Read) and isinstance(term.tensor, Build):
                 reads.setdefault(term.tensor, []).append(term)
-        known = {tensor: places for tensor, terms in reads.items() if (places := _narrow(tensor, terms, reader)) is not None}
-        if not known or len(self.made) > MOST_MADE:
+        narrow = {tensor: places for tensor, terms in reads.items() if (places := _narrow(tensor, terms, reader)) is not None}
+        known = {tensor: places for tensor, places in narrow.items() if self._is_folded(tensor)}
+        if not known or len(self._begun) >= MOST_MADE:
             return body
         instead = {tensor: self._made(tensor, places) for tensor, places in known.items()}
         done: dict[Scalar, Scalar] = {}
@@ -60,23 +61,22 @@ class _Narrower:
 
     def _made(self, tensor: Build, places: Places) -> Build:
         """A tensor at some places along the axes that have such: its loops are those of the places, then the other axes."""
-        if (tensor, places) not in self._known:
+        if (tensor, places) not in self._begun:
             loops = _loops(places)
             whole = [n for n, place in zip(tensor.shape, places, strict=True) if place is None]
             shape = (*(v.extent for v in loops), *whole)
             env: dict[Var, Index] = {v: axis(k, v.extent) for k, v in enumerate(loops)}
             along = iter(axes(shape)[len(loops) :])
             at = {v: next(along) if place is None else substitute(place, env) for v, place in zip(axes(tensor.shape), places, strict=True)}
-            build = Build(shape, reindexed(tensor.body, at))
-            self._known[tensor, places] = build = Build(shape, self.element(build.body, build))
+            begun = self._begun[tensor, places] = Build(shape, reindexed(tensor.body, at))
+            build = self._begun[tensor, places] = Build(shape, self.element(begun.body, begun))
             self.made.append(build)
-        return self._known[tensor, places]
+        return self._begun[tensor, places]
 
     def _is_folded(self, tensor: Tensor) -> bool:
         """Whether there is a fold in what a tensor is made of."""
         if tensor not in self._folded:
-            below = [term.tensor for term in scalars(tensor.body) if isinstance(term, Read)] if isinstance(tensor, Build) else []
-            self._folded[tensor] = (isinstance(tensor, Build) and has_fold(tensor.body)) or any(map(self._is_folded, below))
+            self._folded[tensor] = any(isinstance(below, Build) and has_fold(below.body) for below in tensors(tensor))
         return self._folded[tensor]
 
 
