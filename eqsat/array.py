@@ -39,10 +39,11 @@ def _operator(name: str) -> Callable[..., Any]:
 
 
 def _power(self: TracedArray, exponent: Any, modulo: Any = None) -> Any:
-    """NumPy's operator takes squares and roots where its function need not: bool ** 2 is int8, and -inf ** 0.5 NaN in float16 too."""
+    """NumPy's operator takes squares and roots where its function need not: bool ** 2 is int8, but int64 of a scalar, which folds and
+    single elements are; and -inf ** 0.5 is NaN in float16 too."""
     if modulo is not None:
         raise UnsupportedError("pow(x, y, z): NumPy has no power by modulus; use x**y % z")
-    if type(exponent) is int and exponent == 2:
+    if type(exponent) is int and exponent == 2 and (self.ndim or self.dtype != np.bool_):
         return apply("square", self)
     if type(exponent) is float and exponent == 0.5 and np.issubdtype(self.dtype, np.inexact):
         return apply("sqrt", self)

@@ -65,7 +65,8 @@ def _ways(build: Build, options: Options) -> list[tuple[Stages, Build]]:
 def _priced(build: Build, stages: Stages, whole: Build, names: Mapping[Tensor, str], lowering: Lowering) -> tuple[float, Divided]:
     """What a build as several kernels costs, and the kernels."""
     made = [tensor for stage in stages for tensor in stage]
-    own: dict[Tensor, str] = {tensor: f"{names[build]}_parts{number or ''}" for number, tensor in enumerate(made)}
+    # two builds may be made of one tensor
+    own: dict[Tensor, str] = {tensor: names.get(tensor, f"{names[build]}_parts{number or ''}") for number, tensor in enumerate(made)}
     priced = lowering.cheapest([*stages, (whole,)], {**names, **own, whole: names[build]})
     total = sum(ns for ns, _ in priced.values())
     made_by: dict[tuple[Tensor, ...], Priced] = {**{stage: priced[stage] for stage in stages}, (build,): priced[whole,]}

@@ -94,7 +94,7 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
             alone = [build for build in builds if (build,) in lowered and (build,) not in within]
             for several in divided({build: ns[build,] for build in alone}, names, lowering):
                 names |= several.names
-                levels |= several.levels(levels[several.build])
+                levels |= {made: min(level, levels.get(made, level)) for made, level in several.levels(levels[several.build]).items()}
                 lowered |= several.kernels
                 part_of |= dict.fromkeys(several.kernels, several)
     by_name = {name: tensor for tensor, name in names.items()}

@@ -25,6 +25,7 @@ def parse_index(text: str, variables: Mapping[str, tuple[int, int]]) -> Index:
     """The index expression that `text` states over variables with inclusive bounds {name: (lo, hi)}.
 
     Known: + - * // % & | ^ ~ << >> and or not comparisons (chained too) min max abs where int bool, integers, True, False.
+    All operands are looked at, those of `and`, `or` and `where` too: where one has no value, as x // 0, the whole has none.
     Raises ParseError naming the part that is not known, and UsageError for variables without two bounds.
     """
     if not isinstance(text, str) or not isinstance(variables, Mapping):

@@ -70,6 +70,8 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Tensor:
 def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None, *, dtype: Any = None) -> Tensor:
     """The covariances of variables, the rows (columns, if not `rowvar`) of one or two arrays, over their observations."""
     parts = [_observations("cov", part, rowvar) for part in (m, y) if part is not None]
+    if not parts[0].shape[0]:
+        return Constant(np.empty((0, 0)))  # as NumPy, whatever the dtype
     whole = concatenate(parts, 0) if len(parts) > 1 else parts[0]
     values = astype(whole, promote(whole.dtype, "float64") if dtype is None else dtype)
     less = integer("cov", "ddof", ddof) if ddof is not None else int(not bias)

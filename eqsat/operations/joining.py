@@ -137,7 +137,7 @@ def _repeated(source: Tensor, repeats: np.ndarray[Any, Any], axis: Any) -> Tenso
 
 
 def tril(m: Any, k: Any = 0) -> Tensor:
-    """The elements on and below the k-th diagonal of the last two axes, zeros above."""
+    """The elements on and below the k-th diagonal of the last two axes, zeros above; of one axis, of rows that are all that."""
     return _side("tril", m, lambda row, column, offset: apply("le", column - row, offset), k)
 
 
@@ -148,9 +148,10 @@ def triu(m: Any, k: Any = 0) -> Tensor:
 
 def _side(name: str, m: Any, kept: Any, k: Any) -> Tensor:
     source = tensor_of(name, m)
-    if len(source.shape) < 2:
-        raise ShapeError(f"{name}: found the shape {source.shape}, expected two dimensions or more")
-    *_, row, column = loops = axes(source.shape)
+    if not source.shape:
+        raise ShapeError(f"{name}: found the shape (), expected one dimension or more")
+    shape = source.shape if len(source.shape) > 1 else source.shape * 2  # one row is every row
+    *_, row, column = loops = axes(shape)
     holds = Position(kept(row, column, integer(name, "k", k)), "bool")
     block = Call("where", (holds, Arg(0, source.dtype), literal(0, source.dtype)), source.dtype)
-    return make_generic(source.shape, (), (source,), (tuple(loops),), block)
+    return make_generic(shape, (), (source,), (loops[len(shape) - len(source.shape) :],), block)

@@ -60,7 +60,12 @@ def _first_truth(name: str, source: Tensor, k: int, shape: Shape) -> Tensor:
     """The first place of True along an axis, 0 where there is none: no extremum is needed for that."""
     extent = source.shape[k]
     first = _first_place(source, k, shape, Arg(0, "bool"), extent)
-    return elementwise(name, (first,), lambda place: call("where", call("equal", place, extent), literal(0, "int64"), place))
+
+    def block(place: Scalar) -> Scalar:
+        within = call("minimum", place, literal(extent - 1, "int64"))  # who reads at such a place sees that there is one
+        return call("where", call("equal", place, extent), literal(0, "int64"), within)
+
+    return elementwise(name, (first,), block)
 
 
 def _negated(element: Scalar) -> Scalar:

@@ -150,6 +150,7 @@ CASES: dict[str, str] = {
     """,
     "derived": """
         enp.cov(m) | enp.cov(m, rowvar=False) | enp.cov(v) | enp.cov(v, w[:5]) | enp.cov(m, bias=True) | enp.cov(m, m[:2], ddof=2)
+        enp.cov(m[:0]) | enp.unravel_index((m > 3).argmax(), m.shape)
         np.cov(q, dtype='float32') | enp.corrcoef(m.real) | enp.corrcoef(v.real, w[:5].real) | enp.corrcoef(v.real) | enp.trapezoid(m)
         enp.trapezoid(m, dx=0.5, axis=0) | enp.trapezoid(v, w[:5]) | enp.trapezoid(m, m * m) | enp.trapezoid(c, [0.0, 1.0, 4.0], axis=1)
         enp.polyval(v, w) | enp.polyval([1, 2, 3], m) | enp.polyval(v, s) | enp.isin(m, v) | enp.isin(v, [1, 2, 3], invert=True)

@@ -44,6 +44,8 @@ CASES: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "repeat an axis": (lambda x: enp.repeat(x, 3, axis=1), (B,)),
     "repeat none": (lambda x: np.repeat(x, 0, axis=0), (A,)),
     "tril": (lambda x: enp.tril(x), (A,)),
+    "tril of a row": (lambda x: enp.tril(x[0], 1), (A,)),
+    "triu of a row": (lambda x: enp.triu(x[0]), (A,)),
     "tril of a batch": (lambda x: enp.tril(x, -1), (B,)),
     "triu": (lambda x: np.triu(x, 2), (A,)),
     "all together": (lambda x: enp.pad(enp.roll(enp.stack([x, x[::-1]], 1), 1, 0), 1)[1:, ::2], (A,)),
@@ -96,7 +98,7 @@ BAD: dict[str, tuple[Any, type[EqsatError]]] = {
     "stack: found the shapes": (lambda x: enp.stack([x, x[1:]]), ShapeError),
     "roll: found 3 shifts": (lambda x: enp.roll(x, (1, 2, 3), (0, 1)), UsageError),
     "repeat: found -1 times": (lambda x: enp.repeat(x, -1), UsageError),
-    "tril: found the shape": (lambda x: enp.tril(x[0]), ShapeError),
+    "tril: found the shape": (lambda x: enp.tril(x[0, 0]), ShapeError),
 }
 
 

@@ -208,6 +208,12 @@ def test_negative_numbers_are_less_than_unsigned_ones() -> None:
         check(BINARY[name], unsigned, signed.astype(np.int8))
 
 
+def test_the_square_of_a_truth_value_is_an_int8_of_an_array_and_an_int64_of_a_scalar() -> None:
+    truths = np.array([True, False, True])
+    for function in (lambda x: x**2, lambda x: x[0] ** 2, lambda x: x.all() ** 2 * 200, lambda x: x.max() ** 3):
+        check(function, truths)
+
+
 def test_a_float_that_overflows_is_infinite_as_in_numpy() -> None:
     check(lambda x: x * 1e300, sample((4,), "float32"))
     check(lambda x: x + 70_000, sample((4,), "float16"))

@@ -50,6 +50,18 @@ def test_the_parts_are_the_sums(dtypes: tuple[str, str], finite: bool) -> None:
     np.testing.assert_allclose(evaluate_tensor(whole, inputs_of(build)), reference(build)[0], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "complex128"])
+@pytest.mark.parametrize("sizes", [(500, 2, 33), (64, 2, 16), (300, 40, 33)])
+def test_two_products_are_made_of_the_same_parts(sizes: tuple[int, int, int], dtype: str) -> None:
+    k, m, n = sizes
+    rng = np.random.default_rng(0)
+    x, y = ((rng.standard_normal((2, k, side)) * [[[1]], [[2]]]).astype(dtype) for side in (m, n))
+    x, y = x[0] + x[1] * (1j if dtype[0] == "c" else 1), y[0] - y[1]
+    found = eqsat.jit(lambda x, y: (enp.matmul(x.T, y), enp.matmul(y.T, x).T, enp.matmul(y.T, y)))(x.astype(dtype), y.astype(dtype))
+    for value, expected in zip(found, (x.T @ y, (y.T @ x).T, y.T @ y), strict=True):
+        np.testing.assert_allclose(value, expected, rtol=1e-3, atol=1e-2)
+
+
 def test_what_is_no_product_of_complex_numbers_stays_whole() -> None:
     k, a, b = reduction(0, 5), Input("a", (6, 5), "complex64"), Input("b", (5, 8), "complex64")
     left, right = Read(a, (axis(0, 6), k)), Read(b, (k, axis(1, 8)))
