@@ -9,6 +9,7 @@ from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
 from eqsat.rules.assumptions import assumptions
 from eqsat.rules.joined import MAX_MEMBERS, OPPOSITE, chain, members_of, where_of
+from eqsat.rules.opposites import OPPOSITES
 from eqsat.rules.row import BOUNDED, PRODUCTS, SumRow, Table
 from eqsat.rules.visit import Visit
 from eqsat.rules.wraps import DIFFERENCES
@@ -263,5 +264,6 @@ CLAMPS = Table(
             "signs-of-order", "x + r >= 0 and y + r >= 0 = min(x, y) + r >= 0", "where that is cheaper; or: max", signs_of_order, BOUNDED
         ),
         *DIFFERENCES,
+        *OPPOSITES,
     ),
 )

@@ -7,8 +7,6 @@ truth values.  x - y in a guard is bounded through the class of the difference.
 from __future__ import annotations
 
 from eqsat.ir.index import Const, Index, apply, maximum, minimum, where
-from eqsat.rules.bits import BITS_BY_DIGIT
-from eqsat.rules.opposites import OPPOSITES
 from eqsat.rules.row import Pattern, Table, literal, term
 
 p, q, r, t, x, y, z = (term(name) for name in "pqrtxyz")
@@ -46,7 +44,6 @@ CHOICES = Table(
         Pattern("quotient-of-max", maximum(x, y) // d, maximum(x // d, y // d), (d > 0,), "division is monotone"),
         Pattern("abs-of-nonnegative", abs(x), x, (x >= 0,), "decided by bounds"),
         Pattern("abs-of-nonpositive", abs(x), x * -1, (x <= 0,), "decided by bounds"),
-        *OPPOSITES,
     ),
 )
 
@@ -244,7 +241,6 @@ BITS = Table(
         Pattern("remainder-of-or", apply("bitor", x, y) % n, apply("bitor", x % n, y % n), POWER, "the lower bits"),
         Pattern("quotient-of-xor", apply("bitxor", x, y) // n, apply("bitxor", x // n, y // n), POWER, "the upper bits"),
         Pattern("remainder-of-xor", apply("bitxor", x, y) % n, apply("bitxor", x % n, y % n), POWER, "the lower bits"),
-        BITS_BY_DIGIT,
     ),
 )
 

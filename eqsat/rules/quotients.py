@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from eqsat.egraph.linear import Linear
+from eqsat.rules.bits import BITS_BY_DIGIT
 from eqsat.rules.row import CHOICES, DIVISIONS, SumRow, Table
 from eqsat.rules.sums import by_factor
 from eqsat.rules.visit import Visit
@@ -260,5 +261,6 @@ QUOTIENTS = Table(
             ("Floordiv",),
         ),
         *WRAPS,
+        BITS_BY_DIGIT,
     ),
 )
