@@ -71,4 +71,4 @@ def _priced(build: Build, stages: Stages, whole: Build, names: Mapping[Tensor, s
     total = sum(ns for ns, _ in priced.values())
     made_by: dict[tuple[Tensor, ...], Priced] = {**{stage: priced[stage] for stage in stages}, (build,): priced[whole,]}
     kernels = {group: kernel for group, (_, kernel) in made_by.items()}
-    return total, Divided(build, kernels, {group: ns / total for group, (ns, _) in made_by.items()}, own)
+    return total, Divided(build, kernels, {group: ns / (total or 1) for group, (ns, _) in made_by.items()}, own)

@@ -59,6 +59,8 @@ def over_forms(root: Scalar, env: Mapping[Var, Index], forms: Forms) -> Scalar:
 
     def change(index: Index) -> Index:
         found = substitute(index, env)
+        if found.kind == "bool":
+            return found
         form = forms(found)
         loops = sorted((atom for atom in form.terms if isinstance(atom, Var)), key=lambda loop: loop.name)
         in_order = Affine(form.constant, {loop: form.terms[loop] for loop in loops})

@@ -33,6 +33,11 @@ class Found:
     finite: tuple[Tensor, ...] = ()
     assumes: bool = False
 
+    @property
+    def asks(self) -> bool:
+        """Whether anything has to be finite."""
+        return self.shows or self.assumes or bool(self.finite)
+
 
 @dataclass(frozen=True)
 class Alternative:
@@ -151,7 +156,7 @@ def alternatives(program: Program, numerics: Numerics) -> dict[Tensor, tuple[Alt
                 folded.add(tensor)
             rows = [row for row in ROWS if row.allows(tensor.dtype, numerics) and (tensor in folded or not row.folds)]
             checked = is_inexact(tensor.dtype) and numerics != "fast"
-            every_way = (Alternative(row.name, one, checked and _has_checks(one)) for row in rows for one in _found(row, tensor))
+            every_way = (Alternative(row.name, one, checked and one.asks) for row in rows for one in _found(row, tensor))
             ways = tuple(way for way in every_way if way.found.build is not tensor and not (checked and way.found.assumes))
         else:
             function = as_function(tensor) if isinstance(tensor, Constant) else None
@@ -159,10 +164,6 @@ def alternatives(program: Program, numerics: Numerics) -> dict[Tensor, tuple[Alt
         if ways:
             found[tensor] = ways
     return found
-
-
-def _has_checks(found: Found) -> bool:
-    return found.shows or found.assumes or bool(found.finite)
 
 
 def _found(row: AlgebraRow, tensor: Build) -> list[Found]:

@@ -9,10 +9,11 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 
+from eqsat.algebra.products import has_fold
 from eqsat.egraph.schema import GATHER_RANKS
 from eqsat.ir.check import in_range
 from eqsat.ir.index import Apply, Const, Index, Var, substitute, variables, walk
-from eqsat.ir.tensor import Build, Call, Gather, Literal, Position, Read, Reduce, Scalar, Tensor, as_dtype, axes, operands, rebuild, scalars
+from eqsat.ir.tensor import Build, Call, Gather, Literal, Position, Read, Scalar, Tensor, as_dtype, axes, operands, rebuild, scalars
 from eqsat.ir.value_bounds import scalar_bounds
 
 PLACE = "int64"
@@ -65,12 +66,12 @@ class _Opener:
     """Elements of tensors that are not stored, each at one place once.
 
     depth  how many tensors, each made of the next, are opened; as many as there are where it is None
-    folds  of how many elements tensors have more that are opened although they fold: no fold is put into another one
+    least  tensors that fold are opened if they have more elements than that, the number of those that the build has
     """
 
     def __init__(self, build: Build, movements_only: bool, depth: int | None = None) -> None:
         self.movements_only, self.depth = movements_only, depth
-        self.folds = math.inf if _folds(build) else build.size
+        self.least = math.inf if has_fold(build.body) else build.size
         self._known: dict[tuple[Tensor, tuple[Scalar, ...], int, float], Scalar] = {}
         self._places: Counter[Tensor] = Counter()
 
@@ -79,33 +80,37 @@ class _Opener:
         done: dict[Scalar, Scalar] = {}
         for term in scalars(body):
             args = tuple(done[arg] for arg in operands(term))
-            done[term] = self._gathered(term.tensor, args, 0) if isinstance(term, Gather) and not term.checked else rebuild(term, args)
+            done[term] = (
+                self._gathered(term.tensor, args, 0, self.least) if isinstance(term, Gather) and not term.checked else rebuild(term, args)
+            )
         return done[body]
 
-    def _gathered(self, tensor: Tensor, places: tuple[Scalar, ...], below: int) -> Scalar:
-        """The element of a tensor at places that are clipped to it; so many tensors are open around it."""
-        key = (tensor, places, below if self.depth is not None else 0, self.folds)
+    def _gathered(self, tensor: Tensor, places: tuple[Scalar, ...], below: int, least: float) -> Scalar:
+        """The element of a tensor at places that are clipped to it; so many tensors are open around it.  Where a fold is open around it, or
+        in its places, none is opened."""
+        if any(map(has_fold, places)):
+            least = math.inf
+        key = (tensor, places, below if self.depth is not None else 0, least)
         if key not in self._known:
-            self._known[key] = self._found(tensor, places, below)
+            self._known[key] = self._found(tensor, places, below, least)
         return self._known[key]
 
-    def _found(self, tensor: Tensor, places: tuple[Scalar, ...], below: int) -> Scalar:
-        if isinstance(tensor, Build) and below != self.depth and self._is_open(tensor):
+    def _found(self, tensor: Tensor, places: tuple[Scalar, ...], below: int, least: float) -> Scalar:
+        if isinstance(tensor, Build) and below != self.depth and self._is_open(tensor, least):
             self._places[tensor] += 1
             if self.depth is None and (self._places[tensor] > MOST_PLACES or below > DEEPEST):
                 raise _TooLargeError
             inside = tuple(_clipped(place, extent) for place, extent in zip(places, tensor.shape, strict=True))
-            around, self.folds = self.folds, math.inf if _folds(tensor) else self.folds
-            found = self._at(tensor.body, dict(zip(axes(tensor.shape), inside, strict=True)), below + 1)
-            self.folds = around
+            env = dict(zip(axes(tensor.shape), inside, strict=True))
+            found = self._at(tensor.body, env, below + 1, math.inf if has_fold(tensor.body) else least)
             if found is not None:
                 return found
         return Gather(tensor, places)
 
-    def _is_open(self, tensor: Build) -> bool:
-        return isinstance(tensor.body, Read) if self.movements_only else not _folds(tensor) or tensor.size > self.folds
+    def _is_open(self, tensor: Build, least: float) -> bool:
+        return isinstance(tensor.body, Read) if self.movements_only else not has_fold(tensor.body) or tensor.size > least
 
-    def _at(self, root: Scalar, env: Mapping[Var, Scalar], below: int) -> Scalar | None:
+    def _at(self, root: Scalar, env: Mapping[Var, Scalar], below: int, least: float) -> Scalar | None:
         """An element where its loops have these places as values; None where an index operation has no form on elements."""
         done: dict[Scalar, Scalar] = {}
         for term in scalars(root):
@@ -115,27 +120,23 @@ class _Opener:
                 known = [place for place in places if place is not None]
                 if len(known) < len(places) or len(places) > max(GATHER_RANKS):
                     return None
-                done[term] = self._read(term.tensor, tuple(known), below)
+                done[term] = self._read(term.tensor, tuple(known), below, least)
             elif isinstance(term, Position):
                 place = _place(term.index, env)
                 if place is None:
                     return None
                 done[term] = place if place.dtype == term.dtype else Call("astype", (place,), term.dtype)
             elif isinstance(term, Gather):
-                done[term] = self._gathered(term.tensor, args, below)
+                done[term] = self._gathered(term.tensor, args, below, least)
             else:
                 done[term] = rebuild(term, args)
         return done[root]
 
-    def _read(self, tensor: Tensor, places: tuple[Scalar, ...], below: int) -> Scalar:
+    def _read(self, tensor: Tensor, places: tuple[Scalar, ...], below: int, least: float) -> Scalar:
         indices = tuple(place.index for place in places if isinstance(place, Position))
         if len(indices) == len(places) and in_range(tensor.shape, indices):
             return Read(tensor, indices)
-        return self._gathered(tensor, places, below)
-
-
-def _folds(tensor: Build) -> bool:
-    return any(isinstance(term, Reduce) for term in scalars(tensor.body))
+        return self._gathered(tensor, places, below, least)
 
 
 def _clipped(place: Scalar, extent: int) -> Scalar:

@@ -16,7 +16,8 @@ from eqsat.ir.tensor import Build, Read, Scalar, Tensor, axes, axis, operands, r
 
 # so many narrower tensors are made for one build; what these are made of beyond that is computed whole
 MOST_MADE = 24
-# for every axis the place that all reads of a tensor have, over the loops of the build that reads it; None where a fold goes along it
+# for every axis the place that all reads of a tensor have, over the loops of the build that reads it; None where a fold goes along it, or
+# they differ
 Places = tuple[Index | None, ...]
 
 

@@ -143,6 +143,8 @@ def _at_index(factors: tuple[Scalar, ...], variable: Var, place: Index) -> tuple
     if within(place.bounds, variable.bounds):
         return tuple(reindexed(factor, {variable: place}) for factor in factors)
     inside = apply("and", apply("ge", place, 0), apply("lt", place, variable.extent))
+    if inside.bounds == (0, 0):
+        return (Literal(0, factors[0].dtype), *(reindexed(factor, {variable: Const(0)}) for factor in factors[1:]))
     here = minimum(maximum(place, 0), variable.extent - 1)
     return _gated(Position(inside, "bool"), [reindexed(factor, {variable: here}) for factor in factors])
 

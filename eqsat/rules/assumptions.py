@@ -24,7 +24,7 @@ from eqsat.rules.visit import Visit
 MAX_SIZE = 200
 MAX_TRIED = 60
 MAX_VALUE = 1 << 60
-# of so many comparisons every two, and every three, are added up too
+# so many comparisons are added up, where an assumption has no more than these: every two of six, every three of four
 MAX_ADDED = {2: 6, 3: 4}
 LEAVES = ("Num", "Var", "Axis", "RAxis", "Given", "Unknown")
 LINEAR = ("Num", "Sum", "Add", "Scale")

@@ -38,7 +38,7 @@ def _split_by_sum(v: Visit, name: int, divisor: int, form: Linear, whole: Linear
     g = gcd(whole.constant, *(k for _, k in whole.terms))
     bare = whole.over(g)
     k = bare.times_in(form)
-    if not k or not v.first("split-symbolic", name, divisor, form, "sum"):
+    if not k or not v.first("split-symbolic", name, divisor, form, whole):
         return
     rest = form.plus(bare, -k)
     if k % g == 0:

@@ -14,6 +14,7 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.algebra import alternatives
 from eqsat.algebra.alternatives import ROWS
+from eqsat.ir.check import check_program
 from eqsat.ir.dtypes import integer_range
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.evaluate import evaluate
@@ -58,6 +59,7 @@ CASES: dict[str, tuple[Function, tuple[tuple[int, ...], ...], set[str]]] = {
     ),
     "a row of layers": (lambda a, b, c: (enp.maximum(a @ b, 0) @ c.T)[2], (A, B, C), {"part-that-is-read"}),
     "some rows of layers": (lambda a, b, c: enp.pad((abs(a @ b) @ c.T)[::2] - 1, 1)[:2], (A, B, C), {"part-that-is-read"}),
+    "a diagonal outside": (lambda a: enp.eye(N, k=N, dtype="int64") @ a, (A,), set()),
     "identity of axes apart": (
         lambda a: (a[None, :, :] * (np.arange(N)[:, None, None] == np.arange(N)[None, :, None])).sum(axis=1),
         (A,),
@@ -113,6 +115,7 @@ def test_every_offer_is_equal_to_its_tensor(name: str) -> None:
     assert {way.row for ways in offers.values() for way in ways} >= CASES[name][2]
     for tensor, ways in offers.items():
         for way in ways:
+            check_program(Program(program.inputs, (way.found.build, *way.found.made)))
             found, expected = (evaluate(Program(program.inputs, (one,)), arrays) for one in (way.found.build, tensor))
             np.testing.assert_array_equal(found, expected)
 
@@ -233,6 +236,8 @@ def test_one_element_is_read_in_place_of_a_product_and_where_another_is_infinite
 
 # (function, how many times less the program costs at the least)
 PARTS: dict[str, tuple[Function, float]] = {
+    "places that are sums": (lambda a, b, c: (lambda s: s[s % 96][c[0, :3].astype("int64") % 96])((a @ b @ c[0]).astype("int64")), 0.9),
+    "product with nothing": (lambda a, b, c: enp.diagonal(enp.eye(96, k=96, dtype="float32") @ (a @ b)), 0.9),
     "row": (lambda a, b, c: (a @ b)[3], 20),
     "rows": (lambda a, b, c: enp.maximum(a @ b, 0)[:4], 10),
     "every other row of three": (lambda a, b, c: (a @ b)[np.array([3, 5, 7])], 10),
@@ -262,6 +267,15 @@ def test_of_a_product_only_what_is_read_is_computed(name: str) -> None:
     result = eqsat.optimize(function, *arrays)
     assert float(result.cost) * less < float(result.original_cost)
     np.testing.assert_array_equal(result.compile()(*arrays), function(*arrays))
+
+
+def test_no_fold_is_put_into_the_places_of_another() -> None:
+    a, places = np.arange(18).reshape(6, 3), np.array([1, 5, 1])
+    program = as_builds(eqsat.trace(lambda a, j: (lambda s: s[s % 6][j % 6])(enp.sum(a, axis=1)), a, places))
+    found = [way.found for ways in alternatives(program, "exact").values() for way in ways if way.row == "gather-of-elements"]
+    assert found
+    for one in found:
+        check_program(Program(program.inputs, (one.build, *one.made)))
 
 
 def test_algebra_can_be_switched_off() -> None:
