@@ -148,6 +148,7 @@ def _searched(program: Program, offers: Offers, before: Cost, options: Options, 
 
 
 def _tidy(index: Index) -> Index:
+    """An affine index with its like terms together; any other as it is."""
     if not isinstance(index, Apply) or not is_affine(index):
         return index
     form = Forms()(index)

@@ -35,9 +35,10 @@ def _bodies(constant: Constant) -> Iterator[Scalar]:
         if ramp is not None:
             yield as_dtype(Position(ramp, "int64"), dtype)
     yield from _single(data, dtype)
-    along = [d for d, n in enumerate(data.shape) if n > 1 and np.any(data != data.take([0], axis=d))]
-    if len(along) == 2:
-        yield from _bands(data, along, dtype)
+    if data.ndim >= 2:
+        along = [d for d, n in enumerate(data.shape) if n > 1 and np.any(data != data.take([0], axis=d))]
+        if len(along) == 2:
+            yield from _bands(data, along, dtype)
 
 
 def _ramp(data: Array) -> Index | None:

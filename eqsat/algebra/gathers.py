@@ -80,15 +80,16 @@ class _Opener:
         done: dict[Scalar, Scalar] = {}
         for term in scalars(body):
             args = tuple(done[arg] for arg in operands(term))
-            done[term] = (
-                self._gathered(term.tensor, args, 0, self.least) if isinstance(term, Gather) and not term.checked else rebuild(term, args)
-            )
+            if isinstance(term, Gather) and not term.checked:
+                done[term] = self._gathered(term.tensor, args, 0, self.least)
+            else:
+                done[term] = rebuild(term, args)
         return done[body]
 
     def _gathered(self, tensor: Tensor, places: tuple[Scalar, ...], below: int, least: float) -> Scalar:
         """The element of a tensor at places that are clipped to it; so many tensors are open around it.  Where a fold is open around it, or
         in its places, none is opened."""
-        if any(map(has_fold, places)):
+        if least != math.inf and any(map(has_fold, places)):
             least = math.inf
         key = (tensor, places, below if self.depth is not None else 0, least)
         if key not in self._known:

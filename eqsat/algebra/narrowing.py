@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from math import prod
 
-from eqsat.algebra.products import has_fold
+from eqsat.algebra.products import function_of, has_fold
 from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.ir.tensor import Build, Read, Scalar, Tensor, axes, axis, operands, rebuild, reindexed, scalars, tensors
 
@@ -24,8 +24,8 @@ Places = tuple[Index | None, ...]
 def only_what_is_read(tensor: Build) -> tuple[Build, tuple[Build, ...]] | None:
     """The build over tensors with fewer elements, and these, sources first; None where all of what folds compute is read."""
     body, narrower = tensor.body, _Narrower()
-    while isinstance(body, Read) and isinstance(body.tensor, Build):
-        body = reindexed(body.tensor.body, dict(zip(axes(body.tensor.shape), body.indices, strict=True)))
+    while (inner := function_of(body, {})) is not None:
+        body = reindexed(*inner)
     found = narrower.element(body, tensor)
     return (Build(tensor.shape, found), tuple(narrower.made)) if narrower.made else None
 
@@ -44,8 +44,8 @@ class _Narrower:
         for term in scalars(body):
             if isinstance(term, Read) and isinstance(term.tensor, Build):
                 reads.setdefault(term.tensor, []).append(term)
-        narrow = {tensor: places for tensor, terms in reads.items() if (places := _narrow(tensor, terms, reader)) is not None}
-        known = {tensor: places for tensor, places in narrow.items() if self._is_folded(tensor)}
+        parts = ((tensor, _narrow(tensor, terms, reader)) for tensor, terms in reads.items())
+        known = {tensor: places for tensor, places in parts if places is not None and self._is_folded(tensor)}
         if not known or len(self._begun) >= MOST_MADE:
             return body
         instead = {tensor: self._made(tensor, places) for tensor, places in known.items()}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eqsat.algebra.constants import as_function
-from eqsat.algebra.products import Number, Opener, Product, exact, function_of, is_call
+from eqsat.algebra.products import Number, Opener, Product, exact, function_of, is_call, tensor_of, through_movements
 from eqsat.egraph.schema import GATHER_RANKS
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import integer_range, is_integer, promote
@@ -83,18 +83,11 @@ def _smaller(before: Chosen) -> Chosen | None:
             others = (*product.factors[:k], *product.factors[k + 1 :])
             factors = _chosen((spike.value, *others), spike, variable)
             if factors is not None:
-                read = (_moved(below.tensor) for other in others for below in scalars(other) if isinstance(below, Read))
+                read = (tensor_of(through_movements(below)) for other in others for below in scalars(other) if isinstance(below, Read))
                 multiplied = tuple(dict.fromkeys((*before.multiplied, *read)))
                 smaller = Product(product.coefficient, tuple(v for v in product.bound if v is not variable), factors)
                 return Chosen(smaller, multiplied, before.overflows or _may_overflow(product.coefficient, others))
     return None
-
-
-def _moved(tensor: Tensor) -> Tensor:
-    """The tensor whose elements a movement puts elsewhere: all of one are finite if all of the other are."""
-    while isinstance(tensor, Build) and isinstance(tensor.body, Read):
-        tensor = tensor.body.tensor
-    return tensor
 
 
 def _may_overflow(coefficient: Number, factors: tuple[Scalar, ...]) -> bool:

@@ -31,9 +31,8 @@ COMPARISONS = {"lt": (False, 1), "le": (False, 0), "gt": (True, 1), "ge": (True,
 @dataclass
 class Encoder:
     """Collects rows for Engine.load; `bounds` are those of every class that it made, `names` the texts that Name operands
-    number, `relations` the sums that are not negative, by class, where an assumption relates several, `there`
-    what a class is where an assumption holds; `terms` what members of sums are:
-    (class, factor) by egglog's value."""
+    number, `relations` the sums that are not negative, by class, where an assumption relates several, `there` what a class is where an
+    assumption holds; `terms` what members of sums are: (class, factor) by egglog's value."""
 
     facts: defaultdict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
     bounds: dict[int, Interval] = field(default_factory=dict)

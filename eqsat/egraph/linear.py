@@ -45,6 +45,11 @@ class Linear(NamedTuple):
         """That of a class; 0 where the sum does not have it."""
         return next((k for known, k in self.terms if known == atom), 0)
 
+    @property
+    def content(self) -> int:
+        """The greatest common factor of its numbers, 1 for zero."""
+        return gcd(self.constant, *(k for _, k in self.terms)) or 1
+
     def times_in(self, whole: Linear) -> int:
         """k where k times the terms of this form are among those of another one, else 0."""
         terms = dict(whole.terms)

@@ -161,9 +161,13 @@ def _may_join(v: Visit, remainder: int, quotient: int) -> bool:
     )
 
 
+def divisions_in(v: Visit, name: int, op: str) -> list[tuple[int, int]]:
+    """What a class holds divisions of, and by what."""
+    return [(node.args[0], node.args[1]) for node in v.classes.get(name, ()) if node.op == op]
+
+
 def _dividends(v: Visit, name: int, op: str) -> list[int]:
-    """What a class holds divisions of."""
-    return [node.args[0] for node in v.classes.get(name, ()) if node.op == op]
+    return [dividend for dividend, _ in divisions_in(v, name, op)]
 
 
 def moduli(v: Visit, name: int) -> list[int]:
@@ -173,5 +177,5 @@ def moduli(v: Visit, name: int) -> list[int]:
     """
     if name not in v.forms or v.node(name).op in LEAVES:
         return []
-    divisors = (v.constant(node.args[1]) for node in v.classes.get(name, ()) if node.op == "Mod")
+    divisors = (v.constant(divisor) for _, divisor in divisions_in(v, name, "Mod"))
     return list(dict.fromkeys(d for d in divisors if d is not None))

@@ -43,7 +43,7 @@ IDEMPOTENT = ("maximum", "minimum", "fmax", "fmin", "bitwise_and", "bitwise_or",
 
 
 # a term: a variable; or (operation, dtype, operands), or (LITERAL, its bytes, dtype), of which names that a law has stand for what it says
-Pattern: TypeAlias = "str | tuple[str | Pattern, ...]"
+Side: TypeAlias = "str | tuple[str | Side, ...]"
 LITERAL = "Literal"
 
 
@@ -56,15 +56,15 @@ class Identity:
 
     name: str
     equation: str
-    left: Pattern
-    right: Pattern
+    left: Side
+    right: Side
     law: Law
     besides: str = ""
 
     def rule(self) -> TensorRule:
         """The row for egglog.  What is a part of itself is removed."""
         operands = self.left[2:]
-        parts: dict[Pattern, str] = {part: f"a{place}" for place, part in enumerate(operands) if not isinstance(part, str)}
+        parts: dict[Side, str] = {part: f"a{place}" for place, part in enumerate(operands) if not isinstance(part, str)}
         whole = _written(self.left, parts)
         facts = [f"(= {name} {_written(part, {})})" for part, name in parts.items()]
         given = " ".join(filter(None, (*facts, self.besides, f"(law {' '.join(map(str, self.law))})")))
@@ -78,7 +78,7 @@ class Identity:
         return _made(self.right, known) if _matches(self.left, term, known) else None
 
 
-def _written(pattern: Pattern, parts: dict[Pattern, str]) -> str:
+def _written(pattern: Side, parts: dict[Side, str]) -> str:
     """A side in egglog's words, with names for parts of it."""
     if isinstance(pattern, str):
         return pattern
@@ -88,7 +88,7 @@ def _written(pattern: Pattern, parts: dict[Pattern, str]) -> str:
     return f"(Call{len(pattern) - 2} {pattern[0]} {pattern[1]} {operands})"
 
 
-def _matches(pattern: Pattern, term: Scalar, known: dict[str, object]) -> bool:
+def _matches(pattern: Side, term: Scalar, known: dict[str, object]) -> bool:
     """Whether a term is what a side says, under what is known of its variables; they are known then."""
     if isinstance(pattern, str):
         return _agrees(pattern, term, known)
@@ -103,11 +103,11 @@ def _matches(pattern: Pattern, term: Scalar, known: dict[str, object]) -> bool:
     )
 
 
-def _agrees(name: Pattern, value: object, known: dict[str, object]) -> bool:
+def _agrees(name: Side, value: object, known: dict[str, object]) -> bool:
     return known.setdefault(str(name), value) == value
 
 
-def _made(pattern: Pattern, known: dict[str, object]) -> Scalar:
+def _made(pattern: Side, known: dict[str, object]) -> Scalar:
     """The term that a side is."""
     if isinstance(pattern, str):
         return cast(Scalar, known[pattern])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import permutations
-from math import gcd
 
 from eqsat.egraph.linear import Linear
 from eqsat.rules.row import BOUNDED, SumRow
@@ -23,7 +22,7 @@ def abs_of_multiple(v: Visit) -> None:
     """abs(g*x) = g*abs(x), for negative g its opposite."""
     for name, node in v.nodes("Abs"):
         for form in v.alternatives(node.args[0]):
-            if (form.unsigned != form or _content(form) > 1) and v.first("abs-of-multiple", name, form):
+            if (form.unsigned != form or form.content > 1) and v.first("abs-of-multiple", name, form):
                 v.encoder.same(name, v.sum(_abs(v, form)))
 
 
@@ -41,12 +40,8 @@ def apart(v: Visit) -> None:
 
 def _abs(v: Visit, form: Linear) -> Linear:
     """The absolute value of a sum: that of the sum without a common factor, with the sign that its first term has then."""
-    g = _content(form)
-    return Linear(0, ((v.encoder.node("Abs", v.sum(form.over(g).unsigned)), g),))
-
-
-def _content(form: Linear) -> int:
-    return gcd(form.constant, *(k for _, k in form.terms)) or 1
+    bare = form.over(form.content).unsigned
+    return Linear(0, ((v.encoder.node("Abs", v.sum(bare)), form.content),))
 
 
 OPPOSITES: tuple[SumRow, ...] = (

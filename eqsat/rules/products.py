@@ -56,12 +56,7 @@ def factor_some(v: Visit) -> None:
             counts = Counter(factor for group in groups.values() for factor in dict.fromkeys(group))
             for factor, count in counts.items():
                 if count > 1 and (count < len(groups) or form.constant) and v.first("factor-some", name, form, factor):
-                    inner, rest = Linear(0), Linear(form.constant)
-                    for atom, k in form.terms:
-                        if factor in groups[atom]:
-                            inner = inner.plus(divided_by(v, atom, (factor,)), k)
-                        else:
-                            rest = rest.plus(Linear(0, ((atom, k),)))
+                    inner, rest = split_by(v, form, (factor,))
                     product = v.encoder.product((factor, v.sum(inner)))
                     v.encoder.same(name, v.sum(rest.plus(Linear(0, ((product, 1),)))))
 
@@ -84,6 +79,18 @@ def divided_by(v: Visit, atom: int, factors: tuple[int, ...]) -> Linear:
     for factor in factors:
         left.remove(factor)
     return product_of(v, left)
+
+
+def split_by(v: Visit, form: Linear, atoms: tuple[int, ...], g: int = 1) -> tuple[Linear, Linear]:
+    """(q, r) with form = g * product of atoms * q + r: the terms that have these factors, with a number that g divides, and the others."""
+    quotient, rest = (Linear(0), Linear(form.constant)) if atoms else (Linear(form.constant // g), Linear(form.constant % g))
+    for atom, k in form.terms:
+        parts = v.encoder.factors.get(atom, (atom,))
+        if k % g == 0 and all(parts.count(f) >= atoms.count(f) for f in atoms):
+            quotient = quotient.plus(divided_by(v, atom, atoms), k // g)
+        else:
+            rest = rest.plus(Linear(0, ((atom, k),)))
+    return quotient, rest
 
 
 def flatten_product(v: Visit) -> None:

@@ -11,7 +11,7 @@ from math import gcd
 from eqsat.egraph.forms import SIGNS
 from eqsat.egraph.linear import Linear
 from eqsat.rules.joined import OPPOSITE, chain, where_of
-from eqsat.rules.products import divided_by
+from eqsat.rules.products import split_by
 from eqsat.rules.row import CHOICES, DIVISIONS, PRODUCTS, SumRow
 from eqsat.rules.sums import by_factor
 from eqsat.rules.visit import Visit
@@ -80,20 +80,11 @@ def sign_of_product(v: Visit) -> None:
         for form in v.alternatives(name):
             factors = dict.fromkeys(factor for atom, _ in form.terms for factor in v.encoder.factors.get(atom, ()))
             for z in (factor for factor in factors if v.bounds(factor)[0] > 0):
-                quotient, rest = _divided(v, form, z)
+                quotient, rest = split_by(v, form, (z,))
                 k = _quotient_of_rest(v, rest, z) if op == "Nonneg" else 0 if rest == Linear(0) else None
                 if k is not None and v.first("sign-of-product", op, name, form, z):
                     sign = quotient.plus(Linear(k)) if op == "Nonneg" else quotient.unsigned
                     v.encoder.same(v.encoder.node(op, name), v.truth(op, v.sum(sign)))
-
-
-def _divided(v: Visit, form: Linear, z: int) -> tuple[Linear, Linear]:
-    """(q, r) with form = z*q + r: the terms that have this factor, and the others."""
-    quotient, rest = Linear(0), form
-    for atom, k in form.terms:
-        if z in v.encoder.factors.get(atom, (atom,)):
-            quotient, rest = quotient.plus(divided_by(v, atom, (z,)), k), rest.without(atom)
-    return quotient, rest
 
 
 def _quotient_of_rest(v: Visit, rest: Linear, z: int) -> int | None:

@@ -8,7 +8,8 @@ from math import gcd
 from typing import NamedTuple
 
 from eqsat.egraph.linear import Linear
-from eqsat.rules.products import divided_by, product_of
+from eqsat.rules.digits import divisions_in
+from eqsat.rules.products import divided_by, product_of, split_by
 from eqsat.rules.visit import Visit
 
 
@@ -35,7 +36,7 @@ def split_symbolic(v: Visit) -> None:
 
 def _split_by_sum(v: Visit, name: int, divisor: int, form: Linear, whole: Linear) -> None:
     """A dividend as k times the sum that divides it, or k times that sum without its common factor, and what is left."""
-    g = gcd(whole.constant, *(k for _, k in whole.terms))
+    g = whole.content
     bare = whole.over(g)
     k = bare.times_in(form)
     if not k or not v.first("split-symbolic", name, divisor, form, whole):
@@ -124,16 +125,12 @@ def _digits(v: Visit, atom: int, k: int) -> Iterator[Digit]:
     """The ways to read a term as a digit."""
     for factor in dict.fromkeys(v.encoder.factors.get(atom, (atom,))):
         coefficient = divided_by(v, atom, (factor,)).times(k)
-        for x, divisor in _divisions(v, factor, "Floordiv"):
+        for x, divisor in divisions_in(v, factor, "Floordiv"):
             yield Digit(atom, coefficient, x, _monomial(v, divisor), factor, None)
-        for divided, size in _divisions(v, factor, "Mod"):
+        for divided, size in divisions_in(v, factor, "Mod"):
             yield Digit(atom, coefficient, divided, Linear(1), divided, size)
-            for x, divisor in _divisions(v, divided, "Floordiv"):
+            for x, divisor in divisions_in(v, divided, "Floordiv"):
                 yield Digit(atom, coefficient, x, _monomial(v, divisor), divided, size)
-
-
-def _divisions(v: Visit, name: int, op: str) -> Iterator[tuple[int, int]]:
-    return ((node.args[0], node.args[1]) for node in v.classes.get(name, ()) if node.op == op)
 
 
 def _joined(v: Visit, low: Digit, high: Digit) -> Linear | None:
@@ -209,7 +206,7 @@ def _symbolic_factors(v: Visit, whole: Linear, form: Linear) -> dict[tuple[int, 
         found: dict[tuple[int, tuple[int, ...]], None] = {(1, (v.sum(whole),)): None}
         if whole.terms:
             first, *others = (v.encoder.factors.get(atom, (atom,)) for atom, _ in whole.terms)
-            found[gcd(whole.constant, *(k for _, k in whole.terms)), _shared(first, others) if not whole.constant else ()] = None
+            found[whole.content, _shared(first, others) if not whole.constant else ()] = None
         found.pop((1, ()), None)
         return found
     atom, k = whole.terms[0]
@@ -234,15 +231,7 @@ def _shared(factors: Iterable[int], others: Sequence[Sequence[int]]) -> tuple[in
 
 def _state_symbolic(v: Visit, name: int, divisor: int, form: Linear, whole: Linear, common: tuple[int, tuple[int, ...]]) -> None:
     g, atoms = common
-    quotient, rest = Linear(0), Linear(form.constant)
-    if not atoms:
-        quotient, rest = Linear(form.constant // g), Linear(form.constant % g)
-    for atom, k in form.terms:
-        parts = v.encoder.factors.get(atom, (atom,))
-        if k % g == 0 and all(parts.count(f) >= atoms.count(f) for f in atoms):
-            quotient = quotient.plus(divided_by(v, atom, atoms), k // g)
-        else:
-            rest = rest.plus(Linear(0, ((atom, k),)))
+    quotient, rest = split_by(v, form, atoms, g)
     if not quotient.terms and not quotient.constant:
         return
     taken = v.sum(product_of(v, atoms).times(g))

@@ -31,7 +31,7 @@ from tests.bench.gather_programs import GATHERS
 from tests.bench.half_programs import HALVES
 from tests.bench.large_programs import LARGE
 from tests.bench.part_programs import PARTS
-from tests.bench.plain_programs import PLAIN
+from tests.bench.plain_programs import PLAIN, softmax
 from tests.bench.short_row_programs import SHORT_ROWS
 from tests.bench.stacked_programs import STACKED
 from tests.bench.stencil_programs import STENCILS
@@ -42,11 +42,6 @@ ROUNDS, SECONDS = 5, 0.03
 
 def floats(*shape: int) -> Any:
     return RNG.standard_normal(shape).astype("f4")
-
-
-def softmax(xp: Any, x: Any) -> Any:
-    e = xp.exp(x - xp.max(x, axis=-1, keepdims=True))
-    return e / xp.sum(e, axis=-1, keepdims=True)
 
 
 PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {

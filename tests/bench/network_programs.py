@@ -7,17 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from tests.bench.plain_programs import softmax
+
 Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng(0)
 
 
 def floats(*shape: int, size: float = 1.0) -> Array:
     return (RNG.standard_normal(shape) * size).astype(np.float32)
-
-
-def softmax(xp: Any, x: Any) -> Any:
-    e = xp.exp(x - xp.max(x, axis=-1, keepdims=True))
-    return e / xp.sum(e, axis=-1, keepdims=True)
 
 
 def normed(xp: Any, x: Any, g: Any, b: Any) -> Any:

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from tests.bench.plain_programs import Program, floats
+from tests.bench.plain_programs import Program, floats, softmax
 
 PLACES = np.array([3, 77, 410, 9])
-
-
-def softmax(xp: Any, x: Any) -> Any:
-    e = xp.exp(x - xp.max(x, axis=-1, keepdims=True))
-    return e / xp.sum(e, axis=-1, keepdims=True)
 
 
 PARTS: dict[str, Program] = {
