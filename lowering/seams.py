@@ -35,6 +35,8 @@ LEAST_ROW = 64
 GROWTH, MORE, MOST_MORE = 5, 64, 800
 # where a comparison is another one: when the difference of its operands reaches these numbers
 MARKS = {"lt": (0,), "ge": (0,), "le": (1,), "gt": (1,), "eq": (0, 1), "ne": (0, 1)}
+# operations that are one of two terms, whichever is less or greater
+CHOICES = ("min", "max", "abs")
 
 
 def in_pieces(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
@@ -171,15 +173,23 @@ def _decided(root: Scalar, env: dict[Var, Index]) -> Scalar:
 
 
 def _chosen(root: Index, forms: Forms) -> Index:
-    """An index term with those operands of minima and maxima that bounds decide for."""
+    """An index term with those operands of minima and maxima that bounds decide for, and absolute values by the sign that they show."""
     done: dict[Index, Index] = {}
     for term in walk(root):
         if isinstance(term, Apply):
             args = tuple(done.get(arg, arg) for arg in term.args)
-            low, high = bounds(forms(args[0] - args[1])) if term.op in ("min", "max") else (-1, 1)
-            decided = high <= 0 or low >= 0
-            done[term] = args[0 if (high <= 0) == (term.op == "min") else 1] if decided else apply(term.op, *args)
+            first, second = _either_way(term.op, *args) or (None, None)
+            low, high = bounds(forms(first - second)) if first is not None and second is not None else (-1, 1)
+            chosen = (first if (high <= 0) == (term.op == "min") else second) if high <= 0 or low >= 0 else None
+            done[term] = chosen if chosen is not None else apply(term.op, *args)
     return done.get(root, root)
+
+
+def _either_way(op: str, *args: Index) -> tuple[Index, Index] | None:
+    """The two that a minimum or maximum is one of; an absolute value is the greater of a number and its opposite."""
+    if op in ("min", "max"):
+        return args[0], args[1]
+    return (args[0], -args[0]) if op == "abs" else None
 
 
 def _holds(condition: Index, forms: Forms) -> bool | None:
@@ -224,8 +234,8 @@ def begins(terms: Sequence[Index], inner: Var, within: Sequence[Var] = ()) -> li
         if term.op == "bool":
             form = _of(forms(term.args[0]), inner)
             found.update(_reached(*form, inner, MARKS["ne"]) if form else ())
-        elif term.op in MARKS or term.op in ("min", "max"):
-            for one, other in itertools.product(*map(_branches, term.args)):
+        elif term.op in MARKS or term.op in CHOICES:
+            for one, other in itertools.product(*map(_branches, _either_way(term.op, *term.args) or term.args)):
                 difference = forms(one - other)
                 form = _of(difference, inner)
                 if term.op in MARKS:
@@ -247,8 +257,14 @@ def begins(terms: Sequence[Index], inner: Var, within: Sequence[Var] = ()) -> li
 
 
 def _branches(term: Index) -> tuple[Index, ...]:
-    """What a minimum or maximum may be."""
-    return term.args if isinstance(term, Apply) and term.op in ("min", "max") else (term,)
+    """What a minimum, maximum or absolute value may be, or the sum or difference of such."""
+    if isinstance(term, Apply) and term.op in ("add", "sub"):
+        return tuple(apply(term.op, *args) for args in itertools.product(*map(_either, term.args)))
+    return _either(term)
+
+
+def _either(term: Index) -> tuple[Index, ...]:
+    return (_either_way(term.op, *term.args) if isinstance(term, Apply) else None) or (term,)
 
 
 def _of(form: Affine, inner: Var) -> tuple[int, int] | None:

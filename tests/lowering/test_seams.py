@@ -69,8 +69,16 @@ def odd(place: Callable[[Index], Index]) -> Build:
     return Build((3, 41), read((3, 42), ROW, place(axes((3, 41))[1])))
 
 
+def mirrored(distance: Callable[[Index], Index]) -> Build:
+    """The middle between its mirror images."""
+    there = distance(J - 3)
+    return Build(SHAPE, read((3, 35), ROW, apply("min", there, 68 - there)))
+
+
 CASES = {
     "rows folded": (rows_folded(), 2),
+    "mirrored": (mirrored(abs), 3),
+    "mirrored, as it is written": (mirrored(lambda index: apply("max", index, 0 - index)), 3),
     "padded": (padded(), 3),
     "edges": (edges(), 3),
     "rolled": (rolled(), 3),
@@ -96,7 +104,7 @@ def test_pieces_hold_what_the_build_does_and_no_conditions(name: str) -> None:
     known = dict(zip(terms, simplify_terms(list(terms), Options(), Report(), within=True), strict=True))
     simple = map_indices(kernels[0], known.__getitem__)
     np.testing.assert_array_equal(run(simple, build)[0], reference(build)[0])
-    changing = ("where", "min", "max", "mod", "lt", "ge", "eq")
+    changing = ("where", "min", "max", "abs", "mod", "lt", "ge", "eq")
     assert not [term for term in walk(*index_terms(simple)) if isinstance(term, Apply) and term.op in changing]
     stores = str(simple).count("out[")
     assert pieces <= stores <= MOST_PIECES
