@@ -67,7 +67,7 @@ class _Visit(Visit):
     def visit(self, row: SumRow) -> list[Statement]:
         """Run one row -> what it stated."""
         self.statements, self.row, self.read = [], row.name, {}
-        self.run([row])
+        self.run(row)
         return self.statements
 
     def alternatives(self, name: int) -> list[Linear]:

@@ -179,10 +179,10 @@ class Session:
         self.credit(WRITTEN)
         visit = Visit(reading, self.encoder, self._seen)
         self.credit("flatten-product")
-        for row in rows:
+        for row in filter(visit.concerns, rows):
             if sum(map(len, self.encoder.facts.values())) > SPENT * self.limits.nodes:
                 break  # the run ends here; what else rows find is no longer read, and would take longest to find now
-            visit.run([row])
+            visit.run(row)
             self.credit(row.name)
         self.report.matches.update(visit.counts)
         for name, seconds in visit.seconds.items():

@@ -51,9 +51,11 @@ GROUP_BYTES = SUMS_BYTES = 1 << 20
 MOST_GROUP_BYTES = 2 << 20
 # columns that are so near are read fastest; more save reading the rows again, which is worth it while they are so many times those at most
 NEAR_GROUP_BYTES, REPAID = 64 << 10, 16
-# products that are worth sharing among threads, and that one share holds at the least
-WORTH_SHARING, SHARE = 1 << 22, 1 << 22
-MOST_SHARES = 8
+# products that are worth sharing among threads; of more, one share holds at the least so many; threads that share evenly
+WORTH_SHARING, SHARE = 1 << 20, 1 << 22
+MOST_SHARES, EVENLY = 8, 2
+# tiles that a thread computes less, by so much, where threads share rows, are worth that each of them copies the columns
+COPIED = 1.1
 
 
 @dataclass(frozen=True)
@@ -241,24 +243,41 @@ def blocking(products: Products, others: int, shape: tuple[int, int] | None = No
     if (wide + high) * terms * width > MOST_GROUP_BYTES or (terms > LONGEST_RUN and run(terms) < SHORTEST_RUN):
         return None
     work = others * rows * columns * sum(one.terms for one in products.sums)
-    shares = min(MOST_SHARES, 1 + isqrt(work // SHARE)) if work >= WORTH_SHARING else 1
+    shares = min(MOST_SHARES, max(EVENLY, 1 + isqrt(work // SHARE))) if work >= WORTH_SHARING else 1
     shares = -(-shares // others)
     group = min(GROUP_BYTES, max(NEAR_GROUP_BYTES, REPAID * rows * terms * width)) if down >= FEW_USES else GROUP_BYTES
-    most = max(1, min(group // (wide * terms * width), -(-across // shares) if across >= shares else across))
-    threads = 2 if shares > 1 else 1
-    strips = min(range(-(-most // 2), most + 1), key=lambda size: (_strips_of_one(across, size, threads), -(-across // size) * size, -size))
+    near = max(1, group // (wide * terms * width))
+    strips = _strips(across, min(near, -(-across // shares) if across >= shares else across), shares)
+    by_rows = shares > 1 and COPIED * across * -(-down // EVENLY) < _strips_of_one(across, strips, EVENLY) * down
+    strips = _strips(across, min(near, across), 1) if by_rows else strips
     groups = -(-across // strips)
-    blocks = 1 if shares == 1 or (groups > 1 and 2 * groups >= shares) else shares
+    if by_rows:
+        blocks = EVENLY
+    else:
+        blocks = 1 if shares == 1 or (groups > 1 and 2 * groups >= shares) else -(-shares // EVENLY) * EVENLY
     if products.kept:
         blocks = max(blocks, -(-len(products.sums) * down * high * strips * wide * width // SUMS_BYTES))
     tall = -(-down // min(blocks, down))
-    return Blocking(high, wide, down, across, -(-down // tall), tall, groups, strips)
+    blocks = -(-down // tall)
+    high = -(-rows // (blocks * tall))  # no block computes more of the rows of the one before than it has to
+    return Blocking(high, wide, -(-rows // high), across, blocks, tall, groups, strips)
+
+
+def _strips(across: int, most: int, shares: int) -> int:
+    """How many strips a group has, of at most so many: as few as may be for the thread that has most, then in all, in few groups."""
+    threads = EVENLY if shares > 1 else 1
+    return min(range(-(-most // 2), most + 1), key=lambda size: (_strips_of_one(across, size, threads), -(-across // size) * size, -size))
 
 
 def _strips_of_one(across: int, strips: int, threads: int) -> int:
     """How many strips one of some threads computes that share groups of so many."""
     groups = -(-across // strips)
     return -(-groups // threads) * strips
+
+
+def part_of_one(loop: Var) -> float:
+    """What part of a loop the thread that has most of it has."""
+    return -(-loop.extent // EVENLY) / loop.extent
 
 
 def tile_shape(rows: int, columns: int, lanes: int, most_rows: int = MOST_ROWS, unit: int = 1) -> tuple[int, int]:

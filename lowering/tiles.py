@@ -22,7 +22,7 @@ from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, first_of, tile_over
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.place import Scope, stores
-from eqsat.lowering.product import FEW_USES, NEAR_BYTES, Blocking, Product, Products, blocking, products_of, run
+from eqsat.lowering.product import FEW_USES, NEAR_BYTES, Blocking, Product, Products, blocking, part_of_one, products_of, run
 from eqsat.lowering.turned import LEAST, SIDE
 
 # what is so many elements on is copied along the columns still: it is in one of two lines of the cache
@@ -117,8 +117,8 @@ class _Tiling:
         self.sums = {one: outputs[0] if direct else self.placer.memory(size, products.dtype) for one in products.sums}
 
     def result(self) -> Body:
-        larger = sorted((self.block, self.group), key=lambda v: v.extent, reverse=True)
-        around = self.placer.nest(self.placer.top, *self.outer, *larger)
+        outermost = sorted((self.block, self.group), key=lambda v: (part_of_one(v), -v.extent))
+        around = self.placer.nest(self.placer.top, *self.outer, *outermost)
         for number, product in enumerate(self.products.sums):
             self._sum(around[-1], product, f"_{number}" if number else "")
         self.placer.close_all(around)

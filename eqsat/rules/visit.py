@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, TypeVar
@@ -64,13 +64,17 @@ class Visit:
         sums = dict.fromkeys(name for op in SUM_OPS for name, _ in self._fresh_by_op.get(op, ()))
         self.sums = {name: self._alternatives(name) for name in sums}
 
-    def run(self, rows: Iterable[SumRow]) -> None:
-        """All rows; what they found is left in the encoder."""
-        for row in rows:
-            if row.visit is not None and (not row.needs or any(op in self.by_op for op in row.needs)):
-                started = perf_counter()
-                row.visit(self)
-                self.seconds[row.name] = perf_counter() - started
+    def concerns(self, row: SumRow) -> bool:
+        """Whether there is something that a row could find."""
+        return row.visit is not None and not (row.needs and self.by_op.keys().isdisjoint(row.needs))
+
+    def run(self, row: SumRow) -> None:
+        """A row looks; what it finds is left in the encoder."""
+        if self.concerns(row):
+            assert row.visit is not None
+            started = perf_counter()
+            row.visit(self)
+            self.seconds[row.name] = perf_counter() - started
 
     def _alternatives(self, name: int) -> list[Linear]:
         """The linear forms of a class; the one of its cheapest node first, sums as they stand last; none of what is no sum."""
