@@ -11,6 +11,7 @@ from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Build, Tensor
 from eqsat.lowering.across import left_turned
 from eqsat.lowering.complex_products import in_reals
+from eqsat.lowering.folds_first import folds_first
 from eqsat.lowering.nest import Stages
 from eqsat.lowering.parted import in_parts, row_in_parts
 from eqsat.lowering.symmetric import in_triangle
@@ -48,8 +49,8 @@ def divided(alone: Mapping[Build, float], names: Mapping[Tensor, str], lowering:
     """Builds, given with what one kernel of each costs, that are several: long reductions, which threads share, and products and rows of
     sums that cost less so."""
     for build, ns in alone.items():
-        parts = in_parts(build)
-        ways = [parts] if parts is not None else _ways(build, lowering.options)
+        first, parts = folds_first(build), in_parts(build)
+        ways = [way for way in (first, parts) if way is not None] or _ways(build, lowering.options)
         found = min((_priced(build, *way, names, lowering) for way in ways), key=lambda priced: priced[0], default=None)
         if found is not None and (parts is not None or found[0] < ns):
             yield found[1]

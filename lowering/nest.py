@@ -84,7 +84,7 @@ def nest_of(builds: tuple[Build, ...], names: Names, sizes: Sizes) -> Nest:
     """The nest of builds of one shape as written: a loop an axis, in order."""
     shape = builds[0].shape
     loops = axes(shape)
-    whole = _alike(builds[0].body if len(builds) == 1 else Several(tuple(build.body for build in builds)))
+    whole = alike(builds[0].body if len(builds) == 1 else Several(tuple(build.body for build in builds)))
     unit: dict[Var, Index] = {v: Const(0) for v in loops if v.extent == 1}
     indices = tuple(unit.get(v, v) for v in loops)
     body = narrowed(_Naming(whole, names, sizes).scope(whole, unit))
@@ -136,7 +136,7 @@ def scope_order(root: Scalar) -> Iterator[Scalar]:
             stack.extend((arg, False) for arg in reversed(below))
 
 
-def _alike(root: Scalar) -> Scalar:
+def alike(root: Scalar) -> Scalar:
     """Equal reductions as one term, wherever they stand: the variable of each is named by how many are nested in it."""
     done: dict[Scalar, Scalar] = {}
     inside: dict[Scalar, int] = {}

@@ -34,8 +34,8 @@ from eqsat.lowering.nest import Stages, chains
 MOST_ELEMENTS = 2
 LEAST_TERMS = 1 << 17
 MOST_PARTS, LEAST_PARTS = 64, 8
-# of a row of so many bytes, so many terms in all, and iterations of each part
-ROW_BYTES, ROW_TERMS, ROW_PARTS, LEAST_ROWS = (1 << 10, 1 << 15), 1 << 18, 8, 24
+# of a row of so many bytes at the most, so many terms in all, and terms of each part
+ROW_BYTES, ROW_TERMS, ROW_PARTS, LEAST_ROWS = 1 << 15, 1 << 18, 8, 24
 WIDER = {"float32": "float64", "complex64": "complex128"}
 
 
@@ -49,7 +49,7 @@ def in_parts(build: Build) -> tuple[Stages, Build] | None:
     outer = found[0]
     extent = outer.variable.extent
     extremum = _sought(outer)
-    if outer.variable.lo or (_terms(outer) if extremum is None else extent) < LEAST_TERMS:
+    if outer.variable.lo or (terms_of(outer) if extremum is None else extent) < LEAST_TERMS:
         return None
     parts = next((n for n in range(MOST_PARTS, LEAST_PARTS - 1, -1) if extent % n == 0), None)
     if parts is None:
@@ -66,14 +66,14 @@ def in_parts(build: Build) -> tuple[Stages, Build] | None:
 
 def row_in_parts(build: Build) -> tuple[Stages, Build] | None:
     """The same for a row of results, each part with a row of its own."""
-    if sum(n > 1 for n in build.shape) != 1 or not ROW_BYTES[0] <= build.size * itemsize(build.dtype) <= ROW_BYTES[1]:
+    if sum(n > 1 for n in build.shape) != 1 or build.size * itemsize(build.dtype) > ROW_BYTES:
         return None
-    folds = [fold for chain in chains(build.body) for fold in chain]
-    if len(folds) != 1 or (fold := folds[0]).variable.lo or carrier(fold.dtype) != fold.dtype:
+    found = chains(build.body)
+    if len(found) != 1 or (fold := found[0][0]).variable.lo or carrier(fold.dtype) != fold.dtype:
         return None
-    extent = fold.variable.extent
-    parts = next((n for n in range(ROW_PARTS, 1, -1) if extent % n == 0 and extent >= n * LEAST_ROWS), None)
-    if parts is None or extent * build.size < ROW_TERMS:
+    extent, terms = fold.variable.extent, terms_of(fold)
+    parts = next((n for n in range(ROW_PARTS, 1, -1) if extent % n == 0 and terms >= n * LEAST_ROWS), None)
+    if parts is None or terms * build.size < ROW_TERMS:
         return None
     places = tuple(axis(k, n) for k, n in enumerate(build.shape))
     each, behind = extent // parts, {place: axis(k + 1, n) for k, (place, n) in enumerate(zip(places, build.shape, strict=True))}
@@ -129,7 +129,7 @@ def _search_in_parts(shape: Shape, fold: Reduce, extremum: Reduce, parts: int) -
     return made, Reduce(fold.op, reduction(1, parts), Call("where", (found, _read(made[1], 1), last), fold.dtype))
 
 
-def _terms(fold: Reduce) -> int:
+def terms_of(fold: Reduce) -> int:
     """How many elements a fold goes through, those of folds within it included."""
-    inner = [_terms(term) for term in scalars(fold.body) if isinstance(term, Reduce)]
+    inner = [terms_of(term) for term in scalars(fold.body) if isinstance(term, Reduce)]
     return fold.variable.extent * max(inner, default=1)

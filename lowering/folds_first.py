@@ -1,0 +1,107 @@
+"""Folds that the elements of a build share, computed before it by kernels of their own, which threads share as they do others.
+
+    out[i, c] = g(x[i, c], sum over k of f(k, c))   ->   s[c] = sum over k of f(k, c), and out[i, c] = g(x[i, c], s[c])
+
+In one kernel such folds stand before the loops over all elements, so one thread computes them and these loops.  Long ones are computed in
+parts; what is made of them alone, as a deviation is of a variance, is computed once behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import prod
+
+from eqsat.ir.index import Index, Var
+from eqsat.ir.loops import over
+from eqsat.ir.tensor import Build, Read, Reduce, Scalar, Shape, axes, axis, operands, reindexed, scalars
+from eqsat.lowering.nest import Stages, alike, free_variables
+from eqsat.lowering.parted import in_parts, row_in_parts, terms_of
+
+# so many values are shared at the most, of so many terms at the least; of a build of so few elements what is within its folds is shared too
+MOST_ELEMENTS, LEAST_TERMS, FEW = 512, 1 << 15, 128
+
+
+def folds_first(build: Build) -> tuple[Stages, Build] | None:
+    """What is computed before, and the build over it; None where its elements share no long fold, or only those beside each other do."""
+    body, stages = alike(build.body), list[tuple[Build, ...]]()
+    while found := dict(_long_folds(build.shape, body)):
+        totals: dict[Scalar, Scalar] = {}
+        parts: list[Build] = []
+        for fold, known in found.items():
+            made = _stored(fold, known)
+            before, whole = in_parts(made) or row_in_parts(made) or (((made,),), None)
+            parts += (one for group in before for one in group)
+            behind: dict[Var, Index] = {axis(k, v.extent): v for k, v in enumerate(known)}
+            totals[fold] = Read(made, known) if whole is None else reindexed(whole.body, behind)
+        body = over(body, {}, totals)
+        derived = {term: _stored(term, known) for term, known in _made_of(set(totals.values()), build.shape, body)}
+        body = over(body, {}, {term: Read(derived[term], known) for term, known in _made_of(set(totals.values()), build.shape, body)})
+        stages += (*_together(parts), *_together(derived.values()))
+    if not stages:
+        return None
+    rest = Build(build.shape, body)
+    before, rest = in_parts(rest) or ((), rest)
+    return (*stages, *before), rest
+
+
+def _together(builds: Iterable[Build]) -> Iterator[tuple[Build, ...]]:
+    """Builds of one shape are computed together."""
+    groups: dict[Shape, dict[Build, None]] = {}
+    for build in builds:
+        groups.setdefault(build.shape, {})[build] = None
+    yield from map(tuple, groups.values())
+
+
+def _stored(term: Scalar, known: tuple[Var, ...]) -> Build:
+    """A term that depends on these axes as a build."""
+    at: dict[Var, Index] = {v: axis(k, v.extent) for k, v in enumerate(known)}
+    return Build(tuple(v.extent for v in known), reindexed(term, at))
+
+
+def _long_folds(shape: Shape, body: Scalar) -> Iterator[tuple[Reduce, tuple[Var, ...]]]:
+    """The long folds that rows share, with the axes that each depends on; none that is made of another one."""
+    free, nested = free_variables(body), _in_folds(body)
+    found: set[Scalar] = set()
+    for term in scalars(body):
+        known = _shared_by(free[term], shape, term in nested)
+        if isinstance(term, Reduce) and not term.variable.lo and known is not None and found.isdisjoint(scalars(term)):
+            if prod(v.extent for v in known) * terms_of(term) >= LEAST_TERMS:
+                found.add(term)
+                yield term, known
+
+
+def _made_of(totals: set[Scalar], shape: Shape, body: Scalar) -> Iterator[tuple[Scalar, tuple[Var, ...]]]:
+    """The largest terms that rows share which are made of these, and of no other fold, with the axes that each depends on."""
+    free, nested = free_variables(body), _in_folds(body)
+    within = {below for total in totals for below in scalars(total)}
+    holding, folding = set(totals), set[Scalar]()
+    for term in scalars(body):
+        below = operands(term)
+        if term not in within and (isinstance(term, Reduce) or not folding.isdisjoint(below)):
+            folding.add(term)
+        if not holding.isdisjoint(below):
+            holding.add(term)
+    stack, seen = [body], set[Scalar]()
+    while stack:
+        term = stack.pop()
+        if term in seen or term not in holding or isinstance(term, Read):
+            continue
+        seen.add(term)
+        known = _shared_by(free[term], shape, term in nested) if term not in folding else None
+        if known is None:
+            stack += operands(term)
+        else:
+            yield term, known
+
+
+def _in_folds(body: Scalar) -> set[Scalar]:
+    """The terms that folds are of."""
+    return {term for fold in scalars(body) if isinstance(fold, Reduce) for term in scalars(fold.body)}
+
+
+def _shared_by(free: frozenset[Var], shape: Shape, nested: bool) -> tuple[Var, ...] | None:
+    """The axes among the variables of a term, if all rows of the elements share it, or all terms of a fold; None for too many values."""
+    loops = [v for v in axes(shape) if v.extent > 1]
+    known = tuple(v for v in axes(shape) if v in free)
+    shared = (bool(loops) and loops[0] not in free) or (nested and prod(shape) <= FEW)
+    return known if shared and len(known) == len(free) and prod(v.extent for v in known) <= MOST_ELEMENTS else None
