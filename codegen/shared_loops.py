@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import itertools
 
-from eqsat.ir.loops import Bind, For, Kernel, Let, Load, Pick, Store, statements, value_of
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Store, statements, value_of
 from eqsat.ir.tensor import scalars
+
+
+# a fold before the loops that does no more than such a part of all, and which every thread computes again
+PART = 64
 
 
 def outer_loops(kernel: Kernel) -> tuple[For, ...]:
     """The loops that are the whole kernel, but for values computed before them, and may be split over threads: their iterations are those
     of the kernel, in this order.  Of several none reads what another one writes, and each writes elsewhere."""
     loops = tuple(stmt for stmt in kernel.body if isinstance(stmt, For))
-    if not loops or kernel.body[-1] is not loops[-1] or not all(isinstance(stmt, For | Let | Bind) for stmt in kernel.body):
+    if not loops or kernel.body[-1] is not loops[-1] or not all(isinstance(stmt, For | Let | Bind | Fold) for stmt in kernel.body):
+        return ()
+    folds = sum(_iterations(stmt) for stmt in kernel.body if isinstance(stmt, Fold))
+    if folds * PART > sum(map(_iterations, loops)):
         return ()
     alone = len(loops) == 1 or (not kernel.scratch and not kernel.sizes and _are_apart(kernel, loops))
     return loops if alone and all(loop.kind == "parallel" for loop in loops) else ()
+
+
+def _iterations(loop: For | Fold) -> int:
+    """How often the innermost statements of a loop are carried out, all together."""
+    inside = sum(_iterations(stmt) for stmt in loop.body if isinstance(stmt, For | Fold))
+    return max(loop.variable.extent, 0) * max(inside, 1)
 
 
 def _are_apart(kernel: Kernel, loops: tuple[For, ...]) -> bool:

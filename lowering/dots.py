@@ -22,7 +22,7 @@ from eqsat.lowering.blocks import BlockPlacer, Body, first_of, folds_over
 from eqsat.lowering.narrow import Section, sections
 from eqsat.lowering.nest import Nest, Several, chains
 from eqsat.lowering.place import Scope, stores
-from eqsat.lowering.product import ALIASED_BYTES, MOST_SHARES, VECTOR_BYTES
+from eqsat.lowering.product import ALIASED_BYTES, EVENLY, MOST_SHARES, VECTOR_BYTES, whole_multiple
 
 # vectors of folds side by side, and how many hide the time that one step takes
 MOST_SUMS, ENOUGH_SUMS = 24, 8
@@ -112,7 +112,7 @@ class _Tiling:
         self.high, self.wide = tile_shape(rows.extent, columns.extent, found.streams)
         self.down, self.across = -(-rows.extent // self.high), -(-columns.extent // self.wide)
         work = prod(v.extent for v in nest.loops) * along.extent
-        shares = min(MOST_SHARES, 1 + isqrt(work // SHARE), self.down) if found.copied else 1
+        shares = min(MOST_SHARES, whole_multiple(1 + isqrt(work // SHARE), EVENLY), self.down) if found.copied and work > SHARE else 1
         self.tall = -(-self.down // shares)
         self.block = Var(f"{rows.name}_block", 0, -(-self.down // self.tall) - 1)
         self.sections = tuple(sections(along.extent, found.lanes))

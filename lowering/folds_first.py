@@ -40,7 +40,7 @@ def folds_first(build: Build) -> tuple[Stages, Build] | None:
     if not stages:
         return None
     rest = Build(build.shape, body)
-    before, rest = in_parts(rest) or ((), rest)
+    before, rest = in_parts(rest) or row_in_parts(rest) or ((), rest)
     return (*stages, *before), rest
 
 

@@ -33,6 +33,8 @@ from eqsat.lowering.nest import Stages, chains
 # of a result of so few elements, each of at least so many terms
 MOST_ELEMENTS = 2
 LEAST_TERMS = 1 << 17
+# a term counts once for each time it is made of so many others
+HEAVY = 16
 MOST_PARTS, LEAST_PARTS = 64, 8
 # of a row of so many bytes at the most, so many terms in all, and terms of each part
 ROW_BYTES, ROW_TERMS, ROW_PARTS, LEAST_ROWS = 1 << 15, 1 << 18, 8, 24
@@ -49,7 +51,8 @@ def in_parts(build: Build) -> tuple[Stages, Build] | None:
     outer = found[0]
     extent = outer.variable.extent
     extremum = _sought(outer)
-    if outer.variable.lo or (terms_of(outer) if extremum is None else extent) < LEAST_TERMS:
+    work = extent if extremum is not None else terms_of(outer) * max(1, sum(1 for _ in scalars(outer.body)) // HEAVY)
+    if outer.variable.lo or work < LEAST_TERMS:
         return None
     parts = next((n for n in range(MOST_PARTS, LEAST_PARTS - 1, -1) if extent % n == 0), None)
     if parts is None:

@@ -254,7 +254,7 @@ def blocking(products: Products, others: int, shape: tuple[int, int] | None = No
     if by_rows:
         blocks = EVENLY
     else:
-        blocks = 1 if shares == 1 or (groups > 1 and 2 * groups >= shares) else -(-shares // EVENLY) * EVENLY
+        blocks = 1 if shares == 1 or (groups > 1 and 2 * groups >= shares) else whole_multiple(shares, EVENLY)
     if products.kept:
         blocks = max(blocks, -(-len(products.sums) * down * high * strips * wide * width // SUMS_BYTES))
     tall = -(-down // min(blocks, down))
@@ -301,9 +301,14 @@ def tile_shape(rows: int, columns: int, lanes: int, most_rows: int = MOST_ROWS, 
     return best
 
 
+def whole_multiple(number: int, of: int) -> int:
+    """The least multiple that is no less."""
+    return -(-number // of) * of
+
+
 def _whole(wide: int, lanes: int) -> int:
     """Whole vectors, so that rows of memory which begin with a line of the cache stay with its lines."""
-    return -(-wide // lanes) * lanes if wide > lanes else wide
+    return whole_multiple(wide, lanes) if wide > lanes else wide
 
 
 def _vectors(wide: int, lanes: int) -> int:

@@ -2,7 +2,8 @@
 
     out[p, 0, q] = x[p, 0, q]        out[p, k, q] = out[p, k - 1, q] + x[p, k, q]
 
-With the value that an empty one has in front, there is one more element.  Many lanes q are run in strips that stay in the first cache.
+With the value that an empty one has in front, there is one more element.  Many lanes q are run in strips that stay in the first cache, and
+that threads share where there are few rows p.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from eqsat.ir.tensor import Call, Literal, Scalar, Shape, as_dtype
 from eqsat.lowering.affine import Affine, rebuilt
 from eqsat.lowering.blocks import BlockPlacer
 
-STRIP = 1024
+# lanes of a strip at the most and at the least
+STRIP, LEAST_STRIP = 1024, 64
+# rows that threads share evenly enough
+ENOUGH = 8
 
 
 def scans(dtype: str) -> bool:
@@ -25,10 +29,20 @@ def scans(dtype: str) -> bool:
     return dtype != "bool" and not is_complex(dtype) and carrier(dtype) == dtype
 
 
+def _is_shared(rows: int) -> bool:
+    return rows % 2 == 0 or rows >= ENOUGH
+
+
+def _strips(rows: int, lanes: int) -> int:
+    """How many strips the lanes are, as few as may be: an even number where threads do not share the rows."""
+    step = 1 if _is_shared(rows) else 2
+    return next((n for n in range(step, lanes // LEAST_STRIP + 1, step) if lanes % n == 0 and lanes // n <= STRIP), 1)
+
+
 def scan(op: str, shape: Shape, axis: int, initial: bool, source: Buffer, result: Buffer, name: str) -> Kernel:
     """The fold `op` of what stands before and at every place along an axis of `source`, which has this shape, in the dtype of `result`."""
     rows, length, lanes = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
-    strips = lanes // STRIP if lanes % STRIP == 0 else 1
+    strips = _strips(rows, lanes)
     row, strip = Var("row", 0, rows - 1), Var("strip", 0, strips - 1)
     first, lane = (Var(name, 0, lanes // strips - 1) for name in ("first", "lane"))
     step = Var("step", 1, length - 1 + initial)
@@ -41,7 +55,7 @@ def scan(op: str, shape: Shape, axis: int, initial: bool, source: Buffer, result
         return as_dtype(Load(source.name, index, source.dtype), result.dtype)
 
     placer, whole = BlockPlacer(frozenset((source.name, result.name))), length + initial
-    opened = placer.nest(placer.top, row, strip)
+    opened = placer.nest(placer.top, *((row, strip) if _is_shared(rows) else (strip, row)))
     ahead = placer.nest(opened[-1], first)
     beginning = Literal(identity_of(op, result.dtype).item(), result.dtype) if initial else element(at(length, first))
     ahead[-1].body.append(Store(result.name, at(whole, first), beginning))
