@@ -7,7 +7,6 @@ import itertools
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Store, statements, value_of
 from eqsat.ir.tensor import scalars
 
-
 # a fold before the loops that does no more than such a part of all, and which every thread computes again
 PART = 64
 

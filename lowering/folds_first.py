@@ -62,12 +62,13 @@ def _long_folds(shape: Shape, body: Scalar) -> Iterator[tuple[Reduce, tuple[Var,
     """The long folds that rows share, with the axes that each depends on; none that is made of another one."""
     free, nested = free_variables(body), _in_folds(body)
     found: set[Scalar] = set()
-    for term in scalars(body):
-        known = _shared_by(free[term], shape, term in nested)
-        if isinstance(term, Reduce) and not term.variable.lo and known is not None and found.isdisjoint(scalars(term)):
-            if prod(v.extent for v in known) * terms_of(term) >= LEAST_TERMS:
-                found.add(term)
-                yield term, known
+    for fold in (term for term in scalars(body) if isinstance(term, Reduce) and not term.variable.lo):
+        known = _shared_by(free[fold], shape, fold in nested)
+        if known is None or not found.isdisjoint(scalars(fold)):
+            continue
+        if prod(v.extent for v in known) * terms_of(fold) >= LEAST_TERMS:
+            found.add(fold)
+            yield fold, known
 
 
 def _made_of(totals: set[Scalar], shape: Shape, body: Scalar) -> Iterator[tuple[Scalar, tuple[Var, ...]]]:

@@ -251,10 +251,8 @@ def blocking(products: Products, others: int, shape: tuple[int, int] | None = No
     by_rows = shares > 1 and COPIED * across * -(-down // EVENLY) < _strips_of_one(across, strips, EVENLY) * down
     strips = _strips(across, min(near, across), 1) if by_rows else strips
     groups = -(-across // strips)
-    if by_rows:
-        blocks = EVENLY
-    else:
-        blocks = 1 if shares == 1 or (groups > 1 and 2 * groups >= shares) else whole_multiple(shares, EVENLY)
+    by_columns = shares == 1 or (groups > 1 and 2 * groups >= shares)
+    blocks = EVENLY if by_rows else 1 if by_columns else whole_multiple(shares, EVENLY)
     if products.kept:
         blocks = max(blocks, -(-len(products.sums) * down * high * strips * wide * width // SUMS_BYTES))
     tall = -(-down // min(blocks, down))

@@ -84,8 +84,23 @@ def test_loops_that_may_write_the_same_or_read_what_others_write_are_not_split()
     assert parallel_extent(replace(kernel, scratch=(Buffer("s", "float32", 4, "scratch"),))) is None
 
 
+def shifted(terms: int) -> Kernel:
+    """x less the sum of its first terms."""
+    k, v = var("k", 0, terms - 1), var("i", 0, 66)
+    total = Fold("t", "sum", "float32", k, (), Load("x0", k, "float32"))
+    value = call("subtract", Load("x0", v, "float32"), Temp("t", "float32"))
+    loop = For(v, "parallel", (Store("out", v, value),))
+    return Kernel("shifted", (Buffer("x0", "float32", 67, "in"), Buffer("out", "float32", 67, "out")), (total, loop))
+
+
+def test_a_fold_that_takes_as_long_as_the_loop_behind_it_is_not_computed_by_each_thread() -> None:
+    assert parallel_extent(shifted(1)) == 67
+    assert parallel_extent(shifted(2)) is None
+
+
 @pytest.mark.parametrize(
-    "kernel", [elementwise(square_plus_one, ("float32",), 67), rows("sum", (67, 5), "float32"), boxes(0, 1, 31, 45), boxes(0, 66)]
+    "kernel",
+    [shifted(1), elementwise(square_plus_one, ("float32",), 67), rows("sum", (67, 5), "float32"), boxes(0, 1, 31, 45), boxes(0, 66)],
 )
 def test_the_parts_of_a_split_loop_make_the_whole(kernel: Kernel) -> None:
     routine = compiled([kernel]).routine(kernel.name)

@@ -12,7 +12,7 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.index import as_index
-from eqsat.ir.tensor import Build, Call, Input, Position, Read, Reduce, axis, reduction
+from eqsat.ir.tensor import Build, Call, Input, Position, Read, Reduce, Scalar, axis, reduction
 from eqsat.lowering import parted
 from eqsat.lowering.parted import LEAST_TERMS, MOST_PARTS, ROW_PARTS, in_parts, row_in_parts
 from tests.eqsat.programs import RandomProgram, programs
@@ -28,7 +28,6 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reductions of few terms count as long."""
     monkeypatch.setattr(parted, "LEAST_TERMS", 4)
     monkeypatch.setattr(parted, "LEAST_PARTS", 2)
-    monkeypatch.setattr(parted, "ROW_BYTES", (8, 1 << 15))
     monkeypatch.setattr(parted, "ROW_TERMS", 4)
     monkeypatch.setattr(parted, "LEAST_ROWS", 2)
 
@@ -99,6 +98,28 @@ def test_threads_share_the_rows_of_a_matrix_and_the_result_stays_the_same() -> N
     np.testing.assert_allclose(found[0], v.astype(float) @ a, rtol=1e-4, atol=1e-3)
     assert all(np.array_equal(found[0], other) for other in found[1:])
     assert len(eqsat.optimize(lambda v, a: v @ a, v, a, options=eqsat.Options(numerics="exact")).nests) == 1
+
+
+@pytest.mark.usefixtures("short")
+def test_the_outermost_of_several_folds_is_divided() -> None:
+    x = Input("x", (16, 3, 5), "int64")
+    inner = reduction(1, 3)
+    fold = Reduce("sum", reduction(0, 16), Reduce("sum", inner, Read(x, (reduction(0, 16), inner, axis(0, 5)))))
+    build = Build((5,), Call("negative", (fold,), "int64"))
+    divided = row_in_parts(build)
+    assert divided is not None
+    ((made,),), whole = divided
+    assert made.shape == (8, 5)
+    np.testing.assert_array_equal(evaluate_tensor(whole, inputs_of(build)), reference(build)[0])
+
+
+def test_a_fold_of_few_terms_that_take_long_is_divided() -> None:
+    r, x = reduction(0, 1 << 13), Input("x", (1 << 13,), "float32")
+    term: Scalar = Read(x, (r,))
+    for _ in range(300):
+        term = Call("sin", (term,), "float32")
+    assert in_parts(Build((), Reduce("sum", r, term))) is not None
+    assert in_parts(Build((), Reduce("sum", r, Read(x, (r,))))) is None
 
 
 @pytest.mark.usefixtures("short")

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from eqsat.codegen import compile_kernels
+from eqsat.codegen import compile_kernels, parallel_extent
 from eqsat.codegen.builder import Registers
 from eqsat.codegen.emit import emit_module
 from eqsat.codegen.machine import assembly_text
 from eqsat.ir.loops import Buffer, Kernel
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.loops_evaluate import run_kernel
-from eqsat.lowering import hoist, type_indices
+from eqsat.lowering import hoist, scan as scan_module, type_indices
 from eqsat.lowering.scan import STRIP, scan, scans
 from tests.effort import examples
 
@@ -95,6 +95,17 @@ def test_many_lanes_are_run_in_strips() -> None:
     assert "strip" in str(kernel)
     np.testing.assert_array_equal(machine(kernel, x), np.cumsum(x, axis=0).ravel())
     np.testing.assert_array_equal(interpreted(kernel, x), np.cumsum(x, axis=0).ravel())
+
+
+@pytest.mark.parametrize("shape", [(5, 16), (3, 5, 16), (4, 5, 16), (3, 5, 24), (1, 5, 26), (9, 5, 16)])
+def test_strips_of_few_rows_are_shared_evenly(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan_module, "LEAST_STRIP", 4)
+    x = np.random.default_rng(0).integers(0, 9, shape).astype("float32")
+    kernel = kernel_of("sum", shape, len(shape) - 2, False, "float32", "float32")
+    extent = parallel_extent(kernel) or 0
+    assert extent % 2 == 0 or extent > 8
+    np.testing.assert_array_equal(machine(kernel, x), np.cumsum(x, axis=-2).ravel())
+    np.testing.assert_array_equal(interpreted(kernel, x), np.cumsum(x, axis=-2).ravel())
 
 
 def test_sums_of_a_row_are_added_up_within_vectors() -> None:

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+import eqsat
+from eqsat.codegen import parallel_extent
 from eqsat.codegen.builder import Registers
 from eqsat.codegen.emit import emit_module
 from eqsat.codegen.machine import assembly_text
@@ -140,7 +142,10 @@ def test_tiles_compute_what_the_build_says(name: str) -> None:
 @pytest.mark.parametrize(
     ("m", "k", "n"),
     some(
-        [(300, 256, 200), (300, 256, 4), (156, 300, 96), (1500, 20, 150), (40, 1100, 700), (700, 1031, 40), (130, 2049, 530), (9, 9001, 11)]
+        [
+            *((300, 256, 200), (300, 256, 4), (156, 300, 96), (1500, 20, 150), (40, 1100, 700), (700, 1031, 40), (130, 2049, 530)),
+            *((9, 9001, 11), (130, 130, 130), (33, 500, 77), (192, 96, 192)),
+        ]
     ),
 )
 def test_blocks_end_where_their_axes_end(m: int, k: int, n: int) -> None:
@@ -149,6 +154,17 @@ def test_blocks_end_where_their_axes_end(m: int, k: int, n: int) -> None:
         expected = reference(form(m, k, n))[0]
         for kernel in in_tiles(form(m, k, n)):
             np.testing.assert_array_equal(machine(kernel, form(m, k, n)), expected)
+
+
+@pytest.mark.parametrize(
+    "shape", [(130, 130, 130), (192, 192, 192), (320, 320, 320), (8192, 64, 64), (40, 300, 500), (1000, 1000, 3), (64, 2000, 8)]
+)
+def test_two_threads_share_products_evenly(shape: tuple[int, int, int]) -> None:
+    (rows, terms, columns), blocks = shape, 1
+    result = eqsat.optimize(lambda a, b: a @ b, eqsat.spec((rows, terms), "float32"), eqsat.spec((terms, columns), "float32"))
+    for kernel in result.loops:
+        blocks = parallel_extent(kernel) or 0
+        assert blocks % 2 == 0 or blocks > 16
 
 
 @settings(max_examples=examples(40), deadline=None)

@@ -1,0 +1,145 @@
+"""Folds that elements share come first: the same values, each in a kernel that threads share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import eqsat
+import eqsat.divided
+import eqsat.numpy as enp
+from eqsat.ir.evaluate import evaluate_tensor
+from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axes, axis, reduction, scalars
+from eqsat.lowering import folds_first as module, parted
+from eqsat.lowering.folds_first import folds_first
+from tests.eqsat.programs import RandomProgram, programs
+from tests.eqsat.test_programs import check_stages
+from tests.lowering.builds import inputs_of, reference
+
+Function = Callable[..., Any]
+SHAPE = (6, 4, 5)
+X = Input("x", SHAPE, "int64")
+ROW, LINE, COLUMN = axes(SHAPE)
+PLACE = Read(X, (ROW, LINE, COLUMN))
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folds of few terms count as long."""
+    monkeypatch.setattr(module, "LEAST_TERMS", 4)
+    monkeypatch.setattr(parted, "LEAST_TERMS", 4)
+    monkeypatch.setattr(parted, "LEAST_PARTS", 2)
+    monkeypatch.setattr(parted, "ROW_TERMS", 4)
+    monkeypatch.setattr(parted, "LEAST_ROWS", 2)
+
+
+def down(element: Callable[..., Scalar], op: str = "sum") -> Reduce:
+    """A fold over all rows, of each column."""
+    r0, r1 = reduction(0, SHAPE[0]), reduction(1, SHAPE[1])
+    return Reduce(op, r0, Reduce(op, r1, element(r0, r1)))
+
+
+def call(op: str, *args: Scalar) -> Call:
+    return Call(op, args, "int64")
+
+
+def column(r0: Any, r1: Any) -> Scalar:
+    return Read(X, (r0, r1, COLUMN))
+
+
+def half(total: Scalar) -> Scalar:
+    return call("subtract", total, Literal(7, "int64"))
+
+
+MEAN = half(down(column))
+SQUARES = down(lambda r0, r1: (lambda d: call("multiply", d, d))(call("subtract", column(r0, r1), MEAN)))
+BUILDS: dict[str, tuple[Build, int]] = {
+    "a sum of each column": (Build(SHAPE, call("subtract", PLACE, MEAN)), 1),
+    "one of another": (Build(SHAPE, call("multiply", call("subtract", PLACE, MEAN), half(SQUARES))), 2),
+    "two beside each other": (Build(SHAPE, call("subtract", PLACE, call("subtract", down(column, "max"), down(column, "min")))), 1),
+    "within a fold": (Build((1, 1, 5), half(SQUARES)), 1),
+}
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("name", BUILDS)
+def test_what_comes_first_holds_what_the_build_does(name: str) -> None:
+    build, rounds = BUILDS[name]
+    divided = folds_first(build)
+    assert divided is not None
+    stages, whole = divided
+    np.testing.assert_array_equal(evaluate_tensor(whole, inputs_of(build)), reference(build)[0])
+    assert len(stages) >= 2 * rounds  # the parts, and what is made of them
+    largest = max((term.variable.extent for term in scalars(whole.body) if isinstance(term, Reduce)), default=1)
+    assert largest <= parted.ROW_PARTS
+
+
+@pytest.mark.usefixtures("short")
+def test_folds_of_one_shape_are_computed_together() -> None:
+    divided = folds_first(BUILDS["two beside each other"][0])
+    assert divided is not None
+    assert [len(stage) for stage in divided[0]] == [2, 1]
+
+
+@pytest.mark.usefixtures("short")
+def test_folds_of_rows_and_of_single_elements_stay_where_they_are() -> None:
+    r = reduction(0, 5)
+    of_row = Reduce("sum", r, Read(X, (ROW, LINE, r)))
+    assert folds_first(Build(SHAPE, call("subtract", PLACE, of_row))) is None
+    assert folds_first(Build((5,), down(lambda r0, r1: Read(X, (r0, r1, axis(0, 5)))))) is None
+    assert folds_first(Build(SHAPE, PLACE)) is None
+
+
+def test_short_folds_stay_where_they_are() -> None:
+    assert folds_first(BUILDS["one of another"][0]) is None
+
+
+@pytest.mark.usefixtures("short")
+def test_random_programs_equal_numpy_at_every_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With all that can come first before, whatever it costs."""
+    priced, divided = eqsat.divided._priced, 0
+    monkeypatch.setattr(eqsat.divided, "_priced", lambda *given: (0.0, priced(*given)[1]))
+
+    @settings(max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @given(programs())
+    def check(program: RandomProgram) -> None:
+        nonlocal divided
+        check_stages(program)
+        divided += sum(nest.part_of is not None for nest in eqsat.optimize(program, *program.arrays).nests)
+
+    check()
+    assert divided > 30
+
+
+STANDARD: dict[str, tuple[Function, tuple[int, ...]]] = {
+    "standardized": (lambda x: (x - enp.mean(x)) / enp.std(x), (800, 1000)),
+    "least and greatest": (lambda x: (x - enp.min(x)) / (enp.max(x) - enp.min(x)), (800, 1000)),
+    "channels last": (lambda x: (x - enp.mean(x, (0, 1))) / enp.sqrt(enp.var(x, (0, 1)) + 1e-5), (160, 100, 24)),
+    "a deviation": (enp.std, (800, 1000)),
+    "deviations of few columns": (lambda x: enp.var(x, 0), (200000, 8)),
+}
+
+
+@pytest.mark.parametrize("name", STANDARD)
+def test_threads_share_every_kernel_that_takes_long_and_agree(name: str) -> None:
+    function, shape = STANDARD[name]
+    x = np.random.default_rng(3).standard_normal(shape).astype(np.float32)
+    result = eqsat.optimize(function, x)
+    long = [kernel for kernel in result.compile().kernels if kernel.estimated_ns > 25_000]
+    assert long
+    assert all((kernel.parallel_extent or 0) > 1 for kernel in long)
+    before, found = eqsat.num_threads(), []
+    try:
+        for threads in (1, 2, 8):
+            eqsat.set_num_threads(threads)
+            found.append(result(x))
+    finally:
+        eqsat.set_num_threads(before)
+    assert all(np.array_equal(found[0], other) for other in found[1:])
+    exact = eqsat.optimize(function, x.astype(np.float64), options=eqsat.Options(numerics="exact"))
+    np.testing.assert_allclose(found[0], exact(x.astype(np.float64)), rtol=1e-4, atol=1e-5)
+    assert len(exact.nests) == 1
