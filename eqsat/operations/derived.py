@@ -33,7 +33,8 @@ def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, *, dty
     count = integer("linspace", "num", num)
     if count < 0:
         raise UsageError(f"linspace: found num={count}, expected 0 or more")
-    first, last = (_in_floats(operand("linspace", end)) for end in (start, stop))
+    ends = operand("linspace", start), operand("linspace", stop)
+    first, last = (_in_floats(end, other) for end, other in (ends, ends[::-1]))
     delta = _subtract(last, first)
     place = Constant(np.arange(count).astype(delta.dtype).reshape((count,) + (1,) * len(delta.shape)))
     steps = count - 1 if endpoint else count
@@ -45,10 +46,11 @@ def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, *, dty
     return astype(scalar_operation("floor")(found) if is_integer(name) else found, name)
 
 
-def _in_floats(end: Any) -> Any:
-    """A number that arithmetic with others is arithmetic of floats with."""
+def _in_floats(end: Any, other: Any) -> Any:
+    """A number that arithmetic with another one is arithmetic of floats with."""
     if isinstance(end, Tensor):
-        return end if is_inexact(end.dtype) else astype(end, "float64")
+        wide = promote(end.dtype, other.dtype) if isinstance(other, Tensor) else end.dtype
+        return end if is_inexact(end.dtype) else astype(end, wide if is_inexact(wide) else "float64")
     return end if isinstance(end, Literal) else end * 1.0
 
 

@@ -32,6 +32,7 @@ from tests.bench.half_programs import HALVES
 from tests.bench.large_programs import LARGE
 from tests.bench.part_programs import PARTS
 from tests.bench.plain_programs import PLAIN, softmax
+from tests.bench.shared_programs import SHARED
 from tests.bench.short_row_programs import SHORT_ROWS
 from tests.bench.stacked_programs import STACKED
 from tests.bench.stencil_programs import STENCILS
@@ -275,7 +276,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 }
 
 
-PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES | PARTS
+PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES | PARTS | SHARED
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -217,3 +217,24 @@ def test_the_square_of_a_truth_value_is_an_int8_of_an_array_and_an_int64_of_a_sc
 def test_a_float_that_overflows_is_infinite_as_in_numpy() -> None:
     check(lambda x: x * 1e300, sample((4,), "float32"))
     check(lambda x: x + 70_000, sample((4,), "float16"))
+
+
+KINDS = ("bool", "int8", "uint8", "int64", "float16", "float32")
+
+
+@pytest.mark.parametrize(("first", "second", "third"), itertools.product(KINDS, repeat=3))
+def test_dtypes_of_operations_on_three(first: str, second: str, third: str) -> None:
+    x, low, high = np.ones(3, first), np.zeros(3, second), np.ones(3, third)
+    bounds: list[tuple[Any, Any]] = [(low, high), (low, 1), (0, high), (0.5, high), (low, 1.5), (None, high)]
+    for least, most in bounds:
+        given = [value for value in (x, least, most) if isinstance(value, np.ndarray)]
+        clipped = trace(lambda *arrays, least=least, most=most: enp.clip(*_filled((None, least, most), arrays)), *given)
+        assert clipped.outputs[0].dtype == np.clip(x, least, most).dtype
+    assert trace(lambda a, b: enp.linspace(a, b, 3), low, high).outputs[0].dtype == np.linspace(low, high, 3).dtype
+
+
+def _filled(values: tuple[Any, ...], arrays: tuple[Any, ...]) -> Iterator[Any]:
+    """The values, with traced arrays for the first and for those that are arrays."""
+    left = iter(arrays)
+    for position, value in enumerate(values):
+        yield next(left) if position == 0 or isinstance(value, np.ndarray) else value
