@@ -49,7 +49,7 @@ def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, *, dty
 def _in_floats(end: Any, other: Any) -> Any:
     """A number that arithmetic with another one is arithmetic of floats with."""
     if isinstance(end, Tensor):
-        wide = promote(end.dtype, other.dtype) if isinstance(other, Tensor) else end.dtype
+        wide = promote(end.dtype, other.dtype) if isinstance(other, Tensor | Literal) else end.dtype
         return end if is_inexact(end.dtype) else astype(end, wide if is_inexact(wide) else "float64")
     return end if isinstance(end, Literal) else end * 1.0
 

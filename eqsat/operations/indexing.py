@@ -141,8 +141,9 @@ def _place(entry: Entry, extent: int, loop: Var | None, inner: tuple[Var, ...]) 
 def _wrapped(place: Scalar, bounds: tuple[int, int], extent: int) -> Scalar:
     """A place in int64, counted from the end where it is negative: in 32 bits if they hold it, of which vectors have twice as many."""
     short = np.can_cast(place.dtype, np.int32) and extent <= np.iinfo(np.int32).max
-    found = cast(place, "int32" if short and bounds[0] < 0 else "int64")
-    if bounds[0] < 0:
+    negative = bounds[0] < 0 or bounds[1] > np.iinfo(np.int64).max  # as NumPy casts those of uint64
+    found = cast(place, "int32" if short and negative else "int64")
+    if negative:
         found = call("where", call("less", found, 0), call("add", found, extent), found)
     return cast(found, "int64")
 

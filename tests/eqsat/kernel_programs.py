@@ -115,7 +115,7 @@ PROGRAMS = {
     "sum of a product": Named(lambda a, b: (a @ b).sum(), ((256, 256),) * 2, 2, "sums of columns, and their product with sums of rows"),
     "two products, one factor": Named(lambda a, b, c: a @ b + a @ c, ((128, 128),) * 3, 2, "a sum and a product"),
     "one-hot": Named(one_hot, ((256,), (512, 64)), 1, "a gather"),
-    "divided by the sum": Named(lambda x: x / x.sum(), ((512, 512),), 2, "the sum first"),
+    "divided by the sum": Named(lambda x: x / x.sum(), ((512, 512),), 3, "the sum first, in parts that threads share"),
     "residual": Named(lambda x, w, v: x + maximum(x @ w, 0.0) @ v, ((64, 128), (128, 256), (256, 128)), 2, "two products"),
     "cosine": Named(lambda a, b: (a * b).sum() / sqrt((a * a).sum() * (b * b).sum()), ((4096,),) * 2, 1, "one number"),
     "distances": Named(lambda x, c: ((x[:, None, :] - c[None, :, :]) ** 2).sum(axis=2), ((256, 16), (32, 16)), 1, "sums over differences"),

@@ -37,7 +37,7 @@ def test_two_programs_are_compared_by_cost_kernels_rows_and_text() -> None:
     assert "contraction-order" in dict(found.only_first)
     assert found.diff.splitlines()[:2] == ["--- first", "+++ second"]
     dearest = found.kernels[0]
-    assert (dearest.first, "r0: 320" in dearest.text) == (None, True)
+    assert (dearest.first, "r0: 160" in dearest.text) == (None, True)
     assert sum(one.second or 0.0 for one in found.kernels) == pytest.approx(second.cost.total)
     text = str(found)
     assert "absent ->" in text

@@ -314,3 +314,10 @@ def test_places_of_every_dtype_count_from_both_ends(dtype: str, extent: int) -> 
             places[2] = outside
             with pytest.raises(BoundsError, match=f"found index {outside} in dimension 0"):
                 rows(x, places)
+
+
+def test_places_of_uint64_are_cast_as_numpy_casts_them() -> None:
+    x, places = np.arange(5.0), np.array([2**64 - 1, 2**64 - 5, 2], "uint64")
+    np.testing.assert_array_equal(eqsat.jit(lambda x, i: x[i])(x, places), x[places])
+    with pytest.raises(BoundsError, match="found index -6 in dimension 0"):
+        eqsat.jit(lambda x, i: x[i])(x, np.array([2**64 - 6], "uint64"))

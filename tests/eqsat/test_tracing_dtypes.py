@@ -222,7 +222,7 @@ def test_a_float_that_overflows_is_infinite_as_in_numpy() -> None:
 KINDS = ("bool", "int8", "uint8", "int64", "float16", "float32")
 
 
-@pytest.mark.parametrize(("first", "second", "third"), itertools.product(KINDS, repeat=3))
+@pytest.mark.parametrize(("first", "second", "third"), list(itertools.product(KINDS, repeat=3)))
 def test_dtypes_of_operations_on_three(first: str, second: str, third: str) -> None:
     x, low, high = np.ones(3, first), np.zeros(3, second), np.ones(3, third)
     bounds: list[tuple[Any, Any]] = [(low, high), (low, 1), (0, high), (0.5, high), (low, 1.5), (None, high)]
