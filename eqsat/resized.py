@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from math import isfinite
 
 from eqsat.ir.dtypes import is_integer
 from eqsat.ir.errors import UnsupportedError
@@ -60,6 +61,13 @@ def integers(program: Program) -> Iterator[int]:
     for term in _elements(program):
         if isinstance(term, Literal) and is_integer(term.dtype):
             yield int(term.value.real)
+
+
+def literals(program: Program) -> Iterator[float]:
+    """The numbers among the elements of a program that are finite, of complex ones the real parts."""
+    for term in _elements(program):
+        if isinstance(term, Literal) and isfinite(number := float(term.value.real)):
+            yield number
 
 
 def extents(program: Program) -> Iterator[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from eqsat.ir.evaluate import evaluate
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.tensor import Constant, Input, Program, Shape, Size, tensors
 from eqsat.polynomials import Polynomial
-from eqsat.resized import extents, integers, numbers, resized
+from eqsat.resized import extents, integers, literals, numbers, resized
 from eqsat.sizes import APART, DerivedSizeError, Markers, check_generic, meanings, sizes_for
 
 Array = np.ndarray[Any, Any]
@@ -33,6 +34,8 @@ MADE_BY_NUMPY = f"found an array of a size that is known at run time only, made 
 SMALL, MORE, MOST_CORNERS = 4, 9, 16
 # of elements of two programs, which may add in another order
 TOLERANCE = 1e-4
+# numbers around which elements of two programs are compared, at the most, and how far from them these may be
+MOST_MIDDLES, FAR = 6, 64
 
 
 def program_of_any_size(dims: Sequence[Var], above: int, traced: Traced, at: Callable[[Mapping[str, int]], Program]) -> Program:
@@ -179,16 +182,22 @@ def with_sizes_known(program: Program, values: Mapping[str, int]) -> Program:
 
 
 def _agree(one: Program, other: Program) -> bool:
-    """Whether two programs give the same for some arrays."""
+    """Whether two programs give the same for some arrays: of small numbers, which may be places in others, and of numbers that all differ
+    from each other, on both sides of zero and of each number that the programs are made of, since they may be compared with it."""
     shapes = [[(tensor.shape, tensor.dtype) for tensor in program.outputs] for program in (one, other)]
     if shapes[0] != shapes[1] or one.structure != other.structure:
         return False
     rng = np.random.default_rng(0)
-    arrays = [_elements(rng, tensor) for tensor in one.inputs]
-    found, expected = (_values(program, arrays) for program in (one, other))
-    return len(found) == len(expected) and all(
-        np.allclose(a, b, TOLERANCE, TOLERANCE, equal_nan=True) for a, b in zip(found, expected, strict=True)
-    )
+    middles = dict.fromkeys((0.0, *itertools.chain(literals(one), literals(other))))
+    draws = [[_small(rng, tensor) for tensor in one.inputs]]
+    for middle, shift in itertools.product(itertools.islice(middles, MOST_MIDDLES), (0, 1, -1)):
+        draws.append([_apart(rng, tensor, middle, shift) for tensor in one.inputs])
+    return all(_same(_values(one, arrays), _values(other, arrays)) for arrays in draws)
+
+
+def _same(found: Sequence[Array], expected: Sequence[Array]) -> bool:
+    close = (np.allclose(a, b, TOLERANCE, TOLERANCE, equal_nan=True) for a, b in zip(found, expected, strict=False))
+    return len(found) == len(expected) and all(close)
 
 
 def _values(program: Program, arrays: Sequence[Array]) -> tuple[Array, ...]:
@@ -200,6 +209,14 @@ def _values(program: Program, arrays: Sequence[Array]) -> tuple[Array, ...]:
         return ()
 
 
-def _elements(rng: np.random.Generator, tensor: Input) -> Array:
+def _small(rng: np.random.Generator, tensor: Input) -> Array:
     random = rng.uniform(0, 2, tensor.shape) if is_inexact(tensor.dtype) else rng.integers(0, 2, tensor.shape)
     return np.asarray(random).astype(tensor.dtype)
+
+
+def _apart(rng: np.random.Generator, tensor: Input, middle: float, shift: int) -> Array:
+    """Numbers that differ, in any order: around one, or with a shift of 1 or -1 above or below it."""
+    size = prod(tensor.shape)
+    order = 2 * rng.permutation(size).reshape(tensor.shape) - (size - 1) + shift * size
+    with np.errstate(all="ignore"):
+        return np.asarray(middle + order * min(1.0, FAR / max(size, 1))).astype(tensor.dtype)

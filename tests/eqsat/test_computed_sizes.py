@@ -255,6 +255,13 @@ REFUSED: dict[str, tuple[Function, list[tuple[int | Index, ...]], type[Exception
     "a row that some sizes lack": (lambda x: x[4], [(N,)], UnsupportedError, "read at 4, expected a place that every size"),
     "a row from the end that some lack": (lambda x: x[-5], [(N,)], UnsupportedError, "read at n - 5"),
     "a frame too wide to be mirrored": (lambda x: enp.pad(x, 9, mode="reflect"), [(N,)], UnsupportedError, "a larger least size"),
+    "one of which little is seen": (
+        lambda x: enp.maximum(enp.pad(x, 2, mode="reflect"), 3),
+        [(N,)],
+        UnsupportedError,
+        "a larger least size",
+    ),
+    "one that is compared": (lambda x: enp.pad(x, 5, mode="symmetric") > 700, [(N,)], UnsupportedError, "a larger least size"),
     "a part of an odd size": (lambda x: x[::2], [(N,)], UnsupportedError, "another program for other values of n"),
     "half of it": (lambda x: x.reshape(x.shape[0] // 2, -1), [(N,)], UnsupportedError, "arithmetic with the size n"),
     "a remainder": (lambda x: x[: x.shape[0] % 3 + 1], [(N,)], UnsupportedError, "arithmetic with the size n"),
