@@ -34,9 +34,9 @@ def folds_first(build: Build) -> tuple[Stages, Build] | None:
             behind: dict[Var, Index] = {axis(k, v.extent): v for k, v in enumerate(known)}
             totals[fold] = Read(made, known) if whole is None else reindexed(whole.body, behind)
         body = over(body, {}, totals)
-        derived = {term: _stored(term, known) for term, known in _made_of(set(totals.values()), build.shape, body)}
-        body = over(body, {}, {term: Read(derived[term], known) for term, known in _made_of(set(totals.values()), build.shape, body)})
-        stages += (*_together(parts), *_together(derived.values()))
+        derived = {term: Read(_stored(term, known), known) for term, known in _made_of(set(totals.values()), build.shape, body)}
+        body = over(body, {}, derived)
+        stages += (*_together(parts), *_together(read.tensor for read in derived.values() if isinstance(read.tensor, Build)))
     if not stages:
         return None
     rest = Build(build.shape, body)
