@@ -7,7 +7,8 @@ that a worker which comes late claims nothing:
 
 Who calls takes part and claims from the first on, workers from the last: so two threads find in their caches what they had in the call
 before.  The job is written before the word and stays until every claimed piece is done.  A worker that finds nothing for a while sleeps
-until `signal` changes (futex(2)).
+until `signal` changes (futex(2)).  One that finds itself on the processor of who calls leaves it: the system may take a second to do so,
+where other threads were at work on the other processors before, as those of a BLAS are.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ LOOKS = 5000
 MOST_PIECES = (1 << 16) - 1
 # 64-bit words of a pool, the ones that are written often in cache lines of their own
 CLAIM, DONE, JOB, SIGNAL, SLEEPERS, BUSY, WORDS = 0, 8, 16, 24, 32, 40, 48
+# behind the four of a job: the processor of who calls
+CALLER = JOB + 4
+# 64-bit words of a set of processors
+PROCESSORS = 16
 # number of the system call, and the instruction for a loop that waits
 SYSTEMS = {"x86_64": (202, "call void @llvm.x86.sse2.pause()"), "aarch64": (98, "call void @llvm.aarch64.hint(i32 1)")}
 WAIT, WAKE = 128, 129
@@ -35,6 +40,9 @@ WAIT, WAKE = 128, 129
 CODE = """
 declare i64 @syscall(i64, ...)
 declare i32 @sched_yield()
+declare i32 @sched_getcpu()
+declare i32 @sched_getaffinity(i32, i64, ptr)
+declare i32 @sched_setaffinity(i32, i64, ptr)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_detach(i64)
 declare void @llvm.x86.sse2.pause()
@@ -86,6 +94,41 @@ none:
   ret i1 false
 }}
 
+; leave the processor of who calls, where this thread may run on others
+define internal void @leave(ptr %pool) {{
+entry:
+  %may = alloca [{PROCESSORS} x i64]
+  %others = alloca [{PROCESSORS} x i64]
+  %caller_at = getelementptr i64, ptr %pool, i64 {CALLER}
+  %caller = load atomic i64, ptr %caller_at monotonic, align 8
+  %processor = call i32 @sched_getcpu()
+  %here = sext i32 %processor to i64
+  %same = icmp eq i64 %here, %caller
+  %told = icmp sge i64 %here, 0
+  %both = and i1 %same, %told
+  br i1 %both, label %ask, label %done
+ask:
+  %size = mul i64 {PROCESSORS}, 8
+  %known = call i32 @sched_getaffinity(i32 0, i64 %size, ptr %may)
+  %again = call i32 @sched_getaffinity(i32 0, i64 %size, ptr %others)
+  %failed = or i32 %known, %again
+  %fine = icmp eq i32 %failed, 0
+  br i1 %fine, label %move, label %done
+move:
+  %word = lshr i64 %here, 6
+  %bits_at = getelementptr i64, ptr %others, i64 %word
+  %bits = load i64, ptr %bits_at
+  %within = and i64 %here, 63
+  %bit = shl i64 1, %within
+  %rest = xor i64 %bits, %bit
+  store i64 %rest, ptr %bits_at
+  %moved = call i32 @sched_setaffinity(i32 0, i64 %size, ptr %others)
+  %back = call i32 @sched_setaffinity(i32 0, i64 %size, ptr %may)
+  br label %done
+done:
+  ret void
+}}
+
 define ptr @work(ptr %pool) {{
 entry:
   %claim_at = getelementptr i64, ptr %pool, i64 {CLAIM}
@@ -93,6 +136,7 @@ entry:
   %sleepers_at = getelementptr i64, ptr %pool, i64 {SLEEPERS}
   br label %again
 again:
+  call void @leave(ptr %pool)
   br label %look
 look:
   %looks = phi i64 [ 0, %again ], [ %more, %pause ]
@@ -104,6 +148,7 @@ pause:
   %patient = icmp ult i64 %more, {LOOKS}
   br i1 %patient, label %look, label %doze
 doze:
+  call void @leave(ptr %pool)
   %counted = atomicrmw add ptr %sleepers_at, i64 1 seq_cst, align 8
   %signal = load atomic i32, ptr %signal_at seq_cst, align 8
   %late = call i1 @take(ptr %pool, i64 65536)
@@ -160,6 +205,10 @@ entry:
   store ptr %values, ptr %values_at
   store ptr %slots, ptr %slots_at
   store i64 %extent, ptr %extent_at
+  %processor = call i32 @sched_getcpu()
+  %here = sext i32 %processor to i64
+  %caller_at = getelementptr i64, ptr %pool, i64 {CALLER}
+  store atomic i64 %here, ptr %caller_at monotonic, align 8
   store atomic i64 0, ptr %done_at release, align 8
   %word = load atomic i64, ptr %claim_at acquire, align 8
   %job = lshr i64 %word, 48

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,18 +24,23 @@ from eqsat.lowering import type_indices
 
 Array = np.ndarray[Any, Any]
 ROWS = 1000
+ROOT = Path(__file__).parents[2]
 ROW = Var("i", 0, ROWS - 1)
 
 pytestmark = pytest.mark.skipif(not supported(), reason="threads of machine code need Linux on x86-64 or AArch64")
 
 
-@pytest.fixture(scope="module")
-def counting() -> tuple[Any, int]:
+def counting_code() -> tuple[Any, int]:
     """x[i] = x[i] + 1, and the address of it; the code lives as long as the first."""
     add = Store("x", ROW, Call("add", (Load("x", ROW, "int64"), Literal(1, "int64")), "int64"))
     kernel = Kernel("count", (Buffer("x", "int64", ROWS, "out"),), (For(ROW, "parallel", (add,)),))
     code, _ = load_kernels(compile_kernels([type_indices(kernel)]).object_code, {"count": 1})
     return code, code.address("count.slots")
+
+
+@pytest.fixture(scope="module")
+def counting() -> tuple[Any, int]:
+    return counting_code()
 
 
 @pytest.mark.parametrize("workers", [0, 1, 3, 8])
@@ -130,4 +136,42 @@ print("done")
 def test_processes_end_and_fork_while_threads_wait(how: str) -> None:
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", PROGRAM, how]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=os.environ, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+APART = """
+import os, sys, time
+import numpy as np
+from eqsat.codegen.pool import Pool
+from tests.codegen.test_pool import counting_code
+
+processors = sorted(os.sched_getaffinity(0))
+code, address = counting_code()
+before = set(os.listdir("/proc/self/task"))
+pool, x = Pool(1), np.zeros(1000, np.int64)
+(worker,) = set(os.listdir("/proc/self/task")) - before
+main, may = processors[0], processors[: 1 if sys.argv[1] == "one" else len(processors)]
+os.sched_setaffinity(0, {main})
+os.sched_setaffinity(int(worker), {main})
+for k in range(50):
+    pool.run(address, [x], 1000, 8)
+    time.sleep(0.001)
+os.sched_setaffinity(int(worker), set(may))
+for k in range(200):
+    pool.run(address, [x], 1000, 8)
+    time.sleep(0.001)
+with open(f"/proc/self/task/{worker}/stat") as stat:
+    here = int(stat.read().rsplit(")", 1)[1].split()[36])
+assert (x == 250).all()
+assert os.sched_getaffinity(int(worker)) == set(may)
+assert (here == main) == (len(may) == 1), (here, main)
+print("done")
+"""
+
+
+@pytest.mark.parametrize("may", ["one", "all"])
+def test_a_worker_leaves_the_processor_of_who_calls_if_it_may(may: str) -> None:
+    if may == "all" and len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("there is one processor only")
+    done = subprocess.run([sys.executable, "-c", APART, may], capture_output=True, text=True, timeout=100, cwd=ROOT, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
