@@ -97,8 +97,7 @@ none:
 ; leave the processor of who calls, where this thread may run on others
 define internal void @leave(ptr %pool) {{
 entry:
-  %may = alloca [{PROCESSORS} x i64]
-  %others = alloca [{PROCESSORS} x i64]
+  %set = alloca [{PROCESSORS} x i64]
   %caller_at = getelementptr i64, ptr %pool, i64 {CALLER}
   %caller = load atomic i64, ptr %caller_at monotonic, align 8
   %processor = call i32 @sched_getcpu()
@@ -109,21 +108,20 @@ entry:
   br i1 %both, label %ask, label %done
 ask:
   %size = mul i64 {PROCESSORS}, 8
-  %known = call i32 @sched_getaffinity(i32 0, i64 %size, ptr %may)
-  %again = call i32 @sched_getaffinity(i32 0, i64 %size, ptr %others)
-  %failed = or i32 %known, %again
-  %fine = icmp eq i32 %failed, 0
+  %known = call i32 @sched_getaffinity(i32 0, i64 %size, ptr %set)
+  %fine = icmp eq i32 %known, 0
   br i1 %fine, label %move, label %done
 move:
   %word = lshr i64 %here, 6
-  %bits_at = getelementptr i64, ptr %others, i64 %word
+  %bits_at = getelementptr i64, ptr %set, i64 %word
   %bits = load i64, ptr %bits_at
   %within = and i64 %here, 63
   %bit = shl i64 1, %within
   %rest = xor i64 %bits, %bit
   store i64 %rest, ptr %bits_at
-  %moved = call i32 @sched_setaffinity(i32 0, i64 %size, ptr %others)
-  %back = call i32 @sched_setaffinity(i32 0, i64 %size, ptr %may)
+  %moved = call i32 @sched_setaffinity(i32 0, i64 %size, ptr %set)
+  store i64 %bits, ptr %bits_at
+  %back = call i32 @sched_setaffinity(i32 0, i64 %size, ptr %set)
   br label %done
 done:
   ret void

@@ -67,7 +67,8 @@ class _Visit(Visit):
     def visit(self, row: SumRow) -> list[Statement]:
         """Run one row -> what it stated."""
         self.statements, self.row, self.read = [], row.name, {}
-        self.run(row)
+        if self.concerns(row):
+            self.run(row)
         return self.statements
 
     def alternatives(self, name: int) -> list[Linear]:

@@ -196,8 +196,9 @@ def _agree(one: Program, other: Program) -> bool:
 
 
 def _same(found: Sequence[Array], expected: Sequence[Array]) -> bool:
-    close = (np.allclose(a, b, TOLERANCE, TOLERANCE, equal_nan=True) for a, b in zip(found, expected, strict=False))
-    return len(found) == len(expected) and all(close)
+    return len(found) == len(expected) and all(
+        np.allclose(a, b, TOLERANCE, TOLERANCE, equal_nan=True) for a, b in zip(found, expected, strict=True)
+    )
 
 
 def _values(program: Program, arrays: Sequence[Array]) -> tuple[Array, ...]:

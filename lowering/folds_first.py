@@ -16,6 +16,7 @@ from eqsat.ir.loops import over
 from eqsat.ir.tensor import Build, Read, Reduce, Scalar, Shape, axes, axis, operands, reindexed, scalars
 from eqsat.lowering.nest import Stages, alike, free_variables
 from eqsat.lowering.parted import in_parts, row_in_parts, terms_of
+from eqsat.lowering.product import stored
 
 # so many values are shared at the most, of so many terms at the least; of a build of so few elements what is within its folds is shared too
 MOST_ELEMENTS, LEAST_TERMS, FEW = 512, 1 << 15, 128
@@ -28,13 +29,15 @@ def folds_first(build: Build) -> tuple[Stages, Build] | None:
         totals: dict[Scalar, Scalar] = {}
         parts: list[Build] = []
         for fold, known in found.items():
-            made = _stored(fold, known)
+            read = stored(fold, known)
+            made = read.tensor
+            assert isinstance(made, Build)
             before, whole = in_parts(made) or row_in_parts(made) or (((made,),), None)
             parts += (one for group in before for one in group)
             behind: dict[Var, Index] = {axis(k, v.extent): v for k, v in enumerate(known)}
-            totals[fold] = Read(made, known) if whole is None else reindexed(whole.body, behind)
+            totals[fold] = read if whole is None else reindexed(whole.body, behind)
         body = over(body, {}, totals)
-        derived = {term: Read(_stored(term, known), known) for term, known in _made_of(set(totals.values()), build.shape, body)}
+        derived = {term: stored(term, known) for term, known in _made_of(set(totals.values()), build.shape, body)}
         body = over(body, {}, derived)
         stages += (*_together(parts), *_together(read.tensor for read in derived.values() if isinstance(read.tensor, Build)))
     if not stages:
@@ -50,12 +53,6 @@ def _together(builds: Iterable[Build]) -> Iterator[tuple[Build, ...]]:
     for build in builds:
         groups.setdefault(build.shape, {})[build] = None
     yield from map(tuple, groups.values())
-
-
-def _stored(term: Scalar, known: tuple[Var, ...]) -> Build:
-    """A term that depends on these axes as a build."""
-    at: dict[Var, Index] = {v: axis(k, v.extent) for k, v in enumerate(known)}
-    return Build(tuple(v.extent for v in known), reindexed(term, at))
 
 
 def _long_folds(shape: Shape, body: Scalar) -> Iterator[tuple[Reduce, tuple[Var, ...]]]:

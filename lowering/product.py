@@ -247,7 +247,8 @@ def blocking(products: Products, others: int, shape: tuple[int, int] | None = No
     shares = -(-shares // others)
     group = min(GROUP_BYTES, max(NEAR_GROUP_BYTES, REPAID * rows * terms * width)) if down >= FEW_USES else GROUP_BYTES
     near = max(1, group // (wide * terms * width))
-    strips = _strips(across, min(near, -(-across // shares) if across >= shares else across), shares)
+    threads = EVENLY if shares > 1 else 1
+    strips = _strips(across, min(near, -(-across // shares) if across >= shares else across), threads)
     by_rows = shares > 1 and COPIED * across * -(-down // EVENLY) < _strips_of_one(across, strips, EVENLY) * down
     strips = _strips(across, min(near, across), 1) if by_rows else strips
     groups = -(-across // strips)
@@ -261,9 +262,8 @@ def blocking(products: Products, others: int, shape: tuple[int, int] | None = No
     return Blocking(high, wide, -(-rows // high), across, blocks, tall, groups, strips)
 
 
-def _strips(across: int, most: int, shares: int) -> int:
+def _strips(across: int, most: int, threads: int) -> int:
     """How many strips a group has, of at most so many: as few as may be for the thread that has most, then in all, in few groups."""
-    threads = EVENLY if shares > 1 else 1
     return min(range(-(-most // 2), most + 1), key=lambda size: (_strips_of_one(across, size, threads), -(-across // size) * size, -size))
 
 

@@ -17,6 +17,7 @@ from eqsat.ir.ops import REDUCE_OPS, identity_of
 from eqsat.ir.tensor import Call, Literal, Scalar, Shape, as_dtype
 from eqsat.lowering.affine import Affine, rebuilt
 from eqsat.lowering.blocks import BlockPlacer
+from eqsat.lowering.product import EVENLY
 
 # lanes of a strip at the most and at the least
 STRIP, LEAST_STRIP = 1024, 64
@@ -30,12 +31,12 @@ def scans(dtype: str) -> bool:
 
 
 def _is_shared(rows: int) -> bool:
-    return rows % 2 == 0 or rows >= ENOUGH
+    return rows % EVENLY == 0 or rows >= ENOUGH
 
 
 def _strips(rows: int, lanes: int) -> int:
     """How many strips the lanes are, as few as may be: an even number where threads do not share the rows."""
-    step = 1 if _is_shared(rows) else 2
+    step = 1 if _is_shared(rows) else EVENLY
     return next((n for n in range(step, lanes // LEAST_STRIP + 1, step) if lanes % n == 0 and lanes // n <= STRIP), 1)
 
 

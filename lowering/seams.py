@@ -35,8 +35,6 @@ LEAST_ROW = 64
 GROWTH, MORE, MOST_MORE = 5, 64, 800
 # where a comparison is another one: when the difference of its operands reaches these numbers
 MARKS = {"lt": (0,), "ge": (0,), "le": (1,), "gt": (1,), "eq": (0, 1), "ne": (0, 1)}
-# operations that are one of two terms, whichever is less or greater
-CHOICES = ("min", "max", "abs")
 
 
 def in_pieces(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
@@ -178,10 +176,10 @@ def _chosen(root: Index, forms: Forms) -> Index:
     for term in walk(root):
         if isinstance(term, Apply):
             args = tuple(done.get(arg, arg) for arg in term.args)
-            first, second = _either_way(term.op, *args) or (None, None)
-            low, high = bounds(forms(first - second)) if first is not None and second is not None else (-1, 1)
-            chosen = (first if (high <= 0) == (term.op == "min") else second) if high <= 0 or low >= 0 else None
-            done[term] = chosen if chosen is not None else apply(term.op, *args)
+            either = _either_way(term.op, *args)
+            low, high = bounds(forms(either[0] - either[1])) if either else (-1, 1)
+            decided = high <= 0 or low >= 0
+            done[term] = either[0 if (high <= 0) == (term.op == "min") else 1] if either and decided else apply(term.op, *args)
     return done.get(root, root)
 
 
@@ -234,8 +232,8 @@ def begins(terms: Sequence[Index], inner: Var, within: Sequence[Var] = ()) -> li
         if term.op == "bool":
             form = _of(forms(term.args[0]), inner)
             found.update(_reached(*form, inner, MARKS["ne"]) if form else ())
-        elif term.op in MARKS or term.op in CHOICES:
-            for one, other in itertools.product(*map(_branches, _either_way(term.op, *term.args) or term.args)):
+        elif compared := _either_way(term.op, *term.args) or (term.args if term.op in MARKS else ()):
+            for one, other in itertools.product(*map(_branches, compared)):
                 difference = forms(one - other)
                 form = _of(difference, inner)
                 if term.op in MARKS:

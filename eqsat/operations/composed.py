@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.ir.dtypes import SIGNED, carrier, is_complex, is_float, is_integer
+from eqsat.ir.dtypes import SIGNED, carrier, is_complex, is_float, is_integer, promoted
 from eqsat.ir.errors import DTypeError, UnsupportedError
-from eqsat.ir.tensor import Arg, Scalar, Tensor
+from eqsat.ir.tensor import Scalar, Tensor
 from eqsat.operations.elementwise import Element, call, cast, common_dtype, elementwise, scalar_operation
 from eqsat.operations.generic import integer, literal
 from eqsat.operations.powers import inverted
@@ -133,15 +133,6 @@ def _of_sum(x: Scalar, y: Scalar, more: Scalar, of_equal: float) -> Scalar:
     return call("where", call("equal", x, y), call("add", x, of_equal), call("add", call("maximum", x, y), more))
 
 
-def _dtype_of_all(*elements: Element) -> str:
-    """The dtype in which NumPy compares several: the widest kind decides first, and Python's numbers adapt to all others."""
-    arrays = [element.dtype for element in elements if isinstance(element, Scalar)]
-    dtype, *others = sorted(arrays, key=lambda dtype: (dtype == "bool", is_integer(dtype), is_float(dtype)))
-    for other in (*(Arg(1, name) for name in others), *(element for element in elements if not isinstance(element, Scalar))):
-        dtype = common_dtype("maximum", (Arg(0, dtype), other))
-    return dtype
-
-
 def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Tensor:
     """minimum(maximum(a, a_min), a_max); a bound of None is none."""
     low, high = (b if a is None else a for a, b in ((a_min, min), (a_max, max)))
@@ -154,7 +145,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
             chosen[0] = None
         if integers and isinstance(chosen[1], int) and chosen[1] >= np.iinfo(x.dtype).max:
             chosen[1] = None
-        dtype = _dtype_of_all(x, *(bound for bound in chosen if bound is not None))
+        dtype = promoted(*(np.dtype(e.dtype) if isinstance(e, Scalar) else e for e in (x, *chosen) if e is not None))
         result = cast(x, dtype)
         result = result if chosen[0] is None else call("maximum", result, cast(chosen[0], dtype))
         return result if chosen[1] is None else call("minimum", result, cast(chosen[1], dtype))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.ir.dtypes import dtype_name, is_complex, is_inexact, is_integer, promote
+from eqsat.ir.dtypes import dtype_name, is_complex, is_inexact, is_integer, promote, promoted
 from eqsat.ir.errors import BoundsError, DTypeError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.tensor import Constant, Literal, Tensor
 from eqsat.ir.value_bounds import tensor_bounds
@@ -34,7 +34,8 @@ def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, *, dty
     if count < 0:
         raise UsageError(f"linspace: found num={count}, expected 0 or more")
     ends = operand("linspace", start), operand("linspace", stop)
-    first, last = (_in_floats(end, other) for end, other in (ends, ends[::-1]))
+    floats = promoted(*(np.dtype(end.dtype) if isinstance(end, Tensor | Literal) else end for end in ends), 1.0)
+    first, last = (_in_floats(end, floats) for end in ends)
     delta = _subtract(last, first)
     place = Constant(np.arange(count).astype(delta.dtype).reshape((count,) + (1,) * len(delta.shape)))
     steps = count - 1 if endpoint else count
@@ -46,11 +47,10 @@ def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, *, dty
     return astype(scalar_operation("floor")(found) if is_integer(name) else found, name)
 
 
-def _in_floats(end: Any, other: Any) -> Any:
-    """A number that arithmetic with another one is arithmetic of floats with."""
+def _in_floats(end: Any, floats: str) -> Any:
+    """A number that arithmetic with others is arithmetic of floats with: an integer in this dtype."""
     if isinstance(end, Tensor):
-        wide = promote(end.dtype, other.dtype) if isinstance(other, Tensor | Literal) else end.dtype
-        return end if is_inexact(end.dtype) else astype(end, wide if is_inexact(wide) else "float64")
+        return end if is_inexact(end.dtype) else astype(end, floats)
     return end if isinstance(end, Literal) else end * 1.0
 
 

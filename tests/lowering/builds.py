@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from eqsat.codegen import compile_kernels
@@ -14,13 +15,21 @@ from eqsat.ir.loops import Kernel
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.ir.tensor import Build, Call, Gather, Input, Literal, Position, Read, Reduce, Scalar, Tensor, axes, reduction, sources
-from eqsat.lowering import candidates, hoist, type_indices
+from eqsat.lowering import candidates, hoist, parted, type_indices
 from eqsat.lowering.candidates import Schedules
 
 Array = np.ndarray[Any, Any]
 DTYPE = "int64"
 EXTENTS = st.sampled_from([1, 2, 3, 4, 6])
 MOST_STEPS = 150
+
+
+def count_few_terms_as_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short folds, and rows of few terms, are divided into parts."""
+    monkeypatch.setattr(parted, "LEAST_TERMS", 4)
+    monkeypatch.setattr(parted, "LEAST_PARTS", 2)
+    monkeypatch.setattr(parted, "ROW_TERMS", 4)
+    monkeypatch.setattr(parted, "LEAST_ROWS", 2)
 
 
 def names_of(*builds: Build) -> dict[Tensor, str]:

@@ -18,7 +18,7 @@ from eqsat.lowering import folds_first as module, parted
 from eqsat.lowering.folds_first import folds_first
 from tests.eqsat.programs import RandomProgram, programs
 from tests.eqsat.test_programs import check_stages
-from tests.lowering.builds import inputs_of, reference
+from tests.lowering.builds import count_few_terms_as_many, inputs_of, reference
 
 Function = Callable[..., Any]
 SHAPE = (6, 4, 5)
@@ -31,10 +31,7 @@ PLACE = Read(X, (ROW, LINE, COLUMN))
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Folds of few terms count as long."""
     monkeypatch.setattr(module, "LEAST_TERMS", 4)
-    monkeypatch.setattr(parted, "LEAST_TERMS", 4)
-    monkeypatch.setattr(parted, "LEAST_PARTS", 2)
-    monkeypatch.setattr(parted, "ROW_TERMS", 4)
-    monkeypatch.setattr(parted, "LEAST_ROWS", 2)
+    count_few_terms_as_many(monkeypatch)
 
 
 def down(element: Callable[..., Scalar], op: str = "sum") -> Reduce:

@@ -13,11 +13,10 @@ import eqsat.numpy as enp
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.index import as_index
 from eqsat.ir.tensor import Build, Call, Input, Position, Read, Reduce, Scalar, axis, reduction
-from eqsat.lowering import parted
 from eqsat.lowering.parted import LEAST_TERMS, MOST_PARTS, ROW_PARTS, in_parts, row_in_parts
 from tests.eqsat.programs import RandomProgram, programs
 from tests.eqsat.test_programs import check_stages
-from tests.lowering.builds import inputs_of, reference
+from tests.lowering.builds import count_few_terms_as_many, inputs_of, reference
 
 R0, R1 = reduction(0, 48), reduction(1, 5)
 X = Input("x", (48, 5), "int64")
@@ -26,10 +25,7 @@ X = Input("x", (48, 5), "int64")
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reductions of few terms count as long."""
-    monkeypatch.setattr(parted, "LEAST_TERMS", 4)
-    monkeypatch.setattr(parted, "LEAST_PARTS", 2)
-    monkeypatch.setattr(parted, "ROW_TERMS", 4)
-    monkeypatch.setattr(parted, "LEAST_ROWS", 2)
+    count_few_terms_as_many(monkeypatch)
 
 
 @pytest.mark.usefixtures("short")
