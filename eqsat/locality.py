@@ -21,6 +21,8 @@ WAYS = 8
 AHEAD, LONG_RUN = 8, 8
 # at so many places a processor sees what to fetch ahead; and the part that it takes more to bring what is not, since no run is as long
 STREAMS, JUMPING = 16, 0.1
+# steps behind the loops, which are those between the accesses of one iteration (see taps)
+TAPS = 2
 # the extent of a loop, and how far an access goes with each of its iterations, in elements; None where it goes anywhere
 Step = tuple[int, int | None]
 
@@ -33,14 +35,24 @@ def moved_ns(target: Target, array_bytes: int, width: int, loops: Sequence[Step]
     slowest = 0.0
     most = array_bytes / LINE_BYTES + 1
     touched = [_lines(loops[k:], width) for k in range(len(loops) + 1)]
+    times = _times(loops, width / target.vector_bytes)
     for size, byte_ns in zip(target.cache_bytes, target.byte_ns[1:], strict=True):
         if array_bytes > size and (again is None or not touched[again].fit(size, most)):
             stays = next(k for k, lines in enumerate(touched) if lines.fit(size, most))
             around = max(stays - 1, 0)
             each = min(most, touched[stays].count) * prod(extent for extent, _ in loops[around:stays])
-            brought = prod(extent for extent, _ in loops[:around]) * min(each, touched[around].count) * touched[around].ahead
+            brought = prod(times[:around]) * min(each, touched[around].count) * touched[around].ahead
             slowest = max(slowest, brought * LINE_BYTES * byte_ns)
     return slowest * (1.0 + JUMPING * _jumps(loops, width))
+
+
+def _times(loops: Sequence[Step], vector: float) -> list[float]:
+    """How often loops touch something, the innermost in vectors, of which an element is such a part: those of whole lines come to each once,
+    whatever else shares its places."""
+    times = [float(extent) for extent, _ in loops]
+    if len(loops) > TAPS and (stride := loops[-TAPS - 1][1]):
+        times[-TAPS - 1] = max(1.0, times[-TAPS - 1] * min(1.0, abs(stride) * vector))
+    return times
 
 
 def taps(constants: Iterable[int], width: int) -> list[Step]:

@@ -15,7 +15,7 @@ from eqsat.lowering.unroll import unrolled
 
 MOST = 16
 # ways that need sums in another order, and ways that need every extent
-REORDERING = ("tiled", "columns", "upright", "dots", "sums", "boxsums")
+REORDERING = ("tiled", "columns", "upright", "dots", "sums", "boxsums", "pooled")
 FIXED = (*REORDERING, "abreast", "turned", "jammed", "patches", "pieces", "boxes", "stepped")
 
 
@@ -60,7 +60,7 @@ class Schedules:
         merged = dict.fromkeys((merge(cut), cut))
         yield from (Schedule(nest, "tiled") for nest in merged)
         yield Schedule(cut, "dots")
-        yield from (Schedule(nest, way) for way in ("turned", "upright", "patches", "jammed", "sums") for nest in merged)
+        yield from (Schedule(nest, way) for way in ("turned", "upright", "patches", "pooled", "jammed", "sums") for nest in merged)
         yield from (Schedule(nest, "columns") for nest in dict.fromkeys((merge(cut, markers), cut)))
         chosen = chosen_innermost(cut)
         if chosen is not None:

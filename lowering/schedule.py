@@ -10,6 +10,7 @@
     sums     the same, sums of neighbours added up row by row first
     patches  short runs that change places, a patch of them at a time
     columns  folds down columns, for blocks of neighbouring columns at a time
+    pooled   windows that step along lines, folded down for all places of a line first
     dots     folds along memory for several rows and columns at once
     pieces   the innermost loop cut where a condition changes, and where its middle begins, if that can be split
     boxes    every loop cut where a condition changes
@@ -34,6 +35,7 @@ from eqsat.lowering.nest import Nest
 from eqsat.lowering.outward import ABREAST, outward
 from eqsat.lowering.patches import in_patches
 from eqsat.lowering.place import nested
+from eqsat.lowering.pooled import pooled
 from eqsat.lowering.seams import in_boxes, in_pieces
 from eqsat.lowering.stepped import stepped
 from eqsat.lowering.tiles import tiled
@@ -81,6 +83,7 @@ WAYS: Mapping[str, Callable[[Nest, tuple[str, ...], frozenset[str]], Body | None
     "patches": lambda nest, outputs, buffers: _plain(in_patches(nest, outputs, buffers)),
     "columns": in_columns,
     "dots": dots,
+    "pooled": pooled,
     "stepped": lambda nest, outputs, buffers: _plain(stepped(nest, outputs, buffers)),
     "pieces": in_pieces,
     "boxes": in_boxes,

@@ -92,6 +92,12 @@ def twice_as_large(xp: Any, x: Any) -> Any:
     return xp.stack([rows, (below[:-1] + below[1:]) * 0.5], 1).reshape(2 * x.shape[0], -1)
 
 
+def block_means(xp: Any, x: Any, size: int) -> Any:
+    """The mean of every block of so many rows and columns."""
+    *layers, height, width = x.shape
+    return xp.mean(xp.reshape(x, (*layers, height // size, size, width // size, size)), axis=(-3, -1))
+
+
 STENCILS: dict[str, Program] = {
     "box_9": (lambda xp, x: sum(neighbours(x)) / 9, [floats(514, 514)]),
     "box_25": (lambda xp, x: sum(neighbours(x, 5)) / 25, [floats(516, 516)]),
@@ -107,5 +113,9 @@ STENCILS: dict[str, Program] = {
     "opening": (opening, [floats(514, 514)]),
     "only_peaks": (only_peaks, [floats(514, 514)]),
     "twice_as_large": (twice_as_large, [floats(514, 514)]),
+    "block_means_4": (lambda xp, x: block_means(xp, x, 4), [floats(1024, 1024)]),
+    "block_means_8": (lambda xp, x: block_means(xp, x, 8), [floats(1024, 1024)]),
+    "small_means_2": (lambda xp, x: block_means(xp, x, 2), [floats(32, 28, 28)]),
+    "small_means_4": (lambda xp, x: block_means(xp, x, 4), [floats(32, 28, 28)]),
     "motion": (motion, [floats(514, 514), floats(514, 514)]),
 }

@@ -1,0 +1,117 @@
+"""Windows that step along lines, folded line by line: the values of the interpreter, whatever the lines, the windows and what is around."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat.ir.index import Index, apply
+from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction
+from eqsat.lowering import pooled as module
+from eqsat.lowering.pooled import ELEMENTS
+from tests.lowering.builds import check_offered, offered
+
+Function = Callable[..., Any]
+
+
+def windows(
+    rows: int,
+    count: int,
+    step: int,
+    reach: int,
+    op: str = "max",
+    dtype: str = "float32",
+    of: Function = lambda element: element,
+    name: str = "x",
+) -> Build:
+    """Layers of rows of windows of `reach` by `reach`, `step` from each other both ways, folded."""
+    x = Input(name, (2, (rows - 1) * step + reach, (count - 1) * step + reach), dtype)
+    layer, i, j = axes((2, rows, count))
+    r0, r1 = reduction(0, reach), reduction(1, reach)
+    element = of(Read(x, (layer, i * step + r0, j * step + r1)))
+    return Build((2, rows, count), Reduce(op, r0, Reduce(op, r1, element)))
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short lines are divided, and few of them are a block."""
+    monkeypatch.setattr(module, "ELEMENTS", 24)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8", "int32"])
+@pytest.mark.parametrize(("step", "reach"), [(2, 2), (2, 3), (3, 3), (3, 2), (4, 4), (2, 5)])
+@pytest.mark.parametrize(("rows", "count"), [(1, 4), (5, 7), (4, 16)])
+def test_windows_equal_the_interpreter(rows: int, count: int, step: int, reach: int, dtype: str) -> None:
+    for op in ("max", "min", "sum") if dtype != "uint8" else ("max", "min"):
+        check_offered(windows(rows, count, step, reach, op, dtype), "pooled")
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize(("step", "reach"), [(2, 2), (2, 3), (4, 4)])
+@pytest.mark.parametrize(("rows", "count"), [(1, 13), (5, 7), (7, 3)])
+def test_lines_are_divided(rows: int, count: int, step: int, reach: int) -> None:
+    """The last part of lines, and the last block of them, end where the axis ends."""
+    check_offered(windows(rows, count, step, reach), "pooled")
+
+
+def test_long_lines_are_divided() -> None:
+    check_offered(windows(2, ELEMENTS // 2 + 3, 2, 2), "pooled")
+
+
+def test_functions_of_elements_and_of_folds() -> None:
+    square = windows(4, 6, 2, 2, "sum", "int64", lambda element: Call("multiply", (element, element), "int64"))
+    mean = Call("floor_divide", (square.body, Literal(4, "int64")), "int64")
+    other = windows(4, 6, 2, 3, "max", "int64", name="y")
+    check_offered(Build(square.shape, Call("subtract", (mean, other.body), "int64")), "pooled")
+
+
+def test_conditions_along_lines() -> None:
+    """What is around an image, as a condition on the place in a line and on the line."""
+    x = Input("x", (8, 10), "float32")
+    i, j = axes((4, 5))
+    r0, r1 = reduction(0, 3), reduction(1, 3)
+    row, column = i * 2 + r0 - 1, j * 2 + r1 - 1
+
+    def within(index: Index, extent: int) -> Index:
+        return apply("min", apply("max", index, 0), extent - 1)
+
+    inside: Scalar = Position(apply("and", row >= 0, column >= 0), "bool")
+    element = Call("where", (inside, Read(x, (within(row, 8), within(column, 10))), Literal(-99.0, "float32")), "float32")
+    assert not offered(Build((4, 5), Reduce("max", r0, Reduce("max", r1, element))), "pooled")  # the place is not linear
+    i, j = axes((3, 4))
+    plain = Read(x, (i * 2 + r0, j * 2 + r1))
+    edge: Scalar = Position(apply("and", i * 2 + r0 >= 1, j * 2 + r1 >= 1), "bool")
+    check_offered(
+        Build((3, 4), Reduce("max", r0, Reduce("max", r1, Call("where", (edge, plain, Literal(-99.0, "float32")), "float32")))), "pooled"
+    )
+
+
+def test_not_offered() -> None:
+    assert not offered(windows(4, 5, 1, 3), "pooled")  # lines are read as they lie
+    assert not offered(windows(4, 5, 9, 9), "pooled")  # too far apart
+    x, w = Input("x", (8, 8), "float32"), Input("w", (2, 2), "float32")
+    i, j = axes((4, 4))
+    r0, r1 = reduction(0, 2), reduction(1, 2)
+    weighed = Call("multiply", (Read(x, (i * 2 + r0, j * 2 + r1)), Read(w, (r0, r1))), "float32")
+    assert not offered(Build((4, 4), Reduce("sum", r0, Reduce("sum", r1, weighed))), "pooled")  # another weight for each place of a window
+    assert not offered(Build((4, 4), Reduce("sum", r1, Read(x, (i, j * 2 + r1)))), "pooled")  # one line
+
+
+@pytest.mark.parametrize("extent", [24, 56, 57, 130])
+def test_pooling_equals_numpy(extent: int) -> None:
+    x = np.random.default_rng(extent).integers(-50, 50, (3, extent, extent)).astype(np.float32)
+    x[0, 3, 5] = np.nan
+    count = extent // 2
+    tall = x[:, : 2 * count, : 2 * count].reshape(3, count, 2, count, 2)
+    pool = eqsat.jit(lambda x: x[:, : 2 * count, : 2 * count].reshape(3, count, 2, count, 2).max(axis=(2, 4)))
+    np.testing.assert_array_equal(pool(x), tall.max(axis=(2, 4)))
+    mean = eqsat.jit(lambda x: x[:, : 2 * count, : 2 * count].reshape(3, count, 2, count, 2).mean(axis=(2, 4)))
+    np.testing.assert_array_equal(mean(x), tall.mean(axis=(2, 4)))
+    padded = np.pad(x, ((0, 0), (1, 1), (1, 1)), constant_values=-np.inf)
+    view = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(1, 2))[:, ::2, ::2]
+    np.testing.assert_array_equal(eqsat.jit(lambda x: enp.maxpool2d(x[None], 3, 2, 1))(x)[0], view.max(axis=(3, 4)))
