@@ -7,11 +7,8 @@ import threading
 import types
 from typing import Any, cast
 
-from eqsat.codegen.direct import DirectCall
-from eqsat.kept import common_code
+from eqsat.direct_call import direct_call, learn
 from eqsat.plan import Plan
-from eqsat.results import large_memory
-from eqsat.threads import TEAM, make_ready
 
 # plans are tried one after the other
 MOST_PLANS = 64
@@ -44,12 +41,7 @@ class Compiled(functools.partial[Any]):
                 return
             direct = self.__dict__.get("_direct")
             if direct is None:
-                memory = large_memory()
-                handler = memory.handler if memory else (0, 0, 0)
-                direct = DirectCall(self.title, self.func, TEAM, takes_out, handler, common_code)
-                self.__dict__["_direct"] = direct
+                direct = self.__dict__["_direct"] = direct_call(self.title, self.func, takes_out)
                 cast(Any, self).__setstate__((direct.function, (), {}, self.__dict__))
-            if plan.direct.run.splits:
-                make_ready()
-            direct.learn(plan.direct, plan)
+            learn(direct, plan.direct, plan)
             seen[id(plan)] = True

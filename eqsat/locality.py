@@ -47,8 +47,8 @@ def moved_ns(target: Target, array_bytes: int, width: int, loops: Sequence[Step]
 
 
 def _times(loops: Sequence[Step], vector: float) -> list[float]:
-    """How often loops touch something, the innermost in vectors, of which an element is such a part: those of whole lines come to each once,
-    whatever else shares its places."""
+    """How often loops touch something, the innermost in vectors, of which an element is such a part: those of whole lines come to each
+    once, whatever else shares its places."""
     times = [float(extent) for extent, _ in loops]
     if len(loops) > TAPS and (stride := loops[-TAPS - 1][1]):
         times[-TAPS - 1] = max(1.0, times[-TAPS - 1] * min(1.0, abs(stride) * vector))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from eqsat.codegen import Entry, load_kernels
 from eqsat.codegen.direct import DirectPlan, supported
 from eqsat.codegen.direct_code import MOST_OUTPUTS
 from eqsat.codegen.running import Run, TableKernel, TableLoop
+from eqsat.direct_call import direct_call, learn
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.errors import UsageError
 from eqsat.ir.host import run_host
@@ -51,6 +53,10 @@ class Plan(OfOneProcess, Shown):
     otherwise  makes the plan that computes where a value is not finite that has to be
     """
 
+    # the outputs of the latest call, and what makes calls without Python, from the second one on
+    _latest: tuple[Array, ...] | Array | None = None
+    _call: Callable[..., Any] | None = None
+
     def __init__(
         self, blueprint: Blueprint, otherwise: Callable[[], Plan] | None = None, loaded: tuple[Any, Mapping[str, Entry]] | None = None
     ) -> None:
@@ -77,7 +83,6 @@ class Plan(OfOneProcess, Shown):
         self._made = tuple((slot, self.buffers[slot].shape, np.dtype(self.buffers[slot].dtype)) for slot in made)
         # memory between kernels, kept from call to call: new pages cost more than the arithmetic on them
         self._idle: list[list[Array]] = []
-        self._latest: tuple[Array, ...] | None = None
 
     def _computed_once(self, entries: Mapping[str, Entry]) -> dict[int, Array]:
         """The constants, and what kernels make of nothing else."""
@@ -104,7 +109,7 @@ class Plan(OfOneProcess, Shown):
             raise UsageError(f"output({position}): found no run yet, expected one before")
         if not isinstance(position, int) or not -self.num_outputs <= position < self.num_outputs:
             raise UsageError(f"output({position}): found {self.num_outputs} outputs, expected a position among them")
-        return self._latest[position]
+        return (self._latest if isinstance(self._latest, tuple) else (self._latest,))[position]
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """Run on arrays of the program's shapes and dtypes; UsageError, ShapeError or DTypeError before anything runs.
@@ -112,8 +117,26 @@ class Plan(OfOneProcess, Shown):
         out  an array for the result, or a sequence of arrays, one for each array that is returned, or for each output, of which equal
              ones are one: of its shape and dtype, and writeable
         """
+        if self._call is not None:
+            self._latest = result = self._call(*arrays) if out is None else self._call(*arrays, out=out)
+            return result
+        if self._latest is not None and self.direct is not None:
+            self._call = self._without_python(self.direct)
         self._latest, result = self._called(arrays, out)
         return result
+
+    def _without_python(self, direct: DirectPlan) -> Callable[..., Any]:
+        """What calls a plan directly, and this one for what does not fit."""
+        plan = weakref.ref(self)
+
+        def otherwise(*arrays: Any, out: Any = None) -> Any:
+            found = plan()
+            assert found is not None
+            return found.result(arrays, out)
+
+        call = direct_call("plan", otherwise)
+        learn(call, direct, None)
+        return call.function
 
     def execute_with_vars(self, *arrays: Any, out: Any = None, **sizes: int) -> Any:
         """A call with sizes by name, which must be those of the arrays; UsageError for a name that is no size of the program."""

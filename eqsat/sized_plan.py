@@ -40,9 +40,13 @@ class SizedPlan(Plan):
         self._otherwise = otherwise
         self.kernels, self.buffers, self.storages = blueprint.kernels, blueprint.buffers, blueprint.storages
         self._loaded = load(blueprint)
-        self._latest: tuple[Array, ...] | None = None
         self._plans: Once[Plan] = Once(CAPACITY)
         self._by_shapes: Once[Plan] = Once(CAPACITY)
+
+    @property
+    def direct(self) -> None:
+        """None: sizes are read off the arrays first."""
+        return None
 
     def run(self, arrays: Sequence[Any], out: Any = None) -> tuple[Array, ...]:
         """The outputs in order, without the structure around them."""

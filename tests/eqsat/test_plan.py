@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
+import weakref
 from dataclasses import replace
 from typing import Any
 
@@ -250,3 +252,44 @@ def test_more_elements_than_memory_has_are_counted() -> None:
     assert eqsat.jit(lambda x: np.broadcast_to(x, (2**40, 2**40))[5:7, 3:4] + 1)(ones).tolist() == [[2], [2]]
     with pytest.raises(UnsupportedError, match="64-bit"):
         eqsat.optimize(lambda x: x + 1, eqsat.spec((2**32, 2**32), "int8")).compile()
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_calls_without_python_are_calls_of_the_plan(several: bool) -> None:
+    """From the third call on: results, the latest outputs, `out`, and what is refused."""
+
+    def function(x: Any) -> Any:
+        return (x + 1, x * 2) if several else x + 1
+
+    plan = eqsat.optimize(function, eqsat.spec((5,), "float32")).compile()
+    for k in range(5):
+        x = np.full(5, k, np.float32)
+        found = plan(x)
+        results = found if several else (found,)
+        assert len(results) == plan.num_outputs
+        for position, (result, expected) in enumerate(zip(results, (x + 1, x * 2), strict=False)):
+            np.testing.assert_array_equal(result, expected)
+            assert plan.output(position) is result
+        out = [np.empty(5, np.float32) for _ in results]
+        np.testing.assert_array_equal(plan(x, out=out if several else out[0])[0], function(x)[0])
+        assert plan.output(0) is out[0]
+        np.testing.assert_array_equal(plan(np.repeat(x, 2)[::2])[0], function(x)[0])
+        with pytest.raises(ShapeError, match="float32"):
+            plan(np.zeros(4, np.float32))
+        with pytest.raises(DTypeError):
+            plan(np.zeros(5))
+        with pytest.raises(UsageError):
+            plan()
+
+
+def test_a_plan_that_nothing_refers_to_is_gone_at_once() -> None:
+    plan = eqsat.optimize(lambda x: x + 1, eqsat.spec((5,), "float32")).compile()
+    for _ in range(4):
+        plan(np.zeros(5, np.float32))
+    known = weakref.ref(plan)
+    gc.disable()
+    try:
+        del plan
+        assert known() is None
+    finally:
+        gc.enable()
