@@ -18,7 +18,7 @@ from eqsat.ir.loops import Load, over
 from eqsat.ir.tensor import Position, Reduce, Scalar, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, first_of
-from eqsat.lowering.nest import Nest, Several, chains
+from eqsat.lowering.nest import Nest, Several, chains, free_variables
 from eqsat.lowering.order import merge
 from eqsat.lowering.place import nested
 from eqsat.lowering.renaming import Renaming
@@ -66,7 +66,9 @@ def pooled(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Bod
     *others, row, lane = _in_order(nest) or (None, None)
     if lane is None or row is None or isinstance(nest.body, Several):
         return None
-    found = [windows for chain in chains(nest.body) if (windows := _windows(chain, lane)) is not None]
+    free = free_variables(nest.body)
+    alone = (chain for chain in chains(nest.body) if free[chain[0]] <= frozenset(nest.loops))  # not those that other folds are of
+    found = [windows for chain in alone if (windows := _windows(chain, lane)) is not None]
     if not found:
         return None
     longest = max(found, key=lambda windows: windows.line(lane.extent))

@@ -91,6 +91,16 @@ def test_conditions_along_lines() -> None:
     )
 
 
+def test_folds_of_windows_stay_where_they_are() -> None:
+    """What another fold is of has a value for each of its terms."""
+    x = Input("x", (4, 9, 12), "int64")
+    i, j = axes((4, 6))
+    layer, r0, r1 = reduction(0, 4), reduction(1, 2), reduction(2, 2)
+    window = Reduce("sum", r0, Reduce("sum", r1, Read(x, (layer, i * 2 + r0, j * 2 + r1))))
+    several = Reduce("max", layer, Call("multiply", (window, window), "int64"))
+    assert not offered(Build((4, 6), several), "pooled")
+
+
 def test_not_offered() -> None:
     assert not offered(windows(4, 5, 1, 3), "pooled")  # lines are read as they lie
     assert not offered(windows(4, 5, 9, 9), "pooled")  # too far apart
