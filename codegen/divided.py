@@ -1,4 +1,4 @@
-"""Division by a known number: two products added up, where that rounds as the division does.
+"""Division by a known number, and by one number again and again: two products added up, where that rounds as the division does.
 
     x / c = x * high + x * low        high: 1/c rounded towards zero, low: what is left of it, rounded; the sum is rounded once
 
@@ -6,22 +6,42 @@ Before that the sum is wrong by less than 2^(2 - 2p) of itself, for floats of p 
 2^-(p + k + 1) of itself to where rounding changes; so it is rounded as the quotient is if k <= p - 4.  Where x * low has lost digits, since
 it is below the least normal number, quotients may be off by one unit in their last place: only those below 2^p of that number, and of
 no whole number.  `high` and `low` have one sign, so infinities, NaN, and zeros of both signs come out as they do of divisions.
+
+A divisor that a loop does not change is made such a pair before the loop, as the sum of a row is that its elements are divided by.  It may
+have any digits, so quotients within 2^(2 - 2p) of where rounding changes, one in some millions, may be off by a unit in their last place.
+One near the ends of the range is scaled by a power of two, and so is what it divides.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
-from eqsat.codegen.builder import Builder, Value, real
-from eqsat.ir.dtypes import INTEGERS
-from eqsat.ir.tensor import Call, Literal
+from eqsat.codegen.builder import Builder, Value, bits_of, integer, real
+from eqsat.ir.dtypes import INTEGERS, itemsize
+from eqsat.ir.loops import Temp
+from eqsat.ir.tensor import Call, Literal, Scalar, scalars
 
 # of floats: digits, and the exponents of divisors for which neither part of 1/c is near the ends of the range
 FORMATS = {"float32": (24, 60), "float64": (53, 900)}
+# of divisors that a loop does not change, by LLVM's type: exponents beyond which they are scaled, by as much, to the other side of 1, so
+# that what they divide leaves the range only where the quotient does; and of a part of the reciprocal that rounding never sees
+SCALED = {"float": (60, -60), "double": (900, -110)}
+# a loop over so many bytes is worth making the parts
+LEAST_BYTES = 512
+
+
+class Divisor(NamedTuple):
+    """What dividing by a number multiplies by: `scale` first, a power of two, and then the parts of the reciprocal of what is left."""
+
+    scale: Value
+    high: Value
+    low: Value
 
 
 def divided(b: Builder, term: Call, dividend: Value, flags: str) -> Value | None:
@@ -31,6 +51,51 @@ def divided(b: Builder, term: Call, dividend: Value, flags: str) -> Value | None
         return None
     high, low = (real(part, dividend.type) for part in parts)
     return b.intrinsic("fma", dividend, high, b.binary("fmul", dividend, low))
+
+
+def repeated(term: Scalar, extent: int) -> str | None:
+    """The temporary that a division in a loop over so many elements is by, where making its parts is worth it."""
+    if not isinstance(term, Call) or term.op != "divide" or term.dtype not in FORMATS or extent * itemsize(term.dtype) < LEAST_BYTES:
+        return None
+    return term.args[1].name if isinstance(term.args[1], Temp) else None
+
+
+def divisors(b: Builder, values: Iterable[Scalar], extent: int, outside: Mapping[str, Value], flags: str) -> dict[str, Divisor]:
+    """The code of the parts of what a loop over so many elements divides by, of temporaries `outside` of it."""
+    if not b.abilities.fuses or "arcp" in flags or "contract" not in flags:
+        return {}
+    names = dict.fromkeys(name for term in scalars(*values) if (name := repeated(term, extent)) in outside)
+    return {name: divisor_of(b, outside[name]) for name in names if name is not None}
+
+
+def divisor_of(b: Builder, number: Value) -> Divisor:
+    """The code that makes the parts of a number: infinite ones of zero, zeros of infinity, and NaN of NaN; `rest` is NaN then."""
+    beyond, unseen = SCALED[number.type]
+    size, one = b.intrinsic("fabs", number), real(1.0, number.type)
+    small = b.compare("olt", size, real(2.0**-beyond, number.type))
+    large = b.compare("ogt", size, real(2.0**beyond, number.type))
+    scale = b.select(small, real(2.0**beyond, number.type), b.select(large, real(2.0**-beyond, number.type), one))
+    scaled = b.binary("fmul", number, scale)
+    nearest = b.binary("fdiv", one, scaled)
+    integers = bits_of(number.type)
+    nearer_zero = b.cast("bitcast", b.binary("sub", b.cast("bitcast", nearest, integers), integer(1, integers)), number.type)
+    too_large = b.compare("olt", _rest(b, nearest, scaled), real(0.0, number.type))
+    high = b.select(too_large, nearer_zero, nearest)
+    rest = _rest(b, high, scaled)
+    some = b.select(b.compare("oeq", rest, real(0.0, number.type)), real(2.0**unseen, number.type), rest)
+    low = b.select(b.compare("uno", rest, rest), high, b.binary("fmul", some, high))
+    return Divisor(scale, high, low)
+
+
+def _rest(b: Builder, reciprocal: Value, number: Value) -> Value:
+    """1 - reciprocal * number, exactly."""
+    return b.intrinsic("fma", b.negate(reciprocal), number, real(1.0, number.type))
+
+
+def quotient(b: Builder, dividend: Value, divisor: Divisor) -> Value:
+    """The code of a division by what the parts are of."""
+    scaled = b.binary("fmul", dividend, divisor.scale)
+    return b.intrinsic("fma", scaled, divisor.high, b.binary("fmul", scaled, divisor.low))
 
 
 def reciprocal_of(term: Call) -> tuple[float, float] | None:

@@ -9,6 +9,7 @@ from eqsat.codegen import scalar
 from eqsat.codegen.ahead import emit_ahead, pieces_ahead
 from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, Value, integer, symbol
 from eqsat.codegen.casts import convert
+from eqsat.codegen.divided import divisors, quotient
 from eqsat.codegen.fold import BLOCK, FLAGS, LONG_OUTER_FOLD, Accumulator, Carried, Numerics, accumulator, widest
 from eqsat.codegen.index import emit_index, llvm_type, resized
 from eqsat.codegen.interleaved import side_by_side
@@ -24,7 +25,7 @@ from eqsat.ir import interval
 from eqsat.ir.dtypes import alignment, carrier, is_inexact, itemsize
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Apply, Index, Var, walk
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Let, Load, Pick, Stmt, Store, Temp, index_terms, statements, value_of
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Let, Load, Pick, Stmt, Store, Temp, index_terms, statements, values_of
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
 from eqsat.ir.typed_kernel import TypedKernel
 from eqsat.ir.value_bounds import limits, scalar_bounds
@@ -58,8 +59,7 @@ class KernelEmitter:
         self.registers = registers
         self.buffers: dict[str, Buffer] = {buffer.name: buffer for buffer in (*kernel.buffers, *kernel.scratch)}
         self.places = {buffer.name: f"%b{k}" for k, buffer in enumerate(self.buffers.values())}
-        values = [value for stmt in statements(kernel.body) if (value := value_of(stmt)) is not None]
-        self.loaded = {term.buffer for value in values for term in scalars(value) if isinstance(term, Load | Pick)}
+        self.loaded = {term.buffer for term in scalars(*values_of(statements(kernel.body))) if isinstance(term, Load | Pick)}
         self.rolled = rolled_loops(kernel)
         self.ahead = pieces_ahead(kernel)
         self.remembered = remembered(kernel)
@@ -219,9 +219,10 @@ class KernelEmitter:
 
     def each_alone(self, variable: Var, first: Value, end: Value, scope: Scope, body: tuple[Stmt, ...], rolled: bool) -> None:
         written: list[str] = []
+        by = divisors(self.b, values_of(body), variable.extent, scope.temps, self.flags.arithmetic)
 
         def step(counter: Value, carried: Carried) -> Carried:
-            inner, before = scope.inner(), len(self.b.lines)
+            inner, before = scope.inner(by), len(self.b.lines)
             inner.indices[self.typed[variable]] = counter
             self.ask_ahead(variable, counter, end, scope)
             self.block(body, inner)
@@ -231,8 +232,7 @@ class KernelEmitter:
         def note() -> str:
             if rolled:
                 return self.b.keep_rolled()
-            values = [value for stmt in body if (value := value_of(stmt)) is not None]
-            terms = list(scalars(*values))
+            terms = list(scalars(*values_of(body)))
             if not terms or any(isinstance(part, For | Fold | Pick) for part in (*body, *terms)):
                 return ""
             widest = max(itemsize(term.dtype) for term in terms)
@@ -287,10 +287,11 @@ class KernelEmitter:
     def fold_range(self, stmt: Fold, first: Value, end: Value, scope: Scope, into: Accumulator, start: Value | None = None) -> Value:
         """The fold from `first` to `end`, counted in their type: that of blocks is i64, which LLVM needs to see how long they are; `start`:
         from where they count."""
-        place = self.typed[stmt.variable]
+        place, values = self.typed[stmt.variable], [*values_of(stmt.body), stmt.value]
+        by = divisors(self.b, values, stmt.variable.extent, scope.temps, self.flags.arithmetic)
 
         def step(counter: Value, carried: Carried) -> Carried:
-            inner = scope.inner()
+            inner = scope.inner(by)
             counter = counter if start is None else self.b.binary("add", start, counter, "nsw")
             inner.indices[place] = resized(self.b, counter, llvm_type(place), place.bounds)
             self.block(stmt.body, inner)
@@ -371,6 +372,9 @@ class KernelEmitter:
 
     def element(self, term: Scalar, scope: Scope) -> Value:
         if isinstance(term, Call):
+            by = term.args[-1]
+            if term.op == "divide" and isinstance(by, Temp) and by.name in scope.divisors:
+                return quotient(self.b, scope.elements[term.args[0]], scope.divisors[by.name])
             return scalar.call(self.b, term, tuple(scope.elements[arg] for arg in term.args), self.flags.arithmetic)
         if isinstance(term, Literal):
             return scalar.literal(term)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from math import frexp, log2, prod
 
 from eqsat.codegen import parallel_extent
-from eqsat.codegen.divided import reciprocal_of
+from eqsat.codegen.divided import reciprocal_of, repeated
 from eqsat.codegen.kept_rows import KeptRow, kept_row
 from eqsat.codegen.rolled import LINES, SHORT, place_in_row, rolled_loops
 from eqsat.codegen.tile_parts import BEGUN, pieces_of
@@ -201,15 +201,22 @@ class _Pricer:
         step = self.folding(fold, values[-1].dtype) if fold is not None else 0.0
         return sum(self.model.op_cycles(op, dtype) for op, dtype in dear) + simple * self.target.op_cycles + step
 
-    def made_of(self, call: Call) -> tuple[str, ...]:
-        """The operations that an elementwise one is: a division by a known number is two, by a power of two one, where the caller has no
-        price for it."""
+    def made_of(self, call: Call, place: Place | None = None) -> tuple[str, ...]:
+        """The operations that an elementwise one is: a division by a known number is two, by a power of two one, by what the loop does not
+        change three, where the caller has no price for it."""
         if "divide" in self.model.costs.element_cycles:
             return (call.op,)
+        if place is not None and self.divides_again(call, place):
+            return ("multiply", "multiply", "add")
         divisor = call.args[-1].value if isinstance(call.args[-1], Literal) else None
         if call.op == "divide" and isinstance(divisor, float) and abs(frexp(divisor)[0]) == 0.5:
             return ("multiply",)
         return ("multiply", "add") if reciprocal_of(call) is not None else (call.op,)
+
+    def divides_again(self, call: Call, place: Place) -> bool:
+        """Whether it is a division by what was computed before the innermost loop."""
+        name = repeated(call, place.inner.extent) if place.inner is not None else None
+        return name is not None and self.around.get(name, place.inner) is not place.inner
 
     def folding(self, op: str, dtype: str) -> float:
         """One step of a fold, of a whole vector."""
@@ -305,7 +312,7 @@ class _Pricer:
             if term in fused:  # one operation with the addition
                 continue
             if isinstance(term, Call):
-                total += sum((self.work(op, term.dtype, place, lanes) for op in self.made_of(term)), NOTHING)
+                total += sum((self.work(op, term.dtype, place, lanes) for op in self.made_of(term, place)), NOTHING)
             elif isinstance(term, Pick):
                 total += self.gather(term, place, lanes)
             elif isinstance(term, Position):

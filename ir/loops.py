@@ -148,6 +148,11 @@ def value_of(stmt: Stmt) -> Scalar | None:
     return stmt.value if isinstance(stmt, Let | Fold | Store) else None
 
 
+def values_of(body: Iterable[Stmt]) -> list[Scalar]:
+    """The element expressions that statements themselves evaluate, not those in them."""
+    return [value for stmt in body if (value := value_of(stmt)) is not None]
+
+
 def map_indices(kernel: Kernel, change: Callable[[Index], Index]) -> Kernel:
     """The kernel with every index term replaced by `change(term)`; selections whose conditions are constants then are branches."""
     return _mapped(kernel, lambda term, args: taken(rebuilt(term, args, change)), change)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+import eqsat
 from eqsat.codegen import compile_kernels
 from eqsat.codegen.builder import NO_ABILITIES, Abilities
 from eqsat.codegen.divided import FORMATS, reciprocal
@@ -132,3 +133,56 @@ def test_divisors_of_many_digits_are_wrong() -> None:
     total = x * Fraction(float(high)) + Fraction(float(np.float32(float(x)) * low))
     assert np.float32(float(total)) != np.float32(float(x)) / np.float32(float(divisor))
     assert reciprocal(float(divisor), "float32") is None
+
+
+def by_rows(dtype: str, numbers: Array, rows: Array, numerics: Numerics = "default") -> Array:
+    """Rows of numbers, each divided by one number."""
+    with_rows = eqsat.optimize(
+        lambda x, s: x / s[:, None],
+        eqsat.spec(rows.shape, dtype),
+        eqsat.spec(numbers.shape, dtype),
+        options=eqsat.Options(numerics=numerics),
+    )
+    assert ("fma" in with_rows.llvm_ir) == (numerics == "default" and host().abilities.fuses)
+    return np.asarray(with_rows(rows, numbers))
+
+
+def random_bits(rng: np.random.Generator, dtype: str, *shape: int) -> Array:
+    return rng.integers(0, 256, (*shape, np.dtype(dtype).itemsize), np.uint8).view(dtype)[..., 0]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_divided_by_any_number(dtype: str) -> None:
+    """Numbers and divisors of all bit patterns, with the ends of the range among them: rounded as divisions, but for one of a million by a
+    unit in the last place; infinities, NaN, and zeros as those of divisions."""
+    rng, info = np.random.default_rng(11), np.finfo(dtype)
+    ends: list[float] = [
+        0.0,
+        np.inf,
+        np.nan,
+        *map(float, (info.max, info.smallest_normal, info.smallest_subnormal, info.max / 3)),
+        1.0,
+        3.0,
+    ]
+    both = np.array([*ends, *(-end for end in ends)], dtype)
+    numbers = np.concatenate([both, random_bits(rng, dtype, 500), (2.0 ** rng.integers(-140, 120, 50)).astype(dtype)])
+    rows = np.concatenate([np.broadcast_to(both, (len(numbers), both.size)), random_bits(rng, dtype, len(numbers), 500)], 1)
+    with np.errstate(all="ignore"):
+        rows = np.ascontiguousarray(np.concatenate([rows, rng.standard_normal((len(numbers), 160)).astype(dtype) * numbers[:, None]], 1))
+        expected, found = rows / numbers[:, None], by_rows(dtype, numbers, rows)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    np.testing.assert_array_equal(np.isinf(found), np.isinf(expected))
+    known = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found)[known], np.signbit(expected)[known])
+    known = np.isfinite(expected)
+    apart = np.abs(found[known].astype(np.longdouble) - expected[known].astype(np.longdouble))
+    with np.errstate(over="ignore"):
+        assert np.all(apart <= np.spacing(np.abs(expected[known])))
+    usual = known & (np.abs(expected) >= LEAST[dtype])
+    assert np.count_nonzero(found[usual] != expected[usual]) <= 2
+    np.testing.assert_array_equal(by_rows(dtype, numbers, rows, "exact"), expected)
+
+
+def test_short_rows_are_divided() -> None:
+    result = eqsat.optimize(lambda x, s: x / s[:, None], eqsat.spec((5, 40), "float32"), eqsat.spec((5,), "float32"))
+    assert "fma" not in result.llvm_ir
