@@ -32,8 +32,8 @@ FORMATS = {"float32": (24, 60), "float64": (53, 900)}
 # of divisors that a loop does not change, by LLVM's type: exponents beyond which they are scaled, by as much, to the other side of 1, so
 # that what they divide leaves the range only where the quotient does; and of a part of the reciprocal that rounding never sees
 SCALED = {"float": (60, -60), "double": (900, -110)}
-# a loop over so many bytes is worth making the parts
-LEAST_BYTES = 512
+# a loop over so many bytes is worth making the parts, for which it waits
+LEAST_BYTES = 1024
 
 
 class Divisor(NamedTuple):
