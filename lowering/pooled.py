@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from eqsat.ir.dtypes import carrier
-from eqsat.ir.index import Apply, Const, Index, Var, substitute
-from eqsat.ir.loops import Load, over
-from eqsat.ir.tensor import Position, Reduce, Scalar, scalars
-from eqsat.lowering.affine import Forms
+from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute
+from eqsat.ir.loops import Load, over, rebuilt
+from eqsat.ir.tensor import Position, Reduce, Scalar, operands, scalars
+from eqsat.lowering.affine import Forms, rebuilt as written
 from eqsat.lowering.blocks import BlockPlacer, Body, first_of
 from eqsat.lowering.nest import Nest, Several, chains, free_variables
 from eqsat.lowering.order import merge
@@ -111,10 +111,25 @@ def _taken(placer: BlockPlacer) -> frozenset[str]:
 
 def _down(windows: Windows) -> Scalar:
     """What a window has in all of its lines, for one place of a line."""
-    value = windows.chain[-1].body
+    value = _linear(windows.chain[-1].body)
     for fold in reversed(windows.chain):
         value = value if fold.variable is windows.along else Reduce(fold.op, fold.variable, value)
     return value
+
+
+def _linear(root: Scalar) -> Scalar:
+    """An element whose index terms are sums where they are linear: divisions that come out only because a place in a window goes no further
+    than that are gone, before it becomes a place in a line."""
+    forms, done = Forms(), dict[Scalar, Scalar]()
+
+    def change(index: Index) -> Index:
+        if index.kind == "bool":
+            return apply(index.op, *map(change, index.args)) if isinstance(index, Apply) else index
+        return written(forms(index))
+
+    for term in scalars(root):
+        done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), change)
+    return done[root]
 
 
 def _nest(loops: tuple[Var, ...], body: Scalar, index: Index) -> Nest:

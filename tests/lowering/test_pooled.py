@@ -101,6 +101,13 @@ def test_folds_of_windows_stay_where_they_are() -> None:
     assert not offered(Build((4, 6), several), "pooled")
 
 
+def test_divisions_that_come_out_within_windows() -> None:
+    """Halves of places in a window, which are whole there, and not along a line."""
+    x = Input("x", (8, 4), "int64")
+    (i,), r0 = axes((4,)), reduction(0, 4)
+    check_offered(Build((4,), Reduce("sum", r0, Read(x, ((i * 4 + r0) // 2, (r0 * 4 + i) // 4)))), "pooled")
+
+
 def test_not_offered() -> None:
     assert not offered(windows(4, 5, 1, 3), "pooled")  # lines are read as they lie
     assert not offered(windows(4, 5, 9, 9), "pooled")  # too far apart
