@@ -28,7 +28,7 @@ from eqsat.rules.visit import Visit
 Done = Callable[[Reading], StopReason | None]
 # as many looks at an e-graph, two a step mostly, find nothing cheaper: the next ones seldom do; a term of many, and one that is asked for
 FEW_LOOKS, MANY_LOOKS = 4, 8
-# a visit ends where what it found is so many times the nodes that a run may have
+# a visit ends where what it found, or what it looks at, is so many times the nodes that a run may have
 SPENT = 2
 
 
@@ -180,7 +180,7 @@ class Session:
         visit = Visit(reading, self.encoder, self._seen)
         self.credit("flatten-product")
         for row in filter(visit.concerns, rows):
-            if sum(map(len, self.encoder.facts.values())) > SPENT * self.limits.nodes:
+            if max(reading.snapshot.nodes, sum(map(len, self.encoder.facts.values()))) > SPENT * self.limits.nodes:
                 break  # the run ends here; what else rows find is no longer read, and would take longest to find now
             visit.run(row)
             self.credit(row.name)
