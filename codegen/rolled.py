@@ -15,7 +15,7 @@ from eqsat.codegen.math import FUNCTIONS
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, bound_in, value_of
+from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, bound_in, value_of, values_of
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 
 # iterations: shorter loops fill no vector; up to so many, or else if that makes no more instructions than these, LLVM writes them out
@@ -46,7 +46,7 @@ def in_whole_vectors(loop: For, vector_bytes: int) -> list[tuple[int, int]]:
     """(first, end) of a short loop as two of whole vectors, or of as large a part of one as it fills: the second one does again what is
     before the last iterations.  As it is where it leaves nothing, or adds to memory.  LLVM would do it under masks, and a store under
     masks takes as long as twenty others where these are no registers of their own."""
-    values = [value for stmt in loop.body if (value := value_of(stmt)) is not None]
+    values = values_of(loop.body)
     low, end, whole = loop.variable.lo, loop.variable.hi + 1, vector_bytes // max(itemsize(term.dtype) for term in scalars(*values))
     lanes = min(whole, 1 << (loop.variable.extent.bit_length() - 1))
     adds = any(isinstance(stmt, Store) and stmt.combine is not None for stmt in loop.body)
@@ -97,7 +97,7 @@ def _multiplies_bytes(loop: For | Fold) -> bool:
 
 
 def _terms(loop: For | Fold) -> list[Scalar]:
-    values = [value for stmt in (loop, *loop.body) if (value := value_of(stmt)) is not None]
+    values = values_of((loop, *loop.body))
     return list(scalars(*values))
 
 

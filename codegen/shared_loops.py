@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Store, statements, value_of
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Store, statements, values_of
 from eqsat.ir.tensor import scalars
 
 # a fold before the loops that does no more than such a part of all, and which every thread computes again
@@ -40,7 +40,7 @@ def _are_apart(kernel: Kernel, loops: tuple[For, ...]) -> bool:
         for buffer in {stmt.buffer for stmt in stores}:
             bounds = [stmt.index.bounds for stmt in stores if stmt.buffer == buffer]
             written.setdefault(buffer, []).append((min(low for low, _ in bounds), max(high for _, high in bounds)))
-    values = (value for stmt in statements(kernel.body) if (value := value_of(stmt)) is not None)
+    values = values_of(statements(kernel.body))
     if any(isinstance(term, Load | Pick) and term.buffer in written for value in values for term in scalars(value)):
         return False
     return all(before[1] < after[0] for ranges in written.values() for before, after in itertools.pairwise(sorted(ranges)))

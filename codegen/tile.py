@@ -20,7 +20,7 @@ from eqsat.ir import joint
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_complex, itemsize
 from eqsat.ir.index import Index, Var, substitute, variables
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp, bound_in, loads, statements, value_of
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp, bound_in, loads, statements, value_of, values_of
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
 from eqsat.ir.typed import Bound, Cast, Operation, Typed, Vector
@@ -122,7 +122,7 @@ def emit_run(e: Emitter, run: For, scope: Scope) -> bool:
 
 def _computes_functions(kernel: Kernel) -> bool:
     """Whether there are functions in a kernel, which are computed with many numbers."""
-    values = (value for stmt in statements(kernel.body) if (value := value_of(stmt)) is not None)
+    values = values_of(statements(kernel.body))
     return any(isinstance(term, Call) and term.op in FUNCTIONS for value in values for term in scalars(value))
 
 

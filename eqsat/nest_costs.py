@@ -23,7 +23,7 @@ from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_complex, is_float, itemsize
 from eqsat.ir.index import Apply, Const, Index, Var, apply, depends, substitute, variables, walk
 from eqsat.ir.joint import LARGEST_STEP
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, loads, map_indices, statements, value_of
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, loads, map_indices, statements, value_of, values_of
 from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, is_size, scalars
 from eqsat.locality import LINE_BYTES
@@ -409,7 +409,7 @@ def _loaded_often(body: tuple[Stmt, ...]) -> set[str]:
     """Buffers that a tile without folds loads at several places."""
     if any(isinstance(stmt, Fold) for stmt in body):
         return set()
-    values = (value for stmt in body if (value := value_of(stmt)) is not None)
+    values = values_of(body)
     found = Counter(load.buffer for load in dict.fromkeys(load for value in values for load in loads(value)))
     return {buffer for buffer, count in found.items() if count > 1}
 

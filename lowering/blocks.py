@@ -22,9 +22,14 @@ class BlockPlacer(Placer):
         super().__init__(buffers)
         self.scratch: list[Buffer] = []
 
+    @property
+    def taken(self) -> frozenset[str]:
+        """The names of buffers and of scratch memory."""
+        return frozenset((*self.buffers, *(buffer.name for buffer in self.scratch)))
+
     def memory(self, size: int, dtype: str) -> str:
         """The name of new scratch memory."""
-        taken = {*self.buffers, *(buffer.name for buffer in self.scratch)}
+        taken = self.taken
         name = next(name for k in itertools.count() if (name := f"scratch{k}") not in taken)
         self.scratch.append(Buffer(name, dtype, size, "scratch"))
         return name

@@ -87,12 +87,12 @@ def pooled(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Bod
         element = Var(f"{lane.name}_element", 0, windows.line(wide) - 1)
         value = over(_down(windows), {**first, windows.along: element})
         lines = _nest((line, element), value, line * element.extent + element)
-        opened[-1].body += Renaming(f"_{name}", {}, {}).block(nested(lines, (name,), _taken(placer)))
+        opened[-1].body += Renaming(f"_{name}", {}, {}).block(nested(lines, (name,), placer.taken))
         read = Load(name, line * element.extent + place * windows.step + windows.along, value.dtype)
         known[windows.chain[0]] = Reduce(windows.chain[0].op, windows.along, read)
     results = merge(_nest((line, place), over(nest.body, here, known), substitute(nest.index, here)))
-    picked = stepped(results, outputs, _taken(placer)) if any(windows.overlap for windows in found) else None
-    opened[-1].body += picked or nested(results, outputs, _taken(placer))
+    picked = stepped(results, outputs, placer.taken) if any(windows.overlap for windows in found) else None
+    opened[-1].body += picked or nested(results, outputs, placer.taken)
     placer.close_all(opened)
     return tuple(placer.top.body), tuple(placer.scratch)
 
@@ -103,10 +103,6 @@ def _in_order(nest: Nest) -> tuple[Var, ...]:
     if lane is None or any(v.lo for v in nest.loops):
         return ()
     return (*([v for v in nest.loops if v is not lane] or [Var("line", 0, 0)]), lane)
-
-
-def _taken(placer: BlockPlacer) -> frozenset[str]:
-    return frozenset((*placer.buffers, *(buffer.name for buffer in placer.scratch)))
 
 
 def _down(windows: Windows) -> Scalar:

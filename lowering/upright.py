@@ -89,7 +89,7 @@ class _Upright:
             outputs, below = self.outputs, Nest((row,), value, substitute(nest.index, {lane: first + row}))
         else:
             outputs, below = (placer.memory(along.extent * ROWS, value.dtype),), Nest((row, along), value, along * ROWS + row)
-        found = one_by_one(unrolled(below), row, outputs, self.taken(*outputs))
+        found = one_by_one(unrolled(below), row, outputs, placer.taken)
         if found is None:
             return None
         opened[-1].body += found[0]
@@ -125,15 +125,12 @@ class _Upright:
         term, variable = next(iter(terms.items()))
         name = self.placer.memory(variable.extent * ROWS, term.dtype)
         below = Nest((row, variable), term, variable * ROWS + row)
-        found = one_by_one(unrolled(below), row, (name,), self.taken(name))
+        found = one_by_one(unrolled(below), row, (name,), self.placer.taken)
         if found is None:
             return None
         scope.body += Renaming(f"_{name}", {}, {}).block(found[0])
         self.placer.scratch += found[1]
         return {term: Load(name, variable * ROWS + row, term.dtype) for term, variable in terms.items()}
-
-    def taken(self, *more: str) -> frozenset[str]:
-        return frozenset((*self.placer.buffers, *more, *(buffer.name for buffer in self.placer.scratch)))
 
     def copied(self, rows: dict[Load, Var], row: Var, first: Index, scope: Scope) -> dict[Scalar, Scalar]:
         """Blocks of rows as columns of scratch memory, each once, and what is read of them in place of memory."""

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Const, Index, Var, apply, variables
-from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Pick, Store, index_terms, statements, value_of
+from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Pick, Store, index_terms, statements, values_of
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Call, Gather, Input, Literal, Position, Read, Reduce, Scalar, axis, reduction, scalars
 from eqsat.lowering import hoist
@@ -273,7 +273,7 @@ def test_the_fold_of_unit_stride_goes_innermost() -> None:
 
 
 def picks(kernel: Kernel) -> list[Pick]:
-    values = (value for stmt in statements(kernel.body) if (value := value_of(stmt)) is not None)
+    values = values_of(statements(kernel.body))
     return [term for value in values for term in scalars(value) if isinstance(term, Pick)]
 
 

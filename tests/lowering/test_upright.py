@@ -10,7 +10,7 @@ import pytest
 
 import eqsat
 from eqsat.ir.index import Index, Var
-from eqsat.ir.loops import For, statements, value_of
+from eqsat.ir.loops import For, statements, values_of
 from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction, scalars
 from eqsat.lowering.upright import LONGEST, ROWS
 from tests.effort import some
@@ -153,7 +153,7 @@ def test_nan_and_infinity_stay_in_their_row() -> None:
 @pytest.mark.parametrize(("columns", "calls"), [(10, 1), (40, 1)])
 def test_a_function_that_two_loops_need_is_computed_once(columns: int, calls: int) -> None:
     (kernel,) = offered(needed_twice(64, columns), "upright")
-    values = [value for stmt in statements(kernel.body) if (value := value_of(stmt)) is not None]
+    values = values_of(statements(kernel.body))
     assert sum(isinstance(term, Call) and term.op == "ceil" for value in values for term in scalars(value)) == calls
 
 
