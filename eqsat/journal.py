@@ -6,7 +6,7 @@ A report that carries a Journal is kept one; without it nothing is written down.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,11 +30,13 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Ran:
-    """One pass of a phase's tables over the rules whose nodes and views were present; `counts`: how often each row matched."""
+    """One pass of a phase's tables over the rules whose nodes and views were present and that did not rest; `counts`: how often each row
+    matched."""
 
     phase: str
     tables: tuple[str, ...]
     present: frozenset[str]
+    resting: frozenset[str]
     counts: Mapping[str, int]
 
 
@@ -76,9 +78,9 @@ class Transcript:
         if self.extraction is None:
             self._enter(facts)
 
-    def ran(self, phase: str, tables: tuple[str, ...], present: set[str], counts: Mapping[str, int]) -> None:
+    def ran(self, phase: str, tables: tuple[str, ...], present: Set[str], resting: Set[str], counts: Mapping[str, int]) -> None:
         """A pass of these tables was run."""
-        self.entries.append(Ran(phase, tables, frozenset(present), counts))
+        self.entries.append(Ran(phase, tables, frozenset(present), frozenset(resting), counts))
 
     def ended(self, snapshot: Snapshot, forms: Forms) -> None:
         """A phase ended with these classes; what the encoder holds belongs to them, though it may never be handed over."""

@@ -32,6 +32,7 @@ class Report(Shown):
     matches      how often each named row matched
     rule_seconds what each row took: the sum rows always, the others where Options(time_rules=True) asked for it; tensor rules run
                  together and stand under the name of their table, bounds under "bounds"
+    rested       the rows that matched so often in a step that they were left out of what followed
     phases       (phase, iterations, nodes) in order
     proofs       what Options(certify=True) found out about every index term that was simplified, in order
     journal      what every session did, where someone is going to look at it (exploring/)
@@ -44,6 +45,7 @@ class Report(Shown):
     seconds: float = 0.0
     matches: Counter[str] = field(default_factory=Counter)
     rule_seconds: dict[str, float] = field(default_factory=dict)
+    rested: set[str] = field(default_factory=set)
     phases: list[tuple[str, int, int]] = field(default_factory=list)
     proofs: list[Proof] = field(default_factory=list)
     journal: Journal | None = field(default=None, repr=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
@@ -30,6 +30,8 @@ Done = Callable[[Reading], StopReason | None]
 FEW_LOOKS, MANY_LOOKS = 4, 8
 # a visit ends where what it found, or what it looks at, is so many times the nodes that a run may have
 SPENT = 2
+# a rule that matches so large a part of the nodes that a run may have in one step rests for the others: it would soon take them all
+FLOOD = 1 / 8
 
 
 class Patience:
@@ -61,19 +63,22 @@ class Phase:
     visits_sums: bool = True
     settle: frozenset[str] = frozenset()
 
-    def schedule(self, engine: Engine, tables: Iterable[str], present: set[str]) -> str:
-        """One step in egglog's words: rules of which all that they match is there."""
-        tables = tuple(tables)
-        once = engine.combined([name for table in tables if table not in self.settle for name in engine.applicable(table, present)])
+    def schedule(self, engine: Engine, tables: tuple[str, ...], present: Set[str], resting: Set[str]) -> str:
+        """One step in egglog's words: rules of which all that they match is there, and that do not rest."""
+        once = engine.combined(self._once(engine, tables, present, resting))
         return f"(seq {' '.join([f'(run {once})', *(schedule for _, schedule in self._after(engine, tables, present))])})"
 
-    def parts(self, engine: Engine, tables: Iterable[str], present: set[str]) -> list[tuple[str, str]]:
+    def parts(self, engine: Engine, tables: tuple[str, ...], present: Set[str], resting: Set[str]) -> list[tuple[str, str]]:
         """The same step with each ruleset alone: (ruleset, its schedule) in order; later ones see what the ones before found."""
-        tables = tuple(tables)
-        once = [name for table in tables if table not in self.settle for name in engine.applicable(table, present)]
-        return [*((name, f"(run {name})") for name in once), *self._after(engine, tables, present)]
+        alone = [(name, f"(run {name})") for name in self._once(engine, tables, present, resting)]
+        return [*alone, *self._after(engine, tables, present)]
 
-    def _after(self, engine: Engine, tables: Iterable[str], present: set[str]) -> list[tuple[str, str]]:
+    def _once(self, engine: Engine, tables: tuple[str, ...], present: Set[str], resting: Set[str]) -> list[str]:
+        """The rulesets that run once in a step."""
+        names = [name for table in tables if table not in self.settle for name in engine.applicable(table, present)]
+        return [name for name in names if name not in resting]
+
+    def _after(self, engine: Engine, tables: tuple[str, ...], present: Set[str]) -> list[tuple[str, str]]:
         """What follows: rulesets that run until nothing changes, and bounds."""
         settled = [name for table in tables if table in self.settle for name in engine.applicable(table, present)]
         found = [(name, f"(saturate (run {name}))") for name in settled]
@@ -129,6 +134,7 @@ class Session:
     _seen: set[tuple[object, ...]] = field(default_factory=set)
     _fired: tuple[tuple[str, ...], ...] = ()
     _present: set[str] = field(default_factory=set)
+    _resting: set[str] = field(default_factory=set)
     _read: Reading | None = None
     _last: Reading | None = None
 
@@ -208,12 +214,12 @@ class Session:
         return snapshot, changed
 
     def _schedule(self, phase: Phase, tables: list[Table]) -> str:
-        names = [table.name for table in tables]
-        key = (phase.name, *names, frozenset(self._present))
-        return self.engine.remembered(key, lambda: phase.schedule(self.engine, names, self._present))
+        names = tuple(table.name for table in tables)
+        key = (phase.name, *names, frozenset(self._present), frozenset(self._resting))
+        return self.engine.remembered(key, lambda: phase.schedule(self.engine, names, self._present, self._resting))
 
     def _step(self, phase: Phase, tables: list[Table], schedule: str) -> bool:
-        """Run the rules until nothing changes, at most `repeat` times -> whether the last time changed something."""
+        """Run the rules at most `repeat` times, until nothing changes or a rule is to rest -> whether the last time changed something."""
         fired: Counter[str] = Counter()
         for _ in range(phase.repeat):
             changed, matches = self._run_apart(phase, tables) if self.timed else self.engine.run(schedule)
@@ -223,17 +229,25 @@ class Session:
                     found[row] += count
             fired.update(found)
             if self.transcript is not None:
-                self.transcript.ran(phase.name, tuple(table.name for table in tables), self._present, found)
-            if not changed:
+                self.transcript.ran(phase.name, tuple(table.name for table in tables), self._present, self._resting, found)
+            if self._rest(matches) or not changed:
                 break
         self.report.matches.update(fired)
         self._fired = (*self._fired[-1:], tuple(sorted(fired)))
         return changed
 
+    def _rest(self, matches: Mapping[str, int]) -> bool:
+        """Rules that flood the e-graph rest from now on -> whether any began to."""
+        flooding = {name for name, count in matches.items() if count > FLOOD * self.limits.nodes and self.engine.is_ruleset(name)}
+        begun = flooding - self._resting
+        self._resting |= begun
+        self.report.rested |= {name.partition("~")[0] for name in begun}
+        return bool(begun)
+
     def _run_apart(self, phase: Phase, tables: list[Table]) -> tuple[bool, dict[str, int]]:
         """A step with each ruleset alone, their times reported; egglog's own times are of whole milliseconds."""
         changed, matches = False, Counter[str]()
-        for ruleset, schedule in phase.parts(self.engine, [table.name for table in tables], self._present):
+        for ruleset, schedule in phase.parts(self.engine, tuple(table.name for table in tables), self._present, self._resting):
             started = time.perf_counter()
             changed_here, found = self.engine.run(schedule)
             self.report.took(ruleset.partition("~")[0], time.perf_counter() - started)

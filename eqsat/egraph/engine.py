@@ -20,7 +20,7 @@ import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, Generic, TypeVar
@@ -142,6 +142,7 @@ class Engine:
 
     def __init__(self, program: str, sorts: tuple[str, ...], rulesets: Mapping[str, tuple[tuple[str, frozenset[str]], ...]]) -> None:
         self._program, self._rulesets = program, rulesets
+        self._alone = frozenset(name for sets in rulesets.values() for name, _ in sets)
         self._lock = threading.RLock()
         self._owner = _owner()
         self._kinds = {name: kind for kind, name in enumerate(loadable(sorts))}
@@ -222,9 +223,13 @@ class Engine:
             gathered = [f"(run {load_ruleset(kind)})" for kind in facts if kind in GATHERED]
             self.run_text(f'(input row "row")(run-schedule (run {stated}) {" ".join(gathered)})')
 
-    def applicable(self, table: str, present: set[str]) -> list[str]:
+    def applicable(self, table: str, present: Set[str]) -> list[str]:
         """The rulesets of a table that have something to match where only these nodes and views are present; none of the user's own."""
         return [name for name, needed in self._rulesets.get(table, ()) if needed <= present]
+
+    def is_ruleset(self, name: str) -> bool:
+        """Whether this rule is a ruleset of its own: those of patterns are."""
+        return name in self._alone
 
     def combined(self, rulesets: list[str]) -> str:
         """The name of one ruleset that holds all of these."""

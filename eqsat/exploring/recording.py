@@ -125,7 +125,7 @@ class _Recorder:
 
     def run(self, entry: Ran) -> None:
         """A pass of rules; each node is of the rule that says that it made it."""
-        self.engine.run(PHASES[entry.phase].schedule(self.engine, entry.tables, set(entry.present)))
+        self.engine.run(PHASES[entry.phase].schedule(self.engine, entry.tables, entry.present, entry.resting))
         self._counts.update(entry.counts)
         self._ran.append(entry.phase)
 
