@@ -12,77 +12,77 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eqsat import cache, testing
-    from eqsat.ablation import leave_one_out
-    from eqsat.certificate import Certificate
-    from eqsat.contrast import compare
-    from eqsat.costs import Cost, cost
-    from eqsat.cycles import Costs
+    from eqsat.calling.iteration import fori
+    from eqsat.calling.jitting import jit
+    from eqsat.calling.lazy import realize
+    from eqsat.capture.own_operations import Operation, check_operation, operation
+    from eqsat.capture.specs import Spec, spec
+    from eqsat.capture.tracing import trace
     from eqsat.driver import missing, optimize
-    from eqsat.equality import prove_equal
+    from eqsat.explaining.ablation import leave_one_out
+    from eqsat.explaining.contrast import compare
     from eqsat.exploring import EGraph, explore
-    from eqsat.facts import Fact, assume, dim
+    from eqsat.indices.equality import prove_equal
+    from eqsat.indices.facts import Fact, assume, dim
+    from eqsat.indices.parse import parse_index
+    from eqsat.indices.simplifier import simplify, simplify_gated, simplify_many
     from eqsat.ir.errors import EqsatError
     from eqsat.ir.index import Index, maximum, minimum, var, where
     from eqsat.ir.tensor import Program
-    from eqsat.iteration import fori
-    from eqsat.jitting import jit
-    from eqsat.kernel_work import KernelWork
-    from eqsat.lazy import realize
-    from eqsat.operation_check import OperationVerdict
     from eqsat.options import Limits, Options
-    from eqsat.own_operations import Operation, check_operation, operation
-    from eqsat.parse import parse_index
-    from eqsat.plan import Plan
-    from eqsat.proof import Proof
+    from eqsat.pricing.costs import Cost, cost
+    from eqsat.pricing.cycles import Costs
+    from eqsat.pricing.kernel_work import KernelWork
+    from eqsat.pricing.target import DEFAULT_TARGET, Target
+    from eqsat.proving.certificate import Certificate
+    from eqsat.proving.operation_check import OperationVerdict
+    from eqsat.proving.proof import Proof
+    from eqsat.proving.rule_check import RuleVerdict, check_rule
     from eqsat.report import Report, StopReason
     from eqsat.result import IndexResult, Result
-    from eqsat.rule_check import RuleVerdict, check_rule
     from eqsat.rules.own import Rule
     from eqsat.rules.variables import pattern
-    from eqsat.simplifier import simplify, simplify_gated, simplify_many
-    from eqsat.specs import Spec, spec
-    from eqsat.strided import View
-    from eqsat.target import DEFAULT_TARGET, Target
+    from eqsat.running.plan import Plan
     from eqsat.threads import num_threads, set_num_threads
-    from eqsat.tracing import trace
-    from eqsat.viewstack import ViewStack
+    from eqsat.views.stack import ViewStack
+    from eqsat.views.strided import View
 
 _MODULES = ("cache", "codegen", "ir", "lowering", "numpy", "rules", "testing")
 _HOMES = {
-    "ablation": ("leave_one_out",),
-    "certificate": ("Certificate",),
-    "contrast": ("compare",),
-    "costs": ("Cost", "cost"),
-    "cycles": ("Costs",),
+    "calling.iteration": ("fori",),
+    "calling.jitting": ("jit",),
+    "calling.lazy": ("realize",),
+    "capture.own_operations": ("Operation", "check_operation", "operation"),
+    "capture.specs": ("Spec", "spec"),
+    "capture.tracing": ("trace",),
     "driver": ("missing", "optimize"),
-    "equality": ("prove_equal",),
+    "explaining.ablation": ("leave_one_out",),
+    "explaining.contrast": ("compare",),
     "exploring": ("EGraph", "explore"),
-    "facts": ("Fact", "assume", "dim"),
+    "indices.equality": ("prove_equal",),
+    "indices.facts": ("Fact", "assume", "dim"),
+    "indices.parse": ("parse_index",),
+    "indices.simplifier": ("simplify", "simplify_gated", "simplify_many"),
     "ir.errors": ("EqsatError",),
     "ir.index": ("Index", "maximum", "minimum", "var", "where"),
     "ir.tensor": ("Program",),
-    "iteration": ("fori",),
-    "jitting": ("jit",),
-    "kernel_work": ("KernelWork",),
-    "lazy": ("realize",),
-    "operation_check": ("OperationVerdict",),
     "options": ("Limits", "Options"),
-    "own_operations": ("Operation", "check_operation", "operation"),
-    "parse": ("parse_index",),
-    "plan": ("Plan",),
-    "proof": ("Proof",),
+    "pricing.costs": ("Cost", "cost"),
+    "pricing.cycles": ("Costs",),
+    "pricing.kernel_work": ("KernelWork",),
+    "pricing.target": ("DEFAULT_TARGET", "Target"),
+    "proving.certificate": ("Certificate",),
+    "proving.operation_check": ("OperationVerdict",),
+    "proving.proof": ("Proof",),
+    "proving.rule_check": ("RuleVerdict", "check_rule"),
     "report": ("Report", "StopReason"),
     "result": ("IndexResult", "Result"),
-    "rule_check": ("RuleVerdict", "check_rule"),
     "rules.own": ("Rule",),
     "rules.variables": ("pattern",),
-    "simplifier": ("simplify", "simplify_gated", "simplify_many"),
-    "specs": ("Spec", "spec"),
-    "strided": ("View",),
-    "target": ("DEFAULT_TARGET", "Target"),
+    "running.plan": ("Plan",),
     "threads": ("num_threads", "set_num_threads"),
-    "tracing": ("trace",),
-    "viewstack": ("ViewStack",),
+    "views.stack": ("ViewStack",),
+    "views.strided": ("View",),
 }
 _HOME = {name: f"eqsat.{module}" for module, names in _HOMES.items() for name in names}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from eqsat.disk import File, key_start
-from eqsat.kept import default_store
+from eqsat.keeping.disk import File, key_start
+from eqsat.keeping.kept import default_store
 
 KINDS = ("code", "plan", "schedule")
 

@@ -14,7 +14,7 @@ import numpy as np
 import eqsat
 from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.tensor import Constant, Input, Program, tensors
-from eqsat.values import TOLERANCE, tolerance_of
+from eqsat.proving.values import TOLERANCE, tolerance_of
 
 RULES_SHOWN = 6
 

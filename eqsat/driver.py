@@ -10,35 +10,35 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, overload
 
-from eqsat.certificate import Certificate, Compared
-from eqsat.cheapest import Extracted, cheapest_outputs
-from eqsat.compared import taken_apart
-from eqsat.cost_model import CostModel
-from eqsat.costs import Cost, cost, kernel_ns, step_ns, type_of
+from eqsat.calling.leaves import numbered, over_leaves
+from eqsat.capture.compared import taken_apart
+from eqsat.capture.places import PlaceLimit, explicit
+from eqsat.capture.traces import is_lazy
+from eqsat.capture.tracing import trace
 from eqsat.dump import Dump
-from eqsat.facts import facts_about
-from eqsat.guards import Missing
+from eqsat.explaining.guards import Missing
+from eqsat.extraction.cheapest import Extracted, cheapest_outputs
+from eqsat.indices.facts import facts_about
+from eqsat.indices.simplifier import simplify_all
 from eqsat.ir.check import check_program
 from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.index import Index, as_index
 from eqsat.ir.steps import Loop, Parts
 from eqsat.ir.tensor import Program
-from eqsat.kernels import Nest, computed_once, lower_program, remaining
-from eqsat.leaves import numbered, over_leaves
-from eqsat.loop_bodies import as_computed
-from eqsat.nest_costs import nest_ns
+from eqsat.kernels.picking import Nest, computed_once, lower_program, remaining
 from eqsat.options import Options
 from eqsat.pipeline import Pipeline
-from eqsat.places import PlaceLimit, explicit
-from eqsat.plan import Plan
+from eqsat.pricing.cost_model import CostModel
+from eqsat.pricing.costs import Cost, cost, kernel_ns, step_ns, type_of
+from eqsat.pricing.nest_costs import nest_ns
 from eqsat.progress import tell, work
+from eqsat.proving.certificate import Certificate, Compared
+from eqsat.proving.values import compare_values
 from eqsat.report import Report
 from eqsat.result import IndexResult, Result
-from eqsat.simplifier import simplify_all
-from eqsat.traces import is_lazy
-from eqsat.tracing import trace
+from eqsat.running.loop_bodies import as_computed
+from eqsat.running.plan import Plan
 from eqsat.uncollected import uncollected
-from eqsat.values import compare_values
 
 
 @overload

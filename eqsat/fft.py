@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as _np
 
-from eqsat.functions import function as _function
+from eqsat.calling.functions import function as _function
 
 fftfreq, rfftfreq = _np.fft.fftfreq, _np.fft.rfftfreq
 

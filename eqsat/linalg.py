@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eqsat.functions import function as _function
+from eqsat.calling.functions import function as _function
 
 inv = _function("linalg.inv")
 solve = _function("linalg.solve")

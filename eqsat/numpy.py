@@ -16,13 +16,13 @@ from typing import Any
 import numpy as _np
 
 from eqsat import fft as fft, linalg as linalg, random as random
-from eqsat.array import TracedArray as _TracedArray
-from eqsat.functions import array as _array, creation as _creation, function as _function
+from eqsat.calling.functions import array as _array, creation as _creation, function as _function
+from eqsat.calling.lazy import asarray as _lazy
+from eqsat.capture.array import TracedArray as _TracedArray
+from eqsat.capture.traces import apply as _apply
 from eqsat.ir.host import host_function as _host_function
-from eqsat.lazy import asarray as _lazy
 from eqsat.operations import creation as _make
 from eqsat.operations.table import OPERATIONS as _operations, missing as _missing
-from eqsat.traces import apply as _apply
 
 bool = bool_ = _np.bool_
 int8, int16, int32, int64 = _np.int8, _np.int16, _np.int32, _np.int64
@@ -341,7 +341,7 @@ def __array_namespace_info__() -> Any:
 
 
 def asarray(x: Any, /, dtype: Any = None) -> Any:
-    """A lazy tensor of the elements of an array or nested lists (eqsat.lazy.asarray says what that means); traced arrays and lazy
+    """A lazy tensor of the elements of an array or nested lists (eqsat.calling.lazy.asarray says what that means); traced arrays and lazy
     tensors as they are, or cast to `dtype`."""
     if isinstance(x, _TracedArray):
         return x if dtype is None else x.astype(dtype)

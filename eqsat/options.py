@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from eqsat.cycles import DEFAULT_COSTS, Costs
 from eqsat.ir.errors import UsageError
-from eqsat.local_target import local_target
-from eqsat.rule_check import check_rule
+from eqsat.pricing.cycles import DEFAULT_COSTS, Costs
+from eqsat.pricing.local_target import local_target
+from eqsat.pricing.target import Target
+from eqsat.proving.rule_check import check_rule
 from eqsat.rules import Rule, all_tables, flattened, without
-from eqsat.target import Target
 
 Numerics = Literal["exact", "default", "fast"]
 # of a program, for which the budget of e-nodes is meant

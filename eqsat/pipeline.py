@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from eqsat.cheapest import Extracted
-from eqsat.costs import Cost
+from eqsat.extraction.cheapest import Extracted
 from eqsat.ir.tensor import Program
-from eqsat.kernels import Nest
+from eqsat.kernels.picking import Nest
 from eqsat.options import Options
-from eqsat.plan import Plan
+from eqsat.pricing.costs import Cost
+from eqsat.running.plan import Plan
 
 
 class Finished(Protocol):

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from eqsat.functions import array as _array
-from eqsat.traces import apply as _apply
+from eqsat.calling.functions import array as _array
+from eqsat.capture.traces import apply as _apply
 
 
 def key(seed: Any) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from eqsat.ir.shown import Shown
 from eqsat.journal import Journal
-from eqsat.proof import Proof
+from eqsat.proving.proof import Proof
 
 
 class StopReason(enum.Enum):

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 from textwrap import indent
 from typing import Any
 
-from eqsat.alternatives import OtherForm, OtherProgram, other_forms, other_programs
-from eqsat.blueprint import Blueprint, PlanCall, PlanLoop, PlanStep, draw
-from eqsat.certificate import Certificate
-from eqsat.cheapest import Extracted
+from eqsat.capture.places import PlaceLimit
 from eqsat.codegen import MachineCode, compile_kernels
-from eqsat.costs import Cost, cost_of_term
 from eqsat.dump import Dump
-from eqsat.explanation import ALWAYS, Step, explain_steps
+from eqsat.explaining.alternatives import OtherForm, OtherProgram, other_forms, other_programs
+from eqsat.explaining.explanation import ALWAYS, Step, explain_steps
+from eqsat.explaining.guards import Missing, missing_guards
+from eqsat.explaining.program_steps import ProgramStep, explain_program
+from eqsat.explaining.why_not import WhyNot, why_not_form, why_not_program
 from eqsat.exploring import EGraph, explore_index, explore_program
-from eqsat.guards import Missing, missing_guards
+from eqsat.extraction.cheapest import Extracted
 from eqsat.ir.generics import as_generic
 from eqsat.ir.index import Index
 from eqsat.ir.loops import Kernel
@@ -26,23 +26,23 @@ from eqsat.ir.steps import HostCall, Loop, Parts
 from eqsat.ir.tensor import Build, Generic, Program, Tensor
 from eqsat.ir.typed_check import check_typed
 from eqsat.ir.typed_kernel import TypedKernel
-from eqsat.kept import kept_code
-from eqsat.kernels import Nest, remaining
-from eqsat.listing import Listing, list_kernels
-from eqsat.loop_bodies import as_computed
+from eqsat.keeping.kept import kept_code
+from eqsat.kernels.listing import Listing, list_kernels
+from eqsat.kernels.picking import Nest, remaining
 from eqsat.lowering import type_indices
-from eqsat.one_process import OfOneProcess
 from eqsat.options import Options
 from eqsat.pipeline import Pipeline
-from eqsat.places import PlaceLimit
-from eqsat.plan import Plan
-from eqsat.program_steps import ProgramStep, explain_program
+from eqsat.pricing.costs import Cost, cost_of_term
 from eqsat.progress import tell, work
-from eqsat.proof import Proof
+from eqsat.proving.certificate import Certificate
+from eqsat.proving.proof import Proof
 from eqsat.report import Report
-from eqsat.row_blocks import have_tiles, in_blocks
-from eqsat.sized_plan import plan_of
-from eqsat.why_not import WhyNot, why_not_form, why_not_program
+from eqsat.running.blueprint import Blueprint, PlanCall, PlanLoop, PlanStep, draw
+from eqsat.running.loop_bodies import as_computed
+from eqsat.running.one_process import OfOneProcess
+from eqsat.running.plan import Plan
+from eqsat.running.row_blocks import have_tiles, in_blocks
+from eqsat.running.sized_plan import plan_of
 
 
 @dataclass(frozen=True, repr=False)

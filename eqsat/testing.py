@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.costs import Cost, cost
+from eqsat.capture.tracing import trace
 from eqsat.costs_in_tests.changes import definitions, kernel_lines
 from eqsat.costs_in_tests.kernels import cost_snapshot, kernel_costs
 from eqsat.costs_in_tests.snapshots import fields_of
@@ -22,13 +22,13 @@ from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate, evaluate_index
 from eqsat.ir.index import Index, Var, variables
 from eqsat.ir.tensor import Program
-from eqsat.local_target import local_target
 from eqsat.options import Options
+from eqsat.pricing.costs import Cost, cost
+from eqsat.pricing.local_target import local_target
+from eqsat.pricing.target import DEFAULT_TARGET
+from eqsat.proving.values import TOLERANCE as TOLERANCE, tolerance_of
 from eqsat.report import Report
 from eqsat.result import IndexResult, Result
-from eqsat.target import DEFAULT_TARGET
-from eqsat.tracing import trace
-from eqsat.values import TOLERANCE as TOLERANCE, tolerance_of
 
 POINTS = 4096
 

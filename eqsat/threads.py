@@ -13,7 +13,7 @@ import numpy as np
 
 from eqsat.codegen.pool import Pool, supported
 from eqsat.ir.errors import UsageError
-from eqsat.kept import common_code
+from eqsat.keeping.kept import common_code
 
 Array = np.ndarray[Any, Any]
 

@@ -1,8 +1,8 @@
 """Scalar operations on elements: one row says what an operation means and which dtypes it takes and gives.
 
 The NumPy function is the meaning (the reference interpreter calls it; ir/meanings.py has what NumPy lacks), and of ufuncs its loops are the
-dtypes.  Cost weights live in eqsat/cycles.py and code in codegen/, both under the same name; a test holds the three tables together.
-Operations of a caller are rows of the same tables (eqsat/own_operations.py).
+dtypes.  Cost weights live in eqsat/pricing/cycles.py and code in codegen/, both under the same name; a test holds the three tables
+together.  Operations of a caller are rows of the same tables (eqsat/capture/own_operations.py).
 """
 
 from __future__ import annotations

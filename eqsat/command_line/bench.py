@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from eqsat.calling.jitting import jit
+from eqsat.capture.tracing import trace
 from eqsat.command_line.answer import Answer, Facts, Table, finite
 from eqsat.command_line.arrays import add_arguments, call_text, filled, load_arguments
 from eqsat.command_line.functions import Function, blamed, load_function
 from eqsat.command_line.settings import add_options, options_of
 from eqsat.comparison import duration, interleaved_medians, max_deviation
 from eqsat.ir.errors import UsageError
-from eqsat.jitting import jit
 from eqsat.progress import tell
+from eqsat.proving.values import tolerance_of
 from eqsat.threads import num_threads, set_num_threads
-from eqsat.tracing import trace
-from eqsat.values import tolerance_of
 
 EXAMPLE = """example:
   python -m eqsat bench my_module.py:softmax --spec float32[1024,64] --threads 1,2 --seconds 2"""

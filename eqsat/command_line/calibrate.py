@@ -6,11 +6,11 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from eqsat.calibration import measure
 from eqsat.command_line.answer import Answer, Table, Text
-from eqsat.local_target import forget_target, local_target, store_target
+from eqsat.pricing.calibration import measure
+from eqsat.pricing.local_target import forget_target, local_target, store_target
+from eqsat.pricing.target import DEFAULT_TARGET, Target
 from eqsat.progress import tell
-from eqsat.target import DEFAULT_TARGET, Target
 
 EXAMPLE = """examples:
   python -m eqsat calibrate

@@ -10,10 +10,10 @@ from eqsat.command_line.answer import Answer, Facts, Part, Table, Text
 from eqsat.command_line.settings import options_of
 from eqsat.command_line.subject import Subject, add_subject, load_subject
 from eqsat.comparison import duration
-from eqsat.explanation import Step
-from eqsat.guards import Missing
+from eqsat.explaining.explanation import Step
+from eqsat.explaining.guards import Missing
+from eqsat.explaining.program_steps import ProgramStep
 from eqsat.ir.errors import UsageError
-from eqsat.program_steps import ProgramStep
 from eqsat.report import Report
 from eqsat.result import IndexResult, Result
 from eqsat.rules import rows

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from eqsat import rules
 from eqsat.ir.errors import UsageError
-from eqsat.local_target import local_target, stored_target
 from eqsat.options import Options
-from eqsat.target import DEFAULT_TARGET, Target
+from eqsat.pricing.local_target import local_target, stored_target
+from eqsat.pricing.target import DEFAULT_TARGET, Target
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

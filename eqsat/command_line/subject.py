@@ -8,24 +8,24 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from eqsat.capture.specs import describe
+from eqsat.capture.tracing import trace
 from eqsat.command_line.answer import Table, finite
 from eqsat.command_line.arrays import add_arguments, call_text, filled, load_arguments, parse_variables
 from eqsat.command_line.functions import blamed, load_function
 from eqsat.command_line.settings import add_options
 from eqsat.comparison import duration
-from eqsat.costs import Cost
 from eqsat.driver import optimize, optimize_index
-from eqsat.facts import assume
-from eqsat.index_cost import index_cycles
+from eqsat.indices.facts import assume
+from eqsat.indices.parse import parse_index
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Index, Var
 from eqsat.ir.tensor import Build, Generic, Program, StepResult, Tensor, tensors
 from eqsat.options import Options
-from eqsat.parse import parse_index
+from eqsat.pricing.costs import Cost
+from eqsat.pricing.index_cost import index_cycles
 from eqsat.report import Report
 from eqsat.result import IndexResult, Result
-from eqsat.specs import describe
-from eqsat.tracing import trace
 
 
 @dataclass(frozen=True)

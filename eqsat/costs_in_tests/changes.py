@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
 
-from eqsat.amounts import amount
 from eqsat.costs_in_tests.snapshots import CostSnapshot, KernelCost
+from eqsat.pricing.amounts import amount
 
 # what is printed differs in the last digit
 ROUNDING_NS = 2e-3

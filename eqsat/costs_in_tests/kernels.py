@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping
 
-from eqsat.cost_model import CostModel
-from eqsat.cost_parts import parts_of
-from eqsat.costs import FoldPart
 from eqsat.costs_in_tests.snapshots import DECIMALS, CostSnapshot, KernelCost
-from eqsat.index_cost import IndexWeights
 from eqsat.ir.index import Apply, Index, walk
 from eqsat.ir.tensor import Build, Call, Gather, Read, Reduce, Size, Tensor
 from eqsat.ir.text import body_text, tensor_names, with_sizes
-from eqsat.kernels import Nest, computed_once, remaining
+from eqsat.kernels.cost_parts import parts_of
+from eqsat.kernels.picking import Nest, computed_once, remaining
+from eqsat.pricing.cost_model import CostModel
+from eqsat.pricing.costs import FoldPart
+from eqsat.pricing.index_cost import IndexWeights
+from eqsat.pricing.target import DEFAULT_TARGET
 from eqsat.result import IndexResult, Result
-from eqsat.target import DEFAULT_TARGET
 
 LONGEST_PART = 72
 
@@ -87,7 +87,7 @@ def _parts(nest: Nest, model: CostModel, names: Mapping[Tensor, str], sizes: Col
 
 
 def _label(key: Hashable, names: Mapping[Tensor, str]) -> str:
-    """What a part of `eqsat.costs` is, in words."""
+    """What a part of `eqsat.pricing.costs` is, in words."""
     if isinstance(key, FoldPart):
         return _label(key.key, names)
     if isinstance(key, tuple):

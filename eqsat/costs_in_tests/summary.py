@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from eqsat.amounts import amount
 from eqsat.costs_in_tests.changes import Verdict, change_text
 from eqsat.costs_in_tests.session import CostSession, Measured, Unused
 from eqsat.costs_in_tests.snapshots import snapshot_path
+from eqsat.pricing.amounts import amount
 
 SHOWN = 10
 REPORTED = (Verdict.DEARER, Verdict.TARGET, Verdict.CHEAPER, Verdict.CHANGED, Verdict.NEW)

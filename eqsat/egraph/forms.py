@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import SUM_OPS
 from eqsat.egraph.snapshot import ENode, Snapshot
-from eqsat.index_cost import DEFAULT_WEIGHTS, IndexWeights
+from eqsat.pricing.index_cost import DEFAULT_WEIGHTS, IndexWeights
 
 Forms = Mapping[int, ENode]
 # a class, one of its nodes, the operands of that, and its own cost

@@ -18,8 +18,8 @@ from eqsat.egraph.forms import SIGNS, Forms, index_children
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import VARIABLES
 from eqsat.egraph.snapshot import ENode
-from eqsat.index_cost import is_power_of_two
 from eqsat.ir.interval import Interval, within
+from eqsat.pricing.index_cost import is_power_of_two
 
 Bounds = Mapping[int, Interval]
 # a variable of two values makes more terms linear

@@ -10,11 +10,11 @@ from eqsat.egraph.forms import Forms
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.egraph.spell import as_spelled, index_term, reachable
 from eqsat.exploring.recording import over
-from eqsat.extract import Extraction
-from eqsat.index_cost import IndexWeights
+from eqsat.extraction.extract import Extraction
+from eqsat.extraction.kernel_choice import choices_below
+from eqsat.extraction.tensor_classes import reads
 from eqsat.ir.index import Apply, Const, Index
-from eqsat.kernel_choice import choices_below
-from eqsat.tensor_classes import reads
+from eqsat.pricing.index_cost import IndexWeights
 
 # (sort, class, node) over the names of a snapshot
 Used = tuple[str, int, ENode]

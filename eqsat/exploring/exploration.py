@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from eqsat.cheapest import cheapest_outputs
-from eqsat.compared import taken_apart
-from eqsat.costs import cost
+from eqsat.calling.leaves import numbered, over_leaves
+from eqsat.capture.compared import taken_apart
+from eqsat.capture.places import explicit
+from eqsat.capture.traces import is_lazy
+from eqsat.capture.tracing import trace
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.snapshot import written_snapshot
 from eqsat.exploring.assembly import assemble
@@ -14,21 +16,19 @@ from eqsat.exploring.chosen import gives, used_by_program, used_by_term
 from eqsat.exploring.graph import EGraph
 from eqsat.exploring.prices import price_indices, price_tensors
 from eqsat.exploring.recording import record
-from eqsat.facts import facts_about
-from eqsat.index_cost import IndexWeights, index_cycles
+from eqsat.extraction.cheapest import cheapest_outputs
+from eqsat.indices.facts import facts_about
+from eqsat.indices.simplifier import INVALID, as_kind, gate_all, simplify_terms
 from eqsat.ir.check import check_program
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Const, Index, where
 from eqsat.ir.tensor import Program, Shape
 from eqsat.journal import Journal, Ran, Transcript
-from eqsat.leaves import numbered, over_leaves
 from eqsat.options import Options
-from eqsat.places import explicit
+from eqsat.pricing.costs import cost
+from eqsat.pricing.index_cost import IndexWeights, index_cycles
 from eqsat.report import Report
 from eqsat.rules import TABLES
-from eqsat.simplifier import INVALID, as_kind, gate_all, simplify_terms
-from eqsat.traces import is_lazy
-from eqsat.tracing import trace
 
 
 def explore(what: Any, *specs: Any, options: Options | None = None) -> EGraph:

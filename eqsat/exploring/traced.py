@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from eqsat.egraph.engine import Engine, PerThread
 from eqsat.egraph.schema import CONSTRUCTORS, Constructor, nodes_of
-from eqsat.matches import Expression, parse
+from eqsat.explaining.matches import Expression, parse
 from eqsat.rules import Table, egglog_program
 
 FORGET = "forget"

@@ -8,7 +8,7 @@ from itertools import combinations, permutations, product
 
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
-from eqsat.index_cost import is_power_of_two
+from eqsat.pricing.index_cost import is_power_of_two
 from eqsat.rules.assumptions import assumptions
 from eqsat.rules.digits import digit
 from eqsat.rules.joined import chain

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from eqsat.explanation import Step
-from eqsat.index_cost import index_cycles
+from eqsat.explaining.explanation import Step
 from eqsat.ir.index import Index, variables
-from eqsat.proof import Proof
+from eqsat.pricing.index_cost import index_cycles
+from eqsat.proving.proof import Proof
 from eqsat.result import IndexResult
 from eqsat.rules import rows
 from eqsat.showing.html import Bar, bars, block, code, details, dim, escape, head, number, rows_of, table

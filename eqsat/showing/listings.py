@@ -7,7 +7,7 @@ from itertools import groupby
 
 from eqsat.codegen.listing import Line
 from eqsat.ir.loops import Kernel
-from eqsat.listing import KernelListing, Listing
+from eqsat.kernels.listing import KernelListing, Listing
 from eqsat.showing.highlight import Language, highlight
 from eqsat.showing.html import details, dim, head, number
 

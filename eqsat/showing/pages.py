@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import functools
 
-from eqsat.ablation import Ablation
-from eqsat.certificate import Certificate
-from eqsat.costs import Cost
+from eqsat.explaining.ablation import Ablation
 from eqsat.ir.index import Index
 from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Program
-from eqsat.listing import KernelListing, Listing
-from eqsat.picture import Picture
-from eqsat.plan import Plan
-from eqsat.proof import Proof
+from eqsat.kernels.listing import KernelListing, Listing
+from eqsat.pricing.costs import Cost
+from eqsat.proving.certificate import Certificate
+from eqsat.proving.proof import Proof
 from eqsat.report import Report
 from eqsat.result import IndexResult, Result
+from eqsat.running.plan import Plan
 from eqsat.showing import html, indices, listings, plans, reports, results, views
-from eqsat.strided import View
-from eqsat.viewstack import ViewStack
+from eqsat.views.picture import Picture
+from eqsat.views.stack import ViewStack
+from eqsat.views.strided import View
 
 
 @functools.singledispatch

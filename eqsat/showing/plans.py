@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from eqsat.costs import cost
 from eqsat.ir.steps import Loop
 from eqsat.ir.tensor import Program
-from eqsat.plan import Plan
+from eqsat.pricing.costs import cost
+from eqsat.running.plan import Plan
 from eqsat.showing.html import array_type, block, code, counted, dim, escape, head, number, table
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from eqsat.ablation import Ablation
-from eqsat.certificate import Certificate
-from eqsat.costs import Cost
+from eqsat.explaining.ablation import Ablation
+from eqsat.pricing.costs import Cost
+from eqsat.proving.certificate import Certificate
 from eqsat.report import Report, StopReason
 from eqsat.rules import rows
 from eqsat.showing.html import Bar, bars, block, code, counted, details, dim, escape, head, number, table

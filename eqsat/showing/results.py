@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from eqsat.cost_model import CostModel
-from eqsat.cost_parts import KINDS, KernelParts, nest_parts, program_parts
-from eqsat.costs import Cost
 from eqsat.ir.tensor import Program, Tensor
+from eqsat.kernels.cost_parts import KINDS, KernelParts, nest_parts, program_parts
+from eqsat.pricing.cost_model import CostModel
+from eqsat.pricing.costs import Cost
 from eqsat.result import Result
 from eqsat.showing.html import PALETTE, Bar, array_type, bars, block, code, counted, details, dim, escape, head, keys, number, pair
 from eqsat.showing.listings import kernel_body, listing_body

@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 
-from eqsat.picture import Picture
 from eqsat.showing.html import code, counted, dim, escape, head, table
-from eqsat.strided import View
-from eqsat.viewstack import ViewStack
+from eqsat.views.picture import Picture
+from eqsat.views.stack import ViewStack
+from eqsat.views.strided import View
 
 
 def picture_body(picture: Picture) -> str:

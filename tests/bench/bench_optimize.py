@@ -11,11 +11,11 @@ import statistics
 import time
 
 import eqsat
-from eqsat.cheapest import cheapest_outputs
-from eqsat.costs import cost
+from eqsat.extraction.cheapest import cheapest_outputs
 from eqsat.ir.generics import as_builds
 from eqsat.ir.index import Index, Var
 from eqsat.ir.tensor import Arg, Build, Call, Generic, Input, Literal, Program, Shape, Tensor, axes, tensors
+from eqsat.pricing.costs import cost
 from eqsat.report import Report
 from eqsat.saturate import Session
 from tests.eqsat.kernel_programs import block

@@ -25,17 +25,17 @@ import eqsat.numpy as enp
 from eqsat.ir.loops import Kernel, map_indices
 from eqsat.ir.steps import take_apart
 from eqsat.ir.tensor import Build, tensors
-from eqsat.local_target import stored_target
-from eqsat.loop_terms import simplifier
+from eqsat.kernels.loop_terms import simplifier
+from eqsat.kernels.tuning import kernel_call
 from eqsat.lowering import hoist
 from eqsat.lowering.candidates import MOST, Schedules
 from eqsat.lowering.schedule import Schedule
-from eqsat.nest_costs import nest_ns
 from eqsat.options import Options
+from eqsat.pricing.local_target import stored_target
+from eqsat.pricing.nest_costs import nest_ns
+from eqsat.pricing.target import Target
 from eqsat.report import Report
-from eqsat.target import Target
 from eqsat.timing import best_seconds
-from eqsat.tuning import kernel_call
 
 WITHIN = 1.2
 # of one nest in one round

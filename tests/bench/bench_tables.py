@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import eqsat
+from eqsat.indices.simplifier import simplify_all
 from eqsat.ir.index import Index
 from eqsat.report import Report
 from eqsat.rules import TABLES, Pattern, SumRow
-from eqsat.simplifier import simplify_all
 from tests.bench.bench_index_time import read_corpus
 from tests.bench.index_families import FAMILIES, family
 from tests.bench.index_score import score

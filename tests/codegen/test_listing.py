@@ -11,7 +11,7 @@ import pytest
 import eqsat
 from eqsat.codegen.listing import Line, instructions
 from eqsat.ir.loops_text import statement_lines
-from eqsat.listing import KernelListing
+from eqsat.kernels.listing import KernelListing
 from eqsat.result import Result
 
 

@@ -14,7 +14,7 @@ import pytest
 import eqsat
 from eqsat.codegen.direct_code import LEAST_BYTES
 from eqsat.codegen.memory import KEPT_LEAST, KEPT_MOST, supported
-from eqsat.results import large_memory, new_array
+from eqsat.running.results import large_memory, new_array
 
 F4, F8 = np.dtype("float32"), np.dtype("float64")
 

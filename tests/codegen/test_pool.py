@@ -72,7 +72,7 @@ def test_a_range_without_iterations(counting: tuple[Any, int]) -> None:
 
 @pytest.fixture
 def split_everything(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr("eqsat.plan.SPLIT_NS", 0.0)
+    monkeypatch.setattr("eqsat.running.plan.SPLIT_NS", 0.0)
     before = eqsat.num_threads()
     eqsat.set_num_threads(4)
     yield
@@ -116,8 +116,8 @@ def test_calls_from_many_threads() -> None:
 PROGRAM = """
 import os, sys
 import numpy as np
-import eqsat, eqsat.plan
-eqsat.plan.SPLIT_NS = 0.0
+import eqsat, eqsat.running.plan
+eqsat.running.plan.SPLIT_NS = 0.0
 eqsat.set_num_threads(3)
 x = np.arange(6000.0).reshape(60, 100)
 function = eqsat.jit(lambda x: np.exp(x / 6000).sum(axis=1))

@@ -20,8 +20,8 @@ import numpy as np
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.disk import Store
 from eqsat.egraph.engine import bindings
+from eqsat.keeping.disk import Store
 
 FUNCTIONS = 6
 WHOLE, ENTRY_BYTES = 3, 16 << 20

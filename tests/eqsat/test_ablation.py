@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import eqsat
-from eqsat.costs import Cost
 from eqsat.ir.errors import UsageError
+from eqsat.pricing.costs import Cost
 from eqsat.rules import all_tables, without
 from tests.eqsat.explained_programs import CASES
 

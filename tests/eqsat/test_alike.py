@@ -9,10 +9,10 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat import kernels
-from eqsat.alike import Alike
 from eqsat.ir.loops import Fold, Let, renamed, statements
 from eqsat.ir.loops_check import check_kernel
+from eqsat.kernels import picking as kernels
+from eqsat.kernels.alike import Alike
 from eqsat.lowering import candidates
 
 X = np.linspace(-1, 1, 96 * 64, dtype=np.float32).reshape(96, 64)

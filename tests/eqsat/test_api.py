@@ -209,7 +209,7 @@ def threads() -> Any:
 
 @pytest.mark.parametrize("function", [softmax, lambda x: enp.tanh(x.T) * 2, lambda x: x.sum(axis=0) + 1, lambda x: x.sum()])
 def test_results_are_the_same_for_any_number_of_threads(threads: Any, monkeypatch: pytest.MonkeyPatch, function: Any) -> None:
-    monkeypatch.setattr("eqsat.plan.SPLIT_NS", 0.0)
+    monkeypatch.setattr("eqsat.running.plan.SPLIT_NS", 0.0)
     x = np.random.default_rng(0).uniform(-1, 1, (37, 41)).astype(np.float32)
     plan = eqsat.optimize(function, x).compile()
     results = []
@@ -231,8 +231,8 @@ def test_large_kernels_are_split_along_their_parallel_loop(threads: Any, monkeyp
             entry(*buffers, k, k + 1)
 
     threads(3)
-    monkeypatch.setattr("eqsat.plan.SPLIT_NS", 0.0)
-    monkeypatch.setattr("eqsat.plan.run_split", row_by_row)
+    monkeypatch.setattr("eqsat.running.plan.SPLIT_NS", 0.0)
+    monkeypatch.setattr("eqsat.running.plan.run_split", row_by_row)
     x = np.arange(60, dtype=np.float64).reshape(5, 12)
     assert_close(eqsat.optimize(lambda x: enp.exp(x / 60).max(axis=1), x)(x), np.exp(x / 60).max(axis=1))
     assert pieces == [0, 1, 2, 3, 4]

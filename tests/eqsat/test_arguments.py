@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eqsat
-from eqsat.arguments import all_fit, check_arguments
+from eqsat.capture.arguments import all_fit, check_arguments
 from eqsat.ir.dtypes import DTYPES
 from eqsat.ir.errors import DTypeError, EqsatError, ShapeError, UsageError
 from eqsat.ir.tensor import Input

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from eqsat.disk import CHECKSUM, LIMIT, MAGIC, Store
+from eqsat.keeping.disk import CHECKSUM, LIMIT, MAGIC, Store
 from tests.eqsat.cache_worker import ENTRY_BYTES, WHOLE
 
 ROOT = Path(__file__).parent.parent.parent

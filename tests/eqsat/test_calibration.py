@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
-from eqsat import calibration, progress
-from eqsat.calibration import cache_sizes, measure
+from eqsat import progress
 from eqsat.cli import main
 from eqsat.ir.errors import UsageError
-from eqsat.local_target import FILE, forget_target, local_target, store_target, stored_target, target_of
-from eqsat.target import DEFAULT_TARGET
+from eqsat.pricing import calibration
+from eqsat.pricing.calibration import cache_sizes, measure
+from eqsat.pricing.local_target import FILE, forget_target, local_target, store_target, stored_target, target_of
+from eqsat.pricing.target import DEFAULT_TARGET
 
 SLOWER = replace(DEFAULT_TARGET, name="slower", ghz=1.5)
 

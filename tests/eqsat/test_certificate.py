@@ -10,14 +10,15 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat import driver, integer_sets, saturate, values
-from eqsat.cheapest import Extracted
+from eqsat import driver, saturate
+from eqsat.extraction.cheapest import Extracted
 from eqsat.ir.errors import UnsoundRuleError
 from eqsat.ir.evaluate import Elements, elements, evaluate
 from eqsat.ir.generics import as_builds
 from eqsat.ir.index import apply, minimum, var
 from eqsat.ir.tensor import Build, Call, Input, Literal, Program, Read, Reduce, Scalar, reduction
 from eqsat.options import Limits
+from eqsat.proving import integer_sets, values
 from eqsat.report import Report
 from eqsat.rules import TABLES, Pattern, Table
 from eqsat.rules.row import literal, term

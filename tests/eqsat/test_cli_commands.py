@@ -20,10 +20,10 @@ from eqsat.cli import COMMANDS, main
 from eqsat.command_line import bench
 from eqsat.command_line.functions import load_function
 from eqsat.comparison import interleaved_medians
-from eqsat.disk import Store
-from eqsat.kept import default_store
-from eqsat.local_target import store_target
-from eqsat.target import DEFAULT_TARGET
+from eqsat.keeping.disk import Store
+from eqsat.keeping.kept import default_store
+from eqsat.pricing.local_target import store_target
+from eqsat.pricing.target import DEFAULT_TARGET
 
 SOURCE = """
 from __future__ import annotations

@@ -10,7 +10,7 @@ import pytest
 
 import eqsat
 from eqsat import Options, optimize, spec, trace
-from eqsat.compared import compared_with_itself
+from eqsat.capture.compared import compared_with_itself
 from eqsat.ir.tensor import Build, tensors
 from eqsat.ir.text import tensor_names
 from eqsat.options import Numerics

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 
 import eqsat
 import eqsat.numpy as enp
+from eqsat.capture.sized_trace import with_sizes_known
 from eqsat.ir.errors import BoundsError, EqsatError, ShapeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.evaluate import evaluate, evaluate_index
 from eqsat.ir.index import Index, Var
-from eqsat.sized_plan import SizedPlan
-from eqsat.sized_trace import with_sizes_known
+from eqsat.running.sized_plan import SizedPlan
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import eqsat
-from eqsat.cost_model import CostModel
-from eqsat.cost_parts import KINDS, nest_parts, program_parts
+from eqsat.kernels.cost_parts import KINDS, nest_parts, program_parts
+from eqsat.pricing.cost_model import CostModel
 
 
 def softmax(x: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from eqsat.disk import CHECKSUM, LIMIT, MAGIC, PART_SECONDS, Store, default_root
+from eqsat.keeping.disk import CHECKSUM, LIMIT, MAGIC, PART_SECONDS, Store, default_root
 
 KEY, PAYLOAD = "what it is made of", bytes(range(256)) * 4
 HEAD = len(MAGIC) + CHECKSUM

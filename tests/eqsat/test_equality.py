@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import eqsat
-from eqsat import integer_sets, proof
 from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, Var, apply, maximum, minimum, var, variables, where
-from eqsat.points import CHUNK, Pair, conditions, disagreement
-from eqsat.proof import Proof, by_bounds, prove
+from eqsat.proving import integer_sets, proof
+from eqsat.proving.points import CHUNK, Pair, conditions, disagreement
+from eqsat.proving.proof import Proof, by_bounds, prove
 from tests.effort import examples
 from tests.eqsat.index_terms import terms
 from tests.fuzz.random_terms import draw

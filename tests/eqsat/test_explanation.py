@@ -9,9 +9,9 @@ from hypothesis import Phase, given, settings
 
 import eqsat
 from eqsat.egraph.snapshot import ENode
-from eqsat.explanation import Step
+from eqsat.explaining.explanation import Step
+from eqsat.explaining.ledger import Ledger, Reason
 from eqsat.ir.index import Index, maximum, minimum, var, where
-from eqsat.ledger import Ledger, Reason
 from eqsat.rules import all_tables, rows
 from tests.effort import examples
 from tests.eqsat.index_terms import terms
@@ -123,7 +123,7 @@ def test_a_fact_that_was_declared_is_shown_as_the_condition_of_the_steps() -> No
 
 
 def test_what_cannot_be_traced_in_time_is_one_step_with_all_rows_that_matched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eqsat.explanation.LIMITS", eqsat.Limits(nodes=1, iterations=1))
+    monkeypatch.setattr("eqsat.explaining.explanation.LIMITS", eqsat.Limits(nodes=1, iterations=1))
     found = eqsat.optimize((x * 24 + y * 3 + z % 3) // 6)
     assert found.steps == (Step(found.original, found.expr, found.steps[0].rows, found.expr),)
     assert "div-of-multiple" in found.steps[0].rows

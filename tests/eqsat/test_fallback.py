@@ -13,8 +13,8 @@ import eqsat.numpy as enp
 from eqsat.ir.errors import TraceError, UnsupportedError, UsageError
 from eqsat.ir.host import flat
 from eqsat.ir.steps import HostCall
-from eqsat.packing import pack, unpack
-from eqsat.plan import Plan
+from eqsat.running.packing import pack, unpack
+from eqsat.running.plan import Plan
 from eqsat.testing import assert_close
 
 Function = Callable[..., Any]

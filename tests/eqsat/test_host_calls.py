@@ -19,8 +19,8 @@ from eqsat.ir.host import flat, host_function
 from eqsat.ir.host_functions import FUNCTIONS
 from eqsat.ir.steps import HostCall, take_apart
 from eqsat.operations.table import OPERATIONS
-from eqsat.packing import pack, unpack
-from eqsat.plan import Plan
+from eqsat.running.packing import pack, unpack
+from eqsat.running.plan import Plan
 from eqsat.testing import assert_close
 from tests.eqsat.tracing_cases import Array, traced
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings, strategies as st
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.blueprint import Blueprint
 from eqsat.ir.errors import BoundsError, DTypeError, EqsatError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.tensor import Build
-from eqsat.packing import pack, unpack
-from eqsat.plan import Plan
+from eqsat.running.blueprint import Blueprint
+from eqsat.running.packing import pack, unpack
+from eqsat.running.plan import Plan
 from tests.eqsat.tracing_cases import Array, sample, traced
 
 X = sample((4, 3), "float32")

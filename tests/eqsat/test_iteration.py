@@ -12,11 +12,11 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat import lazy
+from eqsat.calling import lazy
 from eqsat.ir.errors import DTypeError, EqsatError, ShapeError, TraceError, UsageError
 from eqsat.ir.tensor import Program
 from eqsat.options import Options
-from eqsat.plan import Plan
+from eqsat.running.plan import Plan
 
 F = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 Body = Callable[[Any, Any], Any]
@@ -77,7 +77,7 @@ def test_a_plan_serves_bodies_of_one_structure_with_other_constants(monkeypatch:
         asked.append(program)
         return lazy.plan_of(program, options)
 
-    monkeypatch.setattr("eqsat.iteration.plan_of", spy)
+    monkeypatch.setattr("eqsat.calling.iteration.plan_of", spy)
     for scale in (F[0], enp.asarray(F[1])):
         found = eqsat.fori(2, functools.partial(lambda scale, i, c: c * scale, scale), F)
         np.testing.assert_allclose(found, F * np.asarray(scale) ** 2, rtol=1e-6)

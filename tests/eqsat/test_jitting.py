@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 
 import eqsat.numpy as enp
-from eqsat import jitting
-from eqsat.arguments import check_arguments
+from eqsat.calling import jitting
+from eqsat.calling.jitting import jit
+from eqsat.capture.arguments import check_arguments
 from eqsat.ir.errors import DTypeError, EqsatError, UsageError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.structure import rebuild_result
 from eqsat.ir.tensor import Program
-from eqsat.jitting import jit
 from eqsat.options import Options
 
 F = np.arange(12, dtype=np.float32).reshape(3, 4)

@@ -12,17 +12,18 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat import kept, keys, lazy
-from eqsat.blueprint import Array
+from eqsat.calling import lazy
 from eqsat.cli import main
 from eqsat.codegen import host, object_code
-from eqsat.disk import File, Store
 from eqsat.driver import optimize_program
 from eqsat.ir.tensor import Program
+from eqsat.keeping import kept, keys
+from eqsat.keeping.disk import File, Store
 from eqsat.options import Limits, Options
-from eqsat.plan import Plan
-from eqsat.plans import compiled_plan
 from eqsat.result import Result
+from eqsat.running.blueprint import Array
+from eqsat.running.plan import Plan
+from eqsat.running.plans import compiled_plan
 
 F = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 Made = list[str]
@@ -42,8 +43,8 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Made:
         return object_code(llvm_ir)
 
     monkeypatch.setenv("EQSAT_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("eqsat.plans.optimize_program", optimize)
-    monkeypatch.setattr("eqsat.kept.object_code", compile)
+    monkeypatch.setattr("eqsat.running.plans.optimize_program", optimize)
+    monkeypatch.setattr("eqsat.keeping.kept.object_code", compile)
     return asked
 
 

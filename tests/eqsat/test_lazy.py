@@ -16,8 +16,9 @@ from hypothesis import HealthCheck, given, settings
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat import lazy
-from eqsat.arguments import check_arguments
+from eqsat.calling import lazy
+from eqsat.capture.arguments import check_arguments
+from eqsat.capture.traces import is_lazy
 from eqsat.driver import optimize_program
 from eqsat.ir.errors import DTypeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.evaluate import evaluate
@@ -25,7 +26,6 @@ from eqsat.ir.structure import rebuild_result
 from eqsat.ir.tensor import Constant, Program, tensors
 from eqsat.options import Options
 from eqsat.result import Result
-from eqsat.traces import is_lazy
 from tests.eqsat.programs import RandomProgram, programs
 from tests.eqsat.test_tracing import ONE_ARRAY
 
@@ -58,7 +58,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Results:
         results.append(optimize_program(program, options))
         return results[-1]
 
-    monkeypatch.setattr("eqsat.plans.optimize_program", spy)
+    monkeypatch.setattr("eqsat.running.plans.optimize_program", spy)
     lazy.PLANS.clear()
     return results
 

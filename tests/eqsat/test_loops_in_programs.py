@@ -12,8 +12,8 @@ import eqsat.numpy as enp
 from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.steps import Loop
-from eqsat.packing import pack, unpack
-from eqsat.plan import Plan
+from eqsat.running.packing import pack, unpack
+from eqsat.running.plan import Plan
 from tests.eqsat.kernel_programs import softmax
 
 Array = np.ndarray[Any, Any]

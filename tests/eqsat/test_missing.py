@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import eqsat
-from eqsat.guards import Missing
+from eqsat.explaining.guards import Missing
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Apply, Index, var, walk
 from tests.bench.index_families import FAMILIES, family

@@ -11,9 +11,9 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
+from eqsat.extraction.needed_once import needed_once
 from eqsat.ir.generics import as_builds
 from eqsat.ir.tensor import Build, tensors
-from eqsat.needed_once import needed_once
 
 A = np.random.default_rng(0).standard_normal((6, 5))
 

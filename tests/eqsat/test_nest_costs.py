@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from eqsat.cycles import Costs
 from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Buffer, Fold, For, Kernel, Load, Pick, Store, Temp
 from eqsat.ir.tensor import Call, Literal, Position, Scalar
-from eqsat.nest_costs import nest_ns, work_shared
-from eqsat.nest_work import Work
-from eqsat.target import DEFAULT_TARGET, SPLIT_NS
+from eqsat.pricing.cycles import Costs
+from eqsat.pricing.nest_costs import nest_ns, work_shared
+from eqsat.pricing.nest_work import Work
+from eqsat.pricing.target import DEFAULT_TARGET, SPLIT_NS
 
 ONE = replace(DEFAULT_TARGET, threads=1, launch_ns=0.001)
 

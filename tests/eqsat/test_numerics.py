@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import eqsat
+from eqsat.extraction.kernel_choice import SHOWING
 from eqsat.ir.ops import SCALAR_OPS
-from eqsat.kernel_choice import SHOWING
 from eqsat.options import Numerics
+from eqsat.pricing.target import DEFAULT_TARGET
 from eqsat.result import Result
-from eqsat.target import DEFAULT_TARGET
 from tests.effort import some
 from tests.eqsat.kernel_programs import PROGRAMS, arrays
 from tests.eqsat.test_algebra import CASES, Function, data

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from eqsat.once import Once
+from eqsat.keeping.once import Once
 
 
 def test_threads_that_ask_for_one_key_wait_for_one_value() -> None:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import eqsat.numpy as enp
+from eqsat.capture.tracing import trace
 from eqsat.operations import array_api
 from eqsat.operations.document import PAGE, PROBES, covered, lacks, page, public, takes
 from eqsat.operations.table import ALIASES, OPERATIONS
-from eqsat.tracing import trace
 
 
 def test_the_page_is_what_the_table_gives() -> None:

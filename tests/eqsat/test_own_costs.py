@@ -13,12 +13,12 @@ import pytest
 import eqsat
 import eqsat.numpy as enp
 from eqsat import Costs, KernelWork, Options
-from eqsat.cycles import ELEMENT_CYCLES, PAIR_CYCLES
-from eqsat.index_cost import INDEX_CYCLES, index_cycles
 from eqsat.ir.errors import UsageError
-from eqsat.keys import plan_key
-from eqsat.nest_costs import nest_ns
-from eqsat.target import DEFAULT_TARGET
+from eqsat.keeping.keys import plan_key
+from eqsat.pricing.cycles import ELEMENT_CYCLES, PAIR_CYCLES
+from eqsat.pricing.index_cost import INDEX_CYCLES, index_cycles
+from eqsat.pricing.nest_costs import nest_ns
+from eqsat.pricing.target import DEFAULT_TARGET
 from eqsat.testing import assert_cheaper
 
 X = eqsat.var("x", 0, 1000)

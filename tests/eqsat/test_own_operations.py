@@ -14,15 +14,15 @@ from eqsat import Costs, Operation, Options, check_operation
 from eqsat.codegen import compile_kernels
 from eqsat.codegen.builder import Builder, Value, integer, real
 from eqsat.codegen.scalar import TABLES, UNCARRIED
-from eqsat.cycles import ELEMENT_CYCLES
 from eqsat.ir.errors import DTypeError, UnsupportedError, UsageError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.ops import SCALAR_OPS
 from eqsat.ir.value_bounds import CALLS, tensor_bounds
-from eqsat.keys import plan_key
+from eqsat.keeping.keys import plan_key
 from eqsat.lowering import type_indices
-from eqsat.operation_check import agree, samples
 from eqsat.operations.table import OPERATIONS
+from eqsat.pricing.cycles import ELEMENT_CYCLES
+from eqsat.proving.operation_check import agree, samples
 from eqsat.testing import assert_equivalent
 
 Register = Callable[..., Operation]

@@ -11,10 +11,11 @@ from hypothesis import assume, given, settings, strategies as st
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat import Options, Rule, check_rule, integer_sets, minimum, optimize, pattern, prove_equal, rule_check, var, where
+from eqsat import Options, Rule, check_rule, minimum, optimize, pattern, prove_equal, var, where
 from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Apply, Index, Var, apply, variables
+from eqsat.proving import integer_sets, rule_check
 from eqsat.rules import all_tables, own_table
 from tests.effort import examples
 from tests.eqsat.index_terms import terms

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import eqsat
-from eqsat.blueprint import Array, Blueprint
 from eqsat.ir.tensor import Constant, tensors
-from eqsat.packing import pack, unpack
-from eqsat.plan import Plan
+from eqsat.running.blueprint import Array, Blueprint
+from eqsat.running.packing import pack, unpack
+from eqsat.running.plan import Plan
 
 F = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 TABLE = np.arange(12.0).reshape(3, 4) + 0.5

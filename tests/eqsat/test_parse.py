@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import eqsat
+from eqsat.indices.parse import parse_index
 from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import variables
-from eqsat.parse import parse_index
 from eqsat.testing import assert_equivalent
 
 TEXTS = ["not x", "not not x", "x and y", "x or y", "not (x and y)", "where(x and y, 1, 2)", "int(not x) + 1", "x < y and y", "not x == y"]

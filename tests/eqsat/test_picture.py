@@ -11,7 +11,7 @@ import pytest
 import eqsat
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Var, variables
-from eqsat.picture import MOST
+from eqsat.views.picture import MOST
 
 SVG = "{http://www.w3.org/2000/svg}"
 START = eqsat.ViewStack.from_shape((4, 6))
@@ -30,7 +30,7 @@ STACKS = {
 }
 
 
-def drawn(picture: eqsat.picture.Picture) -> list[int]:
+def drawn(picture: eqsat.views.picture.Picture) -> list[int]:
     """The numbers of the cells in reading order, -1 for padding."""
     root = ElementTree.fromstring(picture.svg)
     cells = [(path.get("d", ""), path.get("fill", "")) for path in root.iter(f"{SVG}path")]

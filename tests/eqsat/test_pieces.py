@@ -14,7 +14,7 @@ import eqsat.numpy as enp
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Apply, Index, apply, as_index, var, variables, walk
 from eqsat.ir.tensor import reduction
-from eqsat.pieces import Box, Pieces, box_of
+from eqsat.pricing.pieces import Box, Pieces, box_of
 
 ROW, COLUMN = var("i0", 0, 511), var("i1", 0, 99)
 

@@ -15,7 +15,7 @@ import pytest
 import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
-from eqsat.plan import Plan
+from eqsat.running.plan import Plan
 
 Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng(7)

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat import derivation
-from eqsat.cheapest import Extracted
+from eqsat.explaining import derivation
+from eqsat.explaining.program_steps import ProgramStep, explain_program
+from eqsat.extraction.cheapest import Extracted
 from eqsat.ir.canonical import canonical_text
 from eqsat.ir.tensor import Build, Call, Literal, Program
-from eqsat.program_steps import ProgramStep, explain_program
 from eqsat.rules import rows
 from tests.effort import examples
 from tests.eqsat.explained_programs import CASES

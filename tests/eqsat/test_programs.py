@@ -20,9 +20,9 @@ from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.ir.steps import HostCall, PlacedStep
 from eqsat.ir.structure import positions
 from eqsat.ir.tensor import Constant, Program, Tensor
-from eqsat.kernels import Nest, remaining
-from eqsat.packing import pack, unpack
-from eqsat.plan import Plan
+from eqsat.kernels.picking import Nest, remaining
+from eqsat.running.packing import pack, unpack
+from eqsat.running.plan import Plan
 from eqsat.testing import assert_close
 from tests.effort import examples
 from tests.eqsat import operation_cases, programs as generator

@@ -15,12 +15,12 @@ from hypothesis import given, settings
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat import repeated
 from eqsat.codegen.running import Repetition, TableLoop
 from eqsat.ir.errors import BoundsError, UsageError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.steps import Loop
-from eqsat.repeated import Repeated
+from eqsat.running import repeated
+from eqsat.running.repeated import Repeated
 from tests.effort import examples
 
 Array = np.ndarray[Any, Any]

@@ -8,8 +8,8 @@ import pytest
 
 import eqsat
 from eqsat.ir.index import Index, apply, var
+from eqsat.keeping.results import RESULTS, ResultCache
 from eqsat.options import Options
-from eqsat.result_cache import RESULTS, ResultCache
 
 x, y, wide = var("x", 0, 7), var("y", 0, 7), var("x", 0, 70)
 

@@ -10,9 +10,9 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.packing import pack, unpack
-from eqsat.row_blocks import ROWS, in_blocks
-from eqsat.sized_plan import PlanInBlocks, SizedPlan, plan_of
+from eqsat.running.packing import pack, unpack
+from eqsat.running.row_blocks import ROWS, in_blocks
+from eqsat.running.sized_plan import PlanInBlocks, SizedPlan, plan_of
 
 Array = np.ndarray[Any, Any]
 N = eqsat.dim("n", 1, 400)

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from eqsat.ir.index import Apply, Index
-from eqsat.prove import check_pattern
+from eqsat.proving.prove import check_pattern
 from eqsat.rules import rows
 from eqsat.rules.row import Pattern
 from tests.eqsat.row_instances import readings

@@ -11,7 +11,7 @@ from eqsat.ir.errors import UnsoundRuleError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Const, Index, Var, apply, maximum, minimum, var, variables, where
 from eqsat.options import Limits
-from eqsat.prove import _grid as grid_of, check_pattern
+from eqsat.proving.prove import _grid as grid_of, check_pattern
 from eqsat.report import Report
 from eqsat.rules import TABLES, rows
 from eqsat.rules.document import PAGE, page

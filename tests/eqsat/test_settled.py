@@ -6,14 +6,14 @@ import random
 
 import pytest
 
-from eqsat import simplifier
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.settled import is_settled
 from eqsat.egraph.snapshot import written_snapshot
-from eqsat.index_cost import index_cycles
+from eqsat.indices import simplifier
+from eqsat.indices.parse import parse_index
 from eqsat.ir.index import Const, Index, apply, var, where
 from eqsat.options import Options
-from eqsat.parse import parse_index
+from eqsat.pricing.index_cost import index_cycles
 from eqsat.report import Report
 
 TERMS = 1800

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import eqsat
-from eqsat.index_cost import index_cycles
+from eqsat.indices.simplifier import Simplifier, simplify_all
 from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import OPS, Apply, Const, Index, apply, minimum, var, variables, walk, where
 from eqsat.options import Options
+from eqsat.pricing.index_cost import index_cycles
 from eqsat.report import Report
 from eqsat.rules import without
-from eqsat.simplifier import Simplifier, simplify_all
 from eqsat.testing import assert_equivalent
 from tests.effort import examples
 from tests.eqsat.index_terms import VARIABLES, numbers, terms, values

@@ -13,13 +13,13 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat import sizes
+from eqsat.capture import sizes
 from eqsat.ir.errors import DTypeError, EqsatError, ShapeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.index import Var
 from eqsat.ir.loops_evaluate import run_kernel
-from eqsat.packing import pack, unpack
-from eqsat.sized_plan import SizedPlan, plan_of
-from eqsat.target import DEFAULT_TARGET
+from eqsat.pricing.target import DEFAULT_TARGET
+from eqsat.running.packing import pack, unpack
+from eqsat.running.sized_plan import SizedPlan, plan_of
 from tests.eqsat.kernel_programs import layer_norm, softmax
 
 Array = np.ndarray[Any, Any]

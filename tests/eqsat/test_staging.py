@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat import staging
 from eqsat.ir.loops import For, statements
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Call, Input, Read, Scalar, axes
+from eqsat.kernels import staging
 from eqsat.lowering import staged
 from eqsat.lowering.staged import Window, windows
 from eqsat.testing import assert_close

@@ -9,10 +9,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from eqsat.capture.specs import spec
 from eqsat.driver import optimize
 from eqsat.egraph.encode_tensor import TensorEncoder
 from eqsat.egraph.schema import GATHER_RANKS
-from eqsat.facts import dim
+from eqsat.indices.facts import dim
 from eqsat.ir.check import check_program
 from eqsat.ir.evaluate import evaluate, evaluate_tensor
 from eqsat.ir.index import Index, apply, maximum, minimum, where
@@ -42,7 +43,6 @@ from eqsat.rules import TABLES
 from eqsat.rules.row import Table, TensorRule
 from eqsat.rules.tensor_rules import TENSOR_TABLES
 from eqsat.saturate import PHASES, session
-from eqsat.specs import spec
 from tests.eqsat.egraph_model import Array, Model
 
 INT = "int64"

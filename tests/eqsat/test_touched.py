@@ -10,10 +10,10 @@ import pytest
 from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Buffer, For, Kernel, Load, Stmt, Store
 from eqsat.ir.tensor import Call, Scalar
-from eqsat.locality import LINE_BYTES, moved_ns, taps
 from eqsat.lowering.affine import Forms
-from eqsat.target import DEFAULT_TARGET
-from eqsat.touched import Touched
+from eqsat.pricing.locality import LINE_BYTES, moved_ns, taps
+from eqsat.pricing.target import DEFAULT_TARGET
+from eqsat.pricing.touched import Touched
 
 ROW, J, K = Var("i", 0, 499), Var("j", 0, 799), Var("k", 0, 799)
 SIZE = 1 << 20

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 
 import eqsat
 import eqsat.numpy as enp
+from eqsat.capture.specs import spec
+from eqsat.capture.tracing import trace
 from eqsat.ir.check import check_program
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.structure import positions
 from eqsat.ir.tensor import Build, Constant, Generic, Input, tensors
-from eqsat.specs import spec
-from eqsat.tracing import trace
 from tests.effort import examples
 from tests.eqsat.programs import RandomProgram, factorizations, programs
 from tests.eqsat.tracing_cases import assert_same, sample, traced

@@ -15,10 +15,10 @@ from numpy.exceptions import ComplexWarning
 
 import eqsat
 import eqsat.numpy as enp
+from eqsat.capture.tracing import trace
 from eqsat.ir.dtypes import DTYPES, INTEGERS, is_complex, is_integer
 from eqsat.ir.errors import DTypeError, EqsatError, UsageError
 from eqsat.testing import assert_close
-from eqsat.tracing import trace
 from tests.effort import some
 from tests.eqsat.tracing_cases import Array, sample, traced
 

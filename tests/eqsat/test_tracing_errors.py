@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import eqsat.numpy as enp
+from eqsat.capture.specs import spec
+from eqsat.capture.tracing import trace
 from eqsat.ir.errors import BoundsError, DTypeError, EqsatError, ShapeError, TraceError, UnsupportedError, UsageError
-from eqsat.specs import spec
-from eqsat.tracing import trace
 
 X = spec((3, 4), "float32")
 Wrong = tuple[Callable[[Any], Any], type[EqsatError], str]

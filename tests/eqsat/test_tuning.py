@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import eqsat
-from eqsat import tuning
 from eqsat.ir.errors import UsageError
 from eqsat.ir.loops import Kernel
+from eqsat.kernels import tuning
+from eqsat.kernels.tuning import Tuner
 from eqsat.lowering import hoist
 from eqsat.lowering.schedule import Schedule
 from eqsat.report import Report
-from eqsat.tuning import Tuner
 
 RNG = np.random.default_rng(2)
 PROGRAMS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {

@@ -14,8 +14,8 @@ from eqsat import View, ViewStack
 from eqsat.ir.errors import InternalError, ShapeError, UsageError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Const, variables
-from eqsat.view_merging import ALL_PLACES, SOME_PLACES, fit, grid_of, merge_by_equality, one_view
-from eqsat.view_strides import merge_by_strides
+from eqsat.views.merging import ALL_PLACES, SOME_PLACES, fit, grid_of, merge_by_equality, one_view
+from eqsat.views.strides import merge_by_strides
 from tests.bench.movement import Move
 from tests.bench.movement_chains import round_trips
 from tests.effort import examples
@@ -231,7 +231,7 @@ def test_a_view_that_differs_from_its_stack_is_an_internal_error(monkeypatch: py
     stack = ViewStack.from_shape(41**3)
     for _ in range(3):
         stack = transposed(stack, 41)
-    monkeypatch.setattr("eqsat.view_merging.merge_by_equality", lambda views: View((41**3,), (1,), 1))
+    monkeypatch.setattr("eqsat.views.merging.merge_by_equality", lambda views: View((41**3,), (1,), 1))
     with pytest.raises(InternalError, match="merge_by_equality: found View"):
         stack.simplify()
 

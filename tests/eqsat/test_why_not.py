@@ -9,8 +9,9 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat import spec, values
+from eqsat import spec
 from eqsat.ir.errors import UsageError
+from eqsat.proving import values
 from tests.eqsat.explained_programs import CASES
 
 x, y, z = eqsat.var("x", 0, 99), eqsat.var("y", 0, 7), eqsat.var("z", 0, 3)

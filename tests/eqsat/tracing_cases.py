@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
+from eqsat.capture.tracing import trace
 from eqsat.ir.check import check_program
 from eqsat.ir.dtypes import UNSIGNED, is_complex, is_integer
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.structure import rebuild_result
 from eqsat.testing import TOLERANCE
-from eqsat.tracing import trace
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]

@@ -20,10 +20,10 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import eqsat
-from eqsat.index_cost import index_cycles
 from eqsat.ir.index import Index, variables
-from eqsat.points import CHUNK, Pair
-from eqsat.proof import named
+from eqsat.pricing.index_cost import index_cycles
+from eqsat.proving.points import CHUNK, Pair
+from eqsat.proving.proof import named
 from tests.fuzz.random_terms import draw, smaller
 
 BATCH = 50

@@ -21,9 +21,9 @@ import numpy as np
 from eqsat.ir.errors import EqsatError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Var
-from eqsat.strided import View
-from eqsat.view_reading import loops
-from eqsat.viewstack import ViewStack
+from eqsat.views.reading import loops
+from eqsat.views.stack import ViewStack
+from eqsat.views.strided import View
 from tests.bench.movement import Kind, Move, Shape, random_move, random_shape
 from tests.fuzz.outcome import conclude
 

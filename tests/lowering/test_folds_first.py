@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import eqsat
-import eqsat.divided
+import eqsat.kernels.divided
 import eqsat.numpy as enp
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axes, axis, reduction, scalars
@@ -98,8 +98,8 @@ def test_short_folds_stay_where_they_are() -> None:
 @pytest.mark.usefixtures("short")
 def test_random_programs_equal_numpy_at_every_stage(monkeypatch: pytest.MonkeyPatch) -> None:
     """With all that can come first before, whatever it costs."""
-    priced, divided = eqsat.divided._priced, 0
-    monkeypatch.setattr(eqsat.divided, "_priced", lambda *given: (0.0, priced(*given)[1]))
+    priced, divided = eqsat.kernels.divided._priced, 0
+    monkeypatch.setattr(eqsat.kernels.divided, "_priced", lambda *given: (0.0, priced(*given)[1]))
 
     @settings(max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(programs())

@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 import eqsat
 import eqsat.numpy as enp
+from eqsat.indices.simplifier import simplify_terms
 from eqsat.ir.index import Apply, Index, Var, apply, walk, where
 from eqsat.ir.loops import For, Kernel, index_terms, map_indices, statements
 from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction, scalars
@@ -19,7 +20,6 @@ from eqsat.lowering.seams import MOST_PIECES, begins
 from eqsat.lowering.split import uneven
 from eqsat.options import Options
 from eqsat.report import Report
-from eqsat.simplifier import simplify_terms
 from tests.effort import examples
 from tests.lowering.builds import builds, lowered, offered, reference, run, siblings
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from eqsat.amounts import amount
 from eqsat.costs_in_tests.changes import CostChange, Verdict, change_text
 from eqsat.costs_in_tests.session import CostSession, Unused
 from eqsat.costs_in_tests.snapshots import CostSnapshot, KernelCost, fields_of, has_source, read_snapshots, snapshot_path, write_snapshots
+from eqsat.pricing.amounts import amount
 
 PROGRAM = (
     "program (x: float32[9])",

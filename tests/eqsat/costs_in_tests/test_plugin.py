@@ -18,7 +18,7 @@ import pytest
 import eqsat
 from eqsat.costs_in_tests import session
 from eqsat.costs_in_tests.summary import SHOWN
-from eqsat.local_target import FILE
+from eqsat.pricing.local_target import FILE
 from eqsat.testing import measure
 from tests.effort import thorough
 

@@ -7,22 +7,22 @@ from typing import Any
 import pytest
 
 import eqsat
-from eqsat.cheapest import cheapest_outputs
-from eqsat.costs import cost
+from eqsat.capture.places import explicit
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.settled import is_settled
 from eqsat.egraph.snapshot import Snapshot
 from eqsat.exploring import EGraph
+from eqsat.extraction.cheapest import cheapest_outputs
+from eqsat.indices.simplifier import limits_for
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Index
 from eqsat.ir.steps import take_apart
 from eqsat.journal import Journal, Ran, Transcript
 from eqsat.options import Options
-from eqsat.places import explicit
+from eqsat.pricing.costs import cost
 from eqsat.report import Report, StopReason
 from eqsat.rules import TABLES
 from eqsat.saturate import PHASES, Session, session
-from eqsat.simplifier import limits_for
 from tests.eqsat.exploring.egraphs import PROGRAMS, TERMS, X, Y, egraph, shuffled_sines
 
 SATURATED = [name for name in TERMS if name != "plain"]

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import eqsat
-from eqsat.ablation import Ablation
+from eqsat.explaining.ablation import Ablation
 from eqsat.showing.html import number
 from eqsat.showing.reports import rule_table
 from tests.eqsat.showing.reading import Page, bundle, page_of

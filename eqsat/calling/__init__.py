@@ -1,0 +1,1 @@
+"""How programs are called: `jit`, lazy tensors, `fori`, and NumPy's functions on any of them."""

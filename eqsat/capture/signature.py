@@ -1,0 +1,174 @@
+"""The arguments of a call: which are arrays, in which containers, and which are part of the program as they are."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from eqsat.capture.arguments import array_spec
+from eqsat.capture.array import TracedArray
+from eqsat.capture.specs import Spec
+from eqsat.ir.errors import UsageError
+from eqsat.ir.structure import Structure, flatten_result
+from eqsat.operations.table import plain_signature
+
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+CONTAINERS = (tuple, list, dict)
+
+
+@dataclass(frozen=True)
+class Baked:
+    """A value that a trace takes as it is; values of one key give the same program."""
+
+    key: Any
+    value: Any = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Given:
+    """The place of an argument among those of a call, positional ones first."""
+
+    position: int
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """A call apart from the elements of its arrays: calls with equal ones have the same program.
+
+    positional, keyword  the names of the arguments, each with the containers in it and the positions of its leaves
+    leaves               for each leaf its place, which names the input, and what is there
+    """
+
+    positional: tuple[tuple[str, Structure], ...]
+    keyword: tuple[tuple[str, Structure], ...]
+    leaves: tuple[tuple[str, Spec | Baked], ...]
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a Python number; NumPy's scalars are arrays without dimensions."""
+    return type(value) in (bool, int, float, complex)
+
+
+def is_static(value: Any) -> bool:
+    """Whether a trace takes the argument as it is: Python numbers, strings, None, dtypes, and tuples of these."""
+    if type(value) is tuple:
+        return all(is_static(item) for item in value)
+    dtype = isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic))
+    return is_number(value) or value is None or isinstance(value, str) or dtype
+
+
+def describe(
+    positional: Iterable[tuple[str, Any]], keyword: Iterable[tuple[str, Any]], function: str = "", static: Collection[str] = ()
+) -> tuple[Arguments, list[Any]]:
+    """The arguments of a call, and the arrays, lazy tensors and specs in them, in order.
+
+    Tuples, lists and dicts with an array somewhere in them are containers.  Raises UsageError and DTypeError, naming the place, for
+    what is neither array nor static, and for arguments named in `static` that cannot be hashed.
+    """
+    leaves: list[tuple[str, Spec | Baked]] = []
+    arrays: list[Any] = []
+
+    def place(value: Any, where: str) -> int:
+        if is_static(value):
+            leaves.append((where, Baked(_key(value, where), value)))
+        else:
+            arrays.append(np.asarray(value) if isinstance(value, np.generic) else value)
+            leaves.append((where, spec_of(arrays[-1], where, function)))
+        return len(leaves) - 1
+
+    def structure(name: str, value: Any) -> Structure:
+        if isinstance(value, Baked):
+            leaves.append((name, value))
+            return len(leaves) - 1
+        if name in static:
+            leaves.append((name, Baked(_key(value, f"{function}: {name}"), value)))
+            return len(leaves) - 1
+        contained = type(value) in CONTAINERS and any(_is_array(leaf) for leaf in leaves_of(value))
+        return flatten_result(value, place, name) if contained else place(value, name)
+
+    first = tuple((name, structure(name, value)) for name, value in positional)
+    rest = tuple((name, structure(name, value)) for name, value in keyword)
+    return Arguments(first, rest, tuple(leaves)), arrays
+
+
+def leaves_of(*values: Any) -> Iterator[Any]:
+    """What is in nested tuples, lists and dicts."""
+    for value in values:
+        if type(value) in CONTAINERS:
+            yield from leaves_of(*(value.values() if type(value) is dict else value))
+        else:
+            yield value
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray | np.generic | Spec | TracedArray)
+
+
+def spec_of(value: Any, where: str, function: str) -> Spec:
+    """Shape and dtype of an array, lazy or traced or not, or a Spec; UsageError or DTypeError, naming the place, for anything else."""
+    if isinstance(value, Spec):
+        return value
+    return Spec(value.tensor.shape, value.dtype.name) if isinstance(value, TracedArray) else array_spec(where, value, function)
+
+
+def _key(value: Any, where: str) -> Any:
+    """What tells static arguments apart: type and value, so that 1, 1.0 and True are three."""
+    if is_static(value):
+        return type(value), repr(value)
+    if type(value) is tuple:
+        return tuple(_key(item, where) for item in value)
+    try:
+        hash(value)
+    except TypeError:
+        raise UsageError(f"{where}: found a {type(value).__name__}, expected something that can be hashed for a static argument") from None
+    return type(value), value
+
+
+def lay_out(
+    function: Callable[..., Any], signature: inspect.Signature, count: int, keywords: Sequence[str]
+) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]]]:
+    """Where the arguments of calls with `count` positional ones and these keywords go: by position and by keyword, each with the name
+    of its input and with Given, or the default of its parameter, a function as Baked.  UsageError for a call that does not fit.
+
+    Defaults are passed where there are arrays among them, which are inputs then; else the function has its own, for to ufuncs and others
+    what is written as a default may mean something else when it is passed.
+    """
+    given = [Given(position) for position in range(count + len(keywords))]
+    try:
+        bound = signature.bind(*given[:count], **dict(zip(keywords, given[count:], strict=True)))
+    except TypeError as error:
+        raise UsageError(f"{function_name(function)}: found a call that does not fit {plain_signature(signature)}: {error}") from None
+    omitted = [parameter.default for name, parameter in signature.parameters.items() if name not in bound.arguments]
+    if any(_is_array(leaf) for leaf in leaves_of(*omitted)):
+        bound.apply_defaults()
+    names = parameter_names(function, len(bound.args), bound.kwargs)
+    positional, keyword = zip(names, bound.args, strict=True), bound.kwargs.items()
+    first, rest = ([(name, Baked(name, value) if callable(value) else value) for name, value in part] for part in (positional, keyword))
+    return first, rest
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def parameter_names(function: Callable[..., Any], count: int, keywords: Collection[str] = ()) -> tuple[str, ...]:
+    """Names for `count` positional arguments of a call: the parameters', x0, x1, ... where there are none; none of `keywords`."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return tuple(f"x{k}" for k in range(count))
+    try:
+        signature.bind(*[None] * count, **dict.fromkeys(keywords))
+    except TypeError as error:
+        raise UsageError(f"{function_name(function)}: found a call that does not fit {plain_signature(signature)}: {error}") from None
+    parameters = list(signature.parameters.values())
+    names = [parameter.name for parameter in parameters if parameter.kind in POSITIONAL][:count]
+    rest = next((parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.VAR_POSITIONAL), "x")
+    taken = {*names, *keywords}
+    fresh = (name for k in itertools.count() if (name := f"{rest}{k}") not in taken)
+    return (*names, *itertools.islice(fresh, count - len(names)))

@@ -1,0 +1,160 @@
+"""Tracing: a function written with NumPy's names is called once on traced arrays, and what it did becomes a Program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from eqsat.capture.array import TracedArray
+from eqsat.capture.masked import Masked
+from eqsat.capture.signature import Arguments, Baked, describe, function_name, is_number, parameter_names
+from eqsat.capture.sized_trace import program_of_any_size
+from eqsat.capture.sizes import TRACED, DerivedSizeError, Markers, in_names
+from eqsat.capture.specs import Spec
+from eqsat.capture.traces import Trace, in_owner, is_traced
+from eqsat.ir.dtypes import dtype_name
+from eqsat.ir.errors import EqsatError, TraceError, UnsupportedError, UsageError
+from eqsat.ir.evaluate import evaluate_index
+from eqsat.ir.index import Index, variables
+from eqsat.ir.steps import Loop
+from eqsat.ir.structure import flatten_result, rebuild_result
+from eqsat.ir.tensor import Constant, Input, Program, Size, Tensor, copied
+from eqsat.operations.indexing import MASKS
+
+# the trace that is being recorded
+CURRENT: ContextVar[Trace | None] = ContextVar("trace", default=None)
+
+
+def trace(function: Callable[..., Any], *arguments: Any, fallback: bool = False) -> Program:
+    """The Program that `function` is on arrays like these.
+
+    An argument is a Spec, a numpy.ndarray or lazy tensor (of which shape and dtype count), or a Python number, string, None, dtype or
+    tuple of these, which is baked in; or tuples, lists and dicts of these with an array among them, nested.  Inputs are named after
+    the parameters: x, weights['bias'].  The function may return an array, a number, or tuples, lists and dicts of them, nested.
+
+    Arrays and lazy tensors that the function takes from elsewhere are constants, with the elements that they have while it is traced.
+
+    `fallback`: functions of NumPy that eqsat lacks are called by the program (docs/fallback.md).
+
+    Raises UsageError for other arguments or results, TraceError where Python needs the value of an array, UnsupportedError for
+    an operation that eqsat lacks; errors of the function itself pass through.
+    """
+    if not callable(function):
+        raise UsageError(f"trace: found a {type(function).__name__}, expected a function")
+    names = parameter_names(function, len(arguments))
+    return record(function, describe(zip(names, arguments, strict=True), ())[0], fallback)
+
+
+def record(function: Callable[..., Any], arguments: Arguments, fallback: bool = False, of_loop: bool = False) -> Program:
+    """The Program of a call in which every Spec stands for an array, an input named after its place; the rest is passed as it is.
+
+    `of_loop`: whether the function is the body of a loop, to which its arguments belong."""
+    extents = [extent for _, leaf in arguments.leaves if isinstance(leaf, Spec) for extent in leaf.shape]
+    dims = variables(*(extent for extent in extents if isinstance(extent, Index)))
+    if not dims:
+        return _record(function, arguments, (), fallback, of_loop)
+
+    def at(values: Mapping[str, int]) -> Program:
+        leaves = tuple((where, _known(leaf, values) if isinstance(leaf, Spec) else leaf) for where, leaf in arguments.leaves)
+        return _record(function, replace(arguments, leaves=leaves), (), fallback)
+
+    given = max((extent for extent in extents if isinstance(extent, int)), default=1)
+    try:
+        return program_of_any_size(dims, given, lambda sizes: _record(function, arguments, sizes, fallback), at)
+    except DerivedSizeError as error:
+        raise DerivedSizeError(f"{function_name(function)}: {error}") from error
+
+
+def _known(spec: Spec, values: Mapping[str, int]) -> Spec:
+    """A spec with numbers for its sizes."""
+
+    def number(extent: int | Index) -> int:
+        return int(evaluate_index(extent, {v: values[v.name] for v in variables(extent)})) if isinstance(extent, Index) else extent
+
+    return Spec(tuple(map(number, spec.shape)), spec.dtype)
+
+
+def _record(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...], fallback: bool, of_loop: bool = False) -> Program:
+    markers = Markers(sizes)
+    owner = Trace(markers, fallback=fallback, of_loop=of_loop)
+    tokens = CURRENT.set(owner), TRACED.set(markers)
+    try:
+        return _recorded(function, arguments, sizes, owner)
+    except EqsatError as error:
+        if not sizes:
+            raise
+        raise type(error)(in_names(str(error), sizes)) from error
+    finally:
+        CURRENT.reset(tokens[0])
+        TRACED.reset(tokens[1])
+
+
+def record_body(function: Callable[..., Any], arguments: Arguments, around: Trace, steps: int) -> tuple[Program, tuple[Tensor, ...]]:
+    """The Program of the body of a loop within a trace, and the arrays of that trace that it takes, its last inputs; the first argument
+    counts so many steps."""
+    owner = Trace(around.sizes, around, around.fallback, of_loop=True)
+    token = CURRENT.set(owner)
+    around.in_loop = owner
+    try:
+        program = _recorded(function, arguments, (), owner, steps)
+    finally:
+        CURRENT.reset(token)
+        around.in_loop = None
+    inputs = (*program.inputs, *owner.captured.values())
+    return Program(inputs, program.outputs, program.structure), tuple(owner.captured)
+
+
+def _recorded(
+    function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...], owner: Trace, steps: int | None = None
+) -> Program:
+    markers = {size.variable.name[1:]: size.marker for size in sizes}
+    inputs: list[Input] = []
+
+    def value(where: str, leaf: Spec | Baked) -> Any:
+        if isinstance(leaf, Baked):
+            return leaf.value
+        known = _known(leaf, markers)
+        most = steps - 1 if steps and not inputs else None
+        inputs.append(Input(where, tuple(n for n in known.shape if isinstance(n, int)), leaf.dtype, most))
+        return TracedArray(inputs[-1], owner)
+
+    values = [value(where, leaf) for where, leaf in arguments.leaves]
+    args = [rebuild_result(structure, values) for _, structure in arguments.positional]
+    named = {name: rebuild_result(structure, values) for name, structure in arguments.keyword}
+    try:
+        result = function(*args, **named)
+    except ValueError as error:
+        if not isinstance(error.__cause__, TraceError):
+            raise
+        raise TraceError(
+            "setitem: found a traced array for an element of a NumPy array; begin with enp.zeros(shape), enp.zeros_like(x) or enp.stack"
+        ) from error
+    outputs: dict[Tensor, int] = {}
+
+    def place(leaf: Any, where: str) -> int:
+        return outputs.setdefault(_output(leaf, where, owner), len(outputs))
+
+    structure = flatten_result(result, place, f"{function_name(function)}: result")
+    program = Program(tuple(inputs), tuple(outputs), structure, sizes)
+    if sizes and any(isinstance(step, Loop) for step in program.steps):
+        raise UnsupportedError("fori: found a loop in a program with sizes that are known at run time only; give spec numbers")
+    return program
+
+
+def _output(leaf: Any, where: str, owner: Trace) -> Tensor:
+    """What a function returned as a tensor to compute; inputs and constants are copied."""
+    if isinstance(leaf, TracedArray):
+        if leaf.owner is not owner and is_traced(leaf) and not owner.is_inside(leaf.owner):
+            raise UsageError(f"{where}: found an array of another trace, expected one computed from the arguments")
+        return copied(in_owner(leaf, owner))
+    if isinstance(leaf, Masked):
+        raise UnsupportedError(f"{where}: found {leaf!r}; {MASKS}")
+    if not is_number(leaf) and not isinstance(leaf, np.ndarray | np.generic):
+        raise UsageError(f"{where}: found a {type(leaf).__name__}, expected arrays and numbers in tuples, lists and dicts")
+    array = np.asarray(leaf)
+    dtype_name(array.dtype, where)
+    return copied(Constant(array.astype(array.dtype.newbyteorder("="))))

@@ -1,0 +1,1 @@
+"""From the e-graph of a program to the cheapest program in it."""

@@ -1,0 +1,40 @@
+"""What is kept on disk, and when: machine code and plans are read from there where they are known."""
+
+from __future__ import annotations
+
+from eqsat.codegen import object_code
+from eqsat.indices.facts import any_declared
+from eqsat.keeping.disk import Store, default_root
+from eqsat.keeping.keys import code_key
+from eqsat.options import Options
+
+
+def default_store() -> Store | None:
+    """The entries of this user; None for one without a home."""
+    root = default_root()
+    return None if root is None else Store(root)
+
+
+def store_for(options: Options) -> Store | None:
+    """Where what these options make is kept; None where it is not: with `cache` off, for certificates and dumps, which show what was
+    done, and for what depends on the clock or on facts that the user declared."""
+    asked = options.cache and not options.certify and options.dump is None and options.limits.seconds is None
+    return default_store() if asked and not any_declared() else None
+
+
+def kept_code(llvm_ir: str, options: Options) -> bytes:
+    """The object of a module for this machine; what `eqsat.codegen.object_code` raises where it is not known."""
+    store = store_for(options)
+    if store is None:
+        return object_code(llvm_ir)
+    key = code_key(llvm_ir)
+    kept = store.get(key)
+    if kept is None:
+        kept = object_code(llvm_ir)
+        store.put(key, kept)
+    return kept
+
+
+def common_code(llvm_ir: str) -> bytes:
+    """The object of machine code that serves all programs."""
+    return kept_code(llvm_ir, Options())

@@ -1,0 +1,266 @@
+"""From an extracted program to the loop nests that run it: candidates lowered, their indices simplified, priced, one picked.
+
+Builds of one shape that wait for the same kernels and read some array in common are siblings: one nest may compute them all.  Both ways are
+lowered and priced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from eqsat.capture.compared import compared_with_itself
+from eqsat.ir.dtypes import is_complex
+from eqsat.ir.host import keywords
+from eqsat.ir.loops import Buffer, Kernel, map_indices
+from eqsat.ir.loops_check import check_kernel
+from eqsat.ir.steps import HostCall, Parts, PlacedStep
+from eqsat.ir.tensor import Build, Constant, Shape, Size, Tensor, sources, tensors
+from eqsat.kernels.alike import Alike, Group, Priced
+from eqsat.kernels.divided import Divided, divided
+from eqsat.kernels.loop_terms import simplifier
+from eqsat.kernels.staging import chains
+from eqsat.kernels.tuning import Tuner
+from eqsat.lowering import candidates, hoist, in_place
+from eqsat.lowering.candidates import Schedules
+from eqsat.lowering.scan import scan, scans
+from eqsat.options import Options
+from eqsat.pricing.cost_model import CostModel
+from eqsat.pricing.costs import kernel_ns
+from eqsat.pricing.nest_costs import nest_ns
+from eqsat.report import Report
+
+
+@dataclass(frozen=True)
+class Nest:
+    """A kernel with the tensors that it computes, which are builds or the results of a step, and the tensors of its buffers, those that it
+    computes last.
+
+    over    (tensor that it reads, tensor that it computes): in one memory, where the one is written over the other
+    within  builds that are computed on the way, strip by strip
+    part_of  the build that it computes together with other kernels
+    share    which part of the cost of that it has
+    """
+
+    kernel: Kernel
+    made: tuple[Tensor, ...]
+    tensors: tuple[Tensor, ...]
+    over: tuple[tuple[Tensor, Tensor], ...] = ()
+    within: tuple[Build, ...] = ()
+    part_of: Build | None = None
+    share: float = 1.0
+
+    @property
+    def builds(self) -> Group:
+        return tuple(tensor for tensor in self.made if isinstance(tensor, Build))
+
+    @property
+    def priced(self) -> Group:
+        """The builds whose cost it has, or has a share of."""
+        return self.builds if self.part_of is None else (self.part_of,)
+
+    @property
+    def read(self) -> tuple[Tensor, ...]:
+        """The tensors that it reads, those of its buffers first."""
+        return (*self.tensors[: -len(self.made)], *(tensor for tensor, _ in self.over))
+
+
+def lower_program(parts: Parts, options: Options, report: Report, kept: Collection[Tensor] = ()) -> tuple[Nest, ...]:
+    """Loop nests for all tensors that a program stores around its steps, and for steps that loops can make, in execution order; `kept` are
+    read after all of them."""
+    program = parts.around
+    builds = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
+    names: dict[Tensor, str] = {tensor: tensor.name for tensor in program.inputs}
+    for tensor in tensors(*program.outputs):
+        names.setdefault(tensor, f"t{len(names)}")
+    levels = _levels(builds, parts.steps)
+    siblings = _siblings(builds, levels)
+    stay = {*kept, *program.outputs}
+    lowering = _Lowering(program.sizes, options, report)
+    picked = lowering.picked([*((build,) for build in builds), *siblings], names)
+    ns = {group: priced for group, (priced, _) in picked.items()}
+    model = CostModel(options.target, options.cost)
+    groups = sorted(_chosen(builds, siblings, ns, model), key=lambda group: levels[group[0]])
+    lowered: dict[tuple[Tensor, ...], Kernel] = {group: picked[group][1] for group in groups}
+    within: dict[tuple[Tensor, ...], tuple[Build, ...]] = {}
+    part_of: dict[tuple[Tensor, ...], Divided] = {}
+    if not program.sizes:
+        for chain in chains(groups, ns, names, stay, compared_with_itself(program, options.numerics), model, lowering):
+            *inner, results = chain.groups
+            lowered = {group: kernel for group, kernel in lowered.items() if group not in inner} | {results: chain.kernel}
+            within[results] = tuple(build for group in inner for build in group)
+        lowered |= {placed.results: kernel for placed in parts.steps if (kernel := _step_kernel(placed, names)) is not None}
+        if options.numerics != "exact":
+            alone = [build for build in builds if (build,) in lowered and (build,) not in within]
+            for several in divided({build: ns[build,] for build in alone}, names, lowering):
+                names |= several.names
+                levels |= {made: min(level, levels.get(made, level)) for made, level in several.levels(levels[several.build]).items()}
+                lowered |= several.kernels
+                part_of |= dict.fromkeys(several.kernels, several)
+    by_name = {name: tensor for tensor, name in names.items()}
+    nests: list[Nest] = []
+    for made in sorted(lowered, key=lambda made: levels[made[0]]):
+        kernel = replace(lowered[made], name=f"kernel_{len(nests)}")
+        called_with = tuple(by_name[buffer.name] for buffer in kernel.buffers)
+        nest = Nest(kernel, made, called_with, within=within.get(made, ()))
+        if made in part_of:
+            nest = replace(nest, part_of=part_of[made].build, share=part_of[made].shares[made])
+        nests.append(nest)
+    return tuple(_finished(nest) for nest in _written_over(nests, levels, stay))
+
+
+class _Lowering:
+    """Loop nests of the builds of one program."""
+
+    def __init__(self, sizes: tuple[Size, ...], options: Options, report: Report) -> None:
+        self.sizes, self.options, self.report = sizes, options, report
+        self.alike = Alike()
+
+    def cheapest(self, groups: Iterable[Group], names: Mapping[Tensor, str]) -> dict[Group, Priced]:
+        """The cheapest kernel of every group and what it costs, the indices of those that are not alike simplified together."""
+        every = list(groups)
+        for group, priced in self._lowered(self.alike.first(every), names).items():
+            self.alike.keep((group,), names, priced)
+        return {group: self._again(group, names) for group in every}
+
+    def _again(self, group: Group, names: Mapping[Tensor, str]) -> Priced:
+        """What is known of groups alike; of one that has a name that is taken in their kernel, what is found for it."""
+        (priced,) = self.alike.find((group,), names) or (None,)
+        return priced or self._lowered([group], names)[group]
+
+    def _lowered(self, groups: Sequence[Group], names: Mapping[Tensor, str]) -> dict[Group, Priced]:
+        tiles = self.options.numerics != "exact"
+        choices = {group: candidates(group, "kernel", names, self.sizes, tiles) for group in groups}
+        simplified = simplifier([kernel for kernels in choices.values() for kernel in kernels], self.options, self.report)
+        return {group: _cheapest((map_indices(k, simplified) for k in kernels), self.options) for group, kernels in choices.items()}
+
+    def picked(self, groups: Iterable[Group], names: Mapping[Tensor, str]) -> dict[Group, tuple[float, Kernel]]:
+        """The cheapest kernel of every group, or the fastest that is found by measuring, where options ask for that, the costly first.
+        What it costs is an estimate all the same, which others are compared with."""
+        found = self.cheapest(groups, names)
+        if self.options.tune and not self.sizes:
+            tuner, tiles = Tuner(self.options, self.report), self.options.numerics != "exact"
+            for group in sorted(found, key=lambda group: -found[group][0]):
+                kernel = tuner.fastest(Schedules(group, "kernel", names, self.sizes, tiles), found[group][1])
+                found[group] = nest_ns(kernel, self.options.target, self.options.cost), kernel
+        return found
+
+
+def remaining(steps: Sequence[PlacedStep], nests: Sequence[Nest]) -> tuple[PlacedStep, ...]:
+    """The steps that no loop nest makes."""
+    made = {tensor for nest in nests for tensor in nest.made}
+    return tuple(placed for placed in steps if made.isdisjoint(placed.results))
+
+
+# functions of NumPy that loops compute as well
+SCANS = {"cumulative_sum": "sum", "cumulative_prod": "prod"}
+
+
+def _step_kernel(placed: PlacedStep, names: Mapping[Tensor, str]) -> Kernel | None:
+    """Loops for a step, where there are some."""
+    step = placed.step
+    if not isinstance(step, HostCall) or step.invocation.function not in SCANS:
+        return None
+    (given,), (made,) = placed.given, placed.results
+    named = keywords(step.invocation, 1)
+    if not scans(made.dtype) or not given.size or is_complex(given.dtype):
+        return None
+    source, result = Buffer(names[given], given.dtype, given.size, "in"), Buffer(names[made], made.dtype, made.size, "out")
+    initial = bool(named.get("include_initial", False))
+    return scan(SCANS[step.invocation.function], given.shape, int(named["axis"]), initial, source, result, placed.name)
+
+
+def _finished(nest: Nest) -> Nest:
+    kernel = hoist(nest.kernel)
+    check_kernel(kernel)
+    return replace(nest, kernel=kernel)
+
+
+def _written_over(nests: Sequence[Nest], levels: Mapping[Tensor, float], stay: Collection[Tensor]) -> list[Nest]:
+    """The nests, each writing over tensors that nothing reads any more where its kernel can; some tensors stay."""
+    made = {tensor for nest in nests for tensor in nest.made} - {tensor for nest in computed_once(nests) for tensor in nest.made}
+    readers: dict[Tensor, list[float]] = {}
+    for nest in nests:
+        for tensor in nest.read:
+            readers.setdefault(tensor, []).append(levels[nest.made[0]])
+    found: list[Nest] = []
+    for nest in nests:
+        here = levels[nest.made[0]]
+        for tensor in nest.read:
+            others = readers[tensor]
+            if tensor in made and tensor not in stay and max(others) == here and others.count(here) == 1:
+                nest = _over(nest, tensor)
+        found.append(nest)
+    return found
+
+
+def _over(nest: Nest, tensor: Tensor) -> Nest:
+    """The nest with a result in the memory of a tensor that it reads, if that can be."""
+    name = {other: buffer.name for other, buffer in zip(nest.tensors, nest.kernel.buffers, strict=True)}
+    taken = {made for _, made in nest.over}
+    for made in nest.made:
+        if made not in taken and made.shape == tensor.shape and (kernel := in_place(nest.kernel, name[tensor], name[made])) is not None:
+            tensors = tuple(other for other in nest.tensors if other is not tensor)
+            return replace(nest, kernel=kernel, tensors=tensors, over=(*nest.over, (tensor, made)))
+    return nest
+
+
+def computed_once(nests: Sequence[Nest]) -> tuple[Nest, ...]:
+    """The kernels that are made of nothing but constants: what they compute is the same in every call."""
+    same: set[Tensor] = set()
+    found: list[Nest] = []
+    for nest in nests:
+        if all(isinstance(tensor, Constant) or tensor in same for tensor in nest.read):
+            same.update(nest.made)
+            found.append(nest)
+    return tuple(found)
+
+
+def _cheapest(kernels: Iterable[Kernel], options: Options) -> tuple[float, Kernel]:
+    """The cheapest of several kernels, and what it costs."""
+    return min(((nest_ns(kernel, options.target, options.cost), kernel) for kernel in kernels), key=lambda priced: priced[0])
+
+
+def _levels(builds: Sequence[Build], steps: Sequence[PlacedStep]) -> dict[Tensor, float]:
+    """How many others, kernels and steps, wait for each other before a build can begin, or before a step has a result."""
+    levels: dict[Tensor, float] = {}
+    made = {result: step for step in steps for result in step.results}
+
+    def level(tensor: Tensor) -> float:
+        if tensor in made and tensor not in levels:
+            levels[tensor] = 1 + max((level(given) for given in made[tensor].given), default=-1)
+        return levels.get(tensor, -1)
+
+    for build in builds:  # what steps are given comes first
+        levels[build] = 1 + max((level(source) for source in sources(build)), default=-1)
+    for result in made:
+        level(result)
+    return levels
+
+
+def _siblings(builds: Sequence[Build], levels: Mapping[Tensor, float]) -> list[Group]:
+    """Builds of one shape on one level that read some tensor in common with another of them."""
+    alike: dict[tuple[float, Shape], list[Build]] = {}
+    for build in builds:
+        alike.setdefault((levels[build], build.shape), []).append(build)
+    related = ([one for one in group if any(_share(one, other) for other in group if other is not one)] for group in alike.values())
+    return [tuple(group) for group in related if len(group) > 1]
+
+
+def _share(one: Build, other: Build) -> bool:
+    return not set(sources(one)).isdisjoint(sources(other))
+
+
+def _chosen(builds: Sequence[Build], siblings: list[Group], ns: Mapping[Group, float], model: CostModel) -> list[Group]:
+    """Siblings together where that is cheaper."""
+    together = [group for group in siblings if _is_cheaper(group, ns, model)]
+    group_of = {build: (build,) for build in builds} | {build: group for group in together for build in group}
+    return list(dict.fromkeys(group_of[build] for build in builds))
+
+
+def _is_cheaper(group: Group, ns: Mapping[Group, float], model: CostModel) -> bool:
+    """Whether siblings cost less in one kernel: by the objective of the caller, where there is one, and then by their loops."""
+    apart = sum(ns[one,] for one in group)
+    if model.costs.objective is None:
+        return ns[group] < apart
+    return (kernel_ns(model, *group), ns[group]) < (sum(kernel_ns(model, one) for one in group), apart)

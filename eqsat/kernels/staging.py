@@ -1,0 +1,167 @@
+"""Which kernels become one kernel in strips: chains of them that read each other, where that is estimated to be cheaper."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Protocol
+
+from eqsat.ir.dtypes import itemsize
+from eqsat.ir.loops import Kernel
+from eqsat.ir.tensor import Build, Constant, Tensor, sources
+from eqsat.kernels.alike import Alike, Priced
+from eqsat.lowering.short_rows import as_one
+from eqsat.lowering.staged import WHOLE_BYTES, Group, composed, read_whole, strip_rows, strips, windows
+from eqsat.pricing.cost_model import CostModel
+from eqsat.pricing.nest_costs import nest_ns
+
+# between kernels of a chain there are so many bytes at least
+LEAST_BYTES = 128 << 10
+# a longer chain saves no more per kernel, and LLVM's time grows with the square of what is in one function
+MOST_PRODUCERS = 11
+# strips in strips: of a batch, of rows
+MOST_WITHIN = 1
+
+
+class Lowering(Protocol):
+    """`cheapest`: the cheapest kernel of every group and what it costs, given the names of their tensors; `alike`: what was found for
+    chains before."""
+
+    alike: Alike
+
+    def cheapest(self, groups: Sequence[Group], names: Mapping[Tensor, str]) -> Mapping[Group, Priced]: ...
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A kernel for several groups, the last of which has the results; the others are computed within."""
+
+    groups: tuple[Group, ...]
+    kernel: Kernel
+
+
+def chains(
+    groups: Sequence[Group],
+    ns: Mapping[Group, float],
+    names: Mapping[Tensor, str],
+    stay: Collection[Tensor],
+    once: Collection[Tensor],
+    model: CostModel,
+    lowering: Lowering,
+) -> tuple[Chain, ...]:
+    """The chains worth it, of groups in the order in which they run, which cost so much alone; some tensors stay, for others than kernels
+    read them, and some are computed but once."""
+    return _Chains(ns, names, frozenset(once), model, lowering).of(groups, stay)
+
+
+@dataclass(frozen=True)
+class _Chains:
+    """What makes chains of groups that cost so much alone; `within` so many strips already: those of a batch may be chains of their own, in
+    strips of rows."""
+
+    ns: Mapping[Group, float]
+    names: Mapping[Tensor, str]
+    once: frozenset[Tensor]
+    model: CostModel
+    lowering: Lowering
+    within: int = 0
+
+    def of(self, groups: Sequence[Group], stay: Collection[Tensor]) -> tuple[Chain, ...]:
+        """The chains worth it, of groups in the order in which they run."""
+        readers: dict[Tensor, list[Group]] = {}
+        for group in groups:
+            for tensor in dict.fromkeys(source for build in group for source in sources(build)):
+                readers.setdefault(tensor, []).append(group)
+        steady = _constant(groups)
+        possible = [g for g in groups if len(g) == 1 and g[0] not in stay and g[0] not in steady and g[0] in readers]
+        found: list[Chain] = []
+        taken: set[Group] = set()
+        for results in reversed(groups):
+            if results in taken:
+                continue
+            producers = _longest(results, [group for group in reversed(possible) if group not in taken], readers)
+            saved, chain = max(self.possible(results, producers), key=lambda one: one[0], default=(0.0, None))
+            if chain is not None and saved > 0:
+                found.append(chain)
+                taken |= set(chain.groups)
+        return tuple(found)
+
+    def possible(self, results: Group, producers: Sequence[Group]) -> Iterator[tuple[float, Chain]]:
+        """Chains that end with these results, and what they save: in strips, and along short rows, those that the last ones go along."""
+        whole = (*reversed(producers), results)
+        if producers and _bytes(producers) >= LEAST_BYTES and (priced := self.priced(whole)) is not None:
+            yield self.alone(whole) - priced[0], Chain(whole, priced[1])
+        joined = as_one(results, [build for (build,) in producers], self.once) if not self.within else None
+        if joined is not None:
+            count, build = joined
+            ((ns, kernel),) = self.lowering.cheapest([(build,)], {**self.names, build: self.names[results[0]]}).values()
+            yield self.alone(whole[-1 - count :]) - ns, Chain(whole[-1 - count :], kernel)
+
+    def alone(self, groups: Sequence[Group]) -> float:
+        return sum(self.ns[group] for group in groups)
+
+    def priced(self, groups: Sequence[Group]) -> Priced | None:
+        """What a chain costs in strips, and its kernel; None where there is none."""
+        known = self.lowering.alike.find(groups, self.names) if not self.within else None
+        if known is not None:
+            return known[0]
+        kernel = self.in_strips(groups)
+        priced = None if kernel is None else (self.price(kernel), kernel)
+        if not self.within:
+            self.lowering.alike.keep(groups, self.names, priced)
+        return priced
+
+    def price(self, kernel: Kernel) -> float:
+        return nest_ns(kernel, self.model.target, self.model.costs)
+
+    def in_strips(self, groups: Sequence[Group]) -> Kernel | None:
+        results = groups[-1]
+        producers: list[Build] = [build for (build,) in reversed(groups[:-1])]
+        found = windows(results, producers)
+        assert found is not None
+        whole = read_whole(groups, found)
+        if whole > WHOLE_BYTES:
+            return None
+        parts = strips(groups, found, strip_rows(results, found, whole), self.within)
+        small: dict[Tensor, str] = {part: self.names[made] for part, made in zip(chain(*parts.groups), chain(*groups), strict=True)}
+        names = {**self.names, **small}
+        cheapest = self.lowering.cheapest(parts.groups, names)
+        ns = {group: cheapest[group][0] for group in parts.groups}
+        kernels = {group: cheapest[group][1] for group in parts.groups}
+        between = [names[build] for build in producers]
+        plain = composed(list(kernels.values()), parts, results, between)
+        if self.within == MOST_WITHIN or plain is None:
+            return plain
+        for inner in _Chains(ns, names, self.once, self.model, self.lowering, self.within + 1).of(parts.groups, parts.groups[-1]):
+            *others, last = inner.groups
+            kernels = {group: kernel for group, kernel in kernels.items() if group not in others} | {last: inner.kernel}
+        nested = composed(list(kernels.values()), parts, results, between)
+        return min((plain, nested), key=self.price) if nested is not None else plain
+
+
+def _bytes(groups: Sequence[Group]) -> int:
+    """What the results of groups of one build take."""
+    return sum(build.size * itemsize(build.dtype) for (build,) in groups)
+
+
+def _constant(groups: Sequence[Group]) -> set[Tensor]:
+    """What is the same in every call."""
+    found: set[Tensor] = set()
+    for group in groups:
+        if all(isinstance(source, Constant) or source in found for build in group for source in sources(build)):
+            found.update(group)
+    return found
+
+
+def _longest(results: Group, possible: Sequence[Group], readers: Mapping[Tensor, list[Group]]) -> list[Group]:
+    """Producers that the results and the producers before them read, and nothing else, in windows; the last ones where there are many."""
+    found: list[Group] = []
+    for group in possible:
+        if len(found) == MOST_PRODUCERS:
+            break
+        (build,) = group
+        inside = all(reader == results or reader in found for reader in readers[build])
+        if inside and windows(results, [*(one for (one,) in found), build]) is not None:
+            found.append(group)
+    return found

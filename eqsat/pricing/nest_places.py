@@ -1,0 +1,162 @@
+"""Where the statements of a loop nest stand, and what LLVM makes of the loops there: which ones it writes out, which one runs in vectors,
+and how the accesses in it lie in memory."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from eqsat.codegen.rolled import LINES
+from eqsat.ir.affine import coefficient
+from eqsat.ir.index import Const, Index, Var, depends, substitute
+from eqsat.ir.loops import Fold, For, Pick, Stmt, Store, loads, statements, value_of
+from eqsat.ir.tensor import Call, Position, scalars
+from eqsat.lowering.affine import Forms
+from eqsat.pricing.cost_model import INTERLEAVED
+
+Terms = frozenset[tuple[Index, int]]
+# LLVM writes out loops of so few instructions before it makes vectors of those around; in each iteration some are for counting.  Longer
+# loops of stores that go along memory are vectors of their own
+UNROLLED_INSTRUCTIONS, COUNTING, UNROLLED_LOOP = 300, 3, 4
+# LLVM makes one vector of loops of less iterations, in part
+MASKED = 16
+# iterations of a fold whose loads stay in registers where the loop around does not change them
+HELD = 64
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where statements stand: the loops around them with the trips down to each, and the innermost of them that is not unrolled.
+
+    masked  a short loop that is one vector, in part
+    around  the loop around the innermost one, which may be a fold that is written out in vectors
+    loop    the innermost one as a statement
+    rolled  short loops of the kernel that are not unrolled
+    short   whether loops are, of those that were asked about
+    """
+
+    trips: dict[Var, int]
+    forms: Forms
+    count: int = 1
+    inner: Var | None = None
+    masked: bool = False
+    around: Var | None = None
+    unrolled: tuple[Var, ...] = ()
+    loop: For | Fold | None = None
+    rolled: frozenset[For | Fold] = frozenset()
+    short: dict[For | Fold, bool] = field(default_factory=dict)
+
+    @functools.cached_property
+    def beside(self) -> Mapping[Terms, frozenset[int]]:
+        """Constants by which accesses in the innermost loop differ from others."""
+        return _beside(self.loop, self.forms) if self.loop is not None else {}
+
+    def inside(self, stmt: For | Fold) -> Place:
+        place = self.deeper(stmt.variable)
+        if self.unrolls(stmt):
+            return replace(place, unrolled=(*self.unrolled, stmt.variable))
+        masked = stmt in self.rolled and stmt.variable.extent < MASKED
+        around = self.inner if (masked or isinstance(stmt, Fold)) and not self.unrolled else None
+        return Place(place.trips, self.forms, place.count, stmt.variable, masked, around, (), stmt, self.rolled, self.short)
+
+    def deeper(self, variable: Var) -> Place:
+        """Inside of one more loop."""
+        count = self.count * max(variable.extent, 1)
+        return replace(self, trips={**self.trips, variable: count}, count=count)
+
+    def unrolls(self, stmt: Stmt) -> bool:
+        """Whether a statement is a loop that is unrolled here."""
+        if self.inner is None or not isinstance(stmt, For | Fold) or stmt in self.rolled:
+            return False
+        if stmt not in self.short:
+            self.short[stmt] = is_short(stmt) and (isinstance(stmt, Fold) or stmt.variable.extent <= UNROLLED_LOOP or not _goes_along(stmt))
+        return self.short[stmt]
+
+    def step(self, offset: Index) -> tuple[int | None, float]:
+        """Stride of an access in the loop that runs in vectors, small ones as one, and what one access costs more."""
+        if self.inner is None:
+            return 0, 1.0
+        step = coefficient(offset, self.inner)
+        if step is None or not 1 < abs(step) <= INTERLEAVED or self.inner.extent < LINES:
+            return step, 1.0
+        return 1, max(1.0, abs(step) / len(self.reached(offset)))
+
+    def reached(self, offset: Index) -> frozenset[int]:
+        """Where the accesses of one iteration are that lie in the same vectors as this one, those of unrolled loops among them."""
+        form, apart = self.forms(offset), abs(coefficient(offset, self.inner) or 1) if self.inner is not None else 1
+        own = form.constant
+        found = self.beside.get(frozenset(form.terms.items()), frozenset((own,)))
+        for variable in self.unrolled:
+            steps = self.steps(offset, variable) if depends(offset, variable) else (0,)
+            found = frozenset(first + step for first in found for step in steps)
+        return frozenset(place for place in found if abs(place - own) < apart)
+
+    def steps(self, offset: Index, variable: Var) -> tuple[int, ...]:
+        """How far an access goes in each iteration of a short loop."""
+        step = coefficient(offset, variable)
+        if step is not None:
+            return tuple(step * k for k in range(variable.extent))
+        values = range(variable.lo, variable.hi + 1)
+        places = [self.forms(substitute(offset, {variable: Const(k)})).constant for k in values]
+        return tuple(place - places[0] for place in places)
+
+    def fills(self, offset: Index) -> bool:
+        """Whether accesses that step over elements touch all of them, from one iteration to the next: whole vectors, which are sorted."""
+        step = coefficient(offset, self.inner) if self.inner is not None else None
+        reached = self.reached(offset)
+        return step is not None and len(reached) == abs(step) == max(reached) - min(reached) + 1
+
+    def is_stepped(self, offset: Index) -> bool:
+        """Whether an access steps over elements in the loop that runs in vectors."""
+        step = coefficient(offset, self.inner) if self.inner is not None else 0
+        return step is not None and 1 < abs(step) <= INTERLEAVED
+
+    def repeated(self, offset: Index) -> int:
+        """How often something is loaded: what a short fold loads in every iteration of the loop around it stays in registers."""
+        if self.around is None or self.inner is None or self.inner.extent > HELD or depends(offset, self.around):
+            return self.count
+        return self.count // self.around.extent
+
+
+def is_short(stmt: For | Fold, instructions: int = UNROLLED_INSTRUCTIONS) -> bool:
+    extent, below = stmt.variable.extent, [inner for inner in stmt.body if isinstance(inner, For | Fold)]
+    size = extent * (COUNTING + sum(_instructions(inner, stmt.variable) for inner in (stmt, *stmt.body)))
+    return extent > 1 and size <= instructions and all(is_short(inner, instructions // extent) for inner in below)
+
+
+def _goes_along(loop: For) -> bool:
+    """Whether all accesses of a loop go along memory, so that vectors of its own serve it."""
+    steps = [coefficient(offset, loop.variable) for stmt in loop.body for offset in offsets_of(stmt)]
+    return 1 in steps and all(step in (0, 1) for step in steps)
+
+
+def _instructions(stmt: Stmt, inner: Var) -> int:
+    """Of a statement in one iteration of a loop; an access that does not go along memory computes its address."""
+    if isinstance(stmt, For) or (value := value_of(stmt)) is None:
+        return 0
+    calls = sum(isinstance(term, Call | Pick | Position) for term in scalars(value))
+    accesses = sum(1 if coefficient(offset, inner) in (0, 1) else 2 for offset in offsets_of(stmt))
+    return calls + accesses + isinstance(stmt, Fold)
+
+
+def _beside(stmt: For | Fold, forms: Forms) -> dict[Terms, frozenset[int]]:
+    found: dict[Terms, frozenset[int]] = {}
+    for inner in (stmt, *statements(stmt.body)):
+        for offset in offsets_of(inner):
+            form = forms(offset)
+            terms = frozenset(form.terms.items())
+            found[terms] = found.get(terms, frozenset()) | {form.constant}
+    return found
+
+
+def offsets_of(stmt: Stmt) -> list[Index]:
+    """Where a statement reads and writes."""
+    return [offset for _, offset in accesses_of(stmt)]
+
+
+def accesses_of(stmt: Stmt) -> list[tuple[str, Index]]:
+    """What a statement reads and writes: buffers, and where in them."""
+    value = value_of(stmt)
+    read = [(load.buffer, load.index) for load in loads(value)] if value is not None else []
+    return [*read, (stmt.buffer, stmt.index)] if isinstance(stmt, Store) else read

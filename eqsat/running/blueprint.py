@@ -1,0 +1,239 @@
+"""What a plan is, as data: kernels in order, the arrays that they read and write, and their machine code.
+
+A plan is made of its blueprint alone, so one that was read from disk is the plan that was compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from eqsat.capture.places import PlaceLimit
+from eqsat.codegen import parallel_extent
+from eqsat.codegen.running import TablePut
+from eqsat.ir.host import Invocation
+from eqsat.ir.steps import Parts
+from eqsat.ir.structure import Structure
+from eqsat.ir.tensor import Constant, Input, Program, SizeTerms, Tensor
+from eqsat.kernels.picking import Nest, computed_once, remaining
+from eqsat.running.storage import Lifetime, share_storage
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class PlanKernel:
+    """One step of a plan.
+
+    buffers          positions in Plan.buffers, those written last
+    dependencies     earlier kernels whose results it reads
+    group            its topological level: kernels of one group depend on none of each other, and may run in parallel
+    parallel_extent  iterations of its outermost loop if that is the whole kernel and may be split over threads, else None
+    results          how many buffers it writes
+    """
+
+    name: str
+    buffers: tuple[int, ...]
+    dependencies: tuple[int, ...]
+    group: int
+    estimated_ns: float
+    parallel_extent: int | None
+    results: int = 1
+
+    @property
+    def read(self) -> tuple[int, ...]:
+        """The buffers that it reads."""
+        return self.buffers[: -self.results]
+
+    @property
+    def written(self) -> tuple[int, ...]:
+        """The buffers that it writes."""
+        return self.buffers[-self.results :]
+
+
+@dataclass(frozen=True)
+class PlanBuffer:
+    """An array that kernels read or write: "input", "constant", "output" or "intermediate"; `storage`: which of Plan.storages holds an
+    intermediate, several of which may share one."""
+
+    role: str
+    shape: tuple[int, ...]
+    dtype: str
+    storage: int | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.dtype).itemsize
+
+
+@dataclass(frozen=True)
+class RunTimeSize:
+    """A size called `name`, lo <= size <= hi, that `marker` stands for; `terms`: what it is made of."""
+
+    name: str
+    lo: int
+    hi: int
+    marker: int
+    terms: SizeTerms
+
+    @property
+    def is_made(self) -> bool:
+        return self.terms != ((1, (self.name,)),)
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """A plan before it is loaded.
+
+    inputs       in call order; they are the first buffers
+    kernels      in execution order, group by group
+    buffers      the arrays of the plan; storages: the bytes of the memory that intermediate ones share
+    constants    the elements of buffers, by their positions
+    outputs      positions in buffers; structure: the containers around them
+    object_code  the machine code of all kernels
+    once         kernels, by position, that are made of nothing but constants: they run when the plan is loaded
+    steps        those that are no kernels of the machine code
+    sizes        that are known when it is called, by name: bounds, and the extent that stands for it in shapes
+    finite       buffers of which every element has to be finite; where one is not, the plan is not to be trusted
+    places       buffers of one element that has to keep a limit; where one does not, an index is out of range
+    blocks       of one with a size: plans of so many rows each, the most first, which compute more rows together
+    """
+
+    inputs: tuple[Input, ...]
+    kernels: tuple[PlanKernel, ...]
+    buffers: tuple[PlanBuffer, ...]
+    storages: tuple[int, ...]
+    constants: Mapping[int, Array]
+    outputs: tuple[int, ...]
+    structure: Structure
+    object_code: bytes
+    once: tuple[int, ...] = ()
+    finite: tuple[int, ...] = ()
+    sizes: tuple[RunTimeSize, ...] = ()
+    steps: tuple[PlanStep, ...] = ()
+    places: tuple[tuple[int, PlaceLimit], ...] = ()
+    blocks: tuple[tuple[int, Blueprint], ...] = ()
+
+
+@dataclass(frozen=True)
+class PlanLoop:
+    """The step of that name: `count` calls of a plan with the counter and the arrays that the step reads, of which the first, that are
+    carried, are replaced by results each time, or changed by what is put into them (`following` and `puts`: see LoopBody)."""
+
+    name: str
+    count: int
+    body: Blueprint
+    following: tuple[int | None, ...]
+    puts: tuple[TablePut, ...]
+
+
+@dataclass(frozen=True)
+class PlanCall:
+    """The step of that name: a call of a function of NumPy on the arrays that the step reads."""
+
+    name: str
+    invocation: Invocation
+
+
+PlanStep = PlanLoop | PlanCall
+
+
+def draw(
+    parts: Parts,
+    nests: Sequence[Nest],
+    estimates: Sequence[float],
+    object_code: bytes,
+    finite: Sequence[Tensor] = (),
+    others: Sequence[PlanStep] = (),
+    limits: Sequence[PlaceLimit] = (),
+) -> Blueprint:
+    """The blueprint of a program whose kernels are these loop nests, with machine code; `others` are its steps that are no kernels, the
+    last of the estimated nanoseconds are theirs; `limits` are of its last outputs, which are not handed out."""
+    program = parts.whole
+    steps = [_Step(nest.kernel.name, nest.tensors, nest.read, nest.made, parallel_extent(nest.kernel)) for nest in nests]
+    rest = remaining(parts.steps, nests)
+    steps += [_Step(placed.name, (*placed.given, *placed.results), placed.given, placed.results, None) for placed in rest]
+    slots = _slots(parts, steps, dict(pair for nest in nests for pair in nest.over))
+    computed = tuple(slots[output] for output in parts.outputs)
+    outputs, places = computed[: len(computed) - len(limits)], computed[len(computed) - len(limits) :]
+    kernels = _scheduled(steps, estimates, slots)
+    checked = tuple(slots[tensor] for tensor in finite)
+    sizes = tuple(RunTimeSize(s.variable.name[1:], s.variable.lo, s.most, s.marker, s.terms) for s in program.sizes)
+    first = {nest.kernel.name for nest in computed_once(nests)} if not sizes else set()
+    once = tuple(k for k, kernel in enumerate(kernels) if kernel.name in first)
+    kept = [slot for k in once for slot in kernels[k].written]
+    buffers, storages = _placed(program, kernels, outputs, (*checked, *places), kept, slots)
+    constants = {slot: tensor.data for tensor, slot in slots.items() if isinstance(tensor, Constant)}
+    inputs, structure = program.inputs, program.structure
+    limited = tuple(zip(places, limits, strict=True))
+    made = tuple(others)
+    return Blueprint(inputs, kernels, buffers, storages, constants, outputs, structure, object_code, once, checked, sizes, made, limited)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A kernel, or another step: the tensors that it is called with, those that it reads and those that it makes."""
+
+    name: str
+    given: tuple[Tensor, ...]
+    read: tuple[Tensor, ...]
+    made: tuple[Tensor, ...]
+    parallel_extent: int | None
+
+
+def _slots(parts: Parts, steps: Sequence[_Step], over: Mapping[Tensor, Tensor]) -> dict[Tensor, int]:
+    """The position of every array: inputs first, then in the order in which steps meet them; what is written over has that of what is
+    written."""
+    slots: dict[Tensor, int] = {tensor: k for k, tensor in enumerate(parts.whole.inputs)}
+    for tensor in (*(tensor for step in steps for tensor in step.given), *parts.outputs):
+        place = tensor
+        while place in over:
+            place = over[place]
+        slots[tensor] = slots.setdefault(place, len(set(slots.values())))
+    return slots
+
+
+def _scheduled(steps: Sequence[_Step], estimates: Sequence[float], slots: Mapping[Tensor, int]) -> tuple[PlanKernel, ...]:
+    """The steps by topological level."""
+    maker = {tensor: k for k, step in enumerate(steps) for tensor in step.made}
+    levels: dict[int, int] = {}
+    while len(levels) < len(steps):
+        for k, step in enumerate(steps):
+            before = [maker[tensor] for tensor in step.read if tensor in maker]
+            if k not in levels and all(other in levels for other in before):
+                levels[k] = max((levels[other] + 1 for other in before), default=0)
+    order = sorted(levels, key=lambda k: (levels[k], k))
+    position = {k: place for place, k in enumerate(order)}
+    kernels = []
+    for k in order:
+        step = steps[k]
+        buffers = tuple(slots[tensor] for tensor in step.given)
+        needs = tuple(sorted({position[maker[tensor]] for tensor in step.read if tensor in maker}))
+        kernels.append(PlanKernel(step.name, buffers, needs, levels[k], estimates[k], step.parallel_extent, len(step.made)))
+    return tuple(kernels)
+
+
+def _placed(
+    program: Program,
+    kernels: Sequence[PlanKernel],
+    outputs: Sequence[int],
+    checked: Sequence[int],
+    kept: Sequence[int],
+    slots: Mapping[Tensor, int],
+) -> tuple[tuple[PlanBuffer, ...], tuple[int, ...]]:
+    """The buffers, and the bytes of each storage of intermediate ones."""
+    roles = dict.fromkeys(slots.values(), "intermediate") | dict.fromkeys(outputs, "output")
+    roles |= {slots[tensor]: "input" for tensor in program.inputs}
+    roles |= {slot: "constant" for tensor, slot in slots.items() if isinstance(tensor, Constant)}
+    roles |= dict.fromkeys(kept, "constant")
+    plain = {slot: PlanBuffer(roles[slot], tensor.shape, tensor.dtype) for tensor, slot in slots.items()}
+    between = [slot for slot in plain if roles[slot] == "intermediate"]
+    first = {slot: kernel.group for kernel in reversed(kernels) for slot in kernel.written}
+    last = {slot: kernel.group for kernel in kernels for slot in kernel.buffers} | dict.fromkeys(checked, len(kernels))
+    lifetimes = [Lifetime(plain[slot].nbytes, first[slot], last[slot]) for slot in between]
+    places, storages = share_storage(lifetimes)
+    plain |= {slot: replace(plain[slot], storage=place) for slot, place in zip(between, places, strict=True)}
+    return tuple(plain[slot] for slot in range(len(plain))), storages

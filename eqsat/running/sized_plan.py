@@ -1,0 +1,220 @@
+"""Plans for sizes that are known when they are called: one machine code, and what depends on the sizes for each that is used."""
+
+from __future__ import annotations
+
+import functools
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from eqsat.capture.arguments import all_fit, check_arguments, check_out
+from eqsat.codegen import Entry
+from eqsat.ir.errors import ShapeError, UsageError
+from eqsat.ir.tensor import Input, Shape
+from eqsat.keeping.once import Once
+from eqsat.running.blueprint import Array, Blueprint, PlanBuffer, RunTimeSize
+from eqsat.running.plan import Plan, load
+from eqsat.running.results import new_array
+
+# for how many sizes a plan keeps arrays between kernels
+CAPACITY = 32
+# sizes are below that
+LARGEST = 1 << 61
+Sizes = tuple[int, ...]
+
+
+def plan_of(blueprint: Blueprint, otherwise: Callable[[], Plan] | None = None) -> Plan:
+    """The plan of a blueprint."""
+    return SizedPlan(blueprint, otherwise) if blueprint.sizes else Plan(blueprint, otherwise)
+
+
+class SizedPlan(Plan):
+    """A plan with sizes: shapes of its buffers hold the markers of `blueprint.sizes`; a call reads the sizes off its arrays."""
+
+    def __init__(self, blueprint: Blueprint, otherwise: Callable[[], Plan] | None = None) -> None:
+        self.blueprint = blueprint
+        self._otherwise = otherwise
+        self.kernels, self.buffers, self.storages = blueprint.kernels, blueprint.buffers, blueprint.storages
+        self._loaded = load(blueprint)
+        self._plans: Once[Plan] = Once(CAPACITY)
+        self._by_shapes: Once[Plan] = Once(CAPACITY)
+
+    @property
+    def direct(self) -> None:
+        """None: sizes are read off the arrays first."""
+        return None
+
+    def run(self, arrays: Sequence[Any], out: Any = None) -> tuple[Array, ...]:
+        """The outputs in order, without the structure around them."""
+        return self._for(arrays).run(arrays, out)
+
+    def _called(self, arrays: Sequence[Any], out: Any) -> tuple[tuple[Array, ...], Any]:
+        return self._for(arrays)._called(arrays, out)
+
+    def _for(self, arrays: Sequence[Any]) -> Plan:
+        """The plan for the sizes that arrays have."""
+        return self._by_shapes.get(tuple(map(np.shape, arrays)), lambda: self._at(self._sizes_of(arrays)))
+
+    def execute_with_vars(self, *arrays: Any, out: Any = None, **sizes: int) -> Any:
+        """A call with sizes by name, which must be those of the arrays; UsageError for a name that is no size of the program."""
+        names = [size.name for size in self.blueprint.sizes if not size.is_made]
+        for name, value in sizes.items():
+            if name not in names:
+                raise UsageError(f"execute_with_vars: found the size {name}, expected one of {', '.join(names)}")
+            found = self._sizes_of(arrays)[names.index(name)]
+            if found != value:
+                raise ShapeError(f"execute_with_vars: found {name} = {value!r}, expected {found} as in the arrays")
+        return self(*arrays, out=out)
+
+    def _at(self, sizes: Sizes) -> Plan:
+        """The plan for these sizes, of the same machine code."""
+
+        def make() -> Plan:
+            code, entries = self._loaded
+            known = at_sizes(self.blueprint, sizes)
+            loaded = (code, {name: _with(e, sizes) for name, e in entries.items()})
+            blocks = self._blocks if self.blueprint.blocks and sizes[0] >= self.blueprint.blocks[-1][0] else {}
+            if not blocks:
+                return Plan(known, lambda: self._instead, loaded)
+            of_rows = [tensor.shape[:1] == (self.blueprint.sizes[0].marker,) for tensor in self.blueprint.inputs]
+            return PlanInBlocks(known, lambda: self._instead, loaded, blocks, of_rows)
+
+        return self._plans.get(sizes, make)
+
+    @functools.cached_property
+    def _blocks(self) -> dict[int, Plan]:
+        """The plans of some rows each."""
+        return {rows: Plan(block, lambda: self._instead) for rows, block in self.blueprint.blocks}
+
+    def _sizes_of(self, arrays: Sequence[Any]) -> Sizes:
+        """The sizes that the arrays have; ShapeError where two differ, or one is out of its bounds."""
+        found: dict[str, tuple[int, str]] = {}
+        made: list[tuple[RunTimeSize, int, str]] = []
+        known = {size.marker: size for size in self.blueprint.sizes}
+        for tensor, array in zip(self.blueprint.inputs, arrays, strict=False):
+            for extent, actual in zip(tensor.shape, np.shape(array), strict=False):
+                if extent in known and known[extent].is_made:
+                    made.append((known[extent], actual, tensor.name))
+                elif extent in known:
+                    _found(found, known[extent].name, actual, tensor.name)
+        for size, actual, where in made:
+            unknown = {name for _, names in size.terms for name in names} - set(found)
+            if len(unknown) == 1:
+                _found(found, (name := unknown.pop()), _solved(size, actual, name, found, where), where)
+        for size in self.blueprint.sizes:
+            self._check(size, found)
+        given = {name: value for name, (value, _) in found.items()}
+        for size, actual, where in made:
+            if (value := _value(size, given)) != actual:
+                raise ShapeError(f"{where}: found {size.name} = {actual}, expected {value}")
+        return tuple(_value(size, given) for size in self.blueprint.sizes)
+
+    def _check(self, size: RunTimeSize, found: Mapping[str, tuple[int, str]]) -> None:
+        """That arrays tell a size, and that it is within its bounds."""
+        if size.is_made:
+            return
+        if size.name not in found:
+            expected = ", ".join(tensor.name for tensor in self.blueprint.inputs if size.marker in tensor.shape)
+            raise UsageError(f"call: found no array that tells the size {size.name}, expected one for {expected or 'it'}")
+        value, where = found[size.name]
+        if not size.lo <= value <= size.hi:
+            raise ShapeError(f"{where}: found {size.name} = {value}, expected {size.lo} to {size.hi}")
+
+
+class PlanInBlocks(Plan):
+    """A plan that computes rows so many at a time, the last ones together with some before."""
+
+    def __init__(
+        self,
+        blueprint: Blueprint,
+        otherwise: Callable[[], Plan],
+        loaded: tuple[Any, Mapping[str, Entry]],
+        blocks: Mapping[int, Plan],
+        of_rows: Sequence[bool],
+    ) -> None:
+        """`blocks`: plans by their numbers of rows, the most first; `of_rows`: which inputs have rows."""
+        super().__init__(blueprint, otherwise, loaded)
+        self._of_rows = of_rows
+        self._blocks = list(_shares(self._given[0].shape[0], blocks))
+
+    def run(self, arrays: Sequence[Any], out: Any = None) -> tuple[Array, ...]:
+        """The outputs in order, without the structure around them; the plan keeps none of them."""
+        inputs = arrays if all_fit(arrays, self._taken) else check_arguments(self.blueprint.inputs, arrays)
+        targets = None if out is None else check_out(out, self._given)
+        if targets is not None and any(np.may_share_memory(target, array) for target in targets for array in inputs):
+            return super().run(inputs, targets)  # what a block writes another may read
+        made = targets or [new_array(one.shape, np.dtype(one.dtype), inputs) for one in self._given]
+        for begin, rows, plan in self._blocks:
+            part = slice(begin, begin + rows)
+            given = [array[part] if of_rows else array for array, of_rows in zip(inputs, self._of_rows, strict=True)]
+            plan.run(given, [array[part] for array in made])
+        return tuple(made)
+
+
+def _shares(count: int, blocks: Mapping[int, Plan]) -> Iterator[tuple[int, int, Plan]]:
+    """Where blocks begin, of how many rows each: those of the most rows as often as they fit, then fewer, the last up to the end."""
+    begin = 0
+    for rows, plan in blocks.items():
+        while begin + rows <= count:
+            yield begin, rows, plan
+            begin += rows
+        if rows <= count < begin + rows and 2 * (count - begin) >= rows:
+            yield count - rows, rows, plan
+            return
+    if begin < count:
+        yield count - rows, rows, plan
+
+
+def _found(found: dict[str, tuple[int, str]], name: str, actual: int, where: str) -> None:
+    value, before = found.setdefault(name, (actual, where))
+    if value != actual:
+        raise ShapeError(f"{where}: found {name} = {actual}, expected {value} as in {before}")
+
+
+def _value(size: RunTimeSize, given: Mapping[str, int]) -> int:
+    return sum(k * prod(given[name] for name in names) for k, names in size.terms)
+
+
+def _solved(size: RunTimeSize, actual: int, name: str, found: Mapping[str, tuple[int, str]], where: str) -> int:
+    """The size of which one that is made of it has a value, others being known; it is no less for more."""
+    given = {other: value for other, (value, _) in found.items()}
+    at = bisect_left(range(LARGEST), actual, key=lambda value: _value(size, {**given, name: value}))
+    if _value(size, {**given, name: at}) != actual:
+        raise ShapeError(f"{where}: found an axis of {actual} elements, expected {size.name} for some {name}")
+    return at
+
+
+def _with(entry: Entry, sizes: Sizes) -> Entry:
+    return lambda *arguments: entry(*arguments, *sizes)
+
+
+def at_sizes(blueprint: Blueprint, sizes: Sizes) -> Blueprint:
+    """What a plan is where its sizes have these values."""
+    known = {size.marker: value for size, value in zip(blueprint.sizes, sizes, strict=True)}
+    buffers = tuple(replace(buffer, shape=_actual(buffer.shape, known)) for buffer in blueprint.buffers)
+    return replace(
+        blueprint,
+        inputs=tuple(Input(tensor.name, _actual(tensor.shape, known), tensor.dtype) for tensor in blueprint.inputs),
+        kernels=tuple(replace(k, parallel_extent=known.get(k.parallel_extent or 0, k.parallel_extent)) for k in blueprint.kernels),
+        buffers=buffers,
+        storages=_storages(buffers, len(blueprint.storages)),
+        sizes=(),
+        places=tuple((slot, replace(limit, extent=known.get(limit.extent, limit.extent))) for slot, limit in blueprint.places),
+    )
+
+
+def _actual(shape: Shape, known: Mapping[int, int]) -> Shape:
+    return tuple(known.get(extent, extent) for extent in shape)
+
+
+def _storages(buffers: Sequence[PlanBuffer], count: int) -> tuple[int, ...]:
+    """The bytes of each storage: those of the largest array in it."""
+    held: list[list[int]] = [[] for _ in range(count)]
+    for buffer in buffers:
+        if buffer.storage is not None:
+            held[buffer.storage].append(buffer.nbytes)
+    return tuple(max(sizes, default=0) for sizes in held)
