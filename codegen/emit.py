@@ -30,9 +30,9 @@ def emit_module(
     """The LLVM IR of kernels with distinct names; `abilities` and `registers`: of the machine.
 
     Each becomes `void NAME(ptr buffer, ..., i64 begin, i64 end, i64 size, ...)` and `void NAME.arrays(ptr array, ..., the same)`, which
-    takes numpy.ndarray objects instead of their data; without sizes also `void NAME.slots(ptr values, ptr slots, i64 begin, i64 end)`,
-    which takes the data of its buffers from a table, each at the position that `slots` has for it.  Raises InternalError for a nest
-    that breaks the rules of ir.loops.
+    takes numpy.ndarray objects instead of their data, and `void NAME.slots(ptr values, ptr slots, i64 begin, i64 end)`, which takes the
+    data of its buffers from a table, each at the position that `slots` has for it; before them that of an array of its sizes, if it has
+    some.  Raises InternalError for a nest that breaks the rules of ir.loops.
     """
     return write_module(typed_kernels, numerics, abilities, registers, progress).text
 
@@ -69,13 +69,12 @@ def write_module(
         function = emitter.function()
         key = (_unnumbered(function.removeprefix(f"define void {symbol(kernel.name)}")), *map(_unnumbered, metadata[noted:]))
         code[kernel.name] = same = written.setdefault(key, kernel.name)
-        entries = [array_entry(kernel), *([] if kernel.sizes else [slot_entry(kernel)])]
         if same == kernel.name:
-            texts += [function, *entries]
+            texts += [function, array_entry(kernel), slot_entry(kernel)]
             declarations.update(dict.fromkeys(sorted(emitter.b.declarations)))
         else:
             del metadata[noted:]
-            texts += [_alias(kernel.name + end, same + end) for end in ("", ".arrays", ".slots")[: 1 + len(entries)]]
+            texts += [_alias(kernel.name + end, same + end) for end in ("", ".arrays", ".slots")]
     progress(len(kernels), len(kernels))
     notes = "\n".join(f"!{k} = distinct {node}" for k, node in enumerate(metadata))
     return Module("\n\n".join([*texts, "\n".join(declarations), ATTRIBUTES, notes]) + "\n", emitters, code)
@@ -103,12 +102,15 @@ def array_entry(kernel: Kernel) -> str:
 
 
 def slot_entry(kernel: Kernel) -> str:
-    """A function that reads the data pointers of a table."""
+    """A function that reads the data pointers of a table, and its sizes from the first of them."""
+    names = [*(["sizes"] if kernel.sizes else []), *(f"d{k}" for k in range(len(kernel.buffers)))]
     lines = []
-    for k in range(len(kernel.buffers)):
-        lines.append(f"  %p{k} = getelementptr i64, ptr %slots, i64 {k}\n  %s{k} = load i64, ptr %p{k}")
-        lines.append(f"  %q{k} = getelementptr ptr, ptr %values, i64 %s{k}\n  %d{k} = load ptr, ptr %q{k}")
-    passed = ", ".join([*(f"ptr %d{k}" for k in range(len(kernel.buffers))), "i64 %begin", "i64 %end"])
-    call = f"  call void {symbol(kernel.name)}({passed})\n  ret void"
+    for k, name in enumerate(names):
+        lines.append(f"  %p{k} = getelementptr i64, ptr %slots, i64 {k}\n  %slot{k} = load i64, ptr %p{k}")
+        lines.append(f"  %q{k} = getelementptr ptr, ptr %values, i64 %slot{k}\n  %{name} = load ptr, ptr %q{k}")
+    for k in range(len(kernel.sizes)):
+        lines.append(f"  %r{k} = getelementptr i64, ptr %sizes, i64 {k}\n  %s{k} = load i64, ptr %r{k}")
+    buffers, sizes = (f"ptr %d{k}" for k in range(len(kernel.buffers))), (f"i64 %s{k}" for k in range(len(kernel.sizes)))
+    call = f"  call void {symbol(kernel.name)}({', '.join([*buffers, 'i64 %begin', 'i64 %end', *sizes])})\n  ret void"
     taken = "ptr %values, ptr %slots, i64 %begin, i64 %end"
     return "\n".join([f"define void {symbol(kernel.name + '.slots')}({taken}) nounwind {{", *lines, call, "}"])

@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from eqsat.codegen.direct import numpy_function
+from eqsat.codegen.direct_code import LEAST_BYTES
 from eqsat.codegen.machine import host, library, object_code
 from eqsat.codegen.places import PAGE, apart_from
 
 Array = np.ndarray[Any, Any]
-# blocks of these sizes are kept, the latest alone
-KEPT_LEAST, KEPT_MOST = 1 << 20, 256 << 20
+# blocks of at most so many bytes are kept, the latest alone
+KEPT_MOST = 256 << 20
 # from here on in pages of 2 MB, as NumPy's own; 14 is MADV_HUGEPAGE
 HUGE = 4 << 20
 ALIGNMENT = 64
@@ -171,7 +172,7 @@ done:
 
 define void @give(ptr %kept, ptr %block, i64 %size) {{
 entry:
-  %large = icmp uge i64 %size, {KEPT_LEAST}
+  %large = icmp uge i64 %size, {LEAST_BYTES}
   %moderate = icmp ule i64 %size, {KEPT_MOST}
   %keeps = and i1 %large, %moderate
   br i1 %keeps, label %keep, label %let_go

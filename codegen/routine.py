@@ -27,12 +27,11 @@ def _prototype(arrays: int, sizes: int) -> Any:
 
 def load_kernels(code: bytes, arities: Mapping[str, int], sizes: int = 0) -> tuple[Library, dict[str, Entry]]:
     """The kernels of this machine's object code, given how many buffers each has, and how many sizes all have; they stay as long as
-    the library, which also has NAME.slots for each where there are no sizes.
+    the library, which also has NAME.slots for each.
 
     `entry(*arrays, begin, end, *sizes)` is the call without checks; it holds the GIL only while ctypes converts the arguments.
     """
-    forms = ("arrays",) if sizes else ("arrays", "slots")
-    loaded = library(code, tuple(f"{name}.{form}" for name in arities for form in forms))
+    loaded = library(code, tuple(f"{name}.{form}" for name in arities for form in ("arrays", "slots")))
     return loaded, {name: _prototype(arity, sizes)(loaded.address(f"{name}.arrays")) for name, arity in arities.items()}
 
 

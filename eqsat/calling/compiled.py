@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import functools
-import threading
 import types
 from typing import Any, cast
 
-from eqsat.running.direct_call import direct_call, learn
+from eqsat.running.direct_call import KnownPlans
 from eqsat.running.plan import Plan
-
-# plans are tried one after the other
-MOST_PLANS = 64
-_learning = threading.Lock()
 
 
 class Compiled(functools.partial[Any]):
@@ -33,15 +28,7 @@ class Compiled(functools.partial[Any]):
 
     def called(self, plan: Plan, takes_out: bool) -> None:
         """Remember a plan that was called with arrays alone; from the second time on it is called directly, if it can be."""
-        with _learning:
-            seen: dict[int, bool] = self.__dict__.setdefault("_seen", {})
-            first = id(plan) not in seen
-            if first or seen[id(plan)] or plan.direct is None or sum(seen.values()) >= MOST_PLANS:
-                seen.setdefault(id(plan), False)
-                return
-            direct = self.__dict__.get("_direct")
-            if direct is None:
-                direct = self.__dict__["_direct"] = direct_call(self.title, self.func, takes_out)
-                cast(Any, self).__setstate__((direct.function, (), {}, self.__dict__))
-            learn(direct, plan.direct, plan)
-            seen[id(plan)] = True
+        known: KnownPlans = self.__dict__.setdefault("_known", KnownPlans(self.title, self.func, takes_out))
+        call = known.called(id(plan), lambda: plan.direct, plan)
+        if call is not None:
+            cast(Any, self).__setstate__((call, (), {}, self.__dict__))

@@ -21,7 +21,7 @@ from eqsat.ir.shown import Shown
 from eqsat.ir.structure import Structure, each_by_itself, positions, rebuild_result
 from eqsat.pricing.target import SPLIT_NS
 from eqsat.running.blueprint import Array, Blueprint, PlanCall, PlanKernel, PlanLoop, PlanStep
-from eqsat.running.direct_call import direct_call, learn
+from eqsat.running.direct_call import KnownPlans
 from eqsat.running.one_process import OfOneProcess
 from eqsat.running.repeated import Repeated
 from eqsat.running.results import new_array
@@ -69,7 +69,7 @@ class Plan(OfOneProcess, Shown):
         self._code, entries = loaded or load(blueprint)
         entries = {**entries, **{step.name: _entry(step) for step in blueprint.steps}}
         self._repeated = tuple(kernel for k, kernel in enumerate(self.kernels) if k not in blueprint.once)
-        with_slots = {kernel.name for kernel in self.kernels} - {step.name for step in blueprint.steps} if loaded is None else set()
+        with_slots = {kernel.name for kernel in self.kernels} - {step.name for step in blueprint.steps}
         addresses = {kernel.name: self._code.address(f"{kernel.name}.slots") for kernel in self._repeated if kernel.name in with_slots}
         self._launches = tuple(_launch(kernel, entries[kernel.name], addresses.get(kernel.name)) for kernel in self._repeated)
         self._constants = self._computed_once(entries)
@@ -120,23 +120,27 @@ class Plan(OfOneProcess, Shown):
         if self._call is not None:
             self._latest = result = self._call(*arrays) if out is None else self._call(*arrays, out=out)
             return result
-        if self._latest is not None and self.direct is not None:
-            self._call = self._without_python(self.direct)
         self._latest, result = self._called(arrays, out)
+        self._call = self._seen(arrays)
         return result
 
-    def _without_python(self, direct: DirectPlan) -> Callable[..., Any]:
-        """What calls a plan directly, and this one for what does not fit."""
+    def _seen(self, arrays: Sequence[Any]) -> Callable[..., Any] | None:
+        """What to call from now on, after a call with these arrays."""
+        return self._known.called(id(self), lambda: self.direct) or self._call
+
+    @functools.cached_property
+    def _known(self) -> KnownPlans:
+        """Runs this plan without Python, and calls it for what does not fit."""
         plan = weakref.ref(self)
 
         def otherwise(*arrays: Any, out: Any = None) -> Any:
             found = plan()
             assert found is not None
-            return found.result(arrays, out)
+            result = found.result(arrays, out)
+            found._seen(arrays)
+            return result
 
-        call = direct_call("plan", otherwise)
-        learn(call, direct, None)
-        return call.function
+        return KnownPlans("plan", otherwise)
 
     def execute_with_vars(self, *arrays: Any, out: Any = None, **sizes: int) -> Any:
         """A call with sizes by name, which must be those of the arrays; UsageError for a name that is no size of the program."""

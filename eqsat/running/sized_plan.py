@@ -16,12 +16,14 @@ from eqsat.codegen import Entry
 from eqsat.ir.errors import ShapeError, UsageError
 from eqsat.ir.tensor import Input, Shape
 from eqsat.keeping.once import Once
-from eqsat.running.blueprint import Array, Blueprint, PlanBuffer, RunTimeSize
+from eqsat.running.blueprint import Array, Blueprint, PlanBuffer, PlanKernel, RunTimeSize
 from eqsat.running.plan import Plan, load
 from eqsat.running.results import new_array
 
 # for how many sizes a plan keeps arrays between kernels
 CAPACITY = 32
+# bytes between kernels of a plan for some sizes that stays ready to be called without Python
+LITTLE = 1 << 18
 # sizes are below that
 LARGEST = 1 << 61
 Sizes = tuple[int, ...]
@@ -42,6 +44,12 @@ class SizedPlan(Plan):
         self._loaded = load(blueprint)
         self._plans: Once[Plan] = Once(CAPACITY)
         self._by_shapes: Once[Plan] = Once(CAPACITY)
+
+    def _seen(self, arrays: Sequence[Any]) -> Callable[..., Any] | None:
+        """What to call from now on: the plans of sizes that were seen twice are run without Python, if they keep little memory."""
+        plan = self._for(arrays)
+        call = self._known.called(id(plan), lambda: plan.direct, plan) if sum(plan.storages) <= LITTLE else None
+        return call or self._call
 
     @property
     def direct(self) -> None:
@@ -76,7 +84,7 @@ class SizedPlan(Plan):
         def make() -> Plan:
             code, entries = self._loaded
             known = at_sizes(self.blueprint, sizes)
-            loaded = (code, {name: _with(e, sizes) for name, e in entries.items()})
+            loaded = (code, {name: _with(entry, sizes) for name, entry in entries.items()})
             blocks = self._blocks if self.blueprint.blocks and sizes[0] >= self.blueprint.blocks[-1][0] else {}
             if not blocks:
                 return Plan(known, lambda: self._instead, loaded)
@@ -141,6 +149,11 @@ class PlanInBlocks(Plan):
         self._of_rows = of_rows
         self._blocks = list(_shares(self._given[0].shape[0], blocks))
 
+    @property
+    def direct(self) -> None:
+        """None: blocks are cut off first."""
+        return None
+
     def run(self, arrays: Sequence[Any], out: Any = None) -> tuple[Array, ...]:
         """The outputs in order, without the structure around them; the plan keeps none of them."""
         inputs = arrays if all_fit(arrays, self._taken) else check_arguments(self.blueprint.inputs, arrays)
@@ -189,19 +202,30 @@ def _solved(size: RunTimeSize, actual: int, name: str, found: Mapping[str, tuple
 
 
 def _with(entry: Entry, sizes: Sizes) -> Entry:
-    return lambda *arguments: entry(*arguments, *sizes)
+    """The same of a kernel that takes its sizes first, as an array."""
+    return lambda _, *arguments: entry(*arguments, *sizes)
 
 
 def at_sizes(blueprint: Blueprint, sizes: Sizes) -> Blueprint:
-    """What a plan is where its sizes have these values."""
+    """What a plan is where its sizes have these values: one more constant, which its kernels take first."""
     known = {size.marker: value for size, value in zip(blueprint.sizes, sizes, strict=True)}
     buffers = tuple(replace(buffer, shape=_actual(buffer.shape, known)) for buffer in blueprint.buffers)
+    slot, others = len(buffers), {step.name for step in blueprint.steps}
+
+    def kernel_at(kernel: PlanKernel) -> PlanKernel:
+        extent = known.get(kernel.parallel_extent or 0, kernel.parallel_extent)
+        taken = kernel.buffers if kernel.name in others else (slot, *kernel.buffers)
+        now, priced = (sum(all_buffers[k].nbytes for k in kernel.buffers) for all_buffers in (buffers, blueprint.buffers))
+        ns = kernel.estimated_ns * now / max(priced, 1)
+        return replace(kernel, parallel_extent=extent, buffers=taken, estimated_ns=ns)
+
     return replace(
         blueprint,
         inputs=tuple(Input(tensor.name, _actual(tensor.shape, known), tensor.dtype) for tensor in blueprint.inputs),
-        kernels=tuple(replace(k, parallel_extent=known.get(k.parallel_extent or 0, k.parallel_extent)) for k in blueprint.kernels),
-        buffers=buffers,
+        kernels=tuple(map(kernel_at, blueprint.kernels)),
+        buffers=(*buffers, PlanBuffer("constant", (len(sizes),), "int64")),
         storages=_storages(buffers, len(blueprint.storages)),
+        constants={**blueprint.constants, slot: np.array(sizes, np.int64)},
         sizes=(),
         places=tuple((slot, replace(limit, extent=known.get(limit.extent, limit.extent))) for slot, limit in blueprint.places),
     )

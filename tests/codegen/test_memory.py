@@ -13,7 +13,7 @@ import pytest
 
 import eqsat
 from eqsat.codegen.direct_code import LEAST_BYTES
-from eqsat.codegen.memory import KEPT_LEAST, KEPT_MOST, supported
+from eqsat.codegen.memory import KEPT_MOST, supported
 from eqsat.running.results import large_memory, new_array
 
 F4, F8 = np.dtype("float32"), np.dtype("float64")
@@ -22,7 +22,7 @@ needs_memory = pytest.mark.skipif(not supported(), reason="only NumPy allocates 
 
 
 @needs_memory
-@pytest.mark.parametrize("size", [LEAST_BYTES, LEAST_BYTES + 1, 5 << 20, KEPT_LEAST])
+@pytest.mark.parametrize("size", [LEAST_BYTES, LEAST_BYTES + 1, 1 << 20, 5 << 20])
 def test_large_arrays_are_aligned_and_own_their_data(size: int) -> None:
     array = new_array((size,), np.dtype("uint8"))
     assert array.ctypes.data % 64 == 0
@@ -43,7 +43,7 @@ def test_a_block_serves_again_and_only_one_is_kept() -> None:
     memory = large_memory()
     assert memory is not None
     memory.clear()
-    shape = (KEPT_LEAST // 4 + 1000,)
+    shape = (LEAST_BYTES // 4 + 1000,)
     first, second = new_array(shape, F4), new_array(shape, F4)
     places = first.ctypes.data, second.ctypes.data
     assert places[0] != places[1]
@@ -87,7 +87,7 @@ def test_they_are_arrays_as_any_other() -> None:
 
 def test_results_of_calls_are_independent() -> None:
     function = eqsat.jit(lambda x: x + 1.0)
-    x = np.zeros(KEPT_LEAST // 4, np.float32)
+    x = np.zeros(LEAST_BYTES // 4, np.float32)
     results = [function(x) for _ in range(3)]
     results[0][:] = 5.0
     assert {float(result[0]) for result in results[1:]} == {1.0}
@@ -99,7 +99,7 @@ def test_threads_allocate_and_drop_at_once() -> None:
 
     def work(number: int) -> None:
         for _ in range(40):
-            array = new_array((KEPT_LEAST // 4 + 16,), F4)
+            array = new_array((LEAST_BYTES // 4 + 16,), F4)
             array[::4096] = number
             if not (array[::4096] == number).all():
                 wrong.append(number)

@@ -17,10 +17,10 @@ from hypothesis import given, settings, strategies as st
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.calling.compiled import MOST_PLANS
 from eqsat.codegen.pool import supported as pools_are_supported
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.running import plan as plans
+from eqsat.running.direct_call import MOST_PLANS
 from eqsat.threads import TEAM
 from tests.effort import examples
 

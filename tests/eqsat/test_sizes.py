@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from eqsat.capture import sizes
 from eqsat.ir.errors import DTypeError, EqsatError, ShapeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.index import Var
 from eqsat.ir.loops_evaluate import run_kernel
-from eqsat.pricing.target import DEFAULT_TARGET
+from eqsat.pricing.target import DEFAULT_TARGET, SPLIT_NS
 from eqsat.running.packing import pack, unpack
 from eqsat.running.sized_plan import SizedPlan, plan_of
 from tests.eqsat.kernel_programs import layer_norm, softmax
@@ -69,10 +69,56 @@ def test_one_plan_serves_all_sizes(name: str) -> None:
     for n, m in SIZES:
         given = arrays(shapes, n, m)
         found, expected = plan(*given), function(*given)
-        for one, other in zip(*((leaf if isinstance(leaf, tuple) else (leaf,)) for leaf in (found, expected)), strict=True):
+        for one, other in zip(_leaves(found), _leaves(expected), strict=True):
             assert one.shape == np.shape(other)
             assert one.dtype == other.dtype
             np.testing.assert_allclose(one, other, rtol=2e-4, atol=2e-4, err_msg=f"n = {n}, m = {m}")
+
+
+@pytest.fixture
+def threads() -> Iterator[Callable[[int], None]]:
+    before = eqsat.num_threads()
+    yield eqsat.set_num_threads
+    eqsat.set_num_threads(before)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_calls_without_python_are_those_of_the_sizes_at_hand(name: str, threads: Callable[[int], None]) -> None:
+    plan, shapes = plan_for(name), PROGRAMS[name][1]
+    given = [arrays(shapes, n, m) for n, m in ((3, 5), (64, 64), (127, 33), (1, 1), (2000, 70))]
+    expected = [_leaves(plan.result(one)) for one in given]
+    for count in (1, 2):
+        threads(count)
+        for one, right in [*zip(given, expected, strict=True)] * 3:
+            for found, other in zip(_leaves(plan(*one)), right, strict=True):
+                np.testing.assert_array_equal(found, other)
+    assert type(plan._call).__name__ == "builtin_function_or_method"
+    out = tuple(np.empty_like(one) for one in expected[1])
+    plan(*given[1], out=out)
+    for found, other in zip(out, expected[1], strict=True):
+        np.testing.assert_array_equal(found, other)
+    np.testing.assert_array_equal(plan.output(0), expected[1][0])
+    with pytest.raises(EqsatError):
+        plan(*(np.ones((5000, *array.shape[1:]), array.dtype) for array in given[0]))
+
+
+def _leaves(found: Any) -> tuple[Array, ...]:
+    return found if isinstance(found, tuple) else (found,)
+
+
+def test_large_memory_between_kernels_is_not_kept_for_every_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eqsat.running.sized_plan.LITTLE", -1)
+    plan = plan_for("elementwise")
+    for _ in range(4):
+        np.testing.assert_array_equal(plan(np.ones((3, 64), "float32")), np.full((3, 64), 3.0))
+    assert plan._call is None
+
+
+def test_small_arrays_are_not_split_over_threads() -> None:
+    plan = plan_for("elementwise")
+    ns = [plan._for(arrays([(N, 64)], n, 1)).kernels[0].estimated_ns for n in (1, 64, 4096)]
+    assert ns[0] < ns[1] / 30 < ns[2] / 30 / 30
+    assert ns[1] < SPLIT_NS < ns[2]
 
 
 def test_every_size_in_the_range() -> None:
