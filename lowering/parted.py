@@ -134,5 +134,8 @@ def _search_in_parts(shape: Shape, fold: Reduce, extremum: Reduce, parts: int) -
 
 def terms_of(fold: Reduce) -> int:
     """How many elements a fold goes through, those of folds within it included."""
-    inner = [terms_of(term) for term in scalars(fold.body) if isinstance(term, Reduce)]
-    return fold.variable.extent * max(inner, default=1)
+    terms: dict[Scalar, int] = {}
+    for term in scalars(fold):
+        below = max((terms[operand] for operand in operands(term)), default=1)
+        terms[term] = below * term.variable.extent if isinstance(term, Reduce) else below
+    return terms[fold]

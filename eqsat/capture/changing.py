@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError
+from eqsat.operations.generic import literal
 
 
 def put_into(out: Any, call: Callable[[], Any], name: str, where: Any = True) -> Any:
@@ -27,8 +28,12 @@ def put_into(out: Any, call: Callable[[], Any], name: str, where: Any = True) ->
 
 
 def _copyto(target: Any, source: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    if not np.can_cast(source.dtype if hasattr(source, "dtype") else np.result_type(source), target.dtype, casting):
+    is_number = type(source) in (int, float, complex)
+    dtype = source.dtype if hasattr(source, "dtype") else np.result_type(*([target.dtype] if is_number else []), source)
+    if not np.can_cast(dtype, target.dtype, casting):
         raise DTypeError(f"copyto: found {getattr(source, 'dtype', type(source).__name__)}, which is not cast to {target.dtype}")
+    if is_number:
+        literal(source, str(target.dtype))
     _choose(target, where, source, "copyto")
 
 

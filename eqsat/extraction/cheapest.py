@@ -39,6 +39,9 @@ from eqsat.rules.assumptions import CONDITIONS
 from eqsat.rules.elements import ELEMENTS, less
 from eqsat.saturate import PHASES, Done, Patience, Session, session_of
 
+# element classes that a search prices for every e-node of the budget
+PRICED = 2
+
 Offer = tuple[Tensor, Alternative]
 
 
@@ -168,6 +171,7 @@ class Search:
         self.roots = self.encoder.program(program)
         work.credit(WRITTEN)
         self.written: list[Tensor] = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
+        self.most = PRICED * options.limits.of_program(len(self.written)).nodes
         self.maps: list[Index] = []
         self._stated: list[int] = []
         self._ways: dict[tuple[int, ENode], list[Alternative]] = {}
@@ -197,7 +201,7 @@ class Search:
         tell(f"extracting the cheapest program of {snapshot.nodes} nodes")
         while True:
             watch = self._watch(seen, snapshot) if seen is not None else lambda selection: None
-            best = cheapest(classes, order, moves, outputs, readable & order.keys(), watch)
+            best = cheapest(classes, order, moves, outputs, readable & order.keys(), watch, self.most)
             hidden = {offer for offer in best.taken if self._to_check(offer, best, snapshot) is None} if best is not None else set()
             if not hidden:
                 self.snapshot = snapshot

@@ -10,13 +10,14 @@ Short programs are searched from the inputs to the results as well, and the chea
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from eqsat.egraph.encode_tensor import literal_from
 from eqsat.egraph.snapshot import ENode
-from eqsat.extraction.kernel_choice import Choice, Kernel, KernelChoices, again_ns, choices_below, times_in_folds
+from eqsat.extraction.kernel_choice import Choice, Effort, Kernel, KernelChoices, again_ns, choices_below, times_in_folds
 from eqsat.extraction.tensor_classes import TensorClasses, reads
 from eqsat.ir.index import Index, as_truth, substitute, variables
 from eqsat.ir.tensor import Build, Call, Gather, Position, Read, Reduce, Scalar, Tensor, level_of, reduction, taken
@@ -95,12 +96,14 @@ def cheapest(
     outputs: tuple[int, ...],
     start: Iterable[int],
     watch: Watch = lambda seen: None,
+    most: float = math.inf,
 ) -> Selection | None:
     """The cheapest program found for these outputs, searched by these moves from one in which the tensors of `start` may be read.
 
-    `order` gives the tensor classes that may have kernels their places.  None where saturation ended before every output had a form.
+    `order` gives the tensor classes that may have kernels their places; the search ends when it has priced `most` element classes.  None
+    where saturation ended before every output had a form.
     """
-    choices = KernelChoices(classes, order, start)
+    choices = KernelChoices(classes, order, start, effort=Effort(most))
     first = _selection(choices, outputs)
     if first is None:
         return None
@@ -108,19 +111,21 @@ def cheapest(
     choices.most = max(MOST_ELEMENTS, *(2 * kernel.size for kernel in first.kernels.values()), 0)
     ordered = sorted(moves, key=lambda move: (move.offer is None, order[move.tensors[-1]]))
     found = _descend(choices, first, outputs, ordered[::-1], watch)
-    if len(moves) <= MOST_MOVES_TWICE and len(found.kernels) > len(set(outputs)):
+    if len(moves) <= MOST_MOVES_TWICE and len(found.kernels) > len(set(outputs)) and not choices.effort.is_spent:
         found = min(found, _descend(choices, first, outputs, ordered, watch), key=lambda selection: selection.ns)
     return found
 
 
 def _descend(choices: KernelChoices, best: Selection, outputs: tuple[int, ...], moves: Sequence[Move], watch: Watch) -> Selection:
-    """The program that is left when no move makes it cheaper, or after so many rounds, there and back; stores move in the second.  A move
-    that did not help is not tried again while the kernels are the same that it would change."""
+    """The program that is left when no move makes it cheaper, after so many rounds, there and back, or when the effort is spent; stores
+    move in the second round.  A move that did not help is not tried again while the kernels are the same that it would change."""
     alone = [move for move in moves if move.offer is not None or len(move.tensors) == 1]
     in_vain: dict[Move, dict[int, Kernel | None]] = {}
     for turn in range(PASSES):
         before = best
         for move in moves if turn else alone:
+            if choices.effort.is_spent:
+                return best
             if move in in_vain and all(best.kernels.get(name) == kernel for name, kernel in in_vain[move].items()):
                 continue
             flipped, tried = _moved(move, choices, best), set[frozenset[int]]()

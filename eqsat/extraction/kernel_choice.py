@@ -63,11 +63,24 @@ class Kernel:
         return sum(1 for _ in choices_below(self.element))
 
 
+@dataclass
+class Effort:
+    """How many element classes were priced so far, and how many may be."""
+
+    most: float = math.inf
+    priced: int = 0
+
+    @property
+    def is_spent(self) -> bool:
+        return self.priced > self.most
+
+
 class KernelChoices:
     """`order` gives the place of every tensor class that has a kernel; `readable` are those that other kernels may read.
 
     taken   (class, node) of elements that are computed as algebra offers; what is only offered is not used
     most    of how many element classes a kernel is made at the most, as far as they are not known: one of more has no finite form
+    effort  of all choices that come of these
     """
 
     def __init__(
@@ -77,8 +90,10 @@ class KernelChoices:
         readable: Iterable[int],
         taken: frozenset[tuple[int, ENode]] = frozenset(),
         most: float = math.inf,
+        effort: Effort | None = None,
     ) -> None:
         self.classes, self.order, self.most = classes, order, most
+        self.effort = effort or Effort()
         self.readable, self.taken = frozenset(readable), taken
         self._known: dict[int, tuple[Choice, ...]] = {}
         self._kernels: dict[int, Kernel | None] = {}
@@ -87,7 +102,7 @@ class KernelChoices:
         """The same with these tensors readable if they are not, and the other way round, and with an offer taken or not; what they do
         not touch is known already."""
         taken = self.taken if offer is None else self.taken.symmetric_difference((offer,))
-        other = KernelChoices(self.classes, self.order, self.readable.symmetric_difference(names), taken, self.most)
+        other = KernelChoices(self.classes, self.order, self.readable.symmetric_difference(names), taken, self.most, self.effort)
         other._known, other._kernels = dict(self._known), dict(self._kernels)
         touched = [user for name in names for user in self.classes.users["Tx", name]] + ([("Sx", offer[0])] if offer is not None else [])
         stack = [(sort, name, other._forget(sort, name)) for sort, name in dict.fromkeys(touched)]
@@ -159,6 +174,7 @@ class KernelChoices:
                 stack.pop()
             elif name in opened:
                 stack.pop()
+                self.effort.priced += 1
                 self._known[name] = (*self._known.get(name, ()), self._cheapest(name, opened[name], place))
             elif len(opened) >= self.most:
                 return None

@@ -91,9 +91,9 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Tenso
 
     def block(place: Scalar, *elements: Any) -> Scalar:
         dtype = given_dtype(list(map(given, elements)))
-        found = cast(elements[-1], dtype)
+        found = cast(elements[-1], dtype, wraps=True)
         for k in reversed(range(len(elements) - 1)):
-            found = call("where", call("equal", place, k), cast(elements[k], dtype), found)
+            found = call("where", call("equal", place, k), cast(elements[k], dtype, wraps=True), found)
         return found
 
     return elementwise("choose", (which, *options), block)
@@ -111,7 +111,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
     def block(*elements: Any) -> Scalar:
         conditions, values = elements[:count], elements[count:]
         dtype = given_dtype(list(map(given, values)))
-        found = cast(values[-1], dtype)
+        found = cast(values[-1], dtype, wraps=True)  # of choices NumPy takes no integer that is wrapped
         for condition, value in zip(reversed(conditions), reversed(values[:-1]), strict=True):
             found = call("where", condition, cast(value, dtype), found)
         return found

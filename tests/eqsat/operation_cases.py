@@ -122,6 +122,7 @@ CASES: dict[str, str] = {
         enp.choose(j, [j, 1, i], mode='clip') | enp.choose(i, (v[:3], 0, s), mode='wrap')
         (v > 2).astype('int64').choose([v, -v]) | enp.select([v > 2, v < 0], [v, v * 2]) | enp.select([m > 1], [m], 7)
         enp.select([k, m > 0], [m, 1], -1.5) | np.select([v > 0], [v], v * 3)
+        enp.select([m > 1], [m.astype('uint8')], -1) | enp.choose(i % 2, [i.astype('uint8'), 300])
     """,
     "padding": """
         enp.pad(m, 2, 'edge') | enp.pad(m, ((1, 9), (0, 2)), 'edge') | enp.pad(v, 1, 'wrap')

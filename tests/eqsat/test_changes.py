@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.ir.errors import BoundsError, DTypeError, EqsatError, ShapeError, UnsupportedError
+from eqsat.ir.errors import BoundsError, DTypeError, EqsatError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.structure import rebuild_result
 
@@ -179,9 +179,17 @@ def nothing(x: Any, v: Any) -> Any:
     return y
 
 
+def numbers_of_any_size(x: Any, v: Any) -> Any:
+    y, z, w = x.astype("uint8"), v.astype("float32"), x.astype("uint64")
+    np.copyto(y, 200)
+    np.copyto(z, 2)
+    np.copyto(w, 3, where=x > 5)
+    return y, z, w
+
+
 CHANGES: list[Function] = [
     *(stencil, borders, relaxed, operators, numbers, parts, masks, a_view_that_is_written_to, a_view_that_sees_what_is_written, turned),
-    *(names_of_one_array, swapped, rows_in_turn, methods, casts, a_copy_by_another_name, nothing),
+    *(names_of_one_array, swapped, rows_in_turn, methods, casts, a_copy_by_another_name, nothing, numbers_of_any_size),
 ]
 
 
@@ -347,6 +355,18 @@ def in_a_loop(x: Any) -> Any:
     return eqsat.fori(3, body, x)
 
 
+def with_a_number_that_does_not_fit(x: Any) -> Any:
+    y = x.astype("uint8")
+    np.copyto(y, -1)
+    return y
+
+
+def with_a_float_in_integers(x: Any) -> Any:
+    y = x.astype("uint8")
+    np.copyto(y, 1.5)
+    return y
+
+
 REFUSED: list[tuple[Function, type[Exception], str]] = [
     (of_an_argument, UnsupportedError, r"x \+= y: found an argument, .* begin with x = x\.copy\(\), or write x = x \+ y"),
     (of_a_part_of_an_argument, UnsupportedError, "found an argument, or a part of one"),
@@ -357,6 +377,8 @@ REFUSED: list[tuple[Function, type[Exception], str]] = [
     (by_keyword, UnsupportedError, "may share memory"),
     (with_a_shape_that_grows, ShapeError, r"x \+= y: found the shape \(6, 4\), expected \(4,\), which stays"),
     (with_a_dtype_that_grows, DTypeError, "found float64, which is not cast to int64"),
+    (with_a_number_that_does_not_fit, UsageError, "found the Python integer -1, which does not fit uint8"),
+    (with_a_float_in_integers, DTypeError, "copyto: found float, which is not cast to uint8"),
     (at_a_place_outside, BoundsError, "found index 6 in dimension 0"),
     (with_values_that_do_not_fit, ShapeError, r"do not broadcast|expected one that broadcasts to \(2, 4\)"),
     (with_a_value_for_each_place, UnsupportedError, "found a value for each place of a mask"),

@@ -13,7 +13,7 @@ import eqsat.numpy as enp
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.index import as_index
 from eqsat.ir.tensor import Build, Call, Input, Position, Read, Reduce, Scalar, axis, reduction
-from eqsat.lowering.parted import LEAST_TERMS, MOST_PARTS, ROW_PARTS, in_parts, row_in_parts
+from eqsat.lowering.parted import LEAST_TERMS, MOST_PARTS, ROW_PARTS, in_parts, row_in_parts, terms_of
 from tests.eqsat.programs import RandomProgram, programs
 from tests.eqsat.test_programs import check_stages
 from tests.lowering.builds import count_few_terms_as_many, inputs_of, reference
@@ -116,6 +116,14 @@ def test_a_fold_of_few_terms_that_take_long_is_divided() -> None:
         term = Call("sin", (term,), "float32")
     assert in_parts(Build((), Reduce("sum", r, term))) is not None
     assert in_parts(Build((), Reduce("sum", r, Read(x, (r,))))) is None
+
+
+def test_folds_that_share_what_is_within_them_are_looked_at_once() -> None:
+    x, r = Input("x", (4,), "float64"), reduction(0, 4)
+    fold = Reduce("sum", r, Read(x, (r,)))
+    for depth in range(1, 80):  # a tree of 2 ** 80 folds
+        fold = Reduce("sum", reduction(depth, 2), Call("multiply", (fold, Call("add", (fold, fold), "float64")), "float64"))
+    assert terms_of(fold) == 4 * 2**79
 
 
 @pytest.mark.usefixtures("short")

@@ -1,0 +1,46 @@
+"""The search for the cheapest program: its effort is bounded, and what it found by then is an answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat.extraction import extract
+from eqsat.extraction.kernel_choice import Effort, KernelChoices
+
+STEPS = 4
+A, H = np.array([[1, 0.1], [0, 1]]), np.array([[1.0, 0.0]])
+
+
+def kalman(z: Any) -> Any:
+    """An unrolled filter: every step is made of the one before several times over."""
+    x, p, found = enp.zeros((2, 1)), enp.eye(2), []
+    for k in range(STEPS):
+        x, p = A @ x, A @ p @ A.T + 0.01 * np.eye(2)
+        gain = p @ H.T / (H @ p @ H.T + 0.5)
+        x, p = x + gain @ (z[k] - H @ x), (np.eye(2) - gain @ H) @ p
+        found.append(x[:, 0])
+    return enp.stack(found)
+
+
+@pytest.mark.parametrize("priced", [0.0, 0.02, 2.0])
+def test_a_search_that_has_priced_enough_ends_with_what_it_has(priced: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    efforts: list[Effort] = []
+
+    def made(classes: Any, order: Any, start: Any, effort: Effort) -> KernelChoices:
+        efforts.append(effort)
+        return KernelChoices(classes, order, start, effort=effort)
+
+    monkeypatch.setattr("eqsat.extraction.cheapest.PRICED", priced)
+    monkeypatch.setattr(extract, "KernelChoices", made)
+    z = np.random.default_rng(0).standard_normal(STEPS)
+    result = eqsat.optimize(kalman, z, options=eqsat.Options(cache=False))
+    np.testing.assert_allclose(result(z), np.asarray(kalman(enp.asarray(z))), rtol=1e-12)
+    assert float(result.cost) <= float(result.original_cost)
+    # one program is priced whatever the budget is, and the move that exceeds it is finished
+    assert all(effort.priced < effort.most + 2500 for effort in efforts)
+    assert all(effort.is_spent for effort in efforts) == (priced < 1)
