@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import eqsat.numpy as enp
-from eqsat.comparison import Comparison, compare
+from eqsat.command_line.beside_numpy import Comparison, beside_numpy
 from eqsat.ir.errors import UsageError
 
 Array = np.ndarray[Any, Any]
@@ -176,7 +176,7 @@ def run(budget: float = 1.0) -> int:
 
 def _compared(title: str, budget: float, function: Callable[..., Any], by_hand: Callable[..., Any], *arrays: Array) -> Comparison:
     numpy: dict[str, Callable[..., Any]] = {"NumPy as written": partial(function, np), "NumPy by hand": by_hand}
-    return compare(title, partial(function, enp), arrays, numpy | _jax_peer(function, arrays), budget=budget)
+    return beside_numpy(title, partial(function, enp), arrays, numpy | _jax_peer(function, arrays), budget=budget)
 
 
 def _scikit_learn() -> Any:

@@ -1,7 +1,4 @@
-"""The pipeline: a program in, the cheapest program, its loop nests and its machine code out.
-
-check -> encode -> fuse -> index algebra -> extract -> lower -> simplify loop indices -> pick -> emit
-"""
+"""The pipeline of ARCHITECTURE.md: a program in, the cheapest program, its loop nests and its machine code out."""
 
 from __future__ import annotations
 
@@ -10,23 +7,21 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, overload
 
-from eqsat.calling.leaves import numbered, over_leaves
+from eqsat.calling.subject import subject_of
 from eqsat.capture.compared import taken_apart
 from eqsat.capture.places import PlaceLimit, explicit
-from eqsat.capture.traces import is_lazy
-from eqsat.capture.tracing import trace
 from eqsat.dump import Dump
 from eqsat.explaining.guards import Missing
 from eqsat.extraction.cheapest import Extracted, cheapest_outputs
 from eqsat.indices.facts import facts_about
 from eqsat.indices.simplifier import simplify_all
 from eqsat.ir.check import check_program
-from eqsat.ir.errors import UnsupportedError, UsageError
+from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Index, as_index
 from eqsat.ir.steps import Loop, Parts
 from eqsat.ir.tensor import Program
 from eqsat.kernels.picking import Nest, computed_once, lower_program, remaining
-from eqsat.options import Options
+from eqsat.options import Options, options_of
 from eqsat.pipeline import Pipeline
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.costs import Cost, cost, kernel_ns, step_ns, type_of
@@ -52,18 +47,9 @@ def optimize(target: Any, *specs: Any, options: Options | None = None) -> Result
             a tuple, given the arrays under them in order of first use; or an index expression
     Raises UsageError for anything else, and what `trace` raises.
     """
-    chosen = options or Options()
-    if isinstance(target, Index) and not specs:
-        return optimize_index(target, chosen)
-    if isinstance(target, Program) and not specs:
-        return optimize_program(target, chosen)
-    if all(is_lazy(array) for array in (target, *specs)):
-        return optimize_program(numbered(over_leaves([array.tensor for array in (target, *specs)]))[0], chosen)
-    if callable(target) and not isinstance(target, Program | Index):
-        return optimize_program(trace(target, *specs, fallback=chosen.fallback), chosen)
-    raise UsageError(
-        f"optimize: found a {type(target).__name__}, expected a Program, a function with specs, lazy tensors, or an index expression"
-    )
+    chosen = options_of(options, "optimize")
+    subject = subject_of(target, specs, chosen.fallback, "optimize")
+    return optimize_index(subject, chosen) if isinstance(subject, Index) else optimize_program(subject, chosen)
 
 
 @work("optimizing")
@@ -177,4 +163,4 @@ def optimize_index(term: Index, options: Options) -> IndexResult:
 def missing(expression: Index, options: Options | None = None) -> tuple[Missing, ...]:
     """For every // and % that the simplified expression keeps, which guard of which rule fails and by how much, the nearest miss
     of each division first; `needed` is the condition that would do (`eqsat.assume`)."""
-    return optimize_index(as_index(expression), options or Options()).missing
+    return optimize_index(as_index(expression), options_of(options, "missing")).missing

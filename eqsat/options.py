@@ -29,6 +29,12 @@ class Limits:
     iterations: int = 40
     seconds: float | None = None
 
+    def __post_init__(self) -> None:
+        for name, value in (("nodes", self.nodes), ("iterations", self.iterations)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise UsageError(f"Limits.{name}: found {value!r}, expected an integer of at least 1")
+        _check_seconds("Limits.seconds", 0.0 if self.seconds is None else self.seconds)
+
     def of_program(self, operations: int) -> Limits:
         """Those of a program of so many operations."""
         return replace(self, nodes=self.nodes * max(operations, OPERATIONS) // OPERATIONS)
@@ -94,10 +100,16 @@ class Options:
     def __post_init__(self) -> None:
         if self.numerics not in ("exact", "default", "fast"):
             raise UsageError(f"Options.numerics: found {self.numerics!r}, expected 'exact', 'default' or 'fast'")
-        if isinstance(self.tune, bool) or not isinstance(self.tune, int | float) or not 0 <= self.tune < float("inf"):
-            raise UsageError(f"Options.tune: found {self.tune!r}, expected seconds")
-        if not isinstance(self.cost, Costs):
-            raise UsageError(f"Options.cost: found a {type(self.cost).__name__}, expected eqsat.Costs")
+        _check_seconds("Options.tune", self.tune)
+        for name, kind in (("cost", Costs), ("limits", Limits), ("target", Target)):
+            if not isinstance(getattr(self, name), kind):
+                raise UsageError(f"Options.{name}: found a {type(getattr(self, name)).__name__}, expected eqsat.{kind.__name__}")
+        for name in ("certify", "fallback", "time_rules", "check", "cache"):
+            if not isinstance(getattr(self, name), bool):
+                raise UsageError(f"Options.{name}: found {getattr(self, name)!r}, expected True or False")
+        if self.dump is not None and not isinstance(self.dump, str | os.PathLike):
+            raise UsageError(f"Options.dump: found a {type(self.dump).__name__}, expected the path of a folder")
+        object.__setattr__(self, "dump", None if self.dump is None else Path(self.dump))
         if self.rules is not None:
             object.__setattr__(self, "rules", tuple(flattened(self.rules)))
             without(*(entry for entry in self.rules if isinstance(entry, str)))
@@ -119,6 +131,18 @@ class Options:
     def own_rules(self) -> tuple[Rule, ...]:
         """The user's own rules."""
         return tuple(entry for entry in self.rules or () if isinstance(entry, Rule))
+
+
+def options_of(options: Options | None, where: str) -> Options:
+    """The options that a caller gave to `where`, or the usual ones; UsageError for anything else."""
+    if options is not None and not isinstance(options, Options):
+        raise UsageError(f"{where}: found options of type {type(options).__name__}, expected eqsat.Options")
+    return options or Options()
+
+
+def _check_seconds(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+        raise UsageError(f"{name}: found {value!r}, expected seconds")
 
 
 def _check_own(own: tuple[Rule, ...]) -> None:

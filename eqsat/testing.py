@@ -17,15 +17,16 @@ from eqsat.costs_in_tests.changes import definitions, kernel_lines
 from eqsat.costs_in_tests.kernels import cost_snapshot, kernel_costs
 from eqsat.costs_in_tests.snapshots import fields_of
 from eqsat.driver import optimize
-from eqsat.ir.dtypes import UNSIGNED, is_complex, is_float, is_inexact
+from eqsat.ir.dtypes import UNSIGNED, is_complex, is_float
 from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate, evaluate_index
-from eqsat.ir.index import Index, Var, variables
+from eqsat.ir.index import Index, Var, as_index, variables
 from eqsat.ir.tensor import Program
-from eqsat.options import Options
+from eqsat.options import Options, options_of
 from eqsat.pricing.costs import Cost, cost
 from eqsat.pricing.local_target import local_target
 from eqsat.pricing.target import DEFAULT_TARGET
+from eqsat.proving.deviation import deviation
 from eqsat.proving.values import TOLERANCE as TOLERANCE, tolerance_of
 from eqsat.report import Report
 from eqsat.result import IndexResult, Result
@@ -100,7 +101,7 @@ def reproducible(options: Options | None) -> Options:
 
     UsageError for options that go by the clock.
     """
-    chosen = options or Options()
+    chosen = options_of(options, "options")
     if chosen.tune or chosen.limits.seconds is not None:
         raise UsageError("options: found tune or limits.seconds, expected neither: what goes by the clock gives other costs in every run")
     return replace(chosen, target=DEFAULT_TARGET) if chosen.target == local_target() else chosen
@@ -128,27 +129,21 @@ def assert_equivalent(candidate: Any, reference: Any, *specs: Any, rtol: float |
     arrays = random_arrays(program, seed)
     allowed = tolerance_of(program, second[0]) if rtol is None else rtol
     for k, (found, expected) in enumerate(zip(first[1](arrays), second[1](arrays), strict=True)):
-        kinds = [f"{array.dtype}{list(array.shape)}" for array in (found, expected)]
-        if kinds[0] != kinds[1]:
-            raise AssertionError(f"output {k}: found {kinds[0]}, expected {kinds[1]}")
         assert_close(found, expected, allowed, f"output {k}")
 
 
-def assert_close(found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], rtol: float | None = None, what: str = "result") -> None:
-    """Assert that arrays agree up to rtol times the largest finite value; infinities and NaN must stand in the same places."""
-    if not is_inexact(str(found.dtype)):
-        if not np.array_equal(found, expected):
-            raise AssertionError(f"{what}: values differ")
-        return
-    allowed = TOLERANCE[found.dtype.name] if rtol is None else rtol
-    finite = np.isfinite(expected)
-    if not np.array_equal(np.where(finite, 0, found), np.where(finite, 0, expected), equal_nan=True):
-        raise AssertionError(f"{what}: infinities or NaN differ")
-    wide = np.promote_types(expected.dtype, np.float64)
-    scale = float(np.max(np.abs(expected[finite].astype(wide)), initial=1e-30))
-    worst = float(np.max(np.abs(found[finite].astype(wide) - expected[finite].astype(wide)), initial=0.0))
-    if not worst <= allowed * scale:
-        raise AssertionError(f"{what}: largest deviation {worst:g} exceeds {allowed:g} of the scale {scale:g}")
+def assert_close(found: Any, expected: Any, rtol: float | None = None, what: str = "result") -> None:
+    """Assert that arrays of one shape and dtype agree up to rtol times the largest finite value; infinities and NaN must stand in the same
+    places, integers and truth values must be equal.  `rtol`: None is that of TOLERANCE for the dtype."""
+    got, wanted = np.asarray(found), np.asarray(expected)
+    kinds = [f"{array.dtype}{list(array.shape)}" for array in (got, wanted)]
+    if kinds[0] != kinds[1]:
+        raise AssertionError(f"{what}: found {kinds[0]}, expected {kinds[1]}")
+    apart = deviation(got, wanted)
+    allowed = TOLERANCE.get(wanted.dtype.name, 0.0) if rtol is None else rtol
+    if not apart <= allowed:
+        differs = f"largest deviation {apart:g} of the scale exceeds {allowed:g}"
+        raise AssertionError(f"{what}: {differs if np.isfinite(apart) else 'values, infinities or NaN differ'}")
 
 
 def random_arrays(program: Program, seed: int = 0) -> list[np.ndarray[Any, Any]]:
@@ -174,7 +169,7 @@ def _runnable(value: Any, specs: Sequence[Any]) -> tuple[Program, Callable[[list
 
 
 def _index_of(value: Any) -> Index:
-    return value.expr if isinstance(value, IndexResult) else value
+    return value.expr if isinstance(value, IndexResult) else as_index(value)
 
 
 def _assert_equal_indices(a: Index, b: Index, seed: int) -> None:

@@ -180,12 +180,6 @@ def _may_be_place(index: Index, extent: int) -> bool:
     return (low >= 0 and high < extent) or (low < extent and high >= 0 and any(map(is_size, variables(index))))
 
 
-def reads_in_range(*roots: Tensor) -> bool:
-    """Whether this can be seen of every read of these tensors and those below."""
-    builds = [tensor for tensor in tensors(*roots) if isinstance(tensor, Build)]
-    return all(in_range(term.tensor.shape, term.indices) for build in builds for term in scalars(build.body) if isinstance(term, Read))
-
-
 def _indices(where: str, tensor: Tensor, indices: tuple[Index, ...]) -> None:
     if len(indices) != len(tensor.shape):
         raise InternalError(f"{where}: found {len(indices)} indices, expected {len(tensor.shape)} for the shape {list(tensor.shape)}")

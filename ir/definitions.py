@@ -64,7 +64,7 @@ def inlined(body: Scalar, function: Callable[[Tensor], Scalar | None]) -> Scalar
             continue
         stack.pop()
         if frame not in done:
-            done[frame] = _made(frame, [done[one] for one in below], function)
+            done[frame] = _made(frame, [done[one] for one in below])
     return done[body, (), 0]
 
 
@@ -80,7 +80,7 @@ def _below(frame: _Frame, function: Callable[[Tensor], Scalar | None]) -> list[_
     return [(arg, known, depth) for arg in operands(term)]
 
 
-def _made(frame: _Frame, below: list[Scalar], function: Callable[[Tensor], Scalar | None]) -> Scalar:
+def _made(frame: _Frame, below: list[Scalar]) -> Scalar:
     term, known, depth = frame
     env = dict(known)
     if isinstance(term, Read):

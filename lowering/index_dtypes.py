@@ -240,12 +240,17 @@ class Rewriter:
         return term
 
 
+def lowered() -> Rewriter:
+    """What applies the rows of all phases."""
+    return Rewriter([row for rows in PHASES.values() for row in rows])
+
+
 def lower_index_dtypes(root: Typed) -> Typed:
     """A terminal over terms of dtype "index" as the same terminal over terms of int32, int64 and bool.
 
     Raises UnsupportedError, naming the subterm, where a value can leave 64 bits or a launch has 2^31 threads or more.
     """
-    return Rewriter((*WRAP, *PROPAGATE, *STRIP))(root)
+    return lowered()(root)
 
 
 class Abstract:
@@ -285,7 +290,7 @@ def loop_range(variable: Var, size: Size | None = None) -> Range:
 
 def type_indices(kernel: Kernel) -> TypedKernel:
     """The kernel with types for its counters, bound values and offsets.  Raises what `lower_index_dtypes` raises."""
-    lower = Rewriter((*WRAP, *PROPAGATE, *STRIP))
+    lower = lowered()
     found = list(statements(kernel.body))
     leaves = {stmt.variable: loop_range(stmt.variable, kernel.size_of(stmt.variable)) for stmt in found if isinstance(stmt, For | Fold)}
     abstract = Abstract(leaves)

@@ -19,9 +19,9 @@ from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, first_of, over_forms
 from eqsat.lowering.nest import Nest, Several
 from eqsat.lowering.place import Scope
+from eqsat.lowering.product import VECTOR_BYTES
 from eqsat.lowering.row_sums import by_rows
 
-VECTOR_BYTES = 64
 # rows at a time
 ROWS = 4
 # what of the operations of all rows is left where it pays: rows that share loads alone are faster one by one

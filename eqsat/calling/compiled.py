@@ -27,7 +27,7 @@ class Compiled(functools.partial[Any]):
         return getattr(self, "__qualname__", self.title)
 
     def called(self, plan: Plan, takes_out: bool) -> None:
-        """Remember a plan that was called with arrays alone; from the second time on it is called directly, if it can be."""
+        """Remember a plan that was called with arrays alone; once it was called twice it is called directly, if it can be."""
         known: KnownPlans = self.__dict__.setdefault("_known", KnownPlans(self.title, self.func, takes_out))
         call = known.called(id(plan), lambda: plan.direct, plan)
         if call is not None:

@@ -21,7 +21,8 @@ from eqsat.operations.table import numpy_function
 
 def function(name: str) -> Callable[..., Any]:
     """The operation `name` on traced arrays, numpy's on others (of erf, which it lacks, what its row means)."""
-    plain = numpy_function(name) or SCALAR_OPS[name].meaning
+    numpys = numpy_function(name)
+    plain = numpys or SCALAR_OPS[name].meaning
 
     def found(*args: Any, **kwargs: Any) -> Any:
         if any(True for _ in traced_deep((args, kwargs))):
@@ -29,7 +30,9 @@ def function(name: str) -> Callable[..., Any]:
         return plain(*args, **kwargs)
 
     found.__name__ = found.__qualname__ = name.rpartition(".")[2]
-    found.__doc__ = f"numpy.{name}, on traced arrays as well."
+    found.__doc__ = (
+        f"numpy.{name}, on traced arrays as well." if numpys else f"{name} of every element, which NumPy lacks, as scipy.special has it."
+    )
     return found
 
 

@@ -21,7 +21,7 @@ from eqsat.ir.structure import Container, Structure, flatten_result, rebuild_res
 from eqsat.ir.tensor import Constant, Program, Tensor
 from eqsat.kernels.invariant import without_invariants
 from eqsat.operations.generic import integer
-from eqsat.options import Options
+from eqsat.options import Options, options_of
 from eqsat.running.loop_bodies import as_computed
 from eqsat.running.repeated import Repeated
 from eqsat.running.results import new_array
@@ -63,7 +63,7 @@ def fori(n: int, body: Callable[[Any, Any], Any], init: Any, *, options: Options
 
     structure = flatten_result(init, place, "carry")
     arguments = Arguments((("i", 0), ("carry", structure)), (), tuple(specs))
-    chosen = options or Options()
+    chosen = options_of(options, "fori")
     program, captured = (
         record_body(body, arguments, around, steps) if around is not None else (record(body, arguments, chosen.fallback, of_loop=True), ())
     )

@@ -17,7 +17,7 @@ from eqsat.capture.traces import is_traced
 from eqsat.capture.tracing import record
 from eqsat.ir.errors import UsageError
 from eqsat.keeping.once import Once
-from eqsat.options import Options
+from eqsat.options import Options, options_of
 from eqsat.running.plan import Plan
 from eqsat.running.plans import compiled_plan
 
@@ -52,9 +52,10 @@ def jit(
         return lambda found: jit(found, static=static, options=options, fallback=fallback)
     if not callable(function):
         raise UsageError(f"jit: found a {type(function).__name__}, expected a function")
+    options_of(options, "jit")
     names = (static,) if isinstance(static, str) else tuple(static)
     _check_static(function, names)
-    return _compiled(function, names, replace(options or Options(), fallback=True) if fallback else options)
+    return _compiled(function, names, replace(options_of(options, "jit"), fallback=True) if fallback else options)
 
 
 def _check_static(function: Function, names: tuple[str, ...]) -> None:

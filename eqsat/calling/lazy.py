@@ -13,7 +13,7 @@ from eqsat.capture.traces import Trace, Traced, is_lazy
 from eqsat.ir.errors import UsageError
 from eqsat.ir.tensor import Constant, Program, Tensor
 from eqsat.keeping.once import Once
-from eqsat.options import Options, fallback_by_default
+from eqsat.options import Options, fallback_by_default, options_of
 from eqsat.running.plan import Plan
 from eqsat.running.plans import compiled_plan
 
@@ -71,7 +71,7 @@ def realize(*arrays: Any, options: Options | None = None) -> tuple[Array, ...]:
     wanted = over_leaves(asked)
     values = {tensor: found for tensor in wanted if (found := stored(tensor)) is not None}
     missing = tuple(dict.fromkeys(tensor for tensor in wanted if tensor not in values))
-    values.update(zip(missing, _compute(missing, options or Options()), strict=True))
+    values.update(zip(missing, _compute(missing, options_of(options, "realize")), strict=True))
     for array, tensor, computed in zip(arrays, asked, wanted, strict=True):
         if not isinstance(computed, Constant):
             settle(tensor, computed, values[computed])

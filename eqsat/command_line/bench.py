@@ -15,9 +15,9 @@ from eqsat.calling.jitting import jit
 from eqsat.capture.tracing import trace
 from eqsat.command_line.answer import Answer, Facts, Table, finite
 from eqsat.command_line.arrays import add_arguments, call_text, filled, load_arguments
+from eqsat.command_line.beside_numpy import duration, interleaved_medians, max_deviation
 from eqsat.command_line.functions import Function, blamed, load_function
 from eqsat.command_line.settings import add_options, options_of
-from eqsat.comparison import duration, interleaved_medians, max_deviation
 from eqsat.ir.errors import UsageError
 from eqsat.progress import tell
 from eqsat.proving.values import tolerance_of

@@ -6,9 +6,9 @@ import argparse
 from typing import Any
 
 from eqsat.command_line.answer import Answer, Part, Table, finite
+from eqsat.command_line.beside_numpy import duration
 from eqsat.command_line.settings import options_of
 from eqsat.command_line.subject import Subject, add_subject, load_subject
-from eqsat.comparison import duration
 
 EXAMPLE = """examples:
   python -m eqsat cost my_module.py:softmax --spec float32[1024,64] --target default

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from eqsat.command_line.answer import Answer, Facts, Part, Table, Text
+from eqsat.command_line.beside_numpy import duration
 from eqsat.command_line.settings import options_of
 from eqsat.command_line.subject import Subject, add_subject, load_subject
-from eqsat.comparison import duration
 from eqsat.explaining.explanation import Step
 from eqsat.explaining.guards import Missing
 from eqsat.explaining.program_steps import ProgramStep

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from eqsat.command_line.answer import Answer, Text, finite
 from eqsat.command_line.arrays import ArrayFile, call_text, load_array, save_array
+from eqsat.command_line.beside_numpy import Comparison, beside_numpy, leaves
 from eqsat.command_line.functions import blamed, load_function
 from eqsat.command_line.settings import add_options, options_of
-from eqsat.comparison import Comparison, compare, leaves
 from eqsat.ir.errors import UsageError
 
 EXAMPLE = """example:
@@ -31,7 +31,9 @@ def run(arguments: argparse.Namespace) -> Answer:
         raise UsageError(f"--out: found no folder {out.parent}, expected one that exists")
     arrays = tuple(load_array(one.path) for one in arguments.input)
     options, function = options_of(arguments, arguments.dump), load_function(name)
-    found = blamed(name, function, lambda: arrays, lambda: compare(call_text(name, arrays), function, arrays, {"NumPy": function}, options))
+    found = blamed(
+        name, function, lambda: arrays, lambda: beside_numpy(call_text(name, arrays), function, arrays, {"NumPy": function}, options)
+    )
     outputs = list(leaves(found.value))
     if out is not None and len(outputs) != 1:
         raise UsageError(f"--out: found {len(outputs)} outputs of {name}, expected one")

@@ -12,9 +12,9 @@ from eqsat.capture.specs import describe
 from eqsat.capture.tracing import trace
 from eqsat.command_line.answer import Table, finite
 from eqsat.command_line.arrays import add_arguments, call_text, filled, load_arguments, parse_variables
+from eqsat.command_line.beside_numpy import duration
 from eqsat.command_line.functions import blamed, load_function
 from eqsat.command_line.settings import add_options
-from eqsat.comparison import duration
 from eqsat.driver import optimize, optimize_index
 from eqsat.indices.facts import assume
 from eqsat.indices.parse import parse_index

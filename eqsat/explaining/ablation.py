@@ -9,7 +9,7 @@ from typing import Any
 from eqsat.driver import optimize
 from eqsat.ir.index import Index
 from eqsat.ir.shown import Shown
-from eqsat.options import Options
+from eqsat.options import Options, options_of
 from eqsat.pricing.costs import Cost
 from eqsat.report import Report, StopReason
 from eqsat.rules import TABLES
@@ -81,7 +81,7 @@ def leave_one_out(target: Any, *specs: Any, options: Options | None = None) -> A
     The result is sorted by what is lost.  A ratio of inf is that of a cost of zero which is lost.  It takes one optimization for each
     table; tables for index terms only, where the target is one.  Raises what `eqsat.optimize` raises.
     """
-    chosen = options or Options()
+    chosen = options_of(options, "leave_one_out")
     whole = optimize(target, *specs, options=chosen)
     base = whole.cost
     index_only = {table.name for table in TABLES if table.phase == "index"}

@@ -123,7 +123,7 @@ def _letter(name: str) -> Var:
 def _matches(pattern: Apply, term: Apply) -> Iterator[Binding]:
     """The ways in which a division is one of a row's left side."""
     for below in _divisors(pattern.args[1], term.args[1]):
-        yield from _dividends(pattern.args[0], term.args[0], pattern.args[1], below)
+        yield from _dividends(pattern.args[0], term.args[0], below)
 
 
 def _divisors(pattern: Index, divisor: Index) -> Iterator[Binding]:
@@ -157,7 +157,7 @@ def _symbolic_factors(divisor: Index) -> Iterator[tuple[Index, Index]]:
                     yield product_of((g, taken)), product_of((coefficient // g, left))
 
 
-def _dividends(pattern: Index, dividend: Index, divisor: Index, below: Binding) -> Iterator[Binding]:
+def _dividends(pattern: Index, dividend: Index, below: Binding) -> Iterator[Binding]:
     if isinstance(pattern, Var):
         yield {**below, pattern: dividend}
         return

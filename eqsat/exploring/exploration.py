@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from eqsat.calling.leaves import numbered, over_leaves
+from eqsat.calling.subject import subject_of
 from eqsat.capture.compared import taken_apart
 from eqsat.capture.places import explicit
-from eqsat.capture.traces import is_lazy
-from eqsat.capture.tracing import trace
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.snapshot import written_snapshot
 from eqsat.exploring.assembly import assemble
@@ -24,7 +22,7 @@ from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Const, Index, where
 from eqsat.ir.tensor import Program, Shape
 from eqsat.journal import Journal, Ran, Transcript
-from eqsat.options import Options
+from eqsat.options import Options, options_of
 from eqsat.pricing.costs import cost
 from eqsat.pricing.index_cost import IndexWeights, index_cycles
 from eqsat.report import Report
@@ -38,18 +36,9 @@ def explore(what: Any, *specs: Any, options: Options | None = None) -> EGraph:
     Saturation is done as `optimize` does it, in the same budget, and once more to look at it, which takes some times as long.
     Raises UsageError for anything else, and what `trace` raises.
     """
-    chosen = options or Options()
-    if isinstance(what, Index) and not specs:
-        return explore_index(what, chosen, facts_about([what]))
-    if isinstance(what, Program) and not specs:
-        return explore_program(what, chosen)
-    if all(is_lazy(array) for array in (what, *specs)):
-        return explore_program(numbered(over_leaves([array.tensor for array in (what, *specs)]))[0], chosen)
-    if callable(what) and not isinstance(what, Program | Index):
-        return explore_program(trace(what, *specs, fallback=chosen.fallback), chosen)
-    raise UsageError(
-        f"explore: found a {type(what).__name__}, expected a Program, a function with specs, lazy tensors, or an index expression"
-    )
+    chosen = options_of(options, "explore")
+    subject = subject_of(what, specs, chosen.fallback, "explore")
+    return explore_index(subject, chosen, facts_about([subject])) if isinstance(subject, Index) else explore_program(subject, chosen)
 
 
 def explore_index(term: Index, options: Options, fact: Index) -> EGraph:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from eqsat.ir.index import Apply, Const, Index, apply
 
+T = TypeVar("T")
 Monomial = tuple[int, tuple[Index, ...]]
 
 
@@ -26,7 +29,7 @@ def divided(constant: int, parts: list[Monomial], by: Monomial) -> tuple[Index |
     return term_of(whole, quotient), term_of(constant - whole * g, rest)
 
 
-def without(factors: tuple[Index, ...], taken: tuple[Index, ...]) -> tuple[Index, ...] | None:
+def without(factors: tuple[T, ...], taken: tuple[T, ...]) -> tuple[T, ...] | None:
     """Factors less some of them; None if they do not hold them."""
     left = list(factors)
     for factor in taken:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from eqsat.indices.monomials import sum_of, term_of
+from eqsat.indices.monomials import sum_of, term_of, without
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.tensor import SizeTerms
 
@@ -83,7 +83,7 @@ class Polynomial:
             return None
         found: list[tuple[Monomial, int]] = []
         for monomial, coefficient in self.terms:
-            left = _without(monomial, factors) if coefficient % k == 0 else None
+            left = without(monomial, factors) if coefficient % k == 0 else None
             if left is None and monomial:
                 return None
             if monomial:
@@ -109,15 +109,6 @@ def _product(factors: Iterable[Polynomial]) -> Polynomial:
     for factor in factors:
         found = found * factor
     return found
-
-
-def _without(monomial: Monomial, factors: Monomial) -> Monomial | None:
-    left = list(monomial)
-    for factor in factors:
-        if factor not in left:
-            return None
-        left.remove(factor)
-    return tuple(left)
 
 
 def polynomial_of(term: Index) -> Polynomial | None:

@@ -18,10 +18,10 @@ from eqsat.egraph.snapshot import Snapshot, written_snapshot
 from eqsat.egraph.spell import guards_first, index_term, negated
 from eqsat.indices.facts import facts_about
 from eqsat.ir import interval
-from eqsat.ir.errors import UnsoundRuleError, UnsupportedError
+from eqsat.ir.errors import UnsoundRuleError, UnsupportedError, UsageError
 from eqsat.ir.index import Apply, Const, Index, Var, apply, as_index, walk, where
 from eqsat.keeping.results import RESULTS
-from eqsat.options import Limits, Options
+from eqsat.options import Limits, Options, options_of
 from eqsat.pricing.index_cost import DEFAULT_WEIGHTS, IndexWeights, index_cycles
 from eqsat.progress import tell, work
 from eqsat.proving.certificate import certify_terms
@@ -60,7 +60,9 @@ def simplify(expression: Index | int, options: Options | None = None) -> Index:
 
 def simplify_many(expressions: Iterable[Index | int], options: Options | None = None) -> list[Index]:
     """Simplify all expressions in one run; the results stand in the order of the arguments."""
-    terms, chosen = [as_index(e) for e in expressions], options or Options()
+    if not isinstance(expressions, Iterable):
+        raise UsageError(f"simplify_many: found a {type(expressions).__name__}, expected a list of index expressions")
+    terms, chosen = [as_index(e) for e in expressions], options_of(options, "simplify")
     with work("simplifying") if len(terms) >= MANY else nullcontext():
         if not chosen.cache or chosen.certify or not isinstance(facts_about(terms), Const):
             return simplify_all(terms, chosen, Report())
@@ -121,7 +123,7 @@ def simplify_gated(index: Index | int, valid: Index | bool, options: Options | N
 
     A gate that bounds prove is True; where the gate never holds, the index is 0 and the gate False.
     """
-    chosen, report, gate = options or Options(), Report(), as_index(valid)
+    chosen, report, gate = options_of(options, "simplify_gated"), Report(), as_index(valid)
     fact = facts_about([as_index(index), gate])
     if not isinstance(fact, Const):
         gate = gate_all([(gate, fact)], chosen, report, free_gate=True)[0][0]

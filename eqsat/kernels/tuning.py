@@ -26,10 +26,10 @@ from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.schedule import Schedule
 from eqsat.options import Numerics, Options
 from eqsat.pricing.nest_costs import largest_share, nest_ns
+from eqsat.pricing.timing import best_seconds
 from eqsat.progress import tell
 from eqsat.report import Report
 from eqsat.running.storage import aligned_bytes
-from eqsat.timing import best_seconds
 
 # schedules that are measured before neighbours are looked at, and how many of the fastest these are neighbours of
 BEAM, PARENTS = 6, 2

@@ -17,7 +17,7 @@ from eqsat.ir.errors import EqsatError
 from eqsat.ir.tensor import Constant, Input
 from eqsat.operations import array_api
 from eqsat.operations.host import signature
-from eqsat.operations.table import ALIASES, OPERATIONS, plain_signature, run
+from eqsat.operations.table import ALIASES, OPERATIONS, numpy_function, plain_signature, run
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 KINDS = {"bool": ("bool",), "int": ("int64", "uint8"), "float": ("float32", "float64"), "complex": ("complex64", "complex128")}
@@ -148,7 +148,7 @@ def _families() -> dict[str, list[str]]:
 def _line(name: str) -> str:
     aliases = [alias for alias, known in ALIASES.items() if known == name]
     names = ", ".join(f"`{one}`" for one in (name, *aliases))
-    note = NOTES.get(name, "" if _numpys(name) is not None else "not in NumPy")
+    note = NOTES.get(name, "" if numpy_function(name) is not None else "not in NumPy")
     return f"| {names} | {' '.join(takes(name))} | {' '.join(lacks(name))} | {note} |"
 
 
@@ -179,7 +179,7 @@ def _arguments(name: str, array: Callable[[tuple[int, ...]], Input]) -> tuple[An
 
 def lacks(name: str) -> Iterator[str]:
     """The parameters of NumPy's function that an operation has not; those of ufuncs are all alike."""
-    function = _numpys(name)
+    function = numpy_function(name)
     if function is None or isinstance(function, np.ufunc):
         return
     try:
@@ -192,13 +192,6 @@ def lacks(name: str) -> Iterator[str]:
     positional = [p for p in theirs.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
     known = {*ours, *(parameter.name for parameter in positional), "out", "order", "casting", "subok", "kwargs"}
     yield from (f"`{key}=`" for key in theirs if key not in known)
-
-
-def _numpys(name: str) -> Any:
-    found: Any = np
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
 
 
 def _has(name: str) -> bool:

@@ -17,17 +17,18 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
     source = tensor_of("reshape", a)
     if order not in ("C", "A"):
         raise UnsupportedError(f"reshape: found order {order!r}, supported is 'C'; transpose before and after")
-    target = _known_shape(source, integers("reshape", "extent", shape))
+    target = filled_shape(source.shape, integers("reshape", "extent", shape))
     return view(source, target, lambda loops: reshape_map(source.shape, target, loops))
 
 
-def _known_shape(source: Tensor, shape: Shape) -> Shape:
-    rest = math.prod(n for n in shape if n != -1)
+def filled_shape(source: Shape, shape: Shape) -> Shape:
+    """A shape that has as many elements as another, its -1 filled in; ShapeError where there is none."""
+    size, rest = math.prod(source), math.prod(n for n in shape if n != -1)
     fits = shape.count(-1) <= 1 and all(n >= -1 for n in shape)
-    fits = fits and (rest > 0 and source.size % rest == 0 if -1 in shape else rest == source.size)
+    fits = fits and (rest > 0 and size % rest == 0 if -1 in shape else rest == size)
     if not fits:
-        raise ShapeError(f"reshape: found {source.size} elements of shape {source.shape}, which do not fill the shape {shape}")
-    return tuple(source.size // rest if n == -1 else n for n in shape)
+        raise ShapeError(f"reshape: found {size} elements of shape {source}, which do not fill the shape {shape}")
+    return tuple(size // rest if n == -1 else n for n in shape)
 
 
 def reshape_map(source: Shape, target: Shape, loops: tuple[Var, ...]) -> Map:

@@ -21,8 +21,8 @@ from eqsat.ir.loops import Buffer, Fold, For, Kernel, Load, Pick, Stmt, Store, T
 from eqsat.ir.tensor import Call, Scalar
 from eqsat.lowering import type_indices
 from eqsat.pricing.target import DEFAULT_TARGET, Target
+from eqsat.pricing.timing import best_seconds
 from eqsat.threads import num_threads
-from eqsat.timing import best_seconds
 
 FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
 # of one measurement, and the most memory that one takes

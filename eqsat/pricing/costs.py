@@ -12,6 +12,7 @@ from math import prod
 
 from eqsat.ir.affine import joined
 from eqsat.ir.dtypes import itemsize
+from eqsat.ir.errors import UsageError
 from eqsat.ir.generics import as_build
 from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
 from eqsat.ir.shown import Shown
@@ -410,8 +411,16 @@ def type_of(tensor: Tensor) -> Type:
 
 
 def cost(program: Program, options: Options | Target = DEFAULT_TARGET) -> Cost:
-    """Cost of a program as written, where every generic and build is a kernel of its own: on a target, or on that of options, by their
-    cost model."""
+    """Cost of a program as written, where every generic and build is a kernel of its own.
+
+    options  a Target, on which nanoseconds are estimated, or Options, of which the target and the cost model are used; the default is the
+             named default target, the same everywhere
+    Raises UsageError for what is no Program from `trace`.
+    """
+    if not isinstance(program, Program):
+        raise UsageError(f"cost: found a {type(program).__name__}, expected a Program, as eqsat.trace makes it")
+    if not isinstance(options, Options | Target):
+        raise UsageError(f"cost: found options of type {type(options).__name__}, expected eqsat.Options or eqsat.Target")
     model = CostModel(options.target, options.cost) if isinstance(options, Options) else CostModel(options)
     return Cost(tuple(_priced(model, program)), model.costs, model.target)
 

@@ -17,7 +17,7 @@ _learning = threading.Lock()
 
 
 class KnownPlans:
-    """Calls by what was seen of them: from its second call on a plan is run without Python, if it can be, and `otherwise` takes all
+    """Calls by what was seen of them: what was called twice is run without Python from then on, if it can be, and `otherwise` takes all
     other calls.
 
     takes_out  whether the keyword `out` names an array for the result

@@ -53,7 +53,7 @@ class Plan(OfOneProcess, Shown):
     otherwise  makes the plan that computes where a value is not finite that has to be
     """
 
-    # the outputs of the latest call, and what makes calls without Python, from the second one on
+    # the outputs of the latest call, and what makes calls without Python once there were two
     _latest: tuple[Array, ...] | Array | None = None
     _call: Callable[..., Any] | None = None
 

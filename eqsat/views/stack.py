@@ -16,6 +16,7 @@ from eqsat.ir.index import Index
 from eqsat.ir.shown import Shown
 from eqsat.ir.tensor import Shape
 from eqsat.operations.generic import integer, integers, normalize_axes
+from eqsat.operations.movement import filled_shape
 from eqsat.views.merging import FEW_PLACES, fewest_views
 from eqsat.views.picture import Picture, draw
 from eqsat.views.reading import largest_stride_first, read_at, reading
@@ -74,7 +75,7 @@ class ViewStack(Shown):
     # movements -----------------------------------------------------------------------------------------------------
     def reshape(self, shape: int | Sequence[int]) -> ViewStack:
         """The elements in C order under another shape; one extent may be -1.  Raises ShapeError if the sizes differ."""
-        target = _reshaped(self, integers("reshape", "extent", shape))
+        target = filled_shape(self.shape, integers("reshape", "extent", shape))
         added = contiguous_view(target)
         merged = merge_by_strides(self.views[-1], added)
         return ViewStack((*self.views, added), self.source) if merged is None else self._with(merged)
@@ -193,13 +194,3 @@ def _extents(name: str, shape: int | Sequence[int]) -> Shape:
     if any(n < 0 for n in extents):
         raise ShapeError(f"{name}: found the shape {extents}, expected no extent below 0")
     return extents
-
-
-def _reshaped(stack: ViewStack, shape: Shape) -> Shape:
-    """The shape with its -1 filled in."""
-    rest = prod(n for n in shape if n != -1)
-    fits = shape.count(-1) <= 1 and all(n >= -1 for n in shape)
-    fits = fits and (rest > 0 and stack.size % rest == 0 if -1 in shape else rest == stack.size)
-    if not fits:
-        raise ShapeError(f"reshape: found {stack.size} elements of shape {stack.shape}, which do not fill the shape {shape}")
-    return tuple(stack.size // rest if n == -1 else n for n in shape)

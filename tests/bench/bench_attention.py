@@ -12,7 +12,7 @@ import numpy as np
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.comparison import interleaved_medians
+from eqsat.command_line.beside_numpy import interleaved_medians
 from eqsat.kernels import staging
 
 SHAPES = ((8, 256, 64), (8, 1024, 64), (12, 384, 64), (1, 2048, 64), (1, 4096, 64))

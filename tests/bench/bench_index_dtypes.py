@@ -14,7 +14,7 @@ import numpy as np
 import eqsat
 import eqsat.numpy as enp
 from eqsat.codegen import compile_kernels
-from eqsat.comparison import interleaved_medians
+from eqsat.command_line.beside_numpy import interleaved_medians
 from eqsat.demo import image_pipeline
 from eqsat.ir.index import Index, Var, var, where
 from eqsat.ir.loops import Buffer, Fold, For, Kernel, Load, Store, Temp

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.comparison import interleaved_medians
+from eqsat.command_line.beside_numpy import interleaved_medians
 from eqsat.demo import image_pipeline, image_pipeline_by_hand, photographs
 from eqsat.ir.index import Index
 

@@ -16,7 +16,7 @@ import numpy as np
 import eqsat
 import eqsat.numpy as enp
 from eqsat.codegen.places import PAGE
-from eqsat.timing import best_seconds
+from eqsat.pricing.timing import best_seconds
 
 PLACES = (0, 64, 128, 512, 1024, 2048, 3072, 3968, 4032)
 

@@ -34,8 +34,8 @@ from eqsat.options import Options
 from eqsat.pricing.local_target import stored_target
 from eqsat.pricing.nest_costs import nest_ns
 from eqsat.pricing.target import Target
+from eqsat.pricing.timing import best_seconds
 from eqsat.report import Report
-from eqsat.timing import best_seconds
 
 WITHIN = 1.2
 # of one nest in one round

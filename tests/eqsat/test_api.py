@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
+import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,8 @@ from eqsat.ir.index import variables
 from eqsat.rules import all_tables, without
 from eqsat.testing import assert_cheaper, assert_close, assert_equivalent, random_arrays
 
+# where a value of another type is expected
+ANY: Any = 3
 F = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 
 # a name is added here on purpose, or not at all
@@ -173,6 +176,42 @@ def test_options_are_frozen_and_checked() -> None:
         without("none")
     assert eqsat.Options(rules=("sums", "identities")).tables == ("identities", "sums")
     assert eqsat.Options(rules=()).tables == ()
+
+
+X = eqsat.var("x", 0, 31)
+PROGRAM = eqsat.trace(lambda x: x + 1, eqsat.spec((4,), "float32"))
+WRONG: dict[str, tuple[Callable[[], Any], str]] = {
+    "limits": (lambda: eqsat.Options(limits=ANY), "Options.limits: found a int, expected eqsat.Limits"),
+    "target": (lambda: eqsat.Options(target=ANY), "Options.target: found a int, expected eqsat.Target"),
+    "cost": (lambda: eqsat.Options(cost=ANY), "Options.cost: found a int, expected eqsat.Costs"),
+    "dump": (lambda: eqsat.Options(dump=ANY), "Options.dump: found a int, expected the path of a folder"),
+    "cache": (lambda: eqsat.Options(cache="no"), "Options.cache: found 'no', expected True or False"),  # type: ignore[arg-type]
+    "nodes": (lambda: eqsat.Limits(nodes=-1), "Limits.nodes: found -1, expected an integer of at least 1"),
+    "iterations": (lambda: eqsat.Limits(iterations=2.5), "Limits.iterations: found 2.5"),  # type: ignore[arg-type]
+    "seconds": (lambda: eqsat.Limits(seconds=-1), "Limits.seconds: found -1, expected seconds"),
+    "cost of a number": (lambda: eqsat.cost(ANY), "cost: found a int, expected a Program"),
+    "cost of an index": (lambda: eqsat.cost(X + 1), "cost: found a Apply, expected a Program"),  # type: ignore[arg-type]
+    "cost on a number": (lambda: eqsat.cost(PROGRAM, ANY), "cost: found options of type int"),
+    "optimize": (lambda: eqsat.optimize(PROGRAM, options=ANY), "optimize: found options of type int, expected eqsat.Options"),
+    "jit": (lambda: eqsat.jit(lambda x: x, options=ANY), "jit: found options of type int"),
+    "explore": (lambda: eqsat.explore(X, options=ANY), "explore: found options of type int"),
+    "simplify": (lambda: eqsat.simplify(X, ANY), "simplify: found options of type int"),
+    "simplify_gated": (lambda: eqsat.simplify_gated(X, X > 3, ANY), "simplify_gated: found options of type int"),
+    "simplify_many": (lambda: eqsat.simplify_many(ANY), "simplify_many: found a int, expected a list of index expressions"),
+    "assert_equivalent": (lambda: eqsat.testing.assert_equivalent(X, "x"), "index expression: found 'x' of type str"),
+    "leave_one_out": (lambda: eqsat.leave_one_out(X, options=ANY), "leave_one_out: found options of type int"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_arguments_of_the_wrong_kind_are_refused_by_name(what: str) -> None:
+    call, message = WRONG[what]
+    with pytest.raises(UsageError, match=re.escape(message)):
+        call()
+
+
+def test_a_folder_may_be_named_by_text(tmp_path: Path) -> None:
+    assert eqsat.Options(dump=str(tmp_path)) == eqsat.Options(dump=tmp_path)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("table", all_tables())

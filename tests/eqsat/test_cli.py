@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from eqsat.cli import main
+from eqsat.command_line.beside_numpy import interleaved_medians
 from eqsat.command_line.functions import load_function
-from eqsat.comparison import interleaved_medians
 
 SOURCE = """
 import numpy as np
@@ -44,7 +44,7 @@ def fails(x):
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with a user's module and arrays; timing is cut to a few rounds."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("eqsat.comparison.interleaved_medians", lambda calls, budget: interleaved_medians(calls, 0.0))
+    monkeypatch.setattr("eqsat.command_line.beside_numpy.interleaved_medians", lambda calls, budget: interleaved_medians(calls, 0.0))
     (tmp_path / "user.py").write_text(SOURCE)
     (tmp_path / "broken.py").write_text("import a_module_that_is_not_there\n")
     (tmp_path / "text.npy").write_text("no array")
@@ -144,7 +144,7 @@ def test_an_output_folder_that_is_not_there_is_bad_input(folder: Path, capsys: p
 
 
 def test_a_mismatch_writes_nothing_and_gives_status_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eqsat.comparison.max_deviation", lambda value, reference, coarsest: (1.0, 1e-5))
+    monkeypatch.setattr("eqsat.command_line.beside_numpy.max_deviation", lambda value, reference, coarsest: (1.0, 1e-5))
     assert optimize("user.py:softmax", "--input", "a.npy", "--out", "y.npy") == 1
     assert not (folder / "y.npy").exists()
 

@@ -18,8 +18,8 @@ import eqsat
 from eqsat import cli
 from eqsat.cli import COMMANDS, main
 from eqsat.command_line import bench
+from eqsat.command_line.beside_numpy import interleaved_medians
 from eqsat.command_line.functions import load_function
-from eqsat.comparison import interleaved_medians
 from eqsat.keeping.disk import Store
 from eqsat.keeping.kept import default_store
 from eqsat.pricing.local_target import store_target

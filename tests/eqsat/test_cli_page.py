@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqsat import comparison
 from eqsat.cli import main
 from eqsat.command_line import bench
-from eqsat.comparison import interleaved_medians
+from eqsat.command_line.beside_numpy import interleaved_medians
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "command_line.md").read_text()
@@ -31,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "softmax.py").write_text(program)
     np.save(tmp_path / "a.npy", np.ones((1024, 64), np.float32))
     monkeypatch.chdir(tmp_path)
-    for module in (bench, comparison):
+    for module in (bench, beside_numpy):
         monkeypatch.setattr(module, "interleaved_medians", lambda calls, budget: interleaved_medians(calls, 0.0, 1))
     monkeypatch.setenv("EQSAT_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path

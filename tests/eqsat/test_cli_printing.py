@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from eqsat.command_line.answer import Answer, Facts, Table, Text, finite
+from eqsat.command_line.beside_numpy import duration
 from eqsat.command_line.printing import write
-from eqsat.comparison import duration
 
 ANSWER = Answer(
     (

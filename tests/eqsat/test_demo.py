@@ -8,8 +8,8 @@ import pytest
 
 from eqsat import demo
 from eqsat.cli import main
-from eqsat.comparison import deviation
 from eqsat.demo import Array
+from eqsat.proving.deviation import deviation
 from eqsat.testing import TOLERANCE
 
 
@@ -109,6 +109,6 @@ def test_the_demonstration_agrees_with_numpy_and_is_cheaper(capsys: pytest.Captu
 def test_a_result_that_is_not_numpys_gives_exit_status_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     image = photographs()["china.jpg"][:8, :8]
     monkeypatch.setattr(demo, "photographs", lambda: {"corner": image})
-    monkeypatch.setattr("eqsat.comparison.max_deviation", lambda value, reference, tolerance: (1.0, 1e-5))
+    monkeypatch.setattr("eqsat.command_line.beside_numpy.max_deviation", lambda value, reference, tolerance: (1.0, 1e-5))
     assert demo.run(budget=0.0) == 1
     assert "MISMATCH" in capsys.readouterr().out

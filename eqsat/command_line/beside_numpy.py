@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import eqsat
-from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.tensor import Constant, Input, Program, tensors
+from eqsat.proving.deviation import deviation
 from eqsat.proving.values import TOLERANCE, tolerance_of
 
 RULES_SHOWN = 6
@@ -21,7 +21,7 @@ RULES_SHOWN = 6
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` found; costs are estimated nanoseconds, times medians in seconds per call, by name."""
+    """What `beside_numpy` found; costs are estimated nanoseconds, times medians in seconds per call, by name."""
 
     title: str
     cost: tuple[float, float]
@@ -42,7 +42,7 @@ class Comparison:
         return table(self)
 
 
-def compare(
+def beside_numpy(
     title: str,
     function: Callable[..., Any],
     arrays: tuple[np.ndarray[Any, Any], ...],
@@ -103,23 +103,6 @@ def max_deviation(value: Any, reference: Any, coarsest: float = 0.0) -> tuple[fl
         for a, b in zip(got, expected, strict=True)
     ]
     return max(pairs, key=lambda pair: (pair[0] > pair[1], pair[0]), default=(0.0, 0.0))
-
-
-def deviation(value: np.ndarray[Any, Any], reference: np.ndarray[Any, Any]) -> float:
-    """max |value - reference| / max |reference|, the maxima over finite elements.
-
-    Infinite where shape, dtype, an infinity or a NaN differs, or an integer or truth value does.
-    """
-    if value.shape != reference.shape or value.dtype != reference.dtype:
-        return float("inf")
-    if not is_inexact(reference.dtype.name):
-        return 0.0 if np.array_equal(value, reference) else float("inf")
-    finite = np.isfinite(reference)
-    if not np.array_equal(value[~finite], reference[~finite], equal_nan=True) or not np.isfinite(value[finite]).all():
-        return float("inf")
-    wanted = reference[finite].astype(np.promote_types(reference.dtype, np.float64))
-    scale = np.abs(wanted).max(initial=0.0) or 1.0
-    return float(np.abs(value[finite] - wanted).max(initial=0.0) / scale)
 
 
 def interleaved_medians(calls: Mapping[str, Callable[[], object]], budget: float = 1.0, least: int = 5) -> dict[str, float]:

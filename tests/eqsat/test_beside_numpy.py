@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqsat.comparison import Comparison, deviation, interleaved_medians, leaves, max_deviation
+from eqsat.command_line.beside_numpy import Comparison, interleaved_medians, leaves, max_deviation
+from eqsat.proving.deviation import deviation
 from eqsat.testing import TOLERANCE
 
 

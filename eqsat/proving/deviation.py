@@ -1,0 +1,27 @@
+"""How far arrays lie apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eqsat.ir.dtypes import is_inexact
+
+
+def deviation(found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> float:
+    """max |found - expected| / max |expected|, the maxima over finite elements.
+
+    Infinite where shape, dtype, an infinity or a NaN differs, or an integer or truth value does.
+    """
+    if found.shape != expected.shape or found.dtype != expected.dtype:
+        return float("inf")
+    if not is_inexact(expected.dtype.name):
+        return 0.0 if np.array_equal(found, expected) else float("inf")
+    finite = np.isfinite(expected)
+    if not np.array_equal(found[~finite], expected[~finite], equal_nan=True) or not np.isfinite(found[finite]).all():
+        return float("inf")
+    wide = np.promote_types(expected.dtype, np.float64)
+    wanted = expected[finite].astype(wide)
+    scale = np.abs(wanted).max(initial=0.0) or 1.0
+    return float(np.abs(found[finite].astype(wide) - wanted).max(initial=0.0) / scale)
