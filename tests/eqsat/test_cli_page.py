@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from eqsat.cli import main
-from eqsat.command_line import bench
+from eqsat.command_line import bench, beside_numpy
 from eqsat.command_line.beside_numpy import interleaved_medians
 
 ROOT = Path(__file__).parents[2]
