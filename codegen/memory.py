@@ -19,14 +19,13 @@ import numpy as np
 from eqsat.codegen.direct import numpy_function
 from eqsat.codegen.direct_code import LEAST_BYTES
 from eqsat.codegen.machine import host, library, object_code
-from eqsat.codegen.places import PAGE, apart_from
+from eqsat.codegen.places import ALIGNMENT, PAGE, apart_from
 
 Array = np.ndarray[Any, Any]
 # blocks of at most so many bytes are kept, the latest alone
 KEPT_MOST = 256 << 20
 # from here on in pages of 2 MB, as NumPy's own; 14 is MADV_HUGEPAGE
 HUGE = 4 << 20
-ALIGNMENT = 64
 # word of where the next block begins
 PLACE = 2
 # position of PyDataMem_SetHandler among the functions of NumPy's C API

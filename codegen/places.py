@@ -7,13 +7,13 @@ result, and loaded beside the same place of an operand soon after, is such a pai
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 Array = np.ndarray[Any, Any]
-PAGE = 4096
+PAGE, ALIGNMENT = 4096, 64
 # places of a page that are told apart
 PLACES = 8
 SLOT = PAGE // PLACES
@@ -52,3 +52,10 @@ def apart_from(arrays: Iterable[Array], first: bool = False) -> int:
     """The byte of a page at which an array begins that is used with these; `first`: and with some at the first place, as NumPy's large
     arrays are."""
     return FARTHEST[marks(arrays) | first] * SLOT
+
+
+def aligned_bytes(nbytes: int, others: Sequence[Array] = ()) -> Array:
+    """New memory that begins with a line of the cache, and within pages apart from others that are used with it."""
+    memory = np.empty(nbytes + PAGE, np.uint8)
+    skip = (apart_from(others, first=True) - address_of(memory)) % PAGE if nbytes >= LEAST else -address_of(memory) % ALIGNMENT
+    return memory[skip : skip + nbytes]

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from eqsat.explaining.contrast import compare
     from eqsat.exploring import EGraph, explore
     from eqsat.indices.equality import prove_equal
-    from eqsat.indices.facts import Fact, assume, dim
     from eqsat.indices.parse import parse_index
     from eqsat.indices.simplifier import simplify, simplify_gated, simplify_many
     from eqsat.ir.errors import EqsatError
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from eqsat.rules.own import Rule
     from eqsat.rules.variables import pattern
     from eqsat.running.plan import Plan
+    from eqsat.sizes.facts import Fact, assume, dim
     from eqsat.threads import num_threads, set_num_threads
     from eqsat.views.stack import ViewStack
     from eqsat.views.strided import View
@@ -60,7 +60,6 @@ _HOMES = {
     "explaining.contrast": ("compare",),
     "exploring": ("EGraph", "explore"),
     "indices.equality": ("prove_equal",),
-    "indices.facts": ("Fact", "assume", "dim"),
     "indices.parse": ("parse_index",),
     "indices.simplifier": ("simplify", "simplify_gated", "simplify_many"),
     "ir.errors": ("EqsatError",),
@@ -80,6 +79,7 @@ _HOMES = {
     "rules.own": ("Rule",),
     "rules.variables": ("pattern",),
     "running.plan": ("Plan",),
+    "sizes.facts": ("Fact", "assume", "dim"),
     "threads": ("num_threads", "set_num_threads"),
     "views.stack": ("ViewStack",),
     "views.strided": ("View",),

@@ -13,7 +13,6 @@ from eqsat.capture.places import PlaceLimit, explicit
 from eqsat.dump import Dump
 from eqsat.explaining.guards import Missing
 from eqsat.extraction.cheapest import Extracted, cheapest_outputs
-from eqsat.indices.facts import facts_about
 from eqsat.indices.simplifier import simplify_all
 from eqsat.ir.check import check_program
 from eqsat.ir.errors import UnsupportedError
@@ -33,6 +32,7 @@ from eqsat.report import Report
 from eqsat.result import IndexResult, Result
 from eqsat.running.loop_bodies import as_computed
 from eqsat.running.plan import Plan
+from eqsat.sizes.facts import facts_about
 from eqsat.uncollected import uncollected
 
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.engine import Engine, PerThread, Row
 from eqsat.egraph.forms import RECIPES, Forms, Reading, read
+from eqsat.egraph.index_cost import DEFAULT_WEIGHTS, IndexWeights
 from eqsat.egraph.schema import CLASS_SORTS
 from eqsat.egraph.snapshot import Snapshot, extended, only_nary_forms, take_snapshot, written_snapshot
 from eqsat.ir.errors import UnsoundRuleError
 from eqsat.journal import WRITTEN, Transcript
 from eqsat.options import Limits, Options
-from eqsat.pricing.index_cost import DEFAULT_WEIGHTS, IndexWeights
 from eqsat.report import Report, StopReason
 from eqsat.rules import TABLES, Rule, Table, egglog_program, own_table
 from eqsat.rules.bounds import BOUNDS_TABLE

@@ -9,7 +9,6 @@ import numpy as np
 
 from eqsat.calling.lazy import asarray
 from eqsat.capture.array import TracedArray
-from eqsat.capture.sizes import Extent
 from eqsat.capture.traces import apply, traced_deep
 from eqsat.capture.tracing import CURRENT
 from eqsat.ir.errors import EqsatError
@@ -17,6 +16,7 @@ from eqsat.ir.host import flat
 from eqsat.ir.ops import SCALAR_OPS
 from eqsat.ir.tensor import Constant, Tensor
 from eqsat.operations.table import numpy_function
+from eqsat.sizes.markers import Extent
 
 
 def function(name: str) -> Callable[..., Any]:

@@ -1,1 +1,1 @@
-"""From what a caller hands in to a Program: traces, the arrays in them, sizes that are known at run time."""
+"""From what a caller hands in to a Program: traces and the arrays in them."""

@@ -17,11 +17,11 @@ import numpy as np
 from eqsat.capture.changing import CHANGING, put_into
 from eqsat.capture.masked import Masked
 from eqsat.capture.sharing import change, is_part
-from eqsat.capture.sizes import Extent
 from eqsat.capture.traces import Traced, apply, is_traced, on_host, traced_deep
 from eqsat.ir.errors import DTypeError, MissingError, ShapeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.host import numpy_name, plain_name
 from eqsat.operations.table import by_numpy_function, missing
+from eqsat.sizes.markers import Extent
 
 _BY_FUNCTION = by_numpy_function()
 # Folds of ufuncs: np.add.reduce and so on.

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from eqsat.capture.resized import extents, integers, literals, numbers, resized
-from eqsat.capture.sizes import APART, DerivedSizeError, Markers, check_generic, meanings, sizes_for
-from eqsat.indices.polynomials import Polynomial
 from eqsat.ir.canonical import canonical_text
 from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.errors import BoundsError, EqsatError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.tensor import Constant, Input, Program, Shape, Size, tensors
+from eqsat.sizes.markers import APART, DerivedSizeError, Markers, check_generic, meanings, sizes_for
+from eqsat.sizes.polynomials import Polynomial
 
 Array = np.ndarray[Any, Any]
 Traced = Callable[[tuple[Size, ...]], Program]

@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eqsat.capture.sharing import Memory, note
-from eqsat.capture.sizes import NO_SIZES, Markers
 from eqsat.ir.errors import TraceError, UnsupportedError, UsageError
 from eqsat.ir.host import numpy_name
 from eqsat.ir.host_functions import VALUES_DECIDE
 from eqsat.ir.tensor import Constant, Input, Tensor
 from eqsat.operations.host import host_call
 from eqsat.operations.table import FALLBACK, OPERATIONS, VALUES_DECIDE_SHAPES, missing, numpy_function, run
+from eqsat.sizes.markers import NO_SIZES, Markers
 
 
 class Traced:

@@ -13,7 +13,6 @@ from eqsat.capture.array import TracedArray
 from eqsat.capture.masked import Masked
 from eqsat.capture.signature import Arguments, Baked, describe, function_name, is_number, parameter_names
 from eqsat.capture.sized_trace import program_of_any_size
-from eqsat.capture.sizes import TRACED, DerivedSizeError, Markers, in_names
 from eqsat.capture.specs import Spec
 from eqsat.capture.traces import Trace, in_owner, is_traced
 from eqsat.ir.dtypes import dtype_name
@@ -24,6 +23,7 @@ from eqsat.ir.steps import Loop
 from eqsat.ir.structure import flatten_result, rebuild_result
 from eqsat.ir.tensor import Constant, Input, Program, Size, Tensor, copied
 from eqsat.operations.indexing import MASKS
+from eqsat.sizes.markers import TRACED, DerivedSizeError, Markers, in_names
 
 # the trace that is being recorded
 CURRENT: ContextVar[Trace | None] = ContextVar("trace", default=None)

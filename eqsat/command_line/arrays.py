@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from eqsat.capture.specs import Spec, describe, spec
-from eqsat.indices.facts import dim
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, Var, variables
 from eqsat.ir.tensor import Input, Program
+from eqsat.sizes.facts import dim
 from eqsat.testing import random_arrays
 
 Array = np.ndarray[Any, Any]

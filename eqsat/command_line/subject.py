@@ -16,16 +16,16 @@ from eqsat.command_line.beside_numpy import duration
 from eqsat.command_line.functions import blamed, load_function
 from eqsat.command_line.settings import add_options
 from eqsat.driver import optimize, optimize_index
-from eqsat.indices.facts import assume
+from eqsat.egraph.index_cost import index_cycles
 from eqsat.indices.parse import parse_index
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Index, Var
 from eqsat.ir.tensor import Build, Generic, Program, StepResult, Tensor, tensors
 from eqsat.options import Options
 from eqsat.pricing.costs import Cost
-from eqsat.pricing.index_cost import index_cycles
 from eqsat.report import Report
 from eqsat.result import IndexResult, Result
+from eqsat.sizes.facts import assume
 
 
 @dataclass(frozen=True)

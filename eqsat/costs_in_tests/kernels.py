@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping
 
 from eqsat.costs_in_tests.snapshots import DECIMALS, CostSnapshot, KernelCost
+from eqsat.egraph.index_cost import IndexWeights
 from eqsat.ir.index import Apply, Index, walk
 from eqsat.ir.tensor import Build, Call, Gather, Read, Reduce, Size, Tensor
 from eqsat.ir.text import body_text, tensor_names, with_sizes
@@ -13,7 +14,6 @@ from eqsat.kernels.cost_parts import parts_of
 from eqsat.kernels.picking import Nest, computed_once, remaining
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.costs import FoldPart
-from eqsat.pricing.index_cost import IndexWeights
 from eqsat.pricing.target import DEFAULT_TARGET
 from eqsat.result import IndexResult, Result
 

@@ -7,12 +7,12 @@ from heapq import heappop, heappush
 from typing import Any
 
 from eqsat.egraph.forms import RAW, SIGNS, Choice, Forms, Honesty, choose, index_children
+from eqsat.egraph.index_cost import IndexWeights, has_offset, index_cycles
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import LEAVES
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.egraph.spell import Group, as_spelled, common_groups, given_class, index_term, reachable, split_groups
 from eqsat.ir.index import Index
-from eqsat.pricing.index_cost import IndexWeights, has_offset, index_cycles
 
 # how many other choices are tried, and among how many classes
 MAX_TRIALS = 80

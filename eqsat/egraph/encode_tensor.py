@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from eqsat.egraph.encode import Encoder
+from eqsat.egraph.laws import Law, laws_of, text_of
 from eqsat.egraph.schema import CONSTRUCTORS, GATHER_RANKS
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.ir.errors import InternalError, UnsupportedError
@@ -29,7 +30,6 @@ from eqsat.ir.tensor import (
     operands as scalar_operands,
     tensors,
 )
-from eqsat.rules.elements import Law, laws_of, text_of
 
 
 class TensorEncoder:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
+from eqsat.egraph.index_cost import DEFAULT_WEIGHTS, IndexWeights
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import SUM_OPS
 from eqsat.egraph.snapshot import ENode, Snapshot
-from eqsat.pricing.index_cost import DEFAULT_WEIGHTS, IndexWeights
 
 Forms = Mapping[int, ENode]
 # a class, one of its nodes, the operands of that, and its own cost

@@ -15,11 +15,11 @@ from math import gcd
 
 from eqsat.egraph.encode import EVERYTHING
 from eqsat.egraph.forms import SIGNS, Forms, index_children
+from eqsat.egraph.index_cost import is_power_of_two
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import VARIABLES
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.interval import Interval, within
-from eqsat.pricing.index_cost import is_power_of_two
 
 Bounds = Mapping[int, Interval]
 # a variable of two values makes more terms linear

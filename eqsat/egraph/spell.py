@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from math import gcd
 
 from eqsat.egraph.forms import RAW, SIGNS, Forms, index_children
+from eqsat.egraph.index_cost import is_power_of_two
 from eqsat.egraph.linear import Linear, sign_term, sum_term, zero_term
 from eqsat.egraph.schema import OP_OF_NODE
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, walk
-from eqsat.pricing.index_cost import is_power_of_two
-from eqsat.proving.points import may_divide_by_zero
+from eqsat.ir.index_points import may_divide_by_zero
 
 Group = tuple[tuple[int, int], ...]
 

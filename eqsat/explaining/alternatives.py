@@ -8,7 +8,6 @@ from itertools import islice
 
 from eqsat.capture.compared import taken_apart
 from eqsat.capture.places import with_places
-from eqsat.capture.sizes import is_generic
 from eqsat.explaining.derivation import names_of
 from eqsat.explaining.explored import explored, under
 from eqsat.extraction.cheapest import Extracted, Seen, cheapest_outputs
@@ -22,6 +21,7 @@ from eqsat.pipeline import Finished, Pipeline
 from eqsat.pricing.costs import Cost, cost, cost_of_term
 from eqsat.proving.proof import Proof
 from eqsat.report import Report
+from eqsat.sizes.markers import is_generic
 
 # forms that are looked at for each that is asked for: their order is by cost only as far as they are known
 LOOKED_AT = 8

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 
 from eqsat.egraph.choose import is_below, other_choices
 from eqsat.egraph.forms import Forms, constants
+from eqsat.egraph.index_cost import IndexWeights, index_cycles
 from eqsat.egraph.snapshot import Snapshot
 from eqsat.egraph.spell import index_term
 from eqsat.indices.simplifier import INVALID, as_kind, limits_for
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Const, Index, where
 from eqsat.options import Options
-from eqsat.pricing.index_cost import IndexWeights, index_cycles
 from eqsat.report import Report
 from eqsat.saturate import PHASES, Session, session_of
 

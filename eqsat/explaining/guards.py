@@ -12,12 +12,12 @@ from itertools import combinations
 from math import gcd
 
 from eqsat.egraph.encode import Encoder
-from eqsat.indices.monomials import divided, monomial_of, product_of, sum_of, term_of, without
 from eqsat.ir import interval
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Apply, Const, Index, Var, apply, walk
 from eqsat.ir.interval import Interval
+from eqsat.ir.monomials import divided, monomial_of, product_of, sum_of, term_of, without
 from eqsat.rules.compile import all_literal
 from eqsat.rules.index_rules import DIVISION_TABLES, SYMBOLIC
 from eqsat.rules.row import Pattern, is_literal

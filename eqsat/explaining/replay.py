@@ -15,6 +15,7 @@ from eqsat.egraph.definitions import definitions_of
 from eqsat.egraph.encode import LIMIT, Encoder
 from eqsat.egraph.engine import Row
 from eqsat.egraph.forms import cheapest_forms, index_children, read
+from eqsat.egraph.index_cost import DEFAULT_WEIGHTS, IndexWeights
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import FACTS, SUM_OPS, VIEWS
 from eqsat.egraph.snapshot import ENode, Snapshot, take_snapshot
@@ -22,7 +23,6 @@ from eqsat.explaining.ledger import Ledger, Reason, with_children
 from eqsat.explaining.matches import FINDS, FLATTEN, SORTS, Match, Rule, engine_for, rules_of, views_of
 from eqsat.ir.index import Apply, Const, Index, walk
 from eqsat.options import Limits
-from eqsat.pricing.index_cost import DEFAULT_WEIGHTS, IndexWeights
 from eqsat.rules import TABLES, Rule as OwnRule, own_table
 from eqsat.rules.bounds import BOUNDS_TABLE
 from eqsat.rules.row import SumRow

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from eqsat.capture.specs import describe, spec
 from eqsat.capture.tracing import trace
+from eqsat.egraph.index_cost import IndexWeights
 from eqsat.explaining.explored import explored, under
 from eqsat.explaining.guards import Missing, missing_guards
 from eqsat.extraction.cheapest import Search
@@ -26,7 +27,6 @@ from eqsat.options import Options
 from eqsat.pipeline import Pipeline
 from eqsat.pricing.amounts import amount
 from eqsat.pricing.costs import Cost, cost_of_term
-from eqsat.pricing.index_cost import IndexWeights
 from eqsat.pricing.target import DEFAULT_TARGET
 from eqsat.proving.values import Samples, tolerance_of
 from eqsat.report import Report, StopReason

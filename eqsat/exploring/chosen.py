@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from eqsat.egraph.choose import sharing_forms
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.forms import Forms
+from eqsat.egraph.index_cost import IndexWeights
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.egraph.spell import as_spelled, index_term, reachable
 from eqsat.exploring.recording import over
@@ -14,7 +15,6 @@ from eqsat.extraction.extract import Extraction
 from eqsat.extraction.kernel_choice import choices_below
 from eqsat.extraction.tensor_classes import reads
 from eqsat.ir.index import Apply, Const, Index
-from eqsat.pricing.index_cost import IndexWeights
 
 # (sort, class, node) over the names of a snapshot
 Used = tuple[str, int, ENode]

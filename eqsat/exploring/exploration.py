@@ -8,6 +8,7 @@ from eqsat.calling.subject import subject_of
 from eqsat.capture.compared import taken_apart
 from eqsat.capture.places import explicit
 from eqsat.egraph.encode import Encoder
+from eqsat.egraph.index_cost import IndexWeights, index_cycles
 from eqsat.egraph.snapshot import written_snapshot
 from eqsat.exploring.assembly import assemble
 from eqsat.exploring.chosen import gives, used_by_program, used_by_term
@@ -15,7 +16,6 @@ from eqsat.exploring.graph import EGraph
 from eqsat.exploring.prices import price_indices, price_tensors
 from eqsat.exploring.recording import record
 from eqsat.extraction.cheapest import cheapest_outputs
-from eqsat.indices.facts import facts_about
 from eqsat.indices.simplifier import INVALID, as_kind, gate_all, simplify_terms
 from eqsat.ir.check import check_program
 from eqsat.ir.errors import UsageError
@@ -24,9 +24,9 @@ from eqsat.ir.tensor import Program, Shape
 from eqsat.journal import Journal, Ran, Transcript
 from eqsat.options import Options, options_of
 from eqsat.pricing.costs import cost
-from eqsat.pricing.index_cost import IndexWeights, index_cycles
 from eqsat.report import Report
 from eqsat.rules import TABLES
+from eqsat.sizes.facts import facts_about
 
 
 def explore(what: Any, *specs: Any, options: Options | None = None) -> EGraph:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from eqsat.algebra import Alternative
-from eqsat.capture.sizes import is_generic
 from eqsat.egraph.encode_tensor import TensorEncoder
 from eqsat.egraph.forms import Reading
 from eqsat.egraph.linear import sum_term
@@ -38,6 +37,7 @@ from eqsat.report import Report, StopReason
 from eqsat.rules.assumptions import CONDITIONS
 from eqsat.rules.elements import ELEMENTS, less
 from eqsat.saturate import PHASES, Done, Patience, Session, session_of
+from eqsat.sizes.markers import is_generic
 
 # element classes that a search prices for every e-node of the budget
 PRICED = 2

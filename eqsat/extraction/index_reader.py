@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 
 from eqsat.egraph.forms import RAW, Forms, cheapest_forms
+from eqsat.egraph.index_cost import IndexWeights
 from eqsat.egraph.snapshot import Snapshot
 from eqsat.egraph.spell import as_number, index_term
 from eqsat.ir.index import Index
-from eqsat.pricing.index_cost import IndexWeights
 
 AFFINE_OPS = ("add", "sub", "neg", "mul")
 

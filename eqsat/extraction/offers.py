@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from eqsat.algebra import Alternative, alternatives
 from eqsat.algebra.alternatives import Found
-from eqsat.capture.sizes import is_generic
 from eqsat.indices.simplifier import Simplifier
 from eqsat.ir.generics import rebuilt
 from eqsat.ir.tensor import Build, Program, Tensor, over
 from eqsat.options import Options
 from eqsat.report import Report
+from eqsat.sizes.markers import is_generic
 from eqsat.views.movements import clear_choices, compose_choices, compose_views
 
 Offers = Mapping[Tensor, tuple[Alternative, ...]]

@@ -1,1 +1,1 @@
-"""Index expressions by themselves: read from text, simplified, compared, under facts that are declared."""
+"""Index expressions by themselves: read from text, simplified, compared."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from eqsat.indices.simplifier import simplify_all
 from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.index import Const, Index, Var, apply, as_index, variables
+from eqsat.ir.index_points import Pair
 from eqsat.options import Options
-from eqsat.proving.points import Pair
 from eqsat.proving.proof import Proof, prove
 from eqsat.report import Report
 

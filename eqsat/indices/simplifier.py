@@ -11,24 +11,24 @@ from typing import Any, TypeVar
 from eqsat.egraph.choose import cheapest_term, sharing_forms, written_forms
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.forms import Forms, Reading
+from eqsat.egraph.index_cost import DEFAULT_WEIGHTS, IndexWeights, index_cycles
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import LEAVES
 from eqsat.egraph.settled import is_settled
 from eqsat.egraph.snapshot import Snapshot, written_snapshot
 from eqsat.egraph.spell import guards_first, index_term, negated
-from eqsat.indices.facts import facts_about
+from eqsat.indices.results import RESULTS
 from eqsat.ir import interval
 from eqsat.ir.errors import UnsoundRuleError, UnsupportedError, UsageError
 from eqsat.ir.index import Apply, Const, Index, Var, apply, as_index, walk, where
-from eqsat.keeping.results import RESULTS
+from eqsat.ir.index_points import has_no_value, may_divide_by_zero
 from eqsat.options import Limits, Options, options_of
-from eqsat.pricing.index_cost import DEFAULT_WEIGHTS, IndexWeights, index_cycles
 from eqsat.progress import tell, work
 from eqsat.proving.certificate import certify_terms
-from eqsat.proving.points import has_no_value, may_divide_by_zero
 from eqsat.report import Report, StopReason
 from eqsat.rules.assumptions import CONDITIONS
 from eqsat.saturate import FEW_LOOKS, MANY_LOOKS, PHASES, Patience, Session, session_of
+from eqsat.sizes.facts import facts_about
 from eqsat.uncollected import uncollected
 
 T = TypeVar("T")

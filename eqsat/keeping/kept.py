@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from eqsat.codegen import object_code
-from eqsat.indices.facts import any_declared
 from eqsat.keeping.disk import Store, default_root
 from eqsat.keeping.keys import code_key
 from eqsat.options import Options
+from eqsat.sizes.facts import any_declared
 
 
 def default_store() -> Store | None:

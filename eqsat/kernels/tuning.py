@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eqsat.codegen import compile_kernels, host
+from eqsat.codegen.places import aligned_bytes
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import Kernel, map_indices
 from eqsat.keeping.kept import store_for
@@ -29,7 +30,6 @@ from eqsat.pricing.nest_costs import largest_share, nest_ns
 from eqsat.pricing.timing import best_seconds
 from eqsat.progress import tell
 from eqsat.report import Report
-from eqsat.running.storage import aligned_bytes
 
 # schedules that are measured before neighbours are looked at, and how many of the fastest these are neighbours of
 BEAM, PARENTS = 6, 2

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.capture.sizes import shape_text
 from eqsat.ir.errors import ShapeError, UnsupportedError
 from eqsat.ir.index import Const, Index, apply
 from eqsat.ir.tensor import Arg, Call, Position, Scalar, Tensor, axes
@@ -17,6 +16,7 @@ from eqsat.operations.indexing import Entry, Slice, arrangement, entries_of, ind
 from eqsat.operations.joining import clamped
 from eqsat.operations.movement import broadcast_to, moveaxis, reshape
 from eqsat.operations.placing import put_at
+from eqsat.sizes.markers import shape_text
 
 
 def setitem(a: Tensor, key: Any, value: Any) -> Tensor:

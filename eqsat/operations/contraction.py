@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.capture.sizes import shape_text
 from eqsat.ir.errors import ShapeError, UsageError
 from eqsat.ir.index import Const, Var
 from eqsat.ir.tensor import Shape, Tensor, axes, reduction
 from eqsat.operations.elementwise import converted_to
 from eqsat.operations.generic import tensor_of
 from eqsat.operations.reductions import sum_of_products
+from eqsat.sizes.markers import shape_text
 
 Labels = tuple[Hashable, ...]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from eqsat.capture.sizes import Extent
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Const, Index, apply
 from eqsat.ir.tensor import Position, Shape, Tensor, as_dtype, axes
 from eqsat.operations.elementwise import cast, given
 from eqsat.operations.generic import integer, integers, make_generic, operand
+from eqsat.sizes.markers import Extent
 
 
 def zeros(shape: Any, dtype: Any = float) -> Tensor:

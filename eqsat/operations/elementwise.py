@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.capture.sizes import DerivedSizeError, Extent, shape_text
 from eqsat.ir.dtypes import dtype_name, integer_range, is_complex, is_integer
 from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.host_functions import VALUES_DECIDE
 from eqsat.ir.ops import BOOL_FORM, COMPLEX_OPS, SCALAR_OPS, Given, converted, loop_dtypes
 from eqsat.ir.tensor import Arg, Call, Literal, Position, Scalar, Shape, Tensor, as_dtype, axes
 from eqsat.operations.generic import Number, Operand, broadcast_map, broadcast_shapes, integers, literal, make_generic, operand, tensor_of
+from eqsat.sizes.markers import DerivedSizeError, Extent, shape_text
 
 Element = Scalar | Number
 Block = Callable[..., Scalar]

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.capture.sizes import Extent, plain, shape_text
 from eqsat.ir.dtypes import dtype_name, integer_range, is_integer, wrapped
 from eqsat.ir.errors import EqsatError, ShapeError, TraceError, UsageError
 from eqsat.ir.host import flat
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.ops import converted, identity_of
 from eqsat.ir.tensor import Arg, Build, Constant, Generic, IteratorKind, Literal, Position, Scalar, Shape, Tensor, axes
+from eqsat.sizes.markers import Extent, plain, shape_text
 
 Number = bool | int | float | complex
 Operand = Tensor | Literal | Number  # a Literal is a NumPy scalar, of fixed dtype; a number adapts to the arrays beside it

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.capture.sizes import shape_text
 from eqsat.ir.dtypes import dtype_name, is_complex
 from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.host import Invocation, Static, flat, host_function, made_by, run_host
@@ -25,6 +24,7 @@ from eqsat.operations import reductions
 from eqsat.operations.elementwise import call, cast, elementwise
 from eqsat.operations.generic import integer, normalize_axes, one_axis, tensor_of
 from eqsat.operations.movement import ravel
+from eqsat.sizes.markers import shape_text
 
 KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
 WRITTEN = ("out", "overwrite_input")

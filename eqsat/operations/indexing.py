@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.capture.sizes import least_of
 from eqsat.ir.errors import BoundsError, DTypeError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.tensor import Build, Constant, Gather, Position, Read, Scalar, Shape, Tensor, axes
@@ -22,6 +21,7 @@ from eqsat.ir.value_bounds import tensor_bounds
 from eqsat.operations.elementwise import call, cast
 from eqsat.operations.generic import broadcast_map, broadcast_shapes, integer, tensor_of, view
 from eqsat.operations.movement import moveaxis, reshape, scaled, strided
+from eqsat.sizes.markers import least_of
 
 # dimensions that a gather reads
 MOST_DIMENSIONS = 4

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from eqsat.capture.sizes import is_one
 from eqsat.ir.errors import ShapeError, UnsupportedError
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.tensor import Shape, Tensor
 from eqsat.operations.generic import Map, broadcast_map, broadcast_shapes, integers, normalize_axes, one_axis, tensor_of, view
+from eqsat.sizes.markers import is_one
 
 
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Tensor:

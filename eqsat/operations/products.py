@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from eqsat.capture.sizes import shape_text
 from eqsat.ir.dtypes import is_complex
 from eqsat.ir.errors import ShapeError, UsageError
 from eqsat.ir.index import apply
@@ -15,6 +14,7 @@ from eqsat.operations.elementwise import cast, scalar_operation
 from eqsat.operations.generic import integer, literal, make_generic, normalize_axes, tensor_of, view
 from eqsat.operations.movement import expand_dims, moveaxis, ravel, reshape
 from eqsat.operations.reductions import sum as total
+from eqsat.sizes.markers import shape_text
 
 _multiply, _subtract, _conjugate = (scalar_operation(op) for op in ("multiply", "subtract", "conjugate"))
 ROW, COLUMN, INNER = "row", "column", "inner"

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.capture.sizes import shape_text
 from eqsat.ir.dtypes import carrier, dtype_name, sum_dtype
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.index import Const, Index
@@ -20,6 +19,7 @@ from eqsat.ir.ops import REDUCE_OPS, identity_of
 from eqsat.ir.tensor import Arg, Call, Position, Scalar, Shape, Tensor, axes, reduction
 from eqsat.operations.elementwise import call, cast, elementwise, truth
 from eqsat.operations.generic import Map, literal, make_generic, normalize_axes, tensor_of
+from eqsat.sizes.markers import shape_text
 
 
 def fold(name: str, combine: str, source: Tensor, axis: Any, keepdims: bool, dtype: str, where: Any = True, initial: Any = None) -> Tensor:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.capture.sizes import Extent, product
 from eqsat.ir.dtypes import carrier, dtype_name, is_complex, is_inexact, part_of, promote
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.tensor import Scalar, Tensor
@@ -15,6 +14,7 @@ from eqsat.operations.generic import normalize_axes, tensor_of
 from eqsat.operations.movement import broadcast_to, reshape, transpose
 from eqsat.operations.powers import square
 from eqsat.operations.reductions import all as every, count_nonzero, fold, folded_axes, max, min, prod, settled, sum
+from eqsat.sizes.markers import Extent, product
 
 _subtract, _divide, _multiply = (scalar_operation(op) for op in ("subtract", "divide", "multiply"))
 _not_equal = scalar_operation("not_equal")

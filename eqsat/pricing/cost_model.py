@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from eqsat.egraph.index_cost import IndexWeights
 from eqsat.ir.affine import coefficient, strides
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
@@ -22,7 +23,6 @@ from eqsat.ir.tensor import (
     is_size,
 )
 from eqsat.pricing.cycles import DEFAULT_COSTS, Costs
-from eqsat.pricing.index_cost import IndexWeights
 from eqsat.pricing.kernel_work import KernelWork, priced
 from eqsat.pricing.pieces import Digit, Pieces, even_digit
 from eqsat.pricing.target import DEFAULT_TARGET, Target

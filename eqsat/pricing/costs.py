@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from eqsat.egraph.index_cost import index_cycles
 from eqsat.ir.affine import joined
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.errors import UsageError
@@ -55,7 +56,6 @@ from eqsat.pricing.cost_model import (
 )
 from eqsat.pricing.cycles import DEFAULT_COSTS, Costs
 from eqsat.pricing.host_costs import host_ns
-from eqsat.pricing.index_cost import index_cycles
 from eqsat.pricing.locality import LINE_BYTES
 from eqsat.pricing.pieces import Box, box_of
 from eqsat.pricing.target import DEFAULT_TARGET, Target

@@ -7,10 +7,10 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
+from eqsat.egraph.index_cost import INDEX_CYCLES, SAME_AS, IndexWeights
 from eqsat.ir.dtypes import is_complex
 from eqsat.ir.errors import UsageError
 from eqsat.ir.ops import SCALAR_OPS, shown
-from eqsat.pricing.index_cost import INDEX_CYCLES, SAME_AS, IndexWeights
 from eqsat.pricing.kernel_work import Objective
 
 # cycles of one vector operation of each kind, sustained
@@ -89,7 +89,7 @@ class Costs:
 
     element_cycles  one vector operation on elements, sustained, by NumPy's name: `{"divide": 40.0, "exp": 0.0}`
     complex_cycles  the same on complex numbers
-    index_cycles    one operation on indices, by the names of `eqsat.pricing.index_cost.INDEX_CYCLES`; those of divisions say what they
+    index_cycles    one operation on indices, by the names of `eqsat.egraph.index_cost.INDEX_CYCLES`; those of divisions say what they
                     divide by
     objective       what a kernel costs, given its `KernelWork`; a program costs the sum over its kernels.  None: estimated nanoseconds.
                     It has to give the same for the same work.  What only it tells apart is not kept on disk

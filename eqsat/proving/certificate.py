@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from eqsat.ir.errors import UnsoundRuleError
 from eqsat.ir.index import Index
+from eqsat.ir.index_points import Pair
 from eqsat.ir.shown import Shown
-from eqsat.proving.points import Pair
 from eqsat.proving.proof import Proof, prove
 from eqsat.report import Report
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eqsat.ir.index import OPS, Apply, Const, Index, Var
-from eqsat.proving.points import Difference, Pair, conditions
+from eqsat.ir.index_points import Difference, Pair, conditions
 
 CASES = 8
 # operations without a form are compared with each other where there are no more than this

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from eqsat.ir.index import Apply, Const, Index, Var, walk
+from eqsat.ir.index_points import SAMPLES, Difference, Pair, conditions
 from eqsat.ir.shown import Shown
 from eqsat.proving import integer_sets
-from eqsat.proving.points import SAMPLES, Difference, Pair, conditions
 
 Method = Literal["identical", "bounds", "exhaustive", "e-graph", "integer sets", "counterexample", "unknown"]
 # evaluating every point: at once; when integer sets gave up; where Python's integers are needed

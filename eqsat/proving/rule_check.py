@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Apply, Const, Index, Var, conjunction, substitute, variables, walk, where
+from eqsat.ir.index_points import Pair
 from eqsat.proving import integer_sets
 from eqsat.proving.missing_guard import Sample, missing_guard
-from eqsat.proving.points import Pair
 from eqsat.proving.prove import Axes, evaluated
 from eqsat.proving.rule_points import points as points_of
 from eqsat.rules.own import Rule

@@ -9,10 +9,10 @@ from math import gcd
 from eqsat.egraph.encode import COMPARISONS, LIMIT
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
-from eqsat.indices.monomials import sum_of
 from eqsat.ir import interval
 from eqsat.ir.index import OPS, Apply, Const, Index, walk
 from eqsat.ir.interval import BOOL, Interval
+from eqsat.ir.monomials import sum_of
 from eqsat.rules.variables import PatternVariable
 from eqsat.rules.visit import Visit
 

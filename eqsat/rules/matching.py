@@ -16,11 +16,11 @@ from math import isqrt, prod
 
 from eqsat.egraph.encode import COMPARISONS, Encoder
 from eqsat.egraph.linear import Linear
-from eqsat.indices.monomials import sum_of
 from eqsat.ir import interval
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Apply, Const, Index, variables
 from eqsat.ir.interval import BOOL
+from eqsat.ir.monomials import sum_of
 from eqsat.rules.instances import Instance, Match
 from eqsat.rules.variables import PatternVariable
 from eqsat.rules.visit import Visit

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations, permutations, product
 
+from eqsat.egraph.index_cost import is_power_of_two
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
-from eqsat.pricing.index_cost import is_power_of_two
 from eqsat.rules.assumptions import assumptions
 from eqsat.rules.digits import digit
 from eqsat.rules.joined import chain

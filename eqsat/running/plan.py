@@ -13,6 +13,7 @@ from eqsat.capture.arguments import all_fit, check_arguments, check_out
 from eqsat.codegen import Entry, load_kernels
 from eqsat.codegen.direct import DirectPlan, supported
 from eqsat.codegen.direct_code import MOST_OUTPUTS
+from eqsat.codegen.places import aligned_bytes
 from eqsat.codegen.running import Run, TableKernel, TableLoop
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.errors import UsageError
@@ -25,7 +26,7 @@ from eqsat.running.direct_call import KnownPlans
 from eqsat.running.one_process import OfOneProcess
 from eqsat.running.repeated import Repeated
 from eqsat.running.results import new_array
-from eqsat.running.storage import aligned_bytes, array_in
+from eqsat.running.storage import array_in
 from eqsat.threads import num_threads, run_split
 
 # what is estimated to take longer runs without the GIL

@@ -10,11 +10,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from eqsat.codegen.places import aligned_bytes
 from eqsat.codegen.running import Carry, Repetition, Run, TableLoop, TablePut
 from eqsat.ir.structure import positions
 from eqsat.keeping.kept import common_code
 from eqsat.running.blueprint import Blueprint, PlanLoop
-from eqsat.running.storage import aligned_bytes, array_in
+from eqsat.running.storage import array_in
 from eqsat.threads import TEAM, make_ready
 
 Array = np.ndarray[Any, Any]

@@ -8,10 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.codegen.places import LEAST, PAGE, address_of, apart_from
-
 Array = np.ndarray[Any, Any]
-ALIGNMENT = 64
 
 
 @dataclass(frozen=True)
@@ -48,13 +45,6 @@ def share_storage(lifetimes: Sequence[Lifetime]) -> tuple[tuple[int, ...], tuple
         free_after[place] = life.last
         chosen[k] = place
     return tuple(chosen), tuple(sizes)
-
-
-def aligned_bytes(nbytes: int, others: Sequence[Array] = ()) -> Array:
-    """New memory that begins with a line of the cache, and within pages apart from others that are used with it (codegen/places.py)."""
-    memory = np.empty(nbytes + PAGE, np.uint8)
-    skip = (apart_from(others, first=True) - address_of(memory)) % PAGE if nbytes >= LEAST else -address_of(memory) % ALIGNMENT
-    return memory[skip : skip + nbytes]
 
 
 def array_in(storage: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from eqsat.egraph.index_cost import index_cycles
 from eqsat.explaining.explanation import Step
 from eqsat.ir.index import Index, variables
-from eqsat.pricing.index_cost import index_cycles
 from eqsat.proving.proof import Proof
 from eqsat.result import IndexResult
 from eqsat.rules import rows

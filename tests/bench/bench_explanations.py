@@ -17,7 +17,7 @@ import numpy as np
 import eqsat
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Apply, Index, variables, walk
-from eqsat.proving.points import conditions
+from eqsat.ir.index_points import conditions
 from eqsat.result import IndexResult
 from tests.bench.index_families import FAMILIES, family
 from tests.bench.index_score import grid

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from eqsat.egraph.index_cost import is_power_of_two
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Apply, Const, Index, Var, variables, walk
-from eqsat.pricing.index_cost import is_power_of_two
 from eqsat.testing import index_points
 
 FREE = frozenset({"not", "int", "bool"})

@@ -7,9 +7,8 @@ import pytest
 
 import eqsat
 from eqsat.codegen.memory import supported
-from eqsat.codegen.places import FARTHEST, LEAST, PAGE, PLACES, SLOT, Array, apart_from, marks
+from eqsat.codegen.places import FARTHEST, LEAST, PAGE, PLACES, SLOT, Array, aligned_bytes, apart_from, marks
 from eqsat.running.results import new_array
-from eqsat.running.storage import aligned_bytes
 
 needs_memory = pytest.mark.skipif(not supported(), reason="only NumPy allocates on this system")
 SHAPE = (512, 512)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import eqsat
+from eqsat.egraph.index_cost import index_cycles
 from eqsat.egraph.linear import Linear
 from eqsat.ir.index import Apply, walk
-from eqsat.pricing.index_cost import index_cycles
 from eqsat.rules.assumptions import MAX_TRIED, _has_solution
 from tests.effort import examples
 

@@ -12,13 +12,14 @@ from hypothesis import given, settings, strategies as st
 
 import eqsat
 import eqsat.numpy as enp
+from eqsat.egraph import laws
+from eqsat.egraph.laws import LEFT, MINUS, RIGHT, Law, laws_of
 from eqsat.ir.errors import DTypeError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.ops import SCALAR_OPS, loop_dtypes
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Scalar, axes
 from eqsat.options import Options
-from eqsat.rules import elements
-from eqsat.rules.elements import ELEMENTS, LEFT, MINUS, RIGHT, Law, laws_of, less
+from eqsat.rules.elements import ELEMENTS, less
 from tests.effort import examples
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -77,19 +78,19 @@ def _(law: Law, dtype: str) -> Iterator[tuple[Function, Function]]:
     yield lambda x, y, z, c: f(number_of(law, dtype), x), lambda x, y, z, c: x
 
 
-@states(elements.TWICE)
+@states(laws.TWICE)
 def _(law: Law, dtype: str) -> Iterator[tuple[Function, Function]]:
     f = operation(law[1])
     yield lambda x, y, z, c: f(f(x)), lambda x, y, z, c: x
 
 
-@states(elements.AGAIN)
+@states(laws.AGAIN)
 def _(law: Law, dtype: str) -> Iterator[tuple[Function, Function]]:
     f, g = operation(law[1]), operation(law[2])
     yield lambda x, y, z, c: f(g(x)), lambda x, y, z, c: g(x)
 
 
-@states(elements.SAME)
+@states(laws.SAME)
 def _(law: Law, dtype: str) -> Iterator[tuple[Function, Function]]:
     f = operation(law[1])
     yield lambda x, y, z, c: f(x, x), lambda x, y, z, c: x
@@ -97,32 +98,32 @@ def _(law: Law, dtype: str) -> Iterator[tuple[Function, Function]]:
     yield lambda x, y, z, c: f(y, f(y, x)), lambda x, y, z, c: f(y, x)
 
 
-@states(elements.ANY)
+@states(laws.ANY)
 def _(law: Law, dtype: str) -> Iterator[tuple[Function, Function]]:
     f = operation(law[1])
     yield lambda x, y, z, c: f(f(y, x), y), lambda x, y, z, c: f(y, x)
     yield lambda x, y, z, c: f(y, f(x, y)), lambda x, y, z, c: f(x, y)
 
 
-@states(elements.EVEN)
+@states(laws.EVEN)
 def _(law: Law, dtype: str) -> Iterator[tuple[Function, Function]]:
     f, n = operation(law[1]), operation(law[2])
     yield lambda x, y, z, c: f(n(x)), lambda x, y, z, c: f(x)
 
 
-@states(elements.BOTH)
+@states(laws.BOTH)
 def _(law: Law, dtype: str) -> Iterator[tuple[Function, Function]]:
     f, n = operation(law[1]), operation(law[2])
     yield lambda x, y, z, c: f(n(x), n(y)), lambda x, y, z, c: f(x, y)
 
 
-@states(elements.OPPOSITE)
+@states(laws.OPPOSITE)
 def _(law: Law, dtype: str) -> Iterator[tuple[Function, Function]]:
     f, n, p = map(operation, law[1:4])
     yield lambda x, y, z, c: f(x, n(y)), lambda x, y, z, c: p(x, y)
 
 
-@states(elements.TURNED)
+@states(laws.TURNED)
 def _(law: Law, dtype: str) -> Iterator[tuple[Function, Function]]:
     f, n, p = map(operation, law[1:4])
     yield lambda x, y, z, c: f(n(x), y), lambda x, y, z, c: p(y, x)
@@ -134,7 +135,7 @@ def _(law: Law, dtype: str) -> Iterator[tuple[Function, Function]]:
     yield lambda x, y, z, c: f(x, number_of(law, dtype)), lambda x, y, z, c: n(x)
 
 
-@states(elements.CHOICE)
+@states(laws.CHOICE)
 def _(law: Law, dtype: str) -> Iterator[tuple[Function, Function]]:
     w = operation(law[1])
     yield lambda x, y, z, c: w(c, x, x), lambda x, y, z, c: x
@@ -142,20 +143,20 @@ def _(law: Law, dtype: str) -> Iterator[tuple[Function, Function]]:
     yield lambda x, y, z, c: w(c, x, w(c, y, z)), lambda x, y, z, c: w(c, x, z)
 
 
-@states(elements.FIRST)
-@states(elements.SECOND)
+@states(laws.FIRST)
+@states(laws.SECOND)
 def _(law: Law, dtype: str) -> Iterator[tuple[Function, Function]]:
     w, known = operation(law[1]), np.frombuffer(bytes.fromhex(law[2]), law[3])[0]
-    yield lambda x, y, z, c: w(known, x, y), lambda x, y, z, c: x if law[0] == elements.FIRST else y
+    yield lambda x, y, z, c: w(known, x, y), lambda x, y, z, c: x if law[0] == laws.FIRST else y
 
 
-@states(elements.NOT)
+@states(laws.NOT)
 def _(law: Law, dtype: str) -> Iterator[tuple[Function, Function]]:
     w, n = operation(law[1]), operation(law[2])
     yield lambda x, y, z, c: w(n(c), x, y), lambda x, y, z, c: w(c, y, x)
 
 
-@states(elements.DENIED)
+@states(laws.DENIED)
 def _(law: Law, dtype: str) -> Iterator[tuple[Function, Function]]:
     n, p, q = map(operation, law[1:4])
     yield lambda x, y, z, c: n(p(x, y)), lambda x, y, z, c: q(x, y)
@@ -208,17 +209,17 @@ FALSE: dict[str, tuple[Law, str]] = {
     "x + 0.0": ((RIGHT, "add", "float16", np.float16(0).tobytes().hex(), ""), "float16"),
     "0.0 - x": ((LEFT, "subtract", "float16", np.float16(0).tobytes().hex(), ""), "float16"),
     "x // 1 of floats": ((RIGHT, "floor_divide", "float16", np.float16(1).tobytes().hex(), ""), "float16"),
-    "absolute of unsigned": ((elements.EVEN, "absolute", "negative", "uint8", ""), "uint8"),
-    "twice absolute": ((elements.TWICE, "absolute", "", "", ""), "int8"),
-    "sum of equals": ((elements.SAME, "add", "", "", ""), "float16"),
-    "xor of equals": ((elements.SAME, "bitwise_xor", "", "", ""), "uint8"),
-    "odd": ((elements.EVEN, "sign", "negative", "", ""), "float16"),
-    "rounded negatives": ((elements.EVEN, "floor", "negative", "", ""), "float16"),
-    "sum of negatives": ((elements.BOTH, "add", "negative", "float16", ""), "float16"),
-    "not less": ((elements.DENIED, "logical_not", "less", "greater_equal", ""), "float16"),
-    "turned difference": ((elements.TURNED, "subtract", "negative", "add", ""), "int8"),
-    "any order of zeros": ((elements.ANY, "maximum", "float16", "", ""), "float16"),
-    "sign after floor": ((elements.AGAIN, "sign", "floor", "", ""), "float16"),
+    "absolute of unsigned": ((laws.EVEN, "absolute", "negative", "uint8", ""), "uint8"),
+    "twice absolute": ((laws.TWICE, "absolute", "", "", ""), "int8"),
+    "sum of equals": ((laws.SAME, "add", "", "", ""), "float16"),
+    "xor of equals": ((laws.SAME, "bitwise_xor", "", "", ""), "uint8"),
+    "odd": ((laws.EVEN, "sign", "negative", "", ""), "float16"),
+    "rounded negatives": ((laws.EVEN, "floor", "negative", "", ""), "float16"),
+    "sum of negatives": ((laws.BOTH, "add", "negative", "float16", ""), "float16"),
+    "not less": ((laws.DENIED, "logical_not", "less", "greater_equal", ""), "float16"),
+    "turned difference": ((laws.TURNED, "subtract", "negative", "add", ""), "int8"),
+    "any order of zeros": ((laws.ANY, "maximum", "float16", "", ""), "float16"),
+    "sign after floor": ((laws.AGAIN, "sign", "floor", "", ""), "float16"),
     "minus one of minus": ((MINUS, "subtract", "float16", np.float16(-1).tobytes().hex(), "negative"), "float16"),
 }
 

@@ -13,8 +13,8 @@ import eqsat
 from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, Var, apply, maximum, minimum, var, variables, where
+from eqsat.ir.index_points import CHUNK, Pair, conditions, disagreement
 from eqsat.proving import integer_sets, proof
-from eqsat.proving.points import CHUNK, Pair, conditions, disagreement
 from eqsat.proving.proof import Proof, by_bounds, prove
 from tests.effort import examples
 from tests.eqsat.index_terms import terms

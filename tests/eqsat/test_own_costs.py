@@ -13,10 +13,10 @@ import pytest
 import eqsat
 import eqsat.numpy as enp
 from eqsat import Costs, KernelWork, Options
+from eqsat.egraph.index_cost import INDEX_CYCLES, index_cycles
 from eqsat.ir.errors import UsageError
 from eqsat.keeping.keys import plan_key
 from eqsat.pricing.cycles import ELEMENT_CYCLES, PAIR_CYCLES
-from eqsat.pricing.index_cost import INDEX_CYCLES, index_cycles
 from eqsat.pricing.nest_costs import nest_ns
 from eqsat.pricing.target import DEFAULT_TARGET
 from eqsat.testing import assert_cheaper

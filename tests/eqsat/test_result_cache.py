@@ -7,8 +7,8 @@ from threading import Thread
 import pytest
 
 import eqsat
+from eqsat.indices.results import RESULTS, ResultCache
 from eqsat.ir.index import Index, apply, var
-from eqsat.keeping.results import RESULTS, ResultCache
 from eqsat.options import Options
 
 x, y, wide = var("x", 0, 7), var("y", 0, 7), var("x", 0, 70)

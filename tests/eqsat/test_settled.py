@@ -7,13 +7,13 @@ import random
 import pytest
 
 from eqsat.egraph.encode import Encoder
+from eqsat.egraph.index_cost import index_cycles
 from eqsat.egraph.settled import is_settled
 from eqsat.egraph.snapshot import written_snapshot
 from eqsat.indices import simplifier
 from eqsat.indices.parse import parse_index
 from eqsat.ir.index import Const, Index, apply, var, where
 from eqsat.options import Options
-from eqsat.pricing.index_cost import index_cycles
 from eqsat.report import Report
 
 TERMS = 1800

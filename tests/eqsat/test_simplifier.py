@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import eqsat
+from eqsat.egraph.index_cost import index_cycles
 from eqsat.indices.simplifier import Simplifier, simplify_all
 from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import OPS, Apply, Const, Index, apply, minimum, var, variables, walk, where
 from eqsat.options import Options
-from eqsat.pricing.index_cost import index_cycles
 from eqsat.report import Report
 from eqsat.rules import without
 from eqsat.testing import assert_equivalent

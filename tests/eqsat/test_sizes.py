@@ -13,13 +13,13 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.capture import sizes
 from eqsat.ir.errors import DTypeError, EqsatError, ShapeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.index import Var
 from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.pricing.target import DEFAULT_TARGET, SPLIT_NS
 from eqsat.running.packing import pack, unpack
 from eqsat.running.sized_plan import SizedPlan, plan_of
+from eqsat.sizes import markers as sizes
 from tests.eqsat.kernel_programs import layer_norm, softmax
 
 Array = np.ndarray[Any, Any]

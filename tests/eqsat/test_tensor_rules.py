@@ -13,7 +13,6 @@ from eqsat.capture.specs import spec
 from eqsat.driver import optimize
 from eqsat.egraph.encode_tensor import TensorEncoder
 from eqsat.egraph.schema import GATHER_RANKS
-from eqsat.indices.facts import dim
 from eqsat.ir.check import check_program
 from eqsat.ir.evaluate import evaluate, evaluate_tensor
 from eqsat.ir.index import Index, apply, maximum, minimum, where
@@ -43,6 +42,7 @@ from eqsat.rules import TABLES
 from eqsat.rules.row import Table, TensorRule
 from eqsat.rules.tensor_rules import TENSOR_TABLES
 from eqsat.saturate import PHASES, session
+from eqsat.sizes.facts import dim
 from tests.eqsat.egraph_model import Array, Model
 
 INT = "int64"

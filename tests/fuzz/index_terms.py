@@ -20,9 +20,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import eqsat
+from eqsat.egraph.index_cost import index_cycles
 from eqsat.ir.index import Index, variables
-from eqsat.pricing.index_cost import index_cycles
-from eqsat.proving.points import CHUNK, Pair
+from eqsat.ir.index_points import CHUNK, Pair
 from eqsat.proving.proof import named
 from tests.fuzz.random_terms import draw, smaller
 

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 import eqsat
+from eqsat.egraph.index_cost import index_cycles
 from eqsat.ir.errors import EqsatError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Const, Index, Var, apply, variables
-from eqsat.pricing.index_cost import index_cycles
-from eqsat.proving.points import conditions
+from eqsat.ir.index_points import conditions
 from tests.bench.index_families import family
 from tests.fuzz.outcome import conclude
 

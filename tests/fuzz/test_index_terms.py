@@ -8,7 +8,7 @@ import pytest
 
 import eqsat
 from eqsat.ir.index import OPS, Apply, Index, apply, var, walk
-from eqsat.proving.points import conditions
+from eqsat.ir.index_points import conditions
 from tests.effort import examples
 from tests.fuzz.index_terms import Finding, Tally, Worker, examine, search
 from tests.fuzz.random_terms import draw, smaller

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from eqsat.indices.monomials import sum_of, term_of, without
 from eqsat.ir.index import Const, Index, Var
+from eqsat.ir.monomials import sum_of, term_of, without
 from eqsat.ir.tensor import SizeTerms
 
 Monomial = tuple[Var, ...]

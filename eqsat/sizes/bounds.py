@@ -8,10 +8,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 
-from eqsat.indices.monomials import sum_of
-from eqsat.indices.polynomials import Polynomial
 from eqsat.ir.index import Apply, Const, Index, Var, walk
+from eqsat.ir.monomials import sum_of
 from eqsat.ir.tensor import is_size
+from eqsat.sizes.polynomials import Polynomial
 
 # bounds of a term that are kept on each side
 KEPT = 3
