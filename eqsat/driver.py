@@ -162,5 +162,5 @@ def optimize_index(term: Index, options: Options) -> IndexResult:
 
 def missing(expression: Index, options: Options | None = None) -> tuple[Missing, ...]:
     """For every // and % that the simplified expression keeps, which guard of which rule fails and by how much, the nearest miss
-    of each division first; `needed` is the condition that would do (`eqsat.assume`)."""
+    of each division first; `needed` is the condition that would do (`eqsat.assume`).  Raises what `simplify` raises."""
     return optimize_index(as_index(expression), options_of(options, "missing")).missing

@@ -63,6 +63,8 @@ class Result(OfOneProcess, Shown):
     places                    limits that every call checks, of values that are the last outputs of `program`
     written, extracted        the program around its steps as builds, and what the search found for it
     pipeline                  the driver, for what is asked of a result later
+    options, dump, otherwise  what it was made with, where texts of its stages go, and what makes the plan without algebra
+    nests                     the loop nests, each with the builds that it computes
     steps                     the changes that lead from `original` to `program`, each by named rows; found when asked for
     """
 
@@ -85,6 +87,7 @@ class Result(OfOneProcess, Shown):
 
     @functools.cached_property
     def program(self) -> Program:
+        """The program that was found, every Build of it one kernel."""
         return self.parts.joined()
 
     @property
@@ -94,6 +97,7 @@ class Result(OfOneProcess, Shown):
 
     @property
     def loops(self) -> tuple[Kernel, ...]:
+        """The loop nests, in execution order."""
         return tuple(nest.kernel for nest in self.nests)
 
     @functools.cached_property
@@ -246,10 +250,12 @@ class IndexResult(Shown):
 
     @property
     def cost(self) -> Cost:
+        """What the expression costs that was found; nanoseconds on the default target."""
         return cost_of_term(self.expr, self.options.cost)
 
     @property
     def original_cost(self) -> Cost:
+        """What the expression costs as it was written."""
         return cost_of_term(self.original, self.options.cost)
 
     @functools.cached_property

@@ -299,17 +299,20 @@ def _logical(on_bools: str, on_ints: str, a: Index | int, b: Index | int) -> Ind
 
 
 def where(condition: Index | bool, a: Index | int, b: Index | int) -> Index:
-    """a where the condition holds, else b."""
+    """a where the condition holds, else b, of which only the one that is chosen has to have a value.
+
+    Raises UsageError for what is no index expression.
+    """
     return apply("where", condition, a, b)
 
 
 def minimum(a: Index | int, b: Index | int) -> Index:
-    """The lesser of two index expressions."""
+    """The lesser of two index expressions.  Raises UsageError for what is none."""
     return apply("min", a, b)
 
 
 def maximum(a: Index | int, b: Index | int) -> Index:
-    """The greater of two index expressions."""
+    """The greater of two index expressions.  Raises UsageError for what is none."""
     return apply("max", a, b)
 
 

@@ -54,12 +54,21 @@ INVALID = Var("_invalid_", -(1 << 40), 1 << 40)
 
 
 def simplify(expression: Index | int, options: Options | None = None) -> Index:
-    """The cheapest index expression that the rules prove equal on all values of the variables."""
+    """The cheapest index expression that the rules prove equal on all values of the variables, at which the original has one, and under the
+    facts that are declared (`assume`).
+
+    Its cost is in cycles of index operations (docs/extending.md); a budget that is met (`Options.limits`) is an answer, never dearer than
+    what was given.  Raises UsageError for what is no index expression, UnsoundRuleError where rules contradict each other.
+    """
     return simplify_many([expression], options)[0]
 
 
 def simplify_many(expressions: Iterable[Index | int], options: Options | None = None) -> list[Index]:
-    """Simplify all expressions in one run; the results stand in the order of the arguments."""
+    """`simplify` of all expressions in one run, which takes less time than one after the other; the results stand in the order of the
+    arguments.  An expression that the e-graph cannot hold comes back as it is, and does not keep the others from their forms.
+
+    Raises what `simplify` raises.
+    """
     if not isinstance(expressions, Iterable):
         raise UsageError(f"simplify_many: found a {type(expressions).__name__}, expected a list of index expressions")
     terms, chosen = [as_index(e) for e in expressions], options_of(options, "simplify")
@@ -121,7 +130,7 @@ def _divides(*terms: Index) -> bool:
 def simplify_gated(index: Index | int, valid: Index | bool, options: Options | None = None) -> Pair:
     """A gated index, read only where `valid` holds: the cheapest index that is equal there, and the cheapest form of the gate.
 
-    A gate that bounds prove is True; where the gate never holds, the index is 0 and the gate False.
+    A gate that bounds prove is True; where the gate never holds, the index is 0 and the gate False.  Raises what `simplify` raises.
     """
     chosen, report, gate = options_of(options, "simplify_gated"), Report(), as_index(valid)
     fact = facts_about([as_index(index), gate])

@@ -46,10 +46,12 @@ class Proof(Shown):
 
     @property
     def proved(self) -> bool:
+        """Whether the expressions are equal wherever the first has a value."""
         return self.method not in ("counterexample", "unknown")
 
     @property
     def refuted(self) -> bool:
+        """Whether there is a point at which they differ; neither proved nor refuted is undecided."""
         return self.counterexample is not None
 
     def __bool__(self) -> bool:

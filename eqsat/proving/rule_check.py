@@ -44,6 +44,7 @@ class RuleVerdict:
 
     @property
     def proved(self) -> bool:
+        """Whether the rule may be used."""
         return self.method in ("integer sets", "exhaustive")
 
     def __bool__(self) -> bool:

@@ -75,6 +75,7 @@ class Rule:
 
     @property
     def equation(self) -> str:
+        """The rule as one line: both sides and the conditions."""
         return equation_of(self.lhs, self.rhs, self.when)
 
     def row(self, name: str) -> SumRow:

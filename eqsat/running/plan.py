@@ -48,10 +48,14 @@ class Launch(NamedTuple):
 
 
 class Plan(OfOneProcess, Shown):
-    """Callable with the program's arrays in order; returns new arrays in the structure that the traced function returned.
+    """Callable with the program's arrays in order; returns new arrays in the structure that the traced function returned, or writes
+    those given as `out=`.
 
-    blueprint  what it is; kernels, buffers, storages: see there
-    otherwise  makes the plan that computes where a value is not finite that has to be
+    kernels      in execution order, each with .name, .buffers (positions in `buffers`), .dependencies and .group: kernels of one group
+                 depend on none of each other
+    buffers      the arrays of the plan, the inputs first; storages: the bytes of the memory that intermediate ones share
+    num_outputs  how many arrays the program computes; output(k): those of the latest call
+    blueprint    the plan as data
     """
 
     # the outputs of the latest call, and what makes calls without Python once there were two
@@ -61,7 +65,8 @@ class Plan(OfOneProcess, Shown):
     def __init__(
         self, blueprint: Blueprint, otherwise: Callable[[], Plan] | None = None, loaded: tuple[Any, Mapping[str, Entry]] | None = None
     ) -> None:
-        """`loaded`: the machine code and its entries, where it is loaded already."""
+        """`otherwise` makes the plan that computes where a value is not finite that has to be; `loaded`: the machine code and its entries,
+        where it is loaded already."""
         self.blueprint = blueprint
         self._otherwise = otherwise
         self.kernels = blueprint.kernels
@@ -102,6 +107,7 @@ class Plan(OfOneProcess, Shown):
 
     @property
     def num_outputs(self) -> int:
+        """How many arrays the program computes; equal ones are one."""
         return len(self.blueprint.outputs)
 
     def output(self, position: int) -> Array:
