@@ -2,6 +2,6 @@
 
 from eqsat.codegen.machine import host, object_code
 from eqsat.codegen.routine import Entry, MachineCode, Routine, compile_kernels, load_kernels
-from eqsat.codegen.shared_loops import parallel_extent
+from eqsat.codegen.shared_loops import parallel_extent, shares
 
-__all__ = ["Entry", "MachineCode", "Routine", "compile_kernels", "host", "load_kernels", "object_code", "parallel_extent"]
+__all__ = ["Entry", "MachineCode", "Routine", "compile_kernels", "host", "load_kernels", "object_code", "parallel_extent", "shares"]

@@ -18,7 +18,7 @@ from eqsat.codegen.recurrence import emit_recurrence
 from eqsat.codegen.rolled import in_whole_vectors, rolled_loops, vectors_of_fold
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.search import BLOCK as SEARCHED, REMEMBERED, emit_remembered, emit_search, remembered, searched
-from eqsat.codegen.shared_loops import outer_loops, parallel_extent
+from eqsat.codegen.shared_loops import Share, parallel_extent, shares
 from eqsat.codegen.stream import emit_streamed, fence, scratch_of, streamed
 from eqsat.codegen.tile import emit_run, emit_tile
 from eqsat.ir import interval
@@ -67,7 +67,7 @@ class KernelEmitter:
         self.stored = {stmt.buffer for stmt in statements(kernel.body) if isinstance(stmt, Store)}
 
     def function(self) -> str:
-        split = outer_loops(self.kernel)
+        shared = {id(share.loop): share for share in shares(self.kernel)}
         span = f"i64 noundef range(i64 0, {(parallel_extent(self.kernel) or 0) + 1})"
         parameters = [self.parameter(buffer) for buffer in self.kernel.buffers] + [f"{span} %begin", f"{span} %end"]
         parameters += [f"i64 noundef range(i64 {s.variable.lo}, {s.variable.hi + 1}) %s{k}" for k, s in enumerate(self.kernel.sizes)]
@@ -85,9 +85,9 @@ class KernelEmitter:
             scope.indices[name] = resized(self.b, Value(f"%s{k}", "i64"), llvm_type(name), size.variable.bounds)
         before = 0
         for stmt in self.kernel.body:
-            if isinstance(stmt, For) and split:
-                self.split_loop(stmt, scope, before if len(split) > 1 else None)
-                before += max(stmt.variable.extent, 0)
+            if isinstance(stmt, For) and id(stmt) in shared:
+                self.split_loop(shared[id(stmt)], scope, before if len(shared) > 1 else None)
+                before += shared[id(stmt)].extent
             else:
                 self.statement(stmt, scope)
         if streams:
@@ -115,18 +115,22 @@ class KernelEmitter:
         self.b.declarations.add("declare ptr @llvm.ptrmask.p0.i64(ptr, i64)")
         return memory.text
 
-    def split_loop(self, loop: For, scope: Scope, before: int | None) -> None:
-        """An outermost loop from `begin` to `end`, counted from the first iteration of the kernel; `before`: how many iterations are those
-        of loops before it, where there are several."""
+    def split_loop(self, share: Share, scope: Scope, before: int | None) -> None:
+        """An outermost loop from `begin` to `end`, counted in units from the first of the kernel; `before`: how many are those of loops
+        before it, where there are several.  An iteration is done where its first unit is."""
+        loop = share.loop
         self.b.write_for(loop)
         b, low, bounds = self.b, loop.variable.lo, (loop.variable.lo, loop.variable.hi + 1)
         type = llvm_type(self.typed[loop.variable])
         begin, end = Value("%begin", "i64"), Value("%end", "i64")
         some, none = "some", "none"
         if before is not None:
-            extent = integer(max(loop.variable.extent, 0))
+            extent = integer(share.extent)
             begin, end = (b.binary("sub", place, integer(before), "nsw") for place in (begin, end))
             begin, end = (b.intrinsic("smin", b.intrinsic("smax", place, ZERO), extent) for place in (begin, end))
+            if share.units > 1:
+                begin, end = (b.binary("add", place, integer(share.units - 1), "nsw") for place in (begin, end))
+                begin, end = (b.binary("udiv", place, integer(share.units)) for place in (begin, end))
             some, none = b.fresh("some"), b.fresh("none")
         b.branch(b.compare("slt", begin, end), some, none)
         b.start(some)

@@ -3,50 +3,120 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Store, statements, values_of
+from eqsat.ir.index import Index, Var, substitute
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, statements, values_of
+from eqsat.ir.monomials import sum_of, term_of
 from eqsat.ir.tensor import scalars
 
 # a fold before the loops that does no more than such a part of all, and which every thread computes again
 PART = 64
+# so many pairs of stores are compared at the most
+MOST_PAIRS = 1024
+Bounds = tuple[int, int]
 
 
-def outer_loops(kernel: Kernel) -> tuple[For, ...]:
-    """The loops that are the whole kernel, but for values computed before them, and may be split over threads: their iterations are those
-    of the kernel, in this order.  Of several none reads what another one writes, and each writes elsewhere."""
+@dataclass(frozen=True)
+class Share:
+    """A loop that threads share, and how many units of the kernel's work each of its iterations is."""
+
+    loop: For
+    units: int = 1
+
+    @property
+    def extent(self) -> int:
+        """The units of all iterations."""
+        return max(self.loop.variable.extent, 0) * self.units
+
+
+def shares(kernel: Kernel) -> tuple[Share, ...]:
+    """The loops that are the whole kernel, but for values computed before them, and may be split over threads, in order.  Of several none
+    reads what another one writes, and each writes elsewhere; an iteration that does more is more units."""
     loops = tuple(stmt for stmt in kernel.body if isinstance(stmt, For))
     if not loops or kernel.body[-1] is not loops[-1] or not all(isinstance(stmt, For | Let | Bind | Fold) for stmt in kernel.body):
         return ()
-    folds = sum(_iterations(stmt) for stmt in kernel.body if isinstance(stmt, Fold))
-    if folds * PART > sum(map(_iterations, loops)):
+    folds = sum(_steps(stmt) for stmt in kernel.body if isinstance(stmt, Fold))
+    if folds * PART > sum(map(_steps, loops)) or not all(loop.kind == "parallel" for loop in loops):
         return ()
-    alone = len(loops) == 1 or (not kernel.scratch and not kernel.sizes and _are_apart(kernel, loops))
-    return loops if alone and all(loop.kind == "parallel" for loop in loops) else ()
+    if len(loops) == 1:
+        return (Share(loops[0]),)
+    if kernel.sizes or not _are_apart(kernel, loops):
+        return ()
+    each = [max(1, _steps(loop) // max(loop.variable.extent, 1)) for loop in loops]
+    return tuple(Share(loop, steps // min(each)) for loop, steps in zip(loops, each, strict=True))
 
 
-def _iterations(loop: For | Fold) -> int:
+def _steps(loop: For | Fold) -> int:
     """How often the innermost statements of a loop are carried out, all together."""
-    inside = sum(_iterations(stmt) for stmt in loop.body if isinstance(stmt, For | Fold))
+    inside = sum(_steps(stmt) for stmt in loop.body if isinstance(stmt, For | Fold))
     return max(loop.variable.extent, 0) * max(inside, 1)
 
 
 def _are_apart(kernel: Kernel, loops: tuple[For, ...]) -> bool:
-    """Whether loops may run in any order: by the bounds of the places that they write."""
-    written: dict[str, list[tuple[int, int]]] = {}
-    for loop in loops:
-        stores = [stmt for stmt in statements(loop.body) if isinstance(stmt, Store)]
-        if any(stmt.combine is not None for stmt in stores):
-            return False
-        for buffer in {stmt.buffer for stmt in stores}:
-            bounds = [stmt.index.bounds for stmt in stores if stmt.buffer == buffer]
-            written.setdefault(buffer, []).append((min(low for low, _ in bounds), max(high for _, high in bounds)))
-    values = values_of(statements(kernel.body))
-    if any(isinstance(term, Load | Pick) and term.buffer in written for value in values for term in scalars(value)):
+    """Whether loops may run in any order: by the places that they write, and scratch memory that each has alone."""
+    own = {buffer.name for buffer in kernel.scratch}
+    mentioned = [_mentioned(loop.body) for loop in loops]
+    before = _mentioned(tuple(stmt for stmt in kernel.body if not isinstance(stmt, For)))
+    if any(sum(name in names for names in (before, *mentioned)) > 1 for name in own):
         return False
-    return all(before[1] < after[0] for ranges in written.values() for before, after in itertools.pairwise(sorted(ranges)))
+    values: dict[Var, Index] = {}
+    for stmt in statements(kernel.body):
+        if isinstance(stmt, Bind):
+            values[stmt.variable] = substitute(stmt.value, values)
+    written: list[dict[str, list[Index]]] = []
+    for loop in loops:
+        written.append({})
+        for stmt in statements(loop.body):
+            if isinstance(stmt, Store) and stmt.buffer not in own:
+                if stmt.combine is not None:
+                    return False
+                written[-1].setdefault(stmt.buffer, []).append(substitute(stmt.index, values))
+    if any(name in names for names in _loaded(kernel.body) for name in itertools.chain(*written)):
+        return False
+    pairs = [
+        (one, other)
+        for here, there in itertools.combinations(written, 2)
+        for name in here.keys() & there.keys()
+        for one, other in itertools.product(here[name], there[name])
+    ]
+    return len(pairs) <= MOST_PAIRS and all(_are_different(one, other) for one, other in pairs)
+
+
+def _mentioned(body: tuple[Stmt, ...]) -> set[str]:
+    """The buffers that statements read or write."""
+    return {stmt.buffer for stmt in statements(body) if isinstance(stmt, Store)}.union(*_loaded(body))
+
+
+def _loaded(body: tuple[Stmt, ...]) -> Iterator[set[str]]:
+    for value in values_of(statements(body)):
+        yield {term.buffer for term in scalars(value) if isinstance(term, Load | Pick)}
+
+
+def _are_different(one: Index, other: Index) -> bool:
+    """Whether two places, each anywhere in its loops, are never the same: by their bounds, or by those of what is left of them within
+    steps of one size, such as rows."""
+    if _miss(one.bounds, other.bounds):
+        return True
+    steps = {abs(k) for index in (one, other) for k, _ in sum_of(index)[1]} - {0, 1}
+    left = ((_within(one, step), _within(other, step)) for step in steps)
+    return any(here is not None and there is not None and _miss(here, there) for here, there in left)
+
+
+def _miss(one: Bounds, other: Bounds) -> bool:
+    return one[1] < other[0] or other[1] < one[0]
+
+
+def _within(index: Index, step: int) -> Bounds | None:
+    """The bounds of an index modulo a step, where what is no multiple of it stays within one; else None."""
+    constant, parts = sum_of(index)
+    low, high = term_of(constant, [part for part in parts if part[0] % step]).bounds
+    return (low % step, high % step) if low // step == high // step else None
 
 
 def parallel_extent(kernel: Kernel) -> int | None:
-    """Iterations of the outermost loops if these are the whole kernel and may be split over threads, else None."""
-    split = outer_loops(kernel)
-    return sum(max(loop.variable.extent, 0) for loop in split) if split else None
+    """The units of work of the outermost loops, one iteration of a loop or more, if these are the whole kernel and may be split over
+    threads, else None."""
+    found = shares(kernel)
+    return sum(share.extent for share in found) if found else None

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import frexp, log2, prod
 
-from eqsat.codegen import parallel_extent
+from eqsat.codegen import shares
 from eqsat.codegen.divided import reciprocal_of, repeated
 from eqsat.codegen.kept_rows import KeptRow, kept_row
 from eqsat.codegen.rolled import LINES, SHORT, place_in_row, rolled_loops
@@ -80,8 +80,10 @@ def work_shared(work: float, share: float) -> float:
 
 def largest_share(kernel: Kernel, threads: int) -> float:
     """What part of a kernel the thread that does most of it does."""
-    extent = parallel_extent(kernel) or 0
-    return -(-extent // threads) / extent if extent else 1.0
+    found = shares(kernel)
+    extent = sum(share.extent for share in found)
+    piece = max((share.units for share in found), default=1)
+    return min(1.0, (-(-extent // threads) + piece - 1) / extent) if extent else 1.0
 
 
 def _spelled_out(kernel: Kernel) -> Kernel:
