@@ -37,7 +37,10 @@ PROCESSORS = 16
 SYSTEMS = {"x86_64": (202, "call void @llvm.x86.sse2.pause()"), "aarch64": (98, "call void @llvm.aarch64.hint(i32 1)")}
 WAIT, WAKE = 128, 129
 
-CODE = """
+
+def _code(futex: int, pause: str) -> str:
+    """The functions of a pool: `futex` is the number of the system call, `pause` the instruction for a loop that waits."""
+    return f"""
 declare i64 @syscall(i64, ...)
 declare i32 @sched_yield()
 declare i32 @sched_getcpu()
@@ -261,7 +264,7 @@ def _functions(make_object: Callable[[str], bytes]) -> tuple[Any, Any]:
     """`start` and `run`.  The code stays until the process ends: threads of it are asleep, not gone."""
     futex, pause = SYSTEMS[architecture()]
     declared = {"x86_64": "llvm.x86", "aarch64": "llvm.aarch64"}[architecture()]
-    lines = CODE.format(**globals(), futex=futex, pause=pause).splitlines()
+    lines = _code(futex, pause).splitlines()
     text = "\n".join(line for line in lines if not line.startswith("declare void @llvm.") or declared in line)
     code = library(make_object(text), ("start", "run"))
     for kept in (code, host()):
