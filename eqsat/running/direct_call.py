@@ -13,7 +13,8 @@ from eqsat.threads import TEAM, make_ready
 
 # plans are tried one after the other
 MOST_PLANS = 64
-_learning = threading.Lock()
+# a collection of garbage within may call another plan
+_learning = threading.RLock()
 
 
 class KnownPlans:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import copy
 import gc
+import itertools
 import pickle
+import subprocess
+import sys
 import weakref
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -293,3 +297,41 @@ def test_a_plan_that_nothing_refers_to_is_gone_at_once() -> None:
         assert known() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("calls", [0, 2])
+@pytest.mark.parametrize("extent", [4, eqsat.dim("n", 1, 9)], ids=str)
+def test_an_output_that_is_an_input_is_what_that_was_before_the_call(extent: Any, calls: int) -> None:
+    def function(x: Any, y: Any) -> Any:
+        return x + y, x * y, x
+
+    plan = eqsat.optimize(function, *[eqsat.spec((extent,), "float32")] * 2).compile()
+    for places in itertools.product("xyo", repeat=3):
+        if places.count("x") > 1 or places.count("y") > 1:
+            continue
+        x, y = np.arange(1, 5, dtype="float32"), np.arange(5, 9, dtype="float32")
+        expected = [one.copy() for one in function(x, y)]
+        for _ in range(calls):
+            plan(x.copy(), y.copy())
+        out = [{"x": x, "y": y}.get(place, np.zeros(4, "float32")) for place in places]
+        plan(x, y, out=out)
+        for found, wanted in zip(out, expected, strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_collection_of_garbage_may_call_a_plan_while_another_is_learned(tmp_path: Path) -> None:
+    code = (
+        "import gc, numpy as np, eqsat\n"
+        "n = eqsat.dim('n', 1, 64)\n"
+        "p = eqsat.optimize(lambda x: x + 1, eqsat.spec((n, 8), 'float32')).compile()\n"
+        "q = eqsat.optimize(lambda x: x + 2, eqsat.spec((4, 4), 'float32')).compile()\n"
+        "turned, inside = np.ones((4, 4), 'f4', order='F'), []\n"
+        "def collected(phase, info):\n"
+        "    if phase == 'start' and not inside:\n"
+        "        inside.append(1); q(turned); inside.pop()\n"
+        "q(turned); q(turned); gc.callbacks.append(collected); gc.set_threshold(1)\n"
+        "for rows in range(1, 20):\n"
+        "    for _ in range(3): assert (p(np.ones((rows, 8), 'f4')) == 2).all()\n"
+        "gc.callbacks.clear()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=100)
