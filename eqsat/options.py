@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from eqsat.ir.errors import UsageError
 from eqsat.pricing.cycles import DEFAULT_COSTS, Costs
 from eqsat.pricing.local_target import local_target
@@ -31,8 +33,9 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, value in (("nodes", self.nodes), ("iterations", self.iterations)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
                 raise UsageError(f"Limits.{name}: found {value!r}, expected an integer of at least 1")
+            object.__setattr__(self, name, int(value))
         _check_seconds("Limits.seconds", 0.0 if self.seconds is None else self.seconds)
 
     def of_program(self, operations: int) -> Limits:
@@ -98,19 +101,22 @@ class Options:
     cache: bool = field(default_factory=_caches_by_default)
 
     def __post_init__(self) -> None:
-        if self.numerics not in ("exact", "default", "fast"):
+        if not isinstance(self.numerics, str) or self.numerics not in ("exact", "default", "fast"):
             raise UsageError(f"Options.numerics: found {self.numerics!r}, expected 'exact', 'default' or 'fast'")
         _check_seconds("Options.tune", self.tune)
         for name, kind in (("cost", Costs), ("limits", Limits), ("target", Target)):
             if not isinstance(getattr(self, name), kind):
                 raise UsageError(f"Options.{name}: found a {type(getattr(self, name)).__name__}, expected eqsat.{kind.__name__}")
         for name in ("certify", "fallback", "time_rules", "check", "cache"):
-            if not isinstance(getattr(self, name), bool):
+            if not isinstance(getattr(self, name), bool | np.bool_):
                 raise UsageError(f"Options.{name}: found {getattr(self, name)!r}, expected True or False")
+            object.__setattr__(self, name, bool(getattr(self, name)))
         if self.dump is not None and not isinstance(self.dump, str | os.PathLike):
             raise UsageError(f"Options.dump: found a {type(self.dump).__name__}, expected the path of a folder")
         object.__setattr__(self, "dump", None if self.dump is None else Path(self.dump))
         if self.rules is not None:
+            if isinstance(self.rules, str) or not isinstance(self.rules, Iterable):
+                raise UsageError(f"Options.rules: found {self.rules!r}, expected a list of names of tables and of rules")
             object.__setattr__(self, "rules", tuple(flattened(self.rules)))
             without(*(entry for entry in self.rules if isinstance(entry, str)))
             _check_own(self.own_rules)
@@ -141,7 +147,7 @@ def options_of(options: Options | None, where: str) -> Options:
 
 
 def _check_seconds(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating) or not 0 <= value < float("inf"):
         raise UsageError(f"{name}: found {value!r}, expected seconds")
 
 

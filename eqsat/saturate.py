@@ -169,6 +169,7 @@ class Session:
                 nodes = snapshot.nodes
             else:
                 nodes = self.engine.size()
+            self.engine.grew(nodes)
             reason = self._limit(nodes, iterations, changed, reason)
             if reason is not None:
                 if not phase.visits_sums:

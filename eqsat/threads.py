@@ -25,9 +25,9 @@ _count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else o
 def set_num_threads(count: int) -> None:
     """Use up to `count` threads from now on; at first as many as the process has processors.  UsageError below 1."""
     global _count
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
         raise UsageError(f"set_num_threads: found {count!r}, expected an integer of at least 1")
-    _count = count
+    _count = int(count)
     if _ready:
         make_ready()
 

@@ -30,5 +30,5 @@ class Compiled(functools.partial[Any]):
         """Remember a plan that was called with arrays alone; once it was called twice it is called directly, if it can be."""
         known: KnownPlans = self.__dict__.setdefault("_known", KnownPlans(self.title, self.func, takes_out))
         call = known.called(id(plan), lambda: plan.direct, plan)
-        if call is not None:
+        if call is not None and call is not self.func:
             cast(Any, self).__setstate__((call, (), {}, self.__dict__))

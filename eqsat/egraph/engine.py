@@ -32,6 +32,8 @@ T = TypeVar("T")
 Row = tuple[int, ...]
 _PADDING = (0,) * (WIDTH - 1)
 SESSIONS_PER_POP = 128
+# tables of more nodes are popped at the end of their session: that takes 5 ms, and a microsecond a node is what they would cost the next
+WORN = 5000
 
 
 def _memory_folder() -> str | None:
@@ -145,6 +147,7 @@ class Engine:
         self._alone = frozenset(name for sets in rulesets.values() for name, _ in sets)
         self._lock = threading.RLock()
         self._owner = _owner()
+        self._is_worn = False
         self._kinds = {name: kind for kind, name in enumerate(loadable(sorts))}
         self._handles = frozenset(f"H{sort}" for sort in sorts)
         self._begin()
@@ -200,12 +203,17 @@ class Engine:
                 self._restart()
                 raise
             self._sessions += 1
-            if self._sessions % SESSIONS_PER_POP or _Loading.is_parents:
-                self.run_text("(run clear 1)")
-            else:
+            if self._is_worn or not (self._sessions % SESSIONS_PER_POP or _Loading.is_parents):
                 self._restart()
+            else:
+                self.run_text("(run clear 1)")
+
+    def grew(self, nodes: int) -> None:
+        """So many nodes were seen: of tables that were large, every later session would look at what is left of their rows."""
+        self._is_worn = self._is_worn or nodes > WORN
 
     def _restart(self) -> None:
+        self._is_worn = False
         if _Loading.is_parents:
             self._begin()
             return

@@ -6,6 +6,7 @@ A place outside of an array reads an element at its edge, and a `where` over pos
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from eqsat.ir.errors import ShapeError, UsageError
 from eqsat.ir.index import Const, Index, apply
 from eqsat.ir.tensor import Arg, Call, Position, Scalar, Shape, Tensor, axes
 from eqsat.operations.elementwise import cast, converted_to
-from eqsat.operations.generic import integer, integers, literal, make_generic, normalize_axes, one_axis, tensor_of, view
+from eqsat.operations.generic import integer, integers, literal, make_generic, one_axis, tensor_of, view
 from eqsat.operations.indexing import getitem
 from eqsat.operations.movement import expand_dims, ravel, reshape
 
@@ -80,15 +81,17 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
     source = tensor_of("roll", a)
     if axis is None:
         return reshape(roll(ravel(source), shift, 0), source.shape)
-    taken = normalize_axes("roll", axis, len(source.shape))
+    taken = [one_axis("roll", one, len(source.shape)) for one in integers("roll", "axis", axis)]
     steps = integers("roll", "shift", shift)
-    if len(steps) not in (1, len(taken)):
+    if len(steps) != len(taken) and 1 not in (len(steps), len(taken)):
         raise UsageError(f"roll: found {len(steps)} shifts for {len(taken)} axes, expected one, or one for each")
-    by = dict(zip(taken, steps * len(taken) if len(steps) == 1 else steps, strict=True))
+    by = Counter[int]()  # shifts of one axis add up
+    for k, step in zip(taken * (len(steps) if len(taken) == 1 else 1), steps * (len(taken) if len(steps) == 1 else 1), strict=True):
+        by[k] += step
 
     def moved(loop: Index, k: int) -> Index:
         n = source.shape[k]
-        offset = -by.get(k, 0) % n if n else 0
+        offset = -by[k] % n if n else 0
         return (loop + offset) % n if offset else loop
 
     return view(source, source.shape, lambda loops: tuple(moved(loop, k) for k, loop in enumerate(loops)))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from eqsat.codegen.direct import DirectCall, DirectPlan
@@ -11,10 +12,22 @@ from eqsat.keeping.kept import common_code
 from eqsat.running.results import large_memory
 from eqsat.threads import TEAM, make_ready
 
-# plans are tried one after the other
-MOST_PLANS = 64
-# a collection of garbage within may call another plan
-_learning = threading.RLock()
+# plans are tried one after the other; of so many calls that were seen it is remembered whether they were seen before
+MOST_PLANS, MOST_SEEN = 64, 4096
+
+
+class _Learning:
+    """Held while a call learns a plan; a collection of garbage or a signal then may run code that learns another."""
+
+    lock = threading.RLock()
+
+
+def _after_fork() -> None:
+    _Learning.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class KnownPlans:
@@ -26,26 +39,30 @@ class KnownPlans:
 
     def __init__(self, title: str, otherwise: Callable[..., Any], takes_out: bool = True) -> None:
         self._title, self._otherwise, self._takes_out = title, otherwise, takes_out
-        self._is_direct: dict[int, bool] = {}
+        self._is_direct: dict[Hashable, bool] = {}
+        self._count = 0
         self._call: DirectCall | None = None
 
-    def called(self, key: int, plan: Callable[[], DirectPlan | None], keep: Any = None) -> Callable[..., Any] | None:
-        """A plan, known by `key`, was called with arrays alone -> what to call from now on, if that is something else than before.
-        `keep` stays alive as long as that."""
-        with _learning:
-            if key not in self._is_direct:
+    def called(self, key: Hashable, plan: Callable[[], DirectPlan | None], keep: Any = None) -> Callable[..., Any] | None:
+        """A plan, known by `key`, was called with arrays alone -> what to call from now on, None for the plan itself.  `keep` stays alive
+        as long as that."""
+        if key not in self._is_direct:
+            if len(self._is_direct) < MOST_SEEN:
                 self._is_direct[key] = False
-                return None
-            direct = plan() if not self._is_direct[key] and sum(self._is_direct.values()) < MOST_PLANS else None
-            if direct is None:
-                return None
-            first = self._call is None
+        elif not self._is_direct[key] and self._count < MOST_PLANS and (direct := plan()) is not None:
+            self._learn(key, direct, keep)
+        return None if self._call is None else self._call.function
+
+    def _learn(self, key: Hashable, direct: DirectPlan, keep: Any) -> None:
+        if direct.run.splits:
+            make_ready()
+        with _Learning.lock:
             if self._call is None:
                 memory = large_memory()
                 handler = memory.handler if memory else (0, 0, 0)
-                self._call = DirectCall(self._title, self._otherwise, TEAM, self._takes_out, handler, common_code)
-            if direct.run.splits:
-                make_ready()
-            self._call.learn(direct, keep)
-            self._is_direct[key] = True
-            return self._call.function if first else None
+                call = DirectCall(self._title, self._otherwise, TEAM, self._takes_out, handler, common_code)
+                self._call = self._call or call
+            if not self._is_direct[key]:
+                self._is_direct[key] = True
+                self._count += 1
+                self._call.learn(direct, keep)

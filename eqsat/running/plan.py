@@ -114,7 +114,7 @@ class Plan(OfOneProcess, Shown):
         """An output of the latest call of the plan; UsageError before the first, or for a position that is none."""
         if self._latest is None:
             raise UsageError(f"output({position}): found no run yet, expected one before")
-        if not isinstance(position, int) or not -self.num_outputs <= position < self.num_outputs:
+        if not isinstance(position, int | np.integer) or not -self.num_outputs <= position < self.num_outputs:
             raise UsageError(f"output({position}): found {self.num_outputs} outputs, expected a position among them")
         return (self._latest if isinstance(self._latest, tuple) else (self._latest,))[position]
 
@@ -133,7 +133,7 @@ class Plan(OfOneProcess, Shown):
 
     def _seen(self, arrays: Sequence[Any]) -> Callable[..., Any] | None:
         """What to call from now on, after a call with these arrays."""
-        return self._known.called(id(self), lambda: self.direct) or self._call
+        return self._known.called((), lambda: self.direct)
 
     @functools.cached_property
     def _known(self) -> KnownPlans:

@@ -48,8 +48,7 @@ class SizedPlan(Plan):
     def _seen(self, arrays: Sequence[Any]) -> Callable[..., Any] | None:
         """What to call from now on: the plans of sizes that were seen twice are run without Python, if they keep little memory."""
         plan = self._for(arrays)
-        call = self._known.called(id(plan), lambda: plan.direct, plan) if sum(plan.storages) <= LITTLE else None
-        return call or self._call
+        return self._known.called(tuple(map(np.shape, arrays)), lambda: plan.direct if sum(plan.storages) <= LITTLE else None, plan)
 
     @property
     def direct(self) -> None:
@@ -64,8 +63,13 @@ class SizedPlan(Plan):
         return self._for(arrays)._called(arrays, out)
 
     def _for(self, arrays: Sequence[Any]) -> Plan:
-        """The plan for the sizes that arrays have."""
-        return self._by_shapes.get(tuple(map(np.shape, arrays)), lambda: self._at(self._sizes_of(arrays)))
+        """The plan for the sizes that arrays have; UsageError for what has none."""
+        try:
+            shapes = tuple(map(np.shape, arrays))
+        except (TypeError, ValueError) as error:
+            kinds = ", ".join(type(array).__name__ for array in arrays)
+            raise UsageError(f"call: found {kinds}, expected numpy.ndarray for each; numpy says: {error}") from error
+        return self._by_shapes.get(shapes, lambda: self._at(self._sizes_of(arrays)))
 
     def execute_with_vars(self, *arrays: Any, out: Any = None, **sizes: int) -> Any:
         """A call with sizes by name, which must be those of the arrays; UsageError for a name that is no size of the program."""

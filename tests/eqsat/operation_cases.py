@@ -100,6 +100,7 @@ CASES: dict[str, str] = {
         enp.atleast_2d(s, v, c) | enp.atleast_3d(s) | enp.repeat(m, [1, 0, 2, 3], 0) | enp.repeat(c, [0, 2], axis=0)
         enp.repeat(q, range(9)) | enp.repeat(v, (2,)) | enp.rollaxis(c, 2) | enp.rollaxis(c, 0, 3) | enp.rollaxis(c, 1, -1)
         np.rot90(q) | np.split(m, 2) | np.lib.stride_tricks.sliding_window_view(m, 2, 0) | np.subtract.outer(v, m) | np.add.outer(v, [1, 2])
+        np.roll(q, (1, 2), (0, 0)) | enp.roll(m, (1, 3), 1)
         np.lib.stride_tricks.sliding_window_view(c, (2, 1, 3)) | np.lib.stride_tricks.sliding_window_view(m, (2, 2), (-1, 1)).sum(-1)
     """,
     "indexing": """

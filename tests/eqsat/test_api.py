@@ -187,6 +187,9 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "dump": (lambda: eqsat.Options(dump=ANY), "Options.dump: found a int, expected the path of a folder"),
     "cache": (lambda: eqsat.Options(cache="no"), "Options.cache: found 'no', expected True or False"),  # type: ignore[arg-type]
     "nodes": (lambda: eqsat.Limits(nodes=-1), "Limits.nodes: found -1, expected an integer of at least 1"),
+    "rules": (lambda: eqsat.Options(rules=ANY), "Options.rules: found 3, expected a list of names of tables and of rules"),
+    "a rule": (lambda: eqsat.Options(rules="identities"), "Options.rules: found 'identities', expected a list"),
+    "numerics": (lambda: eqsat.Options(numerics=np.array([1, 2])), "Options.numerics: found array"),  # type: ignore[arg-type]
     "iterations": (lambda: eqsat.Limits(iterations=2.5), "Limits.iterations: found 2.5"),  # type: ignore[arg-type]
     "seconds": (lambda: eqsat.Limits(seconds=-1), "Limits.seconds: found -1, expected seconds"),
     "cost of a number": (lambda: eqsat.cost(ANY), "cost: found a int, expected a Program"),
@@ -208,6 +211,11 @@ def test_arguments_of_the_wrong_kind_are_refused_by_name(what: str) -> None:
     call, message = WRONG[what]
     with pytest.raises(UsageError, match=re.escape(message)):
         call()
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    found = eqsat.Options(limits=eqsat.Limits(nodes=np.int64(5), seconds=np.float32(2)), certify=np.bool_(True))  # type: ignore[arg-type]
+    assert (type(found.limits.nodes), found.certify) == (int, True)
 
 
 def test_a_folder_may_be_named_by_text(tmp_path: Path) -> None:

@@ -6,9 +6,12 @@ import difflib
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
+import eqsat
+from eqsat.egraph.engine import Engine
 from tests.effort import thorough
 from tests.eqsat.digest import PROGRAMS, TERMS
 
@@ -58,3 +61,21 @@ def test_what_ran_before_changes_no_result() -> None:
     of its tables.  In a process of its own, so that what ran before is the same each time."""
     first, second, _ = printed("0", "-c", AGAIN).split("\0")
     assert_same_text(first, second)
+
+
+def test_a_session_that_grew_large_is_no_burden_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of tables that are only emptied every later session looks at what is left of their rows."""
+    seen: list[str] = []
+    run_text = Engine.run_text
+
+    def noted(engine: Engine, text: str) -> list[Any]:
+        seen.append(text)
+        return run_text(engine, text)
+
+    monkeypatch.setattr(Engine, "run_text", noted)
+    x = eqsat.var("x", 0, 63)
+    for worn, expected in ((0, "(pop) (push)"), (10**9, "(run clear 1)")):
+        monkeypatch.setattr("eqsat.egraph.engine.WORN", worn)
+        monkeypatch.setattr("eqsat.egraph.engine.SESSIONS_PER_POP", 10**9)
+        assert str(eqsat.simplify((x // 8) * 8 + x % 8, eqsat.Options(cache=False))) == "x"
+        assert seen[-1] == expected

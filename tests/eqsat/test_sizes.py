@@ -220,6 +220,7 @@ CALLS: dict[str, tuple[list[Array], type[Exception], str]] = {
     "another rank": ([np.ones(64, "float32")], EqsatError, "x"),
     "another dtype": ([np.ones((3, 64))], DTypeError, "expected float32"),
     "no array": ([], UsageError, "expected"),
+    "a ragged list": ([[[1], [1, 2]]], UsageError, "call: found list, expected numpy.ndarray"),  # type: ignore[list-item]
 }
 
 
