@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is loaded
 import statistics
 import threading
 import time
@@ -79,14 +81,15 @@ def spin(stop: Any) -> None:
         sum(range(1000))
 
 
-def longest_over_median(load: bool) -> dict[str, float]:
+def longest_over_median(load: bool, numpys: bool = False) -> dict[str, float]:
+    """Of calls of every program; `numpys`: of NumPy, on the thread that calls, which the system stops just as well."""
     stop = multiprocessing.Event()
     others = [multiprocessing.Process(target=spin, args=(stop,)) for _ in range(os.cpu_count() or 1)] if load else []
     for other in others:
         other.start()
     found = {}
     for name, (function, given) in PROGRAMS.items():
-        compiled = eqsat.jit(function)
+        compiled = function if numpys else eqsat.jit(function)
         for _ in range(5):
             compiled(*given)
         times = []
@@ -130,9 +133,11 @@ def main() -> None:
     eqsat.set_num_threads(2)
     wrong, seconds = mixed_calls()
     print(f"{CALLS} mixed calls from {CALLERS} threads of Python, a fork among them: {wrong} wrong, {seconds:.1f} s")
-    for load in (False, True):
-        text = ", ".join(f"{name} {ratio:.1f}" for name, ratio in longest_over_median(load).items())
-        print(f"longest of 300 calls over the median, {'all processors loaded' if load else 'by itself'}: {text}")
+    for load, threads in ((False, 2), (True, 2), (True, 1), (True, None)):
+        eqsat.set_num_threads(threads or 1)
+        text = ", ".join(f"{name} {ratio:.1f}" for name, ratio in longest_over_median(load, threads is None).items())
+        who = "NumPy" if threads is None else f"{threads} thread{'s'[: threads - 1]}"
+        print(f"longest of 300 calls over the median, {who}, {'all processors loaded' if load else 'by itself'}: {text}")
     eqsat.set_num_threads(1)
     alone, beside = counted_during_kernels()
     print(f"a thread that counts: {alone:.0f} turns a second beside one that sleeps, {beside:.0f} beside kernels of several milliseconds")
