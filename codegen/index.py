@@ -162,7 +162,8 @@ def _divide_by_constant(b: Builder, term: Operation, a: Value, bounds: Interval,
     if not fits(term.dtype, (bounds[0], bounds[1] + multiple * d)):
         return _divide_signed(b, a, integer(d, a.type))
     if multiple:
-        a = b.binary("add", a, integer(multiple * d, a.type), "nsw")
+        # where the multiple itself leaves the type the sum, which does not, is right modulo 2^bits
+        a = b.binary("add", a, integer(multiple * d, a.type), "nsw" if fits(term.dtype, (0, multiple * d)) else "")
     quotient = b.binary("udiv", a, integer(d, a.type))
     whole = b.binary("sub", quotient, integer(multiple, a.type), "nsw") if multiple else quotient
     return whole, b.binary("urem", a, integer(d, a.type))

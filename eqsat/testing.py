@@ -142,7 +142,7 @@ def assert_close(found: Any, expected: Any, rtol: float | None = None, what: str
     apart = deviation(got, wanted)
     allowed = TOLERANCE.get(wanted.dtype.name, 0.0) if rtol is None else rtol
     if not apart <= allowed:
-        differs = f"largest deviation {apart:g} of the scale exceeds {allowed:g}"
+        differs = f"largest deviation {apart:g} exceeds {allowed:g} of the scale"
         raise AssertionError(f"{what}: {differs if np.isfinite(apart) else 'values, infinities or NaN differ'}")
 
 

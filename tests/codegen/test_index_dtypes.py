@@ -8,7 +8,7 @@ from hypothesis import Phase, given, settings, strategies as st
 
 from eqsat.codegen import compile_kernels
 from eqsat.ir.evaluate import evaluate_index
-from eqsat.ir.index import OPS, Index, Var, apply, var, where
+from eqsat.ir.index import OPS, Const, Index, Var, apply, var, where
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Load, Store, Temp
 from eqsat.ir.tensor import Literal
 from eqsat.ir.typed import Bound, Numbers, Operation, Sink, Special, Typed, Vector
@@ -38,6 +38,17 @@ def check_random_terms(data: st.DataObject) -> None:
 @given(st.data())
 def test_random_terms_at_the_edges_equal_python(data: st.DataObject) -> None:
     check_random_terms(data)
+
+
+@pytest.mark.parametrize(("low", "d"), [(-(2**31) + 1, 3), (-(2**31), 3), (-(2**31) + 1, 7), (-(2**63) + 1, 3), (-(2**63), 5)])
+def test_a_multiple_that_leaves_the_type_makes_a_dividend_that_does_not(low: int, d: int) -> None:
+    """The least numbers need a multiple of the divisor that is no number of the type itself."""
+    for high in (low, -7):
+        x = Var("x", low, high)
+        least = apply("min", x, Const(-7))
+        function = TypedFunction(typed(apply("floordiv", least, Const(d)), apply("mod", least, Const(d))), (x,))
+        for value in {low, min(low + 1, high), low // 2 if high > low // 2 else low, high}:
+            assert function(value) == [value // d, value % d]
 
 
 @pytest.mark.fuzz
