@@ -18,7 +18,7 @@ from eqsat.codegen.recurrence import emit_recurrence
 from eqsat.codegen.rolled import in_whole_vectors, rolled_loops, vectors_of_fold
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.search import BLOCK as SEARCHED, REMEMBERED, emit_remembered, emit_search, remembered, searched
-from eqsat.codegen.shared_loops import Share, parallel_extent, shares
+from eqsat.codegen.shared_loops import Share, shares
 from eqsat.codegen.stream import emit_streamed, fence, scratch_of, streamed
 from eqsat.codegen.tile import emit_run, emit_tile
 from eqsat.ir import interval
@@ -68,7 +68,7 @@ class KernelEmitter:
 
     def function(self) -> str:
         shared = {id(share.loop): share for share in shares(self.kernel)}
-        span = f"i64 noundef range(i64 0, {(parallel_extent(self.kernel) or 0) + 1})"
+        span = f"i64 noundef range(i64 0, {sum(share.extent for share in shared.values()) + 1})"
         parameters = [self.parameter(buffer) for buffer in self.kernel.buffers] + [f"{span} %begin", f"{span} %end"]
         parameters += [f"i64 noundef range(i64 {s.variable.lo}, {s.variable.hi + 1}) %s{k}" for k, s in enumerate(self.kernel.sizes)]
         taken = [self.scratch(buffer) for buffer in self.kernel.scratch]

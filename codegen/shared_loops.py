@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, statements, values_of
+from eqsat.ir.index import Index, substitute
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, bound_in, statements, values_of
 from eqsat.ir.monomials import sum_of, term_of
 from eqsat.ir.tensor import scalars
 
@@ -61,10 +61,7 @@ def _are_apart(kernel: Kernel, loops: tuple[For, ...]) -> bool:
     before = _mentioned(tuple(stmt for stmt in kernel.body if not isinstance(stmt, For)))
     if any(sum(name in names for names in (before, *mentioned)) > 1 for name in own):
         return False
-    values: dict[Var, Index] = {}
-    for stmt in statements(kernel.body):
-        if isinstance(stmt, Bind):
-            values[stmt.variable] = substitute(stmt.value, values)
+    values = bound_in(statements(kernel.body))
     written: list[dict[str, list[Index]]] = []
     for loop in loops:
         written.append({})
@@ -73,7 +70,7 @@ def _are_apart(kernel: Kernel, loops: tuple[For, ...]) -> bool:
                 if stmt.combine is not None:
                     return False
                 written[-1].setdefault(stmt.buffer, []).append(substitute(stmt.index, values))
-    if any(name in names for names in _loaded(kernel.body) for name in itertools.chain(*written)):
+    if not _loaded(kernel.body).isdisjoint(itertools.chain(*written)):
         return False
     pairs = [
         (one, other)
@@ -86,12 +83,11 @@ def _are_apart(kernel: Kernel, loops: tuple[For, ...]) -> bool:
 
 def _mentioned(body: tuple[Stmt, ...]) -> set[str]:
     """The buffers that statements read or write."""
-    return {stmt.buffer for stmt in statements(body) if isinstance(stmt, Store)}.union(*_loaded(body))
+    return {stmt.buffer for stmt in statements(body) if isinstance(stmt, Store)} | _loaded(body)
 
 
-def _loaded(body: tuple[Stmt, ...]) -> Iterator[set[str]]:
-    for value in values_of(statements(body)):
-        yield {term.buffer for term in scalars(value) if isinstance(term, Load | Pick)}
+def _loaded(body: tuple[Stmt, ...]) -> set[str]:
+    return {term.buffer for term in scalars(*values_of(statements(body))) if isinstance(term, Load | Pick)}
 
 
 def _are_different(one: Index, other: Index) -> bool:
@@ -108,6 +104,7 @@ def _miss(one: Bounds, other: Bounds) -> bool:
     return one[1] < other[0] or other[1] < one[0]
 
 
+@functools.lru_cache(maxsize=4096)
 def _within(index: Index, step: int) -> Bounds | None:
     """The bounds of an index modulo a step, where what is no multiple of it stays within one; else None."""
     constant, parts = sum_of(index)

@@ -17,7 +17,7 @@ from eqsat.costs_in_tests.changes import definitions, kernel_lines
 from eqsat.costs_in_tests.kernels import cost_snapshot, kernel_costs
 from eqsat.costs_in_tests.snapshots import fields_of
 from eqsat.driver import optimize
-from eqsat.ir.dtypes import UNSIGNED, is_complex, is_float
+from eqsat.ir.dtypes import UNSIGNED, is_complex, is_float, is_inexact
 from eqsat.ir.errors import UsageError
 from eqsat.ir.evaluate import evaluate, evaluate_index
 from eqsat.ir.index import Index, Var, as_index, variables
@@ -26,7 +26,7 @@ from eqsat.options import Options, options_of
 from eqsat.pricing.costs import Cost, cost
 from eqsat.pricing.local_target import local_target
 from eqsat.pricing.target import DEFAULT_TARGET
-from eqsat.proving.deviation import deviation
+from eqsat.proving.deviation import apart
 from eqsat.proving.values import TOLERANCE as TOLERANCE, tolerance_of
 from eqsat.report import Report
 from eqsat.result import IndexResult, Result
@@ -129,21 +129,28 @@ def assert_equivalent(candidate: Any, reference: Any, *specs: Any, rtol: float |
     arrays = random_arrays(program, seed)
     allowed = tolerance_of(program, second[0]) if rtol is None else rtol
     for k, (found, expected) in enumerate(zip(first[1](arrays), second[1](arrays), strict=True)):
+        kinds = [f"{array.dtype}{list(array.shape)}" for array in (found, expected)]
+        if kinds[0] != kinds[1]:
+            raise AssertionError(f"output {k}: found {kinds[0]}, expected {kinds[1]}")
         assert_close(found, expected, allowed, f"output {k}")
 
 
 def assert_close(found: Any, expected: Any, rtol: float | None = None, what: str = "result") -> None:
-    """Assert that arrays of one shape and dtype agree up to rtol times the largest finite value; infinities and NaN must stand in the same
-    places, integers and truth values must be equal.  `rtol`: None is that of TOLERANCE for the dtype."""
+    """Assert that arrays of one shape agree up to rtol times the largest finite value; infinities and NaN must stand in the same places,
+    integers and truth values must be equal.  `rtol`: None is that of TOLERANCE for the dtype."""
     got, wanted = np.asarray(found), np.asarray(expected)
-    kinds = [f"{array.dtype}{list(array.shape)}" for array in (got, wanted)]
-    if kinds[0] != kinds[1]:
-        raise AssertionError(f"{what}: found {kinds[0]}, expected {kinds[1]}")
-    apart = deviation(got, wanted)
-    allowed = TOLERANCE.get(wanted.dtype.name, 0.0) if rtol is None else rtol
-    if not apart <= allowed:
-        differs = f"largest deviation {apart:g} exceeds {allowed:g} of the scale"
-        raise AssertionError(f"{what}: {differs if np.isfinite(apart) else 'values, infinities or NaN differ'}")
+    if got.shape != wanted.shape:
+        raise AssertionError(f"{what}: found the shape {got.shape}, expected {wanted.shape}")
+    largest, scale = apart(got, wanted)
+    if not is_inexact(got.dtype.name):
+        if largest:
+            raise AssertionError(f"{what}: values differ")
+        return
+    allowed, scale = TOLERANCE[got.dtype.name] if rtol is None else rtol, max(scale, 1e-30)
+    if not np.isfinite(largest):
+        raise AssertionError(f"{what}: infinities or NaN differ")
+    if not largest <= allowed * scale:
+        raise AssertionError(f"{what}: largest deviation {largest:g} exceeds {allowed:g} of the scale {scale:g}")
 
 
 def random_arrays(program: Program, seed: int = 0) -> list[np.ndarray[Any, Any]]:

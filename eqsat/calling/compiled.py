@@ -28,7 +28,7 @@ class Compiled(functools.partial[Any]):
 
     def called(self, plan: Plan, takes_out: bool) -> None:
         """Remember a plan that was called with arrays alone; once it was called twice it is called directly, if it can be."""
-        known: KnownPlans = self.__dict__.setdefault("_known", KnownPlans(self.title, self.func, takes_out))
+        known = self.__dict__.get("_known") or self.__dict__.setdefault("_known", KnownPlans(self.title, self.func, takes_out))
         call = known.called(id(plan), lambda: plan.direct, plan)
         if call is not None and call is not self.func:
             cast(Any, self).__setstate__((call, (), {}, self.__dict__))

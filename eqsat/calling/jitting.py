@@ -52,10 +52,10 @@ def jit(
         return lambda found: jit(found, static=static, options=options, fallback=fallback)
     if not callable(function):
         raise UsageError(f"jit: found a {type(function).__name__}, expected a function")
-    options_of(options, "jit")
     names = (static,) if isinstance(static, str) else tuple(static)
     _check_static(function, names)
-    return _compiled(function, names, replace(options_of(options, "jit"), fallback=True) if fallback else options)
+    chosen = options_of(options, "jit") if options is not None or fallback else None
+    return _compiled(function, names, replace(chosen, fallback=True) if fallback and chosen is not None else chosen)
 
 
 def _check_static(function: Function, names: tuple[str, ...]) -> None:

@@ -86,7 +86,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
     if len(steps) != len(taken) and 1 not in (len(steps), len(taken)):
         raise UsageError(f"roll: found {len(steps)} shifts for {len(taken)} axes, expected one, or one for each")
     by = Counter[int]()  # shifts of one axis add up
-    for k, step in zip(taken * (len(steps) if len(taken) == 1 else 1), steps * (len(taken) if len(steps) == 1 else 1), strict=True):
+    for k, step in zip(taken, steps, strict=True) if len(steps) == len(taken) else itertools.product(taken, steps):
         by[k] += step
 
     def moved(loop: Index, k: int) -> Index:

@@ -21,7 +21,23 @@ from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_complex, is_float, itemsize
 from eqsat.ir.index import Apply, Const, Index, Var, apply, depends, substitute, variables, walk
 from eqsat.ir.joint import LARGEST_STEP
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, loads, map_indices, statements, value_of, values_of
+from eqsat.ir.loops import (
+    Bind,
+    Fold,
+    For,
+    Kernel,
+    Let,
+    Load,
+    Pick,
+    Stmt,
+    Store,
+    bound_in,
+    loads,
+    map_indices,
+    statements,
+    value_of,
+    values_of,
+)
 from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, is_size, scalars
 from eqsat.lowering.across import LEAST_JUMP
@@ -88,10 +104,7 @@ def largest_share(kernel: Kernel, threads: int) -> float:
 
 def _spelled_out(kernel: Kernel) -> Kernel:
     """The kernel with the values of index variables that it computes in their places, so that strides show."""
-    values: dict[Var, Index] = {}
-    for stmt in statements(kernel.body):
-        if isinstance(stmt, Bind):
-            values[stmt.variable] = substitute(stmt.value, values)
+    values = bound_in(statements(kernel.body))
     found = map_indices(kernel, lambda index: substitute(index, values)) if values else kernel
     tiles = any(isinstance(stmt, For) and stmt.kind == "tile" for stmt in statements(found.body))
     return map_indices(found, _as_all_begin) if tiles else found

@@ -214,11 +214,11 @@ def at_sizes(blueprint: Blueprint, sizes: Sizes) -> Blueprint:
     """What a plan is where its sizes have these values: one more constant, which its kernels take first."""
     known = {size.marker: value for size, value in zip(blueprint.sizes, sizes, strict=True)}
     buffers = tuple(replace(buffer, shape=_actual(buffer.shape, known)) for buffer in blueprint.buffers)
-    slot, others = len(buffers), {step.name for step in blueprint.steps}
+    first, others = len(buffers), {step.name for step in blueprint.steps}
 
     def kernel_at(kernel: PlanKernel) -> PlanKernel:
         extent = known.get(kernel.parallel_extent or 0, kernel.parallel_extent)
-        taken = kernel.buffers if kernel.name in others else (slot, *kernel.buffers)
+        taken = kernel.buffers if kernel.name in others else (first, *kernel.buffers)
         now, priced = (sum(all_buffers[k].nbytes for k in kernel.buffers) for all_buffers in (buffers, blueprint.buffers))
         ns = kernel.estimated_ns * now / max(priced, 1)
         return replace(kernel, parallel_extent=extent, buffers=taken, estimated_ns=ns)
@@ -229,7 +229,7 @@ def at_sizes(blueprint: Blueprint, sizes: Sizes) -> Blueprint:
         kernels=tuple(map(kernel_at, blueprint.kernels)),
         buffers=(*buffers, PlanBuffer("constant", (len(sizes),), "int64")),
         storages=_storages(buffers, len(blueprint.storages)),
-        constants={**blueprint.constants, slot: np.array(sizes, np.int64)},
+        constants={**blueprint.constants, first: np.array(sizes, np.int64)},
         sizes=(),
         places=tuple((slot, replace(limit, extent=known.get(limit.extent, limit.extent))) for slot, limit in blueprint.places),
     )
