@@ -3,11 +3,13 @@
     out[i, j] = g(sum over k of f(i, k) * h(k, j), ...)
 
 The smallest block is a tile: `high` rows and `wide` columns whose sums stay in registers for one fold over k.  A part of the terms, a group
-of strips of columns, each as wide as a tile, and a block of rows are chosen for the caches: the columns of h that a group needs in one part
-stay in the second cache while all rows of the block pass, and the rows of f that a tile needs stay in the first while the strips pass.
+of strips of columns, each as wide as a tile or two, and a block of rows are chosen for the caches: the columns of h that a group needs in
+one part stay in the second cache while all rows of the block pass, and the rows of f that a tile needs stay in the first while the strips
+pass.  Two tiles side by side are of four vectors and three, or three and two, each as high as its own registers allow: so 112 columns, two
+lines of an image of 56, leave nothing of a vector over.
 
 Columns are the innermost loop.  Where that is short, as that of a small image, and the loop around it goes on where it ends in the output,
-both are: a tile is then some whole lines wide.
+both are: a strip is then some whole lines wide.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ VECTORS = 31
 VECTOR_BYTES = 64
 # of a tile: LLVM keeps the address of each row in a register, and where those are not enough it moves sums, which takes twice as long
 MOST_VECTORS, MOST_ROWS = 4, 12
+# of the tiles of a strip together, and what they have to save
+STRIP_VECTORS, SAVED = 7, 1.03
 # rows of a tile that is as wide as that, unless it has all: a part of it finds its columns in a quarter of the first cache, and few rows
 # read them often
 LEAST_ROWS = 6
@@ -54,8 +58,11 @@ NEAR_GROUP_BYTES, REPAID = 64 << 10, 16
 # products that are worth sharing among threads; of more, one share holds at the least so many; threads that share evenly
 WORTH_SHARING, SHARE = 1 << 20, 1 << 22
 MOST_SHARES, EVENLY = 8, 2
-# tiles that a thread computes less, by so much, where threads share rows, are worth that each of them copies the columns
-COPIED = 1.1
+# to fetch the rows of a tile, once for all strips of a group, in tiles; to copy the columns of a strip, once for all tiles of a block, in
+# tiles of 24 cycles: four cycles a vector and four a line
+FETCHED_ROWS, COPIED_VECTOR = 1 / 16, 1 / 6
+# what threads wait for each other, of the time of all, by pieces
+UNEVEN = 0.05
 
 
 @dataclass(frozen=True)
@@ -108,7 +115,7 @@ class Columns:
 
     @property
     def unit(self) -> int:
-        """A tile is so many columns wide, or a multiple."""
+        """A strip is so many columns wide, or a multiple."""
         return 1 if self.lines is None else self.inner.extent
 
 
@@ -140,23 +147,41 @@ class Products:
 
 
 @dataclass(frozen=True)
+class Tile:
+    """The tiles of some columns of a strip.
+
+    at, wide    the first of these columns, and how many
+    high, down  rows of a tile, and tiles in all
+    tall        the tiles of a block of rows
+    """
+
+    at: int
+    wide: int
+    high: int
+    down: int
+    tall: int
+
+
+@dataclass(frozen=True)
 class Blocking:
     """The blocks of products.
 
-    high, wide       of a tile
-    down, across     tiles and strips in all
-    blocks, tall     blocks of rows, and the tiles of each
-    groups, strips   groups of columns, and the strips of each
+    tiles            of a strip, side by side
+    blocks           of rows
+    across, groups   strips in all, and groups of them
+    strips           of a group
     """
 
-    high: int
-    wide: int
-    down: int
-    across: int
+    tiles: tuple[Tile, ...]
     blocks: int
-    tall: int
+    across: int
     groups: int
     strips: int
+
+    @property
+    def wide(self) -> int:
+        """The columns of a strip."""
+        return sum(tile.wide for tile in self.tiles)
 
 
 def products_of(nest: Nest) -> Products | None:
@@ -181,16 +206,16 @@ def _lines(nest: Nest, rows: Var, sums: list[Product], free: Free) -> Var | None
     lanes = VECTOR_BYTES // itemsize(sums[0].chain[0].dtype)
     right = all(any(around in free[factor] for factor in one.right) for one in sums)
     left = any(around in free[factor] for one in sums for factor in one.left)
-    if left or not right or not Forms()(nest.index).stride(around) == inner.extent <= MOST_VECTORS * lanes // 2:
+    if left or not right or not Forms()(nest.index).stride(around) == inner.extent <= STRIP_VECTORS * lanes // 2:
         return None
-    wide = tile_shape(rows.extent, around.extent * inner.extent, lanes, unit=inner.extent)[1]
+    wide = sum(wide for _, wide in strip_shape(rows.extent, around.extent * inner.extent, lanes, unit=inner.extent))
     return around if wide > inner.extent else None
 
 
 def _in_parts(product: Product, rows: Var, columns: Columns) -> Product:
     """The product, in small parts if its right factor is read in its place and comes from far away."""
     width = itemsize(product.chain[0].dtype)
-    tiles = -(-rows.extent // tile_shape(rows.extent, columns.extent, VECTOR_BYTES // width, unit=columns.unit)[0])
+    tiles = -(-rows.extent // strip_shape(rows.extent, columns.extent, VECTOR_BYTES // width, unit=columns.unit)[0][0])
     is_far = columns.extent * product.terms * width > FAR_BYTES and columns.extent * width > NEAR_BYTES
     small = tiles < FEW_USES and is_far and len(product.right) == 1 and isinstance(product.right[0], Load)
     return replace(product, at_most=FAR_TERMS, part=FAR_TERMS) if small else product
@@ -231,72 +256,103 @@ def stored(factor: Scalar, known: Sequence[Var]) -> Read:
     return Read(Build(tuple(variable.extent for variable in known), reindexed(factor, at)), tuple(known))
 
 
-def blocking(products: Products, others: int, shape: tuple[int, int] | None = None) -> Blocking | None:
-    """The blocks of products that are computed `others` times, for tiles of some shape; None where no part of them fits the caches."""
+def blocking(products: Products, outer: Sequence[Var], shape: tuple[int, int] | None = None) -> Blocking | None:
+    """The blocks of products within other loops, for tiles of some shape; None where no part of them fits the caches."""
     width, rows, columns, terms = itemsize(products.dtype), products.rows.extent, products.columns.extent, products.sums[0].at_once
-    unit = products.columns.unit
+    unit, lanes = products.columns.unit, VECTOR_BYTES // width
     if shape is None:
-        high, wide = tile_shape(rows, columns, VECTOR_BYTES // width, products.most_rows, unit)
+        shapes = strip_shape(rows, columns, lanes, products.most_rows, unit)
     else:
-        high, wide = min(shape[0], rows), min(max(shape[1] // unit, 1) * unit, columns)
-    down, across = -(-rows // high), -(-columns // wide)
+        shapes = ((min(shape[0], rows), min(max(shape[1] // unit, 1) * unit, columns)),)
+    high, wide = max(high for high, _ in shapes), sum(wide for _, wide in shapes)
+    down, across = -(-rows // shapes[0][0]), -(-columns // wide)
     if (wide + high) * terms * width > MOST_GROUP_BYTES or (terms > LONGEST_RUN and run(terms) < SHORTEST_RUN):
         return None
-    work = others * rows * columns * sum(one.terms for one in products.sums)
+    others = tuple(loop.extent for loop in outer)
+    work = prod(others) * rows * columns * sum(one.terms for one in products.sums)
     shares = min(MOST_SHARES, max(EVENLY, 1 + isqrt(work // SHARE))) if work >= WORTH_SHARING else 1
-    shares = -(-shares // others)
     group = min(GROUP_BYTES, max(NEAR_GROUP_BYTES, REPAID * rows * terms * width)) if down >= FEW_USES else GROUP_BYTES
     near = max(1, group // (wide * terms * width))
-    threads = EVENLY if shares > 1 else 1
-    strips = _strips(across, min(near, -(-across // shares) if across >= shares else across), threads)
-    by_rows = shares > 1 and COPIED * across * -(-down // EVENLY) < _strips_of_one(across, strips, EVENLY) * down
-    strips = _strips(across, min(near, across), 1) if by_rows else strips
-    groups = -(-across // strips)
-    by_columns = shares == 1 or (groups > 1 and 2 * groups >= shares)
-    blocks = EVENLY if by_rows else 1 if by_columns else whole_multiple(shares, EVENLY)
-    if products.kept:
-        blocks = max(blocks, -(-len(products.sums) * down * high * strips * wide * width // SUMS_BYTES))
-    tall = -(-down // min(blocks, down))
-    blocks = -(-down // tall)
-    high = -(-rows // (blocks * tall))  # no block computes more of the rows of the one before than it has to
-    return Blocking(high, wide, -(-rows // high), across, blocks, tall, groups, strips)
+    kept = len(products.sums) * down * shapes[0][0] * wide * width if products.kept else 0
+    copied = wide / unit * (1 + _vectors(unit, lanes)) if unit > 1 else 1 + _vectors(wide, lanes)
+    blocks, strips = _divided(others, down, across, min(near, across), shares, kept, copied * COPIED_VECTOR)
+    return Blocking(tuple(_tiles(rows, blocks, shapes)), blocks, across, -(-across // strips), strips)
 
 
-def _strips(across: int, most: int, threads: int) -> int:
-    """How many strips a group has, of at most so many: as few as may be for the thread that has most, then in all, in few groups."""
-    return min(range(-(-most // 2), most + 1), key=lambda size: (_strips_of_one(across, size, threads), -(-across // size) * size, -size))
+def _divided(others: tuple[int, ...], down: int, across: int, near: int, shares: int, kept: int, copied: float) -> tuple[int, int]:
+    """(blocks of rows, strips of a group), of `down` tiles and `across` strips, which take least, in all and for the thread that has most.
 
-
-def _strips_of_one(across: int, strips: int, threads: int) -> int:
-    """How many strips one of some threads computes that share groups of so many."""
-    groups = -(-across // strips)
-    return -(-groups // threads) * strips
-
-
-def part_of_one(loop: Var) -> float:
-    """What part of a loop the thread that has most of it has."""
-    return -(-loop.extent // EVENLY) / loop.extent
-
-
-def tile_shape(rows: int, columns: int, lanes: int, most_rows: int = MOST_ROWS, unit: int = 1) -> tuple[int, int]:
-    """(high, wide): the tile with which all take the fewest steps; a step loads the operands of a tile and adds to all of its sums.
-
-    most_rows  of a tile of one vector a row
-    unit       of which its width is a multiple
+    others  iterations of the loops around them
+    near    most strips of a group
+    shares  pieces that are worth having
+    kept    bytes of the sums of a strip that are kept
+    copied  what it takes to copy the columns of a strip, in tiles
     """
-    best, least = (1, columns), float("inf")
-    for vectors in range(-(-unit // lanes), MOST_VECTORS + 1):
+    best, least = (1, 1), float("inf")
+    fewest = -(-across // near)
+    for strips in dict.fromkeys(-(-across // groups) for groups in range(fewest, min(across, fewest + 2 * MOST_SHARES) + 1)):
+        fit = max(1, -(-strips * kept // SUMS_BYTES))
+        heights = dict.fromkeys(-(-down // blocks) for blocks in range(fit, max(fit, MOST_SHARES if shares > 1 else 1) + 1))
+        for tall in heights:
+            blocks, groups = -(-down // tall), -(-across // strips)
+            piece = tall * (strips + FETCHED_ROWS) + strips * copied
+            part, pieces = min((part_of_one(n), -n) for n in (*others, blocks, groups)) if shares > 1 else (1.0, -1)
+            time = prod(others) * blocks * groups * piece * (1 / EVENLY + part) * (1 + UNEVEN / min(-pieces, shares))
+            if time < least:
+                best, least = (blocks, strips), time
+    return best
+
+
+def _tiles(rows: int, blocks: int, shapes: Sequence[tuple[int, int]]) -> Iterator[Tile]:
+    """The tiles of so many blocks: none computes more of the rows of the one before than it has to."""
+    at = 0
+    for most, wide in shapes:
+        tall = -(-rows // (most * blocks))
+        high = -(-rows // (blocks * tall))
+        yield Tile(at, wide, high, -(-rows // high), tall)
+        at += wide
+
+
+def part_of_one(extent: int) -> float:
+    """What part of a loop the thread that has most of it has."""
+    return -(-extent // EVENLY) / extent
+
+
+def strip_shape(rows: int, columns: int, lanes: int, most_rows: int = MOST_ROWS, unit: int = 1) -> tuple[tuple[int, int], ...]:
+    """(high, wide) of the tiles, one or two side by side, with which all take the fewest steps.
+
+    A step loads the operands of a tile and adds to all of its sums.
+
+    most_rows  of a tile of one vector each
+    unit       of which the width of all is a multiple
+    """
+    best: tuple[tuple[int, int], ...] = ((1, columns),)
+    least = float("inf")
+    for vectors in range(-(-unit // lanes), STRIP_VECTORS + 1):
         wide = min(columns, vectors * lanes // unit * unit)
         across = -(-columns // wide)
         wide = min(columns, _whole(-(-columns // across), lanes) if unit == 1 else -(-columns // (across * unit)) * unit)
         used = _vectors(wide, lanes)
-        tallest = min(rows, most_rows if used == 1 else MOST_ROWS, (VECTORS - used - 1) // used)
-        for high in range(min(rows, LEAST_ROWS) if used == MOST_VECTORS else 1, tallest + 1):
-            sums, loaded = high * used, high + used
-            cycles = -(-rows // high) * across * ((max(sums, loaded, 8) + ROW_CYCLES * high) / 2 + 1)
-            if cycles < least:
-                best, least = (high, wide), cycles
+        first = wide if used <= MOST_VECTORS else -(-used // 2) * lanes
+        widths = [width for width in (first, wide - first) if width]
+        tiles = [_tile(rows, width, lanes, most_rows) for width in widths]
+        cycles = across * sum(needed for _, needed in tiles) * (SAVED if len(tiles) > 1 else 1)
+        if cycles < least:
+            best, least = tuple((high, width) for (high, _), width in zip(tiles, widths, strict=True)), cycles
     return best
+
+
+def _tile(rows: int, wide: int, lanes: int, most_rows: int) -> tuple[int, float]:
+    """The rows of a tile that is so wide, and the cycles of a step of all tiles under each other."""
+    used = _vectors(wide, lanes)
+    tallest = min(rows, most_rows if used == 1 else MOST_ROWS, (VECTORS - used - 1) // used)
+    best, least = 1, float("inf")
+    for high in range(min(rows, LEAST_ROWS) if used == MOST_VECTORS else 1, tallest + 1):
+        sums, loaded = high * used, high + used
+        cycles = -(-rows // high) * ((max(sums, loaded, 8) + ROW_CYCLES * high) / 2 + 1)
+        if cycles < least:
+            best, least = high, cycles
+    return best, least
 
 
 def whole_multiple(number: int, of: int) -> int:

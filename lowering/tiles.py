@@ -9,26 +9,40 @@ there.  The last block, group and tile of an axis end where the axis ends, and s
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from dataclasses import dataclass
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from math import prod
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var, substitute
 from eqsat.ir.joint import LANES
 from eqsat.ir.loops import Fold, For, Load, Stmt, Store, Temp, over
-from eqsat.ir.tensor import Call, Literal, Scalar, scalars
+from eqsat.ir.tensor import Call, Literal, Reduce, Scalar, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, first_of, tile_over
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.place import Scope, stores
-from eqsat.lowering.product import FEW_USES, NEAR_BYTES, Blocking, Product, Products, blocking, part_of_one, products_of, run
+from eqsat.lowering.product import (
+    FEW_USES,
+    NEAR_BYTES,
+    VECTOR_BYTES,
+    Blocking,
+    Product,
+    Products,
+    Tile,
+    blocking,
+    part_of_one,
+    products_of,
+    run,
+    whole_multiple,
+)
 from eqsat.lowering.turned import LEAST, SIDE
 
 # what is so many elements on is copied along the columns still: it is in one of two lines of the cache
 NEAR_STEPS = 2
-# a factor by the number of a term within a part
-Factor = Callable[[Index], Scalar]
+# a factor by the number of a term within a part, and that of a row of a tile or a column of a strip
+Factor = Callable[[Index, Index], Scalar]
 Env = dict[Var, Index]
 
 
@@ -38,36 +52,60 @@ def tiled(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], shape: 
     if products is None:
         return None
     outer = [variable for variable in nest.loops if variable not in (products.rows, *products.columns.loops)]
-    blocks = blocking(products, prod(variable.extent for variable in outer), shape)
+    blocks = blocking(products, outer, shape)
     return _Tiling(nest, products, blocks, outer, outputs, buffers).result() if blocks is not None else None
 
 
 @dataclass(frozen=True)
-class _Span:
-    """The places of a tile along an axis, which is a loop, or one in another whose lines lie behind each other in the output.
-
-    inside  counts the places
-    first   of the outer loop, where the tile begins
-    """
+class _Box:
+    """Places of a span: loops over them, the number of each, and the loops of the nest there."""
 
     loops: tuple[Var, ...]
-    inside: Var
+    number: Index
+    at: Env
+
+
+@dataclass(frozen=True)
+class _Span:
+    """The places of a tile or strip along an axis, which is a loop, or one in another whose lines lie behind each other in the output.
+
+    extent  how many there are
+    first   of the outer loop, where they begin
+    """
+
+    name: str
+    loops: tuple[Var, ...]
+    extent: int
     first: Index
 
-    @property
-    def behind(self) -> Env:
+    def behind(self, place: Index) -> Env:
         """The loops at a place, for what is linear in them and goes on from line to line."""
         if len(self.loops) == 1:
-            return {self.loops[0]: self.first + self.inside}
-        return {self.loops[0]: self.first, self.loops[1]: self.inside}
+            return {self.loops[0]: self.first + place}
+        return {self.loops[0]: self.first, self.loops[1]: place}
 
-    def visited(self, tag: str) -> tuple[tuple[Var, ...], Index, Env]:
-        """Loops over all places, the number of a place and the loops of the nest there."""
-        inner = [v.extent for v in self.loops[1:]]
-        extents = [self.inside.extent // prod(inner), *inner]
-        places = tuple(Var(f"{self.inside.name}{k or ''}{tag}", 0, n - 1) for k, n in enumerate(extents))
-        at: list[Index] = [place if place.extent > 1 else Const(0) for place in places]
-        return places, _flat(at, extents), dict(zip(self.loops, (self.first + at[0], *at[1:]), strict=True))
+    def boxes(self, tag: str, at: int = 0, wide: int | None = None) -> Iterator[_Box]:
+        """Places from `at` on: all of a loop together; of lines the end of one, whole ones, and the beginning of one."""
+        end = self.extent if wide is None else at + wide
+        if len(self.loops) == 1:
+            yield self._box(tag, [(at, end - at)])
+            return
+        line = self.loops[1].extent
+        for number in itertools.count():
+            if at == end:
+                return
+            lines = (end - at) // line if at % line == 0 else 0
+            width = line if lines else min(end, at // line * line + line) - at
+            yield self._box(f"{tag}{number or ''}", [(at // line, max(lines, 1)), (at % line, width)])
+            at += max(lines, 1) * width
+
+    def _box(self, tag: str, sides: list[tuple[int, int]]) -> _Box:
+        """`sides`: where it begins along each loop, and how long it is."""
+        names = ("_line", "")[-len(sides) :]
+        loops = tuple(Var(f"{self.name}{name}{tag}", 0, size - 1) for name, (_, size) in zip(names, sides, strict=True))
+        at: list[Index] = [loop + low if loop.extent > 1 else Const(low) for loop, (low, _) in zip(loops, sides, strict=True)]
+        number = _flat(at, [0, *(v.extent for v in self.loops[1:])])
+        return _Box(loops, number, dict(zip(self.loops, (self.first + at[0], *at[1:]), strict=True)))
 
 
 @dataclass(frozen=True)
@@ -85,7 +123,6 @@ class _Part:
     """Some terms of a sum: iterations of its outermost fold from `first` on; `tag` makes names of its own; `last`: none follow."""
 
     product: Product
-    sums: str
     tag: str
     first: Index
     extents: tuple[int, ...]
@@ -111,14 +148,23 @@ class _Tiling:
         rows, columns = products.rows.name, products.columns.inner.name
         self.block, self.group = Var(f"{rows}_block", 0, blocks.blocks - 1), Var(f"{columns}_group", 0, blocks.groups - 1)
         self.done = nest.body is products.sums[0].chain[0]
-        size = blocks.high * blocks.wide * (blocks.tall * blocks.strips if products.kept else 1)
-        self.copies: dict[tuple[Var, ...], str] = {}  # of each side, the memory of its copies: no later part is longer than the first
+        # of each side, the memory of its copies: no later part is longer than the first
+        self.copies: dict[tuple[tuple[Var, ...], int], str] = {}
         direct = self.done and not products.kept
-        self.sums = {one: outputs[0] if direct else self.placer.memory(size, products.dtype) for one in products.sums}
+        self.sums = {
+            (one, tile): outputs[0] if direct else self.placer.memory(self._kept(tile), products.dtype)
+            for one in products.sums
+            for tile in blocks.tiles
+        }
+
+    def _kept(self, tile: Tile) -> int:
+        """How many sums of tiles are kept."""
+        return tile.high * tile.wide * (tile.tall * self.blocks.strips if self.products.kept else 1)
 
     def result(self) -> Body:
-        outermost = sorted((self.block, self.group), key=lambda v: (part_of_one(v), -v.extent))
-        around = self.placer.nest(self.placer.top, *self.outer, *outermost)
+        loops = [*self.outer, self.block, self.group]
+        shared = min(loops, key=lambda v: (part_of_one(v.extent), -v.extent))
+        around = self.placer.nest(self.placer.top, shared, *(v for v in loops if v is not shared))
         for number, product in enumerate(self.products.sums):
             self._sum(around[-1], product, f"_{number}" if number else "")
         self.placer.close_all(around)
@@ -126,39 +172,48 @@ class _Tiling:
 
     def _sum(self, scope: Scope, product: Product, tag: str) -> None:
         """All parts of a sum, over a block and a group."""
-        blocks, sums = self.blocks, self.sums[product]
         extents = tuple(fold.variable.extent for fold in product.chain)
         if product.parts > 1:
-            zero = Var(f"{self.products.rows.name}_zero{tag}", 0, blocks.tall * blocks.strips * blocks.high * blocks.wide - 1)
-            scope.body.append(For(zero, "parallel", (Store(sums, zero, Literal(0.0, self.products.dtype)),)))
+            for k, tile in enumerate(self.blocks.tiles):
+                zero = Var(f"{self.products.rows.name}_zero{k or ''}{tag}", 0, self._kept(tile) - 1)
+                start = Store(self.sums[product, tile], zero, Literal(0.0, self.products.dtype))
+                scope.body.append(For(zero, "parallel", (start,)))
             part = Var(f"{product.chain[0].variable.name}_part", 0, product.parts - 2)
             opened = self.placer.nest(scope, part)
             first = part * product.each if part.extent > 1 else Const(0)
-            self._part(opened[-1], _Part(product, sums, tag, first, (product.each, *extents[1:]), last=False))
+            self._part(opened[-1], _Part(product, tag, first, (product.each, *extents[1:]), last=False))
             for inner in opened[:0:-1]:
                 self.placer.close(inner, "serial")
             tag += "_last"
         before = (product.parts - 1) * product.each
-        self._part(scope, _Part(product, sums, tag, Const(before), (extents[0] - before, *extents[1:]), last=True))
+        self._part(scope, _Part(product, tag, Const(before), (extents[0] - before, *extents[1:]), last=True))
 
     def _part(self, scope: Scope, part: _Part) -> None:
-        blocks, product, rows, columns = self.blocks, part.product, self.products.rows, self.products.columns
-        inner = columns.inner.name
-        tile, strip = Var(f"{rows.name}_tile{part.tag}", 0, blocks.tall - 1), Var(f"{inner}_strip{part.tag}", 0, blocks.strips - 1)
-        row, lane = Var(f"{rows.name}_row{part.tag}", 0, blocks.high - 1), Var(f"{inner}_lane{part.tag}", 0, blocks.wide - 1)
-        down = first_of(_sum(self.block, blocks.tall, tile), blocks.down, blocks.high, rows.extent)
-        whole = columns.unit
-        across = first_of(_sum(self.group, blocks.strips, strip), blocks.across, blocks.wide // whole, columns.extent // whole)
-        spans = _Span((rows,), row, down), _Span(columns.loops, lane, across)
-        right = self._factor(scope, part, _Side(product.right, spans[1], blocks.tall, strip))
-        tiles = self.placer.nest(scope, tile)
-        left = self._factor(tiles[-1], part, _Side(product.left, spans[0], blocks.strips))
+        blocks, columns = self.blocks, self.products.columns
+        inner, unit = columns.inner.name, columns.unit
+        strip = Var(f"{inner}_strips", 0, blocks.strips - 1)
+        across = first_of(_sum(self.group, blocks.strips, strip), blocks.across, blocks.wide // unit, columns.extent // unit)
+        span = _Span(f"{inner}_lane{part.tag}", columns.loops, blocks.wide, across)
+        right = self._factor(scope, part, _Side(part.product.right, span, blocks.tiles[0].tall, strip))
+        for k, tile in enumerate(blocks.tiles):
+            self._tiles(scope, replace(part, tag=f"{k or ''}{part.tag}"), tile, strip, span, right)
+
+    def _tiles(self, scope: Scope, part: _Part, tile: Tile, of: Var, columns: _Span, right: Factor) -> None:
+        """All tiles of some columns of the strips, which `of` counts in what is given."""
+        blocks, rows = self.blocks, self.products.rows
+        number = Var(f"{rows.name}_tile{part.tag}", 0, tile.tall - 1)
+        down = first_of(_sum(self.block, tile.tall, number), tile.down, tile.high, rows.extent)
+        span = _Span(f"{rows.name}_row{part.tag}", (rows,), tile.high, down)
+        strip = Var(f"{columns.loops[-1].name}_strip{part.tag}", 0, of.hi)
+        columns = replace(columns, name=f"{columns.loops[-1].name}_lane{part.tag}", first=substitute(columns.first, {of: strip}))
+        tiles = self.placer.nest(scope, number)
+        left = self._factor(tiles[-1], part, _Side(part.product.left, span, blocks.strips))
         strips = self.placer.nest(tiles[-1], strip)
-        number = _sum(tile, blocks.strips, strip)
-        sums = _flat([number, Const(0)], [0, blocks.high]) if self.products.kept else Const(0)
-        self._tile(strips[-1], part, spans, (left, right), sums)
-        if part.last and product is self.products.sums[-1] and not self.done:
-            self._finish(strips[-1], spans, sums)
+        place = _sum(number, blocks.strips, strip)
+        sums = _flat([place, Const(0)], [0, tile.high]) if self.products.kept else Const(0)
+        self._tile(strips[-1], part, tile, (span, columns), (left, lambda term, place: over(right(term, place), {of: strip})), sums)
+        if part.last and part.product is self.products.sums[-1] and not self.done:
+            self._finish(strips[-1], tile, (span, columns), sums)
         self.placer.close_all(strips)
         self.placer.close_all(tiles)
 
@@ -175,31 +230,38 @@ class _Tiling:
             steps = [form.stride(loop) for loop in side.span.loops]
             behind = side.strip is None or steps == [prod(v.extent for v in side.span.loops[k + 1 :]) for k in range(len(steps))]
             if near and evenly and not any(v.lo for v in part.folds) and behind:
-                still = {**dict.fromkeys(part.folds, Const(0)), **side.span.behind}
-                return lambda term: over(factor, {**still, part.folds[-1]: before + term})
-        packed, strip, inside = self._packed(scope, part, side), side.strip, side.span.inside
+                still = dict.fromkeys(part.folds, Const(0))
+                return lambda term, place: over(factor, {**still, **side.span.behind(place), part.folds[-1]: before + term})
+        packed, strip = self._packed(scope, part, side), side.strip
         panel = strip * part.terms if strip is not None and strip.extent > 1 else Const(0)
-        return lambda term: Load(packed, (panel + term) * inside.extent + inside, self.products.dtype)
+        return lambda term, place: Load(packed, (panel + term) * self._pitch(side) + place, self.products.dtype)
+
+    def _pitch(self, side: _Side) -> int:
+        """How far apart copies for one term and the next are: whole vectors of columns, none of which lies in two lines of the cache."""
+        lanes = VECTOR_BYTES // itemsize(self.products.dtype)
+        return whole_multiple(side.span.extent, lanes) if side.strip is not None and side.span.extent > lanes else side.span.extent
 
     def _packed(self, scope: Scope, part: _Part, side: _Side) -> str:
         """Scratch memory with the product of some factors: for every strip and term of a part, the elements of a tile along an axis."""
         strips, span = side.strip.extent if side.strip is not None else 1, side.span
-        name = self.copies.get(span.loops) or self.placer.memory(strips * part.terms * span.inside.extent, self.products.dtype)
-        self.copies[span.loops] = name
-        places, place, at = span.visited("_packed")
-        names = (f"{span.inside.name}_packed_{v.name}" for v in part.folds)
+        kept, pitch = (span.loops, span.extent), self._pitch(side)
+        name = self.copies.get(kept) or self.placer.memory(strips * part.terms * pitch, self.products.dtype)
+        self.copies[kept] = name
+        (box,) = span.boxes("_packed")
+        places, at = box.loops, box.at
+        names = (f"{span.name}_packed_{v.name}" for v in part.folds)
         terms: list[Index] = [Var(name, 0, n - 1) if n > 1 else Const(0) for name, n in zip(names, part.extents, strict=True)]
         firsts = [part.first, *(Const(0) for _ in terms[1:])]
         env: Env = {v: t + (first + v.lo) for v, t, first in zip(part.folds, terms, firsts, strict=True)}
         index, numbers = _flat(terms, list(part.extents)), []
         if side.strip is not None and strips > 1:
-            number = Var(f"{span.inside.name}_packed_strip", 0, strips - 1)
+            number = Var(f"{span.name}_packed_strip", 0, strips - 1)
             at = {loop: substitute(value, {side.strip: number}) for loop, value in at.items()}
             index, numbers = number * part.terms + index, [number]
         value = over(_times(side.factors), {**env, **at})
         loops, steps = [term for term in terms if isinstance(term, Var)], _steps(value, places[-1])
         along = steps is not None and steps <= NEAR_STEPS
-        target = index * span.inside.extent + place
+        target = index * pitch + box.number
         if not along and len(places) == 1 and loops and _is_turned(value, loops[-1], places[0]):
             self._turned(scope, [*numbers, *loops[:-1]], (loops[-1], places[0]), Store(name, target, value))
             return name
@@ -224,13 +286,13 @@ class _Tiling:
         opened[-1].body.append(tile_over(row, lane, Store(store.buffer, substitute(store.index, env), over(store.value, env))))
         self.placer.close_all(opened)
 
-    def _tile(self, scope: Scope, part: _Part, spans: tuple[_Span, _Span], factors: tuple[Factor, Factor], sums: Index) -> None:
+    def _tile(self, scope: Scope, part: _Part, tile: Tile, spans: tuple[_Span, _Span], factors: tuple[Factor, Factor], sums: Index) -> None:
         """Sums of a tile, which are kept from an element of their memory on."""
-        dtype, together = self.products.dtype, run(part.terms)
-        row, lane = (span.inside for span in spans)
-        place = (sums + row) * lane.extent + lane
+        dtype, together, memory = self.products.dtype, run(part.terms), self.sums[part.product, tile]
+        row, lane = Var(spans[0].name, 0, tile.high - 1), Var(spans[1].name, 0, tile.wide - 1)
+        place, column = (sums + row) * tile.wide + lane, lane + tile.at
         inner, outer = Var(f"{row.name}_term", 0, together - 1), Var(f"{row.name}_run", 0, part.terms // together - 1)
-        left, right = (factor(_sum(outer, together, inner)) for factor in factors)
+        left, right = (factor(_sum(outer, together, inner), at) for factor, at in zip(factors, (row, column), strict=True))
         name = self.placer.name()
         total: Stmt = Fold(name, "sum", dtype, inner, (), Call("multiply", (left, right), dtype))
         if outer.extent > 1:
@@ -239,21 +301,37 @@ class _Tiling:
         value: Scalar = Temp(name, dtype)
         several = part.product.parts > 1
         if part.last and self.done:
-            value = Call("add", (Load(part.sums, place, dtype), value), dtype) if several else value
-            store = Store(self.outputs[0], substitute(self.nest.index, {**spans[0].behind, **spans[1].behind}), value)
+            value = Call("add", (Load(memory, place, dtype), value), dtype) if several else value
+            store = Store(self.outputs[0], substitute(self.nest.index, {**spans[0].behind(row), **spans[1].behind(column)}), value)
         else:
-            store = Store(part.sums, place, value, "sum" if several else None)
+            store = Store(memory, place, value, "sum" if several else None)
         scope.body.append(tile_over(row, lane, total, store))
 
-    def _finish(self, scope: Scope, spans: tuple[_Span, _Span], sums: Index) -> None:
+    def _finish(self, scope: Scope, tile: Tile, spans: tuple[_Span, _Span], sums: Index) -> None:
         """What the body makes of the sums, element by element."""
-        (rows, row, down), (columns, lane, across) = (span.visited("_done") for span in spans)
-        env, place = {**down, **across}, (sums + row) * self.blocks.wide + lane
-        opened = self.placer.nest(scope, *rows, *columns)
-        known: dict[Scalar, Scalar] = {one.chain[0]: Load(memory, place, self.products.dtype) for one, memory in self.sums.items()}
-        value = self.placer.place(over(self.nest.body, env, known), opened[-1])
-        opened[-1].body += stores(self.outputs, substitute(self.nest.index, env), value)
-        self.placer.close_all(opened)
+        for k, columns in enumerate(spans[1].boxes("_done", tile.at, tile.wide)):
+            (rows,) = spans[0].boxes(f"_done{k or ''}")
+            env, place = {**rows.at, **columns.at}, (sums + rows.number) * tile.wide + (columns.number - tile.at)
+            opened = self.placer.nest(scope, *rows.loops, *columns.loops)
+            known: dict[Scalar, Scalar] = {
+                one.chain[0]: Load(self.sums[one, tile], place, self.products.dtype) for one in self.products.sums
+            }
+            if k or tile.at:
+                env = _with_folds(self.nest.body, env, known, f"_{columns.loops[-1].name}")
+            value = self.placer.place(over(self.nest.body, env, known), opened[-1])
+            opened[-1].body += stores(self.outputs, substitute(self.nest.index, env), value)
+            self.placer.close_all(opened)
+
+
+def _with_folds(body: Scalar, env: Env, known: dict[Scalar, Scalar], suffix: str) -> Env:
+    """The indices, and among what is known the folds that are not yet, with variables of their own."""
+    folds = [term for term in scalars(body) if isinstance(term, Reduce) and term not in known]
+    env = {**env, **{fold.variable: Var(fold.variable.name + suffix, fold.variable.lo, fold.variable.hi) for fold in folds}}
+    for fold in folds:
+        variable = env[fold.variable]
+        if isinstance(variable, Var):
+            known[fold] = Reduce(fold.op, variable, over(fold.body, env, known))
+    return env
 
 
 def _read(factor: Scalar, side: _Side) -> Load | None:

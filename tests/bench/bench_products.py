@@ -1,5 +1,5 @@
-"""Products of complex matrices, and of matrices with their own transposes, beside NumPy's, which calls OpenBLAS; interleaved rounds,
-medians, one thread; prints and asserts nothing.
+"""Products of complex matrices, of matrices with their own transposes, and with few columns that leave a part of a vector over, beside
+NumPy's, which calls OpenBLAS; interleaved rounds, medians, one thread; prints and asserts nothing.
 
 Run with `OPENBLAS_NUM_THREADS=1 python -m tests.bench.bench_products`.
 """
@@ -51,12 +51,27 @@ def symmetric_products(dtype: str) -> None:
             compare(f"{dtype} a @ a.T of {rows} x {columns}", lambda a: a @ a.T, (a,), 2.0 * columns * rows**2)
 
 
+def products_of_few_columns(dtype: str) -> None:
+    for rows, terms, columns in (
+        (100, 100, 100),
+        (112, 112, 112),
+        (512, 512, 80),
+        (512, 512, 112),
+        (1024, 64, 70),
+        (784, 300, 100),
+        (128, 128, 208),
+    ):
+        a, b = (np.random.default_rng(0).random(shape).astype(dtype) for shape in ((rows, terms), (terms, columns)))
+        compare(f"{dtype} {rows} x {terms} x {columns}", np.matmul, (a, b), 2.0 * rows * terms * columns)
+
+
 def main() -> None:
     eqsat.set_num_threads(1)
     for dtype in ("complex64", "complex128"):
         complex_products(dtype)
     for dtype in ("float32", "float64"):
         symmetric_products(dtype)
+        products_of_few_columns(dtype)
 
 
 if __name__ == "__main__":

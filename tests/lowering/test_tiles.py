@@ -20,7 +20,7 @@ from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axes, reduction
 from eqsat.lowering import hoist, product, type_indices
 from eqsat.lowering.candidates import Schedules
-from eqsat.lowering.product import VECTORS, products_of, tile_shape
+from eqsat.lowering.product import MOST_VECTORS, STRIP_VECTORS, VECTORS, products_of, strip_shape
 from eqsat.lowering.turned import SIDE
 from tests.effort import examples, some
 from tests.lowering.builds import lowered, machine, machines, names_of, offered, reference, run
@@ -115,6 +115,14 @@ CASES = {
     "two products": gated(13, 6, 9, 37),
     "two products, one in parts of fewer terms than the other": gated(5, 1030, 1000, 7),
     "two products in strips and blocks": gated(40, 6, 4, 96),
+    "two tiles side by side": matmul(19, 7, 56),
+    "two tiles side by side, a part of a vector left over": finished(25, 9, 39),
+    "two tiles side by side that are one row high": matmul(2, 9, 54),
+    "two lines side by side": convolution(2, 6, 30, 9),
+    "lines side by side with an epilogue, the tiles end within lines": convolution(2, 9, 30, 13, positive=True),
+    "short lines side by side with an epilogue": convolution(3, 20, 15, 13, positive=True),
+    "lines side by side in parts with an epilogue": convolution(120, 6, 30, 9, positive=True),
+    "two products side by side, in parts": gated(9, 1030, 1000, 54),
 }
 
 
@@ -214,11 +222,21 @@ def test_every_width_of_registers_is_legal_code(registers: Registers) -> None:
 
 @given(st.integers(1, 3000), st.integers(4, 3000), st.sampled_from([4, 8, 16]))
 def test_the_sums_of_a_tile_fit_the_registers(rows: int, columns: int, lanes: int) -> None:
-    high, wide = tile_shape(rows, columns, lanes)
-    assert 1 <= high <= rows
-    assert 1 <= wide <= columns
-    vectors = -(-wide // lanes)
-    assert high * vectors + vectors + 1 <= VECTORS
+    tiles = strip_shape(rows, columns, lanes)
+    assert sum(wide for _, wide in tiles) <= min(columns, STRIP_VECTORS * lanes)
+    for high, wide in tiles:
+        vectors = -(-wide // lanes)
+        assert 1 <= high <= rows
+        assert 1 <= vectors <= MOST_VECTORS
+        assert high * vectors + vectors + 1 <= VECTORS
+
+
+def test_seven_vectors_are_four_and_three_each_as_high_as_its_registers_allow() -> None:
+    assert strip_shape(64, 112, 16) == ((6, 64), (8, 48))
+    assert strip_shape(64, 56 * 56, 16, unit=56) == ((6, 64), (8, 48))
+    assert strip_shape(64, 78, 16) == ((8, 48), (8, 30))
+    assert strip_shape(33, 78, 16) == ((7, 48), (11, 30))
+    assert strip_shape(64, 1024, 16) == ((6, 64),)
 
 
 @settings(max_examples=examples(20), deadline=None)
@@ -234,14 +252,17 @@ def test_a_tile_is_as_wide_as_several_lines_of_a_small_image() -> None:
     found = products_of(Schedules((build,), "k", names_of(build)).written)
     assert found is not None
     assert (found.columns.extent, found.columns.unit) == (49, 7)
-    assert tile_shape(32, 49, 8, unit=7)[1] % 7 == 0
+    widths = [wide for _, wide in strip_shape(32, 49, 8, unit=7)]
+    assert sum(widths) % 7 == 0
     (kernel, *_) = in_tiles(build)
-    lanes = [stmt.variable for stmt in statements(kernel.body) if isinstance(stmt, For) and stmt.variable.name.endswith("_lane")]
-    assert [lane.extent for lane in lanes] == [tile_shape(32, 49, 8, unit=7)[1]]
+    lanes = [
+        stmt.variable for stmt in statements(kernel.body) if isinstance(stmt, For) and "_lane" in stmt.variable.name and stmt.kind == "tile"
+    ]
+    assert [lane.extent for lane in lanes] == widths
 
 
 def test_lines_are_no_columns_where_one_fills_a_tile_or_weights_change_with_them() -> None:
-    wide = products_of(Schedules((convolution(4, 10, 66, 32),), "k", names_of(convolution(4, 10, 66, 32))).written)
+    wide = products_of(Schedules((convolution(4, 10, 34, 32),), "k", names_of(convolution(4, 10, 34, 32))).written)
     assert wide is not None
     assert wide.columns.lines is None
     (o, y, x), r = axes((8, 6, 7)), reduction(0, 9)
