@@ -83,6 +83,11 @@ class KernelEmitter:
         for k, size in enumerate(self.kernel.sizes):
             name = self.typed[size.variable]
             scope.indices[name] = resized(self.b, Value(f"%s{k}", "i64"), llvm_type(name), size.variable.bounds)
+        for blocks in self.kernel.blocks:
+            rows = Value(f"%s{self.kernel.sizes.index(blocks.size)}", "i64")
+            count = self.b.binary("udiv", self.b.binary("add", rows, integer(blocks.rows - 1), "nuw"), integer(blocks.rows))
+            name = self.typed[blocks.variable]
+            scope.indices[name] = resized(self.b, count, llvm_type(name), blocks.variable.bounds)
         before = 0
         for stmt in self.kernel.body:
             if isinstance(stmt, For) and id(stmt) in shared:

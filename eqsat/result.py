@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from textwrap import indent
 from typing import Any
 
@@ -37,11 +37,10 @@ from eqsat.progress import tell, work
 from eqsat.proving.certificate import Certificate
 from eqsat.proving.proof import Proof
 from eqsat.report import Report
-from eqsat.running.blueprint import Blueprint, PlanCall, PlanLoop, PlanStep, draw
+from eqsat.running.blueprint import PlanCall, PlanLoop, PlanStep, draw
 from eqsat.running.loop_bodies import as_computed
 from eqsat.running.one_process import OfOneProcess
 from eqsat.running.plan import Plan
-from eqsat.running.row_blocks import have_tiles, in_blocks
 from eqsat.running.sized_plan import plan_of
 
 
@@ -102,7 +101,7 @@ class Result(OfOneProcess, Shown):
 
     @functools.cached_property
     def _typed(self) -> tuple[TypedKernel, ...]:
-        typed = tuple(type_indices(nest.kernel) for nest in self.nests)
+        typed = tuple(type_indices(kernel) for nest in self.nests for kernel in nest.kernels)
         if self.options.check:
             for kernel in typed:
                 check_typed(*kernel.typed.values())
@@ -123,14 +122,7 @@ class Result(OfOneProcess, Shown):
         estimates = [ns for _, ns in self.cost.kernels]
         code = self._code.object_code
         blueprint = draw(self.parts, self.nests, estimates, code, self.finite, self._others, self.places)
-        return plan_of(replace(blueprint, blocks=tuple(self._blocks())), self.otherwise)
-
-    def _blocks(self) -> Iterator[tuple[int, Blueprint]]:
-        """The plans of some rows of a program with a size each, where these have products in tiles, which loops to a size have not."""
-        for rows, program in in_blocks(self.original):
-            found = self.pipeline.optimize(program, replace(self.options, dump=None))
-            if have_tiles(found.nests):
-                yield rows, found.compile().blueprint
+        return plan_of(blueprint, self.otherwise)
 
     @property
     def _others(self) -> list[PlanStep]:

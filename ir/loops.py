@@ -1,6 +1,6 @@
 """Loop nests: how a kernel computes its tensor.
 
-    kernel ::= Kernel(name, buffers, body, sizes, scratch)   buffers: what it reads, then what it writes, flat and C-ordered
+    kernel ::= Kernel(name, buffers, body, sizes, scratch, blocks)   buffers: what it reads, then what it writes, flat and C-ordered
     stmt   ::= For(variable, kind, body)              kind: "parallel" (iterations independent), "serial", or "tile"
              | Bind(variable, value)                  an index computed once and used below as a variable
              | Let(name, value)                       an element computed once and used below as Temp
@@ -109,12 +109,26 @@ class Store:
 Stmt = For | Bind | Let | Fold | Store
 
 
+@dataclass(frozen=True)
+class Blocks:
+    """How many blocks of `rows` cover a size, which is no less: what stands for it as extents of loops, and its variable."""
+
+    variable: Var
+    marker: int
+    size: Size
+    rows: int
+
+    def count(self, size: int) -> int:
+        return -(-size // self.rows)
+
+
 @dataclass(frozen=True, repr=False)
 class Kernel(Shown):
     """One loop nest; the last buffers are those that it writes.
 
-    sizes  that are known when it is called: a loop or fold whose extent is the marker of one ends at the size, and the size's variable
-           may be used in index terms; a buffer is as large as sizes may be
+    sizes   that are known when it is called: a loop or fold whose extent is the marker of one ends at the size, and the size's variable
+            may be used in index terms; a buffer is as large as sizes may be
+    blocks  of sizes, the same of loops: the kernel is for sizes that are no less than one of them
     """
 
     name: str
@@ -122,10 +136,16 @@ class Kernel(Shown):
     body: tuple[Stmt, ...]
     sizes: tuple[Size, ...] = ()
     scratch: tuple[Buffer, ...] = ()
+    blocks: tuple[Blocks, ...] = ()
 
-    def size_of(self, variable: Var) -> Size | None:
-        """The size at which a loop variable ends."""
-        return next((size for size in self.sizes if size.marker == variable.extent), None)
+    @property
+    def ends(self) -> tuple[Size | Blocks, ...]:
+        """At what loops may end: sizes, and numbers of blocks."""
+        return (*self.sizes, *self.blocks)
+
+    def size_of(self, variable: Var) -> Size | Blocks | None:
+        """The size, or number of blocks, at which a loop variable ends."""
+        return next((end for end in self.ends if end.marker == variable.extent), None)
 
     @property
     def outputs(self) -> tuple[Buffer, ...]:

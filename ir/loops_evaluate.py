@@ -52,6 +52,7 @@ class _Run:
         self.arrays |= {buffer.name: np.full(buffer.size, GARBAGE).astype(buffer.dtype) for buffer in kernel.scratch}
         self.variables: dict[Var, int] = {size.variable: value for size, value in zip(kernel.sizes, sizes, strict=True)}
         self.extents = {size.marker: value for size, value in zip(kernel.sizes, sizes, strict=True)}
+        self.variables |= {blocks.variable: blocks.count(self.variables[blocks.size.variable]) for blocks in kernel.blocks}
         self.temps: dict[str, Any] = {}
 
     def block(self, body: tuple[Stmt, ...]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, variables, walk
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Stmt, Temp, rebuilt
-from eqsat.ir.tensor import Scalar, operands, scalars
+from eqsat.ir.tensor import Scalar, is_size, operands, scalars
 from eqsat.lowering.affine import Affine, Forms, rebuilt as written
 from eqsat.lowering.place import Placer, Scope
 
@@ -47,7 +47,7 @@ class BlockPlacer(Placer):
         constants stay that, whatever becomes of them."""
         if not any(isinstance(term, Apply) and term.op == "min" for term in walk(value)):
             return value
-        home = max((self.scopes[loop] for loop in variables(value)), key=lambda scope: scope.depth)
+        home = max((self.scopes[loop] for loop in variables(value) if not is_size(loop)), key=lambda scope: scope.depth)
         variable = Var(name, *value.bounds)
         self.scopes[variable] = home
         home.body.append(Bind(variable, value))

@@ -10,6 +10,7 @@ from eqsat.lowering import order
 from eqsat.lowering.nest import nest_of
 from eqsat.lowering.order import chosen_innermost, merge, orders, shared_columns, unit_folds_innermost, widened
 from eqsat.lowering.schedule import Schedule
+from eqsat.lowering.size_blocks import in_blocks
 from eqsat.lowering.split import split
 from eqsat.lowering.unroll import unrolled
 
@@ -24,11 +25,18 @@ class Schedules:
 
     `names` gives the buffers of the builds and of every tensor that they read, none of which is one of them.  Buffers are C-ordered; a
     kernel's are those read, in order of first read, and the outputs last.  Offsets are left for the caller to simplify.  Sums may be added
-    in another order; all else is equal bit for bit.  `tiles`: whether sums may be kept in registers side by side.
+    in another order; all else is equal bit for bit.  `tiles`: whether sums may be kept in registers side by side.  `rows`: whether what
+    ends at sizes is computed in blocks of so many; there are no schedules where that is not possible.
     """
 
     def __init__(
-        self, builds: tuple[Build, ...], name: str, names: Mapping[Tensor, str], sizes: tuple[Size, ...] = (), tiles: bool = True
+        self,
+        builds: tuple[Build, ...],
+        name: str,
+        names: Mapping[Tensor, str],
+        sizes: tuple[Size, ...] = (),
+        tiles: bool = True,
+        rows: int = 0,
     ) -> None:
         read = dict.fromkeys(tensor for build in builds for tensor in sources(build))
         made = tuple(Buffer(names[build], build.dtype, build.size, "out") for build in builds)
@@ -37,17 +45,25 @@ class Schedules:
         self.outputs, self.taken = tuple(output.name for output in made), frozenset(buffer.name for buffer in self.buffers)
         self.markers = {size.marker: size.variable for size in sizes}
         self.written = nest_of(builds, names, self.markers)
+        self.blocks = in_blocks(self.written, sizes, rows) if rows else None
+        self.possible = self.blocks is not None or not rows
+        if self.blocks is not None:
+            self.written, self.markers = self.blocks.nest, {}
 
     def kernel(self, schedule: Schedule) -> Kernel | None:
         """The loop nest of a schedule; None where that is not possible or not allowed."""
         if (schedule.way in REORDERING and not self.tiles) or (schedule.way in FIXED and self.markers):
             return None
         body = schedule.body(self.outputs, self.taken)
-        return None if body is None else Kernel(self.name, self.buffers, body[0], self.sizes, body[1])
+        if body is None:
+            return None
+        done, scratch = body
+        whole, counts = (done, ()) if self.blocks is None else self.blocks.around(done)
+        return Kernel(self.name, self.buffers, whole, self.sizes, scratch, counts)
 
     def kernels(self) -> Iterator[tuple[Schedule, Kernel]]:
         """The schedules worth pricing, the loops as written first, each with its loop nest."""
-        for schedule in self._worth_pricing():
+        for schedule in self._worth_pricing() if self.possible else ():
             kernel = self.kernel(schedule)
             if kernel is not None:
                 yield schedule, kernel
@@ -79,8 +95,13 @@ class Schedules:
 
 
 def candidates(
-    builds: tuple[Build, ...], name: str, names: Mapping[Tensor, str], sizes: tuple[Size, ...] = (), tiles: bool = True
+    builds: tuple[Build, ...],
+    name: str,
+    names: Mapping[Tensor, str],
+    sizes: tuple[Size, ...] = (),
+    tiles: bool = True,
+    rows: int = 0,
 ) -> tuple[Kernel, ...]:
     """Loop nests that compute builds together (see Schedules), at most MOST, the one as written first."""
-    found = dict.fromkeys(kernel for _, kernel in Schedules(builds, name, names, sizes, tiles).kernels())
+    found = dict.fromkeys(kernel for _, kernel in Schedules(builds, name, names, sizes, tiles, rows).kernels())
     return tuple(found)[:MOST]

@@ -18,7 +18,7 @@ from typing import Any
 
 from eqsat.ir.errors import InternalError, UnsupportedError
 from eqsat.ir.index import OPS, Apply, Const, Index, Var, walk
-from eqsat.ir.loops import Bind, Fold, For, Kernel, index_terms, statements
+from eqsat.ir.loops import Bind, Blocks, Fold, For, Kernel, index_terms, statements
 from eqsat.ir.tensor import Size
 from eqsat.ir.typed import (
     Access,
@@ -282,8 +282,8 @@ class Abstract:
         return self.leaves.get(term) or Name(term, dtype)
 
 
-def loop_range(variable: Var, size: Size | None = None) -> Range:
-    """The counter of a loop over a variable's values, up to a size that is known at run time if it ends there."""
+def loop_range(variable: Var, size: Size | Blocks | None = None) -> Range:
+    """The counter of a loop over a variable's values, up to a size or number of blocks that is known at run time if it ends there."""
     end = Number(variable.hi + 1, "index") if size is None else Name(size.variable, "index")
     return Range(variable, end, "index")
 
@@ -295,7 +295,7 @@ def type_indices(kernel: Kernel) -> TypedKernel:
     leaves = {stmt.variable: loop_range(stmt.variable, kernel.size_of(stmt.variable)) for stmt in found if isinstance(stmt, For | Fold)}
     abstract = Abstract(leaves)
     roots: dict[Index, Typed] = dict(leaves.items())
-    roots |= {term: abstract(term) for term in (*index_terms(kernel), *(size.variable for size in kernel.sizes))}
+    roots |= {term: abstract(term) for term in (*index_terms(kernel), *(end.variable for end in kernel.ends))}
     for stmt in found:
         if isinstance(stmt, Bind):
             roots[stmt.variable] = Bound(abstract(stmt.variable), roots[stmt.value], "index")

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.ir.joint import LANES, OPS as CHEAP
 from eqsat.ir.loops import Load, Store, over
-from eqsat.ir.tensor import Call, Reduce, Scalar, scalars
+from eqsat.ir.tensor import Call, Reduce, Scalar, is_size, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, first_of, over_forms, tile_over
 from eqsat.lowering.columns import one_by_one
@@ -57,7 +57,7 @@ def _rows(nest: Nest, lane: Var, along: Sequence[Var], forms: Forms) -> dict[Loa
     found: dict[Load, Var] = {}
     for load in nest.loads:
         form = forms(load.index)
-        inside = [v for v in variables(load.index) if v not in around]
+        inside = [v for v in variables(load.index) if v not in around and not is_size(v)]
         across = form.stride(lane) not in (0, 1, None)
         if across and len(inside) == 1 and inside[0] in along and form.stride(inside[0]) == 1 and load.dtype in LANES:
             found[load] = inside[0]

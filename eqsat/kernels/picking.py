@@ -27,8 +27,24 @@ from eqsat.lowering.scan import scan, scans
 from eqsat.options import Options
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.costs import kernel_ns
+from eqsat.pricing.cycles import Costs
 from eqsat.pricing.nest_costs import nest_ns
+from eqsat.pricing.target import Target, near
 from eqsat.report import Report
+
+# rows of blocks, in which what ends at sizes is computed too: enough for tiles of several widths, and for sizes that are small
+ROWS = (64, 8)
+# how many times as fast such a kernel has to be to be compiled as well
+GAIN = 1.05
+
+
+@dataclass(frozen=True)
+class InRows:
+    """A kernel that computes the same in blocks of so many rows, so many times as fast where they are whole."""
+
+    kernel: Kernel
+    rows: int
+    gain: float
 
 
 @dataclass(frozen=True)
@@ -40,6 +56,7 @@ class Nest:
     within  builds that are computed on the way, strip by strip
     part_of  the build that it computes together with other kernels
     share    which part of the cost of that it has
+    in_rows  kernels of the same for sizes that are large enough
     """
 
     kernel: Kernel
@@ -49,6 +66,12 @@ class Nest:
     within: tuple[Build, ...] = ()
     part_of: Build | None = None
     share: float = 1.0
+    in_rows: tuple[InRows, ...] = ()
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """Its kernel, and the others for sizes that are large enough."""
+        return (self.kernel, *(one.kernel for one in self.in_rows))
 
     @property
     def builds(self) -> Group:
@@ -97,6 +120,7 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
                 levels |= {made: min(level, levels.get(made, level)) for made, level in several.levels(levels[several.build]).items()}
                 lowered |= several.kernels
                 part_of |= dict.fromkeys(several.kernels, several)
+    in_rows = lowering.in_rows({group: lowered[group] for group in groups}, names) if program.sizes else {}
     by_name = {name: tensor for tensor, name in names.items()}
     nests: list[Nest] = []
     for made in sorted(lowered, key=lambda made: levels[made[0]]):
@@ -105,7 +129,7 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
         nest = Nest(kernel, made, called_with, within=within.get(made, ()))
         if made in part_of:
             nest = replace(nest, part_of=part_of[made].build, share=part_of[made].shares[made])
-        nests.append(nest)
+        nests.append(replace(nest, in_rows=in_rows.get(nest.builds, ())))
     return tuple(_finished(nest) for nest in _written_over(nests, levels, stay))
 
 
@@ -132,7 +156,24 @@ class _Lowering:
         tiles = self.options.numerics != "exact"
         choices = {group: candidates(group, "kernel", names, self.sizes, tiles) for group in groups}
         simplified = simplifier([kernel for kernels in choices.values() for kernel in kernels], self.options, self.report)
-        return {group: _cheapest((map_indices(k, simplified) for k in kernels), self.options) for group, kernels in choices.items()}
+        target, costs = self.options.target, self.options.cost
+        return {group: _cheapest((map_indices(k, simplified) for k in kernels), target, costs) for group, kernels in choices.items()}
+
+    def in_rows(self, lowered: Mapping[Group, Kernel], names: Mapping[Tensor, str]) -> dict[Group, tuple[InRows, ...]]:
+        """Faster kernels of the same in blocks, those of the most rows first, for arrays that are in the second cache: what a size stands
+        for is so large that moving them from memory is all that counts."""
+        tiles, target, costs = self.options.numerics != "exact", near(self.options.target), self.options.cost
+        tried = [(group, rows) for rows in ROWS for group in lowered]
+        choices = {one: candidates(one[0], "kernel", names, self.sizes, tiles, one[1]) for one in tried}
+        simplified = simplifier([kernel for kernels in choices.values() for kernel in kernels], self.options, self.report)
+        found: dict[Group, tuple[InRows, ...]] = {}
+        for (group, rows), kernels in choices.items():
+            if kernels:
+                ns, kernel = _cheapest((map_indices(k, simplified) for k in kernels), target, costs)
+                gain = nest_ns(lowered[group], target, costs) / ns
+                if gain >= GAIN:
+                    found[group] = (*found.get(group, ()), InRows(kernel, rows, gain))
+        return found
 
     def picked(self, groups: Iterable[Group], names: Mapping[Tensor, str]) -> dict[Group, tuple[float, Kernel]]:
         """The cheapest kernel of every group, or the fastest that is found by measuring, where options ask for that, the costly first.
@@ -172,8 +213,11 @@ def _step_kernel(placed: PlacedStep, names: Mapping[Tensor, str]) -> Kernel | No
 
 def _finished(nest: Nest) -> Nest:
     kernel = hoist(nest.kernel)
-    check_kernel(kernel)
-    return replace(nest, kernel=kernel)
+    others = tuple(replace(one, kernel=replace(hoist(one.kernel), name=f"{kernel.name}_{one.rows}")) for one in nest.in_rows)
+    finished = replace(nest, kernel=kernel, in_rows=others)
+    for one in finished.kernels:
+        check_kernel(one)
+    return finished
 
 
 def _written_over(nests: Sequence[Nest], levels: Mapping[Tensor, float], stay: Collection[Tensor]) -> list[Nest]:
@@ -188,7 +232,7 @@ def _written_over(nests: Sequence[Nest], levels: Mapping[Tensor, float], stay: C
         here = levels[nest.made[0]]
         for tensor in nest.read:
             others = readers[tensor]
-            if tensor in made and tensor not in stay and max(others) == here and others.count(here) == 1:
+            if not nest.in_rows and tensor in made and tensor not in stay and max(others) == here and others.count(here) == 1:
                 nest = _over(nest, tensor)
         found.append(nest)
     return found
@@ -216,9 +260,9 @@ def computed_once(nests: Sequence[Nest]) -> tuple[Nest, ...]:
     return tuple(found)
 
 
-def _cheapest(kernels: Iterable[Kernel], options: Options) -> tuple[float, Kernel]:
+def _cheapest(kernels: Iterable[Kernel], target: Target, costs: Costs) -> Priced:
     """The cheapest of several kernels, and what it costs."""
-    return min(((nest_ns(kernel, options.target, options.cost), kernel) for kernel in kernels), key=lambda priced: priced[0])
+    return min(((nest_ns(kernel, target, costs), kernel) for kernel in kernels), key=lambda priced: priced[0])
 
 
 def _levels(builds: Sequence[Build], steps: Sequence[PlacedStep]) -> dict[Tensor, float]:

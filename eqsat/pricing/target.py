@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # below this estimate a kernel is faster on one thread than handed to several
 SPLIT_NS = 25_000.0
+# bytes of an array that there is not
+BEYOND = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,11 @@ class Target:
     def move_ns(self, size_bytes: float) -> float:
         """Streaming an array of this size once."""
         return size_bytes * self.byte_ns_of(size_bytes)
+
+
+def near(target: Target) -> Target:
+    """A target on which all that is not in the first cache is in the second."""
+    return replace(target, cache_bytes=(target.cache_bytes[0], *(BEYOND for _ in target.cache_bytes[1:])))
 
 
 DEFAULT_TARGET = Target(

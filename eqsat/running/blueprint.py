@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,31 @@ from eqsat.ir.host import Invocation
 from eqsat.ir.steps import Parts
 from eqsat.ir.structure import Structure
 from eqsat.ir.tensor import Constant, Input, Program, SizeTerms, Tensor
-from eqsat.kernels.picking import Nest, computed_once, remaining
+from eqsat.kernels.picking import InRows, Nest, computed_once, remaining
 from eqsat.running.storage import Lifetime, share_storage
 
 Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class KernelInRows:
+    """A kernel in the place of another where these sizes, by their markers, are no less than its rows.
+
+    It computes blocks of so many, `gain` times as fast where they are whole; `shared`: the size whose blocks are iterations that threads
+    share.
+    """
+
+    name: str
+    rows: int
+    gain: float
+    sizes: tuple[int, ...]
+    shared: int | None
+
+    def gain_at(self, known: Mapping[int, int]) -> float:
+        """Of sizes that have these values; nothing where one is less."""
+        values = [known[marker] for marker in self.sizes]
+        whole = prod(-(-value // self.rows) * self.rows / value for value in values if value)
+        return self.gain / whole if all(value >= self.rows for value in values) else 0.0
 
 
 @dataclass(frozen=True)
@@ -33,6 +55,7 @@ class PlanKernel:
     group            its topological level: kernels of one group depend on none of each other, and may run in parallel
     parallel_extent  iterations of its outermost loop if that is the whole kernel and may be split over threads, else None
     results          how many buffers it writes
+    in_rows          others in its place for sizes that are large enough
     """
 
     name: str
@@ -42,6 +65,7 @@ class PlanKernel:
     estimated_ns: float
     parallel_extent: int | None
     results: int = 1
+    in_rows: tuple[KernelInRows, ...] = ()
 
     @property
     def read(self) -> tuple[int, ...]:
@@ -99,7 +123,6 @@ class Blueprint:
     sizes        that are known when it is called, by name: bounds, and the extent that stands for it in shapes
     finite       buffers of which every element has to be finite; where one is not, the plan is not to be trusted
     places       buffers of one element that has to keep a limit; where one does not, an index is out of range
-    blocks       of one with a size: plans of so many rows each, the most first, which compute more rows together
     """
 
     inputs: tuple[Input, ...]
@@ -115,7 +138,6 @@ class Blueprint:
     sizes: tuple[RunTimeSize, ...] = ()
     steps: tuple[PlanStep, ...] = ()
     places: tuple[tuple[int, PlaceLimit], ...] = ()
-    blocks: tuple[tuple[int, Blueprint], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -153,7 +175,10 @@ def draw(
     """The blueprint of a program whose kernels are these loop nests, with machine code; `others` are its steps that are no kernels, the
     last of the estimated nanoseconds are theirs; `limits` are of its last outputs, which are not handed out."""
     program = parts.whole
-    steps = [_Step(nest.kernel.name, nest.tensors, nest.read, nest.made, parallel_extent(nest.kernel)) for nest in nests]
+    steps = [
+        _Step(nest.kernel.name, nest.tensors, nest.read, nest.made, parallel_extent(nest.kernel), tuple(map(_in_rows, nest.in_rows)))
+        for nest in nests
+    ]
     rest = remaining(parts.steps, nests)
     steps += [_Step(placed.name, (*placed.given, *placed.results), placed.given, placed.results, None) for placed in rest]
     slots = _slots(parts, steps, dict(pair for nest in nests for pair in nest.over))
@@ -182,6 +207,12 @@ class _Step:
     read: tuple[Tensor, ...]
     made: tuple[Tensor, ...]
     parallel_extent: int | None
+    in_rows: tuple[KernelInRows, ...] = ()
+
+
+def _in_rows(one: InRows) -> KernelInRows:
+    outermost, sizes = parallel_extent(one.kernel), {blocks.marker: blocks.size.marker for blocks in one.kernel.blocks}
+    return KernelInRows(one.kernel.name, one.rows, one.gain, tuple(sizes.values()), None if outermost is None else sizes.get(outermost))
 
 
 def _slots(parts: Parts, steps: Sequence[_Step], over: Mapping[Tensor, Tensor]) -> dict[Tensor, int]:
@@ -212,7 +243,8 @@ def _scheduled(steps: Sequence[_Step], estimates: Sequence[float], slots: Mappin
         step = steps[k]
         buffers = tuple(slots[tensor] for tensor in step.given)
         needs = tuple(sorted({position[maker[tensor]] for tensor in step.read if tensor in maker}))
-        kernels.append(PlanKernel(step.name, buffers, needs, levels[k], estimates[k], step.parallel_extent, len(step.made)))
+        extent, results = step.parallel_extent, len(step.made)
+        kernels.append(PlanKernel(step.name, buffers, needs, levels[k], estimates[k], extent, results, step.in_rows))
     return tuple(kernels)
 
 

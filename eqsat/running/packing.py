@@ -21,7 +21,7 @@ from eqsat.codegen.running import TablePut
 from eqsat.ir.host import Invocation, host_function
 from eqsat.ir.structure import Container, Structure
 from eqsat.ir.tensor import Input
-from eqsat.running.blueprint import Array, Blueprint, PlanBuffer, PlanCall, PlanKernel, PlanLoop, PlanStep, RunTimeSize
+from eqsat.running.blueprint import Array, Blueprint, KernelInRows, PlanBuffer, PlanCall, PlanKernel, PlanLoop, PlanStep, RunTimeSize
 
 LENGTH = 8
 
@@ -30,7 +30,6 @@ def pack(blueprint: Blueprint, known: Sequence[Array]) -> bytes:
     """The bytes of a blueprint; constants that are in `known`, those of the program, are named by their position there."""
     positions = {id(array): position for position, array in enumerate(known)}
     blobs = [blueprint.object_code, *(pack(step.body, known) for step in blueprint.steps if isinstance(step, PlanLoop))]
-    blobs += [pack(block, known) for _, block in blueprint.blocks]
     constants: list[list[Any]] = []
     for slot, array in blueprint.constants.items():
         constants.append([slot, positions.get(id(array))])
@@ -49,7 +48,6 @@ def pack(blueprint: Blueprint, known: Sequence[Array]) -> bytes:
         "places": [[slot, *astuple(limit)] for slot, limit in blueprint.places],
         "sizes": [astuple(size) for size in blueprint.sizes],
         "structure": _plain(blueprint.structure),
-        "blocks": [rows for rows, _ in blueprint.blocks],
         "blobs": [len(blob) for blob in blobs],
     }
     text = json.dumps(head).encode()
@@ -63,14 +61,13 @@ def unpack(data: bytes, known: Sequence[Array]) -> Blueprint:
     blobs = iter(_pieces(data, start, head["blobs"]))
     code = next(blobs)
     steps = tuple(_step(step, blobs, known) for step in head["steps"])
-    blocks = tuple((rows, unpack(next(blobs), known)) for rows in head["blocks"])
     buffers = tuple(PlanBuffer(role, tuple(shape), dtype, storage) for role, shape, dtype, storage in head["buffers"])
     constants = {
         slot: known[position] if position is not None else _elements(next(blobs), buffers[slot]) for slot, position in head["constants"]
     }
     return Blueprint(
         tuple(Input(name, tuple(shape), dtype) for name, shape, dtype in head["inputs"]),
-        tuple(PlanKernel(name, tuple(read), tuple(needs), *rest) for name, read, needs, *rest in head["kernels"]),
+        tuple(_kernel(*kernel) for kernel in head["kernels"]),
         buffers,
         tuple(head["storages"]),
         constants,
@@ -82,8 +79,13 @@ def unpack(data: bytes, known: Sequence[Array]) -> Blueprint:
         tuple(_size(*size) for size in head["sizes"]),
         steps,
         tuple((slot, PlaceLimit(*limit)) for slot, *limit in head["places"]),
-        blocks,
     )
+
+
+def _kernel(name: str, buffers: list[int], needs: list[int], *rest: Any) -> PlanKernel:
+    group, ns, extent, results, in_rows = rest
+    found = (KernelInRows(other, rows, gain, tuple(sizes), shared) for other, rows, gain, sizes, shared in in_rows)
+    return PlanKernel(name, tuple(buffers), tuple(needs), group, ns, extent, results, tuple(found))
 
 
 def _size(name: str, lo: int, hi: int, marker: int, terms: list[Any]) -> RunTimeSize:

@@ -298,7 +298,8 @@ def _apart(structure: Structure, outputs: Sequence[Array]) -> Any:
 def load(blueprint: Blueprint) -> tuple[Any, dict[str, Entry]]:
     """The machine code of a plan, and the entry of every kernel."""
     others = {step.name for step in blueprint.steps}
-    arities = {kernel.name: len(kernel.buffers) for kernel in blueprint.kernels if kernel.name not in others}
+    kernels = [kernel for kernel in blueprint.kernels if kernel.name not in others]
+    arities = {name: len(kernel.buffers) for kernel in kernels for name in (kernel.name, *(one.name for one in kernel.in_rows))}
     return load_kernels(blueprint.object_code, arities, len(blueprint.sizes))
 
 

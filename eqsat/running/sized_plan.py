@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from eqsat.capture.arguments import all_fit, check_arguments, check_out
 from eqsat.codegen import Entry
 from eqsat.ir.errors import ShapeError, UsageError
 from eqsat.ir.tensor import Input, Shape
 from eqsat.keeping.once import Once
 from eqsat.running.blueprint import Array, Blueprint, PlanBuffer, PlanKernel, RunTimeSize
 from eqsat.running.plan import Plan, load
-from eqsat.running.results import new_array
 
 # for how many sizes a plan keeps arrays between kernels
 CAPACITY = 32
@@ -89,18 +86,9 @@ class SizedPlan(Plan):
             code, entries = self._loaded
             known = at_sizes(self.blueprint, sizes)
             loaded = (code, {name: _with(entry, sizes) for name, entry in entries.items()})
-            blocks = self._blocks if self.blueprint.blocks and sizes[0] >= self.blueprint.blocks[-1][0] else {}
-            if not blocks:
-                return Plan(known, lambda: self._instead, loaded)
-            of_rows = [tensor.shape[:1] == (self.blueprint.sizes[0].marker,) for tensor in self.blueprint.inputs]
-            return PlanInBlocks(known, lambda: self._instead, loaded, blocks, of_rows)
+            return Plan(known, lambda: self._instead, loaded)
 
         return self._plans.get(sizes, make)
-
-    @functools.cached_property
-    def _blocks(self) -> dict[int, Plan]:
-        """The plans of some rows each."""
-        return {rows: Plan(block, lambda: self._instead) for rows, block in self.blueprint.blocks}
 
     def _sizes_of(self, arrays: Sequence[Any]) -> Sizes:
         """The sizes that the arrays have; ShapeError where two differ, or one is out of its bounds."""
@@ -137,55 +125,6 @@ class SizedPlan(Plan):
             raise ShapeError(f"{where}: found {size.name} = {value}, expected {size.lo} to {size.hi}")
 
 
-class PlanInBlocks(Plan):
-    """A plan that computes rows so many at a time, the last ones together with some before."""
-
-    def __init__(
-        self,
-        blueprint: Blueprint,
-        otherwise: Callable[[], Plan],
-        loaded: tuple[Any, Mapping[str, Entry]],
-        blocks: Mapping[int, Plan],
-        of_rows: Sequence[bool],
-    ) -> None:
-        """`blocks`: plans by their numbers of rows, the most first; `of_rows`: which inputs have rows."""
-        super().__init__(blueprint, otherwise, loaded)
-        self._of_rows = of_rows
-        self._blocks = list(_shares(self._given[0].shape[0], blocks))
-
-    @property
-    def direct(self) -> None:
-        """None: blocks are cut off first."""
-        return None
-
-    def run(self, arrays: Sequence[Any], out: Any = None) -> tuple[Array, ...]:
-        """The outputs in order, without the structure around them; the plan keeps none of them."""
-        inputs = arrays if all_fit(arrays, self._taken) else check_arguments(self.blueprint.inputs, arrays)
-        targets = None if out is None else check_out(out, self._given)
-        if targets is not None and any(np.may_share_memory(target, array) for target in targets for array in inputs):
-            return super().run(inputs, targets)  # what a block writes another may read
-        made = targets or [new_array(one.shape, np.dtype(one.dtype), inputs) for one in self._given]
-        for begin, rows, plan in self._blocks:
-            part = slice(begin, begin + rows)
-            given = [array[part] if of_rows else array for array, of_rows in zip(inputs, self._of_rows, strict=True)]
-            plan.run(given, [array[part] for array in made])
-        return tuple(made)
-
-
-def _shares(count: int, blocks: Mapping[int, Plan]) -> Iterator[tuple[int, int, Plan]]:
-    """Where blocks begin, of how many rows each: those of the most rows as often as they fit, then fewer, the last up to the end."""
-    begin = 0
-    for rows, plan in blocks.items():
-        while begin + rows <= count:
-            yield begin, rows, plan
-            begin += rows
-        if rows <= count < begin + rows and 2 * (count - begin) >= rows:
-            yield count - rows, rows, plan
-            return
-    if begin < count:
-        yield count - rows, rows, plan
-
-
 def _found(found: dict[str, tuple[int, str]], name: str, actual: int, where: str) -> None:
     value, before = found.setdefault(name, (actual, where))
     if value != actual:
@@ -217,11 +156,10 @@ def at_sizes(blueprint: Blueprint, sizes: Sizes) -> Blueprint:
     first, others = len(buffers), {step.name for step in blueprint.steps}
 
     def kernel_at(kernel: PlanKernel) -> PlanKernel:
-        extent = known.get(kernel.parallel_extent or 0, kernel.parallel_extent)
         taken = kernel.buffers if kernel.name in others else (first, *kernel.buffers)
         now, priced = (sum(all_buffers[k].nbytes for k in kernel.buffers) for all_buffers in (buffers, blueprint.buffers))
-        ns = kernel.estimated_ns * now / max(priced, 1)
-        return replace(kernel, parallel_extent=extent, buffers=taken, estimated_ns=ns)
+        chosen = _fastest(kernel, known)
+        return replace(chosen, buffers=taken, estimated_ns=chosen.estimated_ns * now / max(priced, 1))
 
     return replace(
         blueprint,
@@ -233,6 +171,17 @@ def at_sizes(blueprint: Blueprint, sizes: Sizes) -> Blueprint:
         sizes=(),
         places=tuple((slot, replace(limit, extent=known.get(limit.extent, limit.extent))) for slot, limit in blueprint.places),
     )
+
+
+def _fastest(kernel: PlanKernel, known: Mapping[int, int]) -> PlanKernel:
+    """The kernel that is fastest for some sizes, of those that compute the same."""
+    best = max(kernel.in_rows, key=lambda one: one.gain_at(known), default=None)
+    gain = 0.0 if best is None else best.gain_at(known)
+    if best is None or gain <= 1:
+        extent = known.get(kernel.parallel_extent or 0, kernel.parallel_extent)
+        return replace(kernel, parallel_extent=extent, in_rows=())
+    blocks = None if best.shared is None else -(-known[best.shared] // best.rows)
+    return replace(kernel, name=best.name, parallel_extent=blocks, estimated_ns=kernel.estimated_ns / gain, in_rows=())
 
 
 def _actual(shape: Shape, known: Mapping[int, int]) -> Shape:

@@ -1,8 +1,9 @@
-"""Rows in blocks: what is computed so many rows at a time equals NumPy for every number of rows, and is no other program than it may be."""
+"""Sizes in blocks: what is computed so many rows at a time equals NumPy for every number of rows, whatever the rows are axes of."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,13 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
+from eqsat.ir.loops_evaluate import run_kernel
+from eqsat.ir.tensor import Build, Tensor, tensors
+from eqsat.kernels.picking import ROWS
+from eqsat.lowering import hoist
+from eqsat.lowering.candidates import candidates
 from eqsat.running.packing import pack, unpack
-from eqsat.running.row_blocks import ROWS, in_blocks
-from eqsat.running.sized_plan import PlanInBlocks, SizedPlan, plan_of
+from eqsat.running.sized_plan import SizedPlan, plan_of
 
 Array = np.ndarray[Any, Any]
 N = eqsat.dim("n", 1, 400)
@@ -38,7 +43,8 @@ def rows(count: int) -> tuple[Array, Array]:
 
 def test_every_number_of_rows() -> None:
     plan = plan_for(network, (N, 48), (48,))
-    assert [count for count, _ in plan.blueprint.blocks] == list(ROWS)
+    assert all([one.rows for one in kernel.in_rows] == list(ROWS) for kernel in plan.kernels if "kernel" in kernel.name and kernel.in_rows)
+    assert any(kernel.in_rows for kernel in plan.kernels)
     for count in [*range(1, 90), 127, 128, 129, 191, 200, 399, 400]:
         x, bias = rows(count)
         found, places = plan(x, bias)
@@ -49,14 +55,18 @@ def test_every_number_of_rows() -> None:
 
 
 def test_blocks_are_taken_where_there_are_rows_enough() -> None:
-    plan = plan_for(network, (N, 48), (48,))
-    assert not isinstance(plan._for(rows(ROWS[-1] - 1)), PlanInBlocks)
-    many = plan._for(rows(150))
-    assert isinstance(many, PlanInBlocks)
-    assert [(begin, count) for begin, count, _ in many._blocks] == [(0, 64), (64, 64), (128, 8), (136, 8), (142, 8)]
-    most = plan._for(rows(100))
-    assert isinstance(most, PlanInBlocks)
-    assert [(begin, count) for begin, count, _ in most._blocks] == [(0, 64), (36, 64)]
+    plan = plan_for(lambda x: x @ FIRST, (N, 48))
+    (kernel,) = plan.kernels
+    assert [one.rows for one in kernel.in_rows] == list(ROWS)
+    for count, names in {
+        ROWS[-1] - 1: {kernel.name},
+        ROWS[-1]: {kernel.in_rows[-1].name},
+        400: {one.name for one in kernel.in_rows},
+    }.items():
+        (taken,) = plan._for(rows(count)[:1]).kernels
+        assert taken.name in names
+    (taken,) = plan._for(rows(150)[:1]).kernels
+    assert taken.parallel_extent in (3, 19)
 
 
 def test_out_is_written_and_nothing_behind_it() -> None:
@@ -94,6 +104,7 @@ def test_plans_with_blocks_are_bytes_and_back() -> None:
     np.testing.assert_array_equal(again(x, bias)[0], plan(x, bias)[0])
 
 
+M = eqsat.dim("m", 1, 90)
 OTHERS: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {
     "rows of one product are columns of another": (lambda x: x @ x.T, [(N, 48)]),
     "sums of rows": (lambda x: x.T @ x, [(N, 48)]),
@@ -102,17 +113,57 @@ OTHERS: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {
     "rows in reverse": (lambda x: x[::-1] @ FIRST, [(N, 48)]),
     "rows at the end": (lambda x: FIRST @ x, [(48, N)]),
     "rows by number": (lambda x: x * enp.arange(x.shape[0])[:, None], [(N, 48)]),
-    "rows by value": (lambda x: x[enp.argsort(x[:, 0])], [(N, 48)]),
-    "two sizes": (lambda x, y: x @ y, [(N, 48), (48, eqsat.dim("m", 1, 9))]),
+    "rows by value": (lambda x: x[np.argsort(x[:, 0])], [(N, 48)]),
+    "two sizes": (lambda x, y: x @ y, [(N, 48), (48, M)]),
+    "transposed": (lambda x: x.T + np.float32(1), [(N, M)]),
+    "short rows": (lambda x: np.exp(x - x.max(axis=1, keepdims=True)), [(N, 10)]),
+    "images": (lambda x: np.transpose(x, (0, 2, 3, 1)) * np.float32(2), [(N, 16, 6, 6)]),
+    "frames": (lambda x: np.pad(x, ((0, 0), (1, 2))) * np.float32(2), [(N, 48)]),
+    "rolled": (lambda x: np.roll(x, 3, axis=1) * np.float32(2), [(N, 48)]),
+    "rolled along the rows": (lambda x: np.roll(x, 3, axis=0) * np.float32(2), [(eqsat.dim("n", 4, 400), 48)]),
+    "joined": (lambda x, y: np.concatenate([x, y], axis=1) * np.float32(2), [(N, 48), (N, M)]),
+    "joined along the rows": (lambda x, y: np.concatenate([x, y]) * np.float32(2), [(N, 48), (M, 48)]),
+    "in place": (lambda x: np.tanh(np.roll(x @ FIRST, 1, axis=1)) * np.float32(2), [(N, 48)]),
 }
 
 
+def actual(extent: Any, count: int) -> int:
+    return extent if isinstance(extent, int) else min(max(count if extent.name == "n" else count // 2 + 1, extent.lo), extent.hi)
+
+
 @pytest.mark.parametrize("what", OTHERS)
-def test_what_is_not_made_of_rows_stays_whole(what: str) -> None:
+def test_whatever_rows_are_axes_of(what: str) -> None:
+    """Compiled, for numbers of rows that blocks leave something of, at one thread and two."""
     function, shapes = OTHERS[what]
-    assert not list(in_blocks(eqsat.trace(function, *(eqsat.spec(shape, "float32") for shape in shapes))))
+    plan = plan_for(function, *shapes)
+    for threads in (1, 2):
+        eqsat.set_num_threads(threads)
+        for count in (1, 3, 7, 8, 9, 15, 63, 64, 65, 100, 127, 191, 400):
+            rng = np.random.default_rng(count)
+            given = [rng.uniform(-1, 1, [actual(extent, count) for extent in shape]).astype("float32") for shape in shapes]
+            np.testing.assert_allclose(plan(*given), np.asarray(function(*given)), rtol=2e-5, atol=2e-5)
 
 
-def test_what_has_no_tiles_stays_whole() -> None:
-    assert not plan_for(lambda x: enp.exp(x - x.max(axis=1, keepdims=True)), (N, 48)).blueprint.blocks
-    assert list(in_blocks(eqsat.trace(lambda x: x * 2, eqsat.spec((N, 48), "float32"))))
+@pytest.mark.parametrize("what", ["transposed", "short rows", "frames", "rolled", "joined"])
+def test_every_loop_nest_in_blocks(what: str) -> None:
+    """Of every schedule, whichever is chosen: by the interpreter, which looks at every place."""
+    function, shapes = OTHERS[what]
+    small = [tuple(extent if isinstance(extent, int) else eqsat.dim(extent.name, 1, 40) for extent in shape) for shape in shapes]
+    program = eqsat.optimize(function, *(eqsat.spec(shape, "float32") for shape in small)).parts.around
+    (build,) = (tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build))
+    names: dict[Tensor, str] = {tensor: tensor.name for tensor in program.inputs} | {build: "out"}
+    given = {
+        name: 11 + 8 * k for k, name in enumerate(dict.fromkeys(n for size in program.sizes for _, terms in size.terms for n in terms))
+    }
+    known = {size.marker: sum(k * prod(given[name] for name in names) for k, names in size.terms) for size in program.sizes}
+    rng = np.random.default_rng(0)
+    arrays = [rng.uniform(-1, 1, [known.get(extent, extent) for extent in tensor.shape]).astype("float32") for tensor in program.inputs]
+    by_name = {tensor.name: array.reshape(-1) for tensor, array in zip(program.inputs, arrays, strict=True)}
+    expected = function(*arrays)
+    kernels = candidates((build,), "kernel", names, program.sizes, rows=8)
+    assert kernels
+    for kernel in kernels:
+        assert kernel.blocks
+        out = np.zeros(expected.size, expected.dtype)
+        run_kernel(hoist(kernel), [*(by_name[buffer.name] for buffer in kernel.buffers[:-1]), out], list(known.values()))
+        np.testing.assert_allclose(out.reshape(expected.shape), expected, rtol=1e-5, atol=1e-6)
