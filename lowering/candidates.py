@@ -17,7 +17,7 @@ from eqsat.lowering.unroll import unrolled
 MOST = 16
 # ways that need sums in another order, and ways that need every extent
 REORDERING = ("tiled", "columns", "upright", "dots", "sums", "boxsums", "pooled")
-FIXED = (*REORDERING, "abreast", "turned", "jammed", "patches", "pieces", "boxes", "stepped")
+FIXED = ("tiled", "upright", "dots", "sums", "boxsums", "pooled", "abreast", "turned", "jammed", "patches", "pieces", "boxes", "stepped")
 
 
 class Schedules:
@@ -54,7 +54,7 @@ class Schedules:
         """The loop nest of a schedule; None where that is not possible or not allowed."""
         if (schedule.way in REORDERING and not self.tiles) or (schedule.way in FIXED and self.markers):
             return None
-        body = schedule.body(self.outputs, self.taken)
+        body = schedule.body(self.outputs, self.taken, frozenset(self.markers))
         if body is None:
             return None
         done, scratch = body

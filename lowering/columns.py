@@ -9,7 +9,7 @@ of float32 in float64; of a few columns several rows side by side in registers (
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import prod
 
 from eqsat.ir.dtypes import carrier, is_complex
@@ -31,10 +31,11 @@ from eqsat.lowering.place import nested
 MOST_COLUMNS = 4096
 
 
-def in_columns(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
-    """The statements and their scratch memory; None where nothing is folded down columns."""
+def in_columns(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], markers: Collection[int] = ()) -> Body | None:
+    """The statements and their scratch memory; None where nothing is folded down columns, or columns end at a size known at run time, which
+    are the extents that are `markers`."""
     column = _column(nest)
-    if column is None or isinstance(nest.body, Several):
+    if column is None or isinstance(nest.body, Several) or column.extent in markers:
         return None
     needed = needed_by_folds(nest)
     around = tuple(v for v in nest.loops if v in needed and v is not column)
@@ -43,7 +44,7 @@ def in_columns(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) ->
     if column not in needed or size is None or size > MOST_COLUMNS:
         return None
     statements = nested(Nest((*around, column, *inside), nest.body, nest.index), outputs, buffers)
-    return _Fission(column, size, buffers).result(statements)
+    return _Fission(column, size, buffers, markers).result(statements)
 
 
 def one_by_one(nest: Nest, column: Var, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
@@ -76,8 +77,8 @@ def _adds_up(fold: Reduce) -> bool:
 class _Fission:
     """One loop over columns as several, what one hands to the next in scratch memory."""
 
-    def __init__(self, column: Var, size: int, buffers: frozenset[str]) -> None:
-        self.column, self.size = column, size
+    def __init__(self, column: Var, size: int, buffers: frozenset[str], markers: Collection[int] = ()) -> None:
+        self.column, self.size, self.markers = column, size, markers
         self.block = Var(f"{column.name}_block", 0, column.extent // size - 1)
         self.placer = BlockPlacer(buffers)
         self.kept: dict[str, tuple[str, str]] = {}
@@ -88,18 +89,18 @@ class _Fission:
         return (found, tuple(self.placer.scratch)) if found is not None else None
 
     def down(self, statements: Sequence[Stmt]) -> tuple[Stmt, ...] | None:
-        """The loop over columns, which the loops around it hold alone, in its new form."""
-        loop = statements[0]
-        if len(statements) != 1 or not isinstance(loop, For):
+        """The loop over columns, which the loops around it hold but for values before it, in its new form."""
+        *before, loop = statements
+        if not isinstance(loop, For) or not all(isinstance(stmt, Let) for stmt in before):
             return None
         if loop.variable is not self.column:
             below = self.down(loop.body)
-            return None if below is None else (For(loop.variable, loop.kind, below),)
+            return None if below is None else (*before, For(loop.variable, loop.kind, below))
         parts = [self.part(stmt) for stmt in loop.body]
         if any(part is None for part in parts):
             return None
         body = tuple(stmt for part in parts if part is not None for stmt in part)
-        return (For(self.block, "parallel", body),) if self.block.extent > 1 else body
+        return (*before, For(self.block, "parallel", body)) if self.block.extent > 1 else (*before, *body)
 
     def part(self, stmt: Stmt) -> tuple[Stmt, ...] | None:
         """A statement for all columns of a block; None where it cannot be."""
@@ -122,7 +123,8 @@ class _Fission:
         if not all(isinstance(let, Let) for let in lets):
             return None
         value = inlined(folds[-1].value, {let.name: let.value for let in lets if isinstance(let, Let)})
-        if is_narrow(self.size, value, max(fold.variable.extent for fold in folds)):
+        known = not any(fold.variable.extent in self.markers for fold in folds)
+        if known and is_narrow(self.size, value, max(fold.variable.extent for fold in folds)):
             return self.side_by_side(NarrowFold(stmt.name, stmt.op, stmt.dtype, tuple(fold.variable for fold in folds), value, self.size))
         long = stmt.op == "sum" and prod(fold.variable.extent for fold in folds) > LONGEST_SUM
         dtype = WIDER.get(stmt.dtype, stmt.dtype) if long else stmt.dtype

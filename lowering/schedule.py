@@ -51,8 +51,10 @@ class Schedule:
     way: str = "nested"
     tile: tuple[int, int] | None = None
 
-    def body(self, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
-        """What it does; None where this way is not open."""
+    def body(self, outputs: tuple[str, ...], buffers: frozenset[str], markers: frozenset[int] = frozenset()) -> Body | None:
+        """What it does; None where this way is not open.  `markers`: extents that stand for sizes known at run time."""
+        if self.way == "columns":
+            return in_columns(self.nest, outputs, buffers, markers)
         if self.way == "tiled":
             return tiled(self.nest, outputs, buffers, self.tile)
         return WAYS[self.way](self.nest, outputs, buffers)
@@ -63,7 +65,7 @@ class Schedule:
             loops = list(self.nest.loops)
             loops[one], loops[other] = loops[other], loops[one]
             yield replace(self, nest=Nest(tuple(loops), self.nest.body, self.nest.index))
-        yield from (Schedule(self.nest, way) for way in ("tiled", *WAYS) if way != self.way)
+        yield from (Schedule(self.nest, way) for way in ("tiled", "columns", *WAYS) if way != self.way)
         if self.way == "tiled":
             yield from (replace(self, tile=tile) for tile in TILES if tile != self.tile)
 
@@ -81,7 +83,6 @@ WAYS: Mapping[str, Callable[[Nest, tuple[str, ...], frozenset[str]], Body | None
     "jammed": lambda nest, outputs, buffers: _plain(jammed(nest, outputs, buffers)),
     "sums": lambda nest, outputs, buffers: _plain(jammed(nest, outputs, buffers, reordered=True)),
     "patches": lambda nest, outputs, buffers: _plain(in_patches(nest, outputs, buffers)),
-    "columns": in_columns,
     "dots": dots,
     "pooled": pooled,
     "stepped": lambda nest, outputs, buffers: _plain(stepped(nest, outputs, buffers)),
