@@ -14,7 +14,7 @@ from eqsat.ir.dtypes import carrier, is_complex
 from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Buffer, Kernel, Load, Store
 from eqsat.ir.ops import REDUCE_OPS, identity_of
-from eqsat.ir.tensor import Call, Literal, Scalar, Shape, as_dtype
+from eqsat.ir.tensor import Call, Literal, Scalar, Shape, Size, as_dtype
 from eqsat.lowering.affine import Affine, rebuilt
 from eqsat.lowering.blocks import BlockPlacer
 from eqsat.lowering.product import EVENLY
@@ -30,6 +30,11 @@ def scans(dtype: str) -> bool:
     return dtype != "bool" and not is_complex(dtype) and carrier(dtype) == dtype
 
 
+def is_of_rows(shape: Shape, axis: int, sizes: tuple[Size, ...]) -> bool:
+    """Whether no axis ends at a size that is known at run time, but for the first where sums go along another."""
+    return not any(size.marker in (*shape[1:], shape[axis]) for size in sizes)
+
+
 def _is_shared(rows: int) -> bool:
     return rows % EVENLY == 0 or rows >= ENOUGH
 
@@ -40,23 +45,27 @@ def _strips(rows: int, lanes: int) -> int:
     return next((n for n in range(step, lanes // LEAST_STRIP + 1, step) if lanes % n == 0 and lanes // n <= STRIP), 1)
 
 
-def scan(op: str, shape: Shape, axis: int, initial: bool, source: Buffer, result: Buffer, name: str) -> Kernel:
-    """The fold `op` of what stands before and at every place along an axis of `source`, which has this shape, in the dtype of `result`."""
-    rows, length, lanes = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+def scan(
+    op: str, shape: Shape, axis: int, initial: bool, source: Buffer, result: Buffer, name: str, sizes: tuple[Size, ...] = ()
+) -> Kernel:
+    """The fold `op` of what stands before and at every place along an axis of `source`, which has this shape, in the dtype of `result`; see
+    `is_of_rows` for `sizes`."""
+    outermost = min(axis, 1) if sizes else axis  # which may end at a size
+    rows, inside, length, lanes = prod(shape[:outermost]), prod(shape[outermost:axis]), shape[axis], prod(shape[axis + 1 :])
     strips = _strips(rows, lanes)
-    row, strip = Var("row", 0, rows - 1), Var("strip", 0, strips - 1)
+    row, within, strip = Var("row", 0, rows - 1), Var("within", 0, inside - 1), Var("strip", 0, strips - 1)
     first, lane = (Var(name, 0, lanes // strips - 1) for name in ("first", "lane"))
     step = Var("step", 1, length - 1 + initial)
 
     def at(extent: int, lane: Var, *along: tuple[Var, int], constant: int = 0) -> Index:
-        parts = ((row, extent * lanes), (strip, lanes // strips), *along, (lane, 1))
+        parts = ((row, inside * extent * lanes), (within, extent * lanes), (strip, lanes // strips), *along, (lane, 1))
         return rebuilt(Affine(constant, {v: stride for v, stride in parts if v.extent > 1 or v is step}))
 
     def element(index: Index) -> Scalar:
         return as_dtype(Load(source.name, index, source.dtype), result.dtype)
 
     placer, whole = BlockPlacer(frozenset((source.name, result.name))), length + initial
-    opened = placer.nest(placer.top, *((row, strip) if _is_shared(rows) else (strip, row)))
+    opened = placer.nest(placer.top, *((row, within, strip) if _is_shared(rows) else (strip, row, within)))
     ahead = placer.nest(opened[-1], first)
     beginning = Literal(identity_of(op, result.dtype).item(), result.dtype) if initial else element(at(length, first))
     ahead[-1].body.append(Store(result.name, at(whole, first), beginning))
@@ -71,4 +80,4 @@ def scan(op: str, shape: Shape, axis: int, initial: bool, source: Buffer, result
         placer.close_all(below)
         placer.close(along, "serial")
     placer.close_all(opened)
-    return Kernel(name, (source, result), tuple(placer.top.body))
+    return Kernel(name, (source, result), tuple(placer.top.body), sizes)

@@ -23,7 +23,7 @@ from eqsat.kernels.staging import chains
 from eqsat.kernels.tuning import Tuner
 from eqsat.lowering import candidates, hoist, in_place
 from eqsat.lowering.candidates import Schedules
-from eqsat.lowering.scan import scan, scans
+from eqsat.lowering.scan import is_of_rows, scan, scans
 from eqsat.options import Options
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.costs import kernel_ns
@@ -107,12 +107,12 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
     lowered: dict[tuple[Tensor, ...], Kernel] = {group: picked[group][1] for group in groups}
     within: dict[tuple[Tensor, ...], tuple[Build, ...]] = {}
     part_of: dict[tuple[Tensor, ...], Divided] = {}
+    lowered |= {placed.results: kernel for placed in parts.steps if (kernel := _step_kernel(placed, names, program.sizes)) is not None}
     if not program.sizes:
         for chain in chains(groups, ns, names, stay, compared_with_itself(program, options.numerics), model, lowering):
             *inner, results = chain.groups
             lowered = {group: kernel for group, kernel in lowered.items() if group not in inner} | {results: chain.kernel}
             within[results] = tuple(build for group in inner for build in group)
-        lowered |= {placed.results: kernel for placed in parts.steps if (kernel := _step_kernel(placed, names)) is not None}
         if options.numerics != "exact":
             alone = [build for build in builds if (build,) in lowered and (build,) not in within]
             for several in divided({build: ns[build,] for build in alone}, names, lowering):
@@ -197,18 +197,19 @@ def remaining(steps: Sequence[PlacedStep], nests: Sequence[Nest]) -> tuple[Place
 SCANS = {"cumulative_sum": "sum", "cumulative_prod": "prod"}
 
 
-def _step_kernel(placed: PlacedStep, names: Mapping[Tensor, str]) -> Kernel | None:
+def _step_kernel(placed: PlacedStep, names: Mapping[Tensor, str], sizes: tuple[Size, ...]) -> Kernel | None:
     """Loops for a step, where there are some."""
     step = placed.step
     if not isinstance(step, HostCall) or step.invocation.function not in SCANS:
         return None
     (given,), (made,) = placed.given, placed.results
     named = keywords(step.invocation, 1)
-    if not scans(made.dtype) or not given.size or is_complex(given.dtype):
+    axis = int(named["axis"])
+    if not scans(made.dtype) or not given.size or is_complex(given.dtype) or not is_of_rows(given.shape, axis, sizes):
         return None
     source, result = Buffer(names[given], given.dtype, given.size, "in"), Buffer(names[made], made.dtype, made.size, "out")
     initial = bool(named.get("include_initial", False))
-    return scan(SCANS[step.invocation.function], given.shape, int(named["axis"]), initial, source, result, placed.name)
+    return scan(SCANS[step.invocation.function], given.shape, axis, initial, source, result, placed.name, sizes)
 
 
 def _finished(nest: Nest) -> Nest:

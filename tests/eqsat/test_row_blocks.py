@@ -123,6 +123,12 @@ OTHERS: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {
     "rolled along the rows": (lambda x: np.roll(x, 3, axis=0) * np.float32(2), [(eqsat.dim("n", 4, 400), 48)]),
     "joined": (lambda x, y: np.concatenate([x, y], axis=1) * np.float32(2), [(N, 48), (N, M)]),
     "joined along the rows": (lambda x, y: np.concatenate([x, y]) * np.float32(2), [(N, 48), (M, 48)]),
+    "running sums": (lambda x: np.cumsum(x, axis=1), [(N, 48)]),
+    "running sums in the middle": (lambda x: np.cumsum(x, axis=2) * np.float32(0.5), [(N, 3, 5, 7)]),
+    "running sums along the rows": (lambda x: np.cumsum(x, axis=0), [(N, 6)]),
+    "running sums of what has no size": (lambda x, y: x + np.cumsum(y, axis=0)[3], [(N, 6), (9, 6)]),
+    "standardized": (lambda x: (x - x.mean(axis=0)) / (x.std(axis=0) + np.float32(0.1)), [(N, 96)]),
+    "standardized channels": (lambda x: x - x.mean(axis=(0, 2), keepdims=True), [(N, 5, 40)]),
     "in place": (lambda x: np.tanh(np.roll(x @ FIRST, 1, axis=1)) * np.float32(2), [(N, 48)]),
 }
 
