@@ -2,7 +2,7 @@
 
     for i in 0..n: f(i)    is    for k in 0..ceil(n / 64): first = min(64 * k, n - 64); for i in 0..64: f(first + i)
 
-for n of 64 and more.  What is in a block has known extents, so all ways of loops are open to it.
+for n of 64 and more.  What is in a block has known extents, so all ways of loops are open to it.  There may be one row in a block.
 """
 
 from __future__ import annotations
@@ -61,6 +61,6 @@ def in_blocks(nest: Nest, sizes: Sequence[Size], rows: int) -> InBlocks | None:
     if not opened or folds or any(one.size.most < rows for one in opened):
         return None
     inside = {one.loop: Var(one.loop.name, 0, rows - 1) for one in opened}
-    env: dict[Var, Index] = {one.loop: one.first + inside[one.loop] for one in opened}
-    loops = tuple(inside.get(loop, loop) for loop in nest.loops)
+    env: dict[Var, Index] = {one.loop: one.first + inside[one.loop] if rows > 1 else one.first for one in opened}
+    loops = tuple(inside.get(loop, loop) for loop in nest.loops if rows > 1 or loop not in inside)
     return InBlocks(Nest(loops, over(nest.body, env), substitute(nest.index, env)), opened, rows)

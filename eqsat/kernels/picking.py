@@ -32,9 +32,9 @@ from eqsat.pricing.nest_costs import nest_ns
 from eqsat.pricing.target import Target, near
 from eqsat.report import Report
 
-# rows of blocks, in which what ends at sizes is computed too: enough for tiles of several widths, and for sizes that are small
-ROWS = (64, 8)
-# how many times as fast such a kernel has to be to be compiled as well
+# rows of blocks, in which what ends at sizes is computed too: one, where there is enough in a row, and enough for tiles of several widths
+ROWS = (1, 8, 64)
+# how many times as fast as those of fewer rows such a kernel has to be to be compiled as well
 GAIN = 1.05
 
 
@@ -160,7 +160,7 @@ class _Lowering:
         return {group: _cheapest((map_indices(k, simplified) for k in kernels), target, costs) for group, kernels in choices.items()}
 
     def in_rows(self, lowered: Mapping[Group, Kernel], names: Mapping[Tensor, str]) -> dict[Group, tuple[InRows, ...]]:
-        """Faster kernels of the same in blocks, those of the most rows first, for arrays that are in the second cache: what a size stands
+        """Faster kernels of the same in blocks, those of the fewest rows first, for arrays that are in the second cache: what a size stands
         for is so large that moving them from memory is all that counts."""
         tiles, target, costs = self.options.numerics != "exact", near(self.options.target), self.options.cost
         tried = [(group, rows) for rows in ROWS for group in lowered]
@@ -170,9 +170,9 @@ class _Lowering:
         for (group, rows), kernels in choices.items():
             if kernels:
                 ns, kernel = _cheapest((map_indices(k, simplified) for k in kernels), target, costs)
-                gain = nest_ns(lowered[group], target, costs) / ns
-                if gain >= GAIN:
-                    found[group] = (*found.get(group, ()), InRows(kernel, rows, gain))
+                gain, others = nest_ns(lowered[group], target, costs) / ns, found.get(group, ())
+                if gain >= GAIN * max((one.gain for one in others), default=1.0):
+                    found[group] = (*others, InRows(kernel, rows, gain))
         return found
 
     def picked(self, groups: Iterable[Group], names: Mapping[Tensor, str]) -> dict[Group, tuple[float, Kernel]]:
