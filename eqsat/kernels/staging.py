@@ -18,6 +18,8 @@ from eqsat.pricing.nest_costs import nest_ns
 
 # between kernels of a chain there are so many bytes at least
 LEAST_BYTES = 128 << 10
+# what strips have to save, of what kernels alone cost: estimates of copies that each strip makes are not better than that
+LEAST_SAVED = 0.03
 # a longer chain saves no more per kernel, and LLVM's time grows with the square of what is in one function
 MOST_PRODUCERS = 11
 # strips in strips: of a batch, of rows
@@ -91,7 +93,7 @@ class _Chains:
         """Chains that end with these results, and what they save: in strips, and along short rows, those that the last ones go along."""
         whole = (*reversed(producers), results)
         if producers and _bytes(producers) >= LEAST_BYTES and (priced := self.priced(whole)) is not None:
-            yield self.alone(whole) - priced[0], Chain(whole, priced[1])
+            yield self.alone(whole) * (1 - LEAST_SAVED) - priced[0], Chain(whole, priced[1])
         joined = as_one(results, [build for (build,) in producers], self.once) if not self.within else None
         if joined is not None:
             count, build = joined
