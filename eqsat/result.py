@@ -51,7 +51,7 @@ class Result(OfOneProcess, Shown):
     original, program         before and after; every Build of `program` is one kernel
     cost, original_cost       estimated nanoseconds on options.target, of both programs with what checks that places are within arrays
     report                    stop reason, sizes, how often each named rule matched
-    loops                     the loop nests, in execution order
+    loops, loops_in_rows      the loop nests, in execution order; of a program with sizes also those that take their place for large ones
     llvm_ir, assembly         made when asked for
     listing                   the loop nests with the LLVM IR and the assembly of each of their lines, made when asked for
     certificate               with Options(certify=True): what was proved and compared
@@ -98,6 +98,12 @@ class Result(OfOneProcess, Shown):
     def loops(self) -> tuple[Kernel, ...]:
         """The loop nests, in execution order."""
         return tuple(nest.kernel for nest in self.nests)
+
+    @property
+    def loops_in_rows(self) -> tuple[Kernel, ...]:
+        """Of a program with sizes the loop nests that compute blocks of rows, named after the kernels in whose place they run where sizes
+        are large enough."""
+        return tuple(one.kernel for nest in self.nests for one in nest.in_rows)
 
     @functools.cached_property
     def _typed(self) -> tuple[TypedKernel, ...]:

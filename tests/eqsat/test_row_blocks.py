@@ -56,8 +56,11 @@ def test_every_number_of_rows() -> None:
 
 def test_blocks_are_taken_where_there_are_rows_enough() -> None:
     """Of more rows only where they are faster than those of fewer; of a size that leaves too much of a block over, fewer."""
-    plan = plan_for(lambda x: x @ FIRST, (N, 48))
+    result = eqsat.optimize(lambda x: x @ FIRST, eqsat.spec((N, 48), "float32"))
+    plan = result.compile()
+    assert isinstance(plan, SizedPlan)
     (kernel,) = plan.kernels
+    assert [one.name for one in result.loops_in_rows] == [one.name for one in kernel.in_rows]
     assert [one.rows for one in kernel.in_rows] == sorted({one.rows for one in kernel.in_rows} & set(ROWS))
     assert all(more.gain > fewer.gain > 1 for fewer, more in pairwise(kernel.in_rows))
     (wide,) = [one for one in kernel.in_rows if one.rows == 8]
