@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
-from eqsat.egraph.index_cost import DEFAULT_WEIGHTS, IndexWeights
+from eqsat.egraph.index_cost import DEFAULT_WEIGHTS, DIVIDED, IndexWeights
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import SUM_OPS
 from eqsat.egraph.snapshot import ENode, Snapshot
@@ -131,8 +131,9 @@ def read(snapshot: Snapshot, weights: IndexWeights = DEFAULT_WEIGHTS, before: Re
     known, may_spell = constants(snapshot), Honesty(snapshot).may_spell
     for name in reading.fresh.intersection(known):
         chosen[name], cost[name] = ENode("Num", (known[name],)), 0.0
+    divided = dict.fromkeys(("Floordiv", "Mod"), DIVIDED if "Given" in snapshot.ops else 0.0)
     choices = [
-        (name, node, index_children(node), own)
+        (name, node, index_children(node), own + divided.get(node.op, 0.0))
         for name, nodes in classes.items()
         if name in reading.fresh and name not in known
         for node in nodes

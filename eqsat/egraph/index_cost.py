@@ -46,6 +46,8 @@ NEGATIVE_DIVISOR = 2.5
 # not is free, for it inverts a comparison or a branch; Given costs just enough that a term without it is preferred, which shares more
 FREE_NODES = dict.fromkeys(("Num", "Var", "Axis", "RAxis", "Not"), 0.0)
 GIVEN = 1e-3
+# and beside such a term a division costs more than what rests on a few assumptions and has none
+DIVIDED = 4e-3
 FREE_OPS = ("not", "int", "bool")
 # nodes that are no program: recipes and pending substitutions
 PENDING = ("Comp", "Pick", "Up")

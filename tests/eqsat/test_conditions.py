@@ -199,3 +199,10 @@ def test_what_a_condition_says_of_a_shift_takes_no_value_from_the_term(text: str
     """All of a term is evaluated: where the condition does not hold, a shift by -1 in its branch has no value."""
     term = eqsat.parse_index(text, {"p": (-1, 8), "m": (-4, -1), "q": (0, 15)})
     assert eqsat.prove_equal(term, eqsat.simplify(term, eqsat.Options(cache=False)))
+
+
+def test_of_two_forms_that_cost_the_same_the_one_without_a_remainder_is_taken() -> None:
+    """Though it rests on what the gate says of two variables."""
+    i, j = eqsat.var("i", 0, 6), eqsat.var("j", 0, 5)
+    index, _ = eqsat.simplify_gated((i - j * 2) % 4, (j >= 2) & (j < 4) & (i >= 2) & (i < 4))
+    assert str(index) == "i - j * 2 + 4"
