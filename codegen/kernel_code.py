@@ -158,7 +158,8 @@ class KernelEmitter:
     def write(self, stmt: Stmt, scope: Scope) -> None:
         if isinstance(stmt, For):
             if stmt.variable.extent > 0 and not self.special(stmt, scope):
-                rolled = stmt.kind == "tile" or stmt in self.rolled
+                long = stmt.kind == "serial" and any(isinstance(inner, For) and inner.variable.extent >= LONG for inner in stmt.body)
+                rolled = stmt.kind == "tile" or stmt in self.rolled or long
                 for first, end in self.ranges(stmt, scope):
                     self.each(stmt.variable, first, end, scope, stmt.body, rolled)
         elif isinstance(stmt, Bind):

@@ -58,6 +58,8 @@ class Schedules:
         if body is None:
             return None
         done, scratch = body
+        if self.blocks is not None and not self.blocks.may_overlap(done, self.outputs):
+            return None
         whole, counts = (done, ()) if self.blocks is None else self.blocks.around(done)
         return Kernel(self.name, self.buffers, whole, self.sizes, scratch, counts)
 

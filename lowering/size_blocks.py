@@ -2,16 +2,17 @@
 
     for i in 0..n: f(i)    is    for k in 0..ceil(n / 64): first = min(64 * k, n - 64); for i in 0..64: f(first + i)
 
-for n of 64 and more.  What is in a block has known extents, so all ways of loops are open to it.  There may be one row in a block.
+for n of 64 and more.  What is in a block has known extents, so all ways of loops are open to it but those that add to results in their
+place, for threads may compute the last two blocks at the same time.  There may be one row in a block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from eqsat.ir.index import Index, Var, apply, substitute
-from eqsat.ir.loops import Bind, Blocks, Fold, For, Stmt, over, statements
+from eqsat.ir.loops import Bind, Blocks, Fold, For, Load, Pick, Stmt, Store, over, statements, values_of
 from eqsat.ir.tensor import Reduce, Size, scalars
 from eqsat.lowering.nest import Nest
 
@@ -32,6 +33,14 @@ class InBlocks:
     nest: Nest
     opened: tuple[Opened, ...]
     rows: int
+
+    def may_overlap(self, body: tuple[Stmt, ...], outputs: Collection[str]) -> bool:
+        """Whether the last two blocks may be computed at the same time: nothing that is written is read again, or added to."""
+        if self.rows == 1:
+            return True
+        found = list(statements(body))
+        loaded = {term.buffer for term in scalars(*values_of(found)) if isinstance(term, Load | Pick)}
+        return loaded.isdisjoint(outputs) and not any(isinstance(s, Store) and s.buffer in outputs and s.combine is not None for s in found)
 
     def around(self, body: tuple[Stmt, ...]) -> tuple[tuple[Stmt, ...], tuple[Blocks, ...]]:
         """The loops over blocks around what is done in one."""

@@ -12,8 +12,9 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
+from eqsat.ir.loops import Load, Store, statements, values_of
 from eqsat.ir.loops_evaluate import run_kernel
-from eqsat.ir.tensor import Build, Tensor, tensors
+from eqsat.ir.tensor import Build, Tensor, scalars, tensors
 from eqsat.kernels.picking import ROWS
 from eqsat.lowering import hoist
 from eqsat.lowering.candidates import candidates
@@ -150,6 +151,23 @@ def test_whatever_rows_are_axes_of(what: str) -> None:
             rng = np.random.default_rng(count)
             given = [rng.uniform(-1, 1, [actual(extent, count) for extent in shape]).astype("float32") for shape in shapes]
             np.testing.assert_allclose(plan(*given), np.asarray(function(*given)), rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize(("shape", "dtype"), [((24, 100, N), "float32"), ((24, 100, N), "int64"), ((N, 100), "complex64")])
+def test_blocks_that_overlap_add_nothing_to_results_in_their_place(shape: tuple[Any, ...], dtype: str) -> None:
+    """Two threads may compute the last two blocks at the same time: what one added to was added to by the other one, too."""
+    weights = np.ones((100, 70), "complex64")
+    result = eqsat.optimize((lambda x: x @ weights) if dtype == "complex64" else (lambda x: x.sum(axis=1)), eqsat.spec(shape, dtype))
+    for kernel in (kernel for kernel in result.loops_in_rows if kernel.blocks[0].rows > 1):
+        written = {buffer.name for buffer in kernel.outputs}
+        assert not any(isinstance(stmt, Store) and stmt.buffer in written and stmt.combine for stmt in statements(kernel.body))
+        assert written.isdisjoint(term.buffer for term in scalars(*values_of(statements(kernel.body))) if isinstance(term, Load))
+    plan = result.compile()
+    eqsat.set_num_threads(2)
+    for count in (11, 100):
+        given = np.ones([count if extent is N else extent for extent in shape], dtype)
+        for _ in range(300):
+            assert (plan(given) == 100).all()
 
 
 @pytest.mark.parametrize("what", ["transposed", "short rows", "frames", "rolled", "joined"])

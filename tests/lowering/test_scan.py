@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+import eqsat
 from eqsat.codegen import compile_kernels, parallel_extent
 from eqsat.codegen.builder import Registers
 from eqsat.codegen.emit import emit_module
@@ -120,3 +121,9 @@ def test_sums_of_a_row_are_added_up_within_vectors() -> None:
 def test_what_numpy_rounds_at_every_step_or_has_parts_is_no_loop() -> None:
     assert not any(map(scans, ("float16", "bool", "complex64")))
     assert all(map(scans, DTYPES))
+
+
+def test_steps_around_long_rows_stay_a_loop() -> None:
+    """LLVM wrote out 16 steps of 1,000 sums each, and took five seconds for it."""
+    text = eqsat.optimize(lambda x: np.cumsum(x, axis=0), eqsat.spec((16, 1000), "float32")).llvm_ir
+    assert text.count("llvm.loop.unroll.disable") == 1
