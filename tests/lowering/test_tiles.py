@@ -283,7 +283,7 @@ def test_what_is_no_sum_of_products_has_no_tiles() -> None:
         Reduce("sum", r, times(b, b)),
         Call("add", (Reduce("sum", r, times(a, b)), Reduce("max", r, b)), "float64"),
     ):
-        assert not in_tiles(Build((8, 16), body))
+        assert not offered(Build((8, 16), body), "tiled")
 
 
 @pytest.mark.parametrize("shape", [(1, 40, 70), (3, 50, 66), (14, 40, 72)])
