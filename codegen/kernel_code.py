@@ -25,7 +25,7 @@ from eqsat.ir import interval
 from eqsat.ir.dtypes import alignment, carrier, is_inexact, itemsize
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Apply, Index, Var, walk
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Let, Load, Pick, Stmt, Store, Temp, index_terms, statements, values_of
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Let, Load, Pick, Stmt, Store, Temp, index_terms, loaded, statements, values_of
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
 from eqsat.ir.typed_kernel import TypedKernel
 from eqsat.ir.value_bounds import limits, scalar_bounds
@@ -59,7 +59,7 @@ class KernelEmitter:
         self.registers = registers
         self.buffers: dict[str, Buffer] = {buffer.name: buffer for buffer in (*kernel.buffers, *kernel.scratch)}
         self.places = {buffer.name: f"%b{k}" for k, buffer in enumerate(self.buffers.values())}
-        self.loaded = {term.buffer for term in scalars(*values_of(statements(kernel.body))) if isinstance(term, Load | Pick)}
+        self.loaded = loaded(kernel.body)
         self.rolled = rolled_loops(kernel)
         self.ahead = pieces_ahead(kernel)
         self.remembered = remembered(kernel)

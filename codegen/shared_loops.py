@@ -7,9 +7,8 @@ import itertools
 from dataclasses import dataclass
 
 from eqsat.ir.index import Index, substitute
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, bound_in, statements, values_of
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Stmt, Store, bound_in, loaded, statements
 from eqsat.ir.monomials import sum_of, term_of
-from eqsat.ir.tensor import scalars
 
 # a fold before the loops that does no more than such a part of all, and which every thread computes again
 PART = 64
@@ -70,7 +69,7 @@ def _are_apart(kernel: Kernel, loops: tuple[For, ...]) -> bool:
                 if stmt.combine is not None:
                     return False
                 written[-1].setdefault(stmt.buffer, []).append(substitute(stmt.index, values))
-    if not _loaded(kernel.body).isdisjoint(itertools.chain(*written)):
+    if not loaded(kernel.body).isdisjoint(itertools.chain(*written)):
         return False
     pairs = [
         (one, other)
@@ -83,11 +82,7 @@ def _are_apart(kernel: Kernel, loops: tuple[For, ...]) -> bool:
 
 def _mentioned(body: tuple[Stmt, ...]) -> set[str]:
     """The buffers that statements read or write."""
-    return {stmt.buffer for stmt in statements(body) if isinstance(stmt, Store)} | _loaded(body)
-
-
-def _loaded(body: tuple[Stmt, ...]) -> set[str]:
-    return {term.buffer for term in scalars(*values_of(statements(body))) if isinstance(term, Load | Pick)}
+    return {stmt.buffer for stmt in statements(body) if isinstance(stmt, Store)} | loaded(body)
 
 
 def _are_different(one: Index, other: Index) -> bool:

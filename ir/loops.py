@@ -260,6 +260,11 @@ def bound_in(body: Iterable[Stmt], before: Mapping[Var, Index] | None = None) ->
     return bound
 
 
+def loaded(body: Iterable[Stmt]) -> set[str]:
+    """The buffers that statements read."""
+    return {term.buffer for term in scalars(*values_of(statements(tuple(body)))) if isinstance(term, Load | Pick)}
+
+
 def loads(term: Scalar) -> Iterator[Load]:
     """Every distinct load of an expression."""
     return (here for here in scalars(term) if isinstance(here, Load))

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from eqsat.ir.index import Index, Var, apply, substitute
-from eqsat.ir.loops import Bind, Blocks, Fold, For, Load, Pick, Stmt, Store, over, statements, values_of
+from eqsat.ir.loops import Bind, Blocks, Fold, For, Stmt, Store, loaded, over, statements
 from eqsat.ir.tensor import Reduce, Size, scalars
 from eqsat.lowering.nest import Nest
 
@@ -38,9 +38,8 @@ class InBlocks:
         """Whether the last two blocks may be computed at the same time: nothing that is written is read again, or added to."""
         if self.rows == 1:
             return True
-        found = list(statements(body))
-        loaded = {term.buffer for term in scalars(*values_of(found)) if isinstance(term, Load | Pick)}
-        return loaded.isdisjoint(outputs) and not any(isinstance(s, Store) and s.buffer in outputs and s.combine is not None for s in found)
+        adds = any(isinstance(stmt, Store) and stmt.buffer in outputs and stmt.combine is not None for stmt in statements(body))
+        return not adds and loaded(body).isdisjoint(outputs)
 
     def around(self, body: tuple[Stmt, ...]) -> tuple[tuple[Stmt, ...], tuple[Blocks, ...]]:
         """The loops over blocks around what is done in one."""

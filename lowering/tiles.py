@@ -326,11 +326,10 @@ class _Tiling:
 def _with_folds(body: Scalar, env: Env, known: dict[Scalar, Scalar], suffix: str) -> Env:
     """The indices, and among what is known the folds that are not yet, with variables of their own."""
     folds = [term for term in scalars(body) if isinstance(term, Reduce) and term not in known]
-    env = {**env, **{fold.variable: Var(fold.variable.name + suffix, fold.variable.lo, fold.variable.hi) for fold in folds}}
+    own = {fold.variable: Var(fold.variable.name + suffix, fold.variable.lo, fold.variable.hi) for fold in folds}
+    env = {**env, **own}
     for fold in folds:
-        variable = env[fold.variable]
-        if isinstance(variable, Var):
-            known[fold] = Reduce(fold.op, variable, over(fold.body, env, known))
+        known[fold] = Reduce(fold.op, own[fold.variable], over(fold.body, env, known))
     return env
 
 

@@ -6,8 +6,9 @@ lowered and priced.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from eqsat.capture.compared import compared_with_itself
 from eqsat.ir.dtypes import is_complex
@@ -36,6 +37,10 @@ from eqsat.report import Report
 ROWS = (1, 8, 64)
 # how many times as fast as those of fewer rows such a kernel has to be to be compiled as well
 GAIN = 1.05
+
+
+# what kernels are chosen for
+Chosen = TypeVar("Chosen", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -155,9 +160,13 @@ class _Lowering:
     def _lowered(self, groups: Sequence[Group], names: Mapping[Tensor, str]) -> dict[Group, Priced]:
         tiles = self.options.numerics != "exact"
         choices = {group: candidates(group, "kernel", names, self.sizes, tiles) for group in groups}
+        return self._priced(choices, self.options.target)
+
+    def _priced(self, choices: Mapping[Chosen, Sequence[Kernel]], target: Target) -> dict[Chosen, Priced]:
+        """The cheapest of the kernels that there are for each, the indices of all simplified together."""
         simplified = simplifier([kernel for kernels in choices.values() for kernel in kernels], self.options, self.report)
-        target, costs = self.options.target, self.options.cost
-        return {group: _cheapest((map_indices(k, simplified) for k in kernels), target, costs) for group, kernels in choices.items()}
+        found = {one: (map_indices(kernel, simplified) for kernel in kernels) for one, kernels in choices.items() if kernels}
+        return {one: _cheapest(kernels, target, self.options.cost) for one, kernels in found.items()}
 
     def in_rows(self, lowered: Mapping[Group, Kernel], names: Mapping[Tensor, str]) -> dict[Group, tuple[InRows, ...]]:
         """Faster kernels of the same in blocks, those of the fewest rows first, for arrays that are in the second cache: what a size stands
@@ -165,14 +174,11 @@ class _Lowering:
         tiles, target, costs = self.options.numerics != "exact", near(self.options.target), self.options.cost
         tried = [(group, rows) for rows in ROWS for group in lowered]
         choices = {one: candidates(one[0], "kernel", names, self.sizes, tiles, one[1]) for one in tried}
-        simplified = simplifier([kernel for kernels in choices.values() for kernel in kernels], self.options, self.report)
         found: dict[Group, tuple[InRows, ...]] = {}
-        for (group, rows), kernels in choices.items():
-            if kernels:
-                ns, kernel = _cheapest((map_indices(k, simplified) for k in kernels), target, costs)
-                gain, others = nest_ns(lowered[group], target, costs) / ns, found.get(group, ())
-                if gain >= GAIN * max((one.gain for one in others), default=1.0):
-                    found[group] = (*others, InRows(kernel, rows, gain))
+        for (group, rows), (ns, kernel) in self._priced(choices, target).items():
+            gain, others = nest_ns(lowered[group], target, costs) / ns, found.get(group, ())
+            if gain >= GAIN * max((one.gain for one in others), default=1.0):
+                found[group] = (*others, InRows(kernel, rows, gain))
         return found
 
     def picked(self, groups: Iterable[Group], names: Mapping[Tensor, str]) -> dict[Group, tuple[float, Kernel]]:
