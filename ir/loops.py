@@ -122,6 +122,14 @@ class Blocks:
         return -(-size // self.rows)
 
 
+@dataclass(frozen=True)
+class Part:
+    """A part of a size that loops end at, which a Bind gives: what stands for it as extents of loops, and its variable."""
+
+    variable: Var
+    marker: int
+
+
 @dataclass(frozen=True, repr=False)
 class Kernel(Shown):
     """One loop nest; the last buffers are those that it writes.
@@ -129,6 +137,7 @@ class Kernel(Shown):
     sizes   that are known when it is called: a loop or fold whose extent is the marker of one ends at the size, and the size's variable
             may be used in index terms; a buffer is as large as sizes may be
     blocks  of sizes, the same of loops: the kernel is for sizes that are no less than one of them
+    parts   of sizes, the same of loops
     """
 
     name: str
@@ -137,14 +146,15 @@ class Kernel(Shown):
     sizes: tuple[Size, ...] = ()
     scratch: tuple[Buffer, ...] = ()
     blocks: tuple[Blocks, ...] = ()
+    parts: tuple[Part, ...] = ()
 
     @property
-    def ends(self) -> tuple[Size | Blocks, ...]:
-        """At what loops may end: sizes, and numbers of blocks."""
-        return (*self.sizes, *self.blocks)
+    def ends(self) -> tuple[Size | Blocks | Part, ...]:
+        """At what loops may end: sizes, numbers of blocks, and parts of sizes."""
+        return (*self.sizes, *self.blocks, *self.parts)
 
-    def size_of(self, variable: Var) -> Size | Blocks | None:
-        """The size, or number of blocks, at which a loop variable ends."""
+    def size_of(self, variable: Var) -> Size | Blocks | Part | None:
+        """The size, number of blocks or part of a size, at which a loop variable ends."""
         return next((end for end in self.ends if end.marker == variable.extent), None)
 
     @property

@@ -11,6 +11,7 @@ from eqsat.lowering.nest import nest_of
 from eqsat.lowering.order import chosen_innermost, merge, orders, shared_columns, unit_folds_innermost, widened
 from eqsat.lowering.schedule import Schedule
 from eqsat.lowering.size_blocks import in_blocks
+from eqsat.lowering.size_seams import at_seams
 from eqsat.lowering.split import split
 from eqsat.lowering.unroll import unrolled
 
@@ -62,6 +63,11 @@ class Schedules:
             return None
         whole, counts = (done, ()) if self.blocks is None else self.blocks.around(done)
         return Kernel(self.name, self.buffers, whole, self.sizes, scratch, counts)
+
+    def at_seams(self) -> Kernel | None:
+        """Loops to sizes of size_seams.LEAST and more, cut where what they read changes; None where nothing does, or where is not known."""
+        cut = at_seams(merge(self.written, frozenset(self.markers)), self.outputs, self.taken, self.sizes)
+        return None if cut is None else Kernel(self.name, self.buffers, cut[0], self.sizes, parts=cut[1])
 
     def kernels(self) -> Iterator[tuple[Schedule, Kernel]]:
         """The schedules worth pricing, the loops as written first, each with its loop nest."""

@@ -18,7 +18,7 @@ from typing import Any
 
 from eqsat.ir.errors import InternalError, UnsupportedError
 from eqsat.ir.index import OPS, Apply, Const, Index, Var, walk
-from eqsat.ir.loops import Bind, Blocks, Fold, For, Kernel, index_terms, statements
+from eqsat.ir.loops import Bind, Blocks, Fold, For, Kernel, Part, index_terms, statements
 from eqsat.ir.tensor import Size
 from eqsat.ir.typed import (
     Access,
@@ -282,8 +282,8 @@ class Abstract:
         return self.leaves.get(term) or Name(term, dtype)
 
 
-def loop_range(variable: Var, size: Size | Blocks | None = None) -> Range:
-    """The counter of a loop over a variable's values, up to a size or number of blocks that is known at run time if it ends there."""
+def loop_range(variable: Var, size: Size | Blocks | Part | None = None) -> Range:
+    """The counter of a loop over a variable's values, up to a size, a part of one or a number of blocks that is known at run time if it ends there."""
     end = Number(variable.hi + 1, "index") if size is None else Name(size.variable, "index")
     return Range(variable, end, "index")
 

@@ -10,10 +10,11 @@ conditions that decide between elements: what is stacked has loops of its own, a
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 
 from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, substitute, walk
+from eqsat.ir.interval import Interval
 from eqsat.ir.loops import rebuilt
 from eqsat.ir.tensor import Call, Position, Reduce, Scalar, operands, scalars
 from eqsat.lowering.affine import Affine, Forms, bounds
@@ -33,6 +34,10 @@ LEAST, MOST_WRITTEN_OUT = 16, 4
 LEAST_ROW = 64
 # how many terms more the elements of all boxes may have, for each term of the element as it is written and besides, and at most
 GROWTH, MORE, MOST_MORE = 5, 64, 800
+# quotients by sizes that are looked for
+QUOTIENTS = (0, -1, 1)
+# bounds of an index term
+Bounds = Callable[[Index], Interval]
 # where a comparison is another one: when the difference of its operands reaches these numbers
 MARKS = {"lt": (0,), "ge": (0,), "le": (1,), "gt": (1,), "eq": (0, 1), "ne": (0, 1)}
 
@@ -150,61 +155,81 @@ def _piece(nest: Nest, cut: int, first: int, number: int, values: tuple[int, int
     loops = tuple(piece if v is loop else Var(f"{v.name}_{number}", v.lo, v.hi) for v in nest.loops[first:])
     here: dict[Var, Index] = dict(zip(nest.loops[first:], loops, strict=True))
     here[loop] = Const(begin) if piece.extent == 1 else piece + begin if begin else piece
-    return Nest(tuple(v for v in loops if v.extent > 1), _decided(nest.body, here), substitute(nest.index, here))
+    forms = Forms()
+    body = decided(nest.body, here, lambda term: bounds(forms(term)))
+    return Nest(tuple(v for v in loops if v.extent > 1), body, substitute(nest.index, here))
 
 
 def _size(nest: Nest) -> int:
     return sum(1 for _ in scalars(nest.body))
 
 
-def _decided(root: Scalar, env: dict[Var, Index]) -> Scalar:
+def decided(root: Scalar, env: Mapping[Var, Index], interval: Bounds) -> Scalar:
     """An element over other indices, with those branches of choices that the bounds of these decide for."""
-    forms = Forms()
     done: dict[Scalar, Scalar] = {}
     for term in scalars(root):
-        found = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: _chosen(substitute(index, env), forms))
+        args = tuple(done[arg] for arg in operands(term))
+        if isinstance(term, Reduce):
+            variable = env.get(term.variable, term.variable)
+            assert isinstance(variable, Var)
+            done[term] = Reduce(term.op, variable, *args)
+            continue
+        found = rebuilt(term, args, lambda index: _chosen(substitute(index, env), interval))
         if isinstance(found, Call) and found.op == "where" and isinstance(condition := found.args[0], Position):
-            holds = _holds(condition.index, forms)
+            holds = _holds(condition.index, interval)
             found = found if holds is None else found.args[1 if holds else 2]
         done[term] = found
     return done[root]
 
 
-def _chosen(root: Index, forms: Forms) -> Index:
-    """An index term with those operands of minima and maxima that bounds decide for, and absolute values by the sign that they show."""
+def _chosen(root: Index, interval: Bounds) -> Index:
+    """An index term with those operands of minima and maxima that bounds decide for, absolute values by the sign that they show, and
+    quotients and remainders by what is no number, where bounds tell how often that is in a term."""
     done: dict[Index, Index] = {}
     for term in walk(root):
         if isinstance(term, Apply):
             args = tuple(done.get(arg, arg) for arg in term.args)
-            either = _either_way(term.op, *args)
-            low, high = bounds(forms(either[0] - either[1])) if either else (-1, 1)
-            decided = high <= 0 or low >= 0
-            done[term] = either[0 if (high <= 0) == (term.op == "min") else 1] if either and decided else apply(term.op, *args)
+            either = either_way(term.op, *args)
+            low, high = interval(either[0] - either[1]) if either else (-1, 1)
+            known = high <= 0 or low >= 0
+            done[term] = either[0 if (high <= 0) == (term.op == "min") else 1] if either and known else apply(term.op, *args)
+            if term.op in ("floordiv", "mod") and not isinstance(args[1], Const):
+                found = _divided(term.op, *args, interval)
+                done[term] = done[term] if found is None else found
     return done.get(root, root)
 
 
-def _either_way(op: str, *args: Index) -> tuple[Index, Index] | None:
+def _divided(op: str, term: Index, by: Index, interval: Bounds) -> Index | None:
+    """A quotient or remainder by a size greater than zero."""
+    for k in QUOTIENTS if interval(by)[0] > 0 else ():
+        rest = term - by * k if k else term
+        if interval(rest)[0] >= 0 and interval(rest - by)[1] < 0:
+            return rest if op == "mod" else Const(k)
+    return None
+
+
+def either_way(op: str, *args: Index) -> tuple[Index, Index] | None:
     """The two that a minimum or maximum is one of; an absolute value is the greater of a number and its opposite."""
     if op in ("min", "max"):
         return args[0], args[1]
     return (args[0], -args[0]) if op == "abs" else None
 
 
-def _holds(condition: Index, forms: Forms) -> bool | None:
+def _holds(condition: Index, interval: Bounds) -> bool | None:
     """Whether a condition holds, or does not, for all values of its variables; None where that is not known."""
     if not isinstance(condition, Apply):
         return None
     if condition.op in ("and", "or", "not", "bool", "int"):
-        parts = [_holds(arg, forms) for arg in condition.args]
+        parts = [_holds(arg, interval) for arg in condition.args]
         if condition.op in ("and", "or"):
             settles = condition.op == "or"
             return settles if settles in parts else None if None in parts else not settles
         if parts[0] is not None or condition.op == "int":
             return parts[0] if condition.op != "not" or parts[0] is None else not parts[0]
     if condition.op == "bool":
-        low, high = bounds(forms(condition.args[0]))
+        low, high = interval(condition.args[0])
     elif condition.op in MARKS:
-        low, high = bounds(forms(condition.args[0] - condition.args[1]))
+        low, high = interval(condition.args[0] - condition.args[1])
     else:
         return None
     truths = {
@@ -232,8 +257,8 @@ def begins(terms: Sequence[Index], inner: Var, within: Sequence[Var] = ()) -> li
         if term.op == "bool":
             form = _of(forms(term.args[0]), inner)
             found.update(_reached(*form, inner, MARKS["ne"]) if form else ())
-        elif compared := _either_way(term.op, *term.args) or (term.args if term.op in MARKS else ()):
-            for one, other in itertools.product(*map(_branches, compared)):
+        elif compared := either_way(term.op, *term.args) or (term.args if term.op in MARKS else ()):
+            for one, other in itertools.product(*map(branches, compared)):
                 difference = forms(one - other)
                 form = _of(difference, inner)
                 if term.op in MARKS:
@@ -254,7 +279,7 @@ def begins(terms: Sequence[Index], inner: Var, within: Sequence[Var] = ()) -> li
     return sorted(found)
 
 
-def _branches(term: Index) -> tuple[Index, ...]:
+def branches(term: Index) -> tuple[Index, ...]:
     """What a minimum, maximum or absolute value may be, or the sum or difference of such."""
     if isinstance(term, Apply) and term.op in ("add", "sub"):
         return tuple(apply(term.op, *args) for args in itertools.product(*map(_either, term.args)))
@@ -262,7 +287,7 @@ def _branches(term: Index) -> tuple[Index, ...]:
 
 
 def _either(term: Index) -> tuple[Index, ...]:
-    return (_either_way(term.op, *term.args) if isinstance(term, Apply) else None) or (term,)
+    return (either_way(term.op, *term.args) if isinstance(term, Apply) else None) or (term,)
 
 
 def _of(form: Affine, inner: Var) -> tuple[int, int] | None:

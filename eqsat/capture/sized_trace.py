@@ -22,7 +22,7 @@ from eqsat.ir.evaluate import evaluate
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.tensor import Constant, Input, Program, Shape, Size, tensors
 from eqsat.sizes.markers import APART, DerivedSizeError, Markers, check_generic, meanings, sizes_for
-from eqsat.sizes.polynomials import Polynomial
+from eqsat.ir.polynomials import Polynomial
 
 Array = np.ndarray[Any, Any]
 Traced = Callable[[tuple[Size, ...]], Program]

@@ -10,7 +10,7 @@ import numpy as np
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import ShapeError, UsageError
 from eqsat.ir.index import Index
-from eqsat.sizes.polynomials import polynomial_of
+from eqsat.ir.polynomials import polynomial_of
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from eqsat.kernels.tuning import Tuner
 from eqsat.lowering import candidates, hoist, in_place
 from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.scan import is_of_rows, scan, scans
+from eqsat.lowering.size_seams import LEAST
 from eqsat.options import Options
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.costs import kernel_ns
@@ -45,10 +46,12 @@ Chosen = TypeVar("Chosen", bound=Hashable)
 
 @dataclass(frozen=True)
 class InRows:
-    """A kernel that computes the same in blocks of so many rows, so many times as fast where they are whole."""
+    """A kernel that computes the same for sizes of this `least` and more in blocks of so many rows, so many times as fast where they are
+    whole; one that is cut at seams has blocks of one row."""
 
     kernel: Kernel
     rows: int
+    least: int
     gain: float
 
 
@@ -172,13 +175,16 @@ class _Lowering:
         """Faster kernels of the same in blocks, those of the fewest rows first, for arrays that are in the second cache: what a size stands
         for is so large that moving them from memory is all that counts."""
         tiles, target, costs = self.options.numerics != "exact", near(self.options.target), self.options.cost
-        tried = [(group, rows) for rows in ROWS for group in lowered]
-        choices = {one: candidates(one[0], "kernel", names, self.sizes, tiles, one[1]) for one in tried}
+        choices: dict[tuple[Group, int, int], tuple[Kernel, ...]] = {}
+        for group in lowered:
+            cut = Schedules(group, "kernel", names, self.sizes, tiles).at_seams()
+            choices |= {(group, rows, rows): candidates(group, "kernel", names, self.sizes, tiles, rows) for rows in ROWS}
+            choices |= {(group, 1, LEAST): () if cut is None else (cut,)}
         found: dict[Group, tuple[InRows, ...]] = {}
-        for (group, rows), (ns, kernel) in self._priced(choices, target).items():
+        for (group, rows, least), (ns, kernel) in sorted(self._priced(choices, target).items(), key=lambda one: one[0][2]):
             gain, others = nest_ns(lowered[group], target, costs) / ns, found.get(group, ())
             if gain >= GAIN * max((one.gain for one in others), default=1.0):
-                found[group] = (*others, InRows(kernel, rows, gain))
+                found[group] = (*others, InRows(kernel, rows, least, gain))
         return found
 
     def picked(self, groups: Iterable[Group], names: Mapping[Tensor, str]) -> dict[Group, tuple[float, Kernel]]:
@@ -220,7 +226,7 @@ def _step_kernel(placed: PlacedStep, names: Mapping[Tensor, str], sizes: tuple[S
 
 def _finished(nest: Nest) -> Nest:
     kernel = hoist(nest.kernel)
-    others = tuple(replace(one, kernel=replace(hoist(one.kernel), name=f"{kernel.name}_{one.rows}")) for one in nest.in_rows)
+    others = tuple(replace(one, kernel=replace(hoist(one.kernel), name=f"{kernel.name}_{one.least}")) for one in nest.in_rows)
     finished = replace(nest, kernel=kernel, in_rows=others)
     for one in finished.kernels:
         check_kernel(one)

@@ -27,14 +27,15 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class KernelInRows:
-    """A kernel in the place of another where these sizes, by their markers, are no less than its rows.
+    """A kernel in the place of another where these sizes, by their markers, are no less than the `least` that it is for.
 
-    It computes blocks of so many, `gain` times as fast where they are whole; `shared`: the size whose blocks are iterations that threads
-    share.
+    It computes blocks of so many `rows`, `gain` times as fast where they are whole; `shared`: the iterations that threads share, as a
+    number or as the size that has so many blocks.
     """
 
     name: str
     rows: int
+    least: int
     gain: float
     sizes: tuple[int, ...]
     shared: int | None
@@ -43,7 +44,7 @@ class KernelInRows:
         """Of sizes that have these values; nothing where one is less."""
         values = [known[marker] for marker in self.sizes]
         whole = prod(-(-value // self.rows) * self.rows / value for value in values if value)
-        return self.gain / whole if all(value >= self.rows for value in values) else 0.0
+        return self.gain / whole if all(value >= self.least for value in values) else 0.0
 
 
 @dataclass(frozen=True)
@@ -211,8 +212,11 @@ class _Step:
 
 
 def _in_rows(one: InRows) -> KernelInRows:
-    outermost, sizes = parallel_extent(one.kernel), {blocks.marker: blocks.size.marker for blocks in one.kernel.blocks}
-    return KernelInRows(one.kernel.name, one.rows, one.gain, tuple(sizes.values()), None if outermost is None else sizes.get(outermost))
+    kernel, outermost = one.kernel, parallel_extent(one.kernel)
+    counted = {blocks.marker: blocks.size.marker for blocks in kernel.blocks}
+    asked = counted.values() or (size.marker for size in kernel.sizes if not size.is_made)
+    shared = None if outermost is None else counted.get(outermost, outermost)
+    return KernelInRows(kernel.name, one.rows, one.least, one.gain, tuple(asked), shared)
 
 
 def _slots(parts: Parts, steps: Sequence[_Step], over: Mapping[Tensor, Tensor]) -> dict[Tensor, int]:

@@ -84,7 +84,7 @@ def unpack(data: bytes, known: Sequence[Array]) -> Blueprint:
 
 def _kernel(name: str, buffers: list[int], needs: list[int], *rest: Any) -> PlanKernel:
     group, ns, extent, results, in_rows = rest
-    found = (KernelInRows(other, rows, gain, tuple(sizes), shared) for other, rows, gain, sizes, shared in in_rows)
+    found = (KernelInRows(other, rows, least, gain, tuple(sizes), shared) for other, rows, least, gain, sizes, shared in in_rows)
     return PlanKernel(name, tuple(buffers), tuple(needs), group, ns, extent, results, tuple(found))
 
 

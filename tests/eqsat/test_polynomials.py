@@ -10,7 +10,7 @@ from hypothesis import given
 
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Var
-from eqsat.sizes.polynomials import Polynomial, named, polynomial_of, read_off
+from eqsat.ir.polynomials import Polynomial, named, polynomial_of, read_off
 
 N, M = Var("$n", 2, 6), Var("$m", 1, 4)
 VALUES = [{N: n, M: m} for n, m in itertools.product(range(2, 7), range(1, 5))]
