@@ -105,7 +105,7 @@ class _Cuts:
         return (*counts, *self.placer.top.body), tuple(parts)
 
     def place(self, nest: Nest, at: int, scope: Scope) -> None:
-        """The nest inside of a scope; its loops before this one are pieces."""
+        """The nest inside of a scope; its loops before this one stay whole."""
         for k in range(at, len(nest.loops)):
             starts = self._begins(nest, nest.loops[k])
             if len(starts) > 1:
@@ -120,7 +120,7 @@ class _Cuts:
         self.made = True
         for number, (first, end) in enumerate(pairwise(ends)):
             cut = self._piece(nest, k, number, first, end - first)
-            self.place(cut, len(cut.loops) - len(nest.loops[k + 1 :]), around[-1])
+            self.place(cut, k, around[-1])
         self.placer.close_all(around)
 
     def _piece(self, nest: Nest, k: int, number: int, first: Polynomial, count: Polynomial) -> Nest:
@@ -179,15 +179,18 @@ class _Cuts:
         """The values of a loop from which on a term is at least a mark, or below, for some values and for all of what else it is made of."""
         form = self.known.polynomial(term)
         step = dict(form.terms).get((loop,), 0) if form else 0
-        if form is None or abs(step) != 1:
+        if form is None or not step:
             return
         rest = form - Polynomial.size(loop).times(step)
         others = {v for monomial, _ in rest.terms for v in monomial if not is_size(v)}
         if any(len(monomial) > 1 and not others.isdisjoint(monomial) for monomial, _ in rest.terms) or loop in others or any(v.extent in self.known.extents or v.extent > MOST_STEPS for v in others):
             return
         ends = [Polynomial.of(_at(rest, others, side)) for side in (1, -1)] if others else [rest]
-        for end in ends:
-            yield mark - end if step > 0 else end - mark + ONE
+        for end in ends:  # the least value that is no less than (mark - end) / step, or greater than (end - mark) / -step
+            before = mark - end - ONE if step > 0 else end - mark
+            found = before.divided(Polynomial.number(abs(step)))
+            if found is not None:
+                yield found + ONE
 
 
 def _at(form: Polynomial, loops: Collection[Var], side: int) -> Iterator[tuple[tuple[Var, ...], int]]:
