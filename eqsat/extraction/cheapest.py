@@ -135,6 +135,8 @@ def _searched(program: Program, offers: Offers, before: Cost, options: Options, 
                 snapshot = work.run(PHASES["index"], search.when_done())
                 reader = IndexReader(snapshot, options.cost.index)
         best = search.cheapest(snapshot, reader, CostModel(options.target, options.cost), start, seen)
+        if start is not None and (best is None or best.ns > before.total):  # what is cheap without indices is far from what is cheap with
+            best = search.cheapest(snapshot, reader, CostModel(options.target, options.cost), None, seen)
         if best is not None and work.transcript is not None:
             work.transcript.extracted(Extraction(best, *search.extracted))
         if best is None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from eqsat.ir.evaluate import evaluate_index
-from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, variables, walk
+from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, substitute, variables, walk
 from eqsat.ir.interval import Interval
 from eqsat.ir.tensor import is_size, level_of
 from eqsat.lowering.affine import Affine, Forms
@@ -54,7 +54,7 @@ class Pieces:
     def _is_decided(self, term: Apply) -> bool:
         """Whether pieces decide this operation of a truth value, if they decide its operands."""
         if term.op in MARKS:
-            form = self._forms(term.args[0] - term.args[1])
+            form = _at_most(self._forms(term.args[0] - term.args[1]))
             return len(form.terms) == 1 and all(isinstance(v, Var) and v.extent >= LEAST for v in form.terms)
         return term.op in (*LOGIC, "add", "sub", "neg", "mul")
 
@@ -62,7 +62,7 @@ class Pieces:
 def _mostly(term: Apply, forms: Forms) -> Index:
     """What an operation is for a long piece of a loop; the term itself where several loops, or none, decide."""
     if term.op in ("min", "max"):
-        form = forms(term.args[0] - term.args[1])
+        form = _at_most(forms(term.args[0] - term.args[1]))
         loop = _decides(form)
         if loop is not None:
             chosen = [term.args[0 if (value < 0) == (term.op == "min") else 1] for value in _quarters(form, loop)]
@@ -78,9 +78,15 @@ def _holds(condition: Index, forms: Forms) -> bool | None:
     """Whether a comparison holds in the middle of the loop that decides it; None where there is none."""
     if not isinstance(condition, Apply) or condition.op not in MARKS:
         return None
-    form = forms(condition.args[0] - condition.args[1])
+    form = _at_most(forms(condition.args[0] - condition.args[1]))
     loop = _decides(form)
     return None if loop is None else bool(OPS[condition.op].evaluate(_middle(form, loop), 0))
+
+
+def _at_most(form: Affine) -> Affine:
+    """A form where sizes are as large as they may be, as loops are that end at them (lowering/size_seams.py)."""
+    sizes = {v: k * v.hi for v, k in form.terms.items() if isinstance(v, Var) and is_size(v)}
+    return Affine(form.constant + sum(sizes.values()), {v: k for v, k in form.terms.items() if v not in sizes}) if sizes else form
 
 
 def _decides(form: Affine) -> Var | None:
@@ -162,9 +168,9 @@ def box_of(condition: Index) -> Box | None:
 @functools.lru_cache(maxsize=4096)
 def _box_of_one(condition: Index) -> Box | None:
     """Where a condition that is no conjunction holds."""
-    plain, digits = _plain(condition)
+    plain, digits = _plain(substitute(condition, {v: Const(v.hi) for v in variables(condition) if is_size(v)}))
     loops = variables(plain)
-    if any(is_size(v) or level_of(v) is not None for v in loops):
+    if any(level_of(v) is not None for v in loops):
         return None
     if len(loops) == 1 and _compares_sums(plain):
         return Box(((loops[0], digits.get(loops[0], loops[0]), _ranges(plain, loops[0])),))
