@@ -20,7 +20,8 @@ def check_kernel(kernel: Kernel) -> None:
     every variable and Temp is bound before its use and every name once; every load and store offset stays in its buffer
     by its `bounds`; a pick has the shape of its buffer; dtypes agree; operations exist; only outputs, the last buffers, are written.
     """
-    _Checker(kernel).block(kernel.body, tuple(end.variable for end in (*kernel.sizes, *kernel.blocks)), {})
+    known = (*(size.variable for size in kernel.sizes), *(blocks.variable for blocks in kernel.blocks))
+    _Checker(kernel).block(kernel.body, known, {})
 
 
 class _Checker:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from eqsat.ir.index import Apply, Const, Index, Var, walk
 from eqsat.ir.monomials import sum_of
-from eqsat.ir.tensor import is_size
 from eqsat.ir.polynomials import Polynomial
+from eqsat.ir.tensor import is_size
 
 # bounds of a term that are kept on each side
 KEPT = 3

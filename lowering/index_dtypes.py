@@ -283,7 +283,7 @@ class Abstract:
 
 
 def loop_range(variable: Var, size: Size | Blocks | Part | None = None) -> Range:
-    """The counter of a loop over a variable's values, up to a size, a part of one or a number of blocks that is known at run time if it ends there."""
+    """The counter of a loop over a variable's values, up to what is known at run time if it ends there."""
     end = Number(variable.hi + 1, "index") if size is None else Name(size.variable, "index")
     return Range(variable, end, "index")
 

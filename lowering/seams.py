@@ -194,7 +194,7 @@ def _chosen(root: Index, interval: Bounds) -> Index:
             known = high <= 0 or low >= 0
             done[term] = either[0 if (high <= 0) == (term.op == "min") else 1] if either and known else apply(term.op, *args)
             if term.op in ("floordiv", "mod") and not isinstance(args[1], Const):
-                found = _divided(term.op, *args, interval)
+                found = _divided(term.op, args[0], args[1], interval)
                 done[term] = done[term] if found is None else found
     return done.get(root, root)
 

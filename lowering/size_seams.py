@@ -176,14 +176,18 @@ class _Cuts:
         yield from either
 
     def _reached(self, term: Index, loop: Var, mark: Polynomial) -> Iterator[Polynomial]:
-        """The values of a loop from which on a term is at least a mark, or below, for some values and for all of what else it is made of."""
+        """The values of a loop from which on a term is at least a mark, or below: for some, and for all values of other loops."""
         form = self.known.polynomial(term)
         step = dict(form.terms).get((loop,), 0) if form else 0
         if form is None or not step:
             return
         rest = form - Polynomial.size(loop).times(step)
         others = {v for monomial, _ in rest.terms for v in monomial if not is_size(v)}
-        if any(len(monomial) > 1 and not others.isdisjoint(monomial) for monomial, _ in rest.terms) or loop in others or any(v.extent in self.known.extents or v.extent > MOST_STEPS for v in others):
+        if (
+            any(len(monomial) > 1 and not others.isdisjoint(monomial) for monomial, _ in rest.terms)
+            or loop in others
+            or any(v.extent in self.known.extents or v.extent > MOST_STEPS for v in others)
+        ):
             return
         ends = [Polynomial.of(_at(rest, others, side)) for side in (1, -1)] if others else [rest]
         for end in ends:  # the least value that is no less than (mark - end) / step, or greater than (end - mark) / -step

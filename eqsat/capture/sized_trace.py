@@ -20,9 +20,9 @@ from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.errors import BoundsError, EqsatError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.index import Const, Index, Var
+from eqsat.ir.polynomials import Polynomial
 from eqsat.ir.tensor import Constant, Input, Program, Shape, Size, tensors
 from eqsat.sizes.markers import APART, DerivedSizeError, Markers, check_generic, meanings, sizes_for
-from eqsat.ir.polynomials import Polynomial
 
 Array = np.ndarray[Any, Any]
 Traced = Callable[[tuple[Size, ...]], Program]

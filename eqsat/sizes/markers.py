@@ -18,10 +18,10 @@ import numpy as np
 from eqsat.ir.errors import TraceError, UnsupportedError, UsageError
 from eqsat.ir.generics import as_build
 from eqsat.ir.index import Const, Index, Var, walk
+from eqsat.ir.polynomials import Polynomial, named, read_off
+from eqsat.ir.size_bounds import is_within
 from eqsat.ir.steps import HostCall
 from eqsat.ir.tensor import Build, Generic, Literal, Read, Reduce, Size, StepResult, Tensor, index_terms, scalars, tensors
-from eqsat.ir.size_bounds import is_within
-from eqsat.ir.polynomials import Polynomial, named, read_off
 
 # numbers of a program are below its markers by this factor
 APART = 4

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Const, Index, Var, apply
-from eqsat.ir.size_bounds import SizeBounds, is_within
 from eqsat.ir.polynomials import Polynomial
+from eqsat.ir.size_bounds import SizeBounds, is_within
 
 N, M = Var("$n", 2, 6), Var("$m", 1, 4)
 # loops over n, m and n + 2 places, and over 3
