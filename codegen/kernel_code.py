@@ -93,6 +93,8 @@ class KernelEmitter:
             if isinstance(stmt, For) and id(stmt) in shared:
                 self.split_loop(shared[id(stmt)], scope, before if len(shared) > 1 else None)
                 before += shared[id(stmt)].extent
+            elif self.kernel.parts and isinstance(stmt, For | Store):
+                self.by_one_thread(stmt, scope)
             else:
                 self.statement(stmt, scope)
         if streams:
@@ -129,6 +131,10 @@ class KernelEmitter:
         type = llvm_type(self.typed[loop.variable])
         begin, end = Value("%begin", "i64"), Value("%end", "i64")
         some, none = "some", "none"
+        if self.kernel.parts:  # counted in iterations of the whole loop
+            _, count = self.range(loop.variable, scope)
+            begin, end = (b.intrinsic("smin", place, resized(b, count, "i64", (0, share.extent))) for place in (begin, end))
+            some, none = b.fresh("some"), b.fresh("none")
         if before is not None:
             extent = integer(share.extent)
             begin, end = (b.binary("sub", place, integer(before), "nsw") for place in (begin, end))
@@ -145,6 +151,16 @@ class KernelEmitter:
         b.jump(none)
         b.start(none)
         b.write_for(None)
+
+    def by_one_thread(self, stmt: Stmt, scope: Scope) -> None:
+        """What is done by the thread that does the first iterations of those that threads share."""
+        b = self.b
+        first, others = b.fresh("first"), b.fresh("others")
+        b.branch(b.compare("eq", Value("%begin", "i64"), ZERO), first, others)
+        b.start(first)
+        self.statement(stmt, scope.inner())
+        b.jump(others)
+        b.start(others)
 
     def block(self, body: tuple[Stmt, ...], scope: Scope) -> None:
         for stmt in body:

@@ -32,8 +32,11 @@ class Share:
 
 def shares(kernel: Kernel) -> tuple[Share, ...]:
     """The loops that are the whole kernel, but for values computed before them, and may be split over threads, in order.  Of several none
-    reads what another one writes, and each writes elsewhere; an iteration that does more is more units."""
+    reads what another one writes, and each writes elsewhere; an iteration that does more is more units.  Of parts of loops to sizes the
+    longest: one thread does what else there is."""
     loops = tuple(stmt for stmt in kernel.body if isinstance(stmt, For))
+    if kernel.parts:
+        return (Share(max(loops, key=_steps)),) if loops and all(loop.kind == "parallel" for loop in loops) else ()
     if not loops or kernel.body[-1] is not loops[-1] or not all(isinstance(stmt, For | Let | Bind | Fold) for stmt in kernel.body):
         return ()
     folds = sum(_steps(stmt) for stmt in kernel.body if isinstance(stmt, Fold))

@@ -124,10 +124,12 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a size that loops end at, which a Bind gives: what stands for it as extents of loops, and its variable."""
+    """A part of a loop to a size, which has this extent as a `whole`: what stands for its length as extents of loops, and its variable,
+    which is a size's or is bound first."""
 
     variable: Var
     marker: int
+    whole: int
 
 
 @dataclass(frozen=True, repr=False)
@@ -137,7 +139,7 @@ class Kernel(Shown):
     sizes   that are known when it is called: a loop or fold whose extent is the marker of one ends at the size, and the size's variable
             may be used in index terms; a buffer is as large as sizes may be
     blocks  of sizes, the same of loops: the kernel is for sizes that are no less than one of them
-    parts   of sizes, the same of loops
+    parts   of loops to sizes, the same: the outermost statements of the kernel are independent of each other
     """
 
     name: str

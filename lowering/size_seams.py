@@ -48,7 +48,7 @@ class _Known:
 
     own      sizes with these bounds, as they are written in polynomials, and as the kernel has them
     extents  what extents of loops stand for
-    parts    the extents that are no sizes of the program
+    wholes   of pieces by their extents: those of the loops to sizes that they are of
     """
 
     def __init__(self, sizes: Sequence[Size]) -> None:
@@ -58,7 +58,8 @@ class _Known:
         self.markers = {larger[size.variable.name[1:]]: size.marker for size in sizes if not size.is_made}
         self.own: dict[Var, Index] = {larger[name]: v for name, v in made.items()}
         self.env: dict[Var, Index] = {size.variable: self.extents[size.marker].term for size in sizes}
-        self.parts: dict[int, Polynomial] = {}
+        self.variables = {size.marker: size.variable for size in sizes}
+        self.wholes: dict[int, int] = {}
         self.bounds = SizeBounds(self.extents)
 
     def polynomial(self, term: Index) -> Polynomial | None:
@@ -77,13 +78,13 @@ class _Known:
         grows = all(k > 0 for monomial, k in count.terms if monomial)
         return count.is_number or (grows and self.extents.get(count.at(self.markers), count) == count)
 
-    def loop(self, name: str, count: Polynomial) -> Var:
-        """A loop of so many iterations."""
+    def part(self, name: str, loop: Var, count: Polynomial) -> Var:
+        """So many iterations of a loop."""
         if count.is_number:
             return Var(name, 0, count.constant - 1)
         marker = count.at(self.markers)
-        if marker not in self.extents:
-            self.extents[marker] = self.parts[marker] = count
+        self.extents[marker] = count
+        self.wholes.setdefault(marker, self.wholes.get(loop.extent, loop.extent))
         return Var(name, 0, marker - 1)
 
     def compared(self, one: Polynomial, other: Polynomial) -> int | None:
@@ -100,8 +101,11 @@ class _Cuts:
         self.placer = BlockPlacer(buffers)
 
     def result(self) -> Cut:
-        parts = [Part(Var(f"$part{k}", 1, marker), marker) for k, marker in enumerate(self.known.parts)]
-        counts = (Bind(part.variable, self.known.written(self.known.parts[part.marker])) for part in parts)
+        known = self.known
+        own = {marker: Var(f"$part{k}", 1, marker) for k, marker in enumerate(known.wholes) if marker not in known.variables}
+        counts = (Bind(variable, known.written(known.extents[marker])) for marker, variable in own.items())
+        variables = known.variables | own
+        parts = (Part(variables[marker], marker, whole) for marker, whole in known.wholes.items())
         return (*counts, *self.placer.top.body), tuple(parts)
 
     def place(self, nest: Nest, at: int, scope: Scope) -> None:
@@ -126,7 +130,7 @@ class _Cuts:
     def _piece(self, nest: Nest, k: int, number: int, first: Polynomial, count: Polynomial) -> Nest:
         """The loops of a nest from one on, that over some of its values."""
         loop, inner = nest.loops[k], nest.loops[k + 1 :]
-        piece = self.known.loop(f"{loop.name}_{number}", count)
+        piece = self.known.part(f"{loop.name}_{number}", loop, count)
         own = {v: Var(f"{v.name}_{number}", v.lo, v.hi) for v in (*inner, *_folded(nest))}
         begin, step = self.known.written(first), piece if piece.extent > 1 else Const(0)
         env: dict[Var, Index] = {**own, loop: step if first == ZERO else begin if piece.extent == 1 else begin + step}

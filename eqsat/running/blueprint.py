@@ -214,9 +214,10 @@ class _Step:
 def _in_rows(one: InRows) -> KernelInRows:
     kernel, outermost = one.kernel, parallel_extent(one.kernel)
     counted = {blocks.marker: blocks.size.marker for blocks in kernel.blocks}
-    asked = counted.values() or (size.marker for size in kernel.sizes if not size.is_made)
+    asked = tuple(counted.values()) or tuple(size.marker for size in kernel.sizes if not size.is_made)
+    counted |= {part.marker: part.whole for part in kernel.parts}
     shared = None if outermost is None else counted.get(outermost, outermost)
-    return KernelInRows(kernel.name, one.rows, one.least, one.gain, tuple(asked), shared)
+    return KernelInRows(kernel.name, one.rows, one.least, one.gain, asked, shared)
 
 
 def _slots(parts: Parts, steps: Sequence[_Step], over: Mapping[Tensor, Tensor]) -> dict[Tensor, int]:
