@@ -93,7 +93,7 @@ class KernelEmitter:
             if isinstance(stmt, For) and id(stmt) in shared:
                 self.split_loop(shared[id(stmt)], scope, before if len(shared) > 1 else None)
                 before += shared[id(stmt)].extent
-            elif self.kernel.parts and isinstance(stmt, For | Store):
+            elif shared and isinstance(stmt, For | Store):
                 self.by_one_thread(stmt, scope)
             else:
                 self.statement(stmt, scope)

@@ -31,20 +31,18 @@ class Share:
 
 
 def shares(kernel: Kernel) -> tuple[Share, ...]:
-    """The loops that are the whole kernel, but for values computed before them, and may be split over threads, in order.  Of several none
-    reads what another one writes, and each writes elsewhere; an iteration that does more is more units.  Of parts of loops to sizes the
-    longest: one thread does what else there is."""
+    """The loops that are most of a kernel and may be split over threads, in order.  Of several none reads what another one writes, and
+    each writes elsewhere; an iteration that does more is more units.  Of parts of loops to sizes it is the longest.  What else is written
+    is so by the thread that does the first unit; values are computed by all of them."""
     loops = tuple(stmt for stmt in kernel.body if isinstance(stmt, For))
-    if kernel.parts:
-        return (Share(max(loops, key=_steps)),) if loops and all(loop.kind == "parallel" for loop in loops) else ()
-    if not loops or kernel.body[-1] is not loops[-1] or not all(isinstance(stmt, For | Let | Bind | Fold) for stmt in kernel.body):
-        return ()
     folds = sum(_steps(stmt) for stmt in kernel.body if isinstance(stmt, Fold))
-    if folds * PART > sum(map(_steps, loops)) or not all(loop.kind == "parallel" for loop in loops):
+    if not loops or not all(loop.kind == "parallel" for loop in loops) or folds * PART > sum(map(_steps, loops)):
         return ()
-    if len(loops) == 1:
+    if kernel.parts:
+        return (Share(max(loops, key=_steps)),)
+    if len(loops) == 1 and all(isinstance(stmt, Let | Bind | Fold) for stmt in kernel.body[:-1]) and kernel.body[-1] is loops[0]:
         return (Share(loops[0]),)
-    if kernel.sizes or not _are_apart(kernel, loops):
+    if kernel.sizes or not _are_apart(kernel):
         return ()
     each = [max(1, _steps(loop) // max(loop.variable.extent, 1)) for loop in loops]
     return tuple(Share(loop, steps // min(each)) for loop, steps in zip(loops, each, strict=True))
@@ -56,18 +54,20 @@ def _steps(loop: For | Fold) -> int:
     return max(loop.variable.extent, 0) * max(inside, 1)
 
 
-def _are_apart(kernel: Kernel, loops: tuple[For, ...]) -> bool:
-    """Whether loops may run in any order: by the places that they write, and scratch memory that each has alone."""
+def _are_apart(kernel: Kernel) -> bool:
+    """Whether loops and single stores may be carried out in any order: by the places that they write, and scratch memory that each has
+    alone."""
     own = {buffer.name for buffer in kernel.scratch}
-    mentioned = [_mentioned(loop.body) for loop in loops]
-    before = _mentioned(tuple(stmt for stmt in kernel.body if not isinstance(stmt, For)))
+    apart = [(stmt,) for stmt in kernel.body if isinstance(stmt, For | Store)]
+    mentioned = list(map(_mentioned, apart))
+    before = _mentioned(tuple(stmt for stmt in kernel.body if not isinstance(stmt, For | Store)))
     if any(sum(name in names for names in (before, *mentioned)) > 1 for name in own):
         return False
     values = bound_in(statements(kernel.body))
     written: list[dict[str, list[Index]]] = []
-    for loop in loops:
+    for one in apart:
         written.append({})
-        for stmt in statements(loop.body):
+        for stmt in statements(one):
             if isinstance(stmt, Store) and stmt.buffer not in own:
                 if stmt.combine is not None:
                     return False
