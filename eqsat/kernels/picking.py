@@ -47,12 +47,13 @@ Chosen = TypeVar("Chosen", bound=Hashable)
 @dataclass(frozen=True)
 class InRows:
     """A kernel that computes the same for sizes of this `least` and more in blocks of so many rows, so many times as fast where they are
-    whole; one that is cut at seams has blocks of one row."""
+    whole; one that is cut at seams has blocks of one row.  `ns`: what it is estimated to take, as the kernel in whose place it is."""
 
     kernel: Kernel
     rows: int
     least: int
     gain: float
+    ns: float
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,7 @@ class _Lowering:
         for (group, rows, least), (ns, kernel) in sorted(self._priced(choices, target).items(), key=lambda one: one[0][2]):
             gain, others = nest_ns(lowered[group], target, costs) / ns, found.get(group, ())
             if gain >= GAIN * max((one.gain for one in others), default=1.0):
-                found[group] = (*others, InRows(kernel, rows, least, gain))
+                found[group] = (*others, InRows(kernel, rows, least, gain, nest_ns(kernel, self.options.target, costs)))
         return found
 
     def picked(self, groups: Iterable[Group], names: Mapping[Tensor, str]) -> dict[Group, tuple[float, Kernel]]:

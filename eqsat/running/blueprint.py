@@ -37,6 +37,7 @@ class KernelInRows:
     rows: int
     least: int
     gain: float
+    estimated_ns: float
     sizes: tuple[int, ...]
     shared: int | None
 
@@ -217,7 +218,7 @@ def _in_rows(one: InRows) -> KernelInRows:
     asked = tuple(counted.values()) or tuple(size.marker for size in kernel.sizes if not size.is_made)
     counted |= {part.marker: part.whole for part in kernel.parts}
     shared = None if outermost is None else counted.get(outermost, outermost)
-    return KernelInRows(kernel.name, one.rows, one.least, one.gain, asked, shared)
+    return KernelInRows(kernel.name, one.rows, one.least, one.gain, one.ns, asked, shared)
 
 
 def _slots(parts: Parts, steps: Sequence[_Step], over: Mapping[Tensor, Tensor]) -> dict[Tensor, int]:

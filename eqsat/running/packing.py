@@ -83,9 +83,9 @@ def unpack(data: bytes, known: Sequence[Array]) -> Blueprint:
 
 
 def _kernel(name: str, buffers: list[int], needs: list[int], *rest: Any) -> PlanKernel:
-    group, ns, extent, results, in_rows = rest
-    found = (KernelInRows(other, rows, least, gain, tuple(sizes), shared) for other, rows, least, gain, sizes, shared in in_rows)
-    return PlanKernel(name, tuple(buffers), tuple(needs), group, ns, extent, results, tuple(found))
+    group, estimated_ns, extent, results, in_rows = rest
+    found = (KernelInRows(other, rows, least, gain, ns, tuple(sizes), shared) for other, rows, least, gain, ns, sizes, shared in in_rows)
+    return PlanKernel(name, tuple(buffers), tuple(needs), group, estimated_ns, extent, results, tuple(found))
 
 
 def _size(name: str, lo: int, hi: int, marker: int, terms: list[Any]) -> RunTimeSize:

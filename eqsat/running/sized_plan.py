@@ -181,7 +181,7 @@ def _fastest(kernel: PlanKernel, known: Mapping[int, int]) -> PlanKernel:
         extent = known.get(kernel.parallel_extent or 0, kernel.parallel_extent)
         return replace(kernel, parallel_extent=extent, in_rows=())
     extent = None if best.shared is None else -(-known.get(best.shared, best.shared) // best.rows)
-    return replace(kernel, name=best.name, parallel_extent=extent, estimated_ns=kernel.estimated_ns / gain, in_rows=())
+    return replace(kernel, name=best.name, parallel_extent=extent, estimated_ns=best.estimated_ns, in_rows=())
 
 
 def _actual(shape: Shape, known: Mapping[int, int]) -> Shape:
