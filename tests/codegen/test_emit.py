@@ -80,7 +80,8 @@ def test_loops_that_may_write_the_same_or_read_what_others_write_are_not_split()
     assert parallel_extent(again) is None
     first, second = kernel.body
     assert parallel_extent(replace(kernel, body=(first, Let("t", Literal(1.0, "float32")), second))) == 67
-    assert parallel_extent(replace(kernel, body=(first, Store("out", Const(66), Literal(1.0, "float32"))))) is None
+    assert parallel_extent(replace(kernel, body=(first, Store("out", Const(66), Literal(1.0, "float32"))))) == 30
+    assert parallel_extent(replace(kernel, body=(first, Store("out", Const(7), Literal(1.0, "float32"))))) is None
     assert parallel_extent(replace(kernel, scratch=(Buffer("s", "float32", 4, "scratch"),))) == 67
 
 
