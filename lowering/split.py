@@ -13,10 +13,11 @@ from math import gcd
 
 from eqsat.ir.index import Apply, Const, Index, Var, substitute, walk
 from eqsat.ir.tensor import Reduce, scalars
-from eqsat.lowering.affine import Affine, Forms, bounds, remainder
+from eqsat.lowering.affine import Affine, Forms, bounds, rebuilt, remainder
 from eqsat.lowering.nest import Nest, replace_variables
 
 Cut = dict[Var, int]
+DIVISIONS = ("floordiv", "mod")
 
 
 def split(nest: Nest, markers: Collection[int] = ()) -> Nest:
@@ -32,7 +33,7 @@ def uneven(terms: Iterable[Index], loop: Var) -> tuple[int, ...]:
     a multiple, behind it less is left than a part.  The fewest cuts; nothing where it can be split as it is, or not at all."""
     forms, found = Forms(), set[tuple[int, ...]]()
     for term in walk(*terms):
-        if isinstance(term, Apply) and term.op in ("floordiv", "mod") and isinstance(term.args[1], Const) and term.args[1].value > 0:
+        if isinstance(term, Apply) and term.op in DIVISIONS and isinstance(term.args[1], Const) and term.args[1].value > 0:
             divisor = int(term.args[1].value)
             rest = remainder(forms(term.args[0]), divisor)
             if list(rest.terms) != [loop]:
@@ -58,7 +59,7 @@ def _find(nest: Nest, markers: Collection[int]) -> Cut:
         return all(v.extent not in markers or v.extent // inner in markers for v, inner in cut.items())
 
     for term in walk(*nest.terms):
-        if isinstance(term, Apply) and term.op in ("floordiv", "mod") and term in forms(term).terms:
+        if isinstance(term, Apply) and term.op in DIVISIONS and term in forms(term).terms:
             divisor = term.args[1]
             if isinstance(divisor, Const) and divisor.value > 0:
                 for cut in filter(allowed, _cuts(remainder(forms(term.args[0]), divisor.value), divisor.value, bound)):
@@ -89,4 +90,16 @@ def _apply(nest: Nest, cut: Cut) -> Nest:
         inner_part = Var(f"{variable.name}i", 0, inner - 1)
         parts[variable] = (outer_part, inner_part)
         env[variable] = outer_part * inner + inner_part
-    return replace_variables(nest, lambda index: substitute(index, env), parts)
+    forms = Forms()
+
+    def change(index: Index) -> Index:
+        """Without a division that is gone: what is divided does not depend on the loop that stays within a part."""
+        found = substitute(index, env)
+        is_linear = found.kind != "bool" and all(isinstance(atom, Var) for atom in forms(found).terms)
+        return rebuilt(forms(found)) if is_linear and any(map(_is_division, walk(found))) else found
+
+    return replace_variables(nest, change, parts)
+
+
+def _is_division(term: Index) -> bool:
+    return isinstance(term, Apply) and term.op in DIVISIONS

@@ -298,3 +298,16 @@ def test_a_large_factor_that_stays_in_its_place_is_read_in_small_parts(shape: An
         assert any(isinstance(stmt, For) and stmt.variable.name.endswith("_part") for stmt in statements(kernel.body))
         check_kernel(hoist(kernel))
         np.testing.assert_array_equal(run(hoist(kernel), build)[0], reference(build)[0])
+
+
+@pytest.mark.parametrize(("stride", "groups"), [(1, 4), (2, 4), (2, 2)])
+def test_convolutions_of_groups_are_in_tiles(stride: int, groups: int) -> None:
+    """Channels are divided by how many a group has: where they are split so, what is read does not depend on the one within."""
+    rng = np.random.default_rng(0)
+    x, w = (rng.uniform(-1, 1, shape).astype("float32") for shape in ((1, 32, 17, 17), (32, 32 // groups, 3, 3)))
+    result = eqsat.optimize(lambda x, w: eqsat.numpy.conv2d(x, w, stride=stride, groups=groups), x, w)
+    assert any(isinstance(stmt, For) and stmt.kind == "tile" for kernel in result.loops for stmt in statements(kernel.body))
+    windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), axis=(2, 3))[:, :, ::stride, ::stride]
+    parts = zip(np.split(windows, groups, axis=1), np.split(w, groups, axis=0), strict=True)
+    expected = np.concatenate([np.einsum("bchwij,ocij->bohw", part, filters) for part, filters in parts], axis=1)
+    np.testing.assert_allclose(result(x, w), expected, rtol=1e-4, atol=1e-4)
