@@ -13,8 +13,8 @@ from collections.abc import Collection, Mapping, Sequence
 from math import prod
 
 from eqsat.ir.dtypes import carrier, is_complex
-from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Fold, For, Let, Load, Stmt, Store, Temp, over
+from eqsat.ir.index import Index, Var, apply, substitute
+from eqsat.ir.loops import Bind, Fold, For, Let, Load, Stmt, Store, Temp, over
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Literal, Reduce, Scalar, as_dtype, scalars
 from eqsat.lowering import order
@@ -26,9 +26,12 @@ from eqsat.lowering.order import block_size, needed_by_folds
 from eqsat.lowering.outward import LONGEST_SUM
 from eqsat.lowering.parted import WIDER
 from eqsat.lowering.place import nested
+from eqsat.lowering.product import EVENLY
 
 # columns whose values are kept at the same time
 MOST_COLUMNS = 4096
+# of a block whose number does not divide that of all: a multiple of so many
+UNIT = 16
 
 
 def in_columns(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], markers: Collection[int] = ()) -> Body | None:
@@ -40,11 +43,18 @@ def in_columns(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], ma
     needed = needed_by_folds(nest)
     around = tuple(v for v in nest.loops if v in needed and v is not column)
     inside = tuple(v for v in nest.loops if v not in needed)
-    size = block_size(column.extent, prod(v.extent for v in around), order.LEAST_BLOCK)
-    if column not in needed or size is None or size > MOST_COLUMNS:
+    size = block_size(column.extent, prod(v.extent for v in around), order.LEAST_BLOCK) or _about(column.extent)
+    if column not in needed or size > MOST_COLUMNS:
         return None
     statements = nested(Nest((*around, column, *inside), nest.body, nest.index), outputs, buffers)
     return _Fission(column, size, buffers, markers).result(statements)
+
+
+def _about(extent: int) -> int:
+    """How many columns are a block where their number does not divide: whole vectors, and blocks that two threads share evenly; the last
+    one goes back to where the columns end."""
+    count = extent // order.LEAST_BLOCK // EVENLY * EVENLY
+    return -(-extent // count // UNIT) * UNIT
 
 
 def one_by_one(nest: Nest, column: Var, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
@@ -79,10 +89,16 @@ class _Fission:
 
     def __init__(self, column: Var, size: int, buffers: frozenset[str], markers: Collection[int] = ()) -> None:
         self.column, self.size, self.markers = column, size, markers
-        self.block = Var(f"{column.name}_block", 0, column.extent // size - 1)
+        self.block = Var(f"{column.name}_block", 0, -(-column.extent // size) - 1)
+        self.first = Var(f"{column.name}_first", 0, column.extent - size)
         self.placer = BlockPlacer(buffers)
         self.kept: dict[str, tuple[str, str]] = {}
         self.rows = 0
+
+    @property
+    def divides(self) -> bool:
+        """Whether all columns are in whole blocks."""
+        return self.column.extent % self.size == 0
 
     def result(self, statements: Sequence[Stmt]) -> Body | None:
         found = self.down(statements)
@@ -100,7 +116,10 @@ class _Fission:
         if any(part is None for part in parts):
             return None
         body = tuple(stmt for part in parts if part is not None for stmt in part)
-        return (*before, For(self.block, "parallel", body)) if self.block.extent > 1 else (*before, *body)
+        if self.block.extent == 1:
+            return (*before, *body)
+        bound = () if self.divides else (Bind(self.first, apply("min", self.block * self.size, self.column.extent - self.size)),)
+        return (*before, For(self.block, "parallel", (*bound, *body)))
 
     def part(self, stmt: Stmt) -> tuple[Stmt, ...] | None:
         """A statement for all columns of a block; None where it cannot be."""
@@ -169,7 +188,9 @@ class _Fission:
 
     def at(self, lane: Var) -> dict[Var, Index]:
         """Where the columns of a block are."""
-        return {self.column: self.block * self.size + lane if self.block.extent > 1 else lane}
+        if self.block.extent == 1:
+            return {self.column: lane}
+        return {self.column: self.block * self.size + lane if self.divides else self.first + lane}
 
     def over(self, root: Scalar, env: Mapping[Var, Index], lane: Var) -> Scalar:
         """An element of a column of the block; what is kept is read from where it is."""

@@ -103,3 +103,14 @@ def test_columns_of_random_builds(build: Build, blocks: tuple[int, int, int]) ->
                 check_kernel(hoist(kernel))
                 assert any(isinstance(stmt, For) and stmt.kind in ("serial", "tile") for stmt in statements(kernel.body)) or build.size == 0
                 np.testing.assert_array_equal(run(hoist(kernel), build)[0], reference(build)[0])
+
+
+@pytest.mark.parametrize("columns", [521, 1003, 1009, 4099])
+def test_columns_that_no_block_divides(columns: int) -> None:
+    """The last block goes back to where they end: the same in any pieces, and what is read is not written over."""
+    x = np.random.default_rng(columns).uniform(1, 2, (60, columns)).astype("float32")
+    functions: list[Callable[[Any], Any]] = [lambda x: x - x.mean(axis=0), lambda x: x.std(axis=0), lambda x: x * x / (x * x).max(axis=0)]
+    for function in functions:
+        result = eqsat.optimize(function, x)
+        assert any("_first = " in str(kernel) for kernel in result.loops)
+        np.testing.assert_allclose(result(x), function(x), rtol=1e-5, atol=1e-6)
