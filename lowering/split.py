@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from math import gcd
 
-from eqsat.ir.index import Apply, Const, Index, Var, substitute, walk
+from eqsat.ir.index import Apply, Const, Index, Var, substitute, variables, walk
 from eqsat.ir.tensor import Reduce, scalars
 from eqsat.lowering.affine import Affine, Forms, bounds, rebuilt, remainder
 from eqsat.lowering.nest import Nest, replace_variables
@@ -93,13 +93,10 @@ def _apply(nest: Nest, cut: Cut) -> Nest:
     forms = Forms()
 
     def change(index: Index) -> Index:
-        """Without a division that is gone: what is divided does not depend on the loop that stays within a part."""
+        """Without loops that it does not depend on, once a division is gone."""
         found = substitute(index, env)
-        is_linear = found.kind != "bool" and all(isinstance(atom, Var) for atom in forms(found).terms)
-        return rebuilt(forms(found)) if is_linear and any(map(_is_division, walk(found))) else found
+        atoms = forms(found).terms if found.kind != "bool" else {}
+        fewer = len(atoms) < len(set(variables(found))) and all(isinstance(atom, Var) for atom in atoms)
+        return rebuilt(forms(found)) if atoms and fewer else found
 
     return replace_variables(nest, change, parts)
-
-
-def _is_division(term: Index) -> bool:
-    return isinstance(term, Apply) and term.op in DIVISIONS
