@@ -68,7 +68,8 @@ class KernelEmitter:
 
     def function(self) -> str:
         shared = {id(share.loop): share for share in shares(self.kernel)}
-        span = f"i64 noundef range(i64 0, {sum(share.extent for share in shared.values()) + 1})"
+        units = max((sum(share.extent for share in shared.values()), *(part.whole for part in self.kernel.parts)))
+        span = f"i64 noundef range(i64 0, {units + 1})"
         parameters = [self.parameter(buffer) for buffer in self.kernel.buffers] + [f"{span} %begin", f"{span} %end"]
         parameters += [f"i64 noundef range(i64 {s.variable.lo}, {s.variable.hi + 1}) %s{k}" for k, s in enumerate(self.kernel.sizes)]
         taken = [self.scratch(buffer) for buffer in self.kernel.scratch]
@@ -134,7 +135,6 @@ class KernelEmitter:
         if self.kernel.parts:  # counted in iterations of the whole loop
             _, count = self.range(loop.variable, scope)
             begin, end = (b.intrinsic("smin", place, resized(b, count, "i64", (0, share.extent))) for place in (begin, end))
-            some, none = b.fresh("some"), b.fresh("none")
         if before is not None:
             extent = integer(share.extent)
             begin, end = (b.binary("sub", place, integer(before), "nsw") for place in (begin, end))

@@ -15,6 +15,8 @@ from eqsat.ir import interval
 from eqsat.ir.index import Apply, Const, Index, Var, variables, walk
 from eqsat.ir.interval import Interval
 
+DIVISIONS = ("floordiv", "mod")
+
 
 @dataclass(frozen=True)
 class Affine:
@@ -54,7 +56,7 @@ class Forms:
             return _scaled(args[0], -1)
         if term.op == "mul" and not (args[0].terms and args[1].terms):
             return _scaled(args[0], args[1].constant) if args[0].terms else _scaled(args[1], args[0].constant)
-        if term.op in ("floordiv", "mod") and not args[1].terms and args[1].constant > 0:
+        if term.op in DIVISIONS and not args[1].terms and args[1].constant > 0:
             found = _divided(term.op, args[0], args[1].constant)
             if found is not None:
                 return found

@@ -9,7 +9,7 @@ for sizes of LEAST and more, of which the order of seams is known.  Conditions a
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from eqsat.ir.index import Apply, Const, Index, Var, substitute, walk
@@ -17,9 +17,10 @@ from eqsat.ir.interval import Interval
 from eqsat.ir.loops import Bind, Part, Stmt
 from eqsat.ir.polynomials import Polynomial, named, polynomial_of
 from eqsat.ir.size_bounds import SizeBounds
-from eqsat.ir.tensor import Reduce, Size, is_size, scalars
+from eqsat.ir.tensor import Reduce, Size, is_size
+from eqsat.lowering.affine import DIVISIONS
 from eqsat.lowering.blocks import BlockPlacer
-from eqsat.lowering.nest import Nest
+from eqsat.lowering.nest import Nest, free_variables
 from eqsat.lowering.place import Scope, stores
 from eqsat.lowering.seams import MARKS, MOST_PIECES, QUOTIENTS, branches, decided, either_way
 
@@ -35,7 +36,7 @@ Cut = tuple[tuple[Stmt, ...], tuple[Part, ...]]
 
 
 def at_seams(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], sizes: Sequence[Size]) -> Cut | None:
-    """None where nothing changes along a size, or where that is not known."""
+    """The loops of a nest in pieces; None where nothing changes along a size, or where that is not known."""
     if not any(loop.extent == size.marker for loop in nest.loops for size in sizes) or any(size.most < LEAST for size in sizes):
         return None
     cuts = _Cuts(nest, outputs, buffers, sizes)
@@ -52,11 +53,11 @@ class _Known:
     """
 
     def __init__(self, sizes: Sequence[Size]) -> None:
-        made = {size.variable.name[1:]: size.variable for size in sizes if not size.is_made}
-        larger = {name: Var(v.name, max(v.lo, LEAST), max(v.hi, LEAST + 1)) for name, v in made.items()}
+        told = {size.variable.name[1:]: size.variable for size in sizes if not size.is_made}
+        larger = {name: Var(v.name, max(v.lo, LEAST), max(v.hi, LEAST + 1)) for name, v in told.items()}
         self.extents = {size.marker: named(size.terms, larger.__getitem__) for size in sizes}
         self.markers = {larger[size.variable.name[1:]]: size.marker for size in sizes if not size.is_made}
-        self.own: dict[Var, Index] = {larger[name]: v for name, v in made.items()}
+        self.own: dict[Var, Index] = {larger[name]: v for name, v in told.items()}
         self.env: dict[Var, Index] = {size.variable: self.extents[size.marker].term for size in sizes}
         self.variables = {size.marker: size.variable for size in sizes}
         self.wholes: dict[int, int] = {}
@@ -73,10 +74,14 @@ class _Known:
         """In the sizes of the kernel."""
         return substitute(value.term, self.own)
 
-    def may_end(self, count: Polynomial) -> bool:
-        """Whether an extent can stand for so many iterations: it is greater than they ever are, and stands for nothing else."""
-        grows = all(k > 0 for monomial, k in count.terms if monomial)
-        return count.is_number or (grows and self.extents.get(count.at(self.markers), count) == count)
+    def may_end(self, counts: Iterable[Polynomial]) -> bool:
+        """Whether extents can stand for so many iterations: each is greater than they ever are, and stands for nothing else."""
+        known = dict(self.extents)
+        return all(
+            count.is_number
+            or (all(k > 0 for monomial, k in count.terms if monomial) and known.setdefault(count.at(self.markers), count) == count)
+            for count in counts
+        )
 
     def part(self, name: str, loop: Var, count: Polynomial) -> Var:
         """So many iterations of a loop."""
@@ -94,7 +99,7 @@ class _Known:
 
 
 class _Cuts:
-    """Places a nest in pieces of its loops; `made`: whether there are several, and all of them are loops."""
+    """Places a nest in pieces of its loops; `made`: whether there are several."""
 
     def __init__(self, nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], sizes: Sequence[Size]) -> None:
         self.outputs, self.known, self.made = outputs, _Known(sizes), False
@@ -131,7 +136,7 @@ class _Cuts:
         """The loops of a nest from one on, that over some of its values."""
         loop, inner = nest.loops[k], nest.loops[k + 1 :]
         piece = self.known.part(f"{loop.name}_{number}", loop, count)
-        own = {v: Var(f"{v.name}_{number}", v.lo, v.hi) for v in (*inner, *_folded(nest))}
+        own = {v: Var(f"{v.name}_{number}", v.lo, v.hi) for v in (*inner, *_folds_over(nest, nest.loops[k:]))}
         begin, step = self.known.written(first), piece if piece.extent > 1 else Const(0)
         env: dict[Var, Index] = {**own, loop: step if first == ZERO else begin if piece.extent == 1 else begin + step}
         loops = (*(() if piece.extent == 1 else (piece,)), *(own[v] for v in inner))
@@ -153,8 +158,8 @@ class _Cuts:
             if None in sides:
                 return []
             found.insert(sides.index(-1), seam)
-        counts = [following - first for first, following in pairwise([*found, end])]
-        return found if len(found) <= MOST_PIECES and all(map(self.known.may_end, counts)) else []
+        counts = (following - first for first, following in pairwise([*found, end]))
+        return found if len(found) <= MOST_PIECES and self.known.may_end(counts) else []
 
     def _seams(self, nest: Nest, loop: Var) -> Iterator[tuple[Polynomial, ...]]:
         """The values of a loop from which on a comparison may decide otherwise; of several in one any will do, and they come last."""
@@ -162,7 +167,7 @@ class _Cuts:
         for term in walk(*nest.terms):
             if not isinstance(term, Apply):
                 continue
-            if term.op in ("floordiv", "mod"):
+            if term.op in DIVISIONS:
                 divisor = self.known.polynomial(term.args[1])
                 if divisor is not None and not divisor.is_number:
                     for k in QUOTIENTS:
@@ -210,5 +215,10 @@ def _at(form: Polynomial, loops: Collection[Var], side: int) -> Iterator[tuple[t
             yield monomial, k
 
 
-def _folded(nest: Nest) -> tuple[Var, ...]:
-    return tuple(dict.fromkeys(term.variable for term in scalars(nest.body) if isinstance(term, Reduce)))
+def _folds_over(nest: Nest, loops: Collection[Var]) -> Iterator[Var]:
+    """The variables of the folds that depend on some loops, outer ones first; what others result in is the same in all pieces."""
+    free, over = free_variables(nest.body), set(loops)
+    for term in reversed(tuple(free)):
+        if isinstance(term, Reduce) and not over.isdisjoint(free[term]) and term.variable not in over:
+            over.add(term.variable)
+            yield term.variable

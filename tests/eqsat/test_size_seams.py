@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from math import prod
 from typing import Any
@@ -11,10 +12,12 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.ir.loops import For, Kernel, statements, values_of
+from eqsat.ir.index import Var, apply
+from eqsat.ir.loops import Fold, For, Kernel, statements, values_of
 from eqsat.ir.loops_evaluate import run_kernel
-from eqsat.ir.tensor import Position, scalars
-from eqsat.lowering.size_seams import LEAST
+from eqsat.ir.tensor import Call, Literal, Position, Size, scalars
+from eqsat.lowering.nest import Nest
+from eqsat.lowering.size_seams import LEAST, at_seams
 from eqsat.running.sized_plan import SizedPlan
 
 Array = np.ndarray[Any, Any]
@@ -121,3 +124,30 @@ def test_smaller_sizes_run_the_plain_loops() -> None:
     plan, _ = plan_of(lambda x: enp.roll(x, 3) + 1.0, (N,))
     assert plan._for((numbers(LEAST - 1),)).kernels[0].name == "kernel_0"
     assert plan._for((numbers(LEAST),)).kernels[0].name == f"kernel_0_{LEAST}"
+
+
+def test_threads_are_handed_iterations_of_the_whole_loop() -> None:
+    """More than the longest piece has: what the code is told of their number holds for all of them."""
+    size = eqsat.dim("n", 1, 1 << 20)
+    result = eqsat.optimize(lambda x, y: enp.concatenate([x, y]) * 2.0, *(eqsat.spec((size,), "float32") for _ in range(2)))
+    (kernel,) = result.loops_in_rows
+    (line,) = (line for line in result.llvm_ir.splitlines() if line.startswith("define") and f'@"{kernel.name}"(' in line)
+    (most,) = re.findall(r"range\(i64 0, (\d+)\) %end", line)
+    assert int(most) > 2 << 20
+
+
+def test_a_fold_that_all_pieces_share_is_done_once() -> None:
+    _, (kernel,) = plan_of(lambda x: enp.roll(x, 1) - x.mean(), (N,))
+    assert sum(isinstance(stmt, Fold) for stmt in statements(kernel.body)) == 1
+
+
+@pytest.mark.parametrize("distance", [6, 7])
+def test_one_extent_stands_for_one_length(distance: int) -> None:
+    """Pieces of n - 3 and m - 9 have the same extent where the markers of n and m are 6 apart: the loop stays whole."""
+    n, m = Var("$n", 16, 400), Var("$m", 16, 400)
+    first, second = Size(n, 1009, ((1, ("n",)),), 400), Size(m, 1009 + distance, ((1, ("m",)),), 400)
+    whole = Size(Var("$n + m - 12", 20, 788), 2006 + distance, ((1, ("n",)), (1, ("m",)), (-12, ())), 788)
+    loop = Var("i0", 0, whole.marker - 1)
+    body = Call("where", (Position(apply("lt", loop, n - 3), "bool"), Literal(1.0, "float32"), Literal(2.0, "float32")), "float32")
+    cut = at_seams(Nest((loop,), body, loop), ("out",), frozenset({"out"}), (first, second, whole))
+    assert (cut is None) == (distance == 6)

@@ -143,11 +143,11 @@ def test_programs_equal_numpy(name: str, shape: tuple[int, int]) -> None:
 
 
 def test_nan_and_infinity_stay_in_their_row() -> None:
-    a = RNG.standard_normal((50, 10)).astype(np.float32)
+    a = RNG.uniform(1, 2, (50, 10)).astype(np.float32)
     a[7, 3], a[20, 9], a[21] = np.nan, np.inf, -np.inf
     functions: list[Callable[..., Any]] = [lambda a: a.max(axis=1), lambda a: a.argmax(axis=1), lambda a: a.sum(axis=1)]
     for function in functions:
-        np.testing.assert_allclose(eqsat.optimize(function, a)(a), function(a), rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(eqsat.optimize(function, a)(a), function(a), rtol=1e-5)
 
 
 @pytest.mark.parametrize(("columns", "calls"), [(10, 1), (40, 1)])
