@@ -13,13 +13,13 @@ from collections.abc import Collection, Mapping, Sequence
 from math import prod
 
 from eqsat.ir.dtypes import carrier, is_complex
-from eqsat.ir.index import Index, Var, apply, substitute
+from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.loops import Bind, Fold, For, Let, Load, Stmt, Store, Temp, over
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Literal, Reduce, Scalar, as_dtype, scalars
 from eqsat.lowering import order
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.blocks import BlockPlacer, Body
+from eqsat.lowering.blocks import BlockPlacer, Body, first_of
 from eqsat.lowering.narrow import NarrowFold, inlined, is_narrow
 from eqsat.lowering.nest import Nest, Several, chains
 from eqsat.lowering.order import block_size, needed_by_folds
@@ -90,15 +90,14 @@ class _Fission:
     def __init__(self, column: Var, size: int, buffers: frozenset[str], markers: Collection[int] = ()) -> None:
         self.column, self.size, self.markers = column, size, markers
         self.block = Var(f"{column.name}_block", 0, -(-column.extent // size) - 1)
-        self.first = Var(f"{column.name}_first", 0, column.extent - size)
+        self.first: Index = first_of(self.block, self.block.extent, size, column.extent)
+        self.bound: tuple[Bind, ...] = ()
+        if column.extent % size:
+            variable = Var(f"{column.name}_first", *self.first.bounds)
+            self.first, self.bound = variable, (Bind(variable, self.first),)
         self.placer = BlockPlacer(buffers)
         self.kept: dict[str, tuple[str, str]] = {}
         self.rows = 0
-
-    @property
-    def divides(self) -> bool:
-        """Whether all columns are in whole blocks."""
-        return self.column.extent % self.size == 0
 
     def result(self, statements: Sequence[Stmt]) -> Body | None:
         found = self.down(statements)
@@ -116,10 +115,7 @@ class _Fission:
         if any(part is None for part in parts):
             return None
         body = tuple(stmt for part in parts if part is not None for stmt in part)
-        if self.block.extent == 1:
-            return (*before, *body)
-        bound = () if self.divides else (Bind(self.first, apply("min", self.block * self.size, self.column.extent - self.size)),)
-        return (*before, For(self.block, "parallel", (*bound, *body)))
+        return (*before, For(self.block, "parallel", (*self.bound, *body))) if self.block.extent > 1 else (*before, *body)
 
     def part(self, stmt: Stmt) -> tuple[Stmt, ...] | None:
         """A statement for all columns of a block; None where it cannot be."""
@@ -188,9 +184,7 @@ class _Fission:
 
     def at(self, lane: Var) -> dict[Var, Index]:
         """Where the columns of a block are."""
-        if self.block.extent == 1:
-            return {self.column: lane}
-        return {self.column: self.block * self.size + lane if self.divides else self.first + lane}
+        return {self.column: self.first + lane if self.block.extent > 1 else lane}
 
     def over(self, root: Scalar, env: Mapping[Var, Index], lane: Var) -> Scalar:
         """An element of a column of the block; what is kept is read from where it is."""

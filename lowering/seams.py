@@ -17,7 +17,7 @@ from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, substitute, wal
 from eqsat.ir.interval import Interval
 from eqsat.ir.loops import rebuilt
 from eqsat.ir.tensor import Call, Position, Reduce, Scalar, operands, scalars
-from eqsat.lowering.affine import Affine, Forms, bounds
+from eqsat.lowering.affine import DIVISIONS, Affine, Forms, bounds
 from eqsat.lowering.blocks import BlockPlacer, Body
 from eqsat.lowering.jammed import place_jammed, shared
 from eqsat.lowering.nest import Nest
@@ -193,7 +193,7 @@ def _chosen(root: Index, interval: Bounds) -> Index:
             low, high = interval(either[0] - either[1]) if either else (-1, 1)
             known = high <= 0 or low >= 0
             done[term] = either[0 if (high <= 0) == (term.op == "min") else 1] if either and known else apply(term.op, *args)
-            if term.op in ("floordiv", "mod") and not isinstance(args[1], Const):
+            if term.op in DIVISIONS and not isinstance(args[1], Const):
                 found = _divided(term.op, args[0], args[1], interval)
                 done[term] = done[term] if found is None else found
     return done.get(root, root)
@@ -266,7 +266,7 @@ def begins(terms: Sequence[Index], inner: Var, within: Sequence[Var] = ()) -> li
                     found.update(seam for end in ends for seam in _reached(*end, inner, MARKS[term.op]))
                 elif form and len(seams := tuple(_reached(*form, inner, (0, 1)))) == 2:  # where both are equal, either of them will do
                     either.append(tuple(sorted(seams, key=outside)))
-        elif term.op in ("floordiv", "mod") and isinstance(term.args[1], Const) and term.args[1].value > 0:
+        elif term.op in DIVISIONS and isinstance(term.args[1], Const) and term.args[1].value > 0:
             form, divisor = _of(forms(term.args[0]), inner), int(term.args[1].value)
             if form:
                 first, last = sorted((form[0] * v + form[1]) // divisor for v in (inner.lo, inner.hi))

@@ -13,11 +13,10 @@ from math import gcd
 
 from eqsat.ir.index import Apply, Const, Index, Var, substitute, variables, walk
 from eqsat.ir.tensor import Reduce, scalars
-from eqsat.lowering.affine import Affine, Forms, bounds, rebuilt, remainder
+from eqsat.lowering.affine import DIVISIONS, Affine, Forms, bounds, rebuilt, remainder
 from eqsat.lowering.nest import Nest, replace_variables
 
 Cut = dict[Var, int]
-DIVISIONS = ("floordiv", "mod")
 
 
 def split(nest: Nest, markers: Collection[int] = ()) -> Nest:

@@ -134,9 +134,10 @@ def _searched(program: Program, offers: Offers, before: Cost, options: Options, 
                 tell("saturating with rules of indices")
                 snapshot = work.run(PHASES["index"], search.when_done())
                 reader = IndexReader(snapshot, options.cost.index)
-        best = search.cheapest(snapshot, reader, CostModel(options.target, options.cost), start, seen)
+        model = CostModel(options.target, options.cost)
+        best = search.cheapest(snapshot, reader, model, start, seen)
         if start is not None and (best is None or best.ns > before.total):  # what is cheap without indices is far from what is cheap with
-            best = search.cheapest(snapshot, reader, CostModel(options.target, options.cost), None, seen)
+            best = search.cheapest(snapshot, reader, model, None, seen)
         if best is not None and work.transcript is not None:
             work.transcript.extracted(Extraction(best, *search.extracted))
         if best is None:

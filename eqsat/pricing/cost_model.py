@@ -22,6 +22,7 @@ from eqsat.ir.tensor import (
     Tensor,
     is_size,
 )
+from eqsat.lowering.affine import DIVISIONS
 from eqsat.pricing.cycles import DEFAULT_COSTS, Costs
 from eqsat.pricing.kernel_work import KernelWork, priced
 from eqsat.pricing.pieces import Digit, Pieces, even_digit
@@ -35,7 +36,6 @@ SHUFFLED = 4.0
 INTERLEAVED = 8
 # what a simple operation takes of a cycle on the machines that the tables of eqsat/pricing/cycles.py are for
 HALF_A_CYCLE = 0.5
-DIVISIONS = ("floordiv", "mod")
 # an innermost loop shorter than this is not worth vectors
 SHORT_LOOP = 8
 Variables = frozenset[Var]

@@ -36,12 +36,12 @@ from eqsat.ir.tensor import (
     scalars,
     tensors,
 )
+from eqsat.lowering.affine import DIVISIONS
 from eqsat.lowering.seams import MOST_BRANCHES
 from eqsat.lowering.unroll import MOST_TERMS
 from eqsat.options import Options
 from eqsat.pricing.amounts import amount
 from eqsat.pricing.cost_model import (
-    DIVISIONS,
     INTERLEAVED,
     NO_LOOPS,
     SHORT_LOOP,

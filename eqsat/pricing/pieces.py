@@ -14,12 +14,11 @@ from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, substitute, variables, walk
 from eqsat.ir.interval import Interval
 from eqsat.ir.tensor import is_size, level_of
-from eqsat.lowering.affine import Affine, Forms
+from eqsat.lowering.affine import DIVISIONS, Affine, Forms
 from eqsat.lowering.seams import LEAST, MARKS, MOST_PIECES, begins
 
 # operations on truth values, which the pieces decide where they decide all comparisons
 LOGIC = frozenset(("and", "or", "not"))
-DIVISIONS = ("floordiv", "mod")
 # a loop x, a and b of x // a % b
 Digit = tuple[Var, int, int]
 
