@@ -176,8 +176,8 @@ def decided(root: Scalar, env: Mapping[Var, Index], interval: Bounds) -> Scalar:
             continue
         found = rebuilt(term, args, lambda index: _chosen(substitute(index, env), interval))
         if isinstance(found, Call) and found.op == "where" and isinstance(condition := found.args[0], Position):
-            holds = _holds(condition.index, interval)
-            found = found if holds is None else found.args[1 if holds else 2]
+            known = holds(condition.index, interval)
+            found = found if known is None else found.args[1 if known else 2]
         done[term] = found
     return done[root]
 
@@ -215,12 +215,12 @@ def either_way(op: str, *args: Index) -> tuple[Index, Index] | None:
     return (args[0], -args[0]) if op == "abs" else None
 
 
-def _holds(condition: Index, interval: Bounds) -> bool | None:
+def holds(condition: Index, interval: Bounds) -> bool | None:
     """Whether a condition holds, or does not, for all values of its variables; None where that is not known."""
     if not isinstance(condition, Apply):
         return None
     if condition.op in ("and", "or", "not", "bool", "int"):
-        parts = [_holds(arg, interval) for arg in condition.args]
+        parts = [holds(arg, interval) for arg in condition.args]
         if condition.op in ("and", "or"):
             settles = condition.op == "or"
             return settles if settles in parts else None if None in parts else not settles

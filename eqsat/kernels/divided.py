@@ -10,6 +10,7 @@ from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Build, Tensor
 from eqsat.kernels.alike import Group, Priced
 from eqsat.lowering.across import left_turned
+from eqsat.lowering.branches_first import branches_first
 from eqsat.lowering.complex_products import in_reals
 from eqsat.lowering.folds_first import folds_first
 from eqsat.lowering.nest import Stages
@@ -60,7 +61,7 @@ def _ways(build: Build, options: Options) -> list[tuple[Stages, Build]]:
     """The ways to compute a product, or a row of sums, by several kernels."""
     reals = in_reals(build, finite=options.numerics == "fast")
     rows = row_in_parts(build) if options.numerics != "exact" else None
-    return [*(way for way in (reals, rows, left_turned(build)) if way is not None), *in_triangle(build)]
+    return [*(way for way in (reals, rows, left_turned(build), branches_first(build)) if way is not None), *in_triangle(build)]
 
 
 def _priced(build: Build, stages: Stages, whole: Build, names: Mapping[Tensor, str], lowering: Lowering) -> tuple[float, Divided]:
