@@ -8,8 +8,9 @@ from eqsat.ir.loops import Buffer, Kernel
 from eqsat.ir.tensor import Build, Size, Tensor, sources
 from eqsat.lowering import order
 from eqsat.lowering.nest import nest_of
-from eqsat.lowering.order import chosen_innermost, merge, orders, shared_columns, unit_folds_innermost, widened
+from eqsat.lowering.order import merge, orders, shared_columns, unit_folds_innermost, widened
 from eqsat.lowering.schedule import Schedule
+from eqsat.lowering.seams import chosen_innermost
 from eqsat.lowering.size_blocks import in_blocks
 from eqsat.lowering.size_seams import at_seams
 from eqsat.lowering.split import split

@@ -11,8 +11,6 @@ from eqsat.lowering.affine import Affine, Forms, rebuilt
 from eqsat.lowering.nest import Nest, chains, free_variables, replace_variables
 
 UNIT_AXES = 2
-# iterations of a loop that boxes write out
-MOST_SHORT = 16
 # blocks of a loop that threads share, elements of each, of one of two, and of one that several iterations of a fold go through together
 ENOUGH, LEAST_BLOCK, LEAST_HALF, LEAST_ABREAST = 8, 256, 64, 512
 
@@ -30,13 +28,6 @@ def orders(nest: Nest) -> tuple[Nest, ...]:
     folded = needed_by_folds(nest)
     found.append(tuple(v for v in nest.loops if v in folded) + tuple(v for v in nest.loops if v not in folded))
     return tuple(Nest(loops, nest.body, nest.index) for loops in dict.fromkeys(found))
-
-
-def chosen_innermost(nest: Nest) -> Nest | None:
-    """Short loops that conditions depend on innermost: in boxes, what their iterations have in common is loaded and computed once."""
-    short = {v for v in variables(*nest.conditions) if v.extent <= MOST_SHORT}
-    inner = tuple(v for v in nest.loops if v in short)
-    return Nest((*(v for v in nest.loops if v not in short), *inner), nest.body, nest.index) if inner else None
 
 
 def widened(nest: Nest) -> Nest:

@@ -6,12 +6,13 @@ A call that is used twice becomes a Let at its home; so does a call or load that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Fold, For, Let, Load, LoopKind, Pick, Stmt, Store, Temp
-from eqsat.ir.tensor import Call, Position, Reduce, Scalar, operands, rebuild
+from eqsat.ir.tensor import Call, Position, Reduce, Scalar, operands, rebuild, scalars
 from eqsat.lowering.nest import Free, Nest, Several, free_variables
 
 
@@ -55,15 +56,15 @@ class Placer:
             if name not in self.buffers:
                 return name
 
-    def place(self, root: Scalar, here: Scope) -> Scalar:
-        """Place what root needs and return the expression that gives its value in scope `here`."""
+    def place(self, root: Scalar, here: Scope, several: Collection[Scalar] = ()) -> Scalar:
+        """Place what root needs and return the expression that gives its value in scope `here`; `several`: what other roots need too."""
         free = free_variables(root)
         order = tuple(free)
         for term in reversed(order):
             if isinstance(term, Reduce) and term.variable not in self.scopes:
                 self.scopes[term.variable] = Scope(self.home(term, free), term.variable)
         homes = {term: self.home(term, free) for term in order}
-        kept = self.kept(root, here, homes)
+        kept = self.kept(root, here, homes).union(several)
         for term in order:
             if term not in self.placed:
                 self.placed[term] = self.statement(term, term in kept, homes[term])
@@ -99,6 +100,14 @@ class Placer:
         name = self.name()
         home.body.append(Let(name, value))
         return Temp(name, term.dtype)
+
+
+def used_by_several(*roots: Scalar) -> set[Scalar]:
+    """The calls that several values need, or one of them more than once."""
+    uses = Counter(roots)
+    for term in scalars(*roots):
+        uses.update(set(operands(term)))
+    return {term for term, count in uses.items() if count > 1 and isinstance(term, Call)}
 
 
 def stores(outputs: tuple[str, ...], index: Index, value: Scalar) -> tuple[Store, ...]:

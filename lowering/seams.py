@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 
-from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, substitute, walk
+from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, substitute, variables, walk
 from eqsat.ir.interval import Interval
 from eqsat.ir.loops import rebuilt
 from eqsat.ir.tensor import Call, Position, Reduce, Scalar, operands, scalars
@@ -22,12 +22,14 @@ from eqsat.lowering.blocks import BlockPlacer, Body
 from eqsat.lowering.jammed import place_jammed, shared
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.order import merge, needed_by_folds
-from eqsat.lowering.place import Scope, stores
+from eqsat.lowering.place import Scope, stores, used_by_several
 from eqsat.lowering.split import split, uneven
 from eqsat.lowering.turned import crossing, place_turned
 
 # of a loop by what it reads, and by conditions
-MOST_PIECES, MOST_BRANCHES = 5, 32
+MOST_PIECES, MOST_BRANCHES = 5, 128
+# iterations of a loop that boxes write out, whatever they compute, and as many as LLVM looks at for vectors
+MOST_SHORT, MOST_IN_TURN = 16, 96
 # below that a loop is not worth its pieces; so few iterations are written out in the loop around them
 LEAST, MOST_WRITTEN_OUT = 16, 4
 # elements of what threads share
@@ -65,6 +67,18 @@ def in_boxes(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], reor
     return cuts.result() if cuts.made == "boxes" and cuts.left >= 0 and (cuts.jammed or not reordered) else None
 
 
+def chosen_innermost(nest: Nest) -> Nest | None:
+    """Loops that conditions depend on innermost, short ones and those of which every iteration is another piece: in boxes, what their
+    iterations have in common is loaded and computed once."""
+    chosen = {v for v in variables(*nest.conditions) if v.extent <= MOST_SHORT or _is_all_pieces(nest, v)}
+    inner = tuple(v for v in nest.loops if v in chosen)
+    return Nest((*(v for v in nest.loops if v not in chosen), *inner), nest.body, nest.index) if inner else None
+
+
+def _is_all_pieces(nest: Nest, loop: Var) -> bool:
+    return loop.extent <= MOST_BRANCHES and len(begins(nest.conditions, loop)) == loop.extent
+
+
 class _Cuts:
     """Places a nest in pieces of its loops, of those from `first` on.
 
@@ -96,8 +110,12 @@ class _Cuts:
             self._place_whole(nest, scope)
             return
         loop, inner = nest.loops[k], nest.loops[k + 1 :]
-        self.made = "pieces" if self.made != "boxes" and not inner and loop.extent >= LEAST else "boxes"
+        few = not inner and loop.extent >= LEAST and len(starts) <= MOST_PIECES
+        self.made = "pieces" if self.made != "boxes" and few else "boxes"
         pieces = list(enumerate(zip(starts, [*starts[1:], loop.hi + 1], strict=True)))
+        if len(pieces) == loop.extent and not inner and k and not any(isinstance(term, Reduce) for term in scalars(nest.body)):
+            self._write_out(nest, k, starts, scope)
+            return
         largest = max(pieces, key=lambda piece: piece[1][1] - piece[1][0])
         first = 0 if k and self._needs_rows(_piece(nest, k, 0, *largest)) else k  # each piece has loops around it of its own
         around = self.placer.nest(scope, *nest.loops[:first])
@@ -105,6 +123,18 @@ class _Cuts:
             cut = _piece(nest, k, first, number, values)
             self.place(cut, len(cut.loops) - len(inner), around[-1])
         self.placer.close_all(around)
+
+    def _write_out(self, nest: Nest, k: int, values: Sequence[int], scope: Scope) -> None:
+        """The iterations of the innermost loop one after the other; what several of them need is computed once, as long as they are not so
+        many that they are done in several turns."""
+        for number, begin in enumerate(range(0, len(values), MOST_IN_TURN)):
+            written = [_piece(nest, k, 0, number, (value, value + 1)) for value in values[begin : begin + MOST_IN_TURN]]
+            several = used_by_several(*(one.body for one in written))
+            around = self.placer.nest(scope, *written[0].loops)
+            for one in written:
+                self.left -= sum(1 for term in scalars(one.body) if term not in self.placer.placed)
+                around[-1].body += stores(self.outputs, one.index, self.placer.place(one.body, around[-1], several))
+            self.placer.close_all(around)
 
     def _needs_rows(self, nest: Nest) -> bool:
         """Whether rows of a piece are computed together."""
@@ -167,18 +197,32 @@ def _size(nest: Nest) -> int:
 def decided(root: Scalar, env: Mapping[Var, Index], interval: Bounds) -> Scalar:
     """An element over other indices, with those branches of choices that the bounds of these decide for."""
     done: dict[Scalar, Scalar] = {}
-    for term in scalars(root):
-        args = tuple(done[arg] for arg in operands(term))
-        if isinstance(term, Reduce):
+    stack = [root]
+    while stack:
+        term = stack[-1]
+        below = operands(term)
+        if isinstance(term, Call) and term.op == "where" and isinstance(term.args[0], Position):
+            # what is not chosen is not looked at
+            condition = _chosen(substitute(term.args[0].index, env), interval)
+            known = holds(condition, interval)
+            if known is not None:
+                below = (term.args[1 if known else 2],)
+            else:
+                done[term.args[0]] = Position(condition, term.args[0].dtype)
+        missing = [arg for arg in below if arg not in done]
+        stack += missing
+        if missing:
+            continue
+        stack.pop()
+        args = tuple(done[arg] for arg in below)
+        if len(args) < len(operands(term)):
+            done[term] = args[0]
+        elif isinstance(term, Reduce):
             variable = env.get(term.variable, term.variable)
             assert isinstance(variable, Var)
             done[term] = Reduce(term.op, variable, *args)
-            continue
-        found = rebuilt(term, args, lambda index: _chosen(substitute(index, env), interval))
-        if isinstance(found, Call) and found.op == "where" and isinstance(condition := found.args[0], Position):
-            known = holds(condition.index, interval)
-            found = found if known is None else found.args[1 if known else 2]
-        done[term] = found
+        else:
+            done[term] = rebuilt(term, args, lambda index: _chosen(substitute(index, env), interval))
     return done[root]
 
 

@@ -304,7 +304,8 @@ def _is_fold(choice: Choice) -> bool:
 
 
 def _alone_ns(root: Choice) -> dict[int, float]:
-    """What every class of an element costs with all that only it needs: the choices that it dominates."""
+    """What every class of an element costs with all that only it needs: the choices that it dominates, those that boxes decide between at
+    the most that they may be."""
     order = list(reversed(_operands_first(root)))
     above: dict[Choice, Choice] = {}
     depth = {root: 0}
@@ -314,7 +315,7 @@ def _alone_ns(root: Choice) -> dict[int, float]:
             while one is not other:
                 one, other = (above[one], other) if depth[one] > depth[other] else (one, above[other])
             above[operand], depth[operand] = one, depth[one] + 1
-    alone = {choice: total_ns(choice.own) for choice in order}
+    alone = {choice: 0.0 if choice.sides else total_ns(choice.own) for choice in order}
     for choice in reversed(order[1:]):
         alone[above[choice]] += alone[choice]
     return {choice.name: ns for choice, ns in alone.items()}

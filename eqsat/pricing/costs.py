@@ -326,9 +326,13 @@ class _Decided(Mapping[Hashable, Part]):
         own: dict[Hashable, Part] = {self.condition: (self.model.cycles_ns(BOX_CYCLES) * (len(boxes) - 1), NO_LOOPS)}
         computed: dict[Hashable, float] = {}
         for box, priced in boxes:
+            shares: dict[Variables, tuple[float, Variables]] = {}
             for name, (ns, around) in priced.parts.items():
-                computed[name] = computed.get(name, 0.0) + box.share(around)
-                own[name] = ns * min(1.0, computed[name]), around | decide
+                if around not in shares:
+                    shares[around] = box.share(around), around | decide
+                share, with_these = shares[around]
+                computed[name] = total = computed.get(name, 0.0) + share
+                own[name] = ns * min(1.0, total), with_these
         return own
 
     def __getitem__(self, name: Hashable) -> Part:

@@ -12,8 +12,8 @@ from hypothesis import given, settings, strategies as st
 import eqsat
 import eqsat.numpy as enp
 from eqsat.indices.simplifier import simplify_terms
-from eqsat.ir.index import Apply, Index, Var, apply, walk, where
-from eqsat.ir.loops import For, Kernel, index_terms, map_indices, statements
+from eqsat.ir.index import Apply, Index, Var, apply, as_index, walk, where
+from eqsat.ir.loops import For, Kernel, index_terms, map_indices, statements, values_of
 from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction, scalars
 from eqsat.lowering import seams
 from eqsat.lowering.seams import MOST_PIECES, begins
@@ -324,3 +324,24 @@ def test_lanes_of_turned_pieces_have_places_of_their_own() -> None:
     found = eqsat.jit(lambda x: (x.T + 1, enp.roll(x, 2, axis=0).T * 2))(x)
     for one, other in zip(found, (x.T + 1, np.roll(x, 2, axis=0).T * 2), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(("steps", "turns"), [(20, 1), (seams.MOST_IN_TURN + 3, 2)])
+def test_rows_that_are_made_of_each_other_are_written_out_once(steps: int, turns: int) -> None:
+    shape = (steps, 40)
+    row, column = axes(shape)
+    x = Input("x", shape, "int64")
+    chain: list[Scalar] = [Read(x, (as_index(0), column))]
+    for step in range(1, steps):
+        before = Call("multiply", (chain[-1], Literal(3, "int64")), "int64")
+        chain.append(Call("add", (before, Read(x, (as_index(step), column))), "int64"))
+    body: Scalar = chain[-1]
+    for step in reversed(range(steps - 1)):
+        body = Call("where", (Position(apply("lt", row, step + 1), "bool"), chain[step], body), "int64")
+    build = Build(shape, body)
+    kernel, *_ = [found for found in offered(build, "boxes") if isinstance(loop := found.body[0], For) and loop.variable.extent == shape[1]]
+    np.testing.assert_array_equal(run(kernel, build)[0], reference(build)[0])
+    loops = [loop for loop in statements(kernel.body) if isinstance(loop, For)]
+    assert len(loops) == turns
+    products = [term for term in scalars(*values_of(statements(kernel.body))) if isinstance(term, Call) and term.op == "multiply"]
+    assert len(products) == sum(min(steps, (turn + 1) * seams.MOST_IN_TURN) - 1 for turn in range(turns))
