@@ -8,7 +8,7 @@ from eqsat.ir.loops import Buffer, Kernel
 from eqsat.ir.tensor import Build, Size, Tensor, sources
 from eqsat.lowering import order
 from eqsat.lowering.nest import nest_of
-from eqsat.lowering.order import merge, orders, shared_columns, unit_folds_innermost, widened
+from eqsat.lowering.order import joined_outermost, merge, orders, shared_columns, unit_folds_innermost, widened
 from eqsat.lowering.schedule import Schedule
 from eqsat.lowering.seams import chosen_innermost
 from eqsat.lowering.size_blocks import in_blocks
@@ -91,7 +91,9 @@ class Schedules:
         if chosen is not None:
             yield from (Schedule(merge(chosen, markers), way) for way in ("boxes", "boxsums"))
         arranged = orders(merge(unit_folds_innermost(cut), markers))
-        wide = [widened(nest) for nest in orders(unit_folds_innermost(cut))]
+        ordered = orders(unit_folds_innermost(cut))
+        wide = [widened(nest) for nest in ordered]
+        wide += [] if markers else [joined_outermost(merge(nest)) for nest in ordered]
         if self.tiles:
             for nest in dict.fromkeys(merge(unrolled(nest, markers), markers) for nest in arranged):
                 yield from (Schedule(nest, way) for way in ("nested", "stepped"))

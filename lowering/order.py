@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from math import prod
 
-from eqsat.ir.index import Index, Var, substitute, variables
+from eqsat.ir.index import Index, Var, apply, substitute, variables
 from eqsat.ir.tensor import Reduce, Scalar, operands, rebuild, scalars
 from eqsat.lowering.affine import Affine, Forms, rebuilt
 from eqsat.lowering.nest import Nest, chains, free_variables, replace_variables
@@ -36,6 +36,24 @@ def widened(nest: Nest) -> Nest:
         return nest
     longest = max(nest.loops[:-1], key=lambda v: v.extent)
     return Nest((longest, *_without(nest.loops, longest)), nest.body, nest.index)
+
+
+def joined_outermost(nest: Nest) -> Nest:
+    """The outermost loops as one that counts them all, where threads would share the first unevenly: results are still written in order."""
+    if not nest.loops or nest.loops[0].extent >= ENOUGH or any(v.lo for v in nest.loops):
+        return nest
+    count = next((k for k in range(2, len(nest.loops)) if prod(v.extent for v in nest.loops[:k]) >= ENOUGH), 0)
+    if not count:
+        return nest
+    joined, inner = nest.loops[:count], nest.loops[count:]
+    whole = Var("".join(v.name for v in joined), 0, prod(v.extent for v in joined) - 1)
+    env: dict[Var, Index] = {}
+    for k, v in enumerate(joined):
+        step = prod(other.extent for other in joined[k + 1 :])
+        digit: Index = whole if step == 1 else apply("floordiv", whole, step)
+        env[v] = apply("mod", digit, v.extent) if k else digit
+    found = replace_variables(nest, lambda index: substitute(index, env), {joined[0]: (whole,)} | dict.fromkeys(joined[1:], ()))
+    return Nest((whole, *inner), found.body, found.index)
 
 
 def block_size(extent: int, others: int, smallest: int) -> int | None:

@@ -19,15 +19,16 @@ LINE_BYTES = 64
 WAYS = 8
 # lines that are fetched ahead in vain where a run of memory of so many lines, or more, ends
 AHEAD, LONG_RUN = 8, 8
-# at so many places a processor sees what to fetch ahead; and the part that it takes more to bring what is not, since no run is as long
-STREAMS, JUMPING = 16, 0.1
+# at so many places a processor sees what to fetch ahead; and the part that it takes more to bring what is not, since no run is as long, by
+# what is read and by what is written
+STREAMS, JUMPING, JUMPING_STORES = 16, 0.1, 1.0
 # steps behind the loops, which are those between the accesses of one iteration (see taps)
 TAPS = 2
 # the extent of a loop, and how far an access goes with each of its iterations, in elements; None where it goes anywhere
 Step = tuple[int, int | None]
 
 
-def moved_ns(target: Target, array_bytes: int, width: int, loops: Sequence[Step], again: int | None = None) -> float:
+def moved_ns(target: Target, array_bytes: int, width: int, loops: Sequence[Step], again: int | None = None, stores: bool = False) -> float:
     """Bringing what an access touches near, loops outermost first: the slowest of the caches that the array does not stay in.
 
     again  of how many loops another access has touched the same in each iteration, which may be near still
@@ -43,7 +44,7 @@ def moved_ns(target: Target, array_bytes: int, width: int, loops: Sequence[Step]
             each = min(most, touched[stays].count) * prod(extent for extent, _ in loops[around:stays])
             brought = prod(times[:around]) * min(each, touched[around].count) * touched[around].ahead
             slowest = max(slowest, brought * LINE_BYTES * byte_ns)
-    return slowest * (1.0 + JUMPING * _jumps(loops, width))
+    return slowest * (1.0 + (JUMPING_STORES if stores else JUMPING) * _jumps(loops, width))
 
 
 def _times(loops: Sequence[Step], vector: float) -> list[float]:

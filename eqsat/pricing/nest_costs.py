@@ -204,8 +204,9 @@ class _Pricer:
         return total + Work(loads=once * self.target.load_cycles, stores=once * self.target.store_cycles, moved=moved)
 
     def operations(self, values: Sequence[Scalar], fold: str | None) -> float:
-        """Cycles of all operations on one vector, with that of folding: a product that is added to something is one with the addition."""
-        calls = [term for term in scalars(*values) if isinstance(term, Call)]
+        """Cycles of all operations on one vector, with that of folding: a product that is added to something is one with the addition, and a
+        part of a complex number that is loaded is a load."""
+        calls = [term for term in scalars(*values) if isinstance(term, Call) and not _loads_a_part(term)]
         added = {arg for call in calls if call.op in ("add", "subtract") for arg in call.args}
         if fold == "sum":
             added.add(values[-1])
@@ -354,14 +355,16 @@ class _Pricer:
         return Work(operations=alone * cycles * place.count / together)
 
     def access(self, buffer: str, offset: Index, dtype: str, place: Place, lanes: float, stores: bool = False) -> Work:
-        total = self.index(offset, place, lanes) + Work(moved=self.touched.moved_ns(buffer, offset, dtype, tuple(place.trips)))
+        total = self.index(offset, place, lanes) + Work(moved=self.touched.moved_ns(buffer, offset, dtype, tuple(place.trips), stores))
         step, more = place.step(offset)
         if step == 0:
             return total
         vectors = self.together(dtype, place, lanes)
         if place.inner is not None:
             more *= self.split(offset, place.inner, dtype)
-        if step == 1 and (place.is_stepped(offset) or is_complex(dtype)):
+        if not lanes and place.is_stepped(offset):
+            more = 1.0  # one number, in a loop around others
+        elif step == 1 and (place.is_stepped(offset) or is_complex(dtype)):
             apart = abs(coefficient(offset, place.inner) or 1) if place.inner is not None else 1
             apart *= 2 if is_complex(dtype) else 1
             total += Work(operations=place.repeated(offset) * more * (apart - 1) * SHUFFLE * self.target.op_cycles / vectors)
@@ -404,6 +407,10 @@ def _bound_in(body: tuple[Stmt, ...], loop: Var | None) -> Iterator[tuple[str, V
             yield stmt.name, loop
         if isinstance(stmt, For | Fold):
             yield from _bound_in(stmt.body, stmt.variable)
+
+
+def _loads_a_part(call: Call) -> bool:
+    return call.op in ("real", "imag") and isinstance(call.args[0], Load)
 
 
 def _is_product(value: Scalar) -> bool:

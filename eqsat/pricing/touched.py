@@ -23,7 +23,7 @@ class Touched:
         self.counted: set[tuple[str, Terms, tuple[Var, ...]]] = set()
         self.before: dict[str, dict[Strides, int]] = {}
 
-    def moved_ns(self, buffer: str, offset: Index, dtype: str, loops: tuple[Var, ...]) -> float:
+    def moved_ns(self, buffer: str, offset: Index, dtype: str, loops: tuple[Var, ...], stores: bool = False) -> float:
         """Bringing near what an access touches and others that differ from it by constants, at the first of them."""
         form = self.forms(offset)
         terms, places, width = frozenset(form.terms.items()), self.places[buffer], itemsize(dtype)
@@ -40,7 +40,8 @@ class Touched:
         again = [_touched_again(one, strides, abs(alone[0] - place) - line) for one, place in before.items()]
         before[strides] = alone[0]
         steps = [*((v.extent, stride) for v, stride in strides), *taps(alone, width)]
-        return moved_ns(self.target, self.bytes[buffer], width, steps, max((k for k in again if k is not None), default=None))
+        near = max((k for k in again if k is not None), default=None)
+        return moved_ns(self.target, self.bytes[buffer], width, steps, near, stores)
 
 
 def _places(kernel: Kernel, forms: Forms) -> dict[str, dict[Terms, set[int]]]:
