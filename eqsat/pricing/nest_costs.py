@@ -204,8 +204,8 @@ class _Pricer:
         return total + Work(loads=once * self.target.load_cycles, stores=once * self.target.store_cycles, moved=moved)
 
     def operations(self, values: Sequence[Scalar], fold: str | None) -> float:
-        """Cycles of all operations on one vector, with that of folding: a product that is added to something is one with the addition, a part
-        of a complex number that is loaded is a load."""
+        """Cycles of all operations on one vector, with that of folding: a product that is added to something is one with the addition, and
+        loading a part of a complex number is none."""
         calls = [term for term in scalars(*values) if isinstance(term, Call) and not _loads_a_part(term)]
         added = {arg for call in calls if call.op in ("add", "subtract") for arg in call.args}
         if fold == "sum":
