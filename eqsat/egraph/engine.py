@@ -155,7 +155,7 @@ class Engine:
 
     def _begin(self) -> None:
         """Make the e-graph."""
-        self._folder = tempfile.mkdtemp(prefix="eqsat-", dir=_memory_folder())
+        self._folder = tempfile.mkdtemp(prefix=f"eqsat-{os.getpid()}-", dir=_memory_folder())
         weakref.finalize(self, _remove, self._folder, os.getpid())
         if "multiprocessing.util" in sys.modules:  # its processes end without running what waits for the end
             sys.modules["multiprocessing.util"].Finalize(None, _remove, (self._folder, os.getpid()), exitpriority=0)

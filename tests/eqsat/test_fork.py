@@ -63,16 +63,15 @@ sys.exit(os.waitpid(child, 0)[1])
 PROCESSES = """
 import glob, multiprocessing, tempfile
 
-def folders():
-    return {name for root in ("/dev/shm", tempfile.gettempdir()) for name in glob.glob(f"{root}/eqsat-*")}
+def folders(worker):
+    return [name for root in ("/dev/shm", tempfile.gettempdir()) for name in glob.glob(f"{root}/eqsat-{worker.pid}-*")]
 
-before = folders()
 context = multiprocessing.get_context("fork")
 workers = [context.Process(target=terms, args=(30 * k,)) for k in (1, 2)]
 [worker.start() for worker in workers]
 [worker.join() for worker in workers]
 assert all(worker.exitcode == 0 for worker in workers)
-assert folders() <= before
+assert not any(folders(worker) for worker in workers)
 """
 
 
