@@ -94,6 +94,19 @@ def similarity(xp: Any, a: Any, b: Any) -> Any:
     return xp.mean((2 * one * other + 1e-4) * (2 * common + 9e-4) / ((one * one + other * other + 1e-4) * (spread + 9e-4)))
 
 
+def halves(xp: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """The product of two complex matrices in real numbers."""
+    return xp.stack([a @ c - b @ d, a @ d + b @ c])
+
+
+def averages(xp: Any, x: Any) -> Any:
+    """Exponential averages down the rows, written out."""
+    found = [x[0]]
+    for row in range(1, x.shape[0]):
+        found.append(np.float32(0.9) * found[-1] + x[row])
+    return xp.stack(found)
+
+
 STACKED: dict[str, Program] = {
     "columns": (columns, [floats(1, 32, 58, 58)]),
     "columns_mm": (lambda xp, x, w: w @ columns(xp, x), [floats(1, 32, 58, 58), floats(64, 288)]),
@@ -138,4 +151,13 @@ STACKED: dict[str, Program] = {
         lambda xp, a, b: xp.stack([xp.sum(a[64:-64] * b[64 + k : b.shape[0] - 64 + k]) for k in range(-32, 32)]),
         [floats(8192)] * 2,
     ),
+    "stacked_products": (lambda xp, x, a, b: xp.stack([x @ a, x @ b], 1), [floats(256, 256)] * 3),
+    "stacked_products_last": (lambda xp, x, a, b: xp.stack([x @ a, x @ b], -1), [floats(256, 256)] * 3),
+    "three_stacked_products": (lambda xp, x, a, b, c: xp.stack([x @ a, x @ b, x @ c]), [floats(256, 256)] * 4),
+    "complex_halves": (halves, [floats(256, 256)] * 4),
+    "stacked_columns": (lambda xp, x, y: xp.stack([xp.sum(x, 0), xp.max(y, 0), xp.sum(x * x, 0)], -1), [floats(256, 256)] * 2),
+    "averages_32": (averages, [floats(32, 4096)]),
+    "averages_64": (averages, [floats(64, 5000)]),
+    "blend": (lambda xp, a, b: a[..., :3] * a[..., 3:] + b[..., :3] * (1 - a[..., 3:]), [floats(720, 1280, 4)] * 2),
+    "heads_apart": (lambda xp, x: xp.transpose(x, (2, 0, 3, 1, 4)) * 2, [floats(4, 256, 3, 8, 64)]),
 }
