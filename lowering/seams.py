@@ -113,11 +113,11 @@ class _Cuts:
         few = not inner and loop.extent >= LEAST and len(starts) <= MOST_PIECES
         self.made = "pieces" if self.made != "boxes" and few else "boxes"
         pieces = list(enumerate(zip(starts, [*starts[1:], loop.hi + 1], strict=True)))
-        if len(pieces) == loop.extent and not inner and k and not any(isinstance(term, Reduce) for term in scalars(nest.body)):
-            self._write_out(nest, k, starts, scope)
-            return
         largest = max(pieces, key=lambda piece: piece[1][1] - piece[1][0])
         first = 0 if k and self._needs_rows(_piece(nest, k, 0, *largest)) else k  # each piece has loops around it of its own
+        if len(pieces) == loop.extent and first and not inner and not any(isinstance(term, Reduce) for term in scalars(nest.body)):
+            self._write_out(nest, k, starts, scope)
+            return
         around = self.placer.nest(scope, *nest.loops[:first])
         for number, values in pieces:
             cut = _piece(nest, k, first, number, values)
