@@ -362,8 +362,8 @@ class _Pricer:
         vectors = self.together(dtype, place, lanes)
         if place.inner is not None:
             more *= self.split(offset, place.inner, dtype)
-        if not lanes and place.is_stepped(offset):
-            more = 1.0  # one number, in a loop around others
+        if not lanes and place.is_stepped(offset) and not place.fills(offset):
+            more = 1.0  # one number, in a loop around others, where it is not one of those that several rows are added up with
         elif step == 1 and (place.is_stepped(offset) or is_complex(dtype)):
             apart = abs(coefficient(offset, place.inner) or 1) if place.inner is not None else 1
             apart *= 2 if is_complex(dtype) else 1
