@@ -50,9 +50,10 @@ class _Branch(NamedTuple):
 
 def branches_first(build: Build) -> tuple[Stages, Build] | None:
     """The branches that hold folds, and the build over them; None where conditions do not choose among them, or tiles can hold them."""
-    body = alike(build.body)
+    body, every = alike(build.body), axes(build.shape)
     found = list(_branches(body, build.shape))
-    if not found or (len(found) == 1 and found[0].known == axes(build.shape) and all(map(_is_whole, found[0].known, found[0].ranges))):
+    everywhere = len(found) == 1 and found[0].known == every and found[0].ranges == tuple(v.bounds for v in every)
+    if not found or everywhere:
         return None
     reads = {branch.term: branch.read() for branch in found}
     stages = tuple((read.tensor,) for read in reads.values() if isinstance(read.tensor, Build))
@@ -66,7 +67,7 @@ def _branches(body: Scalar, shape: Shape) -> Iterator[_Branch]:
     if holding.isdisjoint(choosing):
         return
     free = free_variables(body)
-    reached: dict[Scalar, Ranges] = {body: tuple((v.lo, v.hi) for v in every)}
+    reached: dict[Scalar, Ranges] = {body: tuple(v.bounds for v in every)}
     chosen = set[Scalar]()
     for term in (term for term in reversed(terms) if term in reached and term in holding):
         if term in choosing:
@@ -95,7 +96,7 @@ def _chooses(term: Scalar) -> bool:
 
 
 def _within(term: Scalar, ranges: Ranges, every: Sequence[Var]) -> Iterator[tuple[Scalar, Ranges]]:
-    """The operands of a term that is needed at some values of the axes, and at which they are; none at all is the same as all."""
+    """The operands of a term that is needed at some values of the axes, and at which they are."""
     if not isinstance(term, Call) or not _chooses(term):
         yield from ((arg, ranges) for arg in operands(term))
         return
@@ -107,7 +108,7 @@ def _within(term: Scalar, ranges: Ranges, every: Sequence[Var]) -> Iterator[tupl
 
 
 def _narrowed(condition: Index, variable: Var, at: tuple[int, int], wanted: bool) -> tuple[int, int]:
-    """The first and the last value of an axis, of these, for which a condition may be so."""
+    """The first and the last value of an axis, of these, for which a condition may be so; all where it may be for none."""
     lo, hi = at
     loop = Var(variable.name, lo, hi)
     starts = begins((substitute(condition, {variable: loop}),), loop)
@@ -117,7 +118,3 @@ def _narrowed(condition: Index, variable: Var, at: tuple[int, int], wanted: bool
         if holds(piece, lambda term: bounds(Forms()(term))) is not (not wanted):
             possible.append((first, after - 1))
     return (possible[0][0], possible[-1][1]) if possible else at
-
-
-def _is_whole(variable: Var, at: tuple[int, int]) -> bool:
-    return at == (variable.lo, variable.hi)

@@ -197,23 +197,18 @@ def _size(nest: Nest) -> int:
 def decided(root: Scalar, env: Mapping[Var, Index], interval: Bounds) -> Scalar:
     """An element over other indices, with those branches of choices that the bounds of these decide for."""
     done: dict[Scalar, Scalar] = {}
-    stack = [root]
+    stack: list[tuple[Scalar, tuple[Scalar, ...] | None]] = [(root, None)]
     while stack:
-        term = stack[-1]
-        below = operands(term)
-        if isinstance(term, Call) and term.op == "where" and isinstance(term.args[0], Position):
-            # what is not chosen is not looked at
-            condition = _chosen(substitute(term.args[0].index, env), interval)
-            known = holds(condition, interval)
-            if known is not None:
-                below = (term.args[1 if known else 2],)
-            else:
-                done[term.args[0]] = Position(condition, term.args[0].dtype)
-        missing = [arg for arg in below if arg not in done]
-        stack += missing
-        if missing:
+        term, below = stack.pop()
+        if term in done:
             continue
-        stack.pop()
+        if below is None:
+            below = operands(term)
+            if isinstance(term, Call) and term.op == "where" and isinstance(term.args[0], Position):
+                known = holds(_chosen(substitute(term.args[0].index, env), interval), interval)
+                below = below if known is None else (term.args[1 if known else 2],)  # what is not chosen is not looked at
+            stack += [(term, below), *((arg, None) for arg in below)]
+            continue
         args = tuple(done[arg] for arg in below)
         if len(args) < len(operands(term)):
             done[term] = args[0]

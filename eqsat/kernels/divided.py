@@ -1,5 +1,6 @@
 """Builds that are computed by several kernels: long reductions in parts, and, where it is estimated to be cheaper, rows of sums in parts,
-products of complex numbers as real ones, products of a factor that is turned before, and half of symmetric products."""
+products of complex numbers as real ones, products of a factor that is turned before, folds that conditions choose
+among, and half of symmetric products."""
 
 from __future__ import annotations
 
