@@ -54,7 +54,7 @@ def _about(extent: int) -> int:
     """How many columns are a block where their number does not divide: whole vectors, and blocks that two threads share evenly; the last
     one goes back to where the columns end."""
     count = extent // order.LEAST_BLOCK // EVENLY * EVENLY
-    return -(-extent // count // UNIT) * UNIT
+    return min(extent, -(-extent // count // UNIT) * UNIT)
 
 
 def one_by_one(nest: Nest, column: Var, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 import eqsat
 from eqsat.ir.index import Const
 from eqsat.ir.loops import Fold, For, Store, statements
 from eqsat.ir.loops_check import check_kernel
-from eqsat.ir.tensor import Build
+from eqsat.ir.tensor import Build, Input, Read, Reduce, axes, reduction
 from eqsat.lowering import hoist, narrow, order
 from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.narrow import sections
@@ -87,8 +87,14 @@ def test_a_narrow_sum_is_as_accurate_as_numpys() -> None:
     np.testing.assert_allclose(found, exact, rtol=1e-6)
 
 
+R0 = reduction(0, 2)
+# fewer columns than the least block
+FOUR_COLUMNS = Build((4,), Reduce("sum", R0, Read(Input("x", (8,), "int64"), (R0 * 4 + axes((4,))[0],))))
+
+
 @pytest.mark.parametrize("blocks", [(1, 2, 1), (2, 2, 1), (3, 1, 1), (100, 3, 2)])
 @settings(max_examples=examples(60), deadline=None)
+@example(build=FOUR_COLUMNS)
 @given(build=builds())
 def test_columns_of_random_builds(build: Build, blocks: tuple[int, int, int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
