@@ -137,9 +137,11 @@ def _parsed(text: str) -> Any:
 
 
 def _inline_late(module: Any, builder: Any) -> None:
-    """Put in place what had to be a function until loops were vectorized (codegen/math/rare.py), and drop it."""
+    """Put in place what had to be a function until loops were vectorized (codegen/math/rare.py, native.py), and drop it."""
     for function in module.functions:
         if function.visibility.name == "hidden":
+            if function.linkage.name == "weak_any":
+                function.add_function_attribute("alwaysinline")
             function.linkage = "internal"
     passes = binding().create_new_module_pass_manager()
     passes.add_always_inliner_pass()

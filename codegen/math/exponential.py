@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eqsat.codegen.math.coefficients import EXP, EXP2, SINH, TANH
-from eqsat.codegen.math.formats import Rounded, format_of, power_of_two, rounded, scaled
+from eqsat.codegen.math.formats import Rounded, format_of, power_of_two, quotient, rounded, scaled
 from eqsat.codegen.math.number import Number, magnitude, muladd, ordered_sum, polynomial, signed, where, with_sign
 
 # from here on tanh is one; below expm1 is -1
@@ -38,7 +38,7 @@ def exp(x: Number) -> Number:
 
     def inside(x: Number) -> Number:
         n, r = reduced(where(x > high, high, x))
-        return scaled(exponential_less_one(r) + 1, n.binary)
+        return scaled(exponential_less_one(r) + 1, n)
 
     return _or_zero(x, low, inside)
 
@@ -50,7 +50,7 @@ def exp2(x: Number) -> Number:
     def inside(x: Number) -> Number:
         x = where(x > form.bias + 2.0, form.bias + 2.0, x)
         n = rounded(x, 1.0)
-        return scaled(power_of_fraction(x - n.real, x.type), n.binary)
+        return scaled(power_of_fraction(x - n.real, x.type), n)
 
     return _or_zero(x, -form.bias - form.mantissa - 3.0, inside)
 
@@ -76,13 +76,13 @@ def expm1(x: Number) -> Number:
     biased = form.bias - n.binary
     total = ordered_sum(1 - power_of_two(where(biased > 0, biased, 0)), r)
     more = muladd(r * r, polynomial(r, EXP[x.type]), total.low)
-    return with_sign(scaled(total.high + more, n.binary), x)
+    return with_sign(scaled(total.high + more, n), x)
 
 
 def _half_exponential(size: Number) -> Number:
     """e^x / 2, which overflows later than e^x."""
     n, r = reduced(where(size > format_of(size).exp_range[1] + 1, format_of(size).exp_range[1] + 1, size))
-    return scaled(exponential_less_one(r) + 1, n.binary - 1)
+    return scaled(exponential_less_one(r) + 1, Rounded(n.real - 1, n.binary - 1))
 
 
 def sinh(x: Number) -> Number:
@@ -109,4 +109,4 @@ def tanh(x: Number) -> Number:
     divisor = muladd(exponential_less_one(r), power, power + 1)
     square = size * size
     small = muladd(size * square, polynomial(square, TANH[x.type]), size)
-    return signed(where(size < 0.625, small, 1 - 2 / divisor), x)
+    return signed(where(size < 0.625, small, 1 - quotient(size.constant(2), divisor)), x)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from eqsat.codegen.math.number import Number, muladd
+from eqsat.codegen.math import native
+from eqsat.codegen.math.number import Number, fused, muladd, where
 
 
 class Format(NamedTuple):
-    """ln2_head + ln2_tail = ln 2, few bits in the head, so that its products with exponents are exact; e^x is infinite above
-    and zero below `exp_range`."""
+    """ln2_head + ln2_tail = ln 2, few bits in the head, so that its products with exponents are exact (of float64 it is below ln 2, so that
+    infinite multiples of both are of one sign); e^x is infinite above and zero below `exp_range`."""
 
     mantissa: int
     bias: int
     ln2_head: float
     ln2_tail: float
-    sqrt_half_bits: int
+    three_quarters_bits: int
     least_normal: float
     exp_range: tuple[float, float]
 
@@ -34,8 +35,8 @@ class Format(NamedTuple):
 
 
 FORMATS = {
-    "float": Format(23, 127, 0.693359375, -0.00021219444170128554, 0x3F3504F3, 2.0**-126, (-104.0, 89.0)),
-    "double": Format(52, 1023, 0.6931471806019545, -4.2009150726810846e-11, 0x3FE6A09E667F3BCD, 2.0**-1022, (-746.0, 710.0)),
+    "float": Format(23, 127, 0.693359375, -0.00021219444170128554, 0x3F400000, 2.0**-126, (-104.0, 89.0)),
+    "double": Format(52, 1023, 0.6931471805582987, 1.6465949582897082e-12, 0x3FE8000000000000, 2.0**-1022, (-746.0, 710.0)),
 }
 
 
@@ -63,32 +64,65 @@ def power_of_two(biased: Number) -> Number:
     return (biased << mantissa).as_real
 
 
-def scaled(x: Number, power: Number) -> Number:
+def scaled(x: Number, power: Rounded) -> Number:
     """x * 2^power for 0.5 <= |x| < 4, correct also where the result is infinite, denormal or zero.
 
     Where the host does not scale in one instruction the power is applied in two halves, so that only the last multiplication can round.
     """
-    b = x.b
-    if b.abilities.scales:
-        return Number(b, b.scale(x.value, power.value if power.type == "i32" else b.cast("trunc", power.value, "i32")))
-    doubled = power + 2 * format_of(x).bias
+    if x.b.abilities.scales:
+        return native.scale(x, power.real)
+    doubled = power.binary + 2 * format_of(x).bias
     first = doubled >> 1
     return x * power_of_two(first) * power_of_two(doubled - first)
 
 
 class Parts(NamedTuple):
-    """(1 + fraction) * 2^exponent, sqrt(1/2) <= 1 + fraction < sqrt(2)."""
+    """mantissa * 2^exponent, 3/4 <= mantissa < 3/2."""
 
-    fraction: Number
+    mantissa: Number
     exponent: Number
 
 
 def parts(x: Number) -> Parts:
-    """A positive normal number taken apart."""
+    """A positive normal number taken apart.
+
+    In single instructions, where the host has them, any number: 0 is 1 * 2^-infinity, infinity 1 * 2^infinity, and NaN stands for the
+    mantissa of a negative number.
+    """
+    if x.b.abilities.scales:
+        mantissa = native.mantissa(x)
+        return Parts(mantissa, native.exponent(x) - native.exponent(mantissa))
     form = format_of(x)
-    shifted = x.bits + ((form.bias << form.mantissa) - form.sqrt_half_bits)
-    mantissa = ((shifted & ((1 << form.mantissa) - 1)) + form.sqrt_half_bits).as_real
-    return Parts(mantissa - 1, to_real(shifted >> form.mantissa, form.bias))
+    shifted = x.bits + ((form.bias << form.mantissa) - form.three_quarters_bits)
+    mantissa = ((shifted & ((1 << form.mantissa) - 1)) + form.three_quarters_bits).as_real
+    return Parts(mantissa, to_real(shifted >> form.mantissa, form.bias))
+
+
+def denormal_parts(x: Number) -> Parts:
+    """The parts of a positive number, which may be denormal."""
+    if x.b.abilities.scales:
+        return parts(x)
+    form = format_of(x)
+    tiny = x < form.least_normal
+    mantissa, exponent = parts(where(tiny, x * 2.0**form.mantissa, x))
+    return Parts(mantissa, exponent - where(tiny, x.constant(form.mantissa), 0.0))
+
+
+def near_reciprocal(x: Number) -> Number:
+    """1 / x to half of its places and more, for what is far from the ends of the type."""
+    if not x.b.abilities.scales:
+        return 1 / x
+    near = native.reciprocal(x)
+    return near if x.type == "float" else muladd(near, fused(-near, x, 1.0), near)
+
+
+def quotient(a: Number, b: Number) -> Number:
+    """a / b within an ulp, far from the ends of the type: divisions of vectors take as long as many other operations."""
+    if not a.b.abilities.scales:
+        return a / b
+    inverse = near_reciprocal(b)
+    near = a * inverse
+    return muladd(fused(-near, b, a), inverse, near)
 
 
 def to_real(x: Number, less: int = 0) -> Number:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 
+from eqsat.codegen.math import native
 from eqsat.codegen.math.coefficients import ARCSINH, LOG32, LOG64
-from eqsat.codegen.math.formats import Parts, format_of, parts, power_of_two
+from eqsat.codegen.math.formats import denormal_parts, format_of, near_reciprocal, parts, power_of_two, quotient
 from eqsat.codegen.math.number import (
     Number,
     Pair,
@@ -25,25 +26,27 @@ from eqsat.codegen.math.number import (
     with_sign,
 )
 
-LOG2_E = {"float": (1.4426950216293335, 1.925963033500011e-08), "double": (1.4426950408889634, 2.0355273740931033e-17)}
-LOG10_E = {"float": (0.4342944920063019, -1.0103049952192578e-08), "double": (0.4342944819032518, 1.098319650216765e-17)}
+# heads of half the bits, so that their products with numbers of half the bits are exact
+LOG2_E = {"float": (1.4423828125, 0.00031222839606925845), "double": (1.4426950216293335, 1.9259629911266175e-08)}
+LOG10_E = {"float": (0.4342041015625, 9.038033749675378e-05), "double": (0.4342944771051407, 4.798111141615973e-09)}
 # heads of 15 and 41 bits, so that their products with exponents are exact
 LOG10_2 = {"float": (0.301025390625, 4.605039066518657e-06), "double": (0.30102999566383914, 1.42050232272661e-13)}
 
 
-def split(x: Number) -> Parts:
-    """The parts of a positive number; denormal ones are scaled first."""
-    form = format_of(x)
-    tiny = x < form.least_normal
-    fraction, exponent = parts(where(tiny, x * 2.0**form.mantissa, x))
-    return Parts(fraction, exponent - where(tiny, x.constant(form.mantissa), 0.0))
+def split(x: Number) -> tuple[Number, Number]:
+    """f and e of a positive number (1 + f) 2^e."""
+    mantissa, exponent = denormal_parts(x)
+    return mantissa - 1, exponent
 
 
 def defined(result: Number, x: Number) -> Number:
     """The result where x is positive and finite; infinity of infinity, -infinity of zero, else NaN.
 
     Sums with zero and bits beside bits, for processors choose between numbers where they multiply, but add and combine bits elsewhere.
+    Where single instructions take numbers apart the result is right as it is.
     """
+    if x.b.abilities.scales:
+        return result
     result = result + where(x < math.inf, 0.0, x) + where(x.equals(0), x.constant(-math.inf), 0.0)
     none = result.bits.constant(0)
     return (result.bits | where(x < 0, none.constant(-1), none)).as_real
@@ -63,7 +66,7 @@ def _rest(f: Number, square: Number) -> Number:
     """log(1 + f) - f + f^2/2."""
     if f.type == "float":
         return f * square * polynomial(f, LOG32)
-    s = f / (f + 2)
+    s = quotient(f, f + 2)
     z = s * s
     return s * muladd(z, polynomial(z, LOG64), square * 0.5)
 
@@ -84,8 +87,13 @@ def log10(x: Number) -> Number:
 def _times(f: Number, factor: tuple[float, float]) -> Number:
     """log(1 + f) times the sum of the factor's parts, where only what is small beside f is rounded before the last operation."""
     square = f * f
-    small = _rest(f, square) - square * 0.5
-    return muladd(f, factor[0], muladd(f, factor[1], small * factor[0]))
+    small = (_rest(f, square) - square * 0.5) * sum(factor)
+    head, tail = factor
+    if f.b.abilities.fuses:
+        return muladd(f, head, muladd(f, tail, small))
+    half = format_of(f).mantissa // 2 + 1
+    large = (f.bits & -1 << half).as_real
+    return large * head + ((f - large) * head + (f * tail + small))
 
 
 def log1p(x: Number) -> Number:
@@ -93,21 +101,28 @@ def log1p(x: Number) -> Number:
     result = _log1p(Pair(x, x.constant(0)))
     result = where(x < math.inf, result, x)
     result = where(x > -1, result, where(x.equals(-1), x.constant(-math.inf), x.constant(math.nan)))
-    return where(x.equals(0), x, result)
+    return with_sign(result, x)
 
 
 def _log1p(x: Pair) -> Number:
     """log(1 + x) for x > -1: 1 + x = u + c, and log(u + c) = log(u) + c/u."""
     u, c = sum_of(1.0, x.high)
     form = format_of(u)
-    f, e = parts(u)
+    mantissa, e = parts(u)
+    f = mantissa - 1
     square = f * f
-    # c / u = 2^-e c / (1 + f), of which few bits suffice: 1/(1 + f) = (1 - s)/(1 + s) with s = f / (2 + f)
-    biased = form.bias - ((e + form.rounder).bits - form.rounder_bits)
-    s = f * muladd(f, -0.25, 0.5)
-    small = (c + x.low) * power_of_two(where(biased > 0, biased, 0)) * (1 - 2 * s * (1 - s))
-    rest = muladd(e, form.ln2_tail, _rest(f, square) + small)
+    rest = muladd(e, form.ln2_tail, muladd(c + x.low, _rough_reciprocal(f, e), _rest(f, square)))
     return muladd(e, form.ln2_head, f - (square * 0.5 - rest))
+
+
+def _rough_reciprocal(f: Number, e: Number) -> Number:
+    """2^-e / (1 + f), the better the smaller f is."""
+    near = muladd(f, f - 1, 1.0)
+    if f.b.abilities.scales:
+        return native.scale(near, -e)
+    form = format_of(f)
+    biased = form.bias - ((e + form.rounder).bits - form.rounder_bits)
+    return near * power_of_two(where(biased > 0, biased, 0))
 
 
 def _large(x: Number) -> Number:
@@ -120,7 +135,7 @@ def arcsinh(x: Number) -> Number:
     size = magnitude(x)
     square = size * size
     large = _large(size)
-    inner = ordered_sum(size, where(large, size.constant(0), square / (root(square + 1) + 1)))
+    inner = ordered_sum(size, where(large, size.constant(0), quotient(square, root(square + 1) + 1)))
     result = _log1p(inner) + where(large, size.constant(math.log(2)), 0)
     result = where(size < 0.5, muladd(size * square, polynomial(square, ARCSINH[x.type]), size), result)
     return signed(where(size < math.inf, result, size), x)
@@ -140,9 +155,9 @@ def arctanh(x: Number) -> Number:
     """log1p(2x / (1 - x)) / 2; NaN beyond one."""
     size = magnitude(x)
     divisor = ordered_sum(1.0, -size)
-    inverse = 1 / divisor.high
-    quotient = (size + size) * inverse
-    low = (fused(-quotient, divisor.high, size + size) - quotient * divisor.low) * inverse
-    result = _log1p(Pair(quotient, low)) * 0.5
+    doubled = size + size
+    high = quotient(doubled, divisor.high)
+    low = (fused(-high, divisor.high, doubled) - high * divisor.low) * near_reciprocal(divisor.high)
+    result = _log1p(Pair(high, low)) * 0.5
     result = where(size < 1, result, where(size.equals(1), size.constant(math.inf), size.constant(math.nan)))
     return with_sign(where(size.equals(0), size, result), x)

@@ -6,7 +6,7 @@ import math
 
 from eqsat.codegen.math.coefficients import POWER_LOG
 from eqsat.codegen.math.exponential import between, power_of_fraction
-from eqsat.codegen.math.formats import rounded, scaled
+from eqsat.codegen.math.formats import Rounded, near_reciprocal, quotient, rounded, scaled
 from eqsat.codegen.math.logarithm import split
 from eqsat.codegen.math.number import Number, Pair, fused, magnitude, muladd, ordered_sum, polynomial, product, where, with_sign
 
@@ -26,10 +26,10 @@ def power(x: Number, y: Number) -> Number:
     n = rounded(high, 1.0)
     fraction = high - n.real
     if x.type == "float":
-        power = Number(x.b, x.b.cast("trunc", n.binary.value, "i32"))
+        power = Rounded(n.real.to("float"), Number(x.b, x.b.cast("trunc", n.binary.value, "i32")))
         result = scaled(power_of_fraction(fraction.to("float"), "float"), power)
     else:
-        result = scaled(power_of_fraction(fraction + where(magnitude(t.high) < limit, t.low, 0), "double"), n.binary)
+        result = scaled(power_of_fraction(fraction + where(magnitude(t.high) < limit, t.low, 0), "double"), n)
     result = where(size.equals(1), size, result)
     half = y * 0.5
     whole, even = y.function("rint").equals(y), half.function("rint").equals(half)
@@ -52,6 +52,8 @@ def _short_exponent(size: Number, y: Number) -> Pair:
 
 
 def _of_ends(logarithm: Number, size: Number) -> Number:
+    if size.b.abilities.scales:
+        return logarithm
     return where(size.equals(0), size.constant(-math.inf), where(size.equals(math.inf), size, logarithm))
 
 
@@ -59,9 +61,8 @@ def _exponent(size: Number, y: Number) -> Pair:
     """y log2(size) to 2^-55, with s = f / (2 + f): log2(1 + f) = s (2/ln 2 + s^2 (2/(3 ln 2) + s^2 L(s^2)))."""
     f, e = split(size)
     divisor = ordered_sum(2.0, f)
-    inverse = 1 / divisor.high
-    s = f * inverse
-    s_low = (fused(-s, divisor.high, f) - s * divisor.low) * inverse
+    s = quotient(f, divisor.high)
+    s_low = (fused(-s, divisor.high, f) - s * divisor.low) * near_reciprocal(divisor.high)
     z = product(s, s)
     z_low = muladd(s + s, s_low, z.low)
     third = ordered_sum(THIRD[0], muladd(z.high, polynomial(z.high, POWER_LOG["double"]), THIRD[1]))

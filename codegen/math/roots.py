@@ -5,36 +5,30 @@ from __future__ import annotations
 import math
 
 from eqsat.codegen.math.coefficients import CUBE_ROOT
-from eqsat.codegen.math.formats import format_of, power_of_two, rounded, to_real
-from eqsat.codegen.math.number import Number, fused, magnitude, muladd, polynomial, product, root, where, with_sign
+from eqsat.codegen.math.formats import denormal_parts, rounded, scaled
+from eqsat.codegen.math.number import Number, magnitude, muladd, polynomial, root, where, with_sign
 
 
 def cbrt(x: Number) -> Number:
-    """2^n c with c = m^(1/3), |x| = 2^3n m, 1 <= m < 8: c = m y^2 with y near to m^(-1/3), improved by series and Newton's method."""
-    form, size = format_of(x), magnitude(x)
-    tiny, places = size < form.least_normal, 3 * (form.mantissa // 3 + 1)
-    bits = where(tiny, size * 2.0**places, size).bits
-    exponent = to_real(bits >> form.mantissa) - where(tiny, x.constant(form.bias + places), x.constant(form.bias))
-    unit = (bits & ((1 << form.mantissa) - 1) | form.bias << form.mantissa).as_real
-    n = rounded(exponent, 1 / 3, -1 / 3)
+    """2^n m^(1/3) of |x| = 2^3n m, 3/8 <= m < 3: c = m y^2 with y near to m^(-1/3), improved by Newton's method, for float64 y before."""
+    size = magnitude(x)
+    unit, exponent = denormal_parts(size)
+    n = rounded(exponent, 1 / 3)
     third = muladd(n.real, -3.0, exponent)
-    m = unit * _by(third, 1.0, 2.0, 4.0)
-    y = polynomial(unit, CUBE_ROOT[x.type]) * _by(third, 1.0, 0.5 ** (1 / 3), 0.25 ** (1 / 3))
-    error = muladd(y * y * y, -m, 1.0)
-    y = muladd(y * error, polynomial(error, (1 / 3, 2 / 9, 14 / 81)), y)
-    c = m * (y * y)
-    square = product(c, c)
-    left = muladd(-c, square.low, fused(-c, square.high, m))
-    result = muladd(left * (1 / 3), y * y, c) * power_of_two(n.binary + form.bias)
-    result = where(size < math.inf, result, size)
-    return with_sign(where(size.equals(0), size, result), x)
+    m = unit * muladd(third, muladd(third, 0.25, 0.75), 1.0)
+    y = polynomial(unit, CUBE_ROOT) * polynomial(third, THIRDS)
+    if x.type == "double":
+        error = muladd(y * y * y, -m, 1.0)
+        y = muladd(y * error, muladd(error, 2 / 9, 1 / 3), y)
+    square = y * y
+    c = m * square
+    result = scaled(muladd(muladd(-c, c * c, m), square * (1 / 3), c), n)
+    usual = (size < math.inf) & (size > 0)
+    return with_sign(where(usual, result, size), x)
 
 
-def _by(third: Number, *values: float) -> Number:
-    """The value of number 0, 1 or 2."""
-    first, second, last = map(third.constant, values)
-    return where(third.equals(0), first, where(third.equals(1), second, last))
-
+# 2^(-k/3) of k = -1, 0, 1
+THIRDS = (1.0, (0.5 ** (1 / 3) - 2 ** (1 / 3)) / 2, (0.5 ** (1 / 3) + 2 ** (1 / 3)) / 2 - 1)
 
 # above and below which squares overflow or lose bits, and what numbers there are multiplied by
 SCALES = {"float": (2.0**60, 2.0**-80, 2.0**-40, 2.0**100), "double": (2.0**500, 2.0**-600, 2.0**-400, 2.0**600)}

@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 from eqsat.codegen.math.coefficients import ARCSIN, ARCTAN, COS, SIN
-from eqsat.codegen.math.formats import format_of, rounded
+from eqsat.codegen.math.formats import format_of, near_reciprocal, rounded
 from eqsat.codegen.math.number import (
     Number,
     Pair,
@@ -63,7 +63,7 @@ def tan(x: Number) -> Number:
     sine, cosine, n = _turned(x)
     odd = (n & 1).equals(1)
     above, below = where(odd, cosine.high, sine.high), where(odd, sine.high, cosine.high)
-    inverse = 1 / below
+    inverse = near_reciprocal(below)
     quotient = above * inverse
     above_low, below_low = where(odd, cosine.low, sine.low), where(odd, sine.low, cosine.low)
     rest = fused(-quotient, below, above) + muladd(-quotient, below_low, above_low)
