@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from eqsat.codegen.math.coefficients import EXP, EXP2, SINH, TANH
-from eqsat.codegen.math.formats import Rounded, format_of, power_of_two, quotient, rounded, scaled
+from eqsat.codegen.math.coefficients import EXP, EXP2, EXP_OF_POSITIVE, SINH
+from eqsat.codegen.math.formats import Rounded, format_of, power_of_two, quotient_by_sum, rounded, scaled
 from eqsat.codegen.math.number import Number, magnitude, muladd, ordered_sum, polynomial, signed, where, with_sign
 
 # from here on tanh is one; below expm1 is -1
@@ -100,13 +100,12 @@ def cosh(x: Number) -> Number:
 
 
 def tanh(x: Number) -> Number:
-    """x + x z T(z) below 0.625, else 1 - 2/(e^2|x| + 1), with the sign of x."""
+    """e / (e + 2) with e = e^2|x| - 1 = 2^n (e^r - 1) + 2^n - 1, 0 <= r < ln 2 (of terms of both signs it would lose bits)."""
     form = format_of(x)
     size = magnitude(x)
-    capped = where(size > TANH_ONE[x.type], TANH_ONE[x.type], size)
-    n, r = reduced(capped + capped)
-    power = power_of_two(n.binary + form.bias)
-    divisor = muladd(exponential_less_one(r), power, power + 1)
-    square = size * size
-    small = muladd(size * square, polynomial(square, TANH[x.type]), size)
-    return signed(where(size < 0.625, small, 1 - quotient(size.constant(2), divisor)), x)
+    doubled = 2 * where(size > TANH_ONE[x.type], TANH_ONE[x.type], size)
+    n = (doubled * 1.4426950408889634).function("floor")
+    r = muladd(n, -form.ln2_tail, muladd(n, -form.ln2_head, doubled))
+    power = power_of_two((n + (form.rounder + form.bias)).bits)
+    e = muladd(muladd(r * r, polynomial(r, EXP_OF_POSITIVE[x.type]), r), power, power - 1)
+    return signed(quotient_by_sum(e, ordered_sum(2.0, e)), x)

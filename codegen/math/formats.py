@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from eqsat.codegen.math import native
-from eqsat.codegen.math.number import Number, fused, muladd, where
+from eqsat.codegen.math.number import Number, Pair, fused, muladd, where
 
 
 class Format(NamedTuple):
@@ -123,6 +123,19 @@ def quotient(a: Number, b: Number) -> Number:
     inverse = near_reciprocal(b)
     near = a * inverse
     return muladd(fused(-near, b, a), inverse, near)
+
+
+def quotient_by_sum(a: Number, b: Pair) -> Number:
+    """a / (b.high + b.low) within an ulp, far from the ends of the type."""
+    inverse = near_reciprocal(b.high)
+    near = a * inverse
+    return muladd(muladd(-near, b.low, fused(-near, b.high, a)), inverse, near)
+
+
+def quotient_of_sum(a: Number, b: Pair) -> Pair:
+    """a / (b.high + b.low) without error, far from the ends of the type."""
+    high = quotient(a, b.high)
+    return Pair(high, (fused(-high, b.high, a) - high * b.low) * near_reciprocal(b.high))
 
 
 def to_real(x: Number, less: int = 0) -> Number:

@@ -10,11 +10,10 @@ import math
 
 from eqsat.codegen.math import native
 from eqsat.codegen.math.coefficients import ARCSINH, LOG32, LOG64
-from eqsat.codegen.math.formats import denormal_parts, format_of, near_reciprocal, parts, power_of_two, quotient
+from eqsat.codegen.math.formats import denormal_parts, format_of, parts, power_of_two, quotient, quotient_of_sum
 from eqsat.codegen.math.number import (
     Number,
     Pair,
-    fused,
     magnitude,
     muladd,
     ordered_sum,
@@ -72,28 +71,31 @@ def _rest(f: Number, square: Number) -> Number:
 
 
 def log2(x: Number) -> Number:
-    """e + log(1 + f) log2(e)."""
+    """e + log(1 + f) log2(e), whose large part may cancel with e and is not rounded before."""
     f, e = split(x)
-    return defined(e + _times(f, LOG2_E[x.type]), x)
+    head = LOG2_E[x.type][0]
+    large, rest = _times(f, LOG2_E[x.type])
+    product = large * head
+    return defined((e + product) + (muladd(large, head, -product) + rest), x)
 
 
 def log10(x: Number) -> Number:
     """e log10(2) + log(1 + f) log10(e)."""
     f, e = split(x)
     head, tail = LOG10_2[x.type]
-    return defined(muladd(e, head, muladd(e, tail, _times(f, LOG10_E[x.type]))), x)
+    large, rest = _times(f, LOG10_E[x.type])
+    return defined(muladd(e, head, muladd(e, tail, muladd(large, LOG10_E[x.type][0], rest))), x)
 
 
-def _times(f: Number, factor: tuple[float, float]) -> Number:
-    """log(1 + f) times the sum of the factor's parts, where only what is small beside f is rounded before the last operation."""
+def _times(f: Number, factor: tuple[float, float]) -> tuple[Number, Number]:
+    """g and h with g * head + h = log(1 + f) * (head + tail), where g is f, or so much of it that its product with the head is exact."""
     square = f * f
-    small = (_rest(f, square) - square * 0.5) * sum(factor)
     head, tail = factor
+    small = muladd(f, tail, (_rest(f, square) - square * 0.5) * (head + tail))
     if f.b.abilities.fuses:
-        return muladd(f, head, muladd(f, tail, small))
-    half = format_of(f).mantissa // 2 + 1
-    large = (f.bits & -1 << half).as_real
-    return large * head + ((f - large) * head + (f * tail + small))
+        return f, small
+    large = (f.bits & -1 << format_of(f).mantissa // 2 + 1).as_real
+    return large, (f - large) * head + small
 
 
 def log1p(x: Number) -> Number:
@@ -154,10 +156,6 @@ def arccosh(x: Number) -> Number:
 def arctanh(x: Number) -> Number:
     """log1p(2x / (1 - x)) / 2; NaN beyond one."""
     size = magnitude(x)
-    divisor = ordered_sum(1.0, -size)
-    doubled = size + size
-    high = quotient(doubled, divisor.high)
-    low = (fused(-high, divisor.high, doubled) - high * divisor.low) * near_reciprocal(divisor.high)
-    result = _log1p(Pair(high, low)) * 0.5
+    result = _log1p(quotient_of_sum(size + size, ordered_sum(1.0, -size))) * 0.5
     result = where(size < 1, result, where(size.equals(1), size.constant(math.inf), size.constant(math.nan)))
     return with_sign(where(size.equals(0), size, result), x)

@@ -6,9 +6,9 @@ import math
 
 from eqsat.codegen.math.coefficients import POWER_LOG
 from eqsat.codegen.math.exponential import between, power_of_fraction
-from eqsat.codegen.math.formats import Rounded, near_reciprocal, quotient, rounded, scaled
+from eqsat.codegen.math.formats import Rounded, quotient_of_sum, rounded, scaled
 from eqsat.codegen.math.logarithm import split
-from eqsat.codegen.math.number import Number, Pair, fused, magnitude, muladd, ordered_sum, polynomial, product, where, with_sign
+from eqsat.codegen.math.number import Number, Pair, magnitude, muladd, ordered_sum, polynomial, product, where, with_sign
 
 # beyond it 2^t is infinite or zero
 LIMIT = {"float": 200.0, "double": 1100.0}
@@ -60,9 +60,7 @@ def _of_ends(logarithm: Number, size: Number) -> Number:
 def _exponent(size: Number, y: Number) -> Pair:
     """y log2(size) to 2^-55, with s = f / (2 + f): log2(1 + f) = s (2/ln 2 + s^2 (2/(3 ln 2) + s^2 L(s^2)))."""
     f, e = split(size)
-    divisor = ordered_sum(2.0, f)
-    s = quotient(f, divisor.high)
-    s_low = (fused(-s, divisor.high, f) - s * divisor.low) * near_reciprocal(divisor.high)
+    s, s_low = quotient_of_sum(f, ordered_sum(2.0, f))
     z = product(s, s)
     z_low = muladd(s + s, s_low, z.low)
     third = ordered_sum(THIRD[0], muladd(z.high, polynomial(z.high, POWER_LOG["double"]), THIRD[1]))

@@ -23,8 +23,14 @@ def cbrt(x: Number) -> Number:
     square = y * y
     c = m * square
     result = scaled(muladd(muladd(-c, c * c, m), square * (1 / 3), c), n)
-    usual = (size < math.inf) & (size > 0)
-    return with_sign(where(usual, result, size), x)
+    return with_sign(where(_unusual(size, result), size, result), x)
+
+
+def _unusual(size: Number, result: Number) -> Number:
+    """Whether a number is zero, infinite or NaN; where it was taken apart in single instructions infinite exponents left NaN."""
+    if size.b.abilities.scales:
+        return result.is_nan
+    return size.equals(0) | ~(size < math.inf)
 
 
 # 2^(-k/3) of k = -1, 0, 1

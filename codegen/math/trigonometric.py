@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from eqsat.codegen.math.coefficients import ARCSIN, ARCTAN, COS, SIN
+from eqsat.codegen.math.coefficients import ARCSIN, ARCTAN, COS, SIN, TAN
 from eqsat.codegen.math.formats import format_of, near_reciprocal, rounded
 from eqsat.codegen.math.number import (
     Number,
@@ -59,24 +59,27 @@ def cos(x: Number) -> Number:
 
 
 def tan(x: Number) -> Number:
-    """The quotient of sine and cosine, of minus cosine and sine in odd quarters; negated for negative x."""
-    sine, cosine, n = _turned(x)
-    odd = (n & 1).equals(1)
-    above, below = where(odd, cosine.high, sine.high), where(odd, sine.high, cosine.high)
-    inverse = near_reciprocal(below)
-    quotient = above * inverse
-    above_low, below_low = where(odd, cosine.low, sine.low), where(odd, sine.low, cosine.low)
-    rest = fused(-quotient, below, above) + muladd(-quotient, below_low, above_low)
-    return unless_huge("tan", (x,), x, HUGE, _negated_if(n << 1 & 2, muladd(rest, inverse, quotient), x))
+    """tan(r), in odd quarters -1/tan(r); negated for negative x."""
+    size = magnitude(x)
+    n = rounded(size, 2 / math.pi)
+    r, low = _less_multiple(size, n.real)
+    z = r * r
+    tangent = ordered_sum(r, muladd(r * z, polynomial(z, TAN[x.type]), low))
+    inverse = near_reciprocal(tangent.high)
+    error = muladd(-tangent.low, inverse, fused(-tangent.high, inverse, 1.0))
+    result = where((n.binary & 1).equals(0), tangent.high, -muladd(inverse, error, inverse))
+    return unless_huge("tan", (x,), x, HUGE, (result.bits ^ _sign(x)).as_real)
 
 
 def _negated_if(two: Number, value: Number, sign: Number | None) -> Number:
     """The value, negated where `two` is 2 and again where `sign` is negative."""
-    last = format_of(value).sign_bit
-    flips = two << last - 1
-    if sign is not None:
-        flips = flips ^ (sign.bits & 1 << last)
-    return (value.bits ^ flips).as_real
+    flipped = value.bits ^ two << format_of(value).sign_bit - 1
+    return (flipped if sign is None else flipped ^ _sign(sign)).as_real
+
+
+def _sign(x: Number) -> Number:
+    """The sign's bit alone."""
+    return x.bits & 1 << format_of(x).sign_bit
 
 
 def _turned(x: Number) -> Turned:
