@@ -1,18 +1,20 @@
-"""x^y = 2^(y log2 |x|): the exponent of float32 in float64, of float64 in pairs of float64."""
+"""x^y = 2^(y log2 |x|), the exponent in pairs of floats; of float32 in float64 where the host looks no numbers up in a register."""
 
 from __future__ import annotations
 
 import math
 
-from eqsat.codegen.math.coefficients import POWER_LOG
+from eqsat.codegen.math import native
+from eqsat.codegen.math.coefficients import POWER_LOG, POWER_LOG_REST, POWER_TABLE
 from eqsat.codegen.math.exponential import between, power_of_fraction
-from eqsat.codegen.math.formats import Rounded, quotient_of_sum, rounded, scaled
+from eqsat.codegen.math.formats import Rounded, denormal_parts, format_of, quotient_of_sum, rounded, scaled
 from eqsat.codegen.math.logarithm import split
-from eqsat.codegen.math.number import Number, Pair, magnitude, muladd, ordered_sum, polynomial, product, where, with_sign
+from eqsat.codegen.math.number import Number, Pair, fused, magnitude, muladd, ordered_sum, polynomial, product, where, with_sign
 
 # beyond it 2^t is infinite or zero
 LIMIT = {"float": 200.0, "double": 1100.0}
-# 2 / ln 2 and 2 / (3 ln 2)
+# 1 / ln 2 of float32; 2 / ln 2 and 2 / (3 ln 2) of float64
+LOG2_E = (1.4426950216293335, 1.925963033500011e-08)
 FIRST = (2.8853900817779268, 4.0710547481862066e-17)
 THIRD = (0.9617966939259756, 5.0577616648125907e-17)
 
@@ -20,23 +22,18 @@ THIRD = (0.9617966939259756, 5.0577616648125907e-17)
 def power(x: Number, y: Number) -> Number:
     """x^y for every x and y, as the C standard has it."""
     size = magnitude(x)
-    t = _short_exponent(size, y) if x.type == "float" else _exponent(size, y)
-    limit = LIMIT[x.type]
-    high = between(t.high, -limit, limit)
-    n = rounded(high, 1.0)
-    fraction = high - n.real
-    if x.type == "float":
-        power = Rounded(n.real.to("float"), Number(x.b, x.b.cast("trunc", n.binary.value, "i32")))
-        result = scaled(power_of_fraction(fraction.to("float"), "float"), power)
+    if x.type == "double":
+        result = _power_of_two(_exponent(size, y))
     else:
-        result = scaled(power_of_fraction(fraction + where(magnitude(t.high) < limit, t.low, 0), "double"), n)
+        result = _power_of_two(_looked_up_exponent(size, y)) if x.b.abilities.scales else _through_double(size, y)
     result = where(size.equals(1), size, result)
     half = y * 0.5
     whole, even = y.function("rint").equals(y), half.function("rint").equals(half)
     signed = where(even, result, with_sign(result, x))
     valid = _either(whole, _either(x >= 0, x.equals(-math.inf)))
     result = where(valid, where(whole, signed, result), x.constant(math.nan))
-    result = where(_either(x.is_nan, y.is_nan), x + y, result)
+    if not x.b.abilities.scales:  # of NaN nothing else is left where numbers are taken apart bit by bit
+        result = where(x.is_nan, x, result)
     return where(_either(y.equals(0), x.equals(1)), x.constant(1), result)
 
 
@@ -44,11 +41,38 @@ def _either(a: Number, b: Number) -> Number:
     return Number(a.b, a.b.binary("or", a.value, b.value))
 
 
-def _short_exponent(size: Number, y: Number) -> Pair:
-    """y log2(size) in float64, of parts that float32 holds."""
+def _power_of_two(t: Pair) -> Number:
+    limit = LIMIT[t.high.type]
+    high, low = between(t.high, -limit, limit), where(magnitude(t.high) < limit, t.low, 0)
+    n = rounded(high + low, 1.0)
+    return scaled(power_of_fraction((high - n.real) + low, high.type), n)
+
+
+def _through_double(size: Number, y: Number) -> Number:
+    """2^(y log2(size)), the exponent in float64 of parts that float32 holds."""
     f, e = (part.to("double") for part in split(size))
     logarithm = _of_ends(muladd(f, polynomial(f, POWER_LOG["float"]), e), size.to("double"))
-    return Pair(logarithm * y.to("double"), f.constant(0))
+    high = between(logarithm * y.to("double"), -LIMIT["float"], LIMIT["float"])
+    n = rounded(high, 1.0)
+    power = Rounded(n.real.to("float"), Number(size.b, size.b.cast("trunc", n.binary.value, "i32")))
+    return scaled(power_of_fraction((high - n.real).to("float"), "float"), power)
+
+
+def _looked_up_exponent(size: Number, y: Number) -> Pair:
+    """y log2(size) of float32 to 2^-30: size = 2^e (1 + r) / c with a c near to the inverse of its mantissa, so that r is exact and small."""
+    mantissa, e = denormal_parts(size)
+    place = mantissa.bits >> format_of(size).mantissa - 4
+    c, head, tail = (native.looked_up(place, column) for column in POWER_TABLE)
+    r = fused(mantissa, c, -1.0)
+    square = product(r, r)
+    logarithm = muladd(square.high, -0.5, r)
+    rest = muladd(square.low, -0.5, muladd(square.high, -0.5, r - logarithm))
+    rest = muladd(square.high * r, polynomial(r, POWER_LOG_REST), rest)
+    large = product(logarithm, r.constant(LOG2_E[0]))
+    small = muladd(rest, LOG2_E[0], muladd(logarithm, LOG2_E[1], large.low + tail))
+    total = ordered_sum(e + head, large.high)
+    exact = product(total.high, y)
+    return Pair(exact.high, muladd(total.low + small, y, exact.low))
 
 
 def _of_ends(logarithm: Number, size: Number) -> Number:
