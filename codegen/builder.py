@@ -49,7 +49,8 @@ class Registers(NamedTuple):
 
 
 class Abilities(NamedTuple):
-    """What a machine does in one instruction, also on vectors: scale by a power of two (llvm.ldexp), a * b + c rounded once (llvm.fma);
+    """What a machine does in one instruction, also on vectors: take floats apart and scale them by powers of two (codegen/math/native.py),
+    a * b + c rounded once (llvm.fma);
     `masks`: it keeps the truth values of vectors in registers of their own, not as numbers as wide as what was compared."""
 
     scales: bool = False
@@ -191,12 +192,6 @@ class Builder:
         symbol = f"@llvm.{name}.{lanes}{REALS.get(scalar, scalar)}"
         self.declarations.add(f"declare {type} {symbol}({', '.join(arg.type for arg in args)})")
         return self.emit(type, f"call {flags + ' ' if flags else ''}{type} {symbol}({', '.join(map(str, args))})")
-
-    def scale(self, a: Value, power: Value) -> Value:
-        """a * 2^power, rounded once; power is an i32."""
-        symbol = f"@llvm.ldexp.{'f32' if a.type == 'float' else 'f64'}.i32"
-        self.declarations.add(f"declare {a.type} {symbol}({a.type}, i32)")
-        return self.emit(a.type, f"call {a.type} {symbol}({a}, {power})")
 
     def load(self, type: str, pointer: Value) -> Value:
         """The value at an address; the parts of a complex number lie one behind the other."""

@@ -56,7 +56,7 @@ class Machine:
 
     @property
     def abilities(self) -> Abilities:
-        """Scaling is vscalef; scaling and fusing are calls elsewhere."""
+        """Taking floats apart is vgetmant and vgetexp, scaling vscalef; elsewhere fusing is a call."""
         wide = {"avx512f", "avx512vl"} <= self.known
         fuses = not {"fma", "avx2", "avx512f"}.isdisjoint(self.known) or self.triple.startswith("aarch64")
         return Abilities(scales=wide, fuses=fuses, masks=wide)

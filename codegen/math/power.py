@@ -59,7 +59,7 @@ def _through_double(size: Number, y: Number) -> Number:
 
 
 def _looked_up_exponent(size: Number, y: Number) -> Pair:
-    """y log2(size) of float32 to 2^-30: size = 2^e (1 + r) / c with a c near to the inverse of its mantissa, so that r is exact and small."""
+    """y log2(size) of float32 to 2^-30: size = 2^e (1 + r) / c with a c near to the inverse of its mantissa, so that r is exact, small."""
     mantissa, e = denormal_parts(size)
     place = mantissa.bits >> format_of(size).mantissa - 4
     c, head, tail = (native.looked_up(place, column) for column in POWER_TABLE)

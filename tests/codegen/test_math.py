@@ -11,7 +11,7 @@ import pytest
 from eqsat.codegen import Routine, compile_kernels, object_code
 from eqsat.codegen.emit import emit_module
 from eqsat.codegen.fold import Numerics
-from eqsat.codegen.machine import host, optimized_text
+from eqsat.codegen.machine import assembly_text, host, machine_of, optimized_text
 from eqsat.codegen.math import FUNCTIONS as CODE
 from eqsat.lowering import type_indices
 from tests.codegen.functions import ANGLES, FUNCTIONS, SIZE, Array, exact_erf, patterns, reference, routine, uniform, worst
@@ -31,7 +31,7 @@ def module(name: str, dtype: str) -> str:
 
 
 def portable(name: str, dtype: str, size: int = SIZE) -> Routine:
-    """The code for hosts that neither scale by powers of two in one instruction nor round a * b + c once unless they must."""
+    """The code for hosts that neither take floats apart in single instructions nor round a * b + c once unless they must."""
     kernel = elementwise(lambda *args: call(name, *args), (dtype,) * len(FUNCTIONS[name]), size)
     text = emit_module([type_indices(kernel)], "default")
     names = itertools.count()
@@ -42,7 +42,7 @@ def portable(name: str, dtype: str, size: int = SIZE) -> Routine:
         return f"  {product} = fmul {type} {a}, {b}\n  {result} = fadd {type} {product}, {c}"
 
     text = re.sub(r"  (%\w+) = call (float|double) @llvm\.fmuladd\.f\d+\(\2 (\S+), \2 (\S+), \2 (\S+)\)", twice, text)
-    assert "ldexp" not in text
+    assert "native." not in text
     assert not re.search(r"call \w+ @llvm\.fmuladd", text)
     return compile_kernels([type_indices(kernel)], make_object=lambda _: object_code(text)).routine("elementwise")
 
@@ -153,3 +153,29 @@ def test_the_reference_for_erf_is_exact() -> None:
     """Digits of a table: M. Abramowitz and I. Stegun, Handbook of Mathematical Functions (1964), 7.1."""
     for x, digits in ((0.5, "0.5204998778130465377"), (1.0, "0.8427007929497148693"), (2.0, "0.9953222650189527342")):
         assert abs(exact_erf(x) - np.longdouble(digits)) < 1e-18
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["log2", "log1p", "cbrt", "tanh", "power"])
+def test_single_numbers_get_what_vectors_get(name: str, dtype: str) -> None:
+    """Loops of every length to two vectors and more: LLVM leaves what no vector holds to code of its own."""
+    arrays = [np.ascontiguousarray(column[:70]) for column in next(iter(uniform(dtype, FUNCTIONS[name], 1 << 12)))]
+    all: Array = np.empty_like(arrays[0])
+    routine(name, dtype, 70)([*arrays, all])
+    for size in range(1, 40):
+        found = np.empty(size, dtype)
+        routine(name, dtype, size)([*(np.ascontiguousarray(column[:size]) for column in arrays), found])
+        np.testing.assert_array_equal(found, all[:size])
+
+
+SINGLE = {"log": ("vgetmantps", "vgetexpps"), "exp": ("vscalefps",), "power": ("vperm(ps|d)", "vrndscaleps"), "tanh": ("vrcp14ps",)}
+
+
+@pytest.mark.parametrize(("name", "instructions"), SINGLE.items())
+def test_vectors_are_taken_apart_in_single_instructions_where_the_machine_has_them(name: str, instructions: tuple[str, ...]) -> None:
+    machine = machine_of("x86_64-unknown-linux-gnu", "skylake-avx512")
+    kernel = elementwise(lambda *args: call(name, *args), ("float32",) * len(FUNCTIONS[name]), SIZE)
+    code = assembly_text(emit_module([type_indices(kernel)], "default", machine.abilities), machine)
+    for instruction in instructions:
+        assert re.search(rf"{instruction}\s.*zmm", code), instruction
+    assert "native." not in code
