@@ -19,7 +19,7 @@ from eqsat import fft as fft, linalg as linalg, random as random
 from eqsat.calling.functions import array as _array, creation as _creation, function as _function
 from eqsat.calling.lazy import asarray as _lazy
 from eqsat.capture.array import TracedArray as _TracedArray
-from eqsat.capture.traces import apply as _apply
+from eqsat.capture.traces import apply as _apply, traced_deep as _traced_deep
 from eqsat.ir.host import host_function as _host_function
 from eqsat.operations import creation as _make
 from eqsat.operations.table import OPERATIONS as _operations, missing as _missing
@@ -32,6 +32,9 @@ complex64, complex128 = _np.complex64, _np.complex128
 finfo, iinfo, isdtype = _np.finfo, _np.iinfo, _np.isdtype
 newaxis = _np.newaxis
 e, inf, nan, pi = _np.e, _np.inf, _np.nan, _np.pi
+bartlett, blackman, hamming, hanning, kaiser = _np.bartlett, _np.blackman, _np.hamming, _np.hanning, _np.kaiser
+indices, ix_, diag_indices, tril_indices, triu_indices = _np.indices, _np.ix_, _np.diag_indices, _np.tril_indices, _np.triu_indices
+broadcast_shapes, promote_types = _np.broadcast_shapes, _np.promote_types
 
 
 add = _function("add")
@@ -56,10 +59,12 @@ sign = _function("sign")
 signbit = _function("signbit")
 copysign = _function("copysign")
 nextafter = _function("nextafter")
+spacing = _function("spacing")
 fabs = _function("fabs")
 floor = _function("floor")
 ceil = _function("ceil")
 trunc = _function("trunc")
+modf = _function("modf")
 fix = _function("fix")
 rint = _function("rint")
 round = _function("round")
@@ -67,6 +72,8 @@ around = _function("around")
 clip = _function("clip")
 nan_to_num = _function("nan_to_num")
 isnan = _function("isnan")
+isposinf = _function("isposinf")
+isneginf = _function("isneginf")
 isinf = _function("isinf")
 isfinite = _function("isfinite")
 isclose = _function("isclose")
@@ -130,6 +137,7 @@ bitwise_and = _function("bitwise_and")
 bitwise_or = _function("bitwise_or")
 bitwise_xor = _function("bitwise_xor")
 invert = _function("invert")
+bitwise_not = _function("bitwise_not")
 left_shift = _function("left_shift")
 right_shift = _function("right_shift")
 bitwise_left_shift = _function("bitwise_left_shift")
@@ -138,6 +146,9 @@ bitwise_invert = _function("bitwise_invert")
 conjugate = _function("conjugate")
 conj = _function("conj")
 real = _function("real")
+angle = _function("angle")
+isreal = _function("isreal")
+iscomplex = _function("iscomplex")
 imag = _function("imag")
 sum = _function("sum")
 max = _function("max")
@@ -210,6 +221,7 @@ dsplit = _function("dsplit")
 unstack = _function("unstack")
 hstack = _function("hstack")
 vstack = _function("vstack")
+row_stack = _function("row_stack")
 dstack = _function("dstack")
 column_stack = _function("column_stack")
 block = _function("block")
@@ -228,16 +240,22 @@ atleast_2d = _function("atleast_2d")
 atleast_3d = _function("atleast_3d")
 diff = _function("diff")
 ediff1d = _function("ediff1d")
+unwrap = _function("unwrap")
 gradient = _function("gradient")
 cov = _function("cov")
 corrcoef = _function("corrcoef")
 trapezoid = _function("trapezoid")
 polyval = _function("polyval")
+polyadd = _function("polyadd")
+polysub = _function("polysub")
+polyder = _function("polyder")
+polyint = _function("polyint")
 isin = _function("isin")
 resize = _function("resize")
 unravel_index = _function("unravel_index")
 ravel_multi_index = _function("ravel_multi_index")
 array_equal = _function("array_equal")
+shape, ndim, size = _function("shape"), _function("ndim"), _function("size")
 result_type = _function("result_type")
 can_cast = _function("can_cast")
 iscomplexobj = _function("iscomplexobj")
@@ -266,9 +284,13 @@ partition = _function("partition")
 argpartition = _function("argpartition")
 cumsum = _function("cumsum")
 cumprod = _function("cumprod")
+nancumsum = _function("nancumsum")
+nancumprod = _function("nancumprod")
 cumulative_sum = _function("cumulative_sum")
 cumulative_prod = _function("cumulative_prod")
 searchsorted = _function("searchsorted")
+digitize = _function("digitize")
+interp = _function("interp")
 bincount = _function("bincount")
 histogram = _function("histogram")
 median = _function("median")
@@ -346,6 +368,14 @@ def asarray(x: Any, /, dtype: Any = None) -> Any:
     if isinstance(x, _TracedArray):
         return x if dtype is None else x.astype(dtype)
     return _lazy(x, dtype)
+
+
+def array(object: Any, dtype: Any = None) -> Any:
+    """asarray, also of nested lists of traced arrays and numbers, which are stacked."""
+    if isinstance(object, list | tuple) and any(True for _ in _traced_deep(object)):
+        found = _apply("stack", [array(part) for part in object])
+        return found if dtype is None else found.astype(dtype)
+    return asarray(object, dtype)
 
 
 def __getattr__(name: str) -> Any:

@@ -234,6 +234,8 @@ FUNCTIONS = {
         HostFunction("argpartition", np.argpartition, _places),
         HostFunction("cumulative_sum", np.cumulative_sum, _scanned),
         HostFunction("cumulative_prod", np.cumulative_prod, _scanned),
+        HostFunction("cumulative_max", np.maximum.accumulate, _same),
+        HostFunction("cumulative_min", np.minimum.accumulate, _same),
         HostFunction("searchsorted", np.searchsorted, _found),
         HostFunction("bincount", np.bincount, _counts, SHORT),
         HostFunction("histogram", np.histogram),

@@ -18,6 +18,8 @@ from eqsat.ir.tensor import Constant, Tensor
 from eqsat.operations.table import numpy_function
 from eqsat.sizes.markers import Extent
 
+METHODS = ("reduce", "accumulate", "reduceat", "outer", "at")
+
 
 def function(name: str) -> Callable[..., Any]:
     """The operation `name` on traced arrays, numpy's on others (of erf, which it lacks, what its row means)."""
@@ -33,6 +35,8 @@ def function(name: str) -> Callable[..., Any]:
     found.__doc__ = (
         f"numpy.{name}, on traced arrays as well." if numpys else f"{name} of every element, which NumPy lacks, as scipy.special has it."
     )
+    if isinstance(numpys, np.ufunc):  # which find traced arrays themselves
+        vars(found).update({method: getattr(numpys, method) for method in METHODS})
     return found
 
 

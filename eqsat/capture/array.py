@@ -27,7 +27,7 @@ _BY_FUNCTION = by_numpy_function()
 # Folds of ufuncs: np.add.reduce and so on.
 _FOLDS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
 # and scans: np.add.accumulate
-_SCANS = {"add": "cumsum", "multiply": "cumprod"}
+_SCANS = {"add": "cumsum", "multiply": "cumprod", "maximum": "cumulative_max", "minimum": "cumulative_min"}
 # What to write in place of a loop whose length values decide.
 REPEAT = "to repeat, eqsat.fori"
 # Where NumPy looks at elements: np.array([x, y]), table[x], np.maximum.reduce([x, y]).

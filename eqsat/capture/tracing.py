@@ -56,15 +56,15 @@ def record(function: Callable[..., Any], arguments: Arguments, fallback: bool = 
     extents = [extent for _, leaf in arguments.leaves if isinstance(leaf, Spec) for extent in leaf.shape]
     dims = variables(*(extent for extent in extents if isinstance(extent, Index)))
     if not dims:
-        return _record(function, arguments, (), fallback, of_loop)
+        return _record(function, arguments, Markers(), fallback, of_loop)
 
     def at(values: Mapping[str, int]) -> Program:
         leaves = tuple((where, _known(leaf, values) if isinstance(leaf, Spec) else leaf) for where, leaf in arguments.leaves)
-        return _record(function, replace(arguments, leaves=leaves), (), fallback)
+        return _record(function, replace(arguments, leaves=leaves), Markers(in_numbers=True), fallback)
 
     given = max((extent for extent in extents if isinstance(extent, int)), default=1)
     try:
-        return program_of_any_size(dims, given, lambda sizes: _record(function, arguments, sizes, fallback), at)
+        return program_of_any_size(dims, given, lambda sizes: _record(function, arguments, Markers(sizes), fallback), at)
     except DerivedSizeError as error:
         raise DerivedSizeError(f"{function_name(function)}: {error}") from error
 
@@ -78,16 +78,15 @@ def _known(spec: Spec, values: Mapping[str, int]) -> Spec:
     return Spec(tuple(map(number, spec.shape)), spec.dtype)
 
 
-def _record(function: Callable[..., Any], arguments: Arguments, sizes: tuple[Size, ...], fallback: bool, of_loop: bool = False) -> Program:
-    markers = Markers(sizes)
+def _record(function: Callable[..., Any], arguments: Arguments, markers: Markers, fallback: bool, of_loop: bool = False) -> Program:
     owner = Trace(markers, fallback=fallback, of_loop=of_loop)
     tokens = CURRENT.set(owner), TRACED.set(markers)
     try:
-        return _recorded(function, arguments, sizes, owner)
+        return _recorded(function, arguments, markers.sizes, owner)
     except EqsatError as error:
-        if not sizes:
+        if not markers.sizes:
             raise
-        raise type(error)(in_names(str(error), sizes)) from error
+        raise type(error)(in_names(str(error), markers.sizes)) from error
     finally:
         CURRENT.reset(tokens[0])
         TRACED.reset(tokens[1])

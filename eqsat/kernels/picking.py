@@ -207,7 +207,7 @@ def remaining(steps: Sequence[PlacedStep], nests: Sequence[Nest]) -> tuple[Place
 
 
 # functions of NumPy that loops compute as well
-SCANS = {"cumulative_sum": "sum", "cumulative_prod": "prod"}
+SCANS = {"cumulative_sum": "sum", "cumulative_prod": "prod", "cumulative_max": "max", "cumulative_min": "min"}
 
 
 def _step_kernel(placed: PlacedStep, names: Mapping[Tensor, str], sizes: tuple[Size, ...]) -> Kernel | None:

@@ -12,12 +12,13 @@ from eqsat.ir.dtypes import SIGNED, carrier, is_complex, is_float, is_integer, p
 from eqsat.ir.errors import DTypeError, UnsupportedError
 from eqsat.ir.tensor import Scalar, Tensor
 from eqsat.operations.elementwise import Element, call, cast, common_dtype, elementwise, scalar_operation
-from eqsat.operations.generic import integer, literal
+from eqsat.operations.generic import integer, literal, tensor_of
 from eqsat.operations.powers import inverted
 from eqsat.operations.reductions import fold
 
 BRAIN = SimpleNamespace(eps=2.0**-7, max=float(2.0**128 - 2.0**120))
-_floor_divide, _remainder = scalar_operation("floor_divide"), scalar_operation("remainder")
+_floor_divide, _remainder, _arctan2 = (scalar_operation(op) for op in ("floor_divide", "remainder", "arctan2"))
+_real, _imag = scalar_operation("real"), scalar_operation("imag")
 
 
 def in_floats(op: str, *values: Element) -> tuple[str, tuple[Scalar, ...]]:
@@ -195,6 +196,66 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
         return call("where", call("isnan", a), cast(of_nan, a.dtype), finite)
 
     return elementwise("nan_to_num", (x, *(value for value in (nan, posinf, neginf) if value is not None)), block)
+
+
+def angle(z: Any, deg: bool = False) -> Tensor:
+    """The angle of a complex number in radians, or degrees."""
+    value = tensor_of("angle", z)
+    found = _arctan2(_imag(value), _real(value)) if is_complex(value.dtype) else _arctan2(0, value)
+    return elementwise("angle", (found,), lambda a: call("multiply", a, 180 / math.pi)) if deg else found
+
+
+def modf(x: Any, /) -> tuple[Tensor, Tensor]:
+    """(what stands behind the point, what stands before it), both with the sign of x."""
+
+    def parts(a: Scalar) -> tuple[Scalar, Scalar]:
+        dtype, (value,) = in_floats("trunc", a) if is_float(a.dtype) else in_floats("rint", a)
+        whole = call("trunc", value)
+        rest = call("where", call("isinf", value), cast(0.0, value.dtype), call("subtract", value, whole))
+        return cast(call("copysign", rest, value), dtype), cast(whole, dtype)
+
+    return elementwise("modf", (x,), lambda a: parts(a)[0]), elementwise("modf", (x,), lambda a: parts(a)[1])
+
+
+def isposinf(x: Any, /) -> Tensor:
+    return _infinite("isposinf", x, np.inf)
+
+
+def isneginf(x: Any, /) -> Tensor:
+    return _infinite("isneginf", x, -np.inf)
+
+
+def _infinite(name: str, x: Any, infinity: float) -> Tensor:
+    def block(a: Scalar) -> Scalar:
+        if is_complex(a.dtype):
+            raise DTypeError(f"{name}: found {a.dtype}, expected real numbers")
+        return call("equal", a, infinity) if is_float(a.dtype) else literal(False, "bool")
+
+    return elementwise(name, (x,), block)
+
+
+def isreal(x: Any) -> Tensor:
+    """Whether the imaginary part is zero."""
+    return elementwise("isreal", (x,), _is_real)
+
+
+def _is_real(a: Scalar) -> Scalar:
+    return call("equal", call("imag", a), 0) if is_complex(a.dtype) else literal(True, "bool")
+
+
+def iscomplex(x: Any) -> Tensor:
+    """Whether the imaginary part is not zero."""
+    return elementwise("iscomplex", (x,), lambda a: call("logical_not", _is_real(a)))
+
+
+def spacing(x: Any, /) -> Tensor:
+    """How far the next number is, away from zero, with the sign of x."""
+
+    def block(a: Scalar) -> Scalar:
+        value = cast(a, in_floats("rint", a)[0])
+        return call("subtract", call("nextafter", value, call("copysign", cast(np.inf, value.dtype), value)), value)
+
+    return elementwise("spacing", (x,), block)
 
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Tensor:

@@ -1,4 +1,4 @@
-"""Functions that are a few others: covariances, integrals, polynomials, places of one kind from those of another, questions."""
+"""Functions that are a few others: covariances, integrals, places of one kind from those of another, questions."""
 
 from __future__ import annotations
 
@@ -117,17 +117,6 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Tensor:
             steps = reshape(steps, tuple(steps.shape[0] if d == k else 1 for d in range(len(source.shape))))
     heights = _add(along(source, k, slice(1, None)), along(source, k, slice(None, -1)))
     return sum(_divide(_multiply(steps, heights), 2.0), k)
-
-
-def polyval(p: Any, x: Any) -> Tensor:
-    """The polynomial with these coefficients, that of the highest power first, at `x`."""
-    coefficients, at = tensor_of("polyval", p), tensor_of("polyval", x)
-    if len(coefficients.shape) != 1:
-        raise ShapeError(f"polyval: found coefficients of the shape {coefficients.shape}, expected one dimension")
-    found: Tensor = elementwise("polyval", (at,), lambda value: call("multiply", value, cast(0, value.dtype)))
-    for k in range(coefficients.shape[0]):
-        found = _add(_multiply(found, at), reshape(along(coefficients, 0, slice(k, k + 1)), ()))
-    return found
 
 
 def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None) -> Tensor:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from eqsat.ir.dtypes import is_complex, is_inexact
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.index import apply
-from eqsat.ir.tensor import Tensor, axes, reduction
+from eqsat.ir.tensor import Scalar, Tensor, axes, reduction
 from eqsat.operations.assembling import along
-from eqsat.operations.elementwise import astype, converted_to, scalar_operation
+from eqsat.operations.elementwise import astype, call, cast, converted_to, elementwise, scalar_operation
 from eqsat.operations.generic import integer, normalize_axes, one_axis, tensor_of
+from eqsat.operations.host import cumsum
 from eqsat.operations.joining import clamped, concatenate
 from eqsat.operations.movement import broadcast_to, flip, ravel, reshape
 from eqsat.operations.padding import pad
@@ -52,6 +54,27 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
     parts = [part if part is None else ravel(converted_to("ediff1d", part, source.dtype)) for part in (to_begin, to_end)]
     change = _subtract(along(source, 0, slice(1, None)), along(source, 0, slice(None, -1)))
     return concatenate([part for part in (parts[0], change, parts[1]) if part is not None])
+
+
+def unwrap(p: Any, discont: Any = None, axis: Any = -1, *, period: Any = 2 * math.pi) -> Tensor:
+    """Angles without jumps: where neighbours differ by `discont` at least (half a period if not given), multiples of the period are added
+    to all that follow."""
+    source, least = tensor_of("unwrap", p), period / 2 if discont is None else discont
+    k = one_axis("unwrap", axis, len(source.shape))
+    whole = not is_inexact(source.dtype) and isinstance(period, int)
+    high, ambiguous = (period // 2, period % 2 == 0) if whole else (period / 2, True)
+    change = diff(source, axis=k)
+
+    def block(step: Scalar) -> Scalar:
+        near = call("add", call("remainder", call("subtract", step, -high), period), -high)
+        if ambiguous:
+            up = call("logical_and", call("equal", near, -high), call("greater", step, 0))
+            near = call("where", up, cast(high, near.dtype), near)
+        return call("where", call("less", call("absolute", step), least), cast(0, near.dtype), call("subtract", near, step))
+
+    more = elementwise("unwrap", (change,), block)
+    first, rest = along(source, k, slice(1)), along(source, k, slice(1, None))
+    return concatenate([astype(part, more.dtype) for part in (first, _add(rest, cumsum(more, k)))], k)
 
 
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> Any:

@@ -21,7 +21,7 @@ from eqsat.operations.table import ALIASES, OPERATIONS, numpy_function, plain_si
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 KINDS = {"bool": ("bool",), "int": ("int64", "uint8"), "float": ("float32", "float64"), "complex": ("complex64", "complex128")}
-INTERNAL = ("getitem", "setitem", "shape", "ndim", "size", "threefry", "complex")
+INTERNAL = ("cumulative_max", "cumulative_min", "getitem", "setitem", "shape", "ndim", "size", "threefry", "complex")
 
 _HEAD = """# Operations
 
@@ -34,6 +34,7 @@ same.  Shapes, dtypes and values are NumPy's.  Of every function:
   only with the values that change nothing.
 - What depends on values cannot decide about shapes: masks as indices, for one, must be known when the program is recorded.
 - Sums, means and products of floats may be rounded in another order than NumPy's ([numerics](numerics.md)).
+- Of ufuncs `reduce`, `accumulate` and `outer` are there for sums, products and extremes (`np.maximum.accumulate`), `at` for sums.
 - Arrays of integers are indices: x[i], x[i, :, j], with NumPy's rules for where their axes are.  One out of range is an
   `eqsat.ir.errors.BoundsError`, which is an IndexError: while the program is recorded where that is known, else after the kernels of the
   call that met it and before its results are handed out (arrays given as `out=` are written by then).  What no result needs is not
@@ -64,14 +65,15 @@ PROBES: dict[str, Probe] = {
     "power": lambda x: (x(_SQUARE), 2),
     **dict.fromkeys(("topk", "partition", "argpartition", "linalg.matrix_power"), lambda x: (x(_SQUARE), 1)),
     **dict.fromkeys(("percentile", "quantile", "nanpercentile", "nanquantile"), lambda x: (x(_SQUARE), 0.5)),
-    **dict.fromkeys(("cumulative_sum", "cumulative_prod"), lambda x: (x(_FLAT),)),
+    **dict.fromkeys(("cumulative_sum", "cumulative_prod", "polyder", "polyint"), lambda x: (x(_FLAT),)),
     "resize": lambda x: (x(_FLAT), (3,)),
     "can_cast": lambda x: (x(_FLAT), "float64"),
     "polyval": lambda x: (x(_FLAT), x(_SQUARE)),
     "unravel_index": lambda x: (PLACES, (2, 3)),
     "ravel_multi_index": lambda x: ((PLACES, PLACES), (3, 3)),
     "linalg.multi_dot": lambda x: ([x(_SQUARE)] * 3,),
-    **dict.fromkeys(("searchsorted", "linalg.outer"), lambda x: (x(_FLAT), x(_FLAT))),
+    **dict.fromkeys(("searchsorted", "digitize", "polyadd", "polysub", "linalg.outer"), lambda x: (x(_FLAT), x(_FLAT))),
+    "interp": lambda x: (x(_SQUARE), x(_FLAT), x(_FLAT)),
     "linalg.solve": lambda x: (x(_SQUARE), x(_SQUARE)),
     "bincount": lambda x: (x(_FLAT), None, 3),
     "astype": lambda x: (x(_SQUARE), "complex128"),
@@ -105,6 +107,9 @@ NOTES: dict[str, str] = {
     "repeat": "numbers of repeats are known when the program is recorded",
     "unravel_index": "indices that are known to be in range, as those of argmax are; int64 only",
     "ravel_multi_index": "mode='raise' only where the indices are known to be in range",
+    "searchsorted": "compiled, but of complex keys, of bfloat16 and where their number is known at run time",
+    "digitize": "bins that go neither up nor down are no error",
+    "interp": "without the search that remembers where the last number was",
     "array_equal": "a 0-d array of bool",
     "corrcoef": "real numbers only",
     "isin": "every element is compared with all others",

@@ -183,6 +183,22 @@ def scan(name: str, row: str) -> Callable[..., Tensor]:
     return function
 
 
+cumsum, cumprod = scan("cumsum", "cumulative_sum"), scan("cumprod", "cumulative_prod")
+
+
+def extreme_scan(name: str) -> Callable[..., Tensor]:
+    """numpy.maximum.accumulate or minimum.accumulate, whose axis is 0 if none is given."""
+
+    def function(array: Any, axis: Any = 0, dtype: None = None) -> Tensor:
+        source = tensor_of(name, array)
+        if not source.shape:
+            raise ShapeError(f"{name}: found a 0-d array, expected one dimension or more")
+        found: Tensor = host_call(name, (source,), {"axis": one_axis(name, axis, len(source.shape))})
+        return found
+
+    return function
+
+
 def array_api_scan(name: str) -> Callable[..., Tensor]:
     """The array API's name of it: arrays of several dimensions need an axis; `include_initial` puts what an empty one gives in front."""
 
@@ -203,21 +219,6 @@ def _scanned(name: str, row: str, source: Tensor, axis: int, dtype: Any, initial
         raise DTypeError(f"{name}: found dtype {dtype!r} for elements of {source.dtype}: {error}") from None
     how = {"axis": axis, "dtype": dtype_name(chosen, name), **({"include_initial": True} if initial else {})}
     found: Tensor = host_call(row, (source,), how)
-    return found
-
-
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
-    """Where elements `v` belong in the sorted `a`, int64; `sorter`: the places of the elements of `a` in order."""
-    keys = tensor_of("searchsorted", a)
-    if len(keys.shape) != 1:
-        raise ShapeError(f"searchsorted: found the shape {keys.shape}, expected one dimension")
-    if side not in ("left", "right"):
-        raise UsageError(f"searchsorted: found side {side!r}, expected 'left' or 'right'")
-    wanted = v if type(v) in (bool, int, float) else tensor_of("searchsorted", v)
-    order = {} if sorter is None else {"sorter": tensor_of("searchsorted", sorter)}
-    if order and order["sorter"].shape != keys.shape:
-        raise ShapeError(f"searchsorted: found a sorter of shape {order['sorter'].shape}, expected {keys.shape}")
-    found: Tensor = host_call("searchsorted", (keys, wanted), {"side": side, **order})
     return found
 
 
@@ -287,11 +288,12 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "topk": topk,
     "partition": partition,
     "argpartition": argpartition,
-    "cumsum": scan("cumsum", "cumulative_sum"),
-    "cumprod": scan("cumprod", "cumulative_prod"),
+    "cumulative_max": extreme_scan("cumulative_max"),
+    "cumulative_min": extreme_scan("cumulative_min"),
+    "cumsum": cumsum,
+    "cumprod": cumprod,
     "cumulative_sum": array_api_scan("cumulative_sum"),
     "cumulative_prod": array_api_scan("cumulative_prod"),
-    "searchsorted": searchsorted,
     "bincount": bincount,
     "linalg.norm": norm,
     "linalg.vector_norm": vector_norm,

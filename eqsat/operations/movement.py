@@ -13,11 +13,13 @@ from eqsat.sizes.markers import is_one
 
 
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Tensor:
-    """The elements in C order under another shape; one extent may be -1."""
+    """The elements under another shape, in C order or in that of Fortran, where the first axis is the fastest; one extent may be -1."""
     source = tensor_of("reshape", a)
-    if order not in ("C", "A"):
-        raise UnsupportedError(f"reshape: found order {order!r}, supported is 'C'; transpose before and after")
+    if order not in ("C", "F", "A"):
+        raise UnsupportedError(f"reshape: found order {order!r}, supported are 'C' and 'F'")
     target = filled_shape(source.shape, integers("reshape", "extent", shape))
+    if order == "F":
+        return transpose(reshape(transpose(source), target[::-1]))
     return view(source, target, lambda loops: reshape_map(source.shape, target, loops))
 
 

@@ -11,6 +11,7 @@ from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.tensor import Scalar, Tensor
 from eqsat.operations.elementwise import Element, astype, call, cast, elementwise, scalar_operation, where as choose
 from eqsat.operations.generic import normalize_axes, tensor_of
+from eqsat.operations.host import cumprod, cumsum
 from eqsat.operations.movement import broadcast_to, reshape, transpose
 from eqsat.operations.powers import square
 from eqsat.operations.reductions import all as every, count_nonzero, fold, folded_axes, max, min, prod, settled, sum
@@ -167,6 +168,16 @@ def nanprod(
 ) -> Tensor:
     """The product of the elements that are numbers."""
     return prod(_without_nan("nanprod", a, 1), axis, dtype, keepdims=keepdims, initial=initial, where=where)
+
+
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Tensor:
+    """Running sums of the elements that are numbers."""
+    return cumsum(_without_nan("nancumsum", a, 0), axis, dtype)
+
+
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None) -> Tensor:
+    """Running products of the elements that are numbers."""
+    return cumprod(_without_nan("nancumprod", a, 1), axis, dtype)
 
 
 def nanmax(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:

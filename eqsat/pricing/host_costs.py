@@ -51,6 +51,8 @@ HOST_CYCLES: dict[str, tuple[Work, float]] = {
     "argpartition": (elements, 5.0),
     "cumulative_sum": (elements, 3.6),
     "cumulative_prod": (elements, 3.6),
+    "cumulative_max": (elements, 3.6),
+    "cumulative_min": (elements, 3.6),
     "searchsorted": (lookups, 24.0),
     "bincount": (elements, 3.0),
     "histogram": (elements, 30.0),

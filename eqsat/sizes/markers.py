@@ -73,10 +73,15 @@ def _is_prime(n: int) -> bool:
 
 
 class Markers:
-    """The sizes of a program that is traced, by the numbers that stand for them and for what is made of them."""
+    """The sizes of a program that is traced, by the numbers that stand for them and for what is made of them.
 
-    def __init__(self, sizes: Iterable[Size] = ()) -> None:
-        self.markers = {size.variable: size.marker for size in sizes}
+    of_any_size  whether it has sizes, or is traced with numbers for them (`in_numbers`), to be compared with the program that has
+    """
+
+    def __init__(self, sizes: Iterable[Size] = (), in_numbers: bool = False) -> None:
+        self.sizes = tuple(sizes)
+        self.of_any_size = in_numbers or bool(self.sizes)
+        self.markers = {size.variable: size.marker for size in self.sizes}
         self.limit = min(self.markers.values(), default=0) // APART
         self._known: dict[int, Polynomial | None] = {}
 
@@ -290,6 +295,11 @@ def least_of(extent: int) -> int:
     """The least that an extent of the program that is traced may be."""
     size = TRACED.get().polynomial(plain(extent))
     return extent if size is None else size.bounds[0]
+
+
+def of_any_size() -> bool:
+    """Whether the program that is traced must not depend on extents that are numbers, for some of them may stand for sizes."""
+    return TRACED.get().of_any_size
 
 
 def is_one(extent: int) -> bool:

@@ -35,5 +35,10 @@ GATHERS: dict[str, Program] = {
     "columns_chosen": (lambda xp, x, i: xp.take(x, i, axis=1), [floats(1024, 1024), places(1024, 1024)]),
     "along_rows": (lambda xp, x, i: xp.take_along_axis(x, i, axis=1), [floats(1024, 256), places(256, 1024, 256)]),
     "table_scaled": (lambda xp, x, i, s: xp.take(x, i) * s, [floats(1000), places(1000, 1 << 18), floats(1 << 18)]),
+    "sorted_few": (lambda xp, keys, x: xp.searchsorted(keys, x), [np.sort(floats(10)), floats(1 << 17)]),
+    "sorted_1000": (lambda xp, keys, x: xp.searchsorted(keys, x), [np.sort(floats(1000)), floats(1 << 17)]),
+    "sorted_100k": (lambda xp, keys, x: xp.searchsorted(keys, x, side="right"), [np.sort(floats(100000)), floats(1 << 17)]),
+    "binned": (lambda xp, x, bins: xp.digitize(x, bins), [floats(1 << 17), np.sort(floats(20))]),
+    "between": (lambda xp, x, at, y: xp.interp(x, at, y), [floats(1 << 16), np.sort(floats(200)), floats(200)]),
     "two_places": (lambda xp, x, i, j: x[i, j], [floats(512, 512), places(512, 65536), places(512, 65536)]),
 }

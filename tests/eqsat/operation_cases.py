@@ -148,7 +148,39 @@ CASES: dict[str, str] = {
         enp.convolve(v, s) | enp.convolve(v[:4], w, 'same') | enp.convolve(v[:1], w[:1]) | enp.correlate(v, w) | enp.correlate(w, v[:2])
         enp.convolve(s, s) | enp.correlate(v, w, 'same') | enp.correlate(w, v[:4], 'same') | enp.correlate(v[:4], w, 'full')
         enp.correlate(w, v, mode='full') | enp.convolve(v > 0, w > 0) | np.convolve(v, [1, 2, 1], 'valid')
-        enp.correlate(v[:3], w[:3], 'same')
+        enp.correlate(v[:3], w[:3], 'same') | enp.unwrap(v * 2) | enp.unwrap(m, axis=0) | enp.unwrap(c * 2.0, 4.0, 1, period=3.0)
+        enp.unwrap(m, period=5) | enp.unwrap(m, period=4, discont=3) | np.unwrap(v * 1.5, axis=-1) | enp.unwrap(v[:1])
+    """,
+    "sorted tables": """
+        enp.searchsorted(enp.sort(w), v) | enp.searchsorted(enp.sort(w), m, 'right') | enp.searchsorted(enp.sort(w), s)
+        enp.searchsorted(enp.sort(w), 1.5) | enp.searchsorted(enp.sort(c.ravel()), c, side='right')
+        enp.searchsorted(v, w, sorter=enp.argsort(v))
+        enp.searchsorted(enp.sort(enp.tile(w, 9)), m) | enp.searchsorted(enp.sort(enp.tile(w, 9)), m, 'right') | enp.searchsorted(e, v)
+        enp.searchsorted(enp.sort(g.ravel()), g) | enp.searchsorted(enp.sort(enp.tile(g.ravel(), 2)), g, 'right')
+        enp.searchsorted(enp.sort(v), z)
+        enp.searchsorted([0, 2, 4], m) | enp.sort(w).searchsorted(w) | enp.digitize(m, enp.sort(w))
+        enp.digitize(m, enp.sort(w), right=True)
+        enp.digitize(m, enp.sort(w)[::-1]) | enp.digitize(v, enp.sort(w)[::-1], True) | enp.digitize(m, [4, 2, 0]) | enp.digitize(s, [0, 1])
+        enp.digitize(g, [-1.0, 0.0, 2.5]) | np.digitize(w, enp.sort(v)) | enp.digitize(w, v[:1]) | enp.interp(m, [0, 1, 3], [5, 2, 4])
+        enp.interp(w, [0.5, 1, 3], v[:3]) | enp.interp(v, np.arange(5), v) | enp.interp(v, np.arange(5), v, left=-1, right=9)
+        enp.interp(s, [0, 1], [1, 3]) | enp.interp(w, v[:1], v[1:2]) | enp.interp(g, [0, 1, 2], [0, 1, 4]) | np.interp(v, [1, 2], [3, 5])
+        enp.interp(w, [0.25, 2, 1], [5.0, 6, 9], period=2.5) | enp.interp(0.5, np.arange(5), v) | enp.interp(v, [0, 1], [1j, 2])
+        np.maximum.accumulate(v) | np.maximum.accumulate(m, axis=1) | np.minimum.accumulate(c, 1) | np.minimum.accumulate(g)
+        enp.maximum.accumulate(g, axis=-1) | np.maximum.accumulate(e) | np.minimum.accumulate(k) | np.maximum.accumulate(s)
+    """,
+    "parts": """
+        enp.angle(m) | enp.angle(c, deg=True) | enp.angle(s) | enp.angle(g) | enp.angle(m * 1j) | enp.modf(m * 1.25) | enp.modf(v)
+        enp.modf(g) | np.modf(s) | enp.isposinf(m) | enp.isneginf(v / 0.0) | enp.isposinf(v / 0.0) | enp.isposinf(k) | enp.isreal(m)
+        enp.iscomplex(c) | enp.isreal(g) | np.iscomplex(v * 2j) | enp.spacing(m) | enp.spacing(g / 0.0) | np.spacing(v * 1e-3)
+        enp.nancumsum(g) | enp.nancumsum(g, 1) | enp.nancumprod(v) | enp.nancumsum(m, axis=0, dtype='float64') | enp.nancumprod(g, 0)
+        enp.bitwise_not(v) | m.reshape(3, 8, order='F') | enp.reshape(c, (4, -1), order='F') | m.ravel('F') | c.flatten('F')
+        enp.ravel(m, order='F') | enp.reshape(z, (3, 0), order='F') | enp.reshape(s, (1, 1), order='F') | v * enp.hanning(5)
+        m + enp.shape(m)[0] * enp.ndim(m) + enp.size(m) | m[enp.ix_([0, 2], [1, 3])] | m[enp.tril_indices(4, 0, 6)]
+    """,
+    "polynomials": """
+        enp.polyadd(v, w) | enp.polyadd(w, 3) | enp.polysub(v, w) | enp.polysub(w[:2], v) | enp.polyder(v) | enp.polyder(w, 2)
+        enp.polyder(v, 7) | enp.polyder(v, 0) | enp.polyint(v) | enp.polyint(v, 2) | enp.polyint(v, 2, [3, 4.5]) | enp.polyint(v, k=2)
+        enp.polyint(v, 0) | np.polyadd([1, 2], v) | np.polyint(w, 3)
     """,
     "derived": """
         enp.cov(m) | enp.cov(m, rowvar=False) | enp.cov(v) | enp.cov(v, w[:5]) | enp.cov(m, bias=True) | enp.cov(m, m[:2], ddof=2)

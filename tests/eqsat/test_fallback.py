@@ -45,7 +45,7 @@ LEFT_TO_NUMPY: dict[str, Function] = {
     "an argument of NumPy alone": lambda x: x / np.size(x, 0),
     "a keyword": lambda x: np.sum(x, axis=0, where=x > 0, initial=0.5),
     "a method": lambda x: x.trace() + x.ptp() if hasattr(x, "ptp") else x.trace() + np.ptp(x),
-    "between kernels": lambda x: np.tanh(np.unwrap(np.exp(x), axis=1) + 1).sum(axis=0),
+    "between kernels": lambda x: np.tanh(np.i0(np.exp(x)) + 1).sum(axis=0),
 }
 
 
@@ -64,19 +64,19 @@ def test_functions_that_are_left_to_numpy(name: str) -> None:
 def test_a_plan_with_the_fallback_is_bytes_and_back_and_shows_its_calls() -> None:
     function = LEFT_TO_NUMPY["between kernels"]
     result = eqsat.optimize(function, X, options=eqsat.Options(fallback=True, certify=True))
-    assert [step.name for step in result.program.steps if isinstance(step, HostCall)] == ["unwrap"]
+    assert [step.name for step in result.program.steps if isinstance(step, HostCall)] == ["i0"]
     plan = result.compile()
-    assert [kernel.name for kernel in plan.kernels if not kernel.name.startswith("kernel")] == ["unwrap_0"]
+    assert [kernel.name for kernel in plan.kernels if not kernel.name.startswith("kernel")] == ["i0_0"]
     check(Plan(unpack(pack(plan.blueprint, ()), ()))(X), function(X))
 
 
 def test_the_option_reaches_loops_and_every_entry() -> None:
     def function(x: Any) -> Any:
-        return eqsat.fori(3, lambda i, c: np.unwrap(c, axis=0) + x, x)
+        return eqsat.fori(3, lambda i, c: np.i0(c) + x, x)
 
     expected = X
     for _ in range(3):
-        expected = np.unwrap(expected, axis=0) + X
+        expected = np.i0(expected) + X
     for compiled in (eqsat.jit(function, fallback=True), eqsat.jit(fallback=True)(function), eqsat.jit(function, options=ON)):
         check(compiled(X), expected)
     check(eqsat.optimize(function, X, options=ON)(X), expected)
@@ -86,10 +86,10 @@ def test_the_option_reaches_loops_and_every_entry() -> None:
 def test_lazy_tensors_go_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     x = enp.asarray(X)
     with pytest.raises(UnsupportedError, match="fallback"):
-        np.unwrap(x)
+        np.i0(x)
     monkeypatch.setenv("EQSAT_FALLBACK", "1")
-    check(np.asarray(np.unwrap(x * 2) + 1), np.unwrap(X * 2) + 1)
-    check(eqsat.jit(lambda a: np.unwrap(a))(X), np.unwrap(X))
+    check(np.asarray(np.i0(x * 2) + 1), np.i0(X * 2) + 1)
+    check(eqsat.jit(lambda a: np.i0(a))(X), np.i0(X))
 
 
 @pytest.mark.parametrize("name", LEFT_TO_NUMPY)
@@ -117,7 +117,7 @@ REFUSED: dict[str, tuple[Function, type[Exception], str]] = {
     "a keyword that the mode lacks": (lambda x: ANY.pad(x, 1, end_value=2), UsageError, "pad: NumPy says"),
     "changing in place": (lambda x: ANY.nan_to_num(x, copy=False), UsageError, "read-only"),
     "filling an argument": (lambda x: x.fill(1), UnsupportedError, "found an argument"),
-    "what NumPy refuses": (lambda x: ANY.interp(x, [0, 1], [1, 2, 3]), UsageError, "interp: NumPy says"),
+    "what NumPy refuses": (lambda x: ANY.polyfit(x[0], x[0], -1), UsageError, "polyfit: NumPy says"),
     "the fallback of numpy.random": (lambda x: np.random.default_rng(0).permutation(x), TraceError, "run time"),
 }
 

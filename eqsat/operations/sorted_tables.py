@@ -1,0 +1,168 @@
+"""Looking numbers up in sorted arrays: where they belong, which bin they are in, what lies between.
+
+Few keys are compared with every number at once; of more, halves are left out:
+
+    first = 0; for n = len(keys), then what n - n // 2 leaves, down to 1:  first += n // 2 if keys[first + n // 2 - 1] < v
+    finally first += keys[first] < v
+
+How often is known when the program is recorded, so that a loop over the numbers vectorizes.  NaN is greater than all numbers, as in
+NumPy's sort.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from eqsat.ir.dtypes import is_complex, is_float, promoted
+from eqsat.ir.errors import DTypeError, ShapeError, UsageError
+from eqsat.ir.tensor import Arg, Build, Gather, Read, Scalar, Tensor, axes, reduction
+from eqsat.operations.assembling import along
+from eqsat.operations.elementwise import astype, call, cast, elementwise, scalar_operation
+from eqsat.operations.generic import literal, make_generic, tensor_of
+from eqsat.operations.host import host_call
+from eqsat.operations.joining import concatenate
+from eqsat.operations.movement import flip
+from eqsat.operations.taking import take
+from eqsat.sizes.markers import of_any_size
+
+# keys that are all compared: with a vector of numbers a comparison takes a cycle or two, a look at keys that they choose twenty
+MOST_COMPARED = 32
+SIDES = ("left", "right")
+_add, _subtract, _remainder = (scalar_operation(op) for op in ("add", "subtract", "remainder"))
+
+
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
+    """Where elements `v` belong in the sorted `a`, int64; `sorter`: the places of the elements of `a` in order."""
+    keys = tensor_of("searchsorted", a)
+    if len(keys.shape) != 1:
+        raise ShapeError(f"searchsorted: found the shape {keys.shape}, expected one dimension")
+    if side not in SIDES:
+        raise UsageError(f"searchsorted: found side {side!r}, expected 'left' or 'right'")
+    wanted = v if type(v) in (bool, int, float) else tensor_of("searchsorted", v)
+    order = None if sorter is None else tensor_of("searchsorted", sorter)
+    if order is not None and order.shape != keys.shape:
+        raise ShapeError(f"searchsorted: found a sorter of shape {order.shape}, expected {keys.shape}")
+    if order is not None:
+        keys = take(keys, order)
+    return _found(keys, wanted, side, known=not isinstance(a, Tensor))
+
+
+def _found(keys: Tensor, wanted: Tensor | float, side: str, known: bool) -> Tensor:
+    """`searchsorted`, by NumPy where keys have another order, or how many there are is not `known` in a program of any size."""
+    numbers = wanted if isinstance(wanted, Tensor) else tensor_of("searchsorted", np.asarray(wanted))
+    dtype = promoted(keys.dtype, numbers.dtype)
+    if is_complex(dtype) or "bfloat16" in (keys.dtype, numbers.dtype) or not keys.size or (of_any_size() and not known):
+        found: Tensor = host_call("searchsorted", (keys, wanted), {"side": side})
+        return found
+    return _places(astype(keys, dtype), astype(numbers, dtype), side)
+
+
+def _places(keys: Tensor, numbers: Tensor, side: str) -> Tensor:
+    """How many keys are before each number, of the same dtype."""
+    (count,) = keys.shape
+    before = _below if side == "left" else _not_above
+    if count <= MOST_COMPARED:
+        block = call("where", before(Arg(1, keys.dtype), Arg(0, keys.dtype)), literal(1, "int64"), literal(0, "int64"))
+        loops = axes(numbers.shape)
+        return make_generic(numbers.shape, (count,), (numbers, keys), (loops, (reduction(0, count),)), block, "sum")
+    if not numbers.size:
+        return make_generic(numbers.shape, (), (), (), literal(0, "int64"))
+    number, first = Read(numbers, axes(numbers.shape)), literal(0, "int64")
+    place: Scalar = first
+    while count > 1:
+        half = count // 2
+        key = Gather(keys, (call("add", place, half - 1),))
+        place = call("add", place, call("where", before(key, number), literal(half, "int64"), first))
+        count -= half
+    last = call("where", before(Gather(keys, (place,)), number), literal(1, "int64"), first)
+    return Build(numbers.shape, call("add", place, last))
+
+
+def _below(key: Scalar, number: Scalar) -> Scalar:
+    """key < number, where NaN is the greatest."""
+    below = call("less", key, number)
+    if not is_float(key.dtype):
+        return below
+    return call("logical_or", below, call("logical_and", call("isnan", number), call("logical_not", call("isnan", key))))
+
+
+def _not_above(key: Scalar, number: Scalar) -> Scalar:
+    return call("logical_not", _below(number, key))
+
+
+def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
+    """In which bin each element is, counted from 1: of edges that go up `bins[i-1] <= x < bins[i]`, with `right`
+    `bins[i-1] < x <= bins[i]`; of edges that go down the other way round."""
+    numbers, edges = tensor_of("digitize", x), tensor_of("digitize", bins)
+    if is_complex(numbers.dtype) or is_complex(edges.dtype):
+        raise DTypeError("digitize: found complex numbers, expected real ones")
+    if len(edges.shape) != 1:
+        raise ShapeError(f"digitize: found bins of the shape {edges.shape}, expected one dimension")
+    if not edges.size:
+        return searchsorted(edges, numbers)
+    down = elementwise("digitize", [take(edges, place) for place in (-1, 0)], functools.partial(call, "less"))
+    upward = elementwise("digitize", (down, flip(edges), edges), functools.partial(call, "where"))
+    found = _found(upward, numbers, "left" if right else "right", known=not isinstance(bins, Tensor))
+    count = literal(edges.shape[0], "int64")
+    return elementwise("digitize", (down, found), lambda down, place: call("where", down, call("subtract", count, place), place))
+
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Tensor:
+    """Values between those at the increasing places xp, on straight lines: float64, complex128 of complex values.
+
+    left, right  the values before the first and behind the last place; without them those at the ends
+    period       what places are taken modulo of, which then need no order; there are no ends
+    """
+    at, places, values = (tensor_of("interp", value) for value in (x, xp, fp))
+    if len(places.shape) != 1 or places.shape != values.shape:
+        raise ShapeError(
+            f"interp: found places and values of the shapes {places.shape} and {values.shape}, expected one dimension for both"
+        )
+    if not places.size:
+        raise ShapeError("interp: found no places, expected one or more")
+    if is_complex(at.dtype) or is_complex(places.dtype):
+        raise DTypeError("interp: found complex places, expected real ones")
+    dtype = "complex128" if is_complex(values.dtype) else "float64"
+    at, places, values = astype(at, "float64"), astype(places, "float64"), astype(values, dtype)
+    if period is not None:
+        if period == 0:
+            raise UsageError("interp: found the period 0, expected another one")
+        span = float(abs(period))
+        at, places = _remainder(at, span), _remainder(places, span)
+        order = host_call("argsort", (places, 0), {})
+        places, values = take(places, order), take(values, order)
+        places = concatenate([_subtract(along(places, 0, slice(-1, None)), span), places, _add(along(places, 0, slice(1)), span)])
+        values = concatenate([along(values, 0, slice(-1, None)), values, along(values, 0, slice(1))])
+        left = right = None
+    behind = _found(places, at, "right", known=not isinstance(xp, Tensor))
+    return _between(at, behind, places, values, left, right)
+
+
+def _between(at: Tensor, behind: Tensor, places: Tensor, values: Tensor, left: Any, right: Any) -> Tensor:
+    """On the line from the last place that is not above `at` to the next one; `behind`: how many are not above."""
+    last = places.shape[0] - 1
+    here = elementwise("interp", (behind,), lambda place: call("maximum", call("subtract", place, 1), 0))
+    there = elementwise("interp", (here,), lambda place: call("minimum", call("add", place, 1), last))
+    ends = [take(values, 0) if left is None else left, take(values, last) if right is None else right]
+    chosen = [take(array, place, mode="clip") for array in (places, values) for place in (here, there)]
+    dtype = values.dtype
+
+    def block(x: Scalar, count: Scalar, x0: Scalar, x1: Scalar, y0: Scalar, y1: Scalar, before: Any, after: Any) -> Scalar:
+        slope = call("divide", call("subtract", y1, y0), cast(call("subtract", x1, x0), dtype))
+        line = call("add", call("multiply", slope, cast(call("subtract", x, x0), dtype)), y0)
+        other = call("add", call("multiply", slope, cast(call("subtract", x, x1), dtype)), y1)
+        other = call("where", call("logical_and", _undefined(other), call("equal", y0, y1)), y0, other)
+        line = call("where", _undefined(line), other, line)
+        line = call("where", call("logical_or", call("equal", x, x0), call("equal", count, last + 1)), y0, line)
+        line = call("where", call("logical_and", call("equal", count, last + 1), call("less", x0, x)), cast(after, dtype), line)
+        line = call("where", call("equal", count, 0), cast(before, dtype), line)
+        return call("where", call("isnan", x), cast(x, dtype), line) if last else line  # as NumPy does
+
+    return elementwise("interp", (at, behind, *chosen, *ends), block)
+
+
+def _undefined(value: Scalar) -> Scalar:
+    return call("not_equal", value, value)
