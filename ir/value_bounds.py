@@ -85,6 +85,7 @@ def _call(term: Call, done: Mapping[Scalar, Bounds]) -> Bounds:
 CALLS: dict[str, Callable[..., Bounds]] = {
     "add": interval.add,
     "subtract": interval.sub,
+    "multiply": interval.mul,
     "negative": interval.neg,
     "minimum": interval.minimum,
     "maximum": interval.maximum,

@@ -11,14 +11,24 @@ from eqsat.ir.value_bounds import scalar_bounds
 
 
 def joined_places(shape: Shape, places: tuple[Scalar, ...]) -> tuple[Shape, tuple[Scalar, ...]]:
-    """The shape and the places with neighbouring dimensions made one as long as the last two places are digits of one number."""
+    """The shape and the places with neighbouring dimensions made one as long as the last two places are digits of one number; dimensions
+    with one place left out, and what is clipped as every place is."""
+    long = [k for k, extent in enumerate(shape) if extent > 1] or [0]
+    if len(places) > 1:
+        shape, places = tuple(shape[k] for k in long), tuple(places[k] for k in long)
     while len(places) > 1:
         *around, high, low = places
         number = _number(high, low, *shape[-2:])
         if number is None:
             break
         shape, places = (*shape[:-2], shape[-2] * shape[-1]), (*around, number)
-    return shape, places
+    return shape, tuple(_unclipped(place, extent) for place, extent in zip(places, shape, strict=True))
+
+
+def _unclipped(place: Scalar, extent: int) -> Scalar:
+    """A place in the place of itself clipped to a dimension."""
+    inner = _operand(place, "minimum", extent - 1) or place
+    return _operand(inner, "maximum", 0) or inner
 
 
 def _number(high: Scalar, low: Scalar, many: int, few: int) -> Scalar | None:
@@ -35,7 +45,7 @@ def _number(high: Scalar, low: Scalar, many: int, few: int) -> Scalar | None:
 
 
 def _operand(term: Scalar, op: str, constant: int) -> Scalar | None:
-    """What an operation divides by a constant."""
+    """The other operand of an operation with a constant."""
     if isinstance(term, Call) and term.op == op and term.args[1] == Literal(constant, term.args[0].dtype):
         return term.args[0]
     return None

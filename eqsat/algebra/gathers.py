@@ -101,7 +101,7 @@ class _Opener:
             self._places[tensor] += 1
             if self.depth is None and (self._places[tensor] > MOST_PLACES or below > DEEPEST):
                 raise _TooLargeError
-            inside = tuple(_clipped(place, extent) for place, extent in zip(places, tensor.shape, strict=True))
+            inside = tuple(clipped(place, extent) for place, extent in zip(places, tensor.shape, strict=True))
             env = dict(zip(axes(tensor.shape), inside, strict=True))
             found = self._at(tensor.body, env, below + 1, math.inf if has_fold(tensor.body) else least)
             if found is not None:
@@ -140,7 +140,8 @@ class _Opener:
         return self._gathered(tensor, places, below, least)
 
 
-def _clipped(place: Scalar, extent: int) -> Scalar:
+def clipped(place: Scalar, extent: int) -> Scalar:
+    """A place that is within a dimension."""
     least, most = scalar_bounds(place)
     if least < 0:
         place = Call("maximum", (place, Literal(0, PLACE)), PLACE)

@@ -1,4 +1,5 @@
 """Gathers that are checked, made explicit: they clip like all others, and the least and the greatest place are results of the program.
+All of them read what is not another array under another shape.
 
 NumPy raises an IndexError for an index out of range.  A plan computes such results beside its own and looks at them after its kernels,
 before it hands anything out.  What terms show to be in range is not looked at, and what no result needs is not computed, so not checked.
@@ -11,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from eqsat.capture.through_reshapes import through_reshapes
 from eqsat.ir.definitions import redefined
 from eqsat.ir.errors import BoundsError
 from eqsat.ir.generics import as_builds
@@ -71,19 +73,25 @@ def with_places(whole: Program) -> tuple[Program, tuple[PlaceLimit, ...]]:
     found: dict[tuple[PlaceLimit, Build], None] = {}
     least = {size.marker: size.variable.lo for size in whole.sizes}
     for tensor in tensors(*whole.outputs):
-        if isinstance(tensor, Build) and (gathers := [g for g in scalars(tensor.body) if isinstance(g, Gather) and g.checked]):
-            changed[tensor] = Build(tensor.shape, _unchecked(tensor.body))
-            found.update(dict.fromkeys(limit for gather in gathers for limit in _limits(gather, least)))
+        if isinstance(tensor, Build) and (gathers := [g for g in scalars(tensor.body) if isinstance(g, Gather)]):
+            body = _unchecked(tensor.body, sized=bool(whole.sizes))
+            if body is not tensor.body:
+                changed[tensor] = Build(tensor.shape, body)
+            found.update(dict.fromkeys(limit for gather in gathers if gather.checked for limit in _limits(gather, least)))
     outputs = (*whole.outputs, *(places for _, places in found))
     done = redefined(outputs, changed)
     return replace(whole, outputs=tuple(done[output] for output in outputs)), tuple(limit for limit, _ in found)
 
 
-def _unchecked(body: Scalar) -> Scalar:
+def _unchecked(body: Scalar, sized: bool) -> Scalar:
+    """An element whose gathers clip, and read what is not in another shape only, but for arrays of a size that is not known."""
     done: dict[Scalar, Scalar] = {}
     for term in scalars(body):
         args = tuple(done[arg] for arg in operands(term))
-        done[term] = Gather(term.tensor, args) if isinstance(term, Gather) else rebuild(term, args)
+        if isinstance(term, Gather):
+            done[term] = Gather(term.tensor, args) if sized else through_reshapes(term, args)
+        else:
+            done[term] = rebuild(term, args)
     return done[body]
 
 

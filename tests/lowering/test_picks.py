@@ -32,10 +32,13 @@ def rest(s: Scalar, n: int) -> Scalar:
 
 def test_digits_of_a_number_within_the_array_are_the_number() -> None:
     s = within(0, 99)
-    assert joined_places((10, 10), (quotient(s, 10), rest(s, 10))) == ((100,), (s,))
+    clipped = PLACE  # as every place is
+    assert joined_places((10, 10), (quotient(s, 10), rest(s, 10))) == ((100,), (clipped,))
     digits = (quotient(s, 10), rest(quotient(s, 5), 2), rest(s, 5))
-    assert joined_places((10, 2, 5), digits) == ((100,), (s,))
+    assert joined_places((10, 2, 5), digits) == ((100,), (clipped,))
     assert joined_places((7, 2, 5), (PLACE, rest(quotient(s, 5), 2), rest(s, 5))) == ((7, 10), (PLACE, rest(s, 10)))
+    assert joined_places((10, 1, 10), (quotient(s, 10), PLACE, rest(s, 10))) == ((100,), (clipped,))
+    assert joined_places((50,), (s,)) == ((50,), (s,))
 
 
 @pytest.mark.parametrize(
