@@ -326,7 +326,9 @@ def branches(term: Index) -> tuple[Index, ...]:
 
 
 def _either(term: Index) -> tuple[Index, ...]:
-    return (either_way(term.op, *term.args) if isinstance(term, Apply) else None) or (term,)
+    """What a minimum, maximum or absolute value may be, and what those that it may be may be."""
+    ways = either_way(term.op, *term.args) if isinstance(term, Apply) else None
+    return tuple(dict.fromkeys(leaf for way in ways for leaf in _either(way))) if ways else (term,)
 
 
 def _of(form: Affine, inner: Var) -> tuple[int, int] | None:
