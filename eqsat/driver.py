@@ -136,7 +136,8 @@ def _nest_ns(nest: Nest, model: CostModel) -> float:
     if not nest.builds:
         ns = nest_ns(nest.kernel, model.target, model.costs)
         return model.step_cost(ns, nest.read, map(type_of, nest.made))
-    return kernel_ns(model, *nest.priced) * nest.share + sum(kernel_ns(model, build, launches=0) for build in nest.within)
+    launched = (kernel_ns(model, *group, launches=number == 0) * share for number, (group, share) in enumerate(nest.priced))
+    return sum(launched) + sum(kernel_ns(model, build, launches=0) for build in nest.within)
 
 
 def _certificate(report: Report, values: tuple[Compared, ...], bodies: Iterable[Result]) -> Certificate:

@@ -71,7 +71,8 @@ def _operations(term: Index, weights: IndexWeights) -> dict[str, float]:
 
 def _made(nest: Nest, names: Mapping[Tensor, str]) -> tuple[str, ...]:
     """The names of what a kernel computes, on the way and last; a kernel of parts is named by the whole."""
-    return _named((*nest.within, *(nest.made if nest.part_of is None else (nest.part_of,))), names)
+    whole = [build for group, _ in nest.part_of for build in group]
+    return _named((*nest.within, *(whole or nest.made)), names)
 
 
 def _named(made: Iterable[Tensor], names: Mapping[Tensor, str]) -> tuple[str, ...]:

@@ -40,8 +40,10 @@ def parts_of(nest: Nest, model: CostModel) -> Iterator[Part]:
     if not nest.builds:
         yield "scan", nest_ns(nest.kernel, model.target, model.costs)
         return
-    for kind, ns in ((LAUNCH, model.target.launch_ns), *group_parts(model, *nest.priced)):
-        yield kind, ns * nest.share
+    yield LAUNCH, model.target.launch_ns * nest.priced[0][1]
+    for group, share in nest.priced:
+        for kind, ns in group_parts(model, *group):
+            yield kind, ns * share
     for build in nest.within:
         yield from group_parts(model, build)
 

@@ -29,33 +29,56 @@ class Lowering(Protocol):
 
 
 class Divided(NamedTuple):
-    """A build as several kernels, by what they make: groups that are made one after the other, and the build over them.
+    """Builds of one kernel as several, by what they make: groups that are made one after the other, and the builds over them.
 
-    shares  which part of the cost of the build each has
-    names   of what is made before the build
+    shares  which part of the cost of the builds each has
+    names   of what is made before the builds
     """
 
-    build: Build
+    builds: Group
     kernels: Mapping[tuple[Tensor, ...], Kernel]
     shares: Mapping[tuple[Tensor, ...], float]
     names: Mapping[Tensor, str]
 
     def levels(self, level: float) -> dict[Tensor, float]:
-        """Where what is made before the build comes, between its level and the one before, which are whole numbers."""
-        before = [group for group in self.kernels if group != (self.build,)]
+        """Where what is made before the builds comes, between their level and the one before, which are whole numbers."""
+        before = [group for group in self.kernels if group != self.builds]
         steps = len(before) + 1
         return {tensor: level - 1 + number / steps for number, group in enumerate(before, 1) for tensor in group}
 
 
-def divided(alone: Mapping[Build, float], names: Mapping[Tensor, str], lowering: Lowering) -> Iterator[Divided]:
-    """Builds, given with what one kernel of each costs, that are several: long reductions, which threads share, and products and rows of
-    sums that cost less so."""
-    for build, ns in alone.items():
-        first, parts = folds_first(build), in_parts(build)
-        ways = [way for way in (first, parts) if way is not None] or _ways(build, lowering.options)
-        found = min((_priced(build, *way, names, lowering) for way in ways), key=lambda priced: priced[0], default=None)
+def divided(groups: Mapping[Group, float], names: Mapping[Tensor, str], lowering: Lowering) -> Iterator[Divided]:
+    """Groups of builds, given with what one kernel of each costs, that are several: long reductions, which threads share, and products and
+    rows of sums that cost less so."""
+    for group, ns in groups.items():
+        parts = _in_parts(group)
+        ways = [] if parts is None else [parts]
+        if len(group) == 1:
+            first = folds_first(group[0])
+            ways = ways if first is None else [_over_one(first), *ways]
+            ways = ways or [_over_one(way) for way in _ways(group[0], lowering.options)]
+        found = min((_priced(group, *way, names, lowering) for way in ways), key=lambda priced: priced[0], default=None)
         if found is not None and (parts is not None or found[0] < ns):
             yield found[1]
+
+
+# what is made before builds, and the builds over it
+Way = tuple[Stages, Group]
+
+
+def _in_parts(group: Group) -> Way | None:
+    """Long reductions in parts, as many of each; None where one of them is none, or the numbers of parts differ."""
+    found = [in_parts(build) for build in group]
+    known = [way for way in found if way is not None]
+    made = [build for stages, _ in known for build in stages[0]]
+    if len(known) < len(found) or len({build.shape for build in made}) != 1:
+        return None
+    return (tuple(dict.fromkeys(made)),), tuple(build for _, build in known)
+
+
+def _over_one(way: tuple[Stages, Build]) -> Way:
+    stages, build = way
+    return stages, (build,)
 
 
 def _ways(build: Build, options: Options) -> list[tuple[Stages, Build]]:
@@ -65,13 +88,14 @@ def _ways(build: Build, options: Options) -> list[tuple[Stages, Build]]:
     return [*(way for way in (reals, rows, left_turned(build), branches_first(build)) if way is not None), *in_triangle(build)]
 
 
-def _priced(build: Build, stages: Stages, whole: Build, names: Mapping[Tensor, str], lowering: Lowering) -> tuple[float, Divided]:
-    """What a build as several kernels costs, and the kernels."""
+def _priced(group: Group, stages: Stages, whole: Group, names: Mapping[Tensor, str], lowering: Lowering) -> tuple[float, Divided]:
+    """What builds as several kernels cost, and the kernels."""
     made = [tensor for stage in stages for tensor in stage]
     # two builds may be made of one tensor
-    own: dict[Tensor, str] = {tensor: names.get(tensor, f"{names[build]}_parts{number or ''}") for number, tensor in enumerate(made)}
-    priced = lowering.cheapest([*stages, (whole,)], {**names, **own, whole: names[build]})
+    own: dict[Tensor, str] = {tensor: names.get(tensor, f"{names[group[0]]}_parts{number or ''}") for number, tensor in enumerate(made)}
+    over: dict[Tensor, str] = {build: names[given] for build, given in zip(whole, group, strict=True)}
+    priced = lowering.cheapest([*stages, whole], {**names, **own, **over})
     total = sum(ns for ns, _ in priced.values())
-    made_by: dict[tuple[Tensor, ...], Priced] = {**{stage: priced[stage] for stage in stages}, (build,): priced[whole,]}
-    kernels = {group: kernel for group, (_, kernel) in made_by.items()}
-    return total, Divided(build, kernels, {group: ns / (total or 1) for group, (ns, _) in made_by.items()}, own)
+    made_by: dict[tuple[Tensor, ...], Priced] = {**{stage: priced[stage] for stage in stages}, group: priced[whole]}
+    kernels = {one: kernel for one, (_, kernel) in made_by.items()}
+    return total, Divided(group, kernels, {one: ns / (total or 1) for one, (ns, _) in made_by.items()}, own)

@@ -18,7 +18,8 @@ from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.steps import HostCall, Parts, PlacedStep
 from eqsat.ir.tensor import Build, Constant, Shape, Size, Tensor, sources, tensors
 from eqsat.kernels.alike import Alike, Group, Priced
-from eqsat.kernels.divided import Divided, divided
+from eqsat.kernels.divided import divided
+from eqsat.kernels.joined import joined
 from eqsat.kernels.loop_terms import simplifier
 from eqsat.kernels.staging import chains
 from eqsat.kernels.tuning import Tuner
@@ -63,8 +64,7 @@ class Nest:
 
     over    (tensor that it reads, tensor that it computes): in one memory, where the one is written over the other
     within  builds that are computed on the way, strip by strip
-    part_of  the build that it computes together with other kernels
-    share    which part of the cost of that it has
+    part_of  groups of builds that it computes together with other kernels, and which part of the cost of each it has
     in_rows  kernels of the same for sizes that are large enough
     """
 
@@ -73,8 +73,7 @@ class Nest:
     tensors: tuple[Tensor, ...]
     over: tuple[tuple[Tensor, Tensor], ...] = ()
     within: tuple[Build, ...] = ()
-    part_of: Build | None = None
-    share: float = 1.0
+    part_of: tuple[tuple[Group, float], ...] = ()
     in_rows: tuple[InRows, ...] = ()
 
     @property
@@ -84,17 +83,21 @@ class Nest:
 
     @property
     def builds(self) -> Group:
-        return tuple(tensor for tensor in self.made if isinstance(tensor, Build))
+        return _builds(self.made)
 
     @property
-    def priced(self) -> Group:
-        """The builds whose cost it has, or has a share of."""
-        return self.builds if self.part_of is None else (self.part_of,)
+    def priced(self) -> tuple[tuple[Group, float], ...]:
+        """The groups of builds whose cost it has, and which part of it."""
+        return self.part_of or ((self.builds, 1.0),)
 
     @property
     def read(self) -> tuple[Tensor, ...]:
         """The tensors that it reads, those of its buffers first."""
         return (*self.tensors[: -len(self.made)], *(tensor for tensor, _ in self.over))
+
+
+def _builds(made: Iterable[Tensor]) -> Group:
+    return tuple(tensor for tensor in made if isinstance(tensor, Build))
 
 
 def lower_program(parts: Parts, options: Options, report: Report, kept: Collection[Tensor] = ()) -> tuple[Nest, ...]:
@@ -115,7 +118,7 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
     groups = sorted(_chosen(builds, siblings, ns, model), key=lambda group: levels[group[0]])
     lowered: dict[tuple[Tensor, ...], Kernel] = {group: picked[group][1] for group in groups}
     within: dict[tuple[Tensor, ...], tuple[Build, ...]] = {}
-    part_of: dict[tuple[Tensor, ...], Divided] = {}
+    part_of: dict[tuple[Tensor, ...], tuple[tuple[Group, float], ...]] = {}
     lowered |= {placed.results: kernel for placed in parts.steps if (kernel := _step_kernel(placed, names, program.sizes)) is not None}
     if not program.sizes:
         for chain in chains(groups, ns, names, stay, compared_with_itself(program, options.numerics), model, lowering):
@@ -123,21 +126,25 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
             lowered = {group: kernel for group, kernel in lowered.items() if group not in inner} | {results: chain.kernel}
             within[results] = tuple(build for group in inner for build in group)
         if options.numerics != "exact":
-            alone = [build for build in builds if (build,) in lowered and (build,) not in within]
-            for several in divided({build: ns[build,] for build in alone}, names, lowering):
+            whole = [group for group in groups if group in lowered and group not in within]
+            for several in divided({group: ns[group] for group in whole}, names, lowering):
                 names |= several.names
-                levels |= {made: min(level, levels.get(made, level)) for made, level in several.levels(levels[several.build]).items()}
+                levels |= {made: min(level, levels.get(made, level)) for made, level in several.levels(levels[several.builds[0]]).items()}
                 lowered |= several.kernels
-                part_of |= dict.fromkeys(several.kernels, several)
+                part_of |= {group: ((several.builds, share),) for group, share in several.shares.items()}
+    if not program.sizes:
+        for first, second, kernel in list(joined(lowered, levels, names, options.target, options.cost)):
+            both = (*first, *second)
+            part_of[both] = tuple(priced for made in (first, second) for priced in part_of.get(made, ((_builds(made), 1.0),)))
+            levels |= dict.fromkeys(both, min(levels[first[0]], levels[second[0]]))
+            lowered = {made: other for made, other in lowered.items() if made not in (first, second)} | {both: kernel}
     in_rows = lowering.in_rows({group: lowered[group] for group in groups}, names) if program.sizes else {}
     by_name = {name: tensor for tensor, name in names.items()}
     nests: list[Nest] = []
     for made in sorted(lowered, key=lambda made: levels[made[0]]):
         kernel = replace(lowered[made], name=f"kernel_{len(nests)}")
         called_with = tuple(by_name[buffer.name] for buffer in kernel.buffers)
-        nest = Nest(kernel, made, called_with, within=within.get(made, ()))
-        if made in part_of:
-            nest = replace(nest, part_of=part_of[made].build, share=part_of[made].shares[made])
+        nest = Nest(kernel, made, called_with, within=within.get(made, ()), part_of=part_of.get(made, ()))
         nests.append(replace(nest, in_rows=in_rows.get(nest.builds, ())))
     return tuple(_finished(nest) for nest in _written_over(nests, levels, stay))
 
@@ -246,7 +253,14 @@ def _written_over(nests: Sequence[Nest], levels: Mapping[Tensor, float], stay: C
         here = levels[nest.made[0]]
         for tensor in nest.read:
             others = readers[tensor]
-            if not nest.in_rows and tensor in made and tensor not in stay and max(others) == here and others.count(here) == 1:
+            if (
+                not nest.in_rows
+                and len(nest.priced) == 1
+                and tensor in made
+                and tensor not in stay
+                and max(others) == here
+                and others.count(here) == 1
+            ):
                 nest = _over(nest, tensor)
         found.append(nest)
     return found

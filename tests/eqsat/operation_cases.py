@@ -176,6 +176,9 @@ CASES: dict[str, str] = {
         enp.bitwise_not(v) | m.reshape(3, 8, order='F') | enp.reshape(c, (4, -1), order='F') | m.ravel('F') | c.flatten('F')
         enp.ravel(m, order='F') | enp.reshape(z, (3, 0), order='F') | enp.reshape(s, (1, 1), order='F') | v * enp.hanning(5)
         m + enp.shape(m)[0] * enp.ndim(m) + enp.size(m) | m[enp.ix_([0, 2], [1, 3])] | m[enp.tril_indices(4, 0, 6)]
+        m[enp.triu_indices(4, 1, 6)] | q[enp.diag_indices(3)] | v * enp.bartlett(5) + enp.blackman(5)
+        w * enp.hamming(6) + enp.kaiser(6, 3.5)
+        m + enp.zeros(enp.broadcast_shapes((4, 1), (6,))) | enp.row_stack([v, v]) | m + enp.indices((4, 6))[1]
     """,
     "polynomials": """
         enp.polyadd(v, w) | enp.polyadd(w, 3) | enp.polysub(v, w) | enp.polysub(w[:2], v) | enp.polyder(v) | enp.polyder(w, 2)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import eqsat
+import eqsat.numpy as enp
 from eqsat.ir.errors import EqsatError, ShapeError
 from tests.eqsat.operation_cases import function, given, sources
 from tests.eqsat.tracing_cases import Array, traced
@@ -65,6 +66,15 @@ def test_the_compiled_program_equals_numpy(source: str) -> None:
     called = function(source, list(arrays))
     compiled: Any = eqsat.jit(called)
     assert_equal(compiled(*arrays.values()), expected(called, arrays))
+
+
+def test_nested_lists_of_traced_arrays_and_numbers_are_stacked() -> None:
+    x = np.arange(6.0, dtype=np.float32)
+    turned = eqsat.jit(lambda t: enp.array([[enp.cos(t), -enp.sin(t)], [enp.sin(t), 0]]))(np.float64(0.5))
+    np.testing.assert_array_equal(turned, np.array([[np.cos(0.5), -np.sin(0.5)], [np.sin(0.5), 0]]))
+    rows = eqsat.jit(lambda x: enp.array([x, x * 2], dtype="float64"))(x)
+    np.testing.assert_array_equal(rows, np.array([x, x * 2], dtype="float64"), strict=True)
+    np.testing.assert_array_equal(eqsat.jit(lambda x: enp.array([1, 2, 3]) + x[1])(x), np.array([1, 2, 3]) + x[1])
 
 
 @pytest.mark.parametrize("axis", [0, -1])

@@ -89,7 +89,7 @@ WRONG: dict[str, Wrong] = {
     "a matmul with a number": (lambda x: x @ 2, ShapeError, "0-d"),
     "a reshape of the wrong size": (lambda x: x.reshape(5, 3), ShapeError, "12 elements"),
     "two unknown extents": (lambda x: x.reshape(-1, -1), ShapeError, "(-1, -1)"),
-    "column order": (lambda x: x.reshape(4, 3, order="F"), UnsupportedError, "'F'"),
+    "an order of memory": (lambda x: x.reshape(4, 3, order="K"), UnsupportedError, "'K'"),
     "an axis out of range": (lambda x: x.sum(axis=2), ShapeError, "axis 2, expected one in -2..1"),
     "a repeated axis": (lambda x: x.sum(axis=(0, -2)), ShapeError, "different"),
     "a float axis": (lambda x: x.sum(axis=0.5), UsageError, "0.5"),
@@ -100,9 +100,9 @@ WRONG: dict[str, Wrong] = {
     "matrix_transpose of a vector": (lambda x: x[0].mT, ShapeError, "two dimensions"),
     "the length of a 0-d array": (lambda x: len(x.sum()), ShapeError, "0-d"),
     "the largest of nothing": (lambda x: x[:0].max(axis=0), UsageError, "zero-size"),
-    "an unknown function": (lambda x: np.unwrap(x), UnsupportedError, "unwrap"),
+    "an unknown function": (lambda x: np.i0(x), UnsupportedError, "i0"),
     "an unknown function with a way out": (lambda x: np.linalg.eig(x[:, :3]), UnsupportedError, "use linalg.eigh"),
-    "an unknown ufunc": (lambda x: np.spacing(x), UnsupportedError, "spacing: not supported"),
+    "an unknown ufunc": (lambda x: np.frexp(x), UnsupportedError, "frexp: not supported"),
     "a sum over a list": (lambda x: np.sum([x, x]), TraceError, "takes the array itself"),
     "a ufunc's accumulate": (lambda x: np.subtract.accumulate(x), UnsupportedError, "subtract.accumulate"),
     "out=": (lambda x: np.add(x, x, out=np.zeros((3, 4), np.float32)), UnsupportedError, "out="),
@@ -198,9 +198,9 @@ def test_a_wrong_spec_is_refused(shape: Any, dtype: str, error: type[EqsatError]
 
 
 def test_names_that_eqsat_lacks_are_missing_attributes() -> None:
-    assert not hasattr(enp, "unwrap")
+    assert not hasattr(enp, "i0")
     assert hasattr(enp, "sum")
-    with pytest.raises(AttributeError, match=r"eqsat\.numpy\.unwrap: not supported on traced arrays"):
-        enp.unwrap  # noqa: B018
+    with pytest.raises(AttributeError, match=r"eqsat\.numpy\.i0: not supported on traced arrays"):
+        enp.i0  # noqa: B018
     with pytest.raises(AttributeError, match="searched"):
         trace(lambda x: x.searched(), X)

@@ -135,7 +135,7 @@ def test_random_programs_with_parts_equal_numpy_at_every_stage() -> None:
     def check(program: RandomProgram) -> None:
         nonlocal divided
         check_stages(program)
-        divided += sum(nest.share < 0.5 for nest in eqsat.optimize(program, *program.arrays).nests)
+        divided += sum(nest.priced[0][1] < 0.5 for nest in eqsat.optimize(program, *program.arrays).nests)
 
     check()
     assert divided > 5

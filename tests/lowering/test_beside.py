@@ -1,0 +1,85 @@
+"""Kernels that read the same arrays, as one: both results, what is one kernel and what is not, and nothing written over what is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat.ir.errors import BoundsError
+from eqsat.kernels import joined
+from tests.eqsat.programs import RandomProgram, programs
+from tests.eqsat.test_programs import check_stages
+from tests.lowering.builds import count_few_terms_as_many
+
+Array = Any
+RNG = np.random.default_rng(0)
+X, Y = (RNG.standard_normal((1000, 1024)).astype(np.float32) for _ in range(2))
+PLACES = RNG.integers(-1000, 1000, (512, 1024))
+# programs of NumPy's or of eqsat's functions, with how many kernels they are
+PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Array, ...], int]] = {
+    "rows and their sums": (lambda xp, x: (x * 2, xp.sum(x, axis=1)), (X,), 1),
+    "all elements, and a sum of all": (lambda xp, x: (xp.maximum(x, 0), xp.sum(x)), (X,), 2),
+    "a loss and its gradient": (lambda xp, x, y: (xp.mean((x - y) ** 2), 2 * (x - y) / x.size), (X, Y), 2),
+    "extremes of all": (lambda xp, x: (xp.min(x), xp.max(x)), (X,), 2),
+    "places that are checked": (lambda xp, x, i: xp.take(x, i), (X[0, :1000].copy(), PLACES), 2),
+    "no common divisor": (lambda xp, x: (x[:997] * 2, xp.sum(x[:991], axis=1)), (X,), 2),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_reads_the_same_is_one_kernel(name: str) -> None:
+    function, arrays, kernels = PROGRAMS[name]
+    result = eqsat.optimize(lambda *a: function(enp, *a), *arrays)
+    assert len(result.loops) == kernels
+    expected = function(np, *(a.astype(np.float64) if a.dtype == np.float32 else a for a in arrays))
+    found = result(*arrays)
+    for one, other in zip(*(v if isinstance(v, tuple) else (v,) for v in (found, expected)), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4 * np.max(np.abs(other)))
+
+
+def test_a_place_out_of_range_is_still_an_error() -> None:
+    compiled = eqsat.jit(lambda x, i: np.take(x, i))
+    table, places = np.arange(1000.0), PLACES.copy()
+    np.testing.assert_array_equal(compiled(table, places), table[places])
+    for wrong in (1000, -1001):
+        places[511, 1023] = wrong
+        with pytest.raises(BoundsError, match=str(wrong)):
+            compiled(table, places)
+
+
+def test_nothing_is_written_over_what_the_other_one_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The intermediate array is read by nothing behind the kernel, which is when kernels write over what they read."""
+    monkeypatch.setattr(joined, "LEAST_BYTES", 0)
+    monkeypatch.setattr(joined, "LEAST_SAVED", -1e9)
+    x = RNG.standard_normal((64, 64))
+
+    def function(x: Any) -> Any:
+        y = np.cumsum(x, axis=0)
+        return y * 2, np.sum(y, axis=1)
+
+    result = eqsat.optimize(function, x)
+    for one, other in zip(result(x), function(x), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_random_programs_whose_kernels_are_joined_wherever_they_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    count_few_terms_as_many(monkeypatch)
+    monkeypatch.setattr(joined, "LEAST_BYTES", 1)
+    monkeypatch.setattr(joined, "LEAST_SAVED", -1e9)
+    pairs = 0
+
+    @settings(max_examples=120, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @given(programs())
+    def check(program: RandomProgram) -> None:
+        nonlocal pairs
+        check_stages(program)
+        pairs += sum(len(nest.priced) > 1 for nest in eqsat.optimize(program, *program.arrays).nests)
+
+    check()
+    assert pairs > 5
