@@ -40,5 +40,7 @@ GATHERS: dict[str, Program] = {
     "sorted_100k": (lambda xp, keys, x: xp.searchsorted(keys, x, side="right"), [np.sort(floats(100000)), floats(1 << 17)]),
     "binned": (lambda xp, x, bins: xp.digitize(x, bins), [floats(1 << 17), np.sort(floats(20))]),
     "between": (lambda xp, x, at, y: xp.interp(x, at, y), [floats(1 << 16), np.sort(floats(200)), floats(200)]),
+    "take_of_all": (lambda xp, x, i: xp.take(x, i), [floats(1000, 1000), places(1000000, 1 << 16)]),
+    "take_checked": (lambda xp, x, i: x[i], [floats(1 << 14), places(1 << 14, 1 << 20)]),
     "two_places": (lambda xp, x, i, j: x[i, j], [floats(512, 512), places(512, 65536), places(512, 65536)]),
 }

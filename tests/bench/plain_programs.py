@@ -119,6 +119,7 @@ PLAIN: dict[str, Program] = {
     "stack1": (lambda xp, a, b: xp.stack([a, b], 1) * 1.0, [floats(1 << 19), floats(1 << 19)]),
     "stack3": (lambda xp, a, b, c: xp.stack([a, b, c], -1), [floats(512, 512), floats(512, 512), floats(512, 512)]),
     "pad1": (lambda xp, x: xp.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1))), [floats(4, 32, 56, 56)]),
+    "pad_mirrored": (lambda xp, x: xp.pad(xp.concatenate([x, xp.flip(x, 1)], 1), ((1, 1), (2, 2))), [floats(500, 500)]),
     "tile": (lambda xp, x: xp.tile(x, (8, 8)) * 2.0, [floats(128, 128)]),
     "repeat0": (lambda xp, x: xp.repeat(x, 4, 0) + 1.0, [floats(256, 1024)]),
     "repeat1": (lambda xp, x: xp.repeat(x, 4, 1) + 1.0, [floats(1024, 256)]),

@@ -75,6 +75,14 @@ def mirrored(distance: Callable[[Index], Index]) -> Build:
     return Build(SHAPE, read((3, 35), ROW, apply("min", there, 68 - there)))
 
 
+def joined_and_padded() -> Build:
+    """An array beside its mirror image, with two columns more at each end."""
+    place = apply("min", apply("max", J - 2, 0), 35)
+    sides = read((3, 18), ROW, apply("min", place, 17)), read((3, 18), ROW, 17 - apply("max", place - 18, 0))
+    within = Call("where", (Position(place < 18, "bool"), *sides), "int64")
+    return Build(SHAPE, Call("where", (Position((J >= 2) & (J < 38), "bool"), within, Literal(0, "int64")), "int64"))
+
+
 CASES = {
     "rows folded": (rows_folded(), 2),
     "mirrored": (mirrored(abs), 3),
@@ -84,6 +92,7 @@ CASES = {
     "rolled": (rolled(), 3),
     "joined": (joined(), 2),
     "chosen": (chosen(), 3),
+    "joined and padded": (joined_and_padded(), 4),
 }
 
 
