@@ -162,7 +162,7 @@ def test_single_numbers_get_what_vectors_get(name: str, dtype: str) -> None:
     arrays = [np.ascontiguousarray(column[:70]) for column in next(iter(uniform(dtype, FUNCTIONS[name], 1 << 12)))]
     all: Array = np.empty_like(arrays[0])
     routine(name, dtype, 70)([*arrays, all])
-    for size in range(1, 40):
+    for size in (1, 2, 3, 7, 15, 16, 17, 31, 33, 39):
         found = np.empty(size, dtype)
         routine(name, dtype, size)([*(np.ascontiguousarray(column[:size]) for column in arrays), found])
         np.testing.assert_array_equal(found, all[:size])

@@ -12,7 +12,7 @@ import eqsat.numpy as enp
 from eqsat.operations.sorted_tables import MOST_COMPARED
 
 Array = Any
-COUNTS = (1, 2, 3, 8, MOST_COMPARED, MOST_COMPARED + 1, 47, 1000)
+COUNTS = (1, 3, MOST_COMPARED, MOST_COMPARED + 1, 47, 1000)
 
 
 def keys(count: int, dtype: str) -> Array:

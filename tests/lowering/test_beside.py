@@ -13,6 +13,7 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.errors import BoundsError
 from eqsat.kernels import joined
+from tests.effort import examples
 from tests.eqsat.programs import RandomProgram, programs
 from tests.eqsat.test_programs import check_stages
 from tests.lowering.builds import count_few_terms_as_many
@@ -74,7 +75,7 @@ def test_random_programs_whose_kernels_are_joined_wherever_they_can_be(monkeypat
     monkeypatch.setattr(joined, "LEAST_SAVED", -1e9)
     pairs = 0
 
-    @settings(max_examples=120, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(120), deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(programs())
     def check(program: RandomProgram) -> None:
         nonlocal pairs
@@ -82,4 +83,4 @@ def test_random_programs_whose_kernels_are_joined_wherever_they_can_be(monkeypat
         pairs += sum(len(nest.priced) > 1 for nest in eqsat.optimize(program, *program.arrays).nests)
 
     check()
-    assert pairs > 5
+    assert pairs > 1
