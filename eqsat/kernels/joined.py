@@ -8,7 +8,7 @@ from math import ceil
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import For, Kernel
-from eqsat.ir.tensor import Tensor
+from eqsat.ir.tensor import Build, Tensor
 from eqsat.lowering.beside import beside
 from eqsat.pricing.cycles import Costs
 from eqsat.pricing.nest_costs import nest_ns
@@ -34,7 +34,8 @@ def joined(
 
     def begins(made: Made) -> bool:
         read = (buffer.name for buffer in lowered[made].buffers if buffer.role == "in")
-        return all(level_of.get(name, -1) < ceil(levels[made[0]]) for name in read)
+        of_builds = all(isinstance(tensor, Build) for tensor in made)  # what a step makes has a price of its own
+        return of_builds and all(level_of.get(name, -1) < ceil(levels[made[0]]) for name in read)
 
     for one, other in combinations(filter(begins, lowered), 2):
         if ceil(levels[one[0]]) != ceil(levels[other[0]]) or _shared(lowered[one], lowered[other]) < LEAST_BYTES:

@@ -29,6 +29,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Array, ...], int]] = {
     "a loss and its gradient": (lambda xp, x, y: (xp.mean((x - y) ** 2), 2 * (x - y) / x.size), (X, Y), 2),
     "extremes of all": (lambda xp, x: (xp.min(x), xp.max(x)), (X,), 2),
     "places that are checked": (lambda xp, x, i: xp.take(x, i), (X[0, :1000].copy(), PLACES), 2),
+    "running sums stay by themselves": (lambda xp, x: (xp.cumulative_sum(x, axis=0), x * 2), (X,), 2),
     "no common divisor": (lambda xp, x: (x[:997] * 2, xp.sum(x[:991], axis=1)), (X,), 2),
 }
 
