@@ -37,7 +37,8 @@ def joined(
         of_builds = all(isinstance(tensor, Build) for tensor in made)  # what a step makes has a price of its own
         return of_builds and all(level_of.get(name, -1) < ceil(levels[made[0]]) for name in read)
 
-    for one, other in combinations(filter(begins, lowered), 2):
+    large = [made for made, kernel in lowered.items() if _shared(kernel, kernel) >= LEAST_BYTES and begins(made)]
+    for one, other in combinations(large, 2):
         if ceil(levels[one[0]]) != ceil(levels[other[0]]) or _shared(lowered[one], lowered[other]) < LEAST_BYTES:
             continue
         rows, parts = sorted((one, other), key=lambda made: -_outermost(lowered[made]))

@@ -136,6 +136,7 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
         for first, second, kernel in list(joined(lowered, levels, names, options.target, options.cost)):
             both = (*first, *second)
             part_of[both] = tuple(priced for made in (first, second) for priced in part_of.get(made, ((_builds(made), 1.0),)))
+            within[both] = tuple(build for made in (first, second) for build in within.get(made, ()))
             levels |= dict.fromkeys(both, min(levels[first[0]], levels[second[0]]))
             lowered = {made: other for made, other in lowered.items() if made not in (first, second)} | {both: kernel}
     in_rows = lowering.in_rows({group: lowered[group] for group in groups}, names) if program.sizes else {}
