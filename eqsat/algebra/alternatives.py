@@ -59,8 +59,8 @@ class AlgebraRow:
     folds: bool = False
 
     def allows(self, dtype: str, numerics: Numerics) -> bool:
-        """Whether numerics let this row change tensors of this dtype; float16, which overflows early, and complex numbers, of which
-        infinities are no longer infinite after a product, keep the order that they are written in."""
+        """Whether numerics let this row change tensors of this dtype; float16, which overflows early, keeps the order that it is
+        written in."""
         if not is_inexact(dtype) or self.floats == EXACT:
             return True
         if dtype not in LARGEST_COEFFICIENT:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from eqsat.ir.dtypes import is_integer, wrapped
+from eqsat.ir.dtypes import is_complex, is_integer, wrapped
 from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.ir.tensor import (
     Build,
@@ -37,7 +37,7 @@ Number = int | Fraction
 RING = ("add", "subtract", "multiply", "negative")
 MOST_TERMS = 8
 # of floats; the least is one by that
-LARGEST_COEFFICIENT = {"float32": 1e10, "float64": 1e30}
+LARGEST_COEFFICIENT = {"float32": 1e10, "float64": 1e30, "complex64": 1e10, "complex128": 1e30}
 MOST_FACTORS = 7
 
 
@@ -218,15 +218,16 @@ def number(value: Number, dtype: str) -> Literal:
     largest = LARGEST_COEFFICIENT[dtype]
     if value and not 1 / Fraction(largest) <= abs(Fraction(value)) <= largest:
         raise CoefficientError
-    return Literal(float(value), dtype)
+    return Literal(complex(value) if is_complex(dtype) else float(value), dtype)
 
 
 def multiplied(coefficient: Number, factors: Iterable[Scalar], dtype: str) -> Scalar:
     """coefficient * factor * factor * ..., without what is one."""
-    parts = [*([number(coefficient, dtype)] if coefficient != 1 else []), *factors]
+    negated = is_complex(dtype) and coefficient == -1
+    parts = [*([number(coefficient, dtype)] if coefficient != 1 and not negated else []), *factors]
     if not parts:
-        return number(1, dtype)
+        return number(coefficient, dtype)
     result = parts[0]
     for part in parts[1:]:
         result = Call("multiply", (result, part), dtype)
-    return result
+    return Call("negative", (result,), dtype) if negated else result

@@ -232,7 +232,7 @@ class Search:
             checked += [self._name(tensor, snapshot) for tensor in way.found.finite if not isinstance(tensor, Constant)]
             if way.found.shows:
                 users = {name: kernel.element for name, kernel in selection.kernels.items() if uses(kernel.element, offer[1])}
-                if not all(shows_not_finite(element, offer[1]) for element in users.values()):
+                if not all(shows_not_finite(element, offer[1], classes.dtype_of) for element in users.values()):
                     return None
                 checked += users
         seen = all(name in selection.kernels or classes.leaf(name) is not None for name in checked)

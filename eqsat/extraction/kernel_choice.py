@@ -8,12 +8,12 @@ wait for each other, whatever the e-graph has found to be equal.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from eqsat.egraph.snapshot import ENode
 from eqsat.extraction.tensor_classes import TensorClasses, outside, reads
-from eqsat.ir.dtypes import is_inexact
+from eqsat.ir.dtypes import is_complex, is_inexact
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Constant, Shape, axes, level_of, reduction
 from eqsat.pricing.cost_model import CostModel, trips
@@ -336,9 +336,9 @@ def _operands_first(root: Choice) -> list[Choice]:
 
 # operations that give no finite value where an operand is not: by the operands for which that holds
 SHOWING: dict[str, tuple[int, ...]] = {
-    **dict.fromkeys(("add", "subtract", "multiply", "hypot"), (0, 1)),
+    **dict.fromkeys(("add", "subtract", "multiply", "hypot", "complex"), (0, 1)),
     **dict.fromkeys(
-        ("negative", "absolute", "divide", "floor", "ceil", "trunc", "rint", "sqrt", "cbrt", "log", "log2", "log10", "log1p"), (0,)
+        ("negative", "conjugate", "absolute", "divide", "floor", "ceil", "trunc", "rint", "sqrt", "cbrt", "log", "log2", "log10", "log1p"), (0,)
     ),
     **dict.fromkeys(("sin", "cos", "tan", "arcsin", "arccos", "sinh", "cosh", "arcsinh", "arccosh", "arctanh"), (0,)),
 }
@@ -349,8 +349,8 @@ def uses(root: Choice, node: ENode) -> bool:
     return any(choice.node == node for choice in choices_below(root))
 
 
-def shows_not_finite(root: Choice, node: ENode) -> bool:
-    """Whether the value of an element is not finite wherever that of this node within it is not."""
+def shows_not_finite(root: Choice, node: ENode, dtype_of: Callable[[int], str]) -> bool:
+    """Whether the value of an element is not finite wherever that of this node within it is not; `dtype_of` element classes."""
     shown: set[Choice] = set()
     stack = [root]
     while stack:
@@ -362,7 +362,10 @@ def shows_not_finite(root: Choice, node: ENode) -> bool:
             stack += choice.below
         elif choice.node.op.startswith("Call"):
             op, dtype = choice.node.args[:2]
-            stack += [choice.below[k] for k in ((0,) if op == "astype" and is_inexact(dtype) else SHOWING.get(op, ()))]
+            if op != "astype":
+                stack += [choice.below[k] for k in SHOWING.get(op, ())]
+            elif is_complex(dtype) or (is_inexact(dtype) and not is_complex(dtype_of(choice.below[0].name))):
+                stack.append(choice.below[0])
     return all(choice in shown for choice in choices_below(root) if choice.node == node)
 
 

@@ -15,7 +15,7 @@ from eqsat.codegen.direct import DirectPlan, supported
 from eqsat.codegen.direct_code import MOST_OUTPUTS
 from eqsat.codegen.places import aligned_bytes
 from eqsat.codegen.running import Run, TableKernel, TableLoop
-from eqsat.ir.dtypes import itemsize
+from eqsat.ir.dtypes import itemsize, part_of
 from eqsat.ir.errors import UsageError
 from eqsat.ir.host import run_host
 from eqsat.ir.shown import Shown
@@ -33,7 +33,7 @@ from eqsat.threads import num_threads, run_split
 LONG_NS = 1_000_000.0
 
 # dtypes of which machine code sees whether they are finite
-FLOATS = ("float32", "float64")
+FLOATS = ("float32", "float64", "complex64", "complex128")
 
 
 class Launch(NamedTuple):
@@ -248,7 +248,8 @@ class Plan(OfOneProcess, Shown):
         first = len(self._taken)
         values = {first + k: array for k, array in enumerate(self._workspace()) if array is not _OPEN}
         checks = tuple((slot, *limit.range) for slot, limit in blueprint.places)
-        finite = tuple((slot, buffer.nbytes // itemsize(buffer.dtype), itemsize(buffer.dtype)) for slot, buffer in checked)
+        numbers = ((slot, buffer.nbytes, itemsize(part_of(buffer.dtype))) for slot, buffer in checked)
+        finite = tuple((slot, nbytes // size, size) for slot, nbytes, size in numbers)
         return Run(values, len(self.buffers), tuple(filter(None, kernels)), checks, finite)
 
     @functools.cached_property

@@ -98,8 +98,10 @@ CASES: dict[str, tuple[Function, tuple[tuple[int, ...], ...], set[str]]] = {
 
 
 def data(shapes: tuple[tuple[int, ...], ...], dtype: str, seed: int = 0) -> list[Array]:
+    """Whole numbers, so that sums are exact; complex ones too."""
     rng = np.random.default_rng(seed)
-    return [rng.integers(-9, 9, shape).astype(dtype) for shape in shapes]
+    numbers = [rng.integers(-9, 9, shape).astype(dtype) for shape in shapes]
+    return [array + array.dtype.type(1j) * rng.integers(-9, 9, array.shape) if array.dtype.kind == "c" else array for array in numbers]
 
 
 def traced(name: str, dtype: str) -> tuple[Program, list[Array]]:
@@ -120,7 +122,10 @@ def test_every_offer_is_equal_to_its_tensor(name: str) -> None:
             np.testing.assert_array_equal(found, expected)
 
 
-LEVELS = [("int32", "default"), ("float32", "exact"), ("float32", "default"), ("float32", "fast"), ("float64", "default")]
+LEVELS = [
+    *(("int32", "default"), ("float32", "exact"), ("float32", "default"), ("float32", "fast"), ("float64", "default")),
+    *(("complex64", "default"), ("complex128", "fast")),
+]
 
 
 @pytest.mark.parametrize(("name", "dtype", "numerics"), some((name, *level) for name in CASES for level in LEVELS))
@@ -146,13 +151,12 @@ def test_wrapped_integers_are_a_ring(dtype: str) -> None:
         np.testing.assert_array_equal(expected, function(*arrays), err_msg=name)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "complex64", "complex128"])
-def test_sums_of_other_numbers_keep_their_order(dtype: str) -> None:
+def test_sums_of_float16_keep_their_order() -> None:
     reordered = {"contraction-order", "common-factor-of-sums", "like-terms", "sum-of-one-point"}
     for function, shapes, _ in CASES.values():
-        program = as_builds(eqsat.trace(function, *data(shapes, dtype)))
+        program = as_builds(eqsat.trace(function, *data(shapes, "float16")))
         offers = alternatives(program, "fast")
-        found = {way.row for tensor, ways in offers.items() if tensor.dtype == dtype for way in ways}
+        found = {way.row for tensor, ways in offers.items() if tensor.dtype == "float16" for way in ways}
         assert not found & reordered
 
 

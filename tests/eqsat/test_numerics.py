@@ -12,7 +12,7 @@ import pytest
 
 import eqsat
 from eqsat.extraction.kernel_choice import SHOWING
-from eqsat.ir.ops import SCALAR_OPS
+from eqsat.ir.ops import COMPLEX_OPS, SCALAR_OPS
 from eqsat.options import Numerics
 from eqsat.pricing.target import DEFAULT_TARGET
 from eqsat.result import Result
@@ -27,12 +27,13 @@ CHEAP_KERNELS = replace(DEFAULT_TARGET, launch_ns=0.0)
 
 
 def special(arrays: list[Array], seed: int) -> list[Array]:
-    """The arrays with a few special values at random places."""
+    """The arrays with a few special values at random places, of complex numbers in either part."""
     rng = np.random.default_rng(seed)
     changed = [array.copy() for array in arrays]
     for array in changed:
-        places = rng.integers(0, array.size, 2)
-        array.reshape(-1)[places] = rng.choice(SPECIAL, 2)
+        parts = array.reshape(-1).view(array.real.dtype)
+        places = rng.integers(0, parts.size, 2)
+        parts[places] = rng.choice(SPECIAL, 2)
     return changed
 
 
@@ -62,6 +63,30 @@ def test_algebra_gives_the_special_values_of_the_program_as_written(name: str, n
         expected, found = np.asarray(written(*given)), np.asarray(optimized(*given))
         if np.abs(np.concatenate([array[np.isfinite(array)] for array in given])).max() < 1e30:
             assert_special_values_equal(found, expected)
+
+
+PARTS: dict[str, Function] = {"all": lambda z: z, "real": lambda z: z.real, "imag": lambda z: z.imag, "absolute": abs}
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("name", some(ALGEBRA))
+def test_algebra_of_complex_numbers_shows_what_is_not_finite(name: str, part: str) -> None:
+    """Also where only a part is looked at."""
+    function, shapes, _ = CASES[name]
+    plain = data(shapes, "complex64", 0)
+
+    def program(*args: Any) -> Any:
+        return PARTS[part](function(*args))
+
+    written = as_written(program, plain)
+    optimized = eqsat.optimize(program, *plain, options=eqsat.Options(target=CHEAP_KERNELS))
+    for seed in range(12):
+        given = special(data(shapes, "complex64", seed), seed)
+        if np.abs(np.concatenate([array[np.isfinite(array)] for array in given])).max() < 1e30:
+            expected, found = np.asarray(written(*given)), np.asarray(optimized(*given))
+            np.testing.assert_array_equal(np.isfinite(found), np.isfinite(expected))
+            finite = np.isfinite(expected)
+            np.testing.assert_allclose(found[finite], expected[finite], rtol=1e-5, atol=1e-5)
 
 
 def test_some_of_these_programs_are_checked_and_some_need_no_check() -> None:
@@ -114,6 +139,18 @@ def test_an_operation_that_shows_what_is_not_finite_does_so_beside_any_operand(o
     others = np.array([0.0, -0.0, 1.0, -2.5, 1e300, np.inf, -np.inf, np.nan])
     for position in SHOWING[op]:
         for value in (np.inf, -np.inf, np.nan):
+            operands = [others] * SCALAR_OPS[op].arity
+            operands[position] = np.full_like(others, value)
+            with np.errstate(all="ignore"):
+                assert not np.isfinite(SCALAR_OPS[op].meaning(*operands)).any()
+
+
+@pytest.mark.parametrize("op", sorted(set(SHOWING) & COMPLEX_OPS))
+def test_an_operation_shows_that_either_part_of_a_complex_number_is_not_finite(op: str) -> None:
+    parts = (0.0, -0.0, 1.0, -2.5, 1e300, np.inf, -np.inf, np.nan)
+    others = np.array([complex(real, imag) for real in parts for imag in parts])
+    for position in SHOWING[op]:
+        for value in others[~np.isfinite(others)]:
             operands = [others] * SCALAR_OPS[op].arity
             operands[position] = np.full_like(others, value)
             with np.errstate(all="ignore"):

@@ -222,6 +222,26 @@ def test_results_of_every_step_are_put_where_they_belong() -> None:
     assert {output.shape for output in body.program.outputs} == {(4,), ()}, "a step computes no array of all states"
 
 
+def test_a_copy_that_a_step_changes_at_one_place_is_no_array_anew() -> None:
+    def filtered(signals: Any) -> Any:
+        def step(i: Any, carry: Any) -> Any:
+            before, found = carry
+            after = before * 0.5 + signals[i]
+            found = np.copy(found.copy())
+            found[:, i] = after
+            return after, found
+
+        return eqsat.fori(len(signals), step, (signals[0] * 0.0, signals.T * 0.0))[1]
+
+    signals = np.random.default_rng(0).uniform(-1, 1, (7, 4))
+    expected = [signals[0]]
+    for row in signals[1:]:
+        expected.append(expected[-1] * 0.5 + row)
+    np.testing.assert_allclose(eqsat.jit(filtered)(signals), np.stack(expected, axis=1), rtol=1e-12)
+    (body,) = eqsat.optimize(filtered, signals).bodies
+    assert {output.shape for output in body.program.outputs} == {(4,), ()}
+
+
 # how a step changes what it carries, in place as NumPy does
 CHANGES: dict[str, Callable[[Any, Any], None]] = {
     "row": lambda i, y: y.__setitem__(i, y[i - 1] + 1.0),
