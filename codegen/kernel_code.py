@@ -8,27 +8,25 @@ from collections.abc import Callable, Sequence
 from eqsat.codegen import scalar
 from eqsat.codegen.ahead import emit_ahead, pieces_ahead
 from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, Value, integer, symbol
-from eqsat.codegen.casts import convert
 from eqsat.codegen.divided import divisors, quotient
-from eqsat.codegen.fold import BLOCK, FLAGS, LONG_OUTER_FOLD, Accumulator, Carried, Numerics, accumulator, widest
+from eqsat.codegen.fold import FLAGS, Carried, Numerics
+from eqsat.codegen.folds import LONG, emit_folds, in_one_loop
 from eqsat.codegen.index import emit_index, llvm_type, resized
 from eqsat.codegen.interleaved import side_by_side
 from eqsat.codegen.kept_rows import emit_kept_row
 from eqsat.codegen.recurrence import emit_recurrence
-from eqsat.codegen.rolled import in_whole_vectors, rolled_loops, vectors_of_fold
+from eqsat.codegen.rolled import in_whole_vectors, rolled_loops
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.search import BLOCK as SEARCHED, REMEMBERED, emit_remembered, emit_search, remembered, searched
+from eqsat.codegen.search import remembered
 from eqsat.codegen.shared_loops import Share, shares
 from eqsat.codegen.stream import emit_streamed, fence, scratch_of, streamed
 from eqsat.codegen.tile import emit_run, emit_tile
-from eqsat.ir import interval
-from eqsat.ir.dtypes import alignment, carrier, is_inexact, itemsize
+from eqsat.ir.dtypes import alignment, itemsize
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Apply, Index, Var, walk
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Let, Load, Pick, Stmt, Store, Temp, index_terms, loaded, statements, values_of
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
 from eqsat.ir.typed_kernel import TypedKernel
-from eqsat.ir.value_bounds import limits, scalar_bounds
 
 ZERO = integer(0)
 # of scratch memory: a line of the cache
@@ -36,14 +34,6 @@ ALIGNMENT = 64
 ON_STACK = 32 << 10
 # of the default target
 REGISTERS = Registers(64, 28)
-# the vectors of a fold of so many elements stay a loop: LLVM would write out those of a row of 1,024 and join their sums into one chain
-LONG = 256
-
-
-def _is_narrow(fold: Fold) -> bool:
-    """Whether a fold of 64-bit integers needs 32 bits: the least or greatest of some places."""
-    wide = fold.dtype in ("int64", "uint64") and fold.op in ("max", "min")
-    return wide and interval.within(scalar_bounds(fold.value), limits("int32"))
 
 
 class KernelEmitter:
@@ -63,6 +53,7 @@ class KernelEmitter:
         self.rolled = rolled_loops(kernel)
         self.ahead = pieces_ahead(kernel)
         self.remembered = remembered(kernel)
+        self.apart = {*self.rolled, *(fold for fold in statements(kernel.body) if isinstance(fold, Fold) and fold.name in self.remembered)}
         self.begins: dict[str, Value] = {}
         self.stored = {stmt.buffer for stmt in statements(kernel.body) if isinstance(stmt, Store)}
 
@@ -90,14 +81,15 @@ class KernelEmitter:
             name = self.typed[blocks.variable]
             scope.indices[name] = resized(self.b, count, llvm_type(name), blocks.variable.bounds)
         before = 0
-        for stmt in self.kernel.body:
+        for group in in_one_loop(self.kernel.body, self.apart):
+            stmt = group[0]
             if isinstance(stmt, For) and id(stmt) in shared:
                 self.split_loop(shared[id(stmt)], scope, before if len(shared) > 1 else None)
                 before += shared[id(stmt)].extent
             elif shared and isinstance(stmt, For | Store):
                 self.by_one_thread(stmt, scope)
             else:
-                self.statement(stmt, scope)
+                self.statement(stmt, scope, group)
         if streams:
             fence(self)
         for memory in taken:
@@ -163,15 +155,16 @@ class KernelEmitter:
         b.start(others)
 
     def block(self, body: tuple[Stmt, ...], scope: Scope) -> None:
-        for stmt in body:
-            self.statement(stmt, scope)
+        for group in in_one_loop(body, self.apart):
+            self.statement(group[0], scope, group)
 
-    def statement(self, stmt: Stmt, scope: Scope) -> None:
+    def statement(self, stmt: Stmt, scope: Scope, together: Sequence[Stmt] = ()) -> None:
+        """A statement, or folds that are written `together`, of which it is the first."""
         around = self.b.write_for(stmt)
-        self.write(stmt, scope)
+        self.write(stmt, scope, together or (stmt,))
         self.b.write_for(around)
 
-    def write(self, stmt: Stmt, scope: Scope) -> None:
+    def write(self, stmt: Stmt, scope: Scope, together: Sequence[Stmt]) -> None:
         if isinstance(stmt, For):
             if stmt.variable.extent > 0 and not self.special(stmt, scope):
                 long = stmt.kind == "serial" and any(isinstance(inner, For) and inner.variable.extent >= LONG for inner in stmt.body)
@@ -183,7 +176,8 @@ class KernelEmitter:
         elif isinstance(stmt, Let):
             scope.temps[stmt.name] = self.value(stmt.value, scope)
         elif isinstance(stmt, Fold):
-            scope.temps[stmt.name] = self.fold(stmt, scope)
+            folds = [fold for fold in together if isinstance(fold, Fold)]
+            scope.temps.update(zip((fold.name for fold in folds), emit_folds(self, folds, scope), strict=True))
         else:
             self.store(stmt, scope)
         if isinstance(stmt, For | Fold | Store) and self.stored & self.loaded:
@@ -270,69 +264,6 @@ class KernelEmitter:
         """At the beginning of an iteration of a loop, what a later one reads, where that is worth it."""
         if variable in self.ahead:
             emit_ahead(self, variable, self.ahead[variable], counter, end, scope)
-
-    def fold(self, stmt: Fold, scope: Scope) -> Value:
-        """A fold in one loop, or in blocks whose results are folded with the most digits there are (see `fold`)."""
-        extent, low, (first, end) = stmt.variable.extent, stmt.variable.lo, self.range(stmt.variable, scope)
-        size = self.kernel.size_of(stmt.variable)
-        nested = any(isinstance(inner, For | Fold) for inner in stmt.body)
-        sums = stmt.op == "sum" and is_inexact(stmt.dtype) and carrier(stmt.dtype) == stmt.dtype
-        wide = sums and (self.exact or (nested and extent >= LONG_OUTER_FOLD))
-        narrow, masks = extent > 0 and size is None and _is_narrow(stmt), self.b.abilities.masks
-        total = accumulator(stmt.op, stmt.dtype, self.flags, wide, narrow, masks)
-        if extent <= 0:
-            return total.result(self.b, total.initial)
-        if size is None and stmt.name in self.remembered:
-            result, self.begins[self.remembered[stmt.name]] = emit_remembered(self, stmt, scope, total)
-            return result
-        condition = searched(stmt) if size is None else None
-        if condition is not None:
-            known = self.begins.pop(stmt.name, None)
-            at, length = (emit_search(self, stmt, condition, scope), SEARCHED) if known is None else (known, REMEMBERED)
-            return self.fold_range(stmt, integer(0, at.type), integer(length, at.type), scope, total, at)
-        if not sums or self.exact or nested or extent < 2 * BLOCK:
-            return self.fold_range(stmt, first, end, scope, total)
-        b, inside = self.b, widest(stmt.dtype)
-        whole, part = accumulator("sum", inside, self.flags, wide=True), total
-
-        stop = integer(stmt.variable.hi + 1) if size is None else resized(b, end, "i64", size.variable.bounds)
-        count = integer(-(-extent // BLOCK))
-        if size is not None:
-            count = b.binary("lshr", b.binary("add", stop, integer(BLOCK - 1), "nuw nsw"), integer(BLOCK.bit_length() - 1))
-
-        def step(counter: Value, carried: Carried) -> Carried:
-            first = b.binary("add", b.binary("mul", counter, integer(BLOCK), "nuw nsw"), integer(low), "nsw")
-            last = b.binary("add", first, integer(BLOCK), "nsw")
-            last = last if size is None and extent % BLOCK == 0 else b.intrinsic("smin", last, stop)
-            value = self.fold_range(stmt, first, last, scope.inner(), part)
-            return whole.step(b, carried, convert(b, value, stmt.dtype, inside))
-
-        blocks = self.loop(ZERO, count, whole.initial, step, b.keep_rolled)
-        return convert(b, whole.result(b, blocks), inside, stmt.dtype)
-
-    def fold_range(self, stmt: Fold, first: Value, end: Value, scope: Scope, into: Accumulator, start: Value | None = None) -> Value:
-        """The fold from `first` to `end`, counted in their type: that of blocks is i64, which LLVM needs to see how long they are; `start`:
-        from where they count."""
-        place, values = self.typed[stmt.variable], [*values_of(stmt.body), stmt.value]
-        by = divisors(self.b, values, stmt.variable.extent, scope.temps, self.flags.arithmetic)
-
-        def step(counter: Value, carried: Carried) -> Carried:
-            inner = scope.inner(by)
-            counter = counter if start is None else self.b.binary("add", start, counter, "nsw")
-            inner.indices[place] = resized(self.b, counter, llvm_type(place), place.bounds)
-            self.block(stmt.body, inner)
-            return into.step(self.b, carried, self.value(stmt.value, inner))
-
-        if stmt.value.dtype != stmt.dtype:
-            raise InternalError(f"codegen: found fold {stmt.name} of {stmt.value.dtype} in {stmt.dtype}, expected one dtype")
-
-        def note() -> str:
-            if stmt in self.rolled or start is not None:
-                terms = stmt.variable.extent if start is None else SEARCHED
-                return self.b.keep_rolled(vectors_of_fold(stmt.dtype, terms, self.registers.bytes))
-            return self.b.keep_vectors_rolled() if stmt.variable.extent >= LONG else ""
-
-        return into.result(self.b, self.loop(first, end, into.initial, step, note))
 
     def store(self, stmt: Store, scope: Scope) -> None:
         b, buffer = self.b, self.buffer(stmt.buffer, stmt.value.dtype)

@@ -9,7 +9,7 @@ goes through blocks itself, and says in which one it was: nothing is read twice 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from eqsat.codegen import scalar
 from eqsat.codegen.builder import Builder, Value, integer, is_real, truth
@@ -109,14 +109,15 @@ def _found_by_count(width: int) -> Accumulator:
     return Accumulator((none,), step, lambda b, carried: b.compare("ne", carried[0], none))
 
 
-def emit_remembered(e: Emitter, fold: Fold, scope: Scope, total: Accumulator) -> tuple[Value, Value]:
-    """The greatest or least of a long row, and where the first block of it begins that it was found in; the last one ends with the row."""
+def emit_remembered(e: Emitter, fold: Fold, part: Callable[[Value, Value], Value]) -> tuple[Value, Value]:
+    """The greatest or least of a long row, and where the first block of it begins that it was found in; the last one ends with the row.
+    `part`: that from one place to another."""
     b, low, extent = e.b, fold.variable.lo, fold.variable.extent
     size, latest = integer(REMEMBERED), integer(low + extent - REMEMBERED)
 
     def step(counter: Value, carried: Carried) -> Carried:
         first = b.intrinsic("smin", b.binary("add", b.binary("mul", counter, size, "nuw nsw"), integer(low), "nsw"), latest)
-        value = e.fold_range(fold, first, b.binary("add", first, size, "nsw"), scope.inner(), total)
+        value = part(first, b.binary("add", first, size, "nsw"))
         better = _is_better(e, fold, value, carried[0])
         return b.select(better, value, carried[0]), b.select(better, first, carried[1])
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from eqsat.codegen import scalar
 from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, Value, integer, is_real
-from eqsat.codegen.fold import Accumulator, Carried, Flags
+from eqsat.codegen.fold import Carried, Flags
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.math import FUNCTIONS
 from eqsat.codegen.scope import Scope
@@ -53,7 +53,6 @@ class Emitter(Protocol):
     def buffer(self, name: str, dtype: str) -> Buffer: ...
     def address(self, buffer: Buffer, index: Index, scope: Scope) -> Value: ...
     def read(self, buffer: Buffer, place: Value) -> Value: ...
-    def fold_range(self, stmt: Fold, first: Value, end: Value, scope: Scope, into: Accumulator) -> Value: ...
 
 
 @dataclass(frozen=True)

@@ -42,29 +42,31 @@ WIDER = {"float32": "float64", "complex64": "complex128"}
 
 
 def in_parts(build: Build) -> tuple[Stages, Build] | None:
-    """The parts, which are computed together, and the build over them; None where there is no one long reduction that can be divided
-    evenly."""
+    """The parts, which are computed together, and the build over them; None where there are no long reductions, of as many terms all, that
+    can be divided evenly."""
     folds = [chain[0] for chain in chains(build.body)]
     found = [fold for fold in folds if not any(fold in scalars(other.body) for other in folds if other is not fold)]
-    if build.size > MOST_ELEMENTS or len(found) != 1 or carrier(found[0].dtype) != found[0].dtype:
+    if build.size > MOST_ELEMENTS or not found or any(carrier(fold.dtype) != fold.dtype or fold.variable.lo for fold in found):
         return None
-    outer = found[0]
-    extent = outer.variable.extent
-    extremum = _sought(outer)
-    work = extent if extremum is not None else terms_of(outer) * max(1, sum(1 for _ in scalars(outer.body)) // HEAVY)
-    if outer.variable.lo or work < LEAST_TERMS:
+    extents, sought = {fold.variable.extent for fold in found}, [_sought(fold) for fold in found]
+    if len(extents) > 1 or (len(found) > 1 and sought != [None] * len(found)):
         return None
+    extent, extremum = extents.pop(), sought[0]
+    work = extent if extremum is not None else sum(terms_of(fold) * max(1, sum(1 for _ in scalars(fold.body)) // HEAVY) for fold in found)
     parts = next((n for n in range(MOST_PARTS, LEAST_PARTS - 1, -1) if extent % n == 0), None)
-    if parts is None:
+    if work < LEAST_TERMS or parts is None:
         return None
     if extremum is not None:
-        (greatest, first), whole = _search_in_parts(build.shape, outer, extremum, parts)
-        return ((greatest, first),), Build(build.shape, over(build.body, {}, {outer: whole}))
-    value = _part(outer, build.shape, parts)
-    wide = WIDER.get(value.dtype, value.dtype) if outer.op in ("sum", "prod") else value.dtype
-    made = Build((*build.shape, parts), as_dtype(value, wide))
-    total = as_dtype(Reduce(outer.op, reduction(0, parts), _read(made, 0)), value.dtype)
-    return ((made,),), Build(build.shape, over(build.body, {}, {outer: total}))
+        (greatest, first), whole = _search_in_parts(build.shape, found[0], extremum, parts)
+        return ((greatest, first),), Build(build.shape, over(build.body, {}, {found[0]: whole}))
+    made, totals = dict[Build, None](), dict[Scalar, Scalar]()
+    for fold in found:
+        value = _part(fold, build.shape, parts)
+        wide = WIDER.get(value.dtype, value.dtype) if fold.op in ("sum", "prod") else value.dtype
+        part = Build((*build.shape, parts), as_dtype(value, wide))
+        made[part] = None
+        totals[fold] = as_dtype(Reduce(fold.op, reduction(0, parts), _read(part, 0)), value.dtype)
+    return (tuple(made),), Build(build.shape, over(build.body, {}, totals))
 
 
 def row_in_parts(build: Build) -> tuple[Stages, Build] | None:

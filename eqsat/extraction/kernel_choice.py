@@ -338,7 +338,8 @@ def _operands_first(root: Choice) -> list[Choice]:
 SHOWING: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(("add", "subtract", "multiply", "hypot", "complex"), (0, 1)),
     **dict.fromkeys(
-        ("negative", "conjugate", "absolute", "divide", "floor", "ceil", "trunc", "rint", "sqrt", "cbrt", "log", "log2", "log10", "log1p"), (0,)
+        ("negative", "conjugate", "absolute", "divide", "floor", "ceil", "trunc", "rint", "sqrt", "cbrt", "log", "log2", "log10", "log1p"),
+        (0,),
     ),
     **dict.fromkeys(("sin", "cos", "tan", "arcsin", "arccos", "sinh", "cosh", "arcsinh", "arccosh", "arctanh"), (0,)),
 }

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from eqsat.codegen.folds import LEAST_TOGETHER
 from eqsat.egraph.index_cost import index_cycles
 from eqsat.ir.affine import joined
 from eqsat.ir.dtypes import itemsize
@@ -220,12 +221,16 @@ def price_position(model: CostModel, index: Index) -> Priced:
 @dataclass(frozen=True)
 class FoldPart:
     """The name of the part of a reduction: how many terms it has, with those of reductions within it that are computed for each, and
-    whether it is computed for neighbours along an axis at once."""
+    whether it is computed for neighbours along an axis at once.
+
+    inside  the parts of what it folds, but for those of one with reductions in it: others in one loop with it do not compute them again
+    """
 
     key: Hashable
     op: str
     terms: int
     side_by_side: bool
+    inside: Mapping[Hashable, float] = field(default_factory=dict, compare=False)
 
 
 def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable: Var, dtype: str) -> Priced:
@@ -236,25 +241,27 @@ def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable:
     if not side_by_side and variable.extent >= SHORT_LOOP:
         own += model.cycles_ns(ACROSS_CYCLES) * trips(body.loops - {variable})
     parts: Parts = {}
+    folded: dict[Hashable, float] = {}
     terms, iterations = 1, trips(inside)
     for name, (ns, loops) in body.parts.items():
         if variable in loops:
             repeated = 1.0 if _counts_only(name, variable) else iterations / trips(loops)
             if isinstance(name, Apply):  # what is added to places is shared as loads are
-                own += ns * max(1.0, repeated / SERVED)
-                continue
-            if isinstance(name, tuple) and name[0] == "load":  # the same element for other iterations is there, or one load of a vector
+                folded[name] = ns * max(1.0, repeated / SERVED)
+            elif isinstance(name, tuple) and name[0] == "load":  # the same element for other iterations is there, or one load of a vector
                 whole = model.cycles_ns(model.target.load_cycles) / model.lanes(dtype) * trips(loops)
-                own += max(ns, min(ns, whole) * repeated / SERVED)
-                continue
-            if isinstance(name, FoldPart):
-                terms = max(terms, name.terms)
-                chained = name in body.own and name.op == op
-                repeated *= 1.0 if chained or not name.side_by_side or name.terms <= MOST_TERMS else ENCLOSED
-            own += ns * repeated
+                folded[name] = max(ns, min(ns, whole) * repeated / SERVED)
+            else:
+                if isinstance(name, FoldPart):
+                    terms = max(terms, name.terms)
+                    chained = name in body.own and name.op == op
+                    repeated *= 1.0 if chained or not name.side_by_side or name.terms <= MOST_TERMS else ENCLOSED
+                folded[name] = ns * repeated
         else:
             parts[name] = ns, loops
-    parts[FoldPart(key, op, terms * variable.extent, side_by_side)] = own, inside - {variable}
+    alone = variable.extent >= LEAST_TOGETHER and not any(isinstance(name, FoldPart) for name in body.parts)
+    part = FoldPart(key, op, terms * variable.extent, side_by_side, folded if alone else {})
+    parts[part] = own + sum(folded.values()), inside - {variable}
     return Priced(parts, inside - {variable}, body.awkward)
 
 
@@ -363,7 +370,18 @@ def total_ns(parts: Mapping[Hashable, Part]) -> float:
 
 def kernel_work_ns(model: CostModel, parts: Mapping[Hashable, Part], shape: Shape) -> float:
     """The sum of all parts of a kernel that goes over this shape."""
-    return total_ns(parts) + sum(again_for_rows(model, parts, shape).values())
+    return total_ns(parts) + sum(again_for_rows(model, parts, shape).values()) - _computed_together_ns(parts)
+
+
+def _computed_together_ns(parts: Mapping[Hashable, Part]) -> float:
+    """What reductions in one loop do not compute again: those of as many terms, of the same rows, each made of no other one."""
+    folds = [(name, loops) for name, (_, loops) in parts.items() if isinstance(name, FoldPart) and name.inside]
+    saved, known = 0.0, dict[tuple[int, Variables], set[Hashable]]()
+    for name, loops in folds if len(folds) > 1 else ():
+        before = known.setdefault((name.terms, loops), set())
+        saved += sum(ns for part, ns in name.inside.items() if part in before)
+        before.update(name.inside)
+    return saved
 
 
 def again_for_rows(model: CostModel, parts: Mapping[Hashable, Part], shape: Shape) -> dict[Hashable, float]:

@@ -9,11 +9,13 @@ interleaved.  Others are gathers.  What LLVM makes of loops is in nest_places.py
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from math import frexp, log2, prod
 
 from eqsat.codegen import shares
 from eqsat.codegen.divided import reciprocal_of, repeated
+from eqsat.codegen.folds import in_one_loop
 from eqsat.codegen.kept_rows import KeptRow, kept_row
 from eqsat.codegen.rolled import LINES, SHORT, place_in_row, rolled_loops
 from eqsat.codegen.tile_parts import BEGUN, pieces_of
@@ -34,6 +36,7 @@ from eqsat.ir.loops import (
     bound_in,
     loads,
     map_indices,
+    over,
     statements,
     value_of,
     values_of,
@@ -103,9 +106,11 @@ def largest_share(kernel: Kernel, threads: int) -> float:
 
 
 def _spelled_out(kernel: Kernel) -> Kernel:
-    """The kernel with the values of index variables that it computes in their places, so that strides show."""
+    """The kernel with the values of index variables that it computes in their places, so that strides show, and one variable for folds that
+    are one loop."""
     values = bound_in(statements(kernel.body))
     found = map_indices(kernel, lambda index: substitute(index, values)) if values else kernel
+    found = replace(found, body=tuple(_by_one_variable(found.body, rolled_loops(found))))
     tiles = any(isinstance(stmt, For) and stmt.kind == "tile" for stmt in statements(found.body))
     return map_indices(found, _as_all_begin) if tiles else found
 
@@ -135,9 +140,13 @@ class _Pricer:
 
     def block(self, body: tuple[Stmt, ...], place: Place) -> Work:
         lanes, done = self.lanes(body, place), set[Scalar]()
-        return sum((self.statement(stmt, place, lanes, done) for stmt in body), NOTHING)
+        groups = in_one_loop(body, place.rolled)
+        return sum((self.statement(*group, place=place, lanes=lanes, done=done) for group in groups), NOTHING)
 
-    def statement(self, stmt: Stmt, place: Place, lanes: float, done: set[Scalar]) -> Work:
+    def statement(self, stmt: Stmt, *together: Stmt, place: Place, lanes: float, done: set[Scalar]) -> Work:
+        """A statement, or folds that are one loop."""
+        if together:
+            return self.folds([fold for fold in (stmt, *together) if isinstance(fold, Fold)], place)
         if isinstance(stmt, For) and stmt.kind == "tile":
             return self.tile(stmt, place)
         if isinstance(stmt, For | Fold):
@@ -170,6 +179,18 @@ class _Pricer:
         if place.unrolls(stmt):
             return total
         return self.started(stmt, place, inside, total)
+
+    def folds(self, group: Sequence[Fold], place: Place) -> Work:
+        """Folds of one range in one loop: what several of them read is read once."""
+        one, inside, done = group[0], place.inside(group[0]), set[Scalar]()
+        total = NOTHING
+        for fold in group:
+            lanes = self.lanes(fold.body, inside, fold.value)
+            total += sum((self.statement(stmt, place=inside, lanes=lanes, done=done) for stmt in fold.body), NOTHING)
+            total += self.value(fold.value, inside, lanes, done)
+            if fold.op != "sum" or not _is_product(fold.value):
+                total += self.work("add", fold.dtype, inside, lanes)
+        return self.started(one, place, inside, total)
 
     def started(self, stmt: For | Fold, place: Place, inside: Place, total: Work) -> Work:
         """A loop with what starting it costs; folds in vectors end with steps across the last one, which keep units busy that compute."""
@@ -407,6 +428,20 @@ def _bound_in(body: tuple[Stmt, ...], loop: Var | None) -> Iterator[tuple[str, V
             yield stmt.name, loop
         if isinstance(stmt, For | Fold):
             yield from _bound_in(stmt.body, stmt.variable)
+
+
+def _by_one_variable(body: tuple[Stmt, ...], rolled: Collection[Stmt]) -> Iterator[Stmt]:
+    """Statements with one variable for all folds that are one loop."""
+    for stmt, *others in in_one_loop(body, rolled):
+        yield replace(stmt, body=tuple(_by_one_variable(stmt.body, rolled))) if isinstance(stmt, For | Fold) else stmt
+        yield from (_along(fold, stmt.variable) for fold in others if isinstance(fold, Fold) and isinstance(stmt, Fold))
+
+
+def _along(fold: Fold, variable: Var) -> Fold:
+    """A fold without loops in it by another variable."""
+    env = {fold.variable: variable}
+    body = [replace(stmt, value=over(stmt.value, env)) if isinstance(stmt, Let) else stmt for stmt in fold.body]
+    return replace(fold, variable=variable, body=tuple(body), value=over(fold.value, env))
 
 
 def _loads_a_part(call: Call) -> bool:
