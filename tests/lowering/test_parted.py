@@ -43,13 +43,24 @@ def test_parts_hold_what_the_reduction_does(op: str) -> None:
 @pytest.mark.usefixtures("short")
 def test_what_is_no_single_reduction_that_divides_stays_whole() -> None:
     single = Reduce("sum", R0, Read(Input("y", (48,), "int64"), (R0,)))
-    both = Call("add", (single, Reduce("max", R0, Read(Input("y", (48,), "int64"), (R0,)))), "int64")
+    other = Call("add", (single, Reduce("max", R1, Read(X, (as_index(0), R1)))), "int64")
     prime = Reduce("sum", reduction(0, 97), Read(Input("z", (97,), "int64"), (reduction(0, 97),)))
     assert in_parts(Build((), single)) is not None
-    assert in_parts(Build((), both)) is None
+    assert in_parts(Build((), other)) is None
     assert in_parts(Build((), prime)) is None
     rows = Build((3,), Reduce("sum", R0, Read(Input("w", (48,), "int64"), (R0,))))
     assert in_parts(rows) is None
+
+
+@pytest.mark.usefixtures("short")
+def test_several_reductions_of_as_many_terms_are_in_parts_together() -> None:
+    y = Read(Input("y", (48,), "int64"), (R0,))
+    both = Build((), Call("subtract", (Reduce("sum", R0, y), Reduce("max", R0, Call("negative", (y,), "int64"))), "int64"))
+    divided = in_parts(both)
+    assert divided is not None
+    (made,), whole = divided
+    assert [part.shape for part in made] == [(48,), (48,)]
+    np.testing.assert_array_equal(evaluate_tensor(whole, inputs_of(both)), reference(both)[0])
 
 
 @pytest.mark.usefixtures("short")
