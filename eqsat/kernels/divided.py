@@ -1,6 +1,6 @@
 """Builds that are computed by several kernels: long reductions in parts, and, where it is estimated to be cheaper, rows of sums in parts,
 products of complex numbers as real ones, products of a factor that is turned before, folds that conditions choose
-among, and half of symmetric products."""
+among, what is made of folds and folded, and half of symmetric products."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from eqsat.lowering.folds_first import folds_first
 from eqsat.lowering.nest import Stages
 from eqsat.lowering.parted import in_parts, row_in_parts
 from eqsat.lowering.symmetric import in_triangle
+from eqsat.lowering.terms_first import terms_first
 from eqsat.options import Options
 
 
@@ -82,10 +83,11 @@ def _over_one(way: tuple[Stages, Build]) -> Way:
 
 
 def _ways(build: Build, options: Options) -> list[tuple[Stages, Build]]:
-    """The ways to compute a product, or a row of sums, by several kernels."""
+    """The ways to compute a product, a row of sums, or folds of folds by several kernels."""
     reals = in_reals(build, finite=options.numerics == "fast")
     rows = row_in_parts(build) if options.numerics != "exact" else None
-    return [*(way for way in (reals, rows, left_turned(build), branches_first(build)) if way is not None), *in_triangle(build)]
+    known = [way for way in (reals, rows, left_turned(build), branches_first(build)) if way is not None]
+    return [*known, *in_triangle(build), *terms_first(build)]
 
 
 def _priced(group: Group, stages: Stages, whole: Group, names: Mapping[Tensor, str], lowering: Lowering) -> tuple[float, Divided]:

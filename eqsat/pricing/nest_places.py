@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from eqsat.codegen.rolled import LINES
 from eqsat.ir.affine import coefficient
@@ -21,7 +22,7 @@ Terms = frozenset[tuple[Index, int]]
 UNROLLED_INSTRUCTIONS, COUNTING, UNROLLED_LOOP = 300, 3, 4
 # LLVM makes one vector of loops of less iterations, in part
 MASKED = 16
-# iterations of a fold whose loads stay in registers where the loop around does not change them
+# elements that a fold loads which stay in registers where the loop around does not change them
 HELD = 64
 
 
@@ -114,9 +115,15 @@ class Place:
 
     def repeated(self, offset: Index) -> int:
         """How often something is loaded: what a short fold loads in every iteration of the loop around it stays in registers."""
-        if self.around is None or self.inner is None or self.inner.extent > HELD or depends(offset, self.around):
+        if self.around is None or depends(offset, self.around) or not self.holds:
             return self.count
         return self.count // self.around.extent
+
+    @functools.cached_property
+    def holds(self) -> bool:
+        """Whether registers hold what the innermost loop loads that the loop around does not change."""
+        stays = [len(places) for terms, places in self.beside.items() if all(term is not self.around for term, _ in terms)]
+        return self.inner is not None and self.inner.extent * max(1, sum(stays)) * prod(v.extent for v in self.unrolled) <= HELD
 
 
 def is_short(stmt: For | Fold, instructions: int = UNROLLED_INSTRUCTIONS) -> bool:

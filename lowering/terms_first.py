@@ -1,0 +1,42 @@
+"""What a fold adds up that is made of other folds, computed before it by a kernel of its own.
+
+    out[i, j] = sum over r of g(sum over k of f(i, r, k, j))   ->   t[i, r, j] = g(sum over k of f(i, r, k, j)),
+    and out[i, j] = sum over r of t[i, r, j]
+
+Within another fold sums of products are kept in no tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eqsat.ir.index import Var
+from eqsat.ir.loops import over
+from eqsat.ir.tensor import Build, Reduce, axes, scalars
+from eqsat.lowering.nest import Stages, alike, chains, free_variables
+from eqsat.lowering.parted import in_parts, row_in_parts, terms_of
+from eqsat.lowering.product import stored
+
+# folds within others of fewer terms are written out
+LEAST_TERMS = 8
+
+
+def terms_first(build: Build) -> Iterator[tuple[Stages, Build]]:
+    """The terms of each fold that is made of others, and the build over them: with the variables of folds in the last places, outer ones
+    first, and with these before the last axis."""
+    body = alike(build.body)
+    free = free_variables(body)
+    for chain in chains(body):
+        term, folded = chain[-1].body, [fold.variable for fold in chain]
+        within = (below for below in scalars(term) if isinstance(below, Reduce))
+        if any(v.lo for v in free[term]) or not any(terms_of(one) >= LEAST_TERMS and not free[one].isdisjoint(folded) for one in within):
+            continue
+        known = [v for v in axes(build.shape) if v in free[term]]
+        inner = sorted(free[term].difference(known), key=lambda v: v.name, reverse=True)
+        orders: dict[tuple[Var, ...], None] = dict.fromkeys(((*known, *inner), (*known[:-1], *inner, *known[-1:])))
+        for order in orders:
+            read = stored(term, order)
+            assert isinstance(read.tensor, Build)
+            rest = Build(build.shape, over(body, {}, {term: read}))
+            before, rest = in_parts(rest) or row_in_parts(rest) or ((), rest)
+            yield ((read.tensor,), *before), rest
