@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from eqsat.codegen import scalar
 from eqsat.codegen.ahead import emit_ahead, pieces_ahead
 from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, Value, integer, symbol
+from eqsat.codegen.casts import convert
 from eqsat.codegen.divided import divisors, quotient
 from eqsat.codegen.fold import FLAGS, Carried, Numerics
 from eqsat.codegen.folds import LONG, emit_folds, in_one_loop
@@ -24,7 +25,7 @@ from eqsat.codegen.tile import emit_run, emit_tile
 from eqsat.ir.dtypes import alignment, itemsize
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Apply, Index, Var, walk
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Let, Load, Pick, Stmt, Store, Temp, index_terms, loaded, statements, values_of
+from eqsat.ir.loops import Bind, Buffer, Clip, Fold, For, Let, Load, Pick, Stmt, Store, Temp, index_terms, loaded, statements, values_of
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
 from eqsat.ir.typed_kernel import TypedKernel
 
@@ -173,6 +174,8 @@ class KernelEmitter:
                     self.each(stmt.variable, first, end, scope, stmt.body, rolled)
         elif isinstance(stmt, Bind):
             self.index(stmt.variable, scope)
+        elif isinstance(stmt, Clip):
+            scope.indices[self.typed[stmt.variable]] = self.clipped(stmt, scope)
         elif isinstance(stmt, Let):
             scope.temps[stmt.name] = self.value(stmt.value, scope)
         elif isinstance(stmt, Fold):
@@ -299,6 +302,13 @@ class KernelEmitter:
             inside = b.intrinsic("smin", b.intrinsic("smax", place, ZERO), last)
             offset = b.binary("add", b.binary("mul", offset, length, "nuw nsw"), inside, "nuw nsw")
         return self.read(buffer, b.element(MEMORY_TYPES[buffer.dtype], self.places[buffer.name], offset, "inbounds nuw"))
+
+    def clipped(self, stmt: Clip, scope: Scope) -> Value:
+        """An integer element as an index in its range."""
+        variable = stmt.variable
+        value = convert(self.b, self.value(stmt.value, scope), stmt.value.dtype, "int64")
+        inside = self.b.intrinsic("smin", self.b.intrinsic("smax", value, integer(variable.lo)), integer(variable.hi))
+        return resized(self.b, inside, llvm_type(self.typed[variable]), variable.bounds)
 
     def index(self, term: Index, scope: Scope) -> Value:
         return emit_index(self.b, self.typed[term], scope.indices)

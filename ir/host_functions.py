@@ -89,10 +89,6 @@ def _topk_made(x: Any, k: int, axis: int, largest: bool) -> tuple[Made, Made]:
     return Made(shape, x.dtype), Made(shape, "int64")
 
 
-def _counts(_x: Any, weights: Any = None, minlength: int = 0) -> Made:
-    return Made((minlength,), "int64" if weights is None else "float64")
-
-
 # linear algebra -----------------------------------------------------------------------------------------------------
 def inexact(name: str, *arrays: Any) -> str:
     """The dtype that NumPy's linear algebra computes in: single precision where all operands have it, else double."""
@@ -237,7 +233,6 @@ FUNCTIONS = {
         HostFunction("cumulative_max", np.maximum.accumulate, _same),
         HostFunction("cumulative_min", np.minimum.accumulate, _same),
         HostFunction("searchsorted", np.searchsorted, _found),
-        HostFunction("bincount", np.bincount, _counts, SHORT),
         HostFunction("histogram", np.histogram),
         HostFunction("median", np.median),
         HostFunction("percentile", np.percentile),

@@ -3,6 +3,7 @@
     kernel ::= Kernel(name, buffers, body, sizes, scratch, blocks)   buffers: what it reads, then what it writes, flat and C-ordered
     stmt   ::= For(variable, kind, body)              kind: "parallel" (iterations independent), "serial", or "tile"
              | Bind(variable, value)                  an index computed once and used below as a variable
+             | Clip(variable, value)                  the same of an integer element, clipped to the variable's range
              | Let(name, value)                       an element computed once and used below as Temp
              | Fold(name, op, dtype, variable, body, value)   name = fold of value over variable; body runs before value
              | Store(buffer, index, value, combine)   buffer[index] = value, or combine(buffer[index], value)
@@ -83,6 +84,12 @@ class Bind:
 
 
 @dataclass(frozen=True)
+class Clip:
+    variable: Var
+    value: Scalar
+
+
+@dataclass(frozen=True)
 class Let:
     name: str
     value: Scalar
@@ -106,7 +113,7 @@ class Store:
     combine: str | None = None
 
 
-Stmt = For | Bind | Let | Fold | Store
+Stmt = For | Bind | Clip | Let | Fold | Store
 
 
 @dataclass(frozen=True)
@@ -177,7 +184,7 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 def value_of(stmt: Stmt) -> Scalar | None:
     """The element expression that a statement evaluates."""
-    return stmt.value if isinstance(stmt, Let | Fold | Store) else None
+    return stmt.value if isinstance(stmt, Clip | Let | Fold | Store) else None
 
 
 def values_of(body: Iterable[Stmt]) -> list[Scalar]:
@@ -238,7 +245,7 @@ def _mapped(
             return replace(stmt, body=block(stmt.body))
         if isinstance(stmt, Bind):
             return replace(stmt, value=index(stmt.value))
-        if isinstance(stmt, Let):
+        if isinstance(stmt, Clip | Let):
             return replace(stmt, value=scalar(stmt.value))
         if isinstance(stmt, Fold):
             return replace(stmt, body=block(stmt.body), value=scalar(stmt.value))

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from math import prod
 
 from eqsat.ir.check import check_position
-from eqsat.ir.dtypes import DTYPES
+from eqsat.ir.dtypes import DTYPES, is_integer
 from eqsat.ir.errors import DTypeError, InternalError
 from eqsat.ir.index import Const, Index, Var, variables
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, statements, value_of
+from eqsat.ir.loops import Bind, Buffer, Clip, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, statements, value_of
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, loop_dtypes
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 
@@ -55,6 +55,9 @@ class _Checker:
             elif isinstance(stmt, Bind):
                 self.bind(stmt, known)
                 known = (*known, stmt.variable)
+            elif isinstance(stmt, Clip):
+                self.clip(stmt, known, temps)
+                known = (*known, stmt.variable)
             elif isinstance(stmt, Let):
                 self.value(stmt, known, temps)
                 self.name(stmt.name)
@@ -85,7 +88,7 @@ class _Checker:
         if isinstance(only, For) and only.kind == "tile":
             return
         for below in statements(stmt.body):
-            if isinstance(below, For) or (isinstance(below, Bind) and stmt.variable in variables(below.value)):
+            if isinstance(below, For | Clip) or (isinstance(below, Bind) and stmt.variable in variables(below.value)):
                 self.fail(f"tile {stmt.variable}", f"a {type(below).__name__}", "Let, Fold and Store, or one more tile loop")
 
     def bind(self, stmt: Bind, known: tuple[Var, ...]) -> None:
@@ -95,6 +98,12 @@ class _Checker:
         self.within(where, stmt.value, stmt.variable.lo, stmt.variable.hi)
         if not self.sized.isdisjoint(variables(stmt.value)):
             self.sized.add(stmt.variable)
+
+    def clip(self, stmt: Clip, known: tuple[Var, ...], temps: dict[str, str]) -> None:
+        self.value(stmt, known, temps)
+        self.name(stmt.variable.name)
+        if not is_integer(stmt.value.dtype) or stmt.value.dtype == "uint64":
+            self.fail(f"clip {stmt.variable}", stmt.value.dtype, "an integer that int64 holds")
 
     def fold(self, stmt: Fold, known: tuple[Var, ...], temps: dict[str, str]) -> None:
         where = f"fold {stmt.name}"
@@ -115,7 +124,7 @@ class _Checker:
         self.value(stmt, known, temps)
         self.same(where, stmt.value.dtype, buffer.dtype)
 
-    def value(self, stmt: Let | Fold | Store, known: tuple[Var, ...], temps: dict[str, str]) -> None:
+    def value(self, stmt: Clip | Let | Fold | Store, known: tuple[Var, ...], temps: dict[str, str]) -> None:
         root = value_of(stmt)
         assert root is not None
         for term in scalars(root):

@@ -10,7 +10,7 @@ import numpy as np
 from eqsat.ir.errors import InternalError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, Var
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp
+from eqsat.ir.loops import Bind, Clip, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, converted, identity_of
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 
@@ -63,6 +63,8 @@ class _Run:
                     self.block(stmt.body)
             elif isinstance(stmt, Bind):
                 self.variables[stmt.variable] = evaluate_index(stmt.value, self.variables)
+            elif isinstance(stmt, Clip):
+                self.variables[stmt.variable] = min(max(int(self.scalar(stmt.value)), stmt.variable.lo), stmt.variable.hi)
             elif isinstance(stmt, Let):
                 self.temps[stmt.name] = self.scalar(stmt.value)
             elif isinstance(stmt, Fold):

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eqsat.ir.index import Var
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Pick, Stmt, Temp
+from eqsat.ir.loops import Bind, Clip, Fold, For, Kernel, Let, Load, Pick, Stmt, Temp
 from eqsat.ir.node import to_text
 from eqsat.ir.text import body_text
 
@@ -66,6 +66,9 @@ def _own_lines(stmt: Stmt, margin: str) -> Iterator[str]:
         yield f"{margin}for {_range(stmt.variable)} {stmt.kind}:"
     elif isinstance(stmt, Bind):
         yield f"{margin}{stmt.variable.name} = {stmt.value}"
+    elif isinstance(stmt, Clip):
+        variable = stmt.variable
+        yield f"{margin}{variable.name} = {body_text(stmt.value, {})} in {variable.lo}..{variable.hi}"
     elif isinstance(stmt, Let):
         yield f"{margin}{stmt.name} = {body_text(stmt.value, {})}"
     elif isinstance(stmt, Fold):

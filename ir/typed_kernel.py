@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from eqsat.ir.index import Index
-from eqsat.ir.loops import Bind, Fold, For, Kernel, index_terms, statements
+from eqsat.ir.loops import Bind, Clip, Fold, For, Kernel, index_terms, statements
 from eqsat.ir.typed import Typed
 
 
@@ -22,6 +22,6 @@ class TypedKernel:
 
     def __str__(self) -> str:
         """The nest, and below it every index term with its typed form."""
-        roots: list[Index] = [s.variable for s in statements(self.kernel.body) if isinstance(s, For | Fold | Bind)]
+        roots: list[Index] = [s.variable for s in statements(self.kernel.body) if isinstance(s, For | Fold | Bind | Clip)]
         roots += [term for term in index_terms(self.kernel) if term in self.typed]
         return "\n".join([str(self.kernel), *(f"    {term}: {self.typed[term]}" for term in dict.fromkeys(roots))])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Load, Stmt, index_terms, map_indices, rebuilt, statements, value_of
+from eqsat.ir.loops import Bind, Clip, Fold, For, Kernel, Let, Load, Stmt, Store, index_terms, map_indices, rebuilt, statements, value_of
 from eqsat.ir.tensor import Position, Scalar, operands, scalars
 
 _SUMS = ("add", "sub", "neg")
@@ -48,6 +48,8 @@ def _find_levels(body: tuple[Stmt, ...], level: Level, levels: Levels) -> None:
             _find_levels(stmt.body, levels[stmt.variable], levels)
         elif isinstance(stmt, Bind):
             levels[stmt.variable] = level
+        elif isinstance(stmt, Clip):  # what follows may depend on it
+            level = levels[stmt.variable] = Level(level.depth + 1)
 
 
 def _uses(kernel: Kernel) -> dict[Index, int]:
@@ -57,7 +59,7 @@ def _uses(kernel: Kernel) -> dict[Index, int]:
     for stmt in statements(kernel.body):
         value = value_of(stmt)
         roots.extend(term.index for term in scalars(value) if isinstance(term, Load | Position)) if value is not None else None
-        if not isinstance(stmt, For | Fold | Let):
+        if isinstance(stmt, Bind | Store):
             roots.append(stmt.value if isinstance(stmt, Bind) else stmt.index)
     below = [arg for term in walk(*index_terms(kernel)) if isinstance(term, Apply) for arg in term.args]
     for term in (*roots, *below):
@@ -154,9 +156,13 @@ class _Hoist:
     def statements(self, body: tuple[Stmt, ...], level: Level) -> list[Stmt]:
         """The statements below the Binds of a level."""
         kept: list[Stmt] = []
-        for stmt in body:
+        for k, stmt in enumerate(body):
             if isinstance(stmt, Bind):
                 level.binds.append(replace(stmt, value=self.index(stmt.value, level)))
+            elif isinstance(stmt, Clip):
+                behind = self.levels[stmt.variable]
+                rest = self.statements(body[k + 1 :], behind)
+                return [*kept, replace(stmt, value=self.scalar(stmt.value, level)), *behind.binds, *rest]
             else:
                 kept.append(self.statement(stmt, level))
         return kept
@@ -171,7 +177,7 @@ class _Hoist:
             kept = self.statements(stmt.body, inner)
             value = self.scalar(stmt.value, inner)
             return replace(stmt, body=(*inner.binds, *kept), value=value)
-        assert not isinstance(stmt, Bind)
+        assert isinstance(stmt, Store)
         return replace(stmt, index=self.index(stmt.index, level), value=self.scalar(stmt.value, level))
 
     def scalar(self, root: Scalar, level: Level) -> Scalar:

@@ -18,7 +18,7 @@ from typing import Any
 
 from eqsat.ir.errors import InternalError, UnsupportedError
 from eqsat.ir.index import OPS, Apply, Const, Index, Var, walk
-from eqsat.ir.loops import Bind, Blocks, Fold, For, Kernel, Part, index_terms, statements
+from eqsat.ir.loops import Bind, Blocks, Clip, Fold, For, Kernel, Part, index_terms, statements
 from eqsat.ir.tensor import Size
 from eqsat.ir.typed import (
     Access,
@@ -299,6 +299,8 @@ def type_indices(kernel: Kernel) -> TypedKernel:
     for stmt in found:
         if isinstance(stmt, Bind):
             roots[stmt.variable] = Bound(abstract(stmt.variable), roots[stmt.value], "index")
+        elif isinstance(stmt, Clip):
+            roots[stmt.variable] = abstract(stmt.variable)
     typed = {}
     for term, root in roots.items():
         stripped = lower(Sink((root,)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Bind, Fold, For, Let, Load, Pick, Stmt, Store, Temp, rebuilt
+from eqsat.ir.loops import Bind, Clip, Fold, For, Let, Load, Pick, Stmt, Store, Temp, rebuilt
 from eqsat.ir.tensor import Scalar, operands, scalars
 
 
@@ -26,6 +26,9 @@ class Renaming:
         if isinstance(stmt, Bind):
             value = self.index(stmt.value)
             return Bind(self.variable(stmt.variable), value)
+        if isinstance(stmt, Clip):
+            element = self.scalar(stmt.value)
+            return Clip(self.variable(stmt.variable), element)
         if isinstance(stmt, Let):
             return Let(stmt.name + self.suffix, self.scalar(stmt.value))
         if isinstance(stmt, Fold):

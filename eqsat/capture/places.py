@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from eqsat.algebra.gathers import clipped
 from eqsat.capture.through_reshapes import through_reshapes
 from eqsat.ir.definitions import redefined
 from eqsat.ir.errors import BoundsError
@@ -20,11 +21,14 @@ from eqsat.ir.index import Index, Var, variables
 from eqsat.ir.steps import Parts
 from eqsat.ir.tensor import (
     Build,
+    Call,
+    Constant,
     Gather,
     Program,
     Reduce,
     Scalar,
     Tensor,
+    as_dtype,
     index_terms,
     is_size,
     level_of,
@@ -42,11 +46,13 @@ INT64 = np.iinfo(np.int64)
 
 @dataclass(frozen=True)
 class PlaceLimit:
-    """What places have to be: at least 0 (`low`), or less than `extent`, counted from the front of that dimension."""
+    """What places have to be: at least 0 (`low`), or less than `extent`, counted from the front of that dimension; `wraps`: whether
+    negative indices counted from the end."""
 
     low: bool
     extent: int
     dimension: int
+    wraps: bool = True
 
     @property
     def range(self) -> tuple[int, int]:
@@ -57,8 +63,8 @@ class PlaceLimit:
         """BoundsError for the least or the greatest place if that is out of range, with the index that it was made of."""
         least, most = self.range
         if not least <= place <= most:
-            index, last = place - self.extent if self.low else place, self.extent - 1
-            raise BoundsError(f"call: found index {index} in dimension {self.dimension} of an array, expected {-self.extent}..{last}")
+            index, first = (place - self.extent if self.low else place, -self.extent) if self.wraps else (place, 0)
+            raise BoundsError(f"call: found index {index} in dimension {self.dimension} of an array, expected {first}..{self.extent - 1}")
 
 
 def explicit(parts: Parts) -> tuple[Parts, tuple[PlaceLimit, ...]]:
@@ -88,21 +94,29 @@ def _unchecked(body: Scalar, sized: bool) -> Scalar:
     done: dict[Scalar, Scalar] = {}
     for term in scalars(body):
         args = tuple(done[arg] for arg in operands(term))
-        if isinstance(term, Gather):
+        if isinstance(term, Gather) and _counts_up(term.tensor):
+            done[term] = as_dtype(clipped(args[0], term.tensor.size), term.dtype)
+        elif isinstance(term, Gather):
             done[term] = Gather(term.tensor, args) if sized else through_reshapes(term, args)
         else:
             done[term] = rebuild(term, args)
     return done[body]
 
 
+def _counts_up(tensor: Tensor) -> bool:
+    """Whether it is the array of all its places."""
+    return isinstance(tensor, Constant) and tensor.data.ndim == 1 and np.array_equal(tensor.data, np.arange(tensor.size))
+
+
 def _limits(gather: Gather, least: Mapping[int, int]) -> Iterator[tuple[PlaceLimit, Build]]:
     """The limits of a gather's places that terms do not show, each with the extremum that has to keep it; `least` extents of sizes."""
     for dimension, (place, extent) in enumerate(zip(gather.args, gather.tensor.shape, strict=True)):
         low, high = scalar_bounds(place)
+        wraps = any(isinstance(term, Call) and term.op == "where" for term in scalars(place))
         if low < 0:
-            yield PlaceLimit(True, extent, dimension), _extremum("min", place)
+            yield PlaceLimit(True, extent, dimension, wraps), _extremum("min", place)
         if high >= least.get(extent, extent):
-            yield PlaceLimit(False, extent, dimension), _extremum("max", place)
+            yield PlaceLimit(False, extent, dimension, wraps), _extremum("max", place)
 
 
 def _extremum(op: str, place: Scalar) -> Build:

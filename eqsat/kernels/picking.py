@@ -11,21 +11,19 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from eqsat.capture.compared import compared_with_itself
-from eqsat.ir.dtypes import is_complex
-from eqsat.ir.host import keywords
-from eqsat.ir.loops import Buffer, Kernel, map_indices
+from eqsat.ir.loops import Kernel, map_indices
 from eqsat.ir.loops_check import check_kernel
-from eqsat.ir.steps import HostCall, Parts, PlacedStep
+from eqsat.ir.steps import Parts, PlacedStep
 from eqsat.ir.tensor import Build, Constant, Shape, Size, Tensor, sources, tensors
 from eqsat.kernels.alike import Alike, Group, Priced
 from eqsat.kernels.divided import divided
 from eqsat.kernels.joined import joined
 from eqsat.kernels.loop_terms import simplifier
 from eqsat.kernels.staging import chains
+from eqsat.kernels.step_loops import step_kernel
 from eqsat.kernels.tuning import Tuner
 from eqsat.lowering import candidates, hoist, in_place
 from eqsat.lowering.candidates import Schedules
-from eqsat.lowering.scan import is_of_rows, scan, scans
 from eqsat.lowering.size_seams import LEAST
 from eqsat.options import Options
 from eqsat.pricing.cost_model import CostModel
@@ -119,7 +117,7 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
     lowered: dict[tuple[Tensor, ...], Kernel] = {group: picked[group][1] for group in groups}
     within: dict[tuple[Tensor, ...], tuple[Build, ...]] = {}
     part_of: dict[tuple[Tensor, ...], tuple[tuple[Group, float], ...]] = {}
-    lowered |= {placed.results: kernel for placed in parts.steps if (kernel := _step_kernel(placed, names, program.sizes)) is not None}
+    lowered |= {placed.results: kernel for placed in parts.steps if (kernel := step_kernel(placed, names, program.sizes)) is not None}
     if not program.sizes:
         for chain in chains(groups, ns, names, stay, compared_with_itself(program, options.numerics), model, lowering):
             *inner, results = chain.groups
@@ -212,25 +210,6 @@ def remaining(steps: Sequence[PlacedStep], nests: Sequence[Nest]) -> tuple[Place
     """The steps that no loop nest makes."""
     made = {tensor for nest in nests for tensor in nest.made}
     return tuple(placed for placed in steps if made.isdisjoint(placed.results))
-
-
-# functions of NumPy that loops compute as well
-SCANS = {"cumulative_sum": "sum", "cumulative_prod": "prod", "cumulative_max": "max", "cumulative_min": "min"}
-
-
-def _step_kernel(placed: PlacedStep, names: Mapping[Tensor, str], sizes: tuple[Size, ...]) -> Kernel | None:
-    """Loops for a step, where there are some."""
-    step = placed.step
-    if not isinstance(step, HostCall) or step.invocation.function not in SCANS:
-        return None
-    (given,), (made,) = placed.given, placed.results
-    named = keywords(step.invocation, 1)
-    axis = int(named["axis"])
-    if not scans(made.dtype) or not given.size or is_complex(given.dtype) or not is_of_rows(given.shape, axis, sizes):
-        return None
-    source, result = Buffer(names[given], given.dtype, given.size, "in"), Buffer(names[made], made.dtype, made.size, "out")
-    initial = bool(named.get("include_initial", False))
-    return scan(SCANS[step.invocation.function], given.shape, axis, initial, source, result, placed.name, sizes)
 
 
 def _finished(nest: Nest) -> Nest:

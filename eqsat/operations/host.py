@@ -19,9 +19,9 @@ from eqsat.ir.host import Invocation, Static, flat, host_function, made_by, run_
 from eqsat.ir.host_functions import FUNCTIONS, VALUES_DECIDE, Made
 from eqsat.ir.steps import HostCall
 from eqsat.ir.structure import flatten_result
-from eqsat.ir.tensor import Constant, Scalar, Tensor
+from eqsat.ir.tensor import Build, Constant, Gather, Read, Scalar, Tensor, axes, uncopied
 from eqsat.operations import reductions
-from eqsat.operations.elementwise import call, cast, elementwise
+from eqsat.operations.elementwise import astype, call, cast, elementwise
 from eqsat.operations.generic import integer, normalize_axes, one_axis, tensor_of
 from eqsat.operations.movement import ravel
 from eqsat.sizes.markers import shape_text
@@ -45,7 +45,7 @@ def host_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
 
     def place(leaf: Any, where: str) -> int:
         if isinstance(leaf, ARRAYS):
-            given.append(tensor_of(name, leaf) if not isinstance(leaf, np.generic) else Constant(np.asarray(leaf)))
+            given.append(uncopied(tensor_of(name, leaf)) if not isinstance(leaf, np.generic) else Constant(np.asarray(leaf)))
             return len(given) - 1
         values.append(static(name, where, leaf))
         return count + len(values) - 1
@@ -223,16 +223,21 @@ def _scanned(name: str, row: str, source: Tensor, axis: int, dtype: Any, initial
 
 
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Tensor:
-    """How often each of 0 .. minlength-1 occurs; UnsupportedError when it runs where `x` holds more than that."""
+    """How often each of 0 .. minlength-1 occurs; BoundsError when it runs where `x` holds something else."""
     numbers, least = tensor_of("bincount", x), integer("bincount", "minlength", minlength)
     if least < 1:
         raise UnsupportedError(f"bincount: found minlength {least}, expected how long the result is; {VALUES_DECIDE}")
     if len(numbers.shape) != 1 or np.dtype(numbers.dtype).kind not in "biu":
         raise DTypeError(f"bincount: found {numbers.dtype}{list(numbers.shape)}, expected integers in one dimension")
-    others = () if weights is None else (tensor_of("bincount", weights),)
-    if others and others[0].shape != numbers.shape:
-        raise ShapeError(f"bincount: found weights of shape {others[0].shape}, expected {numbers.shape}")
-    found: Tensor = host_call("bincount", (numbers, *others), {"minlength": least})
+    added = Constant(np.ones(numbers.shape, np.int64)) if weights is None else astype(tensor_of("bincount", weights), "float64")
+    if added.shape != numbers.shape:
+        raise ShapeError(f"bincount: found weights of shape {added.shape}, expected {numbers.shape}")
+    none = Constant(np.zeros(least, added.dtype))
+    if not numbers.size:
+        return none
+    place = Read(astype(numbers, "int64"), axes(numbers.shape))
+    counted = Build(numbers.shape, Gather(Constant(np.arange(least)), (place,), checked=True))
+    found: Tensor = host_call("scatter_add", (none, counted, added), {"axis": 0})
     return found
 
 

@@ -18,8 +18,8 @@ from eqsat.operations.host import host_call
 from eqsat.operations.indexing import index_array, indexed
 from eqsat.operations.movement import broadcast_to, moveaxis, ravel, reshape
 
-# comparisons of a place with an index, at most: more take longer than a call of NumPy
-MOST_COMPARISONS = 1 << 18
+# comparisons of a place with an index, at most: more take longer than a loop that puts values where they belong
+MOST_COMPARISONS = 1 << 13
 
 
 def put_at(a: Tensor, places: Sequence[Tensor | int | None], shape: Shape, values: Tensor) -> Tensor:
@@ -130,7 +130,7 @@ def _flat(places: Sequence[Tensor], extents: Shape) -> Tensor:
 
 
 def _rows(a: Tensor, places: Tensor, values: Tensor) -> Tensor:
-    """The array with rows at places: every row is compared with every place, or, where that are many, NumPy is called."""
+    """The array with rows at places: every row is compared with every place, or, where that are many, they are put there one by one."""
     extent, count = a.shape[0], places.shape[0]
     if extent * count > MOST_COMPARISONS:
         found: Tensor = host_call("scatter", (a, places, values), {})

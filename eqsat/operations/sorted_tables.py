@@ -18,20 +18,21 @@ import numpy as np
 
 from eqsat.ir.dtypes import is_complex, is_float, promoted
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
-from eqsat.ir.tensor import Arg, Build, Gather, Read, Scalar, Tensor, axes, reduction
+from eqsat.ir.tensor import Arg, Build, Constant, Gather, Read, Scalar, Tensor, axes, copied, reduction
+from eqsat.operations import reductions
 from eqsat.operations.assembling import along
 from eqsat.operations.elementwise import astype, call, cast, elementwise, scalar_operation
 from eqsat.operations.generic import literal, make_generic, tensor_of
-from eqsat.operations.host import host_call
+from eqsat.operations.host import as_numpy, host_call
 from eqsat.operations.joining import concatenate
-from eqsat.operations.movement import flip
-from eqsat.operations.taking import take
+from eqsat.operations.movement import flip, ravel
+from eqsat.operations.taking import scatter_add, take
 from eqsat.sizes.markers import of_any_size
 
 # keys that are all compared: with a vector of numbers a comparison takes a cycle or two, a look at keys that they choose twenty
 MOST_COMPARED = 32
 SIDES = ("left", "right")
-_add, _subtract, _remainder = (scalar_operation(op) for op in ("add", "subtract", "remainder"))
+_add, _subtract, _remainder, _divide = (scalar_operation(op) for op in ("add", "subtract", "remainder", "divide"))
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
@@ -166,3 +167,57 @@ def _between(at: Tensor, behind: Tensor, places: Tensor, values: Tensor, left: A
 
 def _undefined(value: Scalar) -> Scalar:
     return call("not_equal", value, value)
+
+
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> tuple[Tensor, Tensor]:
+    """How many elements are in each bin, or what they weigh together, and the edges of the bins, of which the last has both.  Where the
+    elements decide about the bins, and for complex numbers, NumPy is called."""
+    numbers = ravel(tensor_of("histogram", a))
+    added = None if weights is None else ravel(tensor_of("histogram", weights))
+    known = isinstance(bins, int | np.integer | list | tuple | np.ndarray) and (range is not None or not isinstance(bins, int | np.integer))
+    kinds = {np.dtype(tensor.dtype).kind for tensor in (numbers, added) if tensor is not None}
+    if not known or not numbers.size or not kinds <= set("biuf") or (added is not None and added.shape != numbers.shape) or of_any_size():
+        found: tuple[Tensor, Tensor] = as_numpy("histogram")(a, bins=bins, range=range, density=density, weights=weights)
+        return found
+    empty = np.empty(0, numbers.dtype)
+    _, edges = np.histogram(empty, bins, range, weights=None if added is None else np.empty(0, added.dtype))
+    even = isinstance(bins, int | np.integer) and edges.size > MOST_COMPARED
+    place = _even_bins(numbers, edges) if even else _subtract(_found(Constant(edges), numbers, "right", known=True), 1)
+    count = edges.size - 1
+    counted = elementwise("histogram", (numbers, place), functools.partial(_bin, edges[0].item(), edges[-1].item(), count))
+    dtype = "int64" if added is None else "float64"
+    amounts = Constant(np.ones(numbers.shape, dtype)) if added is None else astype(added, dtype)
+    counts = along(scatter_add(Constant(np.zeros(count + 1, dtype)), counted, amounts), 0, slice(count))
+    if density:
+        counts = _divide(_divide(counts, np.diff(edges).astype(float)), reductions.sum(counts))
+    elif added is not None:
+        counts = astype(counts, added.dtype)
+    return counts, copied(Constant(edges))
+
+
+def _bin(first: float, last: float, count: int, number: Scalar, place: Scalar) -> Scalar:
+    """The number of a bin; the last place is that of what is in none."""
+    inside = call("logical_and", call("greater_equal", number, first), call("less_equal", number, last))
+    return call("where", inside, call("minimum", place, count - 1), literal(count, "int64"))
+
+
+def _even_bins(numbers: Tensor, edges: np.ndarray[Any, Any]) -> Tensor:
+    """In which of the bins of one width numbers are: the quotient, or the bin before or behind, as the edges say."""
+    count, first, last = edges.size - 1, float(edges[0]), float(edges[-1])
+    wide = promoted(numbers.dtype, edges.dtype.name)
+    keys = astype(Constant(edges), wide)
+
+    def near(number: Scalar) -> Scalar:
+        share = call("divide", call("subtract", cast(number, "float64"), first), last - first)
+        place = cast(call("multiply", share, float(count)), "int64")
+        return call("minimum", call("maximum", place, 0), count - 1)
+
+    def exactly(number: Scalar, place: Scalar, before: Scalar, behind: Scalar) -> Scalar:
+        value = cast(number, wide)
+        down = cast(call("less", value, before), "int64")
+        up = cast(call("greater_equal", value, behind), "int64")
+        return call("add", call("subtract", place, down), up)
+
+    place = elementwise("histogram", (numbers,), near)
+    ends = [take(keys, _add(place, step), mode="clip") for step in (0, 1)]
+    return elementwise("histogram", (numbers, place, *ends), exactly)

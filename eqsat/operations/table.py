@@ -123,7 +123,7 @@ OPERATIONS: dict[str, Implementation] = {
     **{f"avgpool{rank}d": windows.mean_pooling(rank) for rank in (1, 2, 3)},
     **host.OPERATIONS,
     **random.OPERATIONS,
-    **_family(sorted_tables, "searchsorted digitize interp"),
+    **_family(sorted_tables, "searchsorted digitize interp histogram"),
     "scatter": placing.scatter,
     "scatter_add": taking.scatter_add,  # which calls the host's where indices are many
     **_family(derived, "linspace vander cov corrcoef trapezoid isin resize unravel_index ravel_multi_index array_equal"),

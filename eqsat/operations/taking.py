@@ -123,7 +123,7 @@ def scatter_add(x: Any, indices: Any, updates: Any, axis: Any = 0) -> Tensor:
     """The array with `updates` added at places of an axis, every one that is named twice twice: what np.add.at does in place.
 
     `updates` broadcast to the array's shape with that of the indices in the place of the axis.  Every place is compared with every index,
-    or, where that are many, NumPy is called.
+    or, where that are many, they are added one by one.
     """
     source, places = tensor_of("scatter_add", x), index_array("scatter_add", indices)
     k = one_axis("scatter_add", axis, len(source.shape))
@@ -135,7 +135,7 @@ def scatter_add(x: Any, indices: Any, updates: Any, axis: Any = 0) -> Tensor:
     rows = reshape(added, (*source.shape[:k], count, *source.shape[k + 1 :]))
     whole = from_the_front("scatter_add", ravel(places), extent)
     if source.size * count > MOST_COMPARISONS:
-        found: Tensor = host_call("scatter_add", (source, whole, rows, k), {})
+        found: Tensor = host_call("scatter_add", (source, whole, rows), {"axis": k})
         return found
     loops, update = axes(source.shape), reduction(0, count)
     here = call("equal", Arg(1, "int64"), Position(loops[k], "int64"))

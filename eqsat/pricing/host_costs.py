@@ -54,7 +54,6 @@ HOST_CYCLES: dict[str, tuple[Work, float]] = {
     "cumulative_max": (elements, 3.6),
     "cumulative_min": (elements, 3.6),
     "searchsorted": (lookups, 24.0),
-    "bincount": (elements, 3.0),
     "histogram": (elements, 30.0),
     "linalg.inv": (factored, 0.4),
     "linalg.solve": (factored, 0.2),

@@ -11,7 +11,7 @@ from math import prod
 from eqsat.codegen.running import TablePut
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.structure import Container, positions
-from eqsat.ir.tensor import Arg, Build, Generic, Program, Read, Tensor, axes, copied
+from eqsat.ir.tensor import Program, Tensor, copied, uncopied
 from eqsat.operations.placing import AtOnePlace, at_one_place
 
 
@@ -52,25 +52,10 @@ def as_computed(body: Program) -> LoopBody:
 def _changes(carry: Tensor, output: Tensor) -> list[AtOnePlace] | None:
     """The changes that make an output of a carry, in order; None where it is made in another way."""
     found: list[AtOnePlace] = []
-    while (output := _uncopied(output)) is not carry:
+    while (output := uncopied(output)) is not carry:
         change = at_one_place(output)
         if change is None:
             return None
         found.insert(0, change)
         output = change.of
     return found
-
-
-def _uncopied(tensor: Tensor) -> Tensor:
-    """What a tensor is a copy of, if it is one."""
-    while True:
-        loops = axes(tensor.shape)
-        if isinstance(tensor, Build) and tensor.shape and isinstance(tensor.body, Read) and tensor.body.indices == loops:
-            source = tensor.body.tensor
-        elif isinstance(tensor, Generic) and tensor.combine is None and tensor.block == Arg(0, tensor.dtype) and tensor.maps == (loops,):
-            source = tensor.operands[0]
-        else:
-            return tensor
-        if source.shape != tensor.shape:
-            return tensor
-        tensor = source

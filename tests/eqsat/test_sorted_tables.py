@@ -91,3 +91,35 @@ def test_lines_through_infinite_values_and_places_given_twice() -> None:
     x = np.concatenate([at, np.linspace(-1, 4, 101), [np.nan, -np.inf]])
     found = eqsat.jit(lambda x, at, y: np.interp(x, at, y))(x, at, y)
     np.testing.assert_allclose(found, np.interp(x, at, y), rtol=1e-14)
+
+
+def of_histogram(numbers: Array, bins: Any, **how: Any) -> None:
+    """What NumPy counts in bins, as loops."""
+    function = eqsat.jit(lambda x: np.histogram(x, bins, **how))
+    for found, expected in zip(function(numbers), np.histogram(numbers, bins, **how), strict=True):
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+    assert not eqsat.optimize(lambda x: np.histogram(x, bins, **how), numbers).compile().blueprint.steps
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "uint8"])
+@pytest.mark.parametrize("count", [1, 7, MOST_COMPARED - 1, MOST_COMPARED, 100])
+def test_numbers_are_counted_in_bins(dtype: str, count: int) -> None:
+    """Those on edges too, and none that is outside or NaN."""
+    rng = np.random.default_rng(count)
+    found = rng.integers(-60, 60, 500) / 10
+    found = (np.abs(found) if dtype == "uint8" else found).astype(dtype)
+    if np.dtype(dtype).kind == "f":
+        found[rng.integers(0, 500, 3)] = np.nan, np.inf, -np.inf
+    for limits in ((-3, 3), (0, 1.5), (-0.1, 4.9)):
+        of_histogram(found, count, range=limits)
+        of_histogram(found, count, range=limits, weights=rng.uniform(-1, 1, 500).astype("float32"))
+    edges = np.sort(rng.integers(-40, 40, count + 1)) / 10
+    of_histogram(found, edges)
+    of_histogram(found, list(edges), density=True)
+
+
+@pytest.mark.parametrize("bins", [0, -1, 2.5, [2, 1], [[1, 2]]])
+def test_bins_that_numpy_refuses_are_refused(bins: Any) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        eqsat.jit(lambda x: np.histogram(x, bins, (0, 1)))(np.arange(3.0))

@@ -1,0 +1,52 @@
+"""Loops for steps: running sums, and values put or added at places.  Others are calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from eqsat.ir.dtypes import carrier, is_complex
+from eqsat.ir.host import keywords
+from eqsat.ir.loops import Buffer, Kernel
+from eqsat.ir.steps import HostCall, PlacedStep
+from eqsat.ir.tensor import Size, Tensor
+from eqsat.lowering.scan import is_of_rows, scan, scans
+from eqsat.lowering.scatter import scattered
+
+# functions of NumPy that loops compute as well
+SCANS = {"cumulative_sum": "sum", "cumulative_prod": "prod", "cumulative_max": "max", "cumulative_min": "min"}
+SCATTERS = {"scatter": None, "scatter_add": "sum"}
+
+
+def step_kernel(placed: PlacedStep, names: Mapping[Tensor, str], sizes: tuple[Size, ...]) -> Kernel | None:
+    """Loops for a step, where there are some."""
+    step = placed.step
+    if not isinstance(step, HostCall):
+        return None
+    if step.invocation.function in SCANS:
+        return _scan(placed, step, names, sizes)
+    if step.invocation.function in SCATTERS and not sizes:
+        return _scatter(placed, step, names)
+    return None
+
+
+def _scan(placed: PlacedStep, step: HostCall, names: Mapping[Tensor, str], sizes: tuple[Size, ...]) -> Kernel | None:
+    (given,), (made,) = placed.given, placed.results
+    named = keywords(step.invocation, 1)
+    axis = int(named["axis"])
+    if not scans(made.dtype) or not given.size or is_complex(given.dtype) or not is_of_rows(given.shape, axis, sizes):
+        return None
+    source, result = Buffer(names[given], given.dtype, given.size, "in"), Buffer(names[made], made.dtype, made.size, "out")
+    initial = bool(named.get("include_initial", False))
+    return scan(SCANS[step.invocation.function], given.shape, axis, initial, source, result, placed.name, sizes)
+
+
+def _scatter(placed: PlacedStep, step: HostCall, names: Mapping[Tensor, str]) -> Kernel | None:
+    (first, places, values), (made,) = placed.given, placed.results
+    if carrier(made.dtype) != made.dtype:  # NumPy rounds sums of 16 bits at every step
+        return None
+    given = tuple(Buffer(names[one], one.dtype, one.size, "in") for one in (first, places, values))
+    combine = SCATTERS[step.invocation.function]
+    combine = "max" if combine and made.dtype == "bool" else combine
+    result = Buffer(names[made], made.dtype, made.size, "out")
+    axis = int(keywords(step.invocation, 3).get("axis", 0))
+    return scattered(first.shape, axis, (given[0], given[1], given[2]), result, combine, placed.name)

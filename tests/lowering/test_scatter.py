@@ -1,0 +1,148 @@
+"""Values put and added at places as loops: what NumPy gives, by the interpreter and as machine code, and nothing outside of the array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat.codegen import compile_kernels, parallel_extent
+from eqsat.ir.errors import BoundsError, InternalError
+from eqsat.ir.index import Var
+from eqsat.ir.loops import Buffer, Clip, For, Kernel, Load, Store
+from eqsat.ir.loops_check import check_kernel
+from eqsat.ir.loops_evaluate import run_kernel
+from eqsat.lowering import hoist, type_indices
+from eqsat.lowering.scatter import scattered
+from eqsat.operations.placing import MOST_COMPARISONS
+from tests.effort import examples
+
+Array = np.ndarray[Any, Any]
+DTYPES = ("bool", "int8", "uint32", "int64", "float32", "float64", "complex64")
+
+
+def kernel_of(shape: tuple[int, ...], axis: int, count: int, dtype: str, combine: str | None, places: str = "int64") -> Kernel:
+    size = prod(shape)
+    buffers = Buffer("x", dtype, size, "in"), Buffer("p", places, count, "in"), Buffer("v", dtype, size // shape[axis] * count, "in")
+    found = scattered(shape, axis, buffers, Buffer("out", dtype, size, "out"), combine, "k")
+    check_kernel(found)
+    check_kernel(hoist(found))
+    return found
+
+
+def both(kernel: Kernel, *arrays: Array) -> Array:
+    """What the interpreter and machine code make, which is the same."""
+    given_arrays = [np.ascontiguousarray(array).ravel() for array in arrays]
+    outs = [np.full(kernel.outputs[0].size, 1).astype(kernel.outputs[0].dtype) for _ in range(2)]
+    run_kernel(kernel, [*given_arrays, outs[0]])
+    compile_kernels([type_indices(hoist(kernel))], "default").routine("k")([*given_arrays, outs[1]])
+    np.testing.assert_array_equal(outs[0], outs[1])
+    return outs[1]
+
+
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
+@given(
+    shape=st.lists(st.integers(1, 5), min_size=1, max_size=3).map(tuple),
+    axis=st.integers(0, 2),
+    count=st.integers(1, 9),
+    dtype=st.sampled_from(DTYPES),
+    adds=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_loops_give_what_numpy_gives(shape: tuple[int, ...], axis: int, count: int, dtype: str, adds: bool, seed: int) -> None:
+    axis, rng = axis % len(shape), np.random.default_rng(seed)
+    x = rng.integers(0, 5, shape).astype(dtype)
+    places = rng.integers(0, shape[axis], count)
+    values = rng.integers(0, 5, (*shape[:axis], count, *shape[axis + 1 :])).astype(dtype)
+    expected = np.moveaxis(x.copy(), axis, 0)
+    if adds:
+        np.add.at(expected, places, np.moveaxis(values, axis, 0))
+    else:
+        expected[places] = np.moveaxis(values, axis, 0)
+    combine = None if not adds else "max" if dtype == "bool" else "sum"
+    found = both(kernel_of(shape, axis, count, dtype, combine), x, places, values)
+    np.testing.assert_array_equal(found.reshape(shape), np.moveaxis(expected, 0, axis))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64"])
+def test_no_place_is_outside_of_the_array(dtype: str) -> None:
+    """A plan looks at them before; here they are clipped."""
+    limits = np.iinfo(dtype)
+    places = np.array([limits.max, limits.min, 1], dtype)
+    found = both(kernel_of((4,), 0, 3, "int64", "sum", dtype), np.zeros(4, np.int64), places, np.array([1, 10, 100]))
+    np.testing.assert_array_equal(found, [10, 100, 0, 1])
+
+
+def test_steps_are_not_shared_by_threads() -> None:
+    assert parallel_extent(kernel_of((100, 64), 0, 500, "float32", "sum")) == 1
+
+
+def test_a_clip_is_of_integers_and_no_part_of_a_tile() -> None:
+    step, place, lane = Var("k", 0, 3), Var("p", 0, 7), Var("j", 0, 15)
+    buffers = Buffer("i", "float32", 4, "in"), Buffer("out", "float32", 8, "out")
+    stored = Store("out", place, Load("i", step, "float32"))
+    with pytest.raises(InternalError, match=r"clip p.*float32, expected an integer that int64 holds"):
+        check_kernel(Kernel("k", buffers, (For(step, "serial", (Clip(place, Load("i", step, "float32")), stored)),)))
+    whole = Buffer("i", "int64", 16, "in"), Buffer("out", "int64", 8, "out")
+    tile = For(lane, "tile", (Clip(place, Load("i", lane, "int64")), Store("out", place, Load("i", lane, "int64"))))
+    with pytest.raises(InternalError, match="found a Clip"):
+        check_kernel(Kernel("k", whole, (tile,)))
+
+
+def test_programs_put_many_values_in_loops() -> None:
+    count = MOST_COMPARISONS // 8
+
+    def put(x: Any, i: Any, v: Any) -> Any:
+        y = x * 2
+        y[i] = v
+        return y + 1
+
+    def added(x: Any, i: Any, v: Any) -> Any:
+        y = x * 2
+        np.add.at(y, i, v)
+        return y + 1
+
+    rng = np.random.default_rng(0)
+    x, i, v = rng.uniform(-1, 1, (40, 7)), rng.integers(-40, 40, count), rng.uniform(-1, 1, (count, 7))
+    for function in (put, added):
+        result = eqsat.optimize(function, x, i, v)
+        assert not result.compile().blueprint.steps
+        assert any("in 0..39" in str(kernel) for kernel in result.loops)
+        np.testing.assert_array_equal(eqsat.jit(function)(x, i, v), function(x.copy(), i, v))
+        with pytest.raises(BoundsError, match=r"index 40 .* expected -40\.\.39"):
+            eqsat.jit(function)(x, np.where(i == i[5], 40, i), v)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "bool", "uint64"])
+def test_counts_are_loops(dtype: str) -> None:
+    numbers = np.random.default_rng(0).integers(0, 2 if dtype == "bool" else 200, 5000).astype(dtype)
+    weights = np.random.default_rng(1).uniform(-1, 1, 5000).astype("float32")
+    functions: list[Callable[..., Any]] = [lambda n, w: np.bincount(n, minlength=256), lambda n, w: np.bincount(n, w, 256)]
+    for function in functions:
+        assert not eqsat.optimize(function, numbers, weights).compile().blueprint.steps
+        np.testing.assert_array_equal(eqsat.jit(function)(numbers, weights), function(numbers.astype("int64"), weights))
+
+
+def test_scattered_values_in_a_loop_of_the_program() -> None:
+    """As gradients of an embedding are added up."""
+    places = np.random.default_rng(0).integers(0, 50, 400)
+
+    def descent(table: Any, given_places: Any) -> Any:
+        def step(i: Any, table: Any) -> Any:
+            return table - 0.1 * enp.scatter_add(enp.zeros(table.shape), given_places, table[given_places])
+
+        return eqsat.fori(5, step, table)
+
+    table = np.random.default_rng(1).uniform(-1, 1, (50, 8))
+    expected = table
+    for _ in range(5):
+        total = np.zeros((50, 8))
+        np.add.at(total, places, expected[places])
+        expected = expected - 0.1 * total
+    np.testing.assert_allclose(eqsat.jit(descent)(table, places), expected, rtol=1e-12, atol=1e-12)
