@@ -172,15 +172,16 @@ def _undefined(value: Scalar) -> Scalar:
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> tuple[Tensor, Tensor]:
     """How many elements are in each bin, or what they weigh together, and the edges of the bins, of which the last has both.  Where the
     elements decide about the bins, and for complex numbers, NumPy is called."""
-    numbers = ravel(tensor_of("histogram", a))
+    given = ravel(tensor_of("histogram", a))
     added = None if weights is None else ravel(tensor_of("histogram", weights))
     known = isinstance(bins, int | np.integer | list | tuple | np.ndarray) and (range is not None or not isinstance(bins, int | np.integer))
-    kinds = {np.dtype(tensor.dtype).kind for tensor in (numbers, added) if tensor is not None}
-    if not known or not numbers.size or not kinds <= set("biuf") or (added is not None and added.shape != numbers.shape) or of_any_size():
+    kinds = {np.dtype(tensor.dtype).kind for tensor in (given, added) if tensor is not None}
+    if not known or not given.size or not kinds <= set("biuf") or (added is not None and added.shape != given.shape) or of_any_size():
         found: tuple[Tensor, Tensor] = as_numpy("histogram")(a, bins=bins, range=range, density=density, weights=weights)
         return found
-    empty = np.empty(0, numbers.dtype)
+    empty = np.empty(0, given.dtype)
     _, edges = np.histogram(empty, bins, range, weights=None if added is None else np.empty(0, added.dtype))
+    numbers = astype(given, promoted(given.dtype, edges.dtype.name))
     even = isinstance(bins, int | np.integer) and edges.size > MOST_COMPARED
     place = _even_bins(numbers, edges) if even else _subtract(_found(Constant(edges), numbers, "right", known=True), 1)
     count = edges.size - 1
@@ -204,8 +205,7 @@ def _bin(first: float, last: float, count: int, number: Scalar, place: Scalar) -
 def _even_bins(numbers: Tensor, edges: np.ndarray[Any, Any]) -> Tensor:
     """In which of the bins of one width numbers are: the quotient, or the bin before or behind, as the edges say."""
     count, first, last = edges.size - 1, float(edges[0]), float(edges[-1])
-    wide = promoted(numbers.dtype, edges.dtype.name)
-    keys = astype(Constant(edges), wide)
+    keys = astype(Constant(edges), numbers.dtype)
 
     def near(number: Scalar) -> Scalar:
         share = call("divide", call("subtract", cast(number, "float64"), first), last - first)
@@ -213,9 +213,8 @@ def _even_bins(numbers: Tensor, edges: np.ndarray[Any, Any]) -> Tensor:
         return call("minimum", call("maximum", place, 0), count - 1)
 
     def exactly(number: Scalar, place: Scalar, before: Scalar, behind: Scalar) -> Scalar:
-        value = cast(number, wide)
-        down = cast(call("less", value, before), "int64")
-        up = cast(call("greater_equal", value, behind), "int64")
+        down = cast(call("less", number, before), "int64")
+        up = cast(call("greater_equal", number, behind), "int64")
         return call("add", call("subtract", place, down), up)
 
     place = elementwise("histogram", (numbers,), near)
