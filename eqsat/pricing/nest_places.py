@@ -23,7 +23,7 @@ UNROLLED_INSTRUCTIONS, COUNTING, UNROLLED_LOOP = 300, 3, 4
 # LLVM makes one vector of loops of less iterations, in part
 MASKED = 16
 # elements that a fold loads which stay in registers where the loop around does not change them
-HELD = 64
+HELD = 128
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,67 @@
+"""Programs with several folds of the same arrays, and with functions of products that are folded.
+
+Each is a function of a namespace with NumPy's names, and the arrays that it is called with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+RNG = np.random.default_rng(7)
+
+
+def floats(*shape: int) -> Any:
+    return RNG.standard_normal(shape).astype("f4")
+
+
+def doubles(*shape: int) -> Any:
+    return RNG.standard_normal(shape)
+
+
+def positive(xp: Any, x: Any) -> Any:
+    return xp.maximum(x, 0)
+
+
+def mean_of_ring(xp: Any, x: Any, r: Any, k: int) -> Any:
+    inside = xp.logical_and(r >= k / 16, r < (k + 1) / 16)
+    return xp.sum(xp.where(inside, x, 0)) / xp.sum(inside)
+
+
+def convolved(xp: Any, x: Any, w: Any) -> Any:
+    """The sum of the products at each place of a window of 3 x 3."""
+    high, wide = x.shape[2] - 2, x.shape[3] - 2
+    taps = [(i, j) for i in range(3) for j in range(3)]
+    seen = xp.stack([x[:, :, i : i + high, j : j + wide] for i, j in taps], axis=2)
+    return xp.einsum("ncthw,oct->nohw", seen, xp.reshape(w, (w.shape[0], w.shape[1], 9)))
+
+
+FOLDED: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+    "two_sums": (lambda xp, x: xp.sum(x) / xp.sum(x * x), [doubles(1_000_000)]),
+    "range_of_all": (lambda xp, x: xp.max(x) - xp.min(x), [doubles(1_000_000)]),
+    "cosine_of_two": (lambda xp, x, y: xp.sum(x * y) / xp.sqrt(xp.sum(x * x) * xp.sum(y * y)), [doubles(1_000_000), doubles(1_000_000)]),
+    "four_statistics": (lambda xp, x, y: xp.stack([x.sum(), (x * x).sum(), (x * y).sum(), y.sum()]), [doubles(100_000), doubles(100_000)]),
+    "weighted_mean": (lambda xp, x, w: xp.sum(x * w) / xp.sum(w), [floats(300_000), floats(300_000)]),
+    "masked_mean": (lambda xp, x, y: xp.sum(xp.where(y > 0.5, x, 0)) / xp.sum(y > 0.5), [doubles(100_000), doubles(100_000)]),
+    "means_by_rings": (
+        lambda xp, x, r: xp.stack([mean_of_ring(xp, x, r, k) for k in range(16)]),
+        [doubles(100_000), abs(doubles(100_000))],
+    ),
+    "slope_of_rows": (
+        lambda xp, x, y: (xp.sum(x * y, 1) - xp.sum(x, 1) * xp.sum(y, 1)) / (xp.sum(x * x, 1) - xp.sum(x, 1) ** 2),
+        [floats(500, 2000), floats(500, 2000)],
+    ),
+    "set_of_points": (lambda xp, x, a: xp.sum(positive(xp, x @ a), axis=1), [floats(16, 50, 32), floats(32, 64)]),
+    "columns_of_products": (lambda xp, x, a: xp.sum(positive(xp, x @ a), axis=0), [floats(800, 32), floats(32, 64)]),
+    "neighbours": (lambda xp, x, a: xp.max(positive(xp, x @ a), axis=1), [floats(512, 8, 32), floats(32, 64)]),
+    "averaged_convolution": (
+        lambda xp, x, w, b: xp.mean(positive(xp, convolved(xp, x, w) + b[:, None, None]), axis=(2, 3)),
+        [floats(2, 16, 32, 32), floats(32, 16, 3, 3), floats(32)],
+    ),
+    "pooled_product": (
+        lambda xp, x, w, b: xp.sum(xp.max(xp.reshape(x @ w.T + b, (128, 128, 2)), axis=2), axis=1),
+        [floats(128, 512), floats(256, 512), floats(256)],
+    ),
+}
