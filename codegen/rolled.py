@@ -15,7 +15,7 @@ from eqsat.codegen.math import FUNCTIONS
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, bound_in, value_of, values_of
+from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, bound_in, loaded, value_of, values_of
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 
 # iterations: shorter loops fill no vector; up to so many, or else if that makes no more instructions than these, LLVM writes them out
@@ -25,6 +25,8 @@ WRITTEN_OUT, LEAST_INSTRUCTIONS = 300, 7
 LINES, SORTED, SORTED_FOLD, SORTED_BYTES = 16, 4, 8, 64
 # loops over elements of two bytes or one; their folds are left to LLVM, but for products of bytes, which there is no instruction for
 NARROW, NARROW_SHORTEST, NARROW_LONGEST = 2, 6, 16
+# iterations of a loop that computes functions, in which those that fill no vector matter
+FUNCTIONS_LEFT = 2048
 # vectors of a fold that are folded side by side, at most
 SIDE_BY_SIDE = 4
 
@@ -55,6 +57,23 @@ def in_whole_vectors(loop: For, vector_bytes: int) -> list[tuple[int, int]]:
     if adds or dear or loop.variable.extent % lanes == 0:
         return [(low, end)]
     return [(low, low + loop.variable.extent // lanes * lanes), (end - lanes, end)]
+
+
+def may_be_done_again(loop: For) -> bool:
+    """Whether iterations of an innermost loop may be done twice: they are independent, and it stores nothing that it loads."""
+    stored = {stmt.buffer for stmt in loop.body if isinstance(stmt, Store)}
+    innermost = not any(isinstance(stmt, For | Fold) for stmt in loop.body)
+    return loop.kind == "parallel" and innermost and stored.isdisjoint(loaded(loop.body))
+
+
+def has_functions_left(loop: For, vector_bytes: int) -> bool:
+    """Whether an innermost loop computes functions, which take as long for one number as for a vector of them, and vectors leave some."""
+    if loop.variable.extent > FUNCTIONS_LEFT:
+        return False
+    terms = list(scalars(*values_of(loop.body)))
+    lanes = vector_bytes // max((itemsize(term.dtype) for term in terms), default=1)
+    left = loop.variable.extent > lanes and loop.variable.extent % lanes
+    return bool(left) and any(isinstance(term, Call) and term.op in FUNCTIONS for term in terms)
 
 
 def _rolled(body: tuple[Stmt, ...], around: Var | None, bound: dict[Var, Index]) -> Iterator[For | Fold]:

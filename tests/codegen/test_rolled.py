@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import eqsat.numpy as enp
 from eqsat.codegen.builder import Abilities, Registers
 from eqsat.codegen.emit import emit_module
 from eqsat.codegen.machine import Machine, host
-from eqsat.codegen.rolled import in_whole_vectors, rolled_loops, vectors_of_fold
+from eqsat.codegen.rolled import has_functions_left, in_whole_vectors, may_be_done_again, rolled_loops, vectors_of_fold
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Store, Temp, statements
 from eqsat.ir.tensor import Call, Literal, Position, Scalar
@@ -149,6 +150,27 @@ def test_what_is_left_of_a_short_loop_is_done_with_what_is_before_it(kernel: Ker
     assert in_whole_vectors(loop, 32) == ranges
     text = emit_module([type_indices(kernel)], "default", Abilities(masks=False), Registers(32, 12))
     assert text.count("loop.unroll.disable") == len(ranges)
+
+
+@pytest.mark.parametrize(("extent", "function", "left"), [(30, True, True), (32, True, False), (9, True, False), (30, False, False)])
+def test_functions_of_what_fills_no_vector_are_computed_in_one(extent: int, function: bool, left: bool) -> None:
+    (loop,) = (stmt for stmt in statements(compared(extent, function).body) if isinstance(stmt, For) and stmt.variable.name == "j")
+    assert has_functions_left(loop, 64) == left
+    assert may_be_done_again(loop)
+    text = emit_module([type_indices(compared(extent, function))], "default", Abilities(masks=True))
+    assert len(re.findall(r"^loop[0-9.]*:", text, re.MULTILINE)) == 2 + left
+
+
+def test_what_is_read_where_it_is_written_is_not_done_again() -> None:
+    (outer,) = compared(30, function=True).body
+    assert isinstance(outer, For)
+    (loop,) = outer.body
+    assert isinstance(loop, For)
+    (store,) = loop.body
+    assert isinstance(store, Store)
+    assert not may_be_done_again(replace(loop, body=(replace(store, buffer="x"),)))
+    assert not may_be_done_again(replace(loop, kind="serial"))
+    assert not may_be_done_again(outer)
 
 
 def test_what_is_added_to_is_added_to_once() -> None:
