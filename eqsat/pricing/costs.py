@@ -370,16 +370,16 @@ def total_ns(parts: Mapping[Hashable, Part]) -> float:
 
 def kernel_work_ns(model: CostModel, parts: Mapping[Hashable, Part], shape: Shape) -> float:
     """The sum of all parts of a kernel that goes over this shape."""
-    return total_ns(parts) + sum(again_for_rows(model, parts, shape).values()) - _computed_together_ns(parts)
+    return total_ns(parts) + sum(again_for_rows(model, parts, shape).values()) - sum(computed_together(parts).values())
 
 
-def _computed_together_ns(parts: Mapping[Hashable, Part]) -> float:
-    """What reductions in one loop do not compute again: those of as many terms, of the same rows, each made of no other one."""
+def computed_together(parts: Mapping[Hashable, Part]) -> dict[Hashable, float]:
+    """What reductions in one loop with others do not compute again: those of as many terms, of the same rows, each made of no other one."""
     folds = [(name, loops) for name, (_, loops) in parts.items() if isinstance(name, FoldPart) and name.inside]
-    saved, known = 0.0, dict[tuple[int, Variables], set[Hashable]]()
+    saved, known = dict[Hashable, float](), dict[tuple[int, Variables], set[Hashable]]()
     for name, loops in folds if len(folds) > 1 else ():
         before = known.setdefault((name.terms, loops), set())
-        saved += sum(ns for part, ns in name.inside.items() if part in before)
+        saved[name] = sum(ns for part, ns in name.inside.items() if part in before)
         before.update(name.inside)
     return saved
 
