@@ -32,11 +32,13 @@ class Lowering(Protocol):
 class Divided(NamedTuple):
     """Builds of one kernel as several, by what they make: groups that are made one after the other, and the builds over them.
 
-    shares  which part of the cost of the builds each has
+    ns      what they cost together
+    shares  which part of that each has
     names   of what is made before the builds
     """
 
     builds: Group
+    ns: float
     kernels: Mapping[tuple[Tensor, ...], Kernel]
     shares: Mapping[tuple[Tensor, ...], float]
     names: Mapping[Tensor, str]
@@ -100,4 +102,4 @@ def _priced(group: Group, stages: Stages, whole: Group, names: Mapping[Tensor, s
     total = sum(ns for ns, _ in priced.values())
     made_by: dict[tuple[Tensor, ...], Priced] = {**{stage: priced[stage] for stage in stages}, group: priced[whole]}
     kernels = {one: kernel for one, (_, kernel) in made_by.items()}
-    return total, Divided(group, kernels, {one: ns / (total or 1) for one, (ns, _) in made_by.items()}, own)
+    return total, Divided(group, total, kernels, {one: ns / (total or 1) for one, (ns, _) in made_by.items()}, own)

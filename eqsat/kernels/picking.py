@@ -119,18 +119,18 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
     part_of: dict[tuple[Tensor, ...], tuple[tuple[Group, float], ...]] = {}
     lowered |= {placed.results: kernel for placed in parts.steps if (kernel := step_kernel(placed, names, program.sizes)) is not None}
     if not program.sizes:
-        for chain in chains(groups, ns, names, stay, compared_with_itself(program, options.numerics), model, lowering):
+        by_several = divided({group: ns[group] for group in groups}, names, lowering) if options.numerics != "exact" else ()
+        parts_of = {several.builds: several for several in by_several}
+        alone = ns | {group: several.ns for group, several in parts_of.items()}
+        for chain in chains(groups, alone, names, stay, compared_with_itself(program, options.numerics), model, lowering):
             *inner, results = chain.groups
             lowered = {group: kernel for group, kernel in lowered.items() if group not in inner} | {results: chain.kernel}
             within[results] = tuple(build for group in inner for build in group)
-        if options.numerics != "exact":
-            whole = [group for group in groups if group in lowered and group not in within]
-            for several in divided({group: ns[group] for group in whole}, names, lowering):
-                names |= several.names
-                levels |= {made: min(level, levels.get(made, level)) for made, level in several.levels(levels[several.builds[0]]).items()}
-                lowered |= several.kernels
-                part_of |= {group: ((several.builds, share),) for group, share in several.shares.items()}
-    if not program.sizes:
+        for several in (several for group, several in parts_of.items() if group in lowered and group not in within):
+            names |= several.names
+            levels |= {made: min(level, levels.get(made, level)) for made, level in several.levels(levels[several.builds[0]]).items()}
+            lowered |= several.kernels
+            part_of |= {group: ((several.builds, share),) for group, share in several.shares.items()}
         for first, second, kernel in list(joined(lowered, levels, names, options.target, options.cost)):
             both = (*first, *second)
             part_of[both] = tuple(priced for made in (first, second) for priced in part_of.get(made, ((_builds(made), 1.0),)))

@@ -1,4 +1,4 @@
-"""Programs with several folds of the same arrays, and with functions of products that are folded.
+"""Programs with several folds of the same arrays, with functions of products that are folded, and convolutions of other layouts.
 
 Each is a function of a namespace with NumPy's names, and the arrays that it is called with.
 """
@@ -30,12 +30,20 @@ def mean_of_ring(xp: Any, x: Any, r: Any, k: int) -> Any:
     return xp.sum(xp.where(inside, x, 0)) / xp.sum(inside)
 
 
-def convolved(xp: Any, x: Any, w: Any) -> Any:
+def convolved(xp: Any, x: Any, w: Any, filters: str = "oct") -> Any:
     """The sum of the products at each place of a window of 3 x 3."""
     high, wide = x.shape[2] - 2, x.shape[3] - 2
     taps = [(i, j) for i in range(3) for j in range(3)]
     seen = xp.stack([x[:, :, i : i + high, j : j + wide] for i, j in taps], axis=2)
-    return xp.einsum("ncthw,oct->nohw", seen, xp.reshape(w, (w.shape[0], w.shape[1], 9)))
+    return xp.einsum(f"ncthw,{filters}->nohw", seen, xp.reshape(w, (w.shape[0], w.shape[1], 9)))
+
+
+def spread(xp: Any, x: Any) -> Any:
+    """A plane with zeros between and around its elements."""
+    n, c, high, wide = x.shape
+    between = xp.reshape(xp.stack([x, x * 0], axis=4), (n, c, high, 2 * wide))
+    between = xp.reshape(xp.stack([between, between * 0], axis=3), (n, c, 2 * high, 2 * wide))
+    return xp.pad(between, ((0, 0), (0, 0), (2, 1), (2, 1)))
 
 
 FOLDED: dict[str, tuple[Callable[..., Any], list[Any]]] = {
@@ -59,6 +67,11 @@ FOLDED: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "averaged_convolution": (
         lambda xp, x, w, b: xp.mean(positive(xp, convolved(xp, x, w) + b[:, None, None]), axis=(2, 3)),
         [floats(2, 16, 32, 32), floats(32, 16, 3, 3), floats(32)],
+    ),
+    "filters_turned": (lambda xp, x, w: convolved(xp, x, w, "cot"), [floats(2, 32, 35, 35), floats(32, 16, 3, 3)]),
+    "convolution_transposed": (
+        lambda xp, x, w: convolved(xp, spread(xp, x), w[:, :, ::-1, ::-1], "cot"),
+        [floats(2, 32, 16, 16), floats(32, 16, 3, 3)],
     ),
     "pooled_product": (
         lambda xp, x, w, b: xp.sum(xp.max(xp.reshape(x @ w.T + b, (128, 128, 2)), axis=2), axis=1),

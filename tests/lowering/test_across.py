@@ -53,6 +53,23 @@ def test_the_factor_is_stored_with_its_terms_side_by_side(batch: int) -> None:
 
 
 @pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(("filters", "turned"), [((0, 1, 2), False), ((1, 0, 2), True), ((1, 2, 0), True), ((0, 2, 1), True)])
+def test_filters_are_stored_with_all_their_terms_behind_each_other(filters: tuple[int, ...], turned: bool) -> None:
+    """Of rows, channels and taps in any order."""
+    (i, j), channel, tap = axes((ROWS, COLUMNS)), reduction(1, TERMS), reduction(0, 3)
+    order = [(i, channel, tap)[k] for k in filters]
+    w = Read(Input("w", tuple(v.extent for v in order), "int64"), tuple(order))
+    x = Read(Input("x", (TERMS, COLUMNS + 2), "int64"), (channel, j + tap))
+    build = Build((ROWS, COLUMNS), Reduce("sum", channel, Reduce("sum", tap, Call("multiply", (w, x), "int64"))))
+    divided = left_turned(build)
+    assert (divided is not None) == turned
+    if divided is not None:
+        ((stored,),), whole = divided
+        assert stored.shape == (ROWS, TERMS, 3)
+        np.testing.assert_array_equal(evaluate_tensor(whole, inputs_of(build)), reference(build)[0])
+
+
+@pytest.mark.usefixtures("small")
 def test_what_lies_along_memory_and_small_products_stay() -> None:
     assert left_turned(product(upright=True)) is None
     total = Reduce("max", K, Read(Input("a", (TERMS, ROWS), "int64"), (K, axes((ROWS, COLUMNS))[0])))
