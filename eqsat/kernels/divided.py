@@ -1,5 +1,5 @@
 """Builds that are computed by several kernels: long reductions in parts, and, where it is estimated to be cheaper, rows of sums in parts,
-products of complex numbers as real ones, products of a factor that is turned before, folds that conditions choose
+products of complex numbers as real ones, products of a factor that is turned before or in another order, folds that conditions choose
 among, what is made of folds and folded, and half of symmetric products."""
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from eqsat.lowering.branches_first import branches_first
 from eqsat.lowering.complex_products import in_reals
 from eqsat.lowering.folds_first import folds_first
 from eqsat.lowering.nest import Stages
+from eqsat.lowering.operand_order import in_operand_order
 from eqsat.lowering.parted import in_parts, row_in_parts
 from eqsat.lowering.symmetric import in_triangle
 from eqsat.lowering.terms_first import terms_first
@@ -88,7 +89,7 @@ def _ways(build: Build, options: Options) -> list[tuple[Stages, Build]]:
     """The ways to compute a product, a row of sums, or folds of folds by several kernels."""
     reals = in_reals(build, finite=options.numerics == "fast")
     rows = row_in_parts(build) if options.numerics != "exact" else None
-    known = [way for way in (reals, rows, left_turned(build), branches_first(build)) if way is not None]
+    known = [way for way in (reals, rows, left_turned(build), in_operand_order(build), branches_first(build)) if way is not None]
     return [*known, *in_triangle(build), *terms_first(build)]
 
 

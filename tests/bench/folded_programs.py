@@ -73,6 +73,10 @@ FOLDED: dict[str, tuple[Callable[..., Any], list[Any]]] = {
         lambda xp, x, w: convolved(xp, spread(xp, x), w[:, :, ::-1, ::-1], "cot"),
         [floats(2, 32, 16, 16), floats(32, 16, 3, 3)],
     ),
+    "magnified": (
+        lambda xp, x, w: xp.reshape(xp.einsum("chw,coij->ohiwj", x, w), (64, 112, 112)),
+        [floats(128, 56, 56), floats(128, 64, 2, 2)],
+    ),
     "pooled_product": (
         lambda xp, x, w, b: xp.sum(xp.max(xp.reshape(x @ w.T + b, (128, 128, 2)), axis=2), axis=1),
         [floats(128, 512), floats(256, 512), floats(256)],

@@ -1,0 +1,59 @@
+"""Products whose results lie in another order than what they read: the same values, computed in the order of that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eqsat
+from eqsat.ir.evaluate import evaluate_tensor
+from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, axes, reduction
+from eqsat.lowering.operand_order import LEAST_COLUMNS, MOST_LAST, in_operand_order
+from tests.lowering.builds import inputs_of, reference
+
+TERMS, WIDE = 3, LEAST_COLUMNS
+K = reduction(0, TERMS)
+
+
+def magnified(last: int = 2, wide: int = WIDE, op: str = "sum") -> Build:
+    """out[o, h, i, w, j] = max(sum over c of x[c, h, w] * f[c, o, i, j], 0)."""
+    o, h, i, w, j = axes((2, 3, 2, wide, last))
+    x, f = Read(Input("x", (TERMS, 3, wide), "int64"), (K, h, w)), Read(Input("f", (TERMS, 2, 2, last), "int64"), (K, o, i, j))
+    total = Reduce(op, K, Call("multiply", (x, f), "int64"))
+    return Build((2, 3, 2, wide, last), Call("maximum", (total, Literal(0, "int64")), "int64"))
+
+
+def test_sums_have_the_axes_of_what_is_read_last() -> None:
+    build = magnified()
+    divided = in_operand_order(build)
+    assert divided is not None
+    ((made,),), whole = divided
+    assert made.shape == (2, 2, 2, 3, WIDE)
+    np.testing.assert_array_equal(evaluate_tensor(whole, inputs_of(build)), reference(build)[0])
+
+
+@pytest.mark.parametrize("build", [magnified(last=MOST_LAST + 1), magnified(wide=WIDE - 1), magnified(op="max")])
+def test_results_with_columns_short_rows_and_other_folds_stay(build: Build) -> None:
+    assert in_operand_order(build) is None
+
+
+def test_what_reads_no_second_factor_stays() -> None:
+    row, lane, last = axes((2, WIDE, 2))
+    read = Read(Input("x", (TERMS, 2, WIDE), "int64"), (K, row, lane))
+    assert in_operand_order(Build((2, WIDE, 2), Reduce("sum", K, read))) is None
+    assert last.extent == 2
+
+
+def test_a_magnified_image_is_a_product_in_tiles() -> None:
+    def magnify(x: Any, w: Any, b: Any) -> Any:
+        n, _, high, wide = x.shape
+        found = np.einsum("nchw,coij->nohiwj", x, w).reshape(n, w.shape[1], 2 * high, 2 * wide)
+        return np.maximum(found + b[:, None, None], 0)
+
+    rng = np.random.default_rng(0)
+    given = [rng.uniform(-1, 1, shape).astype("float32") for shape in ((1, 128, 56, 56), (128, 64, 2, 2), (64,))]
+    result = eqsat.optimize(magnify, *given)
+    assert " tile:" in str(result.loops[0])
+    np.testing.assert_allclose(result(*given), magnify(*given), rtol=1e-4, atol=1e-4)
