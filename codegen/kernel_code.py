@@ -16,7 +16,7 @@ from eqsat.codegen.index import emit_index, llvm_type, resized
 from eqsat.codegen.interleaved import side_by_side
 from eqsat.codegen.kept_rows import emit_kept_row
 from eqsat.codegen.recurrence import emit_recurrence
-from eqsat.codegen.rolled import has_functions_left, in_whole_vectors, may_be_done_again, rolled_loops
+from eqsat.codegen.rolled import in_whole_vectors, leaves_much, may_be_done_again, rolled_loops
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.search import remembered
 from eqsat.codegen.shared_loops import Share, shares
@@ -196,8 +196,8 @@ class KernelEmitter:
 
     def ranges(self, stmt: For, scope: Scope) -> Sequence[tuple[Value, Value]]:
         """From where to where a loop goes: in two parts, if iterations may be done again, where LLVM would do a short one under masks, and
-        where it would compute functions of single numbers at the end."""
-        cut = (stmt in self.rolled and not self.b.abilities.masks) or has_functions_left(stmt, self.registers.bytes)
+        where it would compute much for single numbers at the end."""
+        cut = (stmt in self.rolled and not self.b.abilities.masks) or leaves_much(stmt, self.registers.bytes)
         if cut and self.kernel.size_of(stmt.variable) is None and may_be_done_again(stmt):
             type = llvm_type(self.typed[stmt.variable])
             return [(integer(first, type), integer(end, type)) for first, end in in_whole_vectors(stmt, self.registers.bytes)]

@@ -25,8 +25,9 @@ WRITTEN_OUT, LEAST_INSTRUCTIONS = 300, 7
 LINES, SORTED, SORTED_FOLD, SORTED_BYTES = 16, 4, 8, 64
 # loops over elements of two bytes or one; their folds are left to LLVM, but for products of bytes, which there is no instruction for
 NARROW, NARROW_SHORTEST, NARROW_LONGEST = 2, 6, 16
-# iterations of a loop that computes functions, in which those that fill no vector matter
-FUNCTIONS_LEFT = 2048
+# iterations of a loop that computes functions, in which those that fill no vector matter; of one with so many operations vectors, and what
+# more than half of one leaves
+FUNCTIONS_LEFT, MANY_OPERATIONS, FEW_VECTORS, FEW_LEFT = 2048, 4, 4, 2
 # vectors of a fold that are folded side by side, at most
 SIDE_BY_SIDE = 4
 
@@ -66,14 +67,16 @@ def may_be_done_again(loop: For) -> bool:
     return loop.kind == "parallel" and innermost and stored.isdisjoint(loaded(loop.body))
 
 
-def has_functions_left(loop: For, vector_bytes: int) -> bool:
-    """Whether an innermost loop computes functions, which take as long for one number as for a vector of them, and vectors leave some."""
-    if loop.variable.extent > FUNCTIONS_LEFT:
-        return False
+def leaves_much(loop: For, vector_bytes: int) -> bool:
+    """Whether what fills no vector of an innermost loop takes as long as vectors, computed one by one: functions, and the end of short
+    loops with many operations.  LLVM does a part of half a vector at once."""
     terms = list(scalars(*values_of(loop.body)))
+    calls = [term for term in terms if isinstance(term, Call)]
     lanes = vector_bytes // max((itemsize(term.dtype) for term in terms), default=1)
-    left = loop.variable.extent > lanes and loop.variable.extent % lanes
-    return bool(left) and any(isinstance(term, Call) and term.op in FUNCTIONS for term in terms)
+    whole, left = divmod(loop.variable.extent, lanes)
+    if any(call.op in FUNCTIONS for call in calls):
+        return whole > 0 < left and loop.variable.extent <= FUNCTIONS_LEFT
+    return 0 < whole <= FEW_VECTORS and left % max(lanes // 2, 1) >= FEW_LEFT and len(calls) >= MANY_OPERATIONS
 
 
 def _rolled(body: tuple[Stmt, ...], around: Var | None, bound: dict[Var, Index]) -> Iterator[For | Fold]:

@@ -14,7 +14,7 @@ import eqsat.numpy as enp
 from eqsat.codegen.builder import Abilities, Registers
 from eqsat.codegen.emit import emit_module
 from eqsat.codegen.machine import Machine, host
-from eqsat.codegen.rolled import has_functions_left, in_whole_vectors, may_be_done_again, rolled_loops, vectors_of_fold
+from eqsat.codegen.rolled import in_whole_vectors, leaves_much, may_be_done_again, rolled_loops, vectors_of_fold
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Store, Temp, statements
 from eqsat.ir.tensor import Call, Literal, Position, Scalar
@@ -155,10 +155,32 @@ def test_what_is_left_of_a_short_loop_is_done_with_what_is_before_it(kernel: Ker
 @pytest.mark.parametrize(("extent", "function", "left"), [(30, True, True), (32, True, False), (9, True, False), (30, False, False)])
 def test_functions_of_what_fills_no_vector_are_computed_in_one(extent: int, function: bool, left: bool) -> None:
     (loop,) = (stmt for stmt in statements(compared(extent, function).body) if isinstance(stmt, For) and stmt.variable.name == "j")
-    assert has_functions_left(loop, 64) == left
+    assert leaves_much(loop, 64) == left
     assert may_be_done_again(loop)
     text = emit_module([type_indices(compared(extent, function))], "default", Abilities(masks=True))
     assert len(re.findall(r"^loop[0-9.]*:", text, re.MULTILINE)) == 2 + left
+
+
+@pytest.mark.parametrize(
+    ("extent", "operations", "much"),
+    [
+        (28, 6, True),
+        (30, 6, True),
+        (28, 2, False),
+        (32, 6, False),
+        (17, 6, False),
+        (25, 6, False),
+        (12, 6, False),
+        (60, 6, True),
+        (92, 6, False),
+    ],
+)
+def test_the_end_of_short_loops_with_many_operations_is_a_vector(extent: int, operations: int, much: bool) -> None:
+    column = Var("j", 0, extent - 1)
+    value: Scalar = Load("x", column, "float32")
+    for tap in range(1, operations + 1):
+        value = Call("add", (value, Load("x", column + tap, "float32")), "float32")
+    assert leaves_much(For(column, "parallel", (Store("out", column, value),)), 64) == much
 
 
 def test_what_is_read_where_it_is_written_is_not_done_again() -> None:
