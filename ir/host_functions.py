@@ -56,10 +56,15 @@ def _topk(x: Any, k: int, axis: int, largest: bool) -> Any:
     return np.take_along_axis(x, order, axis), order
 
 
-def _scatter_add(x: Any, places: Any, rows: Any, axis: int) -> Any:
-    found = np.moveaxis(x.copy(), axis, 0)
-    np.add.at(found, places, np.moveaxis(rows, axis, 0))
-    return np.moveaxis(found, 0, axis)
+def _scattered(op: np.ufunc) -> Callable[..., Any]:
+    """Rows combined with what is at places of an axis, one after the other."""
+
+    def scattered(x: Any, places: Any, rows: Any, axis: int) -> Any:
+        found = np.moveaxis(x.copy(), axis, 0)
+        op.at(found, places, np.moveaxis(rows, axis, 0))
+        return np.moveaxis(found, 0, axis)
+
+    return scattered
 
 
 def _scatter(x: Any, places: Any, rows: Any) -> Any:
@@ -224,7 +229,7 @@ FUNCTIONS = {
         HostFunction("sort", _sort, _same),
         HostFunction("argsort", _argsort, _places),
         HostFunction("topk", _topk, _topk_made),
-        HostFunction("scatter_add", _scatter_add, _same),
+        *(HostFunction(f"scatter_{op.__name__}", _scattered(op), _same) for op in (np.add, np.multiply, np.maximum, np.minimum)),
         HostFunction("scatter", _scatter, _same),
         HostFunction("partition", np.partition, _same),
         HostFunction("argpartition", np.argpartition, _places),

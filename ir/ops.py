@@ -143,6 +143,10 @@ BOOL_FORM = {
     "invert": "logical_not",
 }
 
+# functions whose `at` combines values with what is at places, and the folds that they are; sums and products of bool
+SCATTERED = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
+BOOL_FOLD = {"sum": "max", "prod": "min"}
+
 REDUCE_OPS = {
     "sum": ReduceOp("sum", "add", np.add.reduce),
     "prod": ReduceOp("prod", "multiply", np.multiply.reduce),

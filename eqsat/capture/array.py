@@ -20,6 +20,7 @@ from eqsat.capture.sharing import change, is_part
 from eqsat.capture.traces import Traced, apply, is_traced, on_host, traced_deep
 from eqsat.ir.errors import DTypeError, MissingError, ShapeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.host import numpy_name, plain_name
+from eqsat.ir.ops import SCATTERED
 from eqsat.operations.table import by_numpy_function, missing
 from eqsat.sizes.markers import Extent
 
@@ -89,6 +90,18 @@ def _contains(array: np.ndarray[Any, Any], value: Any) -> bool:
     return bool(np.any(array == np.asarray(value)))
 
 
+def _changed_at(name: str, target: Any, places: Any, values: Any = None) -> None:
+    """What the `at` of a ufunc does to an array of the trace, at places of its first axis."""
+    if isinstance(target, TracedArray) and not isinstance(places, tuple) and values is not None and name in (*SCATTERED, "subtract"):
+        op, given = ("add", np.negative(values)) if name == "subtract" else (name, values)
+        target._put(apply(f"scatter_{op}", target, places, given), f"{name}.at", "x = eqsat.numpy.scatter_add(x, i, y)")
+        return
+    raise UnsupportedError(
+        f"{name}.at: supported are {', '.join(SCATTERED)} and subtract of values at places of the first axis of a traced array; "
+        "use eqsat.numpy.scatter_add for sums, or where"
+    )
+
+
 def _in_place(symbol: str, name: str) -> Callable[..., TracedArray]:
     """x += y: a number, which NumPy has for most that has no dimensions, is another one; an array stays what it is, with other elements."""
 
@@ -140,6 +153,14 @@ class TracedArray(Traced):
     @property
     def size(self) -> int:
         return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
 
     @property
     def T(self) -> TracedArray:
@@ -300,19 +321,8 @@ class TracedArray(Traced):
         name = _BY_FUNCTION.get(ufunc)
         if method == "reduce" and name in _FOLDS:
             return apply(_FOLDS[name], *inputs, **{"axis": 0, **kwargs})
-        if (
-            method == "at"
-            and name == "add"
-            and isinstance(inputs[0], TracedArray)
-            and len(inputs) == 3
-            and not isinstance(inputs[1], tuple)
-        ):
-            changed, places, values = inputs
-            return changed._put(apply("scatter_add", changed, places, values), "add.at", "x = eqsat.numpy.scatter_add(x, i, y)")
         if method == "at":
-            raise UnsupportedError(
-                f"{name}.at: traced arrays are not changed at computed places; use eqsat.numpy.scatter_add for sums, or where"
-            )
+            return _changed_at(ufunc.__name__, *inputs)
         if method == "accumulate" and name in _SCANS:
             return apply(_SCANS[name], *inputs, **{"axis": 0, **kwargs})
         if method == "outer" and name is not None and len(inputs) == 2:

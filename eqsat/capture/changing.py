@@ -54,6 +54,16 @@ def _fill_diagonal(target: Any, value: Any, wrap: bool = False) -> None:
     target[(places,) * target.ndim] = value
 
 
+def _put_along_axis(target: Any, indices: Any, values: Any, axis: Any = -1) -> None:
+    if not isinstance(axis, int | np.integer):
+        raise UnsupportedError(f"put_along_axis: found the axis {axis!r}, supported is one; reshape the array first")
+    if np.ndim(indices) != target.ndim:
+        raise ShapeError(f"put_along_axis: found indices of {np.ndim(indices)} dimensions, expected {target.ndim}")
+    k = int(axis) % target.ndim
+    others = [np.arange(n).reshape(-1, *(1,) * (target.ndim - d - 1)) for d, n in enumerate(target.shape)]
+    target[tuple(indices if d == k else places for d, places in enumerate(others))] = values
+
+
 def _putmask(target: Any, mask: Any, values: Any) -> None:
     if np.ndim(values) and np.shape(values) != target.shape:
         raise UnsupportedError(f"putmask: found values of the shape {np.shape(values)}, supported are one, or those of {target.shape}")
@@ -61,4 +71,9 @@ def _putmask(target: Any, mask: Any, values: Any) -> None:
 
 
 # functions of NumPy that change their first argument
-CHANGING: Mapping[Any, Callable[..., None]] = {np.copyto: _copyto, np.fill_diagonal: _fill_diagonal, np.putmask: _putmask}
+CHANGING: Mapping[Any, Callable[..., None]] = {
+    np.copyto: _copyto,
+    np.fill_diagonal: _fill_diagonal,
+    np.putmask: _putmask,
+    np.put_along_axis: _put_along_axis,
+}

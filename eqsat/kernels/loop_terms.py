@@ -2,7 +2,7 @@
 
 Most need no e-graph: bounds alone make them sums of variables.  What is left of others is small: the parts of a sum, or of a condition,
 that have no variable in common are simplified by themselves, and those that differ in the names of their variables once.  Where results are
-certified whole terms go there.
+certified, and where rules are the caller's own, whole terms go there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from eqsat.report import Report
 def simplifier(kernels: Sequence[Kernel], options: Options, report: Report) -> Callable[[Index], Index]:
     """A function from the index terms of all kernels to their simplified forms, found in one run of the e-graph."""
     terms = list(dict.fromkeys(term for kernel in kernels for term in index_terms(kernel)))
-    if options.certify:
+    if options.certify or options.own_rules:
         return dict(zip(terms, simplify_terms(terms, options, report, within=True), strict=True)).__getitem__
     forms = Forms()
     parts = {term: _parts_of_sum(forms(term)) if term.kind == "int" else _parts_of_condition(term) for term in terms}

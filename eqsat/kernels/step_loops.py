@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from eqsat.ir.dtypes import carrier, is_complex
 from eqsat.ir.host import keywords
 from eqsat.ir.loops import Buffer, Kernel
+from eqsat.ir.ops import BOOL_FOLD, SCATTERED
 from eqsat.ir.steps import HostCall, PlacedStep
 from eqsat.ir.tensor import Size, Tensor
 from eqsat.lowering.scan import is_of_rows, scan, scans
@@ -14,7 +15,7 @@ from eqsat.lowering.scatter import scattered
 
 # functions of NumPy that loops compute as well
 SCANS = {"cumulative_sum": "sum", "cumulative_prod": "prod", "cumulative_max": "max", "cumulative_min": "min"}
-SCATTERS = {"scatter": None, "scatter_add": "sum"}
+SCATTERS = {"scatter": None, **{f"scatter_{op}": fold for op, fold in SCATTERED.items()}}
 
 
 def step_kernel(placed: PlacedStep, names: Mapping[Tensor, str], sizes: tuple[Size, ...]) -> Kernel | None:
@@ -46,7 +47,7 @@ def _scatter(placed: PlacedStep, step: HostCall, names: Mapping[Tensor, str]) ->
         return None
     given = tuple(Buffer(names[one], one.dtype, one.size, "in") for one in (first, places, values))
     combine = SCATTERS[step.invocation.function]
-    combine = "max" if combine and made.dtype == "bool" else combine
+    combine = BOOL_FOLD.get(combine, combine) if combine is not None and made.dtype == "bool" else combine
     result = Buffer(names[made], made.dtype, made.size, "out")
     axis = int(keywords(step.invocation, 3).get("axis", 0))
     return scattered(first.shape, axis, (given[0], given[1], given[2]), result, combine, placed.name)

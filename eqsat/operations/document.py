@@ -21,7 +21,20 @@ from eqsat.operations.table import ALIASES, OPERATIONS, numpy_function, plain_si
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 KINDS = {"bool": ("bool",), "int": ("int64", "uint8"), "float": ("float32", "float64"), "complex": ("complex64", "complex128")}
-INTERNAL = ("cumulative_max", "cumulative_min", "getitem", "setitem", "shape", "ndim", "size", "threefry", "complex")
+INTERNAL = (
+    "cumulative_max",
+    "cumulative_min",
+    "scatter_multiply",
+    "scatter_maximum",
+    "scatter_minimum",
+    "getitem",
+    "setitem",
+    "shape",
+    "ndim",
+    "size",
+    "threefry",
+    "complex",
+)
 
 _HEAD = """# Operations
 

@@ -125,7 +125,8 @@ OPERATIONS: dict[str, Implementation] = {
     **random.OPERATIONS,
     **_family(sorted_tables, "searchsorted digitize interp histogram"),
     "scatter": placing.scatter,
-    "scatter_add": taking.scatter_add,  # which calls the host's where indices are many
+    "scatter_add": taking.scatter_add,
+    **{f"scatter_{op}": taking.scatter_at(op) for op in ("multiply", "maximum", "minimum")},
     **_family(derived, "linspace vander cov corrcoef trapezoid isin resize unravel_index ravel_multi_index array_equal"),
     **_family(derived, "result_type can_cast iscomplexobj isrealobj"),
     **_family(polynomials, "polyval polyadd polysub polyder polyint"),

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from eqsat.ir.dtypes import carrier
 from eqsat.ir.errors import BoundsError, DTypeError, ShapeError, UnsupportedError, UsageError
-from eqsat.ir.ops import given_dtype
-from eqsat.ir.tensor import Arg, Constant, Position, Scalar, Shape, Tensor, axes, reduction
+from eqsat.ir.ops import BOOL_FOLD, SCATTERED, given_dtype, identity_of
+from eqsat.ir.tensor import Arg, Constant, Literal, Position, Scalar, Shape, Tensor, axes, reduction
 from eqsat.ir.value_bounds import tensor_bounds
 from eqsat.operations.elementwise import astype, call, cast, elementwise, given, scalar_operation
-from eqsat.operations.generic import broadcast_shapes, literal, make_generic, one_axis, tensor_of
+from eqsat.operations.generic import broadcast_shapes, make_generic, one_axis, tensor_of
 from eqsat.operations.host import host_call
 from eqsat.operations.indexing import MOST_DIMENSIONS, Entry, Slice, index_array, indexed
 from eqsat.operations.movement import broadcast_to, ravel, reshape
@@ -125,21 +127,38 @@ def scatter_add(x: Any, indices: Any, updates: Any, axis: Any = 0) -> Tensor:
     `updates` broadcast to the array's shape with that of the indices in the place of the axis.  Every place is compared with every index,
     or, where that are many, they are added one by one.
     """
-    source, places = tensor_of("scatter_add", x), index_array("scatter_add", indices)
-    k = one_axis("scatter_add", axis, len(source.shape))
+    return _scattered("add", x, indices, updates, axis)
+
+
+def scatter_at(op: str) -> Callable[..., Tensor]:
+    """What the `at` of a ufunc does in place, along the first axis."""
+
+    def scattered(x: Any, indices: Any, updates: Any) -> Tensor:
+        return _scattered(op, x, indices, updates, 0)
+
+    return scattered
+
+
+def _scattered(op: str, x: Any, indices: Any, updates: Any, axis: Any) -> Tensor:
+    """The array with `updates` combined with what is at places of an axis, by one of SCATTERED."""
+    name = f"scatter_{op}"
+    source, places = tensor_of(name, x), index_array(name, indices)
+    k = one_axis(name, axis, len(source.shape))
     extent, count = source.shape[k], places.size
     wanted = (*source.shape[:k], *places.shape, *source.shape[k + 1 :])
-    added = broadcast_to(astype(tensor_of("scatter_add", updates), source.dtype), wanted)
+    given = broadcast_to(astype(tensor_of(name, updates), source.dtype), wanted)
     if not count or not source.size:
         return source
-    rows = reshape(added, (*source.shape[:k], count, *source.shape[k + 1 :]))
-    whole = from_the_front("scatter_add", ravel(places), extent)
-    if source.size * count > MOST_COMPARISONS:
-        found: Tensor = host_call("scatter_add", (source, whole, rows), {"axis": k})
+    rows = reshape(given, (*source.shape[:k], count, *source.shape[k + 1 :]))
+    whole = from_the_front(name, ravel(places), extent)
+    in_order = op == "multiply" and carrier(source.dtype) != source.dtype  # NumPy rounds products of 16 bits at every step
+    if source.size * count > MOST_COMPARISONS or in_order:
+        found: Tensor = host_call(name, (source, whole, rows), {"axis": k})
         return found
+    combine = BOOL_FOLD.get(SCATTERED[op], SCATTERED[op]) if source.dtype == "bool" else SCATTERED[op]
     loops, update = axes(source.shape), reduction(0, count)
     here = call("equal", Arg(1, "int64"), Position(loops[k], "int64"))
-    block = call("where", here, Arg(0, source.dtype), literal(0, source.dtype))
+    nothing = Literal(identity_of(combine, source.dtype).item(), source.dtype)
+    block = call("where", here, Arg(0, source.dtype), nothing)
     maps = ((*loops[:k], update, *loops[k + 1 :]), (update,))
-    combine = "max" if source.dtype == "bool" else "sum"
-    return scalar_operation("add")(source, make_generic(source.shape, (count,), (rows, whole), maps, block, combine))
+    return scalar_operation(op)(source, make_generic(source.shape, (count,), (rows, whole), maps, block, combine))

@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 import eqsat
 import eqsat.numpy as enp
 from eqsat.codegen import compile_kernels, parallel_extent
-from eqsat.ir.errors import BoundsError, InternalError
+from eqsat.ir.errors import BoundsError, InternalError, UnsupportedError
 from eqsat.ir.index import Var
 from eqsat.ir.loops import Buffer, Clip, For, Kernel, Load, Store
 from eqsat.ir.loops_check import check_kernel
@@ -146,3 +146,53 @@ def test_scattered_values_in_a_loop_of_the_program() -> None:
         np.add.at(total, places, expected[places])
         expected = expected - 0.1 * total
     np.testing.assert_allclose(eqsat.jit(descent)(table, places), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("count", [20, MOST_COMPARISONS // 8])
+@pytest.mark.parametrize("op", ["add", "subtract", "multiply", "maximum", "minimum"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "bool", "complex64"])
+def test_what_ufuncs_do_at_places_is_done(dtype: str, op: str, count: int) -> None:
+    """In order; NaN stays."""
+    if (op, dtype) in (("subtract", "bool"), ("multiply", "complex64")):
+        return  # NumPy has no such function; products of many complex numbers leave their range
+
+    def changed(x: Any, i: Any, v: Any) -> Any:
+        y = x.copy()
+        getattr(np, op).at(y, i, v)
+        return y
+
+    rng = np.random.default_rng(0)
+    x, i, v = (rng.integers(-1, 2, shape).astype(dtype) for shape in ((30, 3), (count,), (count, 3)))
+    i = rng.integers(-30, 30, count)
+    if dtype == "float32":
+        v[3] = np.nan
+    np.testing.assert_array_equal(eqsat.jit(changed)(x, i, v), changed(x, i, v))
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_one_place_of_every_row_is_put(axis: int) -> None:
+    def put(x: Any, i: Any, v: Any) -> Any:
+        y = x.copy()
+        np.put_along_axis(y, i, v, axis)
+        return y
+
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (50, 60))
+    places = np.argmax(x, axis, keepdims=True)
+    for given_values in (np.float64(7), rng.uniform(-1, 1, places.shape)):
+        np.testing.assert_array_equal(eqsat.jit(put)(x, places, given_values), put(x, places, given_values))
+    with pytest.raises(BoundsError):
+        eqsat.jit(put)(x, places + 60, np.float64(7))
+
+
+@pytest.mark.parametrize(
+    ("function", "found"),
+    [
+        (lambda x, i: np.logaddexp.at(x, i, x), "logaddexp.at: supported are add"),
+        (lambda x, i: np.add.at(x, (i, i), 1.0), "add.at: supported are add"),
+        (lambda x, i: np.put_along_axis(x, i, 0.0, None), "put_along_axis: found the axis None"),
+    ],
+)
+def test_what_cannot_be_put_is_refused(function: Any, found: str) -> None:
+    with pytest.raises(UnsupportedError, match=found):
+        eqsat.trace(lambda x, i: function(x * 1, i), np.zeros((3, 4)), np.zeros(3, int))
