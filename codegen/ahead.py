@@ -20,8 +20,9 @@ from eqsat.codegen.scope import Scope
 from eqsat.codegen.tile import Emitter
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.evaluate import evaluate_index
-from eqsat.ir.index import Index, Var, substitute
+from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Stmt, loads, value_of
+from eqsat.ir.tensor import is_size
 
 # kernels over so many bytes wait for memory; what is smaller stays in caches, where it costs a sixth more to ask.  Of their buffers these
 LEAST_BYTES, LEAST_BUFFER = 10 << 20, 1 << 20
@@ -151,7 +152,13 @@ def _reads(body: Sequence[Stmt], loops: tuple[For | Fold, ...] = (), binds: tupl
             yield from _reads(stmt.body, inner, binds)
         if (value := value_of(stmt)) is not None:
             known = (*binds, *(below for below in stmt.body if isinstance(below, Bind))) if isinstance(stmt, Fold) else binds
-            yield from (Read(load, _followed(load.index, known), inner, known) for load in loads(value))
+            reads = (Read(load, _followed(load.index, known), inner, known) for load in loads(value))
+            # where an element says where to read there is nothing to ask for before
+            yield from (read for read in reads if {loop.variable for loop in inner}.issuperset(_loop_variables(read.element)))
+
+
+def _loop_variables(index: Index) -> set[Var]:
+    return {variable for variable in variables(index) if not is_size(variable)}
 
 
 def _followed(index: Index, binds: Sequence[Bind]) -> Index:

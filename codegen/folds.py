@@ -18,14 +18,15 @@ from eqsat.codegen.casts import convert
 from eqsat.codegen.divided import divisors
 from eqsat.codegen.fold import BLOCK, LONG_OUTER_FOLD, Accumulator, Carried, Flags, accumulator, widest
 from eqsat.codegen.index import llvm_type, resized
-from eqsat.codegen.rolled import vectors_of_fold
+from eqsat.codegen.rolled import rolled_loops, vectors_of_fold
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.search import BLOCK as SEARCHED, REMEMBERED, emit_remembered, emit_search, searched
+from eqsat.codegen.search import BLOCK as SEARCHED, REMEMBERED, emit_remembered, emit_search, remembered, searched
 from eqsat.codegen.tile import Emitter
 from eqsat.ir import interval
 from eqsat.ir.dtypes import carrier, is_complex, is_float, is_inexact, itemsize
 from eqsat.ir.errors import InternalError
-from eqsat.ir.loops import Fold, For, Stmt, Temp, loaded, over, values_of
+from eqsat.ir.groups import connected
+from eqsat.ir.loops import Fold, For, Kernel, Stmt, Temp, loaded, over, statements, values_of
 from eqsat.ir.tensor import Position, scalars
 from eqsat.ir.value_bounds import limits, scalar_bounds
 
@@ -44,6 +45,12 @@ class FoldEmitter(Emitter, Protocol):
     rolled: frozenset[For | Fold]
     remembered: dict[str, str]
     begins: dict[str, Value]
+
+
+def kept_apart(kernel: Kernel) -> frozenset[Stmt]:
+    """The loops that stay short loops, and the folds that remember for a search where their result was: loops by themselves."""
+    known = remembered(kernel)
+    return rolled_loops(kernel) | {stmt for stmt in statements(kernel.body) if isinstance(stmt, Fold) and stmt.name in known}
 
 
 def in_one_loop(body: Sequence[Stmt], apart: Collection[Stmt] = ()) -> Iterator[tuple[Stmt, ...]]:
@@ -80,13 +87,7 @@ def _is_beside(fold: Fold, run: Sequence[Fold]) -> bool:
 
 def _loops_of(run: Sequence[Fold]) -> Iterator[tuple[Fold, ...]]:
     """Those that read buffers in common, in as many loops as they need for what they carry."""
-    groups: list[tuple[set[str], list[Fold]]] = []
-    for fold in run:
-        buffers = loaded((fold,))
-        shared = [group for group in groups if not group[0].isdisjoint(buffers)]
-        groups = [group for group in groups if group not in shared]
-        groups.append((buffers.union(*(read for read, _ in shared)), [*(one for _, folds in shared for one in folds), fold]))
-    for _, folds in groups:
+    for folds in connected(run, lambda fold: loaded((fold,))):
         group: list[Fold] = []
         for fold in folds:
             if sum(map(_carried, (*group, fold))) > MOST_CARRIED:

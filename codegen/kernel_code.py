@@ -11,7 +11,7 @@ from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, 
 from eqsat.codegen.casts import convert
 from eqsat.codegen.divided import divisors, quotient
 from eqsat.codegen.fold import FLAGS, Carried, Numerics
-from eqsat.codegen.folds import LONG, emit_folds, in_one_loop
+from eqsat.codegen.folds import LONG, emit_folds, in_one_loop, kept_apart
 from eqsat.codegen.index import emit_index, llvm_type, resized
 from eqsat.codegen.interleaved import side_by_side
 from eqsat.codegen.kept_rows import emit_kept_row
@@ -54,7 +54,7 @@ class KernelEmitter:
         self.rolled = rolled_loops(kernel)
         self.ahead = pieces_ahead(kernel)
         self.remembered = remembered(kernel)
-        self.apart = {*self.rolled, *(fold for fold in statements(kernel.body) if isinstance(fold, Fold) and fold.name in self.remembered)}
+        self.apart = kept_apart(kernel)
         self.begins: dict[str, Value] = {}
         self.stored = {stmt.buffer for stmt in statements(kernel.body) if isinstance(stmt, Store)}
 

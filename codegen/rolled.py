@@ -25,9 +25,10 @@ WRITTEN_OUT, LEAST_INSTRUCTIONS = 300, 7
 LINES, SORTED, SORTED_FOLD, SORTED_BYTES = 16, 4, 8, 64
 # loops over elements of two bytes or one; their folds are left to LLVM, but for products of bytes, which there is no instruction for
 NARROW, NARROW_SHORTEST, NARROW_LONGEST = 2, 6, 16
-# iterations of a loop that computes functions, in which those that fill no vector matter; of one with so many operations vectors, and what
-# more than half of one leaves
-FUNCTIONS_LEFT, MANY_OPERATIONS, FEW_VECTORS, FEW_LEFT = 2048, 4, 4, 2
+# up to so many iterations of a loop that computes functions those that fill no vector matter
+FUNCTIONS_LEFT = 2048
+# of a loop with so many operations, in up to so many vectors, so many that fill no half of one
+MANY_OPERATIONS, FEW_VECTORS, FEW_LEFT = 4, 4, 2
 # vectors of a fold that are folded side by side, at most
 SIDE_BY_SIDE = 4
 

@@ -222,7 +222,6 @@ QRResult: Any = type(np.linalg.qr(_ONE))
 SVDResult: Any = type(np.linalg.svd(_ONE))
 EighResult: Any = type(np.linalg.eigh(_ONE))
 
-SHORT = "give a larger minlength, or remove what is greater"
 FUNCTIONS = {
     row.name: row
     for row in (

@@ -109,6 +109,8 @@ class _Checker:
         where = f"fold {stmt.name}"
         self.reduction(where, stmt.op)
         self.name(stmt.variable.name)
+        if any(isinstance(below, Clip) for below in stmt.body):
+            self.fail(where, "a Clip", "one in a loop around it, if at all")
         inner, inner_temps = self.block(stmt.body, (*known, stmt.variable), temps)
         self.value(stmt, inner, inner_temps)
         self.name(stmt.name)

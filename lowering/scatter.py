@@ -11,13 +11,24 @@ from math import prod
 
 from eqsat.ir.index import Index, Var, as_index
 from eqsat.ir.loops import Buffer, Clip, For, Kernel, Load, Stmt, Store
-from eqsat.ir.tensor import Shape
+from eqsat.ir.tensor import Shape, Size
 from eqsat.lowering.affine import Affine, rebuilt
 
 
-def scattered(shape: Shape, axis: int, given: tuple[Buffer, Buffer, Buffer], result: Buffer, combine: str | None, name: str) -> Kernel:
-    """An array of this shape with values put at places of an axis, or combined with what is there; `given`: the array, as many places as
-    there are values along the axis, and the values, of the array's shape but for that axis."""
+def scattered(
+    shape: Shape,
+    axis: int,
+    given: tuple[Buffer, Buffer, Buffer],
+    result: Buffer,
+    combine: str | None,
+    name: str,
+    sizes: tuple[Size, ...] = (),
+) -> Kernel:
+    """An array of this shape with values put at places of an axis, or combined with what is there.
+
+    given  the array, as many places as there are values along the axis, and the values, of the array's shape but for that axis
+    sizes  of the program; none of these arrays has one
+    """
     first, places, values = given
     before, extent, behind = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
     every, row, lane = Var("every", 0, result.size - 1), Var("row", 0, before - 1), Var("lane", 0, behind - 1)
@@ -33,4 +44,4 @@ def scattered(shape: Shape, axis: int, given: tuple[Buffer, Buffer, Buffer], res
     chosen = Clip(place, Load(places.name, step if places.size > 1 else as_index(0), places.dtype))
     loop: Stmt = For(step, "serial", (chosen, body))
     loop = For(row, "serial", (loop,)) if before > 1 else loop
-    return Kernel(name, (*dict.fromkeys(given), result), (start, loop))
+    return Kernel(name, (*dict.fromkeys(given), result), (start, loop), sizes)

@@ -93,7 +93,11 @@ def _contains(array: np.ndarray[Any, Any], value: Any) -> bool:
 def _changed_at(name: str, target: Any, places: Any, values: Any = None) -> None:
     """What the `at` of a ufunc does to an array of the trace, at places of its first axis."""
     if isinstance(target, TracedArray) and not isinstance(places, tuple) and values is not None and name in (*SCATTERED, "subtract"):
-        op, given = ("add", np.negative(values)) if name == "subtract" else (name, values)
+        dtype = values.dtype if hasattr(values, "dtype") else np.result_type(target.dtype, values)
+        if not np.can_cast(dtype, target.dtype, "same_kind") or (name == "subtract" and target.dtype == np.bool_):
+            raise DTypeError(f"{name}.at: found {dtype} at places of {target.dtype}, expected what it is cast to and computed with")
+        given = apply("astype", values if hasattr(values, "dtype") else np.asarray(values), target.dtype)
+        op, given = ("add", apply("negative", given)) if name == "subtract" else (name, given)
         target._put(apply(f"scatter_{op}", target, places, given), f"{name}.at", "x = eqsat.numpy.scatter_add(x, i, y)")
         return
     raise UnsupportedError(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from eqsat.egraph.linear import sum_term
 from eqsat.indices.simplifier import simplify_terms
+from eqsat.ir.groups import connected
 from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, variables
 from eqsat.ir.loops import Kernel, index_terms
 from eqsat.ir.tensor import is_size
@@ -56,7 +57,7 @@ def _parts_of_sum(form: Affine) -> list[Index]:
     """The variables that stand alone in a sum, and the sums of what has variables in common, without the constant."""
     alone = [atom for atom in form.terms if isinstance(atom, Var)]
     others = [atom for atom in form.terms if not isinstance(atom, Var)]
-    groups = _connected([*others, *alone])
+    groups = connected([*others, *alone], lambda atom: variables(atom))
     return [
         group[0] if len(group) == 1 and isinstance(group[0], Var) else sum_term(0, tuple((atom, form.terms[atom]) for atom in group))
         for group in groups
@@ -66,7 +67,7 @@ def _parts_of_sum(form: Affine) -> list[Index]:
 def _parts_of_condition(term: Index) -> list[Index]:
     """The conjunctions of what has variables in common."""
     found: list[Index] = []
-    for group in _connected(list(dict.fromkeys(_conjuncts(term)))):
+    for group in connected(dict.fromkeys(_conjuncts(term)), lambda conjunct: variables(conjunct)):
         whole = group[0]
         for other in group[1:]:
             whole = apply("and", whole, other)
@@ -80,17 +81,6 @@ def _conjuncts(term: Index) -> Iterator[Index]:
             yield from _conjuncts(arg)
     else:
         yield term
-
-
-def _connected(terms: Sequence[Index]) -> list[list[Index]]:
-    """Terms in groups that have no variable in common."""
-    groups: list[tuple[set[Var], list[Index]]] = []
-    for term in terms:
-        own = set(variables(term))
-        joined = [group for group in groups if not group[0].isdisjoint(own)]
-        groups = [group for group in groups if group not in joined]
-        groups.append((own.union(*(names for names, _ in joined)), [*(one for _, members in joined for one in members), term]))
-    return [members for _, members in groups]
 
 
 def _by_place(term: Index) -> tuple[Index, dict[Var, Index]]:

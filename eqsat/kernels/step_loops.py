@@ -25,8 +25,8 @@ def step_kernel(placed: PlacedStep, names: Mapping[Tensor, str], sizes: tuple[Si
         return None
     if step.invocation.function in SCANS:
         return _scan(placed, step, names, sizes)
-    if step.invocation.function in SCATTERS and not sizes:
-        return _scatter(placed, step, names)
+    if step.invocation.function in SCATTERS:
+        return _scatter(placed, step, names, sizes)
     return None
 
 
@@ -41,13 +41,15 @@ def _scan(placed: PlacedStep, step: HostCall, names: Mapping[Tensor, str], sizes
     return scan(SCANS[step.invocation.function], given.shape, axis, initial, source, result, placed.name, sizes)
 
 
-def _scatter(placed: PlacedStep, step: HostCall, names: Mapping[Tensor, str]) -> Kernel | None:
+def _scatter(placed: PlacedStep, step: HostCall, names: Mapping[Tensor, str], sizes: tuple[Size, ...]) -> Kernel | None:
     (first, places, values), (made,) = placed.given, placed.results
     if carrier(made.dtype) != made.dtype:  # NumPy rounds sums of 16 bits at every step
+        return None
+    if any(size.marker in tensor.shape for size in sizes for tensor in placed.given):
         return None
     given = tuple(Buffer(names[one], one.dtype, one.size, "in") for one in (first, places, values))
     combine = SCATTERS[step.invocation.function]
     combine = BOOL_FOLD.get(combine, combine) if combine is not None and made.dtype == "bool" else combine
     result = Buffer(names[made], made.dtype, made.size, "out")
     axis = int(keywords(step.invocation, 3).get("axis", 0))
-    return scattered(first.shape, axis, (given[0], given[1], given[2]), result, combine, placed.name)
+    return scattered(first.shape, axis, (given[0], given[1], given[2]), result, combine, placed.name, sizes)

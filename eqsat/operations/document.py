@@ -110,6 +110,7 @@ PROBES: dict[str, Probe] = {
 }
 
 NOTES: dict[str, str] = {
+    "bincount": "numbers that are not less than `minlength` are an error",
     "average": "weights whose sum is zero give NaN or infinities, no ZeroDivisionError",
     "choose": "mode='raise' only where the places are known to be in range",
     "cross": "vectors of three elements",

@@ -23,7 +23,7 @@ from eqsat.ir.tensor import Build, Constant, Gather, Read, Scalar, Tensor, axes,
 from eqsat.operations import reductions
 from eqsat.operations.elementwise import astype, call, cast, elementwise
 from eqsat.operations.generic import integer, normalize_axes, one_axis, tensor_of
-from eqsat.operations.movement import ravel
+from eqsat.operations.movement import broadcast_to, ravel
 from eqsat.sizes.markers import shape_text
 
 KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
@@ -229,9 +229,12 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Tensor:
         raise UnsupportedError(f"bincount: found minlength {least}, expected how long the result is; {VALUES_DECIDE}")
     if len(numbers.shape) != 1 or np.dtype(numbers.dtype).kind not in "biu":
         raise DTypeError(f"bincount: found {numbers.dtype}{list(numbers.shape)}, expected integers in one dimension")
-    added = Constant(np.ones(numbers.shape, np.int64)) if weights is None else astype(tensor_of("bincount", weights), "float64")
-    if added.shape != numbers.shape:
-        raise ShapeError(f"bincount: found weights of shape {added.shape}, expected {numbers.shape}")
+    others = tensor_of("bincount", 1 if weights is None else weights)
+    if weights is not None and others.shape != numbers.shape:
+        raise ShapeError(f"bincount: found weights of shape {others.shape}, expected {numbers.shape}")
+    if not np.can_cast(others.dtype, np.float64, "safe"):
+        raise DTypeError(f"bincount: found weights of {others.dtype}, expected what float64 holds")
+    added = broadcast_to(others, numbers.shape) if weights is None else astype(others, "float64")
     none = Constant(np.zeros(least, added.dtype))
     if not numbers.size:
         return none

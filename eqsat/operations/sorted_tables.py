@@ -18,6 +18,7 @@ import numpy as np
 
 from eqsat.ir.dtypes import is_complex, is_float, promoted
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
+from eqsat.ir.host import flat
 from eqsat.ir.tensor import Arg, Build, Constant, Gather, Read, Scalar, Tensor, axes, copied, reduction
 from eqsat.operations import reductions
 from eqsat.operations.assembling import along
@@ -25,7 +26,7 @@ from eqsat.operations.elementwise import astype, call, cast, elementwise, scalar
 from eqsat.operations.generic import literal, make_generic, tensor_of
 from eqsat.operations.host import as_numpy, host_call
 from eqsat.operations.joining import concatenate
-from eqsat.operations.movement import flip, ravel
+from eqsat.operations.movement import broadcast_to, flip, ravel
 from eqsat.operations.taking import scatter_add, take
 from eqsat.sizes.markers import of_any_size
 
@@ -172,27 +173,29 @@ def _undefined(value: Scalar) -> Scalar:
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> tuple[Tensor, Tensor]:
     """How many elements are in each bin, or what they weigh together, and the edges of the bins, of which the last has both.  Where the
     elements decide about the bins, and for complex numbers, NumPy is called."""
-    given = ravel(tensor_of("histogram", a))
-    added = None if weights is None else ravel(tensor_of("histogram", weights))
-    known = isinstance(bins, int | np.integer | list | tuple | np.ndarray) and (range is not None or not isinstance(bins, int | np.integer))
+    numbers, others = tensor_of("histogram", a), None if weights is None else tensor_of("histogram", weights)
+    given, added = ravel(numbers), None if others is None else ravel(others)
+    counted_by = isinstance(bins, int | np.integer)
+    known = not isinstance(bins, str) and not any(isinstance(leaf, Tensor) for leaf in flat((bins, range)))
+    known = known and (range is not None or not counted_by) and (others is None or others.shape == numbers.shape)
     kinds = {np.dtype(tensor.dtype).kind for tensor in (given, added) if tensor is not None}
-    if not known or not given.size or not kinds <= set("biuf") or (added is not None and added.shape != given.shape) or of_any_size():
+    if not known or not given.size or not kinds <= set("biuf") or of_any_size():
         found: tuple[Tensor, Tensor] = as_numpy("histogram")(a, bins=bins, range=range, density=density, weights=weights)
         return found
     empty = np.empty(0, given.dtype)
     _, edges = np.histogram(empty, bins, range, weights=None if added is None else np.empty(0, added.dtype))
     numbers = astype(given, promoted(given.dtype, edges.dtype.name))
-    even = isinstance(bins, int | np.integer) and edges.size > MOST_COMPARED
+    even = counted_by and edges.size > MOST_COMPARED
     place = _even_bins(numbers, edges) if even else _subtract(_found(Constant(edges), numbers, "right", known=True), 1)
     count = edges.size - 1
     counted = elementwise("histogram", (numbers, place), functools.partial(_bin, edges[0].item(), edges[-1].item(), count))
     dtype = "int64" if added is None else "float64"
-    amounts = Constant(np.ones(numbers.shape, dtype)) if added is None else astype(added, dtype)
+    amounts = broadcast_to(tensor_of("histogram", 1), numbers.shape) if added is None else astype(added, dtype)
     counts = along(scatter_add(Constant(np.zeros(count + 1, dtype)), counted, amounts), 0, slice(count))
+    if added is not None:
+        counts = astype(counts, added.dtype)
     if density:
         counts = _divide(_divide(counts, np.diff(edges).astype(float)), reductions.sum(counts))
-    elif added is not None:
-        counts = astype(counts, added.dtype)
     return counts, copied(Constant(edges))
 
 

@@ -224,6 +224,7 @@ class FoldPart:
     whether it is computed for neighbours along an axis at once.
 
     inside  the parts of what it folds, but for those of one with reductions in it: others in one loop with it do not compute them again
+    width   the bytes of what it folds to: those of one loop have the same
     """
 
     key: Hashable
@@ -231,6 +232,7 @@ class FoldPart:
     terms: int
     side_by_side: bool
     inside: Mapping[Hashable, float] = field(default_factory=dict, compare=False)
+    width: int = 0
 
 
 def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable: Var, dtype: str) -> Priced:
@@ -260,7 +262,7 @@ def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable:
         else:
             parts[name] = ns, loops
     alone = variable.extent >= LEAST_TOGETHER and not any(isinstance(name, FoldPart) for name in body.parts)
-    part = FoldPart(key, op, terms * variable.extent, side_by_side, folded if alone else {})
+    part = FoldPart(key, op, terms * variable.extent, side_by_side, folded if alone else {}, itemsize(dtype))
     parts[part] = own + sum(folded.values()), inside - {variable}
     return Priced(parts, inside - {variable}, body.awkward)
 
@@ -374,11 +376,12 @@ def kernel_work_ns(model: CostModel, parts: Mapping[Hashable, Part], shape: Shap
 
 
 def computed_together(parts: Mapping[Hashable, Part]) -> dict[Hashable, float]:
-    """What reductions in one loop with others do not compute again: those of as many terms, of the same rows, each made of no other one."""
+    """What reductions in one loop with others do not compute again: those of as many terms of one width, in the same loops, each made of no
+    other one."""
     folds = [(name, loops) for name, (_, loops) in parts.items() if isinstance(name, FoldPart) and name.inside]
-    saved, known = dict[Hashable, float](), dict[tuple[int, Variables], set[Hashable]]()
+    saved, known = dict[Hashable, float](), dict[tuple[int, int, Variables], set[Hashable]]()
     for name, loops in folds if len(folds) > 1 else ():
-        before = known.setdefault((name.terms, loops), set())
+        before = known.setdefault((name.terms, name.width, loops), set())
         saved[name] = sum(ns for part, ns in name.inside.items() if part in before)
         before.update(name.inside)
     return saved

@@ -15,7 +15,7 @@ from math import frexp, log2, prod
 
 from eqsat.codegen import shares
 from eqsat.codegen.divided import reciprocal_of, repeated
-from eqsat.codegen.folds import in_one_loop
+from eqsat.codegen.folds import in_one_loop, kept_apart
 from eqsat.codegen.kept_rows import KeptRow, kept_row
 from eqsat.codegen.rolled import LINES, SHORT, place_in_row, rolled_loops
 from eqsat.codegen.tile_parts import BEGUN, pieces_of
@@ -110,7 +110,7 @@ def _spelled_out(kernel: Kernel) -> Kernel:
     are one loop."""
     values = bound_in(statements(kernel.body))
     found = map_indices(kernel, lambda index: substitute(index, values)) if values else kernel
-    found = replace(found, body=tuple(_by_one_variable(found.body, rolled_loops(found))))
+    found = replace(found, body=tuple(_by_one_variable(found.body, kept_apart(found))))
     tiles = any(isinstance(stmt, For) and stmt.kind == "tile" for stmt in statements(found.body))
     return map_indices(found, _as_all_begin) if tiles else found
 
@@ -130,6 +130,7 @@ class _Pricer:
         self.model, self.target = model, model.target
         self.bytes = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in (*kernel.buffers, *kernel.scratch)}
         self.forms = Forms()
+        self.apart = kept_apart(kernel)
         self.touched = Touched(kernel, self.target, self.forms)
         self.around = dict(_bound_in(kernel.body, None))
         self.registers = SUMS if self.target.vector_bytes >= WIDE_BYTES else FEW_SUMS
@@ -140,7 +141,7 @@ class _Pricer:
 
     def block(self, body: tuple[Stmt, ...], place: Place) -> Work:
         lanes, done = self.lanes(body, place), set[Scalar]()
-        groups = in_one_loop(body, place.rolled)
+        groups = in_one_loop(body, self.apart)
         return sum((self.statement(*group, place=place, lanes=lanes, done=done) for group in groups), NOTHING)
 
     def statement(self, stmt: Stmt, *together: Stmt, place: Place, lanes: float, done: set[Scalar]) -> Work:
@@ -430,10 +431,10 @@ def _bound_in(body: tuple[Stmt, ...], loop: Var | None) -> Iterator[tuple[str, V
             yield from _bound_in(stmt.body, stmt.variable)
 
 
-def _by_one_variable(body: tuple[Stmt, ...], rolled: Collection[Stmt]) -> Iterator[Stmt]:
+def _by_one_variable(body: tuple[Stmt, ...], apart: Collection[Stmt]) -> Iterator[Stmt]:
     """Statements with one variable for all folds that are one loop."""
-    for stmt, *others in in_one_loop(body, rolled):
-        yield replace(stmt, body=tuple(_by_one_variable(stmt.body, rolled))) if isinstance(stmt, For | Fold) else stmt
+    for stmt, *others in in_one_loop(body, apart):
+        yield replace(stmt, body=tuple(_by_one_variable(stmt.body, apart))) if isinstance(stmt, For | Fold) else stmt
         yield from (_along(fold, stmt.variable) for fold in others if isinstance(fold, Fold) and isinstance(stmt, Fold))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
+from eqsat.ir.errors import DTypeError
 from eqsat.operations.sorted_tables import MOST_COMPARED
 
 Array = Any
@@ -123,3 +125,23 @@ def test_numbers_are_counted_in_bins(dtype: str, count: int) -> None:
 def test_bins_that_numpy_refuses_are_refused(bins: Any) -> None:
     with pytest.raises((ValueError, TypeError)):
         eqsat.jit(lambda x: np.histogram(x, bins, (0, 1)))(np.arange(3.0))
+
+
+def test_bins_that_elements_decide_about_are_numpys() -> None:
+    x = np.random.default_rng(0).uniform(-1, 1, 100)
+    functions: list[Callable[[Any], Any]] = [
+        lambda x: np.histogram(x, 7, range=(x.min(), x.max())),
+        lambda x: np.histogram(x, [x.min(), 0.0, x.max()]),
+        lambda x: np.histogram(x, 7),
+    ]
+    for function in functions:
+        for found, expected in zip(eqsat.jit(function)(x), function(x), strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_weights_of_another_shape_or_kind_are_refused() -> None:
+    x, i = np.zeros((4, 3)), np.zeros(3, int)
+    with pytest.raises(ValueError, match="shape"):
+        eqsat.jit(lambda x: np.histogram(x, 3, (0, 1), weights=np.ones(12)))(x)
+    with pytest.raises(DTypeError, match="weights of complex128"):
+        eqsat.jit(lambda i, w: np.bincount(i, w, 3))(i, i * 1j)

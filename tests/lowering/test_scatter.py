@@ -13,9 +13,9 @@ from hypothesis import given, settings, strategies as st
 import eqsat
 import eqsat.numpy as enp
 from eqsat.codegen import compile_kernels, parallel_extent
-from eqsat.ir.errors import BoundsError, InternalError, UnsupportedError
-from eqsat.ir.index import Var
-from eqsat.ir.loops import Buffer, Clip, For, Kernel, Load, Store
+from eqsat.ir.errors import BoundsError, DTypeError, InternalError, UnsupportedError
+from eqsat.ir.index import Var, as_index
+from eqsat.ir.loops import Buffer, Clip, Fold, For, Kernel, Load, Store, Temp
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.lowering import hoist, type_indices
@@ -196,3 +196,68 @@ def test_one_place_of_every_row_is_put(axis: int) -> None:
 def test_what_cannot_be_put_is_refused(function: Any, found: str) -> None:
     with pytest.raises(UnsupportedError, match=found):
         eqsat.trace(lambda x, i: function(x * 1, i), np.zeros((3, 4)), np.zeros(3, int))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values"), [("int32", "uint8"), ("float64", "uint8"), ("int64", "uint32"), ("int32", "int8"), ("float32", "bool")]
+)
+def test_values_are_cast_before_they_are_subtracted(dtype: str, values: str) -> None:
+    def subtracted(x: Any, i: Any, v: Any) -> Any:
+        y = x.copy()
+        np.subtract.at(y, i, v)
+        return y
+
+    v = np.array([np.iinfo(values).min, np.iinfo(values).max, 1] if values != "bool" else [True, False, True], values)
+    x, i = np.zeros(4, dtype), np.array([0, 3, 3])
+    np.testing.assert_array_equal(eqsat.jit(subtracted)(x, i, v), subtracted(x, i, v))
+
+
+def test_values_that_are_not_cast_are_refused() -> None:
+    def added(x: Any, v: Any) -> Any:
+        y = x * 1
+        np.add.at(y, np.array([0]), v)
+        return y
+
+    with pytest.raises(DTypeError, match=r"add\.at: found float64 at places of int64"):
+        eqsat.trace(added, np.zeros(3, int), np.zeros(1))
+
+
+def test_a_fold_has_no_clip() -> None:
+    place, step = Var("p", 0, 7), Var("s", 0, 99)
+    clip = Clip(place, Load("i", step, "int64"))
+    fold = Fold("t", "sum", "float32", step, (clip,), Load("x", place * 8, "float32"))
+    buffers = Buffer("i", "int64", 100, "in"), Buffer("x", "float32", 64, "in"), Buffer("out", "float32", 1, "out")
+    with pytest.raises(InternalError, match="fold t: found a Clip"):
+        check_kernel(Kernel("k", buffers, (fold, Store("out", as_index(0), Temp("t", "float32")))))
+
+
+def test_a_large_kernel_may_read_where_an_element_says() -> None:
+    rows, columns = 3000, 1000
+    place, step, lane = Var("p", 0, 99), Var("s", 0, rows - 1), Var("l", 0, columns - 1)
+    body = For(lane, "parallel", (Store("out", step * columns + lane, Load("x", place * columns + lane, "float32")),))
+    buffers = (
+        Buffer("i", "int64", rows, "in"),
+        Buffer("x", "float32", 100 * columns, "in"),
+        Buffer("out", "float32", rows * columns, "out"),
+    )
+    kernel = Kernel("k", buffers, (For(step, "parallel", (Clip(place, Load("i", step, "int64")), body)),))
+    check_kernel(hoist(kernel))
+    rng = np.random.default_rng(0)
+    i, x, out = rng.integers(0, 100, rows), rng.uniform(0, 1, (100, columns)).astype("float32"), np.zeros((rows, columns), "float32")
+    compile_kernels([type_indices(hoist(kernel))], "default").routine("k")([i, x.ravel(), out.ravel()], 0, rows)
+    np.testing.assert_array_equal(out, x[i])
+
+
+def test_arrays_of_known_sizes_are_counted_in_loops_beside_others() -> None:
+    size = eqsat.dim("n", 1, 1000)
+    known, open_sized = eqsat.Spec((5000,), "int64"), eqsat.Spec((size,), "int64")
+    numbers = np.random.default_rng(0).integers(0, 300, 5000)
+
+    def counted(i: Any, j: Any) -> Any:
+        return np.bincount(i, minlength=300), np.bincount(j, minlength=300)
+
+    plan = eqsat.optimize(counted, known, open_sized).compile()
+    assert len(plan.blueprint.steps) == 1
+    for n in (1, 7, 1000):
+        for found, expected in zip(plan(numbers, numbers[:n]), counted(numbers, numbers[:n]), strict=True):
+            np.testing.assert_array_equal(found, expected)
