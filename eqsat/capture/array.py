@@ -96,8 +96,8 @@ def _changed_at(name: str, target: Any, places: Any, values: Any = None) -> None
         dtype = values.dtype if hasattr(values, "dtype") else np.result_type(target.dtype, values)
         if not np.can_cast(dtype, target.dtype, "same_kind") or (name == "subtract" and target.dtype == np.bool_):
             raise DTypeError(f"{name}.at: found {dtype} at places of {target.dtype}, expected what it is cast to and computed with")
-        given = apply("astype", values if hasattr(values, "dtype") else np.asarray(values), target.dtype)
-        op, given = ("add", apply("negative", given)) if name == "subtract" else (name, given)
+        given = values.astype(target.dtype) if hasattr(values, "dtype") else np.asarray(values, target.dtype)
+        op, given = ("add", np.negative(given)) if name == "subtract" else (name, given)
         target._put(apply(f"scatter_{op}", target, places, given), f"{name}.at", "x = eqsat.numpy.scatter_add(x, i, y)")
         return
     raise UnsupportedError(

@@ -24,7 +24,6 @@ from eqsat.ir.tensor import (
     Call,
     Constant,
     Gather,
-    Literal,
     Program,
     Reduce,
     Scalar,
@@ -104,18 +103,14 @@ def _unchecked(body: Scalar, sized: bool) -> Scalar:
     return done[body]
 
 
-def _counts_from_the_end(place: Scalar, extent: int) -> bool:
-    """Whether a place is an index, or that and the extent where it is negative."""
+def _counts_from_the_end(place: Scalar) -> bool:
+    """Whether a place is an index, or that and more where it is negative."""
     while isinstance(place, Call) and place.op == "astype":
         (place,) = place.args
     if not isinstance(place, Call) or place.op != "where":
         return False
     _, above, index = place.args
-    return isinstance(above, Call) and above.op == "add" and above.args[0] is index and _is_number(above.args[1], extent)
-
-
-def _is_number(term: Scalar, value: int) -> bool:
-    return isinstance(term, Literal) and term.value == value
+    return isinstance(above, Call) and above.op == "add" and above.args[0] is index
 
 
 def _counts_up(tensor: Tensor) -> bool:
@@ -127,7 +122,7 @@ def _limits(gather: Gather, least: Mapping[int, int]) -> Iterator[tuple[PlaceLim
     """The limits of a gather's places that terms do not show, each with the extremum that has to keep it; `least` extents of sizes."""
     for dimension, (place, extent) in enumerate(zip(gather.args, gather.tensor.shape, strict=True)):
         low, high = scalar_bounds(place)
-        wraps = _counts_from_the_end(place, extent)
+        wraps = _counts_from_the_end(place)
         if low < 0:
             yield PlaceLimit(True, extent, dimension, wraps), _extremum("min", place)
         if high >= least.get(extent, extent):

@@ -16,7 +16,7 @@ from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.steps import Parts, PlacedStep
 from eqsat.ir.tensor import Build, Constant, Shape, Size, Tensor, sources, tensors
 from eqsat.kernels.alike import Alike, Group, Priced
-from eqsat.kernels.divided import divided
+from eqsat.kernels.divided import Divided, divided
 from eqsat.kernels.joined import joined
 from eqsat.kernels.loop_terms import simplifier
 from eqsat.kernels.staging import chains
@@ -119,8 +119,10 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
     part_of: dict[tuple[Tensor, ...], tuple[tuple[Group, float], ...]] = {}
     lowered |= {placed.results: kernel for placed in parts.steps if (kernel := step_kernel(placed, names, program.sizes)) is not None}
     if not program.sizes:
-        by_several = divided({group: ns[group] for group in groups}, names, lowering) if options.numerics != "exact" else ()
-        parts_of = {several.builds: several for several in by_several}
+        parts_of, known = dict[Group, Divided](), dict(names)
+        for several in divided({group: ns[group] for group in groups}, known, lowering) if options.numerics != "exact" else ():
+            parts_of[several.builds] = several
+            known |= several.names
         alone = ns | {group: several.ns for group, several in parts_of.items()}
         for chain in chains(groups, alone, names, stay, compared_with_itself(program, options.numerics), model, lowering):
             *inner, results = chain.groups

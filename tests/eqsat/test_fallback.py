@@ -109,7 +109,7 @@ REFUSED: dict[str, tuple[Function, type[Exception], str]] = {
     "a function as an argument": (lambda x: ANY.apply_along_axis(lambda r: r.sum(), 0, x), UnsupportedError, "a function"),
     "writing to arguments": (lambda x: ANY.copyto(x, 1), UnsupportedError, "copyto"),
     "writing to files": (lambda x: ANY.save("x.npy", x), UnsupportedError, "save"),
-    "writing to a place": (lambda x: ANY.put_along_axis(x, np.zeros((1, 5), int), 0.0, 0), UnsupportedError, "put_along_axis"),
+    "writing to a place": (lambda x: ANY.put_along_axis(x, np.zeros((1, 5), int), 0.0, 0), UnsupportedError, "belongs to the caller"),
     "out": (lambda x: ANY.gradient(ANY.ldexp(x, 2, out=x)), UnsupportedError, "out="),
     "values": (lambda x: x.tolist(), TraceError, "run time"),
     "out that is known": (lambda x: ANY.ldexp(x, 2, out=np.empty((4, 5))), UnsupportedError, "out="),
