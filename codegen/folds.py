@@ -18,9 +18,9 @@ from eqsat.codegen.casts import convert
 from eqsat.codegen.divided import divisors
 from eqsat.codegen.fold import BLOCK, LONG_OUTER_FOLD, Accumulator, Carried, Flags, accumulator, widest
 from eqsat.codegen.index import llvm_type, resized
-from eqsat.codegen.rolled import rolled_loops, vectors_of_fold
+from eqsat.codegen.rolled import vectors_of_fold
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.search import BLOCK as SEARCHED, REMEMBERED, emit_remembered, emit_search, remembered, searched
+from eqsat.codegen.search import BLOCK as SEARCHED, REMEMBERED, emit_remembered, emit_search, searched
 from eqsat.codegen.tile import Emitter
 from eqsat.ir import interval
 from eqsat.ir.dtypes import carrier, is_complex, is_float, is_inexact, itemsize
@@ -47,10 +47,9 @@ class FoldEmitter(Emitter, Protocol):
     begins: dict[str, Value]
 
 
-def kept_apart(kernel: Kernel) -> frozenset[Stmt]:
+def kept_apart(kernel: Kernel, rolled: frozenset[For | Fold], known: Collection[str]) -> frozenset[Stmt]:
     """The loops that stay short loops, and the folds that remember for a search where their result was: loops by themselves."""
-    known = remembered(kernel)
-    return rolled_loops(kernel) | {stmt for stmt in statements(kernel.body) if isinstance(stmt, Fold) and stmt.name in known}
+    return rolled | {stmt for stmt in statements(kernel.body) if isinstance(stmt, Fold) and stmt.name in known}
 
 
 def in_one_loop(body: Sequence[Stmt], apart: Collection[Stmt] = ()) -> Iterator[tuple[Stmt, ...]]:
@@ -58,13 +57,13 @@ def in_one_loop(body: Sequence[Stmt], apart: Collection[Stmt] = ()) -> Iterator[
     which read buffers in common and are not `apart`.  No fold is made of another one."""
     run: list[Fold] = []
     for stmt in body:
-        joins = isinstance(stmt, Fold) and stmt not in apart and _may_join(stmt)
-        if isinstance(stmt, Fold) and joins and run and _is_beside(stmt, run):
-            run.append(stmt)
+        fold = stmt if isinstance(stmt, Fold) and stmt not in apart and _may_join(stmt) else None
+        if fold is not None and run and _is_beside(fold, run):
+            run.append(fold)
             continue
         yield from _loops_of(run)
-        run = [stmt] if isinstance(stmt, Fold) and joins else []
-        if not run:
+        run = [fold] if fold is not None else []
+        if fold is None:
             yield (stmt,)
     yield from _loops_of(run)
 

@@ -54,7 +54,7 @@ class KernelEmitter:
         self.rolled = rolled_loops(kernel)
         self.ahead = pieces_ahead(kernel)
         self.remembered = remembered(kernel)
-        self.apart = kept_apart(kernel)
+        self.apart = kept_apart(kernel, self.rolled, self.remembered)
         self.begins: dict[str, Value] = {}
         self.stored = {stmt.buffer for stmt in statements(kernel.body) if isinstance(stmt, Store)}
 

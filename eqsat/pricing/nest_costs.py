@@ -9,8 +9,7 @@ interleaved.  Others are gathers.  What LLVM makes of loops is in nest_places.py
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from math import frexp, log2, prod
 
 from eqsat.codegen import shares
@@ -18,10 +17,11 @@ from eqsat.codegen.divided import reciprocal_of, repeated
 from eqsat.codegen.folds import in_one_loop, kept_apart
 from eqsat.codegen.kept_rows import KeptRow, kept_row
 from eqsat.codegen.rolled import LINES, SHORT, place_in_row, rolled_loops
+from eqsat.codegen.search import remembered
 from eqsat.codegen.tile_parts import BEGUN, pieces_of
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_complex, is_float, itemsize
-from eqsat.ir.index import Apply, Const, Index, Var, apply, depends, substitute, variables, walk
+from eqsat.ir.index import Apply, Index, Var, depends, variables, walk
 from eqsat.ir.joint import LARGEST_STEP
 from eqsat.ir.loops import (
     Bind,
@@ -33,11 +33,7 @@ from eqsat.ir.loops import (
     Pick,
     Stmt,
     Store,
-    bound_in,
     loads,
-    map_indices,
-    over,
-    statements,
     value_of,
     values_of,
 )
@@ -49,6 +45,7 @@ from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.cycles import DEFAULT_COSTS, Costs
 from eqsat.pricing.locality import LINE_BYTES
 from eqsat.pricing.nest_places import Place, offsets_of
+from eqsat.pricing.nest_spelling import spelled_out
 from eqsat.pricing.nest_work import NOTHING, Work
 from eqsat.pricing.target import SPLIT_NS, Target
 from eqsat.pricing.touched import Touched
@@ -86,7 +83,7 @@ PICKED = 1.5
 def nest_ns(kernel: Kernel, target: Target, costs: Costs = DEFAULT_COSTS) -> float:
     """Estimated time of one call of a kernel; a parallel outermost loop that takes long is shared by the threads, the last
     round unevenly."""
-    kernel = _spelled_out(kernel)
+    kernel = spelled_out(kernel)
     work = _Pricer(kernel, CostModel(target, costs)).total_ns(kernel)
     return target.launch_ns + work_shared(work, largest_share(kernel, target.threads))
 
@@ -105,39 +102,20 @@ def largest_share(kernel: Kernel, threads: int) -> float:
     return min(1.0, (-(-extent // threads) + piece - 1) / extent) if extent else 1.0
 
 
-def _spelled_out(kernel: Kernel) -> Kernel:
-    """The kernel with the values of index variables that it computes in their places, so that strides show, and one variable for folds that
-    are one loop."""
-    values = bound_in(statements(kernel.body))
-    found = map_indices(kernel, lambda index: substitute(index, values)) if values else kernel
-    found = replace(found, body=tuple(_by_one_variable(found.body, kept_apart(found))))
-    tiles = any(isinstance(stmt, For) and stmt.kind == "tile" for stmt in statements(found.body))
-    return map_indices(found, _as_all_begin) if tiles else found
-
-
-def _as_all_begin(root: Index) -> Index:
-    """An index without that the last block of an axis ends where the axis ends."""
-    done: dict[Index, Index] = {}
-    for term in walk(root):
-        if isinstance(term, Apply):
-            args = tuple(done.get(arg, arg) for arg in term.args)
-            done[term] = args[0] if term.op == "min" and isinstance(args[1], Const) else apply(term.op, *args)
-    return done.get(root, root)
-
-
 class _Pricer:
     def __init__(self, kernel: Kernel, model: CostModel) -> None:
         self.model, self.target = model, model.target
         self.bytes = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in (*kernel.buffers, *kernel.scratch)}
         self.forms = Forms()
-        self.apart = kept_apart(kernel)
+        self.rolled = rolled_loops(kernel)
+        self.apart = kept_apart(kernel, self.rolled, remembered(kernel))
         self.touched = Touched(kernel, self.target, self.forms)
         self.around = dict(_bound_in(kernel.body, None))
         self.registers = SUMS if self.target.vector_bytes >= WIDE_BYTES else FEW_SUMS
 
     def total_ns(self, kernel: Kernel) -> float:
         """All of it, on one thread."""
-        return self.block(kernel.body, Place({}, self.forms, rolled=rolled_loops(kernel))).ns(self.target.ghz)
+        return self.block(kernel.body, Place({}, self.forms, rolled=self.rolled)).ns(self.target.ghz)
 
     def block(self, body: tuple[Stmt, ...], place: Place) -> Work:
         lanes, done = self.lanes(body, place), set[Scalar]()
@@ -429,20 +407,6 @@ def _bound_in(body: tuple[Stmt, ...], loop: Var | None) -> Iterator[tuple[str, V
             yield stmt.name, loop
         if isinstance(stmt, For | Fold):
             yield from _bound_in(stmt.body, stmt.variable)
-
-
-def _by_one_variable(body: tuple[Stmt, ...], apart: Collection[Stmt]) -> Iterator[Stmt]:
-    """Statements with one variable for all folds that are one loop."""
-    for stmt, *others in in_one_loop(body, apart):
-        yield replace(stmt, body=tuple(_by_one_variable(stmt.body, apart))) if isinstance(stmt, For | Fold) else stmt
-        yield from (_along(fold, stmt.variable) for fold in others if isinstance(fold, Fold) and isinstance(stmt, Fold))
-
-
-def _along(fold: Fold, variable: Var) -> Fold:
-    """A fold without loops in it by another variable."""
-    env = {fold.variable: variable}
-    body = [replace(stmt, value=over(stmt.value, env)) if isinstance(stmt, Let) else stmt for stmt in fold.body]
-    return replace(fold, variable=variable, body=tuple(body), value=over(fold.value, env))
 
 
 def _loads_a_part(call: Call) -> bool:

@@ -8,17 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-RNG = np.random.default_rng(7)
-
-
-def floats(*shape: int) -> Any:
-    return RNG.standard_normal(shape).astype("f4")
-
-
-def doubles(*shape: int) -> Any:
-    return RNG.standard_normal(shape)
+from tests.bench.further_programs import doubles, floats
 
 
 def positive(xp: Any, x: Any) -> Any:
