@@ -15,7 +15,7 @@ from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import over
 from eqsat.ir.tensor import Build, Read, Reduce, Scalar, Shape, axes, axis, operands, reindexed, scalars
 from eqsat.lowering.nest import Stages, alike, free_variables
-from eqsat.lowering.parted import in_parts, row_in_parts, terms_of
+from eqsat.lowering.parted import for_threads, in_parts, row_in_parts, terms_of
 from eqsat.lowering.product import stored
 
 # so many values are shared at the most, of so many terms at the least; of a build of so few elements what is within its folds is shared too
@@ -43,7 +43,7 @@ def folds_first(build: Build) -> tuple[Stages, Build] | None:
     if not stages:
         return None
     rest = Build(build.shape, body)
-    before, rest = in_parts(rest) or row_in_parts(rest) or ((), rest)
+    before, rest = for_threads(rest)
     return (*stages, *before), rest
 
 

@@ -89,6 +89,11 @@ def row_in_parts(build: Build) -> tuple[Stages, Build] | None:
     return ((made,),), Build(build.shape, over(build.body, {}, {fold: Reduce(fold.op, part, Read(made, (part, *places)))}))
 
 
+def for_threads(build: Build) -> tuple[Stages, Build]:
+    """A build with its long reductions in parts, or as it is."""
+    return in_parts(build) or row_in_parts(build) or ((), build)
+
+
 def _part(fold: Reduce, shape: Shape, parts: int) -> Scalar:
     """A fold over one part, whose number is an axis behind those of the shape."""
     each, place = fold.variable.extent // parts, axis(len(shape), parts)

@@ -14,7 +14,7 @@ from eqsat.ir.index import Var
 from eqsat.ir.loops import over
 from eqsat.ir.tensor import Build, Reduce, axes, scalars
 from eqsat.lowering.nest import Stages, alike, chains, free_variables
-from eqsat.lowering.parted import in_parts, row_in_parts, terms_of
+from eqsat.lowering.parted import for_threads, terms_of
 from eqsat.lowering.product import stored
 
 # folds within others of fewer terms are written out
@@ -38,5 +38,5 @@ def terms_first(build: Build) -> Iterator[tuple[Stages, Build]]:
             read = stored(term, order)
             assert isinstance(read.tensor, Build)
             rest = Build(build.shape, over(body, {}, {term: read}))
-            before, rest = in_parts(rest) or row_in_parts(rest) or ((), rest)
+            before, rest = for_threads(rest)
             yield ((read.tensor,), *before), rest
