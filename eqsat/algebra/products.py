@@ -136,12 +136,14 @@ class Opener:
             return self._product(term.args[0]).times(self._product(term.args[1]))
         if isinstance(term, Call) and term.op == "negative":
             return self._product(term.args[0]).scaled(-1)
+        if isinstance(term, Call) and term.op == "divide" and isinstance(by := term.args[1], Literal) and (value := exact(by)):
+            return self._product(term.args[0]).scaled(Fraction(1) / value)
         if isinstance(term, Reduce) and term.op == "sum":
             variable = Var(next(self._fresh), term.variable.lo, term.variable.hi)
             inside = self._placed(self._product(term.body), {term.variable: variable})
             return Product(inside.coefficient, (variable, *inside.bound), inside.factors)
         inner = function_of(term, {})
-        if inner is not None and (isinstance(inner[0], Read | Reduce) or is_call(inner[0], "multiply", "negative")):
+        if inner is not None and (isinstance(inner[0], Read | Reduce) or is_call(inner[0], "multiply", "negative", "divide")):
             found = self._opened(inner[0])
             if found is not None:
                 self.opened[tensor_of(term)] = None

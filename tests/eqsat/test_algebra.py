@@ -200,6 +200,37 @@ def test_a_chain_that_is_cheap_as_written_stays() -> None:
     assert shapes == [(300,), (300,)]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a, b, v: ((a @ b) / 9) @ v,
+        lambda a, b, v: (a @ b / -3.5).sum(axis=1),
+        lambda a, b, v: v @ (a @ a.T / 299) @ v,
+        lambda a, b, v: ((a / 4) @ (b / 7) / 11 @ v) / 3,
+        lambda a, b, v: enp.mean(a @ b, axis=1),
+    ],
+)
+def test_quotients_by_constants_are_products_in_chains(function: Function, dtype: str) -> None:
+    rng = np.random.default_rng(3)
+    a, b, v = (rng.standard_normal(shape).astype(dtype) for shape in ((96, 96), (96, 96), (96,)))
+    result, exact = eqsat.optimize(function, a, b, v), eqsat.optimize(function, a, b, v, options=eqsat.Options(numerics="exact"))
+    assert float(result.cost) * 3 < float(result.original_cost)
+    assert not exact.report.matches["contraction-order"]
+    expected = np.asarray(function(*(x.astype("float64") for x in (a, b, v))))
+    scale = np.abs(expected).max() * np.finfo(dtype).eps * 2000
+    np.testing.assert_allclose(result(a, b, v), expected, rtol=0, atol=scale)
+    a[3, 5] = np.inf
+    with np.errstate(invalid="ignore"):
+        assert (np.isfinite(result(a, b, v)) == np.isfinite(function(a, b, v))).all()
+
+
+def test_a_quotient_by_so_much_or_little_that_it_may_vanish_stays() -> None:
+    specs = [eqsat.spec(shape, "float32") for shape in ((64, 64), (64, 64), (64,))]
+    for by, found in ((1e9, True), (1e20, False), (1e-20, False), (0.0, False), (np.inf, False)):
+        assert bool(eqsat.optimize(lambda a, b, v, by=by: (a @ b / by) @ v, *specs).report.matches["contraction-order"]) == found
+
+
 def test_a_product_that_is_an_output_is_used() -> None:
     result = eqsat.optimize(lambda a, b: (a @ b, (a @ b).sum()), eqsat.spec((64, 64), "float32"), eqsat.spec((64, 64), "float32"))
     assert result.nests[0].builds[0].shape == (64, 64)
