@@ -88,8 +88,9 @@ def _extremum(op: str, dtype: str, flags: Flags, masks: bool) -> Accumulator:
 
     def step(b: Builder, carried: Carried, value: Value) -> Carried:
         value = convert(b, value, dtype, inside)
-        better = b.emit("i1", f"fcmp nnan nsz {'ogt' if op == 'max' else 'olt'} {value}, {carried[0].text}")
-        best = b.emit(type, f"select nnan nsz {better}, {value}, {carried[0]}")
+        fenced = b.emit(type, f"freeze {value}")
+        better = b.emit("i1", f"fcmp nnan nsz {'ogt' if op == 'max' else 'olt'} {fenced}, {carried[0].text}")
+        best = b.emit(type, f"select nnan nsz {better}, {fenced}, {carried[0]}")
         return (best,) if nan is None else (best, *nan.step(b, carried[1:], value))
 
     def result(b: Builder, carried: Carried) -> Value:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from eqsat.ir.index import Index, Var, substitute
+from eqsat.ir.index import Const, Index, Var, substitute
 from eqsat.ir.tensor import (
     Build,
+    Call,
     Gather,
     Position,
     Read,
@@ -18,7 +19,9 @@ from eqsat.ir.tensor import (
     over,
     rebuild,
     reduction,
+    scalars,
     sources,
+    taken,
 )
 
 Definitions = Mapping[Tensor, Tensor]
@@ -138,3 +141,28 @@ def _alike(one: Scalar, other: Scalar, same: Callable[[Tensor, Tensor], bool]) -
         assert isinstance(other, Reduce)
         return one.op == other.op and one.variable is other.variable
     return isinstance(one, Position) or one is other or rebuild(one, operands(other)) is other
+
+
+def decided(body: Scalar) -> tuple[Scalar, list[tuple[Index, Index]]]:
+    """An element without the selections whose conditions bounds decide, and the conditions that chose, with what they are."""
+    branches: dict[Scalar, Scalar] = {}
+    known: dict[Index, Index] = {}
+    stack, seen = [body], set[Scalar]()
+    while stack:
+        term = stack.pop()
+        if term in seen:
+            continue
+        seen.add(term)
+        condition = term.args[0] if isinstance(term, Call) and term.op == "where" else None
+        if isinstance(condition, Position) and condition.index.bounds[0] == condition.index.bounds[1]:
+            truth = Const(bool(condition.index.bounds[0]))
+            branch = taken(rebuild(term, (Position(truth, "bool"), *operands(term)[1:])))
+            if branch.dtype == term.dtype:
+                known[condition.index], branches[term] = truth, branch
+                stack.append(branch)
+                continue
+        stack += operands(term)
+    done: dict[Scalar, Scalar] = {}
+    for term in scalars(body):
+        done[term] = done[branches[term]] if term in branches else rebuild(term, tuple(done[operand] for operand in operands(term)))
+    return done[body], list(known.items())

@@ -387,11 +387,13 @@ def index_terms(term: Scalar) -> tuple[Index, ...]:
     return (term.index,) if isinstance(term, Position) else ()
 
 
-def reread(body: Scalar, replaced: Mapping[Tensor, Tensor]) -> Scalar:
-    """`body` reading other tensors of the same shapes."""
+def reread(body: Scalar, replaced: Mapping[Tensor, Tensor], changed: Mapping[Tensor, Callable[[Read], Scalar]] | None = None) -> Scalar:
+    """`body` reading other tensors of the same shapes, or of others what reads of them are `changed` to."""
     done: dict[Scalar, Scalar] = {}
     for term in scalars(body):
-        if isinstance(term, Read):
+        if isinstance(term, Read) and changed and term.tensor in changed:
+            done[term] = changed[term.tensor](term)
+        elif isinstance(term, Read):
             done[term] = Read(replaced[term.tensor], term.indices)
         elif isinstance(term, Gather):
             done[term] = Gather(replaced[term.tensor], tuple(done[arg] for arg in term.args), term.checked)

@@ -10,11 +10,12 @@ of float32 in float64; of a few columns several rows side by side in registers (
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 
 from eqsat.ir.dtypes import carrier, is_complex
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Bind, Fold, For, Let, Load, Stmt, Store, Temp, over
+from eqsat.ir.loops import Bind, Fold, For, Let, Load, Stmt, Store, Temp, loaded, over, statements, values_of
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Literal, Reduce, Scalar, as_dtype, scalars
 from eqsat.lowering import order
@@ -81,7 +82,68 @@ def _column(nest: Nest) -> Var | None:
 
 def _adds_up(fold: Reduce) -> bool:
     """Whether it may be done element by element in its own dtype."""
-    return carrier(fold.dtype) == fold.dtype and not is_complex(fold.dtype) and fold.dtype != "bool" and not fold.variable.lo
+    return carrier(fold.dtype) == fold.dtype and not is_complex(fold.dtype) and not fold.variable.lo
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A store for every column of a block, after some values; without an index to scratch memory."""
+
+    buffer: str
+    index: Index | None
+    value: Scalar
+    combine: str | None = None
+    lets: Sequence[Let] = ()
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """Folds within one another as one, over all their ranges."""
+
+    name: str
+    op: str
+    dtype: str
+    ranges: tuple[Var, ...]
+    lets: tuple[Let, ...]
+    value: Scalar
+
+    @property
+    def inlined(self) -> Scalar:
+        """What is folded, by itself."""
+        return inlined(self.value, {let.name: let.value for let in self.lets})
+
+
+def _opened(stmt: Fold) -> _Opened | None:
+    """None of one that computes more than values around a fold of another kind."""
+    folds = [stmt]
+    while len(folds[-1].body) == 1 and isinstance(below := folds[-1].body[0], Fold):
+        if below.op != stmt.op or folds[-1].value != Temp(below.name, below.dtype):
+            return None
+        folds.append(below)
+    lets = tuple(let for let in folds[-1].body if isinstance(let, Let))
+    if len(lets) < len(folds[-1].body):
+        return None
+    return _Opened(stmt.name, stmt.op, stmt.dtype, tuple(fold.variable for fold in folds), lets, folds[-1].value)
+
+
+def _grouped(body: Sequence[Stmt]) -> list[list[Stmt]]:
+    """Statements one by one, but folds behind each other over the same ranges of the same arrays, none of which is made of another."""
+    groups: list[list[Stmt]] = []
+    for stmt in body:
+        if groups and all(isinstance(other, Fold) and isinstance(stmt, Fold) and _goes_with(stmt, other) for other in groups[-1]):
+            groups[-1].append(stmt)
+        else:
+            groups.append([stmt])
+    return groups
+
+
+def _goes_with(fold: Fold, other: Fold) -> bool:
+    one, first = _opened(fold), _opened(other)
+    if one is None or first is None or loaded([fold]).isdisjoint(loaded([other])):
+        return False
+    same = [(v.lo, v.hi) for v in one.ranges] == [(v.lo, v.hi) for v in first.ranges]
+    needs = any(isinstance(term, Temp) and term.name == other.name for term in scalars(*values_of(statements((fold,)))))
+    return same and not needs
 
 
 class _Fission:
@@ -111,49 +173,52 @@ class _Fission:
         if loop.variable is not self.column:
             below = self.down(loop.body)
             return None if below is None else (*before, For(loop.variable, loop.kind, below))
-        parts = [self.part(stmt) for stmt in loop.body]
+        parts = [self.part(*group) for group in _grouped(loop.body)]
         if any(part is None for part in parts):
             return None
         body = tuple(stmt for part in parts if part is not None for stmt in part)
         return (*before, For(self.block, "parallel", (*self.bound, *body))) if self.block.extent > 1 else (*before, *body)
 
-    def part(self, stmt: Stmt) -> tuple[Stmt, ...] | None:
-        """A statement for all columns of a block; None where it cannot be."""
+    def part(self, stmt: Stmt, *others: Stmt) -> tuple[Stmt, ...] | None:
+        """A statement for all columns of a block, or folds; None where it cannot be."""
         if isinstance(stmt, Let):
-            kept = self.keep(stmt.name, stmt.value)
-            return (self.row((), kept, None, stmt.value),)
+            return (self.row(_Line(*self.keep(stmt.name, stmt.value), stmt.value)),)
         if isinstance(stmt, Fold):
-            return self.fold(stmt)
+            opened = [_opened(fold) for fold in (stmt, *others) if isinstance(fold, Fold)]
+            found = [fold for fold in opened if fold is not None]
+            return self.folds(found) if len(found) == len(opened) else None
         if isinstance(stmt, Store):
-            return (self.row((), stmt.buffer, stmt.index, stmt.value, stmt.combine),)
+            return (self.row(_Line(stmt.buffer, stmt.index, stmt.value, stmt.combine)),)
         return self.inner(stmt) if isinstance(stmt, For) else None
 
-    def fold(self, stmt: Fold) -> tuple[Stmt, ...] | None:
-        folds = [stmt]
-        while len(folds[-1].body) == 1 and isinstance(below := folds[-1].body[0], Fold):
-            if below.op != stmt.op or folds[-1].value != Temp(below.name, below.dtype):
-                return None
-            folds.append(below)
-        *lets, _ = (*folds[-1].body, stmt)
-        if not all(isinstance(let, Let) for let in lets):
-            return None
-        value = inlined(folds[-1].value, {let.name: let.value for let in lets if isinstance(let, Let)})
-        known = not any(fold.variable.extent in self.markers for fold in folds)
-        if known and is_narrow(self.size, value, max(fold.variable.extent for fold in folds)):
-            return self.side_by_side(NarrowFold(stmt.name, stmt.op, stmt.dtype, tuple(fold.variable for fold in folds), value, self.size))
-        long = stmt.op == "sum" and prod(fold.variable.extent for fold in folds) > LONGEST_SUM
-        dtype = WIDER.get(stmt.dtype, stmt.dtype) if long else stmt.dtype
-        start, value = Literal(identity_of(stmt.op, dtype).item(), dtype), as_dtype(folds[-1].value, dtype)
-        kept = self.keep(stmt.name, value)
-        first = self.row((), kept, None, start)
-        again: Stmt = self.row(lets, kept, None, value, stmt.op)
-        for fold in reversed(folds):
-            again = For(fold.variable, "serial", (again,))
-        return first, again
+    def folds(self, opened: Sequence[_Opened]) -> tuple[Stmt, ...]:
+        """Folds of the same ranges, row by row, unless rows are so short that several are added up side by side."""
+        ranges = opened[0].ranges
+        if not any(variable.extent in self.markers for variable in ranges):
+            narrow = [is_narrow(self.size, fold.inlined, max(v.extent for v in ranges)) for fold in opened]
+            if len(opened) > 1 and any(narrow):
+                return tuple(stmt for fold in opened for stmt in self.folds([fold]))
+            if all(narrow):
+                (fold,) = opened
+                return self.side_by_side(NarrowFold(fold.name, fold.op, fold.dtype, ranges, fold.inlined, self.size))
+        first, again = list[_Line](), list[_Line]()
+        for fold in opened:
+            long = fold.op == "sum" and prod(variable.extent for variable in ranges) > LONGEST_SUM
+            dtype = WIDER.get(fold.dtype, fold.dtype) if long else fold.dtype
+            env = dict[Var, Index](zip(fold.ranges, ranges, strict=True))
+            lets = [Let(let.name, over(let.value, env)) for let in fold.lets]
+            start, value = Literal(identity_of(fold.op, dtype).item(), dtype), as_dtype(over(fold.value, env), dtype)
+            kept, _ = self.keep(fold.name, value)
+            first.append(_Line(kept, None, start))
+            again.append(_Line(kept, None, value, fold.op, lets))
+        rows: Stmt = self.row(*again)
+        for variable in reversed(ranges):
+            rows = For(variable, "serial", (rows,))
+        return (*(self.row(line) for line in first), rows)
 
     def side_by_side(self, fold: NarrowFold) -> tuple[Stmt, ...]:
         """A fold of narrow rows."""
-        kept = self.keep(fold.name, fold.value)
+        kept, _ = self.keep(fold.name, fold.value)
         sums = self.placer.memory(fold.sides * self.size, fold.dtype) if fold.sides > 1 else kept
         return fold.statements(lambda env, lane: self.over(fold.value, {**env, **self.at(lane)}, lane), sums, kept)
 
@@ -165,22 +230,25 @@ class _Fission:
         *lets, store = stmt.body
         if not isinstance(store, Store) or not all(isinstance(let, Let) for let in lets):
             return None
-        return (For(stmt.variable, stmt.kind, (self.row(lets, store.buffer, store.index, store.value, store.combine),)),)
+        line = _Line(store.buffer, store.index, store.value, store.combine, [let for let in lets if isinstance(let, Let)])
+        return (For(stmt.variable, stmt.kind, (self.row(line),)),)
 
-    def keep(self, name: str, value: Scalar) -> str:
-        """Scratch memory for what a name stands for in all columns of a block."""
+    def keep(self, name: str, value: Scalar) -> tuple[str, None]:
+        """Scratch memory for what a name stands for in all columns of a block, and no index: it is one number for each."""
         memory = self.placer.memory(self.size, value.dtype)
         self.kept[name] = memory, value.dtype
-        return memory
+        return memory, None
 
-    def row(self, lets: Sequence[Stmt], buffer: str, index: Index | None, value: Scalar, combine: str | None = None) -> For:
-        """A store for all columns of a block, after what it needs by itself; without an index to scratch memory."""
+    def row(self, *lines: _Line) -> For:
+        """Stores for all columns of a block, each after what it needs by itself."""
         lane = Var(f"{self.column.name}_row{self.rows}", 0, self.size - 1)
         self.rows += 1
-        env = self.at(lane)
-        before = tuple(Let(let.name, self.over(let.value, env, lane)) for let in lets if isinstance(let, Let))
-        place = lane if index is None else substitute(index, env)
-        return For(lane, "parallel", (*before, Store(buffer, place, self.over(value, env, lane), combine)))
+        env, body = self.at(lane), list[Stmt]()
+        for line in lines:
+            body += [Let(let.name, self.over(let.value, env, lane)) for let in line.lets]
+            place = lane if line.index is None else substitute(line.index, env)
+            body.append(Store(line.buffer, place, self.over(line.value, env, lane), line.combine))
+        return For(lane, "parallel", tuple(body))
 
     def at(self, lane: Var) -> dict[Var, Index]:
         """Where the columns of a block are."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from eqsat.capture.parts_of_orders import only_parts_of_orders
 from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.generics import as_build
 from eqsat.ir.steps import Parts, take_apart
@@ -24,6 +25,7 @@ STEADY = ("add", "subtract", "multiply", "divide", "sqrt")
 
 def taken_apart(program: Program, options: Options) -> Parts:
     """The parts of a program between its steps, and between tensors that are compared with what is made of them."""
+    program = only_parts_of_orders(program)
     return take_apart(program, compared_with_itself(program, options.numerics))
 
 

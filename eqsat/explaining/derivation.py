@@ -13,11 +13,24 @@ from dataclasses import dataclass
 from itertools import count, groupby
 
 from eqsat.extraction.cheapest import Extracted
-from eqsat.ir.definitions import Definitions, in_order, index_pairs, inlined, redefined, with_inlined
+from eqsat.ir.definitions import Definitions, decided, in_order, index_pairs, inlined, redefined, with_inlined
 from eqsat.ir.generics import as_build
 from eqsat.ir.index import Index, walk
 from eqsat.ir.steps import Kept, Parts
-from eqsat.ir.tensor import Build, Constant, Generic, Literal, Position, Read, Scalar, Tensor, reread, scalars, sources, tensors
+from eqsat.ir.tensor import (
+    Build,
+    Constant,
+    Generic,
+    Literal,
+    Position,
+    Read,
+    Scalar,
+    Tensor,
+    reread,
+    scalars,
+    sources,
+    tensors,
+)
 from eqsat.ir.text import definition_text, tensor_names
 from eqsat.rules.elements import less
 from eqsat.views.movements import movement
@@ -264,6 +277,11 @@ class _Towards:
             return
         goal = Build(target.shape, reread(target.body, {source: reader for source, reader in readers.items() if reader is not None}))
         if self._become(tensor, made, target, goal):
+            return
+        body, known = decided(inlined(made.body, _nothing))
+        if known and self._pairs(Build(made.shape, body), target, goal) is not None:
+            self.chain.put_maps(tensor, Build(made.shape, body), known)
+            self._become(tensor, Build(made.shape, body), target, goal)
             return
         body, rows = less(inlined(made.body, _nothing))
         if rows and self._pairs(Build(made.shape, body), target, goal) is not None:

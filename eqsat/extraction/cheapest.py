@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -41,6 +42,8 @@ from eqsat.sizes.markers import is_generic
 
 # element classes that a search prices for every e-node of the budget
 PRICED = 2
+# a store moves on from tensors of which no more are made: the others would compute it again
+MOST_USERS = 4
 
 Offer = tuple[Tensor, Alternative]
 
@@ -249,10 +252,12 @@ class Search:
             yield tensor
 
     def _stores(self, snapshot: Snapshot, order: Mapping[int, int]) -> Iterator[Move]:
-        """A tensor is stored or not; a store moves from a tensor to one that is made of it, or back."""
+        """A tensor is stored or not; a store moves from a tensor to one of the few that are made of it, or back."""
         yield from (Move((name,)) for name in order)
         pairs = ((self._name(source, snapshot), self._name(tensor, snapshot)) for tensor in self.written for source in sources(tensor))
-        yield from (Move(pair) for pair in dict.fromkeys(pairs) if pair[0] != pair[1] and order.keys() >= set(pair))
+        between = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1] and order.keys() >= set(pair)]
+        users = Counter(source for source, _ in between)
+        yield from (Move(pair) for pair in between if users[pair[0]] <= MOST_USERS)
 
     def _offers(self, snapshot: Snapshot, order: Mapping[int, int], classes: TensorClasses) -> Iterator[Move]:
         """What algebra offers; a form that the program has as it is written is none, and what is only read is free to all."""

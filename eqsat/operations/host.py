@@ -1,4 +1,4 @@
-"""Operations that are calls of library functions: sorting, searching, scans, order statistics, linear algebra, Fourier transforms.
+"""Operations that are calls of library functions: searching, scans, order statistics, linear algebra, Fourier transforms.
 
 They cannot be written as functions of an element's place.  A call is a step of the program: it takes and makes whole arrays, and what is
 around it is compiled.
@@ -26,7 +26,6 @@ from eqsat.operations.generic import integer, normalize_axes, one_axis, tensor_o
 from eqsat.operations.movement import broadcast_to, ravel
 from eqsat.sizes.markers import shape_text
 
-KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
 WRITTEN = ("out", "overwrite_input")
 ARRAYS = (Tensor, np.ndarray, np.generic)
 
@@ -108,76 +107,18 @@ def signature(function: Callable[..., Any]) -> inspect.Signature:
     return found.replace(parameters=[value if k < last else value.replace(kind=value.KEYWORD_ONLY) for k, value in enumerate(kept)])
 
 
-def sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descending: bool = False) -> Tensor:
-    """The elements in order, NaN last; all of them in one row where axis is None.  Descending is the reverse, NaN first."""
-    source, k = _along("sort", a, axis)
-    found: Tensor = host_call("sort", (source, k), _how("sort", kind, stable, descending))
-    return found
-
-
-def argsort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descending: bool = False) -> Tensor:
-    """The int64 places of the elements in order; the array API's `descending` keeps equal ones in order where the sort is stable."""
-    source, k = _along("argsort", a, axis)
-    found: Tensor = host_call("argsort", (source, k), _how("argsort", kind, stable, descending))
-    return found
-
-
-def topk(x: Any, k: Any, axis: Any = -1, largest: bool = True) -> tuple[Tensor, Tensor]:
-    """The k greatest, or least, elements along an axis, the most extreme first, and their places; of equal ones the first."""
-    source, along = _along("topk", x, axis)
-    count = integer("topk", "k", k)
-    if not 0 <= count <= source.shape[along]:
-        raise UsageError(f"topk: found k = {count}, expected 0 to {source.shape[along]}, the extent of axis {along}")
-    values, places = host_call("topk", (source, count, along, bool(largest)), {})
-    return values, places
-
-
-def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect") -> Tensor:
-    """The elements in another order: what is at `kth` (an integer or several) is where sorting puts it, smaller ones are before it."""
-    found: Tensor = host_call("partition", _parted("partition", a, kth, axis, kind), {})
-    return found
-
-
-def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect") -> Tensor:
-    """The int64 places of the elements in the order of `partition`."""
-    found: Tensor = host_call("argpartition", _parted("argpartition", a, kth, axis, kind), {})
-    return found
-
-
-def _along(name: str, a: Any, axis: Any) -> tuple[Tensor, int]:
+def along_axis(name: str, a: Any, axis: Any) -> tuple[Tensor, int]:
     source = tensor_of(name, a)
     if axis is None:
         return (source if len(source.shape) == 1 else ravel(source)), 0
     return source, one_axis(name, axis, len(source.shape))
 
 
-def _how(name: str, kind: Any, stable: Any, descending: Any) -> dict[str, Any]:
-    """Only what is set, so that equal calls are one."""
-    if kind not in KINDS:
-        raise UsageError(f"{name}: found kind {kind!r}, expected one of {', '.join(map(str, KINDS))}")
-    if kind is not None and stable is not None:
-        raise UsageError(f"{name}: found both kind and stable, expected one of them")
-    how = {"kind": kind, "stable": None if stable is None else bool(stable), "descending": bool(descending) or None}
-    return {key: value for key, value in how.items() if value is not None}
-
-
-def _parted(name: str, a: Any, kth: Any, axis: Any, kind: str) -> tuple[Any, ...]:
-    source, along = _along(name, a, axis)
-    if kind != "introselect":
-        raise UsageError(f"{name}: found kind {kind!r}, expected 'introselect'")
-    extent = source.shape[along]
-    places = tuple(integer(name, "kth", place) for place in (kth if isinstance(kth, tuple | list | np.ndarray) else (kth,)))
-    for place in places:
-        if source.size and not -extent <= place < extent:  # of nothing, everything is in its place
-            raise UsageError(f"{name}: found kth = {place}, expected one in {-extent}..{extent - 1}")
-    return source, places, along
-
-
 def scan(name: str, row: str) -> Callable[..., Tensor]:
     """NumPy's cumsum or cumprod: of all elements in one row where axis is None."""
 
     def function(a: Any, axis: Any = None, dtype: Any = None) -> Tensor:
-        source, k = _along(name, a, axis)
+        source, k = along_axis(name, a, axis)
         return _scanned(name, row, source, k, dtype, False)
 
     return function
@@ -206,7 +147,7 @@ def array_api_scan(name: str) -> Callable[..., Tensor]:
         source = tensor_of(name, x)
         if axis is None and len(source.shape) != 1:
             raise UsageError(f"{name}: found axis None for the shape {shape_text(source.shape)}, expected an axis")
-        source, k = _along(name, source, axis)
+        source, k = along_axis(name, source, axis)
         return _scanned(name, name, source, k, dtype, bool(include_initial))
 
     return function
@@ -291,11 +232,6 @@ def _euclidean(source: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
     **{name: as_numpy(name) for name in FUNCTIONS},
-    "sort": sort,
-    "argsort": argsort,
-    "topk": topk,
-    "partition": partition,
-    "argpartition": argpartition,
     "cumulative_max": extreme_scan("cumulative_max"),
     "cumulative_min": extreme_scan("cumulative_min"),
     "cumsum": cumsum,

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.ir.dtypes import is_complex, is_float, promoted
+from eqsat.ir.dtypes import is_complex, promoted
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.host import flat
 from eqsat.ir.tensor import Arg, Build, Constant, Gather, Read, Scalar, Tensor, axes, copied, reduction
@@ -27,6 +27,7 @@ from eqsat.operations.generic import literal, make_generic, tensor_of
 from eqsat.operations.host import as_numpy, host_call
 from eqsat.operations.joining import concatenate
 from eqsat.operations.movement import broadcast_to, flip, ravel
+from eqsat.operations.sorting import below
 from eqsat.operations.taking import scatter_add, take
 from eqsat.sizes.markers import of_any_size
 
@@ -65,7 +66,7 @@ def _found(keys: Tensor, wanted: Tensor | float, side: str, known: bool) -> Tens
 def _places(keys: Tensor, numbers: Tensor, side: str) -> Tensor:
     """How many keys are before each number, of the same dtype."""
     (count,) = keys.shape
-    before = _below if side == "left" else _not_above
+    before = below if side == "left" else _not_above
     if count <= MOST_COMPARED:
         block = call("where", before(Arg(1, keys.dtype), Arg(0, keys.dtype)), literal(1, "int64"), literal(0, "int64"))
         loops = axes(numbers.shape)
@@ -83,16 +84,8 @@ def _places(keys: Tensor, numbers: Tensor, side: str) -> Tensor:
     return Build(numbers.shape, call("add", place, last))
 
 
-def _below(key: Scalar, number: Scalar) -> Scalar:
-    """key < number, where NaN is the greatest."""
-    below = call("less", key, number)
-    if not is_float(key.dtype):
-        return below
-    return call("logical_or", below, call("logical_and", call("isnan", number), call("logical_not", call("isnan", key))))
-
-
 def _not_above(key: Scalar, number: Scalar) -> Scalar:
-    return call("logical_not", _below(number, key))
+    return call("logical_not", below(number, key))
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:

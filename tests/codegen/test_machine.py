@@ -52,6 +52,21 @@ def test_a_fold_of_exponentials_vectorizes() -> None:
     assert vectors(rows("sum", (7, 1000), "float32", lambda x: call("exp", x))) > 3
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("op", "least"), [("max", -np.inf), ("min", np.inf)])
+def test_extrema_of_what_is_left_out_by_a_comparison_vectorize(op: str, least: float, dtype: str) -> None:
+    """LLVM puts the selection behind the extremum where the element is compared with itself, and vectorizes none such."""
+
+    def number(x: Scalar) -> Scalar:
+        return call("where", call("isnan", x), Literal(least, dtype), x)
+
+    def above(x: Scalar) -> Scalar:
+        return call("where", call("greater", x, Literal(0.5, dtype)), x, Literal(least, dtype))
+
+    for body in (number, above):
+        assert vectors(rows(op, (7, 1000), dtype, body)) > 3
+
+
 def test_casts_and_selections_of_bytes_vectorize() -> None:
     def body(x: Scalar, m: Scalar) -> Scalar:
         return call("where", m, call("maximum", x, Literal(0.0, "float32")), Literal(-1.0, "float32"))

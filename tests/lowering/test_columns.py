@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 
 import eqsat
+import eqsat.numpy as enp
 from eqsat.ir.index import Const
 from eqsat.ir.loops import Fold, For, Store, statements
 from eqsat.ir.loops_check import check_kernel
@@ -32,6 +33,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "logsumexp": (lambda a: np.log(np.exp(a - a.max(axis=0)).sum(axis=0)) + a.max(axis=0), (90, 1024)),
     "normalized over two axes": (lambda a: a - a.mean(axis=(0, 1)), (9, 8, 700)),
     "a long sum": (lambda a: a.sum(axis=0), (40_009, 7)),
+    "greatest of numbers": (lambda a: enp.nanmax(a, axis=0), (50, 90)),
+    "mean of numbers": (lambda a: enp.nanmean(a, axis=0), (60, 200)),
+    "where all are small": (lambda a: np.where(enp.all(a < 4, axis=0), a.max(axis=0), a.sum(axis=0)), (70, 128)),
+    "two of two": (lambda a: (a[0] * a[1]).sum(axis=0) - a[0].max(axis=0), (2, 80, 96)),
     "greatest less least": (lambda a: a.max(axis=0) - a.min(axis=0), (50, 80)),
     "a narrow sum": (lambda a: a.sum(axis=0), (12_345, 16)),
     "a narrow variance": (lambda a: a.var(axis=0), (9_001, 10)),
@@ -49,6 +54,20 @@ def test_columns_of_programs(name: str, dtype: str, numerics: Any) -> None:
     a = RNG.integers(-4, 5, shape).astype(dtype)
     found = eqsat.optimize(function, a, options=eqsat.Options(numerics=numerics))(a)
     np.testing.assert_allclose(found, function(a), rtol=1e-4 if dtype == "float32" else 1e-12, atol=1e-4 if dtype == "float32" else 1e-12)
+
+
+@pytest.mark.parametrize(("name", "folds"), [("greatest less least", 2), ("greatest of numbers", 2), ("where all are small", 3)])
+def test_folds_down_the_same_columns_read_them_once(name: str, folds: int) -> None:
+    function, shape = PROGRAMS[name]
+    (kernel,) = eqsat.optimize(function, eqsat.spec((shape[0], 1024), "float32")).loops
+    assert not any(isinstance(stmt, Fold) for stmt in statements(kernel.body))
+    rows = [stmt for stmt in statements(kernel.body) if isinstance(stmt, For) and stmt.kind == "serial"]
+    assert [sum(isinstance(stmt, Store) for stmt in statements(row.body)) for row in rows] == [folds]
+
+
+def test_folds_of_what_another_found_come_behind_it() -> None:
+    (kernel,) = eqsat.optimize(PROGRAMS["variance"][0], eqsat.spec((300, 520), "float32")).loops
+    assert sum(isinstance(stmt, For) and stmt.kind == "serial" for stmt in statements(kernel.body)) == 2
 
 
 def test_nothing_jumps_down_a_column() -> None:

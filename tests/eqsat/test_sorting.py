@@ -1,0 +1,199 @@
+"""Orders of elements: networks of comparisons, extremes found one by one, and parts of orders, all as NumPy's."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat.ir.dtypes import is_float
+from eqsat.ir.host import flat
+from eqsat.ir.host_functions import FUNCTIONS
+from eqsat.operations import sorting
+from eqsat.operations.sorting import MOST_PASSES, MOST_PLACED, MOST_RANKED, MOST_SORTED, needed, network
+from tests.effort import some
+from tests.eqsat.test_host_calls import array
+
+Array = np.ndarray[Any, Any]
+Function = Callable[..., Any]
+DTYPES = ["float32", "float64", "float16", "int8", "uint16", "int64", "bool"]
+SHAPES = {
+    "a row": ((7,), 0),
+    "columns": ((5, 4), 0),
+    "rows": ((4, 6), 1),
+    "in the middle": ((2, 3, 4), 1),
+    "one": ((3, 1), 1),
+    "all": ((3, 4), None),
+}
+
+
+def put_in_order(row: list[Any], pairs: tuple[tuple[int, int], ...]) -> list[Any]:
+    for i, j in pairs:
+        row[i], row[j] = min(row[i], row[j]), max(row[i], row[j])
+    return row
+
+
+@pytest.mark.parametrize("count", range(13))
+def test_networks_sort_every_row_of_two_values(count: int) -> None:
+    """And so every row (source: the zero-one principle; Knuth, The Art of Computer Programming 3, 5.3.4)."""
+    for row in itertools.product((0, 1), repeat=count):
+        assert put_in_order(list(row), network(count)) == sorted(row)
+
+
+@pytest.mark.parametrize("count", some([16, 25, 49]))
+def test_networks_sort_longer_rows_and_what_a_place_needs_finds_it(count: int) -> None:
+    rng = np.random.default_rng(count)
+    for _ in range(200):
+        row = rng.integers(0, count, count).tolist()
+        assert put_in_order(list(row), network(count)) == sorted(row)
+        rank = int(rng.integers(count))
+        assert put_in_order(list(row), needed(network(count), [rank]))[rank] == sorted(row)[rank]
+    assert len(needed(network(9), [4])) < len(network(9))
+
+
+def calls(result: eqsat.Result) -> list[str]:
+    """The calls of NumPy in what runs."""
+    return [kernel.name for kernel in result.compile().kernels if not kernel.name.startswith("kernel")]
+
+
+FUNCTIONS_OF_ROWS: dict[str, Function] = {
+    "sort": lambda x, axis: enp.sort(x, axis),
+    "sort descending": lambda x, axis: enp.sort(x, axis, descending=True),
+    "argsort": lambda x, axis: enp.argsort(x, axis, stable=True),
+    "argsort descending": lambda x, axis: enp.argsort(x, axis, stable=True, descending=True),
+    "median": lambda x, axis: enp.median(x, axis),
+    "median, dimensions kept": lambda x, axis: enp.median(x, axis, keepdims=True),
+    "quantile": lambda x, axis: enp.quantile(x, 0.3, axis),
+    "last quantile": lambda x, axis: enp.quantile(x, 1.0, axis, keepdims=True),
+    "percentile": lambda x, axis: enp.percentile(x, 62.5, axis),
+    "several quantiles": lambda x, axis: enp.quantile(x, [0.2, 0.5], axis),
+    "the two greatest": lambda x, axis: enp.topk(x, 2, 0 if axis is None else axis),
+    "the two least": lambda x, axis: enp.topk(x, 2, 0 if axis is None else axis, largest=False),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", FUNCTIONS_OF_ROWS)
+def test_short_rows_are_those_of_numpy(name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With ties, infinities, NaN and both zeros, where calls of NumPy give the same, or refuse the same."""
+    function = FUNCTIONS_OF_ROWS[name]
+    for shape, axis in SHAPES.values():
+        x = array(shape, dtype)
+        try:
+            result = eqsat.optimize(lambda a, axis=axis: function(a, axis), x)
+            found: Any = result(x)
+        except Exception as error:
+            found = error
+        with monkeypatch.context() as patch:
+            for limit in ("MOST_SORTED", "MOST_PLACED", "MOST_RANKED", "MOST_PASSES"):
+                patch.setattr(sorting, limit, 0)
+            try:
+                expected: Any = eqsat.optimize(lambda a, axis=axis: function(a, axis), x)(x)
+            except Exception as error:
+                expected = error
+        if isinstance(expected, Exception):
+            assert type(found) is type(expected)
+        else:
+            is_long = name.startswith("argsort") and axis is None
+            assert bool(calls(result)) == (name == "several quantiles" or is_long)
+            for one, other in zip(flat(found), flat(expected), strict=True):
+                assert one.dtype == other.dtype
+                digits = 0 if name not in ("quantile", "percentile") else 1e-2 if dtype == "float16" else 1e-6  # products are contracted
+                np.testing.assert_allclose(one, other, rtol=digits, atol=digits, err_msg=f"{name} {dtype}{shape}")
+
+
+def test_zeros_keep_their_signs() -> None:
+    x = np.array([[0.0, -0.0, 0.0, -1.0, -0.0], [-0.0, 0.0, -0.0, 1.0, 0.0]], dtype="float32")
+    found = eqsat.jit(lambda a: enp.sort(a, axis=1))(x)
+    assert np.signbit(found).sum(axis=1).tolist() == np.signbit(x).sum(axis=1).tolist()
+    np.testing.assert_array_equal(
+        np.signbit(eqsat.jit(lambda a: enp.sort(a, axis=1, stable=True))(x)), np.signbit(np.sort(x, 1, stable=True))
+    )
+
+
+@pytest.mark.parametrize(
+    ("function", "shape", "is_call"),
+    [
+        (lambda x: enp.sort(x, axis=1), (3, MOST_SORTED), False),
+        (lambda x: enp.sort(x, axis=1), (3, MOST_SORTED + 1), True),
+        (lambda x: enp.argsort(x, axis=0), (MOST_PLACED, 3), False),
+        (lambda x: enp.argsort(x, axis=0), (MOST_PLACED + 1, 3), True),
+        (lambda x: enp.median(x, axis=(0, 2)), (7, 3, 7), False),
+        (lambda x: enp.median(x, axis=0), (MOST_RANKED + 1, 3), True),
+        (lambda x: enp.topk(x, MOST_PASSES, axis=1), (3, 500), False),
+        (lambda x: enp.topk(x, MOST_PASSES + 1, axis=1), (3, 500), True),
+    ],
+)
+def test_longer_rows_are_put_in_order_by_numpy(function: Function, shape: tuple[int, ...], is_call: bool) -> None:
+    assert bool(calls(eqsat.optimize(function, eqsat.spec(shape, "float32")))) == is_call
+
+
+def test_rows_of_any_size_are_put_in_order_by_numpy() -> None:
+    n = eqsat.dim("n", 1, 40)
+    plan = eqsat.optimize(lambda x: enp.median(x, axis=0), eqsat.spec((n, 5), "float64")).compile()
+    for rows in (1, 2, 7, 40):
+        x = np.random.default_rng(rows).standard_normal((rows, 5))
+        np.testing.assert_array_equal(plan(x), np.median(x, axis=0))
+
+
+def test_the_median_of_windows_reads_the_image_and_stores_nothing_else() -> None:
+    x = np.random.default_rng(0).random((40, 50), dtype=np.float32)
+
+    def filtered(x: Any, np: Any = enp) -> Any:
+        padded = np.pad(x, 1, mode="edge")
+        return np.median(np.stack([padded[i : i + 40, j : j + 50] for i in range(3) for j in range(3)]), axis=0)
+
+    result = eqsat.optimize(filtered, x)
+    assert len(result.loops) == 1
+    np.testing.assert_array_equal(result(x), filtered(x, np))
+
+
+# parts of orders ----------------------------------------------------------------------------------------------------------
+# (function, whether a call is left)
+PARTS: dict[str, tuple[Function, bool]] = {
+    "nearest": (lambda np, x: np.argsort(x, axis=1, kind="stable")[:, :5], False),
+    "least": (lambda np, x: np.sort(x, axis=1)[:, 0], False),
+    "third": (lambda np, x: np.sort(x, axis=1)[:, 2] * 2, False),
+    "furthest": (lambda np, x: np.argsort(x, axis=1, kind="stable")[:, -3:], False),
+    "furthest, in turn": (lambda np, x: np.argsort(x, axis=1, kind="stable")[:, ::-1][:, :4].T, False),
+    "greatest": (lambda np, x: np.sort(x, axis=0)[-2:], False),
+    "sum of the least": (lambda np, x: np.partition(x, 3, axis=1)[:, :4].astype("float64").sum(axis=1), False),
+    "kept, where above": (lambda np, x: np.where(x >= np.sort(x, axis=1)[:, -3:-2], x, 0), False),
+    "of what is computed": (lambda np, x: np.argsort(-(x * 2), axis=1, kind="stable")[:, :2], False),
+    "both ends": (lambda np, x: np.sort(x, axis=1)[:, -1] - np.sort(x, axis=1)[:, 0], True),
+    "in the middle": (lambda np, x: np.sort(x, axis=1)[:, 40], True),
+    "all of it": (lambda np, x: np.sort(x, axis=1)[:, ::-1], True),
+    "a part and all": (lambda np, x: (np.argsort(x, axis=1, kind="stable")[:, :2], np.argsort(x, axis=1, kind="stable")), True),
+    "at computed places": (lambda np, x: np.take_along_axis(np.sort(x, axis=1), (x[:, :2] > 0).astype("int64"), 1), True),
+    "given to another call": (lambda np, x: np.sort(np.sort(x, axis=1), axis=0), True),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int16"])
+@pytest.mark.parametrize("name", PARTS)
+def test_of_an_order_only_what_is_read_is_found(name: str, dtype: str) -> None:
+    function, is_call = PARTS[name]
+    x = np.random.default_rng(4).integers(-20, 20, (90, 80)).astype(dtype)
+    if is_float(dtype):
+        x[::7, 3], x[::5, 9], x[::3, 70], x[2, :78] = np.nan, np.inf, -np.inf, np.nan
+    with np.errstate(invalid="ignore"):
+        result = eqsat.optimize(lambda a: function(np, a), x)
+        assert bool(calls(result)) == is_call
+        np.testing.assert_equal(result(x), function(np, x))
+
+
+def test_places_in_the_middle_of_short_rows_are_found() -> None:
+    x = np.random.default_rng(4).standard_normal((30, 25))
+    result = eqsat.optimize(lambda a: enp.sort(a, axis=1, descending=True)[:, 11:13], x)
+    assert not calls(result)
+    np.testing.assert_array_equal(result(x), np.sort(x, axis=1)[:, 13:11:-1])
+
+
+def test_every_call_that_makes_an_order_is_one_of_the_host() -> None:
+    assert {"sort", "argsort", "partition", "argpartition"} <= set(FUNCTIONS)
