@@ -17,11 +17,11 @@ from collections.abc import Iterable
 import numpy as np
 
 from eqsat.ir import interval
-from eqsat.ir.dtypes import dtype_name
+from eqsat.ir.dtypes import dtype_name, is_integer
 from eqsat.ir.errors import BoundsError, DTypeError, InternalError, UsageError
 from eqsat.ir.host import flat, host_function, made_by
 from eqsat.ir.index import Index, Var, variables
-from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, loop_dtypes
+from eqsat.ir.ops import BIT_FOLDS, REDUCE_OPS, SCALAR_OPS, loop_dtypes
 from eqsat.ir.steps import HostCall, Loop
 from eqsat.ir.structure import positions
 from eqsat.ir.tensor import (
@@ -234,6 +234,8 @@ def _foldable(op: str, dtype: str) -> None:
         raise InternalError(f"reduce: found the fold {op}, expected one of {', '.join(REDUCE_OPS)}")
     if op in ("sum", "prod") and dtype == "bool":
         raise DTypeError(f"{op}: found a fold of bool, expected numbers")
+    if op in BIT_FOLDS and not is_integer(dtype):
+        raise DTypeError(f"{op}: found a fold of {dtype}, expected integers")
 
 
 def _call(term: Call) -> None:

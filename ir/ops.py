@@ -152,7 +152,12 @@ REDUCE_OPS = {
     "prod": ReduceOp("prod", "multiply", np.multiply.reduce),
     "max": ReduceOp("max", "maximum", np.maximum.reduce),
     "min": ReduceOp("min", "minimum", np.minimum.reduce),
+    # of integers alone
+    "and": ReduceOp("and", "bitwise_and", np.bitwise_and.reduce),
+    "or": ReduceOp("or", "bitwise_or", np.bitwise_or.reduce),
+    "xor": ReduceOp("xor", "bitwise_xor", np.bitwise_xor.reduce),
 }
+BIT_FOLDS = ("and", "or", "xor")
 
 
 def numbered(name: str, number: int) -> str:
@@ -259,8 +264,11 @@ def converted(array: Any, dtype: str) -> Any:
 
 
 def identity_of(reduction: str, dtype: str) -> Any:
-    """The value that a fold starts from: 0 for sum, 1 for prod, the least (greatest) value of the dtype for max (min)."""
+    """The value that a fold starts from: 0 for sum, or and xor, 1 for prod, all bits for and, the least (greatest) value of the dtype for
+    max (min)."""
     kind = np.dtype(dtype)
+    if reduction in BIT_FOLDS:
+        return np.invert(kind.type(0)) if reduction == "and" else kind.type(0)
     if reduction in ("sum", "prod"):
         return kind.type(reduction == "prod")
     if dtype == "bool":

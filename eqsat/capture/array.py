@@ -21,7 +21,7 @@ from eqsat.capture.traces import Traced, apply, is_traced, on_host, traced_deep
 from eqsat.ir.errors import DTypeError, MissingError, ShapeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.host import numpy_name, plain_name
 from eqsat.ir.ops import SCATTERED
-from eqsat.operations.table import by_numpy_function, missing
+from eqsat.operations.table import OPERATIONS, by_numpy_function, missing
 from eqsat.sizes.markers import Extent
 
 _BY_FUNCTION = by_numpy_function()
@@ -323,8 +323,8 @@ class TracedArray(Traced):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         name = _BY_FUNCTION.get(ufunc)
-        if method == "reduce" and name in _FOLDS:
-            return apply(_FOLDS[name], *inputs, **{"axis": 0, **kwargs})
+        if method == "reduce" and name is not None and (fold := _FOLDS.get(name, f"{name}.reduce")) in OPERATIONS:
+            return apply(fold, *inputs, **{"axis": 0, **kwargs})
         if method == "at":
             return _changed_at(ufunc.__name__, *inputs)
         if method == "accumulate" and name in _SCANS:

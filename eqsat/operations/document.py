@@ -15,7 +15,7 @@ import numpy as np
 import eqsat.numpy as enp
 from eqsat.ir.errors import EqsatError
 from eqsat.ir.tensor import Constant, Input
-from eqsat.operations import array_api
+from eqsat.operations import array_api, ufunc_folds
 from eqsat.operations.host import signature
 from eqsat.operations.table import ALIASES, OPERATIONS, numpy_function, plain_signature, run
 
@@ -34,6 +34,7 @@ INTERNAL = (
     "size",
     "threefry",
     "complex",
+    *ufunc_folds.OPERATIONS,
 )
 
 _HEAD = """# Operations
@@ -47,7 +48,8 @@ same.  Shapes, dtypes and values are NumPy's.  Of every function:
   only with the values that change nothing.
 - What depends on values cannot decide about shapes: masks as indices, for one, must be known when the program is recorded.
 - Sums, means and products of floats may be rounded in another order than NumPy's ([numerics](numerics.md)).
-- Of ufuncs `reduce`, `accumulate` and `outer` are there for sums, products and extremes (`np.maximum.accumulate`), `at` for sums.
+- Of ufuncs `outer` is there for all, `reduce` for sums, products, extremes (also `fmax`), truth values, bits and `logaddexp`, `accumulate`
+  for sums, products and extremes (`np.maximum.accumulate`), `at` for sums, products and extremes.
 - Arrays of integers are indices: x[i], x[i, :, j], with NumPy's rules for where their axes are.  One out of range is an
   `eqsat.ir.errors.BoundsError`, which is an IndexError: while the program is recorded where that is known, else after the kernels of the
   call that met it and before its results are handed out (arrays given as `out=` are written by then).  What no result needs is not

@@ -85,7 +85,7 @@ OF_UFUNCS = frozenset(("sum", "prod", "max", "min", "any", "all", "nansum", "nan
 def folded_axes(name: str, source: Tensor, axis: Any) -> tuple[int, ...]:
     """The axes that a reduction folds, counted from the front; None is all of them."""
     rank = len(source.shape)
-    if axis is None or (not rank and name in OF_UFUNCS and type(axis) is int and axis in (0, -1)):
+    if axis is None or (not rank and (name in OF_UFUNCS or name.endswith(".reduce")) and type(axis) is int and axis in (0, -1)):
         return tuple(range(rank))
     return tuple(sorted(normalize_axes(name, axis, rank)))
 

@@ -118,7 +118,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         )
     if not places.size:
         raise ShapeError("interp: found no places, expected one or more")
-    if is_complex(at.dtype) or is_complex(places.dtype):
+    if period is None and (is_complex(at.dtype) or is_complex(places.dtype)):  # with a period NumPy casts them
         raise DTypeError("interp: found complex places, expected real ones")
     dtype = "complex128" if is_complex(values.dtype) else "float64"
     at, places, values = astype(at, "float64"), astype(places, "float64"), astype(values, dtype)

@@ -41,6 +41,7 @@ from eqsat.operations import (
     sorting,
     statistics,
     taking,
+    ufunc_folds,
     windows,
 )
 from eqsat.operations.complex_functions import NAMES as COMPLEX, of_complex
@@ -124,6 +125,7 @@ OPERATIONS: dict[str, Implementation] = {
     **{f"avgpool{rank}d": windows.mean_pooling(rank) for rank in (1, 2, 3)},
     **host.OPERATIONS,
     **sorting.OPERATIONS,
+    **ufunc_folds.OPERATIONS,
     **random.OPERATIONS,
     **_family(sorted_tables, "searchsorted digitize interp histogram"),
     "scatter": placing.scatter,

@@ -34,6 +34,18 @@ CASES: dict[str, str] = {
         enp.argmin(g, 0) | enp.argmin(k, 1) | enp.argmax(k) | enp.argmax(s) | enp.argmax(z, 1) | m.argmin() | enp.argmax(o, 1)
         enp.argmax(m * m * -np.inf) | enp.argmin(m * 0) | enp.argmax(k & ~k, 1) | enp.argmax(s, 0) | enp.argmin(v.argmax())
     """,
+    "folds of ufuncs": """
+        np.bitwise_or.reduce(j) | np.bitwise_and.reduce(j, axis=1) | np.bitwise_xor.reduce(j, axis=None) | np.bitwise_or.reduce(h, (0, 2))
+        np.bitwise_and.reduce(i, keepdims=True) | np.bitwise_or.reduce(j, 1, initial=4) | np.bitwise_xor.reduce(j, where=j > 0)
+        np.bitwise_or.reduce(k) | np.bitwise_and.reduce(k, 1) | np.bitwise_xor.reduce(k, None) | np.bitwise_xor.reduce(k, 1, initial=True)
+        np.bitwise_or.reduce(j.astype('uint8'), axis=None) | np.bitwise_and.reduce(j.astype('uint16')[:0]) | np.logical_xor.reduce(m)
+        np.logical_xor.reduce(k, axis=None) | np.logical_xor.reduce(g, 1, where=k) | np.logaddexp.reduce(m) | np.logaddexp.reduce(m, 1)
+        np.logaddexp.reduce(c, (0, 2), keepdims=True) | np.logaddexp.reduce(g, None) | np.logaddexp.reduce(m * -np.inf, 0)
+        np.logaddexp.reduce(m * 900, 1) | np.logaddexp.reduce(m, 1, initial=2.0) | np.logaddexp.reduce(m, 1, where=k)
+        np.logaddexp.reduce(z, 1) | np.logaddexp2.reduce(m) | np.logaddexp2.reduce(m * 900, None) | np.logaddexp.reduce(i)
+        np.fmax.reduce(g) | np.fmin.reduce(g, 1) | np.fmax.reduce(g * np.nan, None)
+        np.fmin.reduce(m, (0, 1), keepdims=True) | np.fmax.reduce(j, 1) | np.bitwise_or.reduce(s.astype('int64')) | np.fmax.reduce(s)
+    """,
     "statistics": """
         enp.mean(m) | enp.mean(c, (0, 1)) | enp.mean(m, 0, where=k) | enp.mean(e) | enp.mean(z, 0)
         enp.mean(m, 1, 'float64', keepdims=True) | enp.var(m) | enp.var(c, 1) | enp.var(m, 0, ddof=1) | enp.var(m, 1, correction=1)

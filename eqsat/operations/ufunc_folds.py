@@ -1,0 +1,101 @@
+"""Folds by ufuncs of which NumPy has no function: np.bitwise_or.reduce, np.logaddexp.reduce, np.fmax.reduce."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from eqsat.ir.dtypes import is_complex, is_integer
+from eqsat.ir.errors import DTypeError
+from eqsat.ir.ops import loop_dtypes
+from eqsat.ir.tensor import Scalar, Tensor
+from eqsat.operations import reductions, statistics
+from eqsat.operations.elementwise import astype, call, elementwise
+from eqsat.operations.generic import tensor_of
+from eqsat.operations.movement import squeeze
+
+Fold = Callable[..., Tensor]
+
+
+def _bits(name: str, combine: str, of_truths: str) -> Fold:
+    """Of integers the bits, of truth values what these are."""
+
+    def function(
+        array: Any, axis: Any = 0, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Tensor:
+        source = tensor_of(name, array) if dtype is None else astype(tensor_of(name, array), dtype)
+        if source.dtype == "bool":
+            return _truths(name, of_truths, source, axis, keepdims, initial, where)
+        if not is_integer(source.dtype):
+            raise DTypeError(f"{name}: found {source.dtype}, expected integers or bool")
+        return reductions.fold(name, combine, source, axis, keepdims, source.dtype, where, initial)
+
+    return function
+
+
+def _truths(name: str, combine: str, source: Tensor, axis: Any, keepdims: bool, initial: Any, where: Any) -> Tensor:
+    if combine != "odd":
+        return reductions.fold(name, combine, source, axis, keepdims, "bool", where, None if initial is None else bool(initial))
+    count = reductions.fold(name, "sum", source, axis, keepdims, "int64", where, None if initial is None else int(bool(initial)))
+    return elementwise(name, (count,), lambda one: call("equal", call("bitwise_and", one, 1), 1))
+
+
+def _odd(
+    array: Any, axis: Any = 0, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Tensor:
+    """Whether the number of elements that are not zero is odd."""
+    source = astype(tensor_of("logical_xor.reduce", array), "bool")
+    return _truths("logical_xor.reduce", "odd", source, axis, keepdims, initial, where)
+
+
+def _logaddexp(name: str, exp: str, log: str) -> Fold:
+    """The logarithm of the sum of powers, over the greatest exponent, which takes no power out of range."""
+
+    def function(
+        array: Any, axis: Any = 0, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Tensor:
+        source = tensor_of(name, array)
+        if is_complex(source.dtype):
+            raise DTypeError(f"{name}: found {source.dtype}, expected real numbers")
+        source = astype(source, loop_dtypes("hypot", source.dtype, source.dtype)[-1] if dtype is None else dtype)
+        start = -np.inf if initial is None else initial
+        most = reductions.max(source, axis, keepdims=True, initial=start, where=where)
+
+        def shift(one: Scalar) -> Scalar:  # of infinities there is no distance
+            return call("where", call("isfinite", one), one, 0.0)
+
+        held = elementwise(name, (most,), shift)
+        powers = elementwise(name, (source, held), lambda one, top: call(exp, call("subtract", one, top)))
+        first = elementwise(name, (held,), lambda top: call(exp, call("subtract", start, top)))
+        total = reductions.sum(powers, axis, keepdims=True, where=where)
+        found = elementwise(name, (total, first, held), lambda one, more, top: call("add", call(log, call("add", one, more)), top))
+        return found if keepdims else squeeze(found, reductions.folded_axes(name, source, axis))
+
+    return function
+
+
+def _numbers(name: str, extreme: Fold) -> Fold:
+    """NaN only where there is nothing else."""
+
+    def function(
+        array: Any, axis: Any = 0, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Tensor:
+        source = tensor_of(name, array) if dtype is None else astype(tensor_of(name, array), dtype)
+        reductions.check_elements(name, source, axis)
+        return extreme(source, axis, keepdims=keepdims, initial=initial, where=where)
+
+    return function
+
+
+OPERATIONS: dict[str, Fold] = {
+    "bitwise_and.reduce": _bits("bitwise_and.reduce", "and", "min"),
+    "bitwise_or.reduce": _bits("bitwise_or.reduce", "or", "max"),
+    "bitwise_xor.reduce": _bits("bitwise_xor.reduce", "xor", "odd"),
+    "logical_xor.reduce": _odd,
+    "logaddexp.reduce": _logaddexp("logaddexp.reduce", "exp", "log"),
+    "logaddexp2.reduce": _logaddexp("logaddexp2.reduce", "exp2", "log2"),
+    "fmax.reduce": _numbers("fmax.reduce", statistics.nanmax),
+    "fmin.reduce": _numbers("fmin.reduce", statistics.nanmin),
+}
