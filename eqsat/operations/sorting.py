@@ -16,6 +16,7 @@ import numpy as np
 
 from eqsat.ir.dtypes import is_float
 from eqsat.ir.errors import UsageError
+from eqsat.ir.host_functions import FEW
 from eqsat.ir.index import Const, Index, apply
 from eqsat.ir.ops import identity_of
 from eqsat.ir.steps import HostCall
@@ -121,12 +122,12 @@ def part_of_order(order: Order, low: int, high: int) -> Tensor | None:
         row = _sorted(_elements(source, axis), needed(network(extent), ranks), nan_last=True)
         return _row(source, axis, [row[rank] for rank in ranks])
     whole = (slice(None),) * axis
-    if high < MOST_PASSES:
-        return getitem(_extremes(source, high + 1, axis, descending)[places], (*whole, slice(low, None)))
-    if extent - low > MOST_PASSES:
+    if high + 1 <= max(MOST_PASSES, extent // FEW):
+        return getitem(topk(source, high + 1, axis, descending)[places], (*whole, slice(low, None)))
+    if extent - low > max(MOST_PASSES, extent // FEW):
         return None
     # the first ones of the reverse order, in which the last of equal ones is the first
-    found = _extremes(flip(source, axis), extent - low, axis, not descending)[places]
+    found = topk(flip(source, axis), extent - low, axis, not descending)[places]
     if places:
         found = elementwise("argsort", (found,), lambda place: call("subtract", literal(extent - 1, "int64"), place))
     return getitem(flip(found, axis), (*whole, slice(count)))
