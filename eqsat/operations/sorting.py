@@ -26,7 +26,7 @@ from eqsat.operations.elementwise import astype, call, cast, elementwise
 from eqsat.operations.generic import integer, literal, make_generic, normalize_axes, tensor_of
 from eqsat.operations.host import along_axis, as_numpy, host_call
 from eqsat.operations.indexing import getitem
-from eqsat.operations.joining import concatenate
+from eqsat.operations.joining import concatenate, stack
 from eqsat.operations.movement import flip
 from eqsat.operations.taking import take_along_axis
 from eqsat.sizes.markers import of_any_size
@@ -145,7 +145,7 @@ def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
 
 
 def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False, weights: Any = None) -> Tensor:
-    """What a share `q`, in 0 .. 1, of the elements is not above, on lines between them; NumPy is called for several and other methods."""
+    """What a share `q`, in 0 .. 1, of the elements is not above, on lines between them; of several shares along a new first axis."""
     return _quantile("quantile", 1, a, q, axis=axis, method=method, keepdims=keepdims, weights=weights)
 
 
@@ -157,14 +157,29 @@ def percentile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keep
 def _quantile(name: str, whole: int, a: Any, q: Any, **how: Any) -> Tensor:
     source = tensor_of(name, a)
     along = _along(name, source, how["axis"])
-    plain = type(q) is float and 0 <= q <= whole and how["method"] == "linear" and how["weights"] is None and source.dtype != "bool"
-    if not plain or not _is_short(source, along, MOST_RANKED):
+    shares = _shares(q, whole) if how["method"] == "linear" and how["weights"] is None and source.dtype != "bool" else ()
+    if not shares or not _is_short(source, along, MOST_RANKED):
         found: Tensor = as_numpy(name)(a, q, **{key: value for key, value in how.items() if value is not None})
         return found
+    several = not isinstance(q, int | float)
+    each = [_at_share(source, along, how["keepdims"], share, wide=several) for share in shares]
+    return stack(each) if several else each[0]
+
+
+def _shares(q: Any, whole: int) -> tuple[float, ...]:
+    """The shares of the `whole` that one number is, or a few of them; none of what NumPy is to look at."""
+    several = q.tolist() if isinstance(q, np.ndarray) and q.ndim == 1 else q
+    given = tuple(several) if isinstance(several, list | tuple) else (several,)
+    plain = 0 < len(given) <= MOST_RANKS and all(type(one) in (int, float) and 0 <= one <= whole for one in given)
+    counted = whole == 1 and all(type(one) is int for one in given)  # NumPy takes places then, and draws no lines
+    return tuple(one / whole for one in given) if plain and not counted else ()
+
+
+def _at_share(source: Tensor, along: Sequence[int], keepdims: bool, share: float, wide: bool) -> Tensor:
+    """A quantile; `wide`: in float64, as NumPy has several of any dtype."""
     last = prod(source.shape[k] for k in along) - 1
-    place = q / whole * last
-    before = min(int(place), last)
-    return _ranked(source, along, how["keepdims"], (before, min(before + 1, last)), functools.partial(_on_line, place - before))
+    before = min(int(share * last), last)
+    return _ranked(source, along, keepdims, (before, min(before + 1, last)), functools.partial(_on_line, share * last - before, wide))
 
 
 # networks -----------------------------------------------------------------------------------------------------------------
@@ -332,9 +347,11 @@ def _mean(first: Scalar, second: Scalar) -> Scalar:
     return cast(one if first is second else call("divide", call("add", one, other), 2.0), dtype)
 
 
-def _on_line(share: float, first: Scalar, second: Scalar) -> Scalar:
+def _on_line(share: float, wide: bool, first: Scalar, second: Scalar) -> Scalar:
     """That share of the way from the first to the second, seen from the nearer one as in NumPy."""
     span = call("subtract", second, first)
+    if wide:
+        first, second, span = (cast(one, "float64") for one in (first, second, span))
     if share < 0.5:
         return call("add", first, call("multiply", span, share))
     return call("subtract", second, call("multiply", span, 1 - share))
