@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from math import prod
 
 from eqsat.ir.dtypes import carrier, is_inexact
-from eqsat.ir.index import Index, Var, as_index, substitute
-from eqsat.ir.loops import Load, Stmt, Store, over
+from eqsat.ir.index import Index, Var, as_index, substitute, variables
+from eqsat.ir.loops import Load, Pick, Stmt, Store, over
 from eqsat.ir.ops import REDUCE_OPS, identity_of
-from eqsat.ir.tensor import Call, Literal, Reduce, Scalar, scalars
+from eqsat.ir.tensor import Call, Literal, Position, Reduce, Scalar, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.nest import Nest, Several, chains
 from eqsat.lowering.place import Placer, Scope
@@ -63,14 +63,23 @@ def outward(nest: Nest, output: str, buffers: frozenset[str], abreast: int = 1) 
 
 
 def _gains(inner: Var, chain: tuple[Reduce, ...]) -> bool:
-    """Whether some load steps by one along the axis while a fold makes it jump."""
-    forms = Forms()
+    """Whether some load steps by one along the axis while a fold makes it jump; of what is gathered the last place says where in a row."""
+    forms, folded = Forms(), {fold.variable for fold in chain}
     for term in scalars(chain[-1].body):
-        if not isinstance(term, Load) or forms(term.index).stride(inner) not in (1, -1):
-            continue
-        if any(forms(term.index).stride(fold.variable) not in (0, 1, -1) for fold in chain):
-            return True
+        if isinstance(term, Load) and forms(term.index).stride(inner) in (1, -1):
+            if any(forms(term.index).stride(variable) not in (0, 1, -1) for variable in folded):
+                return True
+        elif isinstance(term, Pick) and isinstance(last := term.args[-1], Position) and forms(last.index).stride(inner) in (1, -1):
+            moving = {variable for place in term.args[:-1] for variable in _places(place)}
+            if inner not in moving and not folded.isdisjoint(moving):
+                return True
     return False
+
+
+def _places(root: Scalar) -> set[Var]:
+    """The variables that an element depends on."""
+    found = (term.index for term in scalars(root) if isinstance(term, Load | Position))
+    return {variable for index in found for variable in variables(index)}
 
 
 def _initialize(placer: Placer, scope: Scope, nest: Nest, output: str, fold: Reduce) -> None:

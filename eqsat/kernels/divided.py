@@ -18,7 +18,7 @@ from eqsat.lowering.nest import Stages
 from eqsat.lowering.operand_order import in_operand_order
 from eqsat.lowering.parted import in_parts, row_in_parts
 from eqsat.lowering.symmetric import in_triangle
-from eqsat.lowering.terms_first import terms_first
+from eqsat.lowering.terms_first import places_first, terms_first
 from eqsat.options import Options
 
 
@@ -89,7 +89,11 @@ def _ways(build: Build, options: Options) -> list[tuple[Stages, Build]]:
     """The ways to compute a product, a row of sums, or folds of folds by several kernels."""
     reals = in_reals(build, finite=options.numerics == "fast")
     rows = row_in_parts(build) if options.numerics != "exact" else None
-    known = [way for way in (reals, rows, left_turned(build), in_operand_order(build), branches_first(build)) if way is not None]
+    known = [
+        way
+        for way in (reals, rows, left_turned(build), in_operand_order(build), branches_first(build), places_first(build))
+        if way is not None
+    ]
     return [*known, *in_triangle(build), *terms_first(build)]
 
 

@@ -17,6 +17,7 @@ from eqsat.ir.errors import BoundsError, EqsatError, ShapeError, TraceError, Uns
 from eqsat.ir.evaluate import evaluate, evaluate_index
 from eqsat.ir.index import Index, Var
 from eqsat.running.sized_plan import SizedPlan
+from tests.effort import examples
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
@@ -126,7 +127,7 @@ STEPS: dict[str, tuple[Function, int, int]] = {
 
 
 @given(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=5), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_chains_of_steps_are_what_numpy_makes_of_them(names: list[str], data: st.DataObject) -> None:
     less, needed = 0, 1
     for name in names:

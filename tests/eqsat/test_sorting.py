@@ -129,7 +129,7 @@ def test_zeros_keep_their_signs() -> None:
         (lambda x: enp.sort(x, axis=1), (3, MOST_SORTED + 1), True),
         (lambda x: enp.argsort(x, axis=0), (MOST_PLACED, 3), False),
         (lambda x: enp.argsort(x, axis=0), (MOST_PLACED + 1, 3), True),
-        (lambda x: enp.median(x, axis=(0, 2)), (7, 3, 7), False),
+        (lambda x: enp.median(x, axis=(0, 2)), (6, 3, 6), False),
         (lambda x: enp.median(x, axis=0), (MOST_RANKED + 1, 3), True),
         (lambda x: enp.topk(x, MOST_PASSES, axis=1), (3, 500), False),
         (lambda x: enp.topk(x, MOST_PASSES + 1, axis=1), (3, 500), True),

@@ -14,6 +14,7 @@ import eqsat.numpy as enp
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.tensor import Build, Call, Input, Read, Reduce, Scalar, as_dtype, axis, reduction
 from eqsat.lowering.complex_products import in_reals
+from tests.effort import examples
 from tests.lowering.builds import inputs_of, reference
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -89,7 +90,7 @@ def test_programs_equal_numpy(name: str, shape: tuple[int, int, int], dtype: str
     np.testing.assert_allclose(eqsat.jit(function)(a, b), expected, rtol=tolerance, atol=tolerance * 10)
 
 
-@settings(max_examples=25, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(st.tuples(*[st.integers(1, 40)] * 3), st.sampled_from([(), (2,)]), st.sampled_from([(), (2,)]), st.booleans(), st.booleans())
 def test_random_shapes_and_batches(shape: tuple[int, int, int], before: Any, behind: Any, real: bool, fast: bool) -> None:
     m, k, n = shape

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import eqsat
+import eqsat.numpy as enp
 from eqsat.ir.evaluate import evaluate_tensor
-from eqsat.ir.index import Index
-from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axes, reduction
-from eqsat.lowering.terms_first import LEAST_TERMS, terms_first
+from eqsat.ir.index import Index, apply
+from eqsat.ir.loops import Fold, For, statements
+from eqsat.ir.tensor import Build, Call, Gather, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction
+from eqsat.lowering.terms_first import LEAST_TERMS, places_first, terms_first
 from tests.effort import examples
 from tests.lowering.builds import inputs_of, reference
 
@@ -116,3 +118,35 @@ def test_any_fold_of_a_function_of_products_equals_numpy(
     rng, (b, m, n) = np.random.default_rng(seed), shape
     x, a = rng.uniform(-1, 1, (b, m * 3, terms)), rng.uniform(-1, 1, (terms, n * 4))
     np.testing.assert_allclose(eqsat.optimize(function, x, a)(x, a), function(x, a), rtol=1e-9, atol=1e-9)
+
+
+EXPERTS: dict[str, Callable[..., Any]] = {
+    "chosen by the greatest": lambda x, g, w: enp.einsum("td,tdf->tf", x, w[enp.argmax(x @ g, axis=1)]),
+    "chosen by the least, rows": lambda x, g, w: enp.einsum("td,tfd->tf", x, w[enp.argmin(x @ g, axis=1)]),
+    "chosen twice": lambda x, g, w: enp.einsum("td,td->t", w[enp.argmax(x @ g, axis=1), 2], w[enp.argmin(x @ g, axis=1), 5]),
+    "given": lambda x, g, w: enp.einsum("td,tdf->tf", x, w[np.arange(40) % 6]),
+}
+
+
+@pytest.mark.parametrize("name", EXPERTS)
+def test_places_that_are_folds_are_found_before_what_they_choose_is_folded(name: str) -> None:
+    rng = np.random.default_rng(5)
+    x, g, w = (rng.integers(-4, 5, shape).astype("float32") for shape in ((40, 24), (24, 6), (6, 24, 24)))
+    result = eqsat.optimize(EXPERTS[name], x, g, w)
+    np.testing.assert_allclose(result(x, g, w), np.asarray(EXPERTS[name](x, g, w)), rtol=1e-5)
+    for kernel in result.loops:
+        for loop in (stmt for stmt in statements(kernel.body) if isinstance(stmt, For) and stmt.variable.extent == 24):
+            # no fold jumps from row to row of the matrices within a loop over their columns
+            assert name.endswith("rows") or not any(isinstance(stmt, Fold) for stmt in loop.body)
+
+
+def test_places_that_folds_move_stay_where_they_are() -> None:
+    k, column = reduction(0, 5), reduction(1, 3)
+    place = Reduce(
+        "min", column, Call("where", (Position(apply("lt", k, column), "bool"), Position(column, "int64"), Literal(0, "int64")), "int64")
+    )
+    assert places_first(Build((2,), Reduce("sum", k, Gather(A, (place, Position(axes((2,))[0], "int64")))))) is None
+    still = Reduce("min", column, Position(column, "int64"))
+    found = places_first(Build((2,), Reduce("sum", k, Gather(A, (still, Position(k, "int64"))))))
+    assert found is not None
+    assert [[made.shape for made in stage] for stage in found[0]] == [[()]]
