@@ -22,7 +22,7 @@ from eqsat.lowering import hoist, product, type_indices
 from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.product import MOST_VECTORS, STRIP_VECTORS, VECTORS, products_of, strip_shape
 from eqsat.lowering.turned import SIDE
-from tests.effort import examples, some
+from tests.effort import THOROUGH, examples, some
 from tests.lowering.builds import lowered, machine, machines, names_of, offered, reference, run
 
 
