@@ -3,7 +3,8 @@
     for k serial: out[k] = out[k - 1] + f(k)
 
 That element is carried in a register.  Where elements are neighbours in memory and sums may be reordered, whole vectors of f are added
-up within themselves first, by shifts of one, two, four lanes, so that only their last lane waits for the vector before.
+up within themselves first, by shifts of one, two, four lanes, so that only their last lane waits for the vector before.  So are running
+extrema, and sums of integers, which are the same in any order.
 """
 
 from __future__ import annotations
@@ -18,18 +19,19 @@ from eqsat.codegen.scope import Scope
 from eqsat.codegen.tile import Emitter, spread, vector_load, vector_type
 from eqsat.ir import joint
 from eqsat.ir.affine import coefficient, is_affine
-from eqsat.ir.dtypes import itemsize
+from eqsat.ir.dtypes import UNSIGNED, is_integer, itemsize
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.ir.loops import Bind, Buffer, For, Load, Pick, Store
+from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
 
-# what changes nothing when it is added to a number, or multiplied with it
-NEUTRAL = {"add": -0.0, "multiply": 1.0}
+# the folds of which loops are running ones
+FOLDS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
 
 
 @dataclass(frozen=True)
-class _Recurrence:
+class Recurrence:
     """The loop, what it stores, the element before it, and what is added; `indices`: of loads and store, over the loop's variable."""
 
     loop: For
@@ -53,19 +55,44 @@ class _Recurrence:
     @property
     def in_vectors(self) -> bool:
         """Whether whole vectors of what is added can be computed, one behind the other."""
-        together = self.step(self.store.index) == 1
-        for term in scalars(self.added):
-            known = isinstance(term, Literal) or (isinstance(term, Call) and term.op in joint.OPS)
-            together &= term.dtype == self.dtype and (self.step(term.index) in (0, 1) if isinstance(term, Load) else known)
-        return together
+        if self.step(self.store.index) != 1:
+            return False
+        widened = {call.args[0] for call in scalars(self.added) if isinstance(call, Call) and _widens(call)}
+        return all(self._is_vector(term) and (term.dtype == self.dtype or term in widened) for term in scalars(self.added))
+
+    def _is_vector(self, term: Scalar) -> bool:
+        if isinstance(term, Load):
+            return self.step(term.index) in (0, 1)
+        return isinstance(term, Literal) or (isinstance(term, Call) and (term.op in joint.OPS or _widens(term)))
+
+    @property
+    def any_order(self) -> bool:
+        """Whether the result is the same in whatever order."""
+        return is_integer(self.dtype) or self.call.op in ("maximum", "minimum")
+
+    @property
+    def neutral(self) -> Value:
+        """What changes nothing."""
+        start = identity_of(FOLDS[self.call.op], self.dtype).item()
+        type = LLVM_TYPES[self.dtype]
+        return real(-0.0 if self.call.op == "add" else start, type) if is_real(type) else integer(start, type)
+
+
+def _widens(call: Call) -> bool:
+    """Whether integers in memory become wider ones."""
+    before = call.args[0]
+    both = (
+        call.op == "astype" and isinstance(before, Load) and before.dtype != "bool" and is_integer(call.dtype) and is_integer(before.dtype)
+    )
+    return both and itemsize(call.dtype) > itemsize(before.dtype)
 
 
 def emit_recurrence(e: Emitter, loop: For, scope: Scope) -> bool:
     """Write a loop that is a recurrence of numbers of one register; False for any other."""
-    found = _recurrence(loop)
+    found = recurrence_of(loop)
     if found is None or e.kernel.size_of(loop.variable) is not None:
         return False
-    width = e.registers.bytes // itemsize(found.dtype) if found.in_vectors and not e.exact and is_real(LLVM_TYPES[found.dtype]) else 1
+    width = e.registers.bytes // itemsize(found.dtype) if found.in_vectors and (found.any_order or not e.exact) else 1
     buffer, place = e.buffer(found.store.buffer, found.dtype), e.typed[loop.variable]
     type = llvm_type(place)
     code = scalar.code_of(found.call.op, found.dtype)
@@ -104,19 +131,20 @@ def emit_recurrence(e: Emitter, loop: For, scope: Scope) -> bool:
     begin = at(integer(low, type))
     carried: Carried = (e.read(buffer, e.address(buffer, found.before.index, begin)),)
     if whole:
-        neutral = e.b.insert(neutral, real(NEUTRAL[found.call.op], LLVM_TYPES[found.dtype]), 0)
+        neutral = e.b.insert(neutral, found.neutral, 0)
         carried = e.loop(integer(0, type), integer(whole, type), carried, vectors)
     if whole * width < loop.variable.extent:
         e.loop(integer(low + whole * width, type), integer(loop.variable.hi + 1, type), carried, one)
     return True
 
 
-def _recurrence(loop: For) -> _Recurrence | None:
+def recurrence_of(loop: For) -> Recurrence | None:
+    """The recurrence that a loop is; None where it is none of numbers of one register."""
     *binds, store = loop.body
     if not isinstance(store, Store) or store.combine is not None or not all(isinstance(stmt, Bind) for stmt in binds):
         return None
     call = store.value
-    if not isinstance(call, Call) or call.op not in NEUTRAL or call.dtype not in joint.LANES:
+    if not isinstance(call, Call) or call.op not in FOLDS or call.dtype not in joint.LANES:
         return None
     before, added = call.args
     used = [term for term in scalars(added) if isinstance(term, Load | Pick)]
@@ -130,7 +158,7 @@ def _recurrence(loop: For) -> _Recurrence | None:
         env[stmt.variable] = substitute(stmt.value, env)
     written = (store.index, before.index, *(term.index for term in used if isinstance(term, Load)))
     indices = {index: substitute(index, env) for index in written}
-    found = _Recurrence(loop, store, call, before, added, indices)
+    found = Recurrence(loop, store, call, before, added, indices)
     step = found.step(store.index)
     return found if step and _difference(indices[store.index], indices[before.index]) == step else None
 
@@ -145,13 +173,16 @@ def _difference(a: Index, b: Index) -> int | None:
     return int(evaluate_index(a, known)) - int(evaluate_index(b, known))
 
 
-def _vector(e: Emitter, found: _Recurrence, scope: Scope, width: int) -> Value:
+def _vector(e: Emitter, found: Recurrence, scope: Scope, width: int) -> Value:
     """What is added in `width` iterations from that of the scope on."""
     done: dict[Scalar, Value] = {}
     for term in scalars(found.added):
         args = tuple(done[arg] for arg in operands(term))
         if isinstance(term, Load) and found.step(term.index) == 1:
             done[term] = vector_load(e, term, scope, width)
+        elif isinstance(term, Call) and _widens(term) and args[0].type.startswith("<"):
+            extended = "zext" if term.args[0].dtype in UNSIGNED else "sext"
+            done[term] = e.b.emit(vector_type(term.dtype, width), f"{extended} {args[0]} to {vector_type(term.dtype, width)}")
         elif isinstance(term, Call):
             wide = any(arg.type.startswith("<") for arg in args)
             done[term] = scalar.call(e.b, term, tuple(spread(e, arg, width) for arg in args) if wide else args, e.flags.arithmetic)
@@ -160,6 +191,6 @@ def _vector(e: Emitter, found: _Recurrence, scope: Scope, width: int) -> Value:
     return done[found.added]
 
 
-def _write(e: Emitter, buffer: Buffer, found: _Recurrence, scope: Scope, value: Value) -> None:
+def _write(e: Emitter, buffer: Buffer, found: Recurrence, scope: Scope, value: Value) -> None:
     place = e.address(buffer, found.store.index, scope)
     e.b.lines.append(f"  store {value}, {place}, align {itemsize(found.dtype)}")

@@ -16,6 +16,7 @@ from eqsat.codegen import shares
 from eqsat.codegen.divided import reciprocal_of, repeated
 from eqsat.codegen.folds import in_one_loop, kept_apart
 from eqsat.codegen.kept_rows import KeptRow, kept_row
+from eqsat.codegen.recurrence import recurrence_of
 from eqsat.codegen.rolled import LINES, SHORT, place_in_row, rolled_loops
 from eqsat.codegen.search import remembered
 from eqsat.codegen.tile_parts import BEGUN, pieces_of
@@ -61,6 +62,8 @@ SUMS, FEW_SUMS, WIDE_BYTES = 28, 12, 64
 LATENCY_CYCLES = 4.0
 # and one to a place in memory when that has been stored and loaded
 FORWARDED_CYCLES = 12.0
+# a vector of a running sum, whose lanes are added up before the last of them waits for the vector before
+RUNNING_CYCLES = 8.0
 # an iteration that is done alone, by one in a vector
 LEFT_OVER = 0.5
 # what an access costs more that crosses the end of a line, as those of vectors as long as a line do
@@ -150,6 +153,9 @@ class _Pricer:
             return self.kept(row, place)
         inside = place.inside(stmt)
         total = self.block(stmt.body, inside)
+        if isinstance(stmt, For) and (found := recurrence_of(stmt)) is not None:
+            lanes = self.model.lanes(found.dtype) if found.in_vectors else 0.0
+            total += Work(waits=inside.count * (RUNNING_CYCLES / lanes if lanes else LATENCY_CYCLES))
         if isinstance(stmt, Fold):
             lanes = self.lanes(stmt.body, inside, stmt.value)
             total += self.value(stmt.value, inside, lanes, set())

@@ -90,6 +90,31 @@ def test_special_values_and_the_sign_of_zero() -> None:
         np.testing.assert_array_equal(machine(kernel, x), np.cumsum(x))
 
 
+@pytest.mark.parametrize("numerics", ["exact", "default"])
+@pytest.mark.parametrize("dtype", [*DTYPES, "uint8", "int16"])
+@pytest.mark.parametrize("op", ["max", "min"])
+def test_running_extrema_are_numpys(op: str, dtype: str, numerics: Any) -> None:
+    """In vectors, whose lanes are in any order; NaN stays from where it is on."""
+    function = np.maximum.accumulate if op == "max" else np.minimum.accumulate
+    for shape, axis in (((3, 100), 1), ((5, 3, 64), 2), ((40, 9), 0), ((1, 5), 1), ((2, 67), 1)):
+        x = np.random.default_rng(7).integers(0 if dtype.startswith("u") else -100, 100, shape).astype(dtype)
+        if dtype.startswith("float"):
+            x.ravel()[[1, -3]] = np.inf, -np.inf
+            x[-1, ..., 2] = np.nan
+        kernel = kernel_of(op, shape, axis, False, dtype, dtype)
+        np.testing.assert_array_equal(machine(kernel, x, numerics), function(x, axis=axis).ravel())
+        np.testing.assert_array_equal(interpreted(kernel, x), function(x, axis=axis).ravel())
+
+
+@pytest.mark.parametrize(("op", "given", "made"), [("max", "float32", "float32"), ("sum", "int64", "int64"), ("sum", "uint8", "int64")])
+def test_what_is_the_same_in_any_order_is_in_vectors_at_every_level(op: str, given: str, made: str) -> None:
+    kernel = kernel_of(op, (4, 100), 1, False, given, made)
+    assert "shufflevector" in emit_module([type_indices(hoist(kernel))], "exact")
+    x = np.random.default_rng(7).integers(0, 200, (4, 100)).astype(given)
+    expected = np.maximum.accumulate(x, axis=1) if op == "max" else np.cumsum(x, axis=1, dtype=made)
+    np.testing.assert_array_equal(machine(kernel, x, "exact"), expected.ravel())
+
+
 def test_many_lanes_are_run_in_strips() -> None:
     x = np.random.default_rng(0).integers(0, 9, (3, 2 * STRIP)).astype("float32")
     kernel = kernel_of("sum", x.shape, 0, False, "float32", "float32")
