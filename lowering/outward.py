@@ -63,23 +63,18 @@ def outward(nest: Nest, output: str, buffers: frozenset[str], abreast: int = 1) 
 
 
 def _gains(inner: Var, chain: tuple[Reduce, ...]) -> bool:
-    """Whether some load steps by one along the axis while a fold makes it jump; of what is gathered the last place says where in a row."""
+    """Whether some load steps by one along the axis while a fold makes it jump; of what is gathered
+    the last place says where in a row, others that are no elements how far a fold goes."""
     forms, folded = Forms(), {fold.variable for fold in chain}
     for term in scalars(chain[-1].body):
         if isinstance(term, Load) and forms(term.index).stride(inner) in (1, -1):
             if any(forms(term.index).stride(variable) not in (0, 1, -1) for variable in folded):
                 return True
         elif isinstance(term, Pick) and isinstance(last := term.args[-1], Position) and forms(last.index).stride(inner) in (1, -1):
-            moving = {variable for place in term.args[:-1] for variable in _places(place)}
-            if inner not in moving and not folded.isdisjoint(moving):
+            jumped = (place.index for place in term.args[:-1] if isinstance(place, Position))
+            if any(not folded.isdisjoint(variables(index)) for index in jumped):
                 return True
     return False
-
-
-def _places(root: Scalar) -> set[Var]:
-    """The variables that an element depends on."""
-    found = (term.index for term in scalars(root) if isinstance(term, Load | Position))
-    return {variable for index in found for variable in variables(index)}
 
 
 def _initialize(placer: Placer, scope: Scope, nest: Nest, output: str, fold: Reduce) -> None:
