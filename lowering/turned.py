@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.joint import LANES
-from eqsat.ir.loops import Load, Store, over
+from eqsat.ir.joint import LANES, is_joint_value
+from eqsat.ir.loops import For, Load, Store, over
 from eqsat.ir.tensor import Reduce, Scalar, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, first_of, tile_over
@@ -80,7 +80,9 @@ def place_turned(placer: BlockPlacer, scope: Scope, found: Crossing, outputs: tu
             name = _copied(placer, opened[-1], load, {row: (first[row], high), lane: (first[lane], wide)}, forwards)
             known[load] = Load(name, (inner_row if forwards else high - 1 - inner_row) * wide + inner_lane, load.dtype)
     written = stores(outputs, substitute(nest.index, here), over(nest.body, here, known))
-    opened[-1].body.append(tile_over(inner_row, inner_lane, *written))
+    joint = all(is_joint_value(stmt.value) for stmt in written)
+    lines = For(inner_row, "parallel", (For(inner_lane, "parallel", tuple(written)),))  # functions are vectors of LLVM's loops
+    opened[-1].body.append(tile_over(inner_row, inner_lane, *written) if joint else lines)
     placer.close_all(opened)
 
 

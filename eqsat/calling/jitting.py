@@ -41,6 +41,7 @@ def jit(
     `fallback` is that of `options`.
     `out=` of a call names arrays for the results, unless `function` has a parameter of that name.
 
+    Arrays whose axes lie in memory in another order, as those of `x.T`, are read as they lie, and compiled for that.
     Results are new numpy arrays, 0-d where NumPy gives a scalar, in the containers that `function` returns.  Arrays, lazy tensors and
     numbers that the function takes from elsewhere are constants: they are read when it is traced, once for every signature, and
     what is written to them later is not seen; pass as arguments what changes.  Called on traced arrays it runs as plain Python, so
@@ -84,9 +85,9 @@ def _compiled(function: Function, static: tuple[str, ...], options: Options | No
             [(parameter, given[value.position] if isinstance(value, Given) else value) for parameter, value in part]
             for part in layouts[form]
         )
-        arguments, arrays = describe(positional, keyword, name, static)
+        arguments, arrays = describe(positional, keyword, name, static, as_they_lie=True)
         plan = plans.get(arguments, lambda: _plan(function, arguments, options or Options()))
-        if not kwargs and all(type(argument) is np.ndarray for argument in args):
+        if not kwargs and all(type(argument) is np.ndarray for argument in args) and arguments.in_order:
             compiled.called(plan, takes_out)
         return plan.result(values_of(arrays), out)
 

@@ -30,6 +30,19 @@ class Baked:
 
 
 @dataclass(frozen=True)
+class Laid:
+    """An array of that shape and dtype whose axes lie in memory in another order, the outermost first: a program is given the array with
+    its axes in that order, and moves them."""
+
+    spec: Spec
+    order: tuple[int, ...]
+
+    @property
+    def stored(self) -> Spec:
+        return Spec(tuple(self.spec.shape[axis] for axis in self.order), self.spec.dtype)
+
+
+@dataclass(frozen=True)
 class Given:
     """The place of an argument among those of a call, positional ones first."""
 
@@ -46,7 +59,12 @@ class Arguments:
 
     positional: tuple[tuple[str, Structure], ...]
     keyword: tuple[tuple[str, Structure], ...]
-    leaves: tuple[tuple[str, Spec | Baked], ...]
+    leaves: tuple[tuple[str, Spec | Laid | Baked], ...]
+
+    @property
+    def in_order(self) -> bool:
+        """Whether all arrays are given as they are."""
+        return not any(isinstance(leaf, Laid) for _, leaf in self.leaves)
 
 
 def is_number(value: Any) -> bool:
@@ -63,22 +81,30 @@ def is_static(value: Any) -> bool:
 
 
 def describe(
-    positional: Iterable[tuple[str, Any]], keyword: Iterable[tuple[str, Any]], function: str = "", static: Collection[str] = ()
+    positional: Iterable[tuple[str, Any]],
+    keyword: Iterable[tuple[str, Any]],
+    function: str = "",
+    static: Collection[str] = (),
+    as_they_lie: bool = False,
 ) -> tuple[Arguments, list[Any]]:
-    """The arguments of a call, and the arrays, lazy tensors and specs in them, in order.
+    """The arguments of a call, and the arrays, lazy tensors and specs in them, in order; `as_they_lie`: arrays with their axes in the order
+    of memory, where that leaves no gaps (see Laid).
 
     Tuples, lists and dicts with an array somewhere in them are containers.  Raises UsageError and DTypeError, naming the place, for
     what is neither array nor static, and for arguments named in `static` that cannot be hashed.
     """
-    leaves: list[tuple[str, Spec | Baked]] = []
+    leaves: list[tuple[str, Spec | Laid | Baked]] = []
     arrays: list[Any] = []
 
     def place(value: Any, where: str) -> int:
         if is_static(value):
             leaves.append((where, Baked(_key(value, where), value)))
         else:
-            arrays.append(np.asarray(value) if isinstance(value, np.generic) else value)
-            leaves.append((where, spec_of(arrays[-1], where, function)))
+            array = np.asarray(value) if isinstance(value, np.generic) else value
+            spec = spec_of(array, where, function)
+            order = _order_in_memory(array) if as_they_lie and type(array) is np.ndarray else None
+            arrays.append(array if order is None else array.transpose(order))
+            leaves.append((where, spec if order is None else Laid(spec, order)))
         return len(leaves) - 1
 
     def structure(name: str, value: Any) -> Structure:
@@ -94,6 +120,14 @@ def describe(
     first = tuple((name, structure(name, value)) for name, value in positional)
     rest = tuple((name, structure(name, value)) for name, value in keyword)
     return Arguments(first, rest, tuple(leaves)), arrays
+
+
+def _order_in_memory(array: np.ndarray[Any, Any]) -> tuple[int, ...] | None:
+    """The axes of an array, the outermost in memory first, in which it is C-contiguous; None where it is as it stands, or in no order."""
+    if array.flags.c_contiguous:
+        return None
+    order = tuple(sorted(range(array.ndim), key=lambda axis: (-array.strides[axis], axis)))
+    return order if array.transpose(order).flags.c_contiguous else None
 
 
 def leaves_of(*values: Any) -> Iterator[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from eqsat.capture.array import TracedArray
 from eqsat.capture.masked import Masked
-from eqsat.capture.signature import Arguments, Baked, describe, function_name, is_number, parameter_names
+from eqsat.capture.signature import Arguments, Baked, Laid, describe, function_name, is_number, parameter_names
 from eqsat.capture.sized_trace import program_of_any_size
 from eqsat.capture.specs import Spec
 from eqsat.capture.traces import Trace, in_owner, is_traced
@@ -23,6 +23,7 @@ from eqsat.ir.steps import Loop
 from eqsat.ir.structure import flatten_result, rebuild_result
 from eqsat.ir.tensor import Constant, Input, Program, Size, Tensor, copied
 from eqsat.operations.indexing import MASKS
+from eqsat.operations.movement import transpose
 from eqsat.sizes.markers import TRACED, DerivedSizeError, Markers, in_names
 
 # the trace that is being recorded
@@ -113,13 +114,14 @@ def _recorded(
     markers = {size.variable.name[1:]: size.marker for size in sizes}
     inputs: list[Input] = []
 
-    def value(where: str, leaf: Spec | Baked) -> Any:
+    def value(where: str, leaf: Spec | Laid | Baked) -> Any:
         if isinstance(leaf, Baked):
             return leaf.value
-        known = _known(leaf, markers)
+        spec = leaf.stored if isinstance(leaf, Laid) else leaf
+        known = _known(spec, markers)
         most = steps - 1 if steps and not inputs else None
-        inputs.append(Input(where, tuple(n for n in known.shape if isinstance(n, int)), leaf.dtype, most))
-        return TracedArray(inputs[-1], owner)
+        inputs.append(Input(where, tuple(n for n in known.shape if isinstance(n, int)), spec.dtype, most))
+        return TracedArray(transpose(inputs[-1], np.argsort(leaf.order).tolist()) if isinstance(leaf, Laid) else inputs[-1], owner)
 
     values = [value(where, leaf) for where, leaf in arguments.leaves]
     args = [rebuild_result(structure, values) for _, structure in arguments.positional]

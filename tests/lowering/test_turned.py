@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+import eqsat
+import eqsat.numpy as enp
 from eqsat.codegen import compile_kernels
 from eqsat.codegen.builder import Registers
 from eqsat.codegen.emit import emit_module
 from eqsat.codegen.machine import assembly_text
 from eqsat.ir.index import Index
-from eqsat.ir.loops import For, Kernel, statements
+from eqsat.ir.loops import For, Kernel, Store, statements
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Call, Input, Read, Scalar, axes
 from eqsat.lowering import hoist, type_indices
@@ -117,3 +122,24 @@ def test_nothing_is_turned_where_loads_follow_the_stores_or_a_loop_is_short() ->
     assert not in_blocks(Build((20, 20), alike))
     assert not in_blocks(transpose(LEAST - 1, 40))
     assert not in_blocks(transpose(40, LEAST - 1))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: enp.tanh(x.T),
+        lambda x: enp.where(x.T > 0.5, x.T, 0),
+        lambda x: enp.floor(x.T * 3) + x,
+        lambda x: enp.exp(x) + enp.exp(x.T),
+    ],
+)
+def test_functions_of_what_is_turned_are_loops_along_memory(function: Callable[..., Any]) -> None:
+    """Tiles have vectors of few operations only: what LLVM knows the vectors of stands in loops of its own."""
+    x = np.random.default_rng(3).random((600, 600), dtype=np.float32)
+    result = eqsat.optimize(function, x)
+    np.testing.assert_allclose(result(x), np.asarray(function(enp.asarray(x))), rtol=1e-6)
+    (kernel,) = result.loops
+    (out,) = [buffer.name for buffer in kernel.buffers if buffer.role == "out"]
+    loops = [loop for loop in statements(kernel.body) if isinstance(loop, For)]
+    assert {loop.kind for loop in loops for stmt in loop.body if isinstance(stmt, Store) and stmt.buffer == out} == {"parallel"}
+    assert any(loop.kind == "tile" for loop in loops)
