@@ -193,6 +193,11 @@ class Builder:
         self.declarations.add(f"declare {type} {symbol}({', '.join(arg.type for arg in args)})")
         return self.emit(type, f"call {flags + ' ' if flags else ''}{type} {symbol}({', '.join(map(str, args))})")
 
+    def opaque(self, a: Value) -> Value:
+        """A number that LLVM knows nothing about."""
+        bits = bits_of(a.type)
+        return self.cast("bitcast", self.emit(bits, f'call {bits} asm "", "=r,0"({self.cast("bitcast", a, bits)})'), a.type)
+
     def load(self, type: str, pointer: Value) -> Value:
         """The value at an address; the parts of a complex number lie one behind the other."""
         if not type.startswith("{"):

@@ -42,10 +42,13 @@ FLAGS: dict[Numerics, Flags] = {
 
 
 class Accumulator(NamedTuple):
-    """`initial` enters the loop, `step` makes the next iteration's values, `result` reads the last ones."""
+    """`initial` enters the loop, `step` makes the next iteration's values, `result` reads the last ones.
+
+    A step takes the values so far and another one; extrema of floats also that one with all that LLVM may see of it, so that it knows
+    whether there can be NaN (see folds)."""
 
     initial: Carried
-    step: Callable[[Builder, Carried, Value], Carried]
+    step: Callable[..., Carried]
     result: Callable[[Builder, Carried], Value]
 
 
@@ -86,12 +89,13 @@ def _extremum(op: str, dtype: str, flags: Flags, masks: bool) -> Accumulator:
     type, start = LLVM_TYPES[inside], float(identity_of(op, dtype))
     nan = None if flags.ignore_nan else _nan_by_mask() if masks else _nan_by_bits(type)
 
-    def step(b: Builder, carried: Carried, value: Value) -> Carried:
+    def step(b: Builder, carried: Carried, value: Value, shown: Value | None = None) -> Carried:
+        shown = convert(b, value if shown is None else shown, dtype, inside)
         value = convert(b, value, dtype, inside)
         fenced = b.emit(type, f"freeze {value}")
         better = b.emit("i1", f"fcmp nnan nsz {'ogt' if op == 'max' else 'olt'} {fenced}, {carried[0].text}")
         best = b.emit(type, f"select nnan nsz {better}, {fenced}, {carried[0]}")
-        return (best,) if nan is None else (best, *nan.step(b, carried[1:], value))
+        return (best,) if nan is None else (best, *nan.step(b, carried[1:], shown))
 
     def result(b: Builder, carried: Carried) -> Value:
         best = carried[0]

@@ -19,6 +19,7 @@ from eqsat.codegen.divided import divisors
 from eqsat.codegen.fold import BLOCK, LONG_OUTER_FOLD, Accumulator, Carried, Flags, accumulator, widest
 from eqsat.codegen.index import llvm_type, resized
 from eqsat.codegen.rolled import vectors_of_fold
+from eqsat.codegen.scalar import literal
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.search import BLOCK as SEARCHED, REMEMBERED, emit_remembered, emit_search, searched
 from eqsat.codegen.tile import Emitter
@@ -27,7 +28,8 @@ from eqsat.ir.dtypes import carrier, is_complex, is_float, is_inexact, itemsize
 from eqsat.ir.errors import InternalError
 from eqsat.ir.groups import connected
 from eqsat.ir.loops import Fold, For, Kernel, Stmt, Temp, loaded, over, statements, values_of
-from eqsat.ir.tensor import Position, scalars
+from eqsat.ir.ops import identity_of
+from eqsat.ir.tensor import Literal, Position, Scalar, scalars
 from eqsat.ir.value_bounds import limits, scalar_bounds
 
 ZERO = integer(0)
@@ -194,6 +196,7 @@ def fold_range(
     one = folds[0].variable
     values = [value for fold in folds for value in (*values_of(fold.body), fold.value)]
     by = divisors(e.b, values, one.extent, scope.temps, e.flags.arithmetic)
+    hidden = {fold: _hidden(e, fold, scope) for fold in folds}
     for fold in folds:
         if fold.value.dtype != fold.dtype:
             raise InternalError(f"codegen: found fold {fold.name} of {fold.value.dtype} in {fold.dtype}, expected one dtype")
@@ -205,7 +208,8 @@ def fold_range(
             place = e.typed[fold.variable]
             inner.indices[place] = resized(e.b, counter, llvm_type(place), place.bounds)
             e.block(fold.body, inner)
-            following += total.step(e.b, own, e.value(fold.value, inner))
+            shown = () if hidden[fold] is fold.value else (e.value(fold.value, inner),)
+            following += total.step(e.b, own, e.value(hidden[fold], inner), *shown)
         return tuple(following)
 
     def note() -> str:
@@ -216,6 +220,19 @@ def fold_range(
 
     last = e.loop(first, end, _initial(into), step, note)
     return [total.result(e.b, own) for total, own in zip(into, _split(into, last), strict=True)]
+
+
+def _hidden(e: FoldEmitter, fold: Fold, scope: Scope) -> Scalar:
+    """What an extremum of floats is one of, with what LLVM must not see in the place of what changes nothing: it would put a selection
+    between that and the element, as in nanmax, behind the comparison, and vectorize none such."""
+    if fold.op not in ("max", "min") or not is_float(fold.dtype):
+        return fold.value
+    least = Literal(identity_of(fold.op, fold.dtype).item(), fold.dtype)
+    if all(term is not least for term in scalars(fold.value)):
+        return fold.value
+    name = f"{fold.name}_least"
+    scope.temps[name] = e.b.opaque(literal(least))
+    return over(fold.value, {}, {least: Temp(name, fold.dtype)})
 
 
 def _initial(accumulators: Sequence[Accumulator]) -> Carried:

@@ -16,8 +16,8 @@ from eqsat.operations.sorting import Order, order_of, part_of_order
 
 
 def only_parts_of_orders(program: Program) -> Program:
-    """The program without the sorts of which it reads a part that is found otherwise."""
-    if not any(_order(tensor) for tensor in tensors(*program.outputs)):
+    """The program without the sorts of which it reads a part that is found otherwise; one of any size stays as it is."""
+    if program.sizes or not any(_order(tensor) for tensor in tensors(*program.outputs)):
         return program
     written = as_builds(program)
     every = list(tensors(*written.outputs))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -48,8 +48,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descen
     """The elements in order, NaN last; all of them in one row where axis is None.  Descending is the reverse, NaN first."""
     source, k = along_axis("sort", a, axis)
     how = _how("sort", kind, stable, descending)
-    in_order = {"kind", "stable"} & set(how) and is_float(source.dtype)  # zeros of both signs
-    if _is_short(source, (k,), MOST_SORTED) and not in_order:
+    if _is_short(source, (k,), MOST_SORTED) and not _keeps_zeros(source, how):
         return _row_in_order(source, k, bool(descending))
     found: Tensor = host_call("sort", (source, k), how)
     return found
@@ -96,12 +95,13 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect") ->
 
 
 class Order(NamedTuple):
-    """What a call of NumPy puts in order: elements along an axis, or their `places`."""
+    """What a call of NumPy puts in order: elements along an axis, or their `places`; `stable`: equal elements that differ stay in order."""
 
     source: Tensor
     axis: int
     descending: bool
     places: bool
+    stable: bool
 
 
 def order_of(made: HostCall) -> Order | None:
@@ -110,14 +110,16 @@ def order_of(made: HostCall) -> Order | None:
     if name not in ("sort", "argsort", "partition", "argpartition"):
         return None
     (source, *_, axis), how = rebuild_result(made.invocation.arguments, (*made.given, *made.invocation.values))
-    return Order(source, axis, bool(how.get("descending")), name.startswith("arg")) if _is_short(source, (axis,), LONGEST) else None
+    if not _is_short(source, (axis,), LONGEST):
+        return None
+    return Order(source, axis, bool(how.get("descending")), name.startswith("arg"), _keeps_zeros(source, how))
 
 
 def part_of_order(order: Order, low: int, high: int) -> Tensor | None:
     """What is at the places low .. high of an order, found without the others: of short rows anywhere, of longer ones near an end."""
-    source, axis, descending, places = order
+    source, axis, descending, places, stable = order
     extent, count = source.shape[axis], high - low + 1
-    if not places and extent <= MOST_RANKED and count <= MOST_RANKS:
+    if not (places or stable) and extent <= MOST_RANKED and count <= MOST_RANKS:
         ranks = [extent - 1 - place if descending else place for place in range(low, high + 1)]
         row = _sorted(_elements(source, axis), needed(network(extent), ranks), nan_last=True)
         return _row(source, axis, [row[rank] for rank in ranks])
@@ -292,7 +294,8 @@ def _extremes(source: Tensor, count: int, axis: int, largest: bool) -> tuple[Ten
     shape = tuple(1 if k == axis else n for k, n in enumerate(source.shape))
     loops, here = axes(shape), reduction(0, extent)
     row = tuple(here if k == axis else loop for k, loop in enumerate(loops))
-    mine = _keyed(Arg(0, dtype), cast(Position(here, "int64"), "int32"), extent, largest)
+    element, place = Arg(0, dtype), Position(here, "int32")
+    mine = _keyed(element, place, extent, largest)
     combine = "max" if largest else "min"
     most, nowhere = Literal(identity_of(combine, dtype).item(), dtype), literal(2 * extent, "int32")
     found: list[tuple[Tensor, Tensor]] = []
@@ -303,17 +306,14 @@ def _extremes(source: Tensor, count: int, axis: int, largest: bool) -> tuple[Ten
         best = make_generic(shape, (extent,), sources, maps, call("where", remains, mine.key, most), combine)
         is_it = call("logical_and", remains, call("equal", mine.key, Arg(len(sources), dtype)))
         first = call("where", is_it, mine.place, nowhere)
+        if is_float(dtype) and not largest and not last:  # if none is equal, all are NaN: the first of them, outside
+            first = call("where", call("equal", element, Arg(1, dtype)), place, literal(extent, "int32"))
         found.append((best, make_generic(shape, (extent,), (*sources, best), (*maps, loops), first, "min")))
-    keys, places = (concatenate(each, axis) for each in zip(*found, strict=True))
+    places = concatenate([place for _, place in found], axis)
     if not is_float(dtype):
-        return keys, astype(places, "int64")
-
-    def value(key: Scalar, place: Scalar) -> Scalar:
-        number = call("logical_and", call("greater_equal", place, 0), call("less", place, extent))
-        return call("where", number, key, float("nan"))
-
-    within = elementwise("topk", (places,), lambda place: _placed(place, extent))
-    return elementwise("topk", (keys, places), value), astype(within, "int64")
+        return concatenate([best for best, _ in found], axis), astype(places, "int64")
+    within = astype(elementwise("topk", (places,), lambda place: _placed(place, extent)), "int64")
+    return take_along_axis(source, within, axis), within  # zeros of both signs have one key, infinity and NaN too
 
 
 def below(first: Scalar, second: Scalar) -> Scalar:
@@ -376,6 +376,11 @@ def _how(name: str, kind: Any, stable: Any, descending: Any) -> dict[str, Any]:
         raise UsageError(f"{name}: found both kind and stable, expected one of them")
     how = {"kind": kind, "stable": None if stable is None else bool(stable), "descending": bool(descending) or None}
     return {key: value for key, value in how.items() if value is not None}
+
+
+def _keeps_zeros(source: Tensor, how: Mapping[str, Any]) -> bool:
+    """Whether zeros of both signs have to stay in order, which a network does not do."""
+    return is_float(source.dtype) and not {"kind", "stable"}.isdisjoint(how)
 
 
 def _parted(name: str, a: Any, kth: Any, axis: Any, kind: str) -> tuple[Tensor, tuple[int, ...], int]:

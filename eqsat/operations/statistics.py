@@ -197,10 +197,12 @@ def _without_nan(name: str, a: Any, value: float) -> Tensor:
 
 def _nan_extreme(name: str, extreme: Any, least: float, a: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Tensor:
     source = tensor_of(name, a)
-    found: Tensor = extreme(_without_nan(name, source, least), axis, keepdims=keepdims, initial=initial, where=where)
-    if not is_inexact(source.dtype) or initial is not None:
+    none = is_inexact(source.dtype) and isinstance(initial, float | np.floating) and bool(np.isnan(initial))
+    start = least if none else initial
+    found: Tensor = extreme(_without_nan(name, source, least), axis, keepdims=keepdims, initial=start, where=where)
+    if not is_inexact(source.dtype) or (initial is not None and not none):
         return found
-    return choose(every(_is_nan(source), axis, keepdims=keepdims), np.nan, found)
+    return choose(every(_is_nan(source), axis, keepdims=keepdims, where=where), np.nan, found)
 
 
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Tensor:

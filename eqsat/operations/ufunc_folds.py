@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from eqsat.ir.dtypes import is_complex, is_integer
+from eqsat.ir.dtypes import carrier, dtype_name, is_complex, is_integer
 from eqsat.ir.errors import DTypeError
 from eqsat.ir.ops import loop_dtypes
 from eqsat.ir.tensor import Scalar, Tensor
 from eqsat.operations import reductions, statistics
-from eqsat.operations.elementwise import astype, call, elementwise
+from eqsat.operations.elementwise import Element, astype, call, cast, elementwise
 from eqsat.operations.generic import tensor_of
 from eqsat.operations.movement import squeeze
 
@@ -50,8 +51,9 @@ def _odd(
     return _truths("logical_xor.reduce", "odd", source, axis, keepdims, initial, where)
 
 
-def _logaddexp(name: str, exp: str, log: str) -> Fold:
-    """The logarithm of the sum of powers, over the greatest exponent, which takes no power out of range."""
+def _logaddexp(name: str, exp: str, unit: float) -> Fold:
+    """The logarithm of the sum of powers, over the greatest exponent, whose power is one: what others add to it may be as small as it
+    wants.  `unit`: of the logarithm."""
 
     def function(
         array: Any, axis: Any = 0, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
@@ -59,19 +61,24 @@ def _logaddexp(name: str, exp: str, log: str) -> Fold:
         source = tensor_of(name, array)
         if is_complex(source.dtype):
             raise DTypeError(f"{name}: found {source.dtype}, expected real numbers")
-        source = astype(source, loop_dtypes("hypot", source.dtype, source.dtype)[-1] if dtype is None else dtype)
-        start = -np.inf if initial is None else initial
+        chosen = loop_dtypes("hypot", source.dtype, source.dtype)[-1] if dtype is None else dtype
+        source = astype(astype(source, chosen), carrier(dtype_name(chosen, name)))
+        start = float(-np.inf if initial is None else initial)
         most = reductions.max(source, axis, keepdims=True, initial=start, where=where)
 
-        def shift(one: Scalar) -> Scalar:  # of infinities there is no distance
-            return call("where", call("isfinite", one), one, 0.0)
+        def power(one: Element, top: Scalar) -> Scalar:
+            return call("where", call("equal", one, top), 0.0, call(exp, call("subtract", one, top)))
 
-        held = elementwise(name, (most,), shift)
-        powers = elementwise(name, (source, held), lambda one, top: call(exp, call("subtract", one, top)))
-        first = elementwise(name, (held,), lambda top: call(exp, call("subtract", start, top)))
-        total = reductions.sum(powers, axis, keepdims=True, where=where)
-        found = elementwise(name, (total, first, held), lambda one, more, top: call("add", call(log, call("add", one, more)), top))
-        return found if keepdims else squeeze(found, reductions.folded_axes(name, source, axis))
+        def found(others: Scalar, equal: Scalar, top: Scalar) -> Scalar:
+            again = call("subtract", call("add", equal, call("where", call("equal", start, top), 1, 0)), 1)
+            more = call("log1p", call("add", call("add", others, power(start, top)), cast(again, top.dtype)))
+            return call("where", call("isfinite", top), call("add", call("multiply", more, unit), top), top)
+
+        others = reductions.sum(elementwise(name, (source, most), power), axis, keepdims=True, where=where)
+        is_most = elementwise(name, (source, most), lambda one, top: call("equal", one, top))
+        equal = reductions.sum(is_most, axis, keepdims=True, where=where)
+        whole = astype(elementwise(name, (others, equal, most), found), chosen)
+        return whole if keepdims else squeeze(whole, reductions.folded_axes(name, source, axis))
 
     return function
 
@@ -83,7 +90,8 @@ def _numbers(name: str, extreme: Fold) -> Fold:
         array: Any, axis: Any = 0, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
     ) -> Tensor:
         source = tensor_of(name, array) if dtype is None else astype(tensor_of(name, array), dtype)
-        reductions.check_elements(name, source, axis)
+        if initial is None:
+            reductions.check_elements(name, source, axis)
         return extreme(source, axis, keepdims=keepdims, initial=initial, where=where)
 
     return function
@@ -94,8 +102,8 @@ OPERATIONS: dict[str, Fold] = {
     "bitwise_or.reduce": _bits("bitwise_or.reduce", "or", "max"),
     "bitwise_xor.reduce": _bits("bitwise_xor.reduce", "xor", "odd"),
     "logical_xor.reduce": _odd,
-    "logaddexp.reduce": _logaddexp("logaddexp.reduce", "exp", "log"),
-    "logaddexp2.reduce": _logaddexp("logaddexp2.reduce", "exp2", "log2"),
+    "logaddexp.reduce": _logaddexp("logaddexp.reduce", "exp", 1.0),
+    "logaddexp2.reduce": _logaddexp("logaddexp2.reduce", "exp2", math.log2(math.e)),
     "fmax.reduce": _numbers("fmax.reduce", statistics.nanmax),
     "fmin.reduce": _numbers("fmin.reduce", statistics.nanmin),
 }

@@ -44,6 +44,8 @@ CASES: dict[str, str] = {
         np.logaddexp.reduce(m * 900, 1) | np.logaddexp.reduce(m, 1, initial=2.0) | np.logaddexp.reduce(m, 1, where=k)
         np.logaddexp.reduce(z, 1) | np.logaddexp2.reduce(m) | np.logaddexp2.reduce(m * 900, None) | np.logaddexp.reduce(i)
         np.fmax.reduce(g) | np.fmin.reduce(g, 1) | np.fmax.reduce(g * np.nan, None)
+        np.fmax.reduce(z, 0, initial=1.0) | np.fmax.reduce(g, initial=np.nan) | np.fmax.reduce(g * np.nan, initial=np.nan)
+        np.logaddexp.reduce(w * 12.0 - 30) | np.logaddexp2.reduce(m - m[:, :1] * 9, 1, initial=-40) | enp.nanmax(g, 0, initial=np.nan)
         np.fmin.reduce(m, (0, 1), keepdims=True) | np.fmax.reduce(j, 1) | np.bitwise_or.reduce(s.astype('int64')) | np.fmax.reduce(s)
     """,
     "statistics": """

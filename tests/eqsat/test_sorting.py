@@ -122,6 +122,29 @@ def test_zeros_keep_their_signs() -> None:
     )
 
 
+@pytest.mark.parametrize("count", [1, 10])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, np: np.sort(x, axis=1, kind="stable")[:, 1:3],
+        lambda x, np: np.sort(x, axis=1, stable=True)[:, -3:],
+        lambda x, np: np.take_along_axis(x, np.argsort(x, axis=1, stable=True)[:, -3:], axis=1),
+    ],
+)
+def test_parts_of_stable_orders_keep_zeros_in_order(function: Function, count: int) -> None:
+    x = np.concatenate([np.array([[-0.0, 0.0, -1.0, 0.0, -0.0, 3.0]])] * count, axis=1)
+    found = eqsat.jit(lambda a: function(a, np), options=eqsat.Options(numerics="exact"))(x)
+    np.testing.assert_array_equal(found, function(x, np))
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(function(x, np)))
+
+
+def test_the_greatest_are_the_elements_at_their_places() -> None:
+    x = np.array([[-0.0, 0.0, -1.0, 0.0, -0.0]])
+    for largest in (True, False):
+        values, places = eqsat.jit(lambda a, largest=largest: enp.topk(a, 4, largest=largest))(x)
+        np.testing.assert_array_equal(np.signbit(values), np.signbit(np.take_along_axis(x, places, axis=1)))
+
+
 @pytest.mark.parametrize(
     ("function", "shape", "is_call"),
     [
@@ -145,6 +168,23 @@ def test_rows_of_any_size_are_put_in_order_by_numpy() -> None:
     for rows in (1, 2, 7, 40):
         x = np.random.default_rng(rows).standard_normal((rows, 5))
         np.testing.assert_array_equal(plan(x), np.median(x, axis=0))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, np: np.sort(x, axis=0)[-1],
+        lambda x, np: np.sort(x, axis=0)[:1],
+        lambda x, np: np.argsort(x, axis=0, kind="stable")[::-1][0],
+        lambda x, np: np.sort(x, axis=0)[-1] - np.sort(x, axis=0)[0],
+        lambda x, np: np.sort(x, axis=1)[:, -1],
+    ],
+)
+def test_ends_of_rows_of_any_size_are_at_their_ends(function: Function) -> None:
+    plan = eqsat.optimize(lambda x: function(x, np), eqsat.spec((eqsat.dim("n", 1, 40), 5), "float64")).compile()
+    for rows in (1, 3, 39, 40):
+        x = np.random.default_rng(rows).standard_normal((rows, 5))
+        np.testing.assert_array_equal(plan(x), function(x, np))
 
 
 def test_the_median_of_windows_reads_the_image_and_stores_nothing_else() -> None:
