@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.ir.dtypes import carrier, dtype_name, sum_dtype
+from eqsat.ir.dtypes import carrier, dtype_name, is_integer, sum_dtype
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.index import Const, Index
 from eqsat.ir.ops import REDUCE_OPS, identity_of
@@ -44,6 +44,8 @@ def fold(name: str, combine: str, source: Tensor, axis: Any, keepdims: bool, dty
         block = call("where", truth(Arg(1, mask.dtype)), block, literal(identity_of(combine, inside).item(), inside))
     found = make_generic(shape, tuple(source.shape[k] for k in folded), operands, maps, block, combine)
     if initial is not None:
+        if is_integer(dtype) and isinstance(initial, float | np.floating) and not np.isfinite(initial):
+            raise UsageError(f"{name}: found the initial value {initial} for {dtype}, expected one that it holds")
         step = REDUCE_OPS[combine].step
         found = elementwise(name, (initial, found), lambda first, rest: call(step, cast(cast(first, dtype), inside), rest))
     return settled(found, dtype)
