@@ -31,6 +31,7 @@ from tests.bench.further_programs import FURTHER
 from tests.bench.gather_programs import GATHERS
 from tests.bench.half_programs import HALVES
 from tests.bench.large_programs import LARGE
+from tests.bench.ordered_programs import ORDERED
 from tests.bench.part_programs import PARTS
 from tests.bench.plain_programs import PLAIN, softmax
 from tests.bench.shared_programs import SHARED
@@ -277,7 +278,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 }
 
 
-PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES | PARTS | SHARED | FOLDED
+PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES | PARTS | SHARED | FOLDED | ORDERED
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:
