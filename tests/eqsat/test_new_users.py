@@ -226,6 +226,7 @@ def test_most_of_what_does_not_work_is_told() -> None:
 
 def test_names_that_newer_versions_of_numpy_lack_are_there() -> None:
     """NumPy 2.5 has no row_stack, which beside others stays a name of eqsat's."""
-    code = "import numpy as np; vars(np).pop('row_stack', None); import eqsat.numpy as enp; print(enp.row_stack([np.ones(2), np.zeros(2)]).shape)"
+    without = "import numpy as np; vars(np).pop('row_stack', None); import eqsat.numpy as enp; "
+    code = without + "print(enp.row_stack([np.ones(2), np.zeros(2)]).shape)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "(2, 2)\n"
