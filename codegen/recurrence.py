@@ -23,11 +23,8 @@ from eqsat.ir.dtypes import UNSIGNED, is_integer, itemsize
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.ir.loops import Bind, Buffer, For, Load, Pick, Store
-from eqsat.ir.ops import identity_of
+from eqsat.ir.ops import FOLD_OF, identity_of
 from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
-
-# the folds of which loops are running ones
-FOLDS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,7 @@ class Recurrence:
     @property
     def neutral(self) -> Value:
         """What changes nothing."""
-        start = identity_of(FOLDS[self.call.op], self.dtype).item()
+        start = identity_of(FOLD_OF[self.call.op], self.dtype).item()
         type = LLVM_TYPES[self.dtype]
         return real(-0.0 if self.call.op == "add" else start, type) if is_real(type) else integer(start, type)
 
@@ -144,7 +141,7 @@ def recurrence_of(loop: For) -> Recurrence | None:
     if not isinstance(store, Store) or store.combine is not None or not all(isinstance(stmt, Bind) for stmt in binds):
         return None
     call = store.value
-    if not isinstance(call, Call) or call.op not in FOLDS or call.dtype not in joint.LANES:
+    if not isinstance(call, Call) or call.op not in FOLD_OF or call.dtype not in joint.LANES:
         return None
     before, added = call.args
     used = [term for term in scalars(added) if isinstance(term, Load | Pick)]

@@ -143,8 +143,8 @@ BOOL_FORM = {
     "invert": "logical_not",
 }
 
-# functions whose `at` combines values with what is at places, and the folds that they are; sums and products of bool
-SCATTERED = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
+# functions of which loops, and `at` with what is at places, are folds; sums and products of bool
+FOLD_OF = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
 BOOL_FOLD = {"sum": "max", "prod": "min"}
 
 REDUCE_OPS = {

@@ -20,13 +20,13 @@ from eqsat.capture.sharing import change, is_part
 from eqsat.capture.traces import Traced, apply, is_traced, on_host, traced_deep
 from eqsat.ir.errors import DTypeError, MissingError, ShapeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.host import numpy_name, plain_name
-from eqsat.ir.ops import SCATTERED
+from eqsat.ir.ops import FOLD_OF
 from eqsat.operations.table import OPERATIONS, by_numpy_function, missing
 from eqsat.sizes.markers import Extent
 
 _BY_FUNCTION = by_numpy_function()
 # Folds of ufuncs: np.add.reduce and so on.
-_FOLDS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
+_FOLDS = {**FOLD_OF, "logical_and": "all", "logical_or": "any"}
 # and scans: np.add.accumulate
 _SCANS = {"add": "cumsum", "multiply": "cumprod", "maximum": "cumulative_max", "minimum": "cumulative_min"}
 # What to write in place of a loop whose length values decide.
@@ -92,7 +92,7 @@ def _contains(array: np.ndarray[Any, Any], value: Any) -> bool:
 
 def _changed_at(name: str, target: Any, places: Any, values: Any = None) -> None:
     """What the `at` of a ufunc does to an array of the trace, at places of its first axis."""
-    if isinstance(target, TracedArray) and not isinstance(places, tuple) and values is not None and name in (*SCATTERED, "subtract"):
+    if isinstance(target, TracedArray) and not isinstance(places, tuple) and values is not None and name in (*FOLD_OF, "subtract"):
         dtype = values.dtype if hasattr(values, "dtype") else np.result_type(target.dtype, values)
         if not np.can_cast(dtype, target.dtype, "same_kind") or (name == "subtract" and target.dtype == np.bool_):
             raise DTypeError(f"{name}.at: found {dtype} at places of {target.dtype}, expected what it is cast to and computed with")
@@ -101,7 +101,7 @@ def _changed_at(name: str, target: Any, places: Any, values: Any = None) -> None
         target._put(apply(f"scatter_{op}", target, places, given), f"{name}.at", "x = eqsat.numpy.scatter_add(x, i, y)")
         return
     raise UnsupportedError(
-        f"{name}.at: supported are {', '.join(SCATTERED)} and subtract of values at places of the first axis of a traced array; "
+        f"{name}.at: supported are {', '.join(FOLD_OF)} and subtract of values at places of the first axis of a traced array; "
         "use eqsat.numpy.scatter_add for sums, or where"
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from eqsat.ir.dtypes import carrier, is_complex
 from eqsat.ir.host import keywords
 from eqsat.ir.loops import Buffer, Kernel
-from eqsat.ir.ops import BOOL_FOLD, SCATTERED
+from eqsat.ir.ops import BOOL_FOLD, FOLD_OF
 from eqsat.ir.steps import HostCall, PlacedStep
 from eqsat.ir.tensor import Size, Tensor
 from eqsat.lowering.scan import is_of_rows, scan, scans
@@ -15,7 +15,7 @@ from eqsat.lowering.scatter import scattered
 
 # functions of NumPy that loops compute as well
 SCANS = {"cumulative_sum": "sum", "cumulative_prod": "prod", "cumulative_max": "max", "cumulative_min": "min"}
-SCATTERS = {"scatter": None, **{f"scatter_{op}": fold for op, fold in SCATTERED.items()}}
+SCATTERS = {"scatter": None, **{f"scatter_{op}": fold for op, fold in FOLD_OF.items()}}
 
 
 def step_kernel(placed: PlacedStep, names: Mapping[Tensor, str], sizes: tuple[Size, ...]) -> Kernel | None:

@@ -23,11 +23,12 @@ from eqsat.ir.steps import HostCall
 from eqsat.ir.structure import rebuild_result
 from eqsat.ir.tensor import Arg, Literal, Position, Scalar, Tensor, axes, reduction
 from eqsat.operations.elementwise import astype, call, cast, elementwise
-from eqsat.operations.generic import integer, literal, make_generic, normalize_axes, tensor_of
+from eqsat.operations.generic import integer, literal, make_generic, tensor_of
 from eqsat.operations.host import along_axis, as_numpy, host_call
 from eqsat.operations.indexing import getitem
 from eqsat.operations.joining import concatenate, stack
 from eqsat.operations.movement import flip
+from eqsat.operations.reductions import folded_axes
 from eqsat.operations.taking import take_along_axis
 from eqsat.sizes.markers import of_any_size
 
@@ -72,9 +73,6 @@ def topk(x: Any, k: Any, axis: Any = -1, largest: bool = True) -> tuple[Tensor, 
         raise UsageError(f"topk: found k = {count}, expected 0 to {source.shape[along]}, the extent of axis {along}")
     if 0 < count <= MOST_PASSES and _is_short(source, (along,), LONGEST):
         return _extremes(source, count, along, bool(largest))
-    if count and _is_short(source, (along,), MOST_PLACED):
-        places = getitem(_places_in_order(source, along, bool(largest)), (*(slice(None),) * along, slice(count)))
-        return take_along_axis(source, places, along), places
     values, places = host_call("topk", (source, count, along, bool(largest)), {})
     return values, places
 
@@ -138,7 +136,7 @@ def part_of_order(order: Order, low: int, high: int) -> Tensor | None:
 def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     """The element in the middle of the order, or the mean of two; NaN where there is one; float64 of integers."""
     source = tensor_of("median", a)
-    along = _along("median", source, axis)
+    along = folded_axes("median", source, axis)
     if not _is_short(source, along, MOST_RANKED):
         found: Tensor = as_numpy("median")(a, axis=axis, keepdims=keepdims)
         return found
@@ -158,7 +156,7 @@ def percentile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keep
 
 def _quantile(name: str, whole: int, a: Any, q: Any, **how: Any) -> Tensor:
     source = tensor_of(name, a)
-    along = _along(name, source, how["axis"])
+    along = folded_axes(name, source, how["axis"])
     shares = _shares(q, whole) if how["method"] == "linear" and how["weights"] is None and source.dtype != "bool" else ()
     if not shares or not _is_short(source, along, MOST_RANKED):
         found: Tensor = as_numpy(name)(a, q, **{key: value for key, value in how.items() if value is not None})
@@ -361,11 +359,6 @@ def _is_short(source: Tensor, along: Sequence[int], most: int) -> bool:
     """Whether rows of real numbers have so few elements, which are counted when a program is traced."""
     real = source.dtype != "bfloat16" and np.dtype(source.dtype).kind in "biuf"
     return real and source.size > 0 and not of_any_size() and prod(source.shape[k] for k in along) <= most
-
-
-def _along(name: str, source: Tensor, axis: Any) -> tuple[int, ...]:
-    rank = len(source.shape)
-    return tuple(range(rank)) if axis is None else normalize_axes(name, axis, rank)
 
 
 def _how(name: str, kind: Any, stable: Any, descending: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from eqsat.ir.dtypes import carrier
 from eqsat.ir.errors import BoundsError, DTypeError, ShapeError, UnsupportedError, UsageError
-from eqsat.ir.ops import BOOL_FOLD, SCATTERED, given_dtype, identity_of
+from eqsat.ir.ops import BOOL_FOLD, FOLD_OF, given_dtype, identity_of
 from eqsat.ir.tensor import Arg, Constant, Literal, Position, Scalar, Shape, Tensor, axes, reduction
 from eqsat.ir.value_bounds import tensor_bounds
 from eqsat.operations.elementwise import astype, call, cast, elementwise, given, scalar_operation
@@ -140,7 +140,7 @@ def scatter_at(op: str) -> Callable[..., Tensor]:
 
 
 def _scattered(op: str, x: Any, indices: Any, updates: Any, axis: Any) -> Tensor:
-    """The array with `updates` combined with what is at places of an axis, by one of SCATTERED."""
+    """The array with `updates` combined with what is at places of an axis, by one of FOLD_OF."""
     name = f"scatter_{op}"
     source, places = tensor_of(name, x), index_array(name, indices)
     k = one_axis(name, axis, len(source.shape))
@@ -155,7 +155,7 @@ def _scattered(op: str, x: Any, indices: Any, updates: Any, axis: Any) -> Tensor
     if source.size * count > MOST_COMPARISONS or in_order:
         found: Tensor = host_call(name, (source, whole, rows), {"axis": k})
         return found
-    combine = BOOL_FOLD.get(SCATTERED[op], SCATTERED[op]) if source.dtype == "bool" else SCATTERED[op]
+    combine = BOOL_FOLD.get(FOLD_OF[op], FOLD_OF[op]) if source.dtype == "bool" else FOLD_OF[op]
     loops, update = axes(source.shape), reduction(0, count)
     here = call("equal", Arg(1, "int64"), Position(loops[k], "int64"))
     nothing = Literal(identity_of(combine, source.dtype).item(), source.dtype)
