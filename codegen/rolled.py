@@ -95,7 +95,7 @@ def _stays(loop: For | Fold, around: Var, bound: dict[Var, Index]) -> bool:
     if not accesses:
         return False
     along = [coefficient(access.place, loop.variable) for access in accesses]
-    if 1 not in along or any(step not in (0, 1) for step in along):
+    if 1 not in along or any(step not in (-1, 0, 1) for step in along):
         return False
     widest, gathers = max(itemsize(access.dtype) for access in accesses), any(access.gathers for access in accesses)
     if not (fold or gathers or is_written_out(loop)):
@@ -104,7 +104,7 @@ def _stays(loop: For | Fold, around: Var, bound: dict[Var, Index]) -> bool:
         return not fold and (NARROW_SHORTEST <= extent <= NARROW_LONGEST or (extent > NARROW_LONGEST and _multiplies_bytes(loop)))
     if gathers:
         return extent > SORTED
-    lines = (coefficient(access.place, around) for access, step in zip(accesses, along, strict=True) if step == 1)
+    lines = (coefficient(access.place, around) for access, step in zip(accesses, along, strict=True) if step != 0)
     neighbours = around.extent >= LINES and all(line in (0, extent) for line in lines)
     return not neighbours or extent > (SORTED_FOLD if fold else SORTED) or extent * widest >= SORTED_BYTES
 

@@ -10,6 +10,8 @@ into a head of few bits, whose multiples are exact, and a tail.
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 
 from eqsat.codegen.builder import Builder, Value
@@ -56,3 +58,11 @@ MATHEMATICS: dict[str, Callable[..., Number]] = {
     "erf": erf,
 }
 FUNCTIONS: dict[str, Callable[..., Value]] = {name: _code(function) for name, function in MATHEMATICS.items()}
+
+
+@functools.cache
+def instructions_of(name: str, type: str) -> int:
+    """How many instructions a function is, of a number of an LLVM type."""
+    b, operands = Builder(), len(inspect.signature(MATHEMATICS[name]).parameters)
+    FUNCTIONS[name](b, *(Value(f"%operand{k}", type) for k in range(operands)))
+    return len(b.lines)

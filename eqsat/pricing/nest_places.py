@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from eqsat.codegen.math import FUNCTIONS, instructions_of
 from eqsat.codegen.rolled import LINES
 from eqsat.ir.affine import coefficient
 from eqsat.ir.index import Const, Index, Var, depends, substitute
 from eqsat.ir.loops import Fold, For, Pick, Stmt, Store, loads, statements, value_of
-from eqsat.ir.tensor import Call, Position, scalars
+from eqsat.ir.tensor import Call, Position, Scalar, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.pricing.cost_model import INTERLEAVED
 
@@ -128,7 +129,7 @@ class Place:
 
 def is_short(stmt: For | Fold, instructions: int = UNROLLED_INSTRUCTIONS) -> bool:
     extent, below = stmt.variable.extent, [inner for inner in stmt.body if isinstance(inner, For | Fold)]
-    size = extent * (COUNTING + sum(_instructions(inner, stmt.variable) for inner in (stmt, *stmt.body)))
+    size = extent * (COUNTING + isinstance(stmt, For) + sum(_instructions(inner, stmt.variable) for inner in (stmt, *stmt.body)))
     return extent > 1 and size <= instructions and all(is_short(inner, instructions // extent) for inner in below)
 
 
@@ -142,9 +143,15 @@ def _instructions(stmt: Stmt, inner: Var) -> int:
     """Of a statement in one iteration of a loop; an access that does not go along memory computes its address."""
     if isinstance(stmt, For) or (value := value_of(stmt)) is None:
         return 0
-    calls = sum(isinstance(term, Call | Pick | Position) for term in scalars(value))
+    calls = sum(_length(term) for term in scalars(value))
     accesses = sum(1 if coefficient(offset, inner) in (0, 1) else 2 for offset in offsets_of(stmt))
     return calls + accesses + isinstance(stmt, Fold)
+
+
+def _length(term: Scalar) -> int:
+    if isinstance(term, Call) and term.op in FUNCTIONS:
+        return instructions_of(term.op, "double" if term.dtype in ("float64", "complex128") else "float")
+    return isinstance(term, Call | Pick | Position)
 
 
 def _beside(stmt: For | Fold, forms: Forms) -> dict[Terms, frozenset[int]]:

@@ -25,11 +25,12 @@ Array = np.ndarray[Any, Any]
 
 
 def moved(extent: int, line: int, step: int = 1, dtype: str = "float32", rows: int = 64) -> Kernel:
-    """out[rows, extent] = x + 1, where rows of x are `line` and their elements `step` elements apart."""
+    """out[rows, extent] = x + 1, where rows of x are `line` and their elements `step` apart, backwards where that is negative."""
     row, column, start = Var("i", 0, rows - 1), Var("j", 0, extent - 1), Var("b", 0, rows * line)
-    value = Call("add", (Load("x", start + column * step, dtype), Literal(1, dtype)), dtype)
+    first = (extent - 1) * max(-step, 0)
+    value = Call("add", (Load("x", start + column * step + first, dtype), Literal(1, dtype)), dtype)
     body = For(column, "parallel", (Store("out", row * extent + column, value),))
-    size = (rows - 1) * line + (extent - 1) * step + 1
+    size = (rows - 1) * line + (extent - 1) * abs(step) + 1
     buffers = Buffer("x", dtype, size, "in"), Buffer("out", dtype, rows * extent, "out")
     return Kernel("moved", buffers, (For(row, "parallel", (Bind(start, row * line), body)),))
 
@@ -84,6 +85,9 @@ def summed(extent: int, line: int, rows: int = 64, dtype: str = "float32") -> Ke
         (moved(5, 5), True),
         (moved(4, 4, rows=8), True),  # too few lines to sort
         (moved(8, 512, step=2), False),  # across memory
+        (moved(8, 8, step=-1), True),
+        (moved(32, 32, step=-1), True),
+        (moved(4, 4, step=-1), False),  # neighbours
         (moved(8, 512, dtype="uint8"), True),
         (moved(4, 512, dtype="uint8"), False),
         (moved(20, 512, dtype="int16"), False),
