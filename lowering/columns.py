@@ -38,7 +38,9 @@ UNIT = 16
 def in_columns(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], markers: Collection[int] = ()) -> Body | None:
     """The statements and their scratch memory; None where nothing is folded down columns, or columns end at a size known at run time, which
     are the extents that are `markers`."""
-    column = _column(nest)
+    column = _column(nest, alone=False)
+    if column is None:
+        column = _column(nest, alone=True)
     if column is None or isinstance(nest.body, Several) or column.extent in markers:
         return None
     needed = needed_by_folds(nest)
@@ -63,15 +65,18 @@ def one_by_one(nest: Nest, column: Var, outputs: tuple[str, ...], buffers: froze
     return _Fission(column, column.extent, buffers).result(nested(nest, outputs, buffers))
 
 
-def _column(nest: Nest) -> Var | None:
-    """The loop along which neighbours lie in memory, for the result and for what folds jump through."""
+def _column(nest: Nest, alone: bool) -> Var | None:
+    """The loop along which neighbours lie in memory, for what folds jump through and for the result; or not for the result where there is
+    but one element for each column, by itself `alone`."""
     forms = Forms()
+    if alone and len(needed_by_folds(nest)) < len(nest.loops):
+        return None
     folds = [fold for chain in chains(nest.body) for fold in chain]
     loads = [term for fold in folds for term in scalars(fold.body) if isinstance(term, Load)]
     if not all(_adds_up(fold) for fold in folds):
         return None
     for column in nest.loops:
-        if column.lo or forms(nest.index).stride(column) != 1:
+        if column.lo or (not alone and forms(nest.index).stride(column) != 1):
             continue
         for load in loads:
             form = forms(load.index)

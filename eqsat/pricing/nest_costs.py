@@ -60,8 +60,8 @@ LOOP_CYCLES = 2.0
 SUMS, FEW_SUMS, WIDE_BYTES = 28, 12, 64
 # an addition begins when the one before is done
 LATENCY_CYCLES = 4.0
-# and one to a place in memory when that has been stored and loaded
-FORWARDED_CYCLES = 12.0
+# and one to a place in memory when that has been stored and loaded; under masks, when it is in the cache
+FORWARDED_CYCLES, MASKED_CYCLES = 12.0, 45.0
 # a vector of a running sum, whose lanes are added up before the last of them waits for the vector before
 RUNNING_CYCLES = 8.0
 # an iteration that is done alone, by one in a vector
@@ -143,8 +143,9 @@ class _Pricer:
             if stmt.combine:
                 total += self.access(stmt.buffer, stmt.index, value.dtype, place, lanes)
                 step = self.folding(stmt.combine, value.dtype) if not _is_product(value) or stmt.combine != "sum" else 0.0
-                operations = step * place.count / self.together(value.dtype, place, lanes)
-                total += Work(operations=operations, waits=self.waits(stmt, value.dtype, place))
+                total += Work(operations=step * place.count / self.together(value.dtype, place, lanes))
+            if stmt.combine or any(load.buffer == stmt.buffer and load.index is stmt.index for load in loads(value)):
+                total += Work(waits=self.waits(stmt, value.dtype, place))
         return total
 
     def loop(self, stmt: For | Fold, place: Place) -> Work:
@@ -253,8 +254,8 @@ class _Pricer:
         lane, picks = loops[-1].variable, len(loops) == 1
         several = _loaded_often(loops[-1].body)
         total = Work(rest=self.model.cycles_ns(LOOP_CYCLES * place.count))
-        for stmt, count in dict(_counted(loops[-1].body, place.count)).items():
-            value = value_of(stmt)
+        for stmt, folds in dict(_folded(loops[-1].body)).items():
+            count, value = place.count * prod(v.extent for v in folds), value_of(stmt)
             if value is None:
                 continue
             vector = int(self.model.lanes(value.dtype))
@@ -270,7 +271,7 @@ class _Pricer:
             if isinstance(stmt, Fold):
                 total += Work(rest=self.model.cycles_ns(count * sum(self.jumped(load, lane, stmt.variable) for load in loads(value))))
             lines = several if not picked else set(self.bytes)
-            total += Work(moved=sum(self.brought(load, loops, place, count, lines) for load in loads(value)))
+            total += Work(moved=sum(self.brought(load, loops, (*place.trips, *folds), lines) for load in loads(value)))
             if isinstance(stmt, Store):
                 trips = count * prod(loop.variable.extent for loop in loops)
                 moved = trips * itemsize(value.dtype) * self.target.byte_ns_of(self.bytes[stmt.buffer])
@@ -288,12 +289,20 @@ class _Pricer:
         along = depends(load.index, lane)
         return self.target.load_cycles * self.split(load.index, lane, load.dtype) if along else min(ONE_NUMBER, self.target.load_cycles)
 
-    def brought(self, load: Load, loops: list[For], place: Place, count: int, lines: set[str]) -> float:
-        """Bringing near what a tile loads; of some buffers by lines of memory, which it loads at several places, or steps over."""
-        if load.buffer in lines:
-            return self.touched.moved_ns(load.buffer, load.index, load.dtype, (*place.trips, *(loop.variable for loop in loops)))
-        used = prod(loop.variable.extent for loop in loops if depends(load.index, loop.variable))
-        return count * used * itemsize(load.dtype) * self.target.byte_ns_of(self.bytes[load.buffer])
+    def brought(self, load: Load, loops: list[For], around: tuple[Var, ...], lines: set[str]) -> float:
+        """Bringing near what a tile loads; of some buffers by lines of memory, which it loads at several places, or of which it uses little."""
+        tile = tuple(loop.variable for loop in loops)
+        if load.buffer in lines or self.uses_little(load, tile):
+            return self.touched.moved_ns(load.buffer, load.index, load.dtype, (*around, *tile))
+        used = prod(v.extent for v in (*around, *(v for v in tile if depends(load.index, v))))
+        return used * itemsize(load.dtype) * self.target.byte_ns_of(self.bytes[load.buffer])
+
+    def uses_little(self, load: Load, tile: Sequence[Var]) -> bool:
+        """Whether what a tile loads side by side is less than half a line of memory."""
+        run, form = 1, self.forms(load.index)
+        while extent := next((v.extent for v in tile if abs(form.stride(v) or 0) == run and v.extent > 1), 0):
+            run *= extent
+        return run * itemsize(load.dtype) * 2 < LINE_BYTES
 
     def lanes(self, body: tuple[Stmt, ...], place: Place, extra: Scalar | None = None) -> float:
         """How many iterations of the innermost loop one instruction does, as a fraction of a full vector."""
@@ -313,7 +322,7 @@ class _Pricer:
 
     def together(self, dtype: str, place: Place, lanes: float) -> float:
         """How many iterations one instruction does; those that fill no vector are done in one of half its width, and one by one."""
-        full = self.model.lanes(dtype)
+        full = min(self.model.lanes(dtype), self.target.vector_bytes / place.widest)
         if lanes < 1.0 or place.inner is None:
             return max(1.0, full * lanes)
         extent = place.inner.extent
@@ -386,7 +395,7 @@ class _Pricer:
         inner, known = place.inner, variables(stmt.index)
         again = place.count / prod(v.extent for v in place.unrolled if v in known)
         if inner is not None and inner in known:
-            return again / inner.extent * FORWARDED_CYCLES
+            return again / inner.extent * (MASKED_CYCLES if place.masked else FORWARDED_CYCLES)
         return again * LATENCY_CYCLES if is_float(dtype) and stmt.combine in ("max", "min") else 0.0
 
     def split(self, offset: Index, inner: Var, dtype: str) -> float:
@@ -424,13 +433,13 @@ def _is_product(value: Scalar) -> bool:
     return isinstance(value, Call) and value.op == "multiply"
 
 
-def _counted(body: tuple[Stmt, ...], count: int) -> Iterator[tuple[Stmt, int]]:
-    """Statements of a tile, and how often each is done for all of it."""
+def _folded(body: tuple[Stmt, ...], folds: tuple[Var, ...] = ()) -> Iterator[tuple[Stmt, tuple[Var, ...]]]:
+    """Statements of a tile, and the folds around what each computes."""
     for stmt in body:
-        inside = count * stmt.variable.extent if isinstance(stmt, Fold) else count
+        inside = (*folds, stmt.variable) if isinstance(stmt, Fold) else folds
         yield stmt, inside
         if isinstance(stmt, Fold):
-            yield from _counted(stmt.body, inside)
+            yield from _folded(stmt.body, inside)
 
 
 def _loaded_often(body: tuple[Stmt, ...]) -> set[str]:

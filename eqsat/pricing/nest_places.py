@@ -4,13 +4,14 @@ and how the accesses in it lie in memory."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
 from eqsat.codegen.math import FUNCTIONS, instructions_of
 from eqsat.codegen.rolled import LINES
 from eqsat.ir.affine import coefficient
+from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var, depends, substitute
 from eqsat.ir.loops import Fold, For, Pick, Stmt, Store, loads, statements, value_of
 from eqsat.ir.tensor import Call, Position, Scalar, scalars
@@ -53,6 +54,11 @@ class Place:
     def beside(self) -> Mapping[Terms, frozenset[int]]:
         """Constants by which accesses in the innermost loop differ from others."""
         return _beside(self.loop, self.forms) if self.loop is not None else {}
+
+    @functools.cached_property
+    def widest(self) -> int:
+        """Bytes of the largest elements that the innermost loop loads, stores or folds, of which its vectors are full."""
+        return max((itemsize(dtype) for dtype in _moved(self.loop)), default=1) if self.loop is not None else 1
 
     def inside(self, stmt: For | Fold) -> Place:
         place = self.deeper(stmt.variable)
@@ -131,6 +137,15 @@ def is_short(stmt: For | Fold, instructions: int = UNROLLED_INSTRUCTIONS) -> boo
     extent, below = stmt.variable.extent, [inner for inner in stmt.body if isinstance(inner, For | Fold)]
     size = extent * (COUNTING + isinstance(stmt, For) + sum(_instructions(inner, stmt.variable) for inner in (stmt, *stmt.body)))
     return extent > 1 and size <= instructions and all(is_short(inner, instructions // extent) for inner in below)
+
+
+def _moved(loop: For | Fold) -> Iterator[str]:
+    """The dtypes of what a loop and those in it load, store and fold."""
+    for stmt in statements((loop,)):
+        value = value_of(stmt)
+        if isinstance(stmt, Store | Fold):
+            yield stmt.dtype if isinstance(stmt, Fold) else stmt.value.dtype
+        yield from (load.dtype for load in loads(value)) if value is not None else ()
 
 
 def _goes_along(loop: For) -> bool:
