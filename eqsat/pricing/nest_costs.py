@@ -290,7 +290,7 @@ class _Pricer:
         return self.target.load_cycles * self.split(load.index, lane, load.dtype) if along else min(ONE_NUMBER, self.target.load_cycles)
 
     def brought(self, load: Load, loops: list[For], around: tuple[Var, ...], lines: set[str]) -> float:
-        """Bringing near what a tile loads; of some buffers by lines of memory, which it loads at several places, or of which it uses little."""
+        """Bringing near what a tile loads; by lines of memory where it loads at several places, or uses little of them."""
         tile = tuple(loop.variable for loop in loops)
         if load.buffer in lines or self.uses_little(load, tile):
             return self.touched.moved_ns(load.buffer, load.index, load.dtype, (*around, *tile))
