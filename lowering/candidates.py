@@ -85,7 +85,8 @@ class Schedules:
         merged = dict.fromkeys((merge(cut), cut))
         yield from (Schedule(nest, "tiled") for nest in merged)
         yield Schedule(cut, "dots")
-        yield from (Schedule(nest, way) for way in ("turned", "upright", "patches", "pooled", "jammed", "sums") for nest in merged)
+        ways = ("turned", "results_turned", "upright", "patches", "pooled", "jammed", "sums")
+        yield from (Schedule(nest, way) for way in ways for nest in merged)
         yield from (Schedule(nest, "columns") for nest in dict.fromkeys((merge(cut, markers), cut)))
         chosen = chosen_innermost(cut)
         if chosen is not None:

@@ -22,7 +22,7 @@ from eqsat.lowering.nest import Nest, Several, chains, free_variables
 from eqsat.lowering.order import merge
 from eqsat.lowering.place import nested
 from eqsat.lowering.renaming import Renaming
-from eqsat.lowering.stepped import stepped
+from eqsat.lowering.stepped import in_tiles
 from eqsat.lowering.unroll import unrolled
 
 # windows step by so many elements at the most: what lies further apart is loaded one by one
@@ -91,7 +91,7 @@ def pooled(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Bod
         read = Load(name, line * element.extent + place * windows.step + windows.along, value.dtype)
         known[windows.chain[0]] = Reduce(windows.chain[0].op, windows.along, read)
     results = merge(_nest((line, place), over(nest.body, here, known), substitute(nest.index, here)))
-    picked = stepped(results, outputs, placer.taken) if any(windows.overlap for windows in found) else None
+    picked = in_tiles(results, outputs, placer.taken) if any(windows.overlap for windows in found) else None
     opened[-1].body += picked or nested(results, outputs, placer.taken)
     placer.close_all(opened)
     return tuple(placer.top.body), tuple(placer.scratch)

@@ -39,7 +39,7 @@ from eqsat.lowering.pooled import pooled
 from eqsat.lowering.seams import in_boxes, in_pieces
 from eqsat.lowering.stepped import stepped
 from eqsat.lowering.tiles import tiled
-from eqsat.lowering.turned import turned
+from eqsat.lowering.turned import results_turned, turned
 from eqsat.lowering.upright import upright
 
 TILES = ((10, 32), (12, 32), (9, 48), (8, 48), (6, 64), (4, 64), (8, 32), (3, 96), (14, 16), (12, 16), (6, 32))
@@ -79,13 +79,14 @@ WAYS: Mapping[str, Callable[[Nest, tuple[str, ...], frozenset[str]], Body | None
     "outward": lambda nest, outputs, buffers: _plain(outward(nest, outputs[0], buffers)),
     "abreast": lambda nest, outputs, buffers: _plain(outward(nest, outputs[0], buffers, ABREAST)),
     "turned": turned,
+    "results_turned": results_turned,
     "upright": upright,
     "jammed": lambda nest, outputs, buffers: _plain(jammed(nest, outputs, buffers)),
     "sums": lambda nest, outputs, buffers: _plain(jammed(nest, outputs, buffers, reordered=True)),
     "patches": lambda nest, outputs, buffers: _plain(in_patches(nest, outputs, buffers)),
     "dots": dots,
     "pooled": pooled,
-    "stepped": lambda nest, outputs, buffers: _plain(stepped(nest, outputs, buffers)),
+    "stepped": stepped,
     "pieces": in_pieces,
     "boxes": in_boxes,
     "boxsums": lambda nest, outputs, buffers: in_boxes(nest, outputs, buffers, reordered=True),

@@ -3,7 +3,7 @@
     out[.., i, .., j] = f(a[.. + i + c*j], ..)
 
 where the loop j runs along the memory that is written, and i along that of a, forwards or backwards: for every block of i and j first
-the block of a, row by row, then f.
+the block of a, row by row, then f.  Where all that f reads lies along i, f first, and then what it results in is turned.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.joint import LANES, is_joint_value
-from eqsat.ir.loops import For, Load, Store, over
+from eqsat.ir.loops import For, Load, Stmt, Store, over
 from eqsat.ir.tensor import Reduce, Scalar, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, first_of, tile_over
-from eqsat.lowering.nest import Nest
+from eqsat.lowering.nest import Nest, Several
 from eqsat.lowering.place import Scope, stores
 
 # a block is a square of so many elements, or of a line of the cache of what is read: one square that is turned in registers
@@ -33,6 +33,26 @@ def turned(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Bod
         return None
     placer = BlockPlacer(buffers)
     place_turned(placer, placer.top, found, outputs)
+    return tuple(placer.top.body), tuple(placer.scratch)
+
+
+def results_turned(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
+    """The same with what is computed turned; None where it is no more than what is read, or reads other memory along the results."""
+    found, forms = crossing(nest), Forms()
+    if found is None or isinstance(nest.body, Load | Several) or nest.body.dtype not in LANES:
+        return None
+    if any(forms(load.index).stride(found.row) not in (0, 1, -1) for load in nest.loads):
+        return None
+    placer = BlockPlacer(buffers)
+    block = _opened(placer, placer.top, found, LINE_BYTES // itemsize(nest.body.dtype))
+    memory = placer.memory(block.row.extent * block.lane.extent, nest.body.dtype)
+    row, lane = (Var(f"{memory}_{v.name}", 0, v.extent - 1) for v in (block.row, block.lane))
+    line = Store(memory, lane * row.extent + row, over(nest.body, block.at(row, lane)))
+    block.body.append(For(lane, "parallel", (For(row, "parallel", (line,)),)))
+    turned_back = Load(memory, block.lane * row.extent + block.row, nest.body.dtype)
+    written = stores(outputs, substitute(nest.index, block.at(block.row, block.lane)), turned_back)
+    block.body.append(tile_over(block.row, block.lane, *written))
+    placer.close_all(block.opened)
     return tuple(placer.top.body), tuple(placer.scratch)
 
 
@@ -64,26 +84,50 @@ def crossing(nest: Nest) -> Crossing | None:
 def place_turned(placer: BlockPlacer, scope: Scope, found: Crossing, outputs: tuple[str, ...]) -> None:
     """The nest inside of a scope, in blocks."""
     nest, row, lane = found.nest, found.row, found.lane
-    side = min(SIDE, LINE_BYTES // min(itemsize(load.dtype) for load in found.across))
-    high, wide = min(row.extent, side), min(lane.extent, side)
-    down, along = -(-row.extent // high), -(-lane.extent // wide)
-    below, beside = Var(f"{row.name}_block", 0, down - 1), Var(f"{lane.name}_block", 0, along - 1)
-    others = [v for v in nest.loops if v not in (row, lane)]
-    opened = placer.nest(scope, *others, below, beside)
-    first: dict[Var, Index] = {row: first_of(below, down, high, row.extent), lane: first_of(beside, along, wide, lane.extent)}
-    inner_row, inner_lane = Var(f"{row.name}_row", 0, high - 1), Var(f"{lane.name}_lane", 0, wide - 1)
-    here: dict[Var, Index] = {row: first[row] + inner_row, lane: first[lane] + inner_lane}
+    block = _opened(placer, scope, found, min(SIDE, LINE_BYTES // min(itemsize(load.dtype) for load in found.across)))
+    high, wide = block.row.extent, block.lane.extent
     known: dict[Scalar, Scalar] = {}
     for load in found.across:
         forwards = Forms()(load.index).stride(row) == 1
         if load is not nest.body or not forwards:
-            name = _copied(placer, opened[-1], load, {row: (first[row], high), lane: (first[lane], wide)}, forwards)
-            known[load] = Load(name, (inner_row if forwards else high - 1 - inner_row) * wide + inner_lane, load.dtype)
+            name = _copied(placer, block.opened[-1], load, {row: (block.first[row], high), lane: (block.first[lane], wide)}, forwards)
+            known[load] = Load(name, (block.row if forwards else high - 1 - block.row) * wide + block.lane, load.dtype)
+    here = block.at(block.row, block.lane)
     written = stores(outputs, substitute(nest.index, here), over(nest.body, here, known))
     joint = all(is_joint_value(stmt.value) for stmt in written)
-    lines = For(inner_row, "parallel", (For(inner_lane, "parallel", tuple(written)),))  # functions are vectors of LLVM's loops
-    opened[-1].body.append(tile_over(inner_row, inner_lane, *written) if joint else lines)
-    placer.close_all(opened)
+    lines = For(block.row, "parallel", (For(block.lane, "parallel", tuple(written)),))  # functions are vectors of LLVM's loops
+    block.body.append(tile_over(block.row, block.lane, *written) if joint else lines)
+    placer.close_all(block.opened)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Blocks of a crossing: the loops over them, where each begins, and its rows and lanes."""
+
+    opened: list[Scope]
+    first: dict[Var, Index]
+    row: Var
+    lane: Var
+
+    @property
+    def body(self) -> list[Stmt]:
+        return self.opened[-1].body
+
+    def at(self, row: Var, lane: Var) -> dict[Var, Index]:
+        """Where a row and a lane of a block are."""
+        return {loop: first + within for (loop, first), within in zip(self.first.items(), (row, lane), strict=True)}
+
+
+def _opened(placer: BlockPlacer, scope: Scope, found: Crossing, side: int) -> _Block:
+    """Loops over blocks of so many rows and lanes, or of all where there are less."""
+    row, lane = found.row, found.lane
+    high, wide = min(row.extent, side), min(lane.extent, side)
+    down, along = -(-row.extent // high), -(-lane.extent // wide)
+    below, beside = Var(f"{row.name}_block", 0, down - 1), Var(f"{lane.name}_block", 0, along - 1)
+    opened = placer.nest(scope, *(v for v in found.nest.loops if v not in (row, lane)), below, beside)
+    first: dict[Var, Index] = {row: first_of(below, down, high, row.extent), lane: first_of(beside, along, wide, lane.extent)}
+    inner_row, inner_lane = Var(f"{row.name}_row", 0, high - 1), Var(f"{lane.name}_lane", 0, wide - 1)
+    return _Block(opened, first, inner_row, inner_lane)
 
 
 def _copied(placer: BlockPlacer, scope: Scope, load: Load, block: dict[Var, tuple[Index, int]], forwards: bool) -> str:

@@ -17,7 +17,7 @@ from eqsat.codegen.divided import reciprocal_of, repeated
 from eqsat.codegen.folds import in_one_loop, kept_apart
 from eqsat.codegen.kept_rows import KeptRow, kept_row
 from eqsat.codegen.recurrence import recurrence_of
-from eqsat.codegen.rolled import LINES, SHORT, place_in_row, rolled_loops
+from eqsat.codegen.rolled import LINES, place_in_row, rolled_loops
 from eqsat.codegen.search import remembered
 from eqsat.codegen.tile_parts import BEGUN, pieces_of
 from eqsat.ir.affine import coefficient
@@ -77,6 +77,8 @@ SCATTERED_CYCLES = 1.5
 # what rows of a tile take that lie side by side, for every term, when terms are LEAST_JUMP bytes apart at least, and a multiple of these:
 # they share sets of the first cache
 JUMPED = ((4096, 30.0), (2048, 9.0), (1, 4.0))
+# loops of functions that step over more are vectors from so many iterations on
+SORTED_STEP, LONG_ROW = 4, 128
 # a shuffle of two vectors, by a simple operation; LLVM puts a vector of interleaved elements together step by step
 SHUFFLE = 2.0
 # shuffles, and loads, for each further vector that a tile picks something out of
@@ -315,8 +317,14 @@ class _Pricer:
         extent, stepped = place.inner.extent, [offset for offset in offsets if place.is_stepped(offset)]
         if all(place.fills(offset) for offset in stepped):
             return 1.0
-        if extent <= SHORT:  # written out, and what it reads is gathered
+        if place.is_written_out:  # and what it reads is gathered
             return 0.25
+        if (
+            place.computes_functions
+            and any(abs(coefficient(offset, place.inner) or 0) > SORTED_STEP for offset in stepped)
+            and extent < LONG_ROW
+        ):
+            return 0.0
         whole = (extent - 1) // LINES  # LLVM does the last iterations one by one
         return extent / LINES / (whole + extent - whole * LINES)
 
@@ -382,7 +390,7 @@ class _Pricer:
         elif step == 1 and (place.is_stepped(offset) or is_complex(dtype)):
             apart = abs(coefficient(offset, place.inner) or 1) if place.inner is not None else 1
             apart *= 2 if is_complex(dtype) else 1
-            total += Work(operations=place.repeated(offset) * more * (apart - 1) * SHUFFLE * self.target.op_cycles / vectors)
+            total += Work(operations=place.repeated(offset) * (apart - 1) * SHUFFLE * self.target.op_cycles / vectors)
         if not stores:
             each = self.target.load_cycles * more / vectors if step == 1 else self.target.gather_cycles
             return total + Work(loads=place.repeated(offset) * each)

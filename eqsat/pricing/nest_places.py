@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from eqsat.codegen.math import FUNCTIONS, instructions_of
-from eqsat.codegen.rolled import LINES
+from eqsat.codegen.rolled import LINES, SHORT
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var, depends, substitute
-from eqsat.ir.loops import Fold, For, Pick, Stmt, Store, loads, statements, value_of
+from eqsat.ir.loops import Fold, For, Pick, Stmt, Store, loads, statements, value_of, values_of
 from eqsat.ir.tensor import Call, Position, Scalar, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.pricing.cost_model import INTERLEAVED
@@ -59,6 +59,17 @@ class Place:
     def widest(self) -> int:
         """Bytes of the largest elements that the innermost loop loads, stores or folds, of which its vectors are full."""
         return max((itemsize(dtype) for dtype in _moved(self.loop)), default=1) if self.loop is not None else 1
+
+    @functools.cached_property
+    def computes_functions(self) -> bool:
+        """Whether the innermost loop does, which are many instructions."""
+        values = values_of((self.loop, *self.loop.body)) if self.loop is not None else []
+        return any(isinstance(term, Call) and term.op in FUNCTIONS for term in scalars(*values))
+
+    @functools.cached_property
+    def is_written_out(self) -> bool:
+        """Whether the innermost loop is so short that LLVM writes it out."""
+        return self.loop is not None and self.loop.variable.extent <= SHORT and is_short(self.loop)
 
     def inside(self, stmt: For | Fold) -> Place:
         place = self.deeper(stmt.variable)
