@@ -8,7 +8,7 @@ blocks that move).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from eqsat.codegen.math import FUNCTIONS
@@ -16,7 +16,8 @@ from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, bound_in, loaded, value_of, values_of
-from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
+from eqsat.ir.picked_rows import place_in_row
+from eqsat.ir.tensor import Call, Literal, Scalar, scalars
 
 # iterations: shorter loops fill no vector; up to so many, or else if that makes no more instructions than these, LLVM writes them out
 SHORTEST, SHORT, LONGEST_FOLD = 3, 32, 76
@@ -151,13 +152,3 @@ def _accesses(loop: For | Fold, bound: dict[Var, Index]) -> list[Access] | None:
         if isinstance(stmt, Store):
             found.append(Access(substitute(stmt.index, bound), stmt.value.dtype))
     return found
-
-
-def place_in_row(gathered: Pick, variable: Var, own: Collection[str], bound: Mapping[Var, Index]) -> Index | None:
-    """Where in a row a gather reads, if that is the same row in all iterations of a loop, in which the elements `own` are computed."""
-    *rows, last = gathered.args
-    terms = [term for row in rows for term in scalars(row)]
-    if not isinstance(last, Position) or any(isinstance(term, Pick) or (isinstance(term, Temp) and term.name in own) for term in terms):
-        return None
-    read = [substitute(term.index, bound) for term in terms if isinstance(term, Load | Position)]
-    return substitute(last.index, bound) if all(coefficient(index, variable) == 0 for index in read) else None

@@ -15,8 +15,9 @@ from math import prod
 
 from eqsat.ir.dtypes import carrier, is_complex
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Bind, Fold, For, Let, Load, Stmt, Store, Temp, loaded, over, statements, values_of
+from eqsat.ir.loops import Bind, Fold, For, Let, Load, Pick, Stmt, Store, Temp, loaded, over, statements, values_of
 from eqsat.ir.ops import identity_of
+from eqsat.ir.picked_rows import place_in_row
 from eqsat.ir.tensor import Literal, Reduce, Scalar, as_dtype, scalars
 from eqsat.lowering import order
 from eqsat.lowering.affine import Forms
@@ -75,9 +76,12 @@ def _column(nest: Nest, alone: bool) -> Var | None:
     loads = [term for fold in folds for term in scalars(fold.body) if isinstance(term, Load)]
     if not all(_adds_up(fold) for fold in folds):
         return None
+    picks = [term for fold in folds for term in scalars(fold.body) if isinstance(term, Pick)]
     for column in nest.loops:
         if column.lo or (not alone and forms(nest.index).stride(column) != 1):
             continue
+        if any((place := place_in_row(pick, column, (), {})) is not None and forms(place).stride(column) == 1 for pick in picks):
+            return column
         for load in loads:
             form = forms(load.index)
             if form.stride(column) == 1 and any(form.stride(fold.variable) not in (0, 1, -1) for fold in folds):

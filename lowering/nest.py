@@ -32,7 +32,7 @@ from eqsat.ir.tensor import (
     scalars,
 )
 from eqsat.lowering.narrowed import narrowed
-from eqsat.lowering.picks import joined_places
+from eqsat.lowering.picks import in_rows, joined_places
 
 Names = Mapping[Tensor, str]
 # the variables of sizes that are known at run time, by the extents that stand for them
@@ -172,7 +172,7 @@ class _Naming:
             elif isinstance(term, Gather):
                 shape, places = term.tensor.shape, tuple(done[arg] for arg in term.args)
                 if not self.sizes:
-                    shape, places = joined_places(shape, places)
+                    shape, places = in_rows(*joined_places(shape, places))
                 done[term] = Pick(self.names[term.tensor], shape, places, term.dtype)
             elif isinstance(term, Position):
                 done[term] = Position(substitute(term.index, env), term.dtype)

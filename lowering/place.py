@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from eqsat.ir.affine import is_affine
 from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Fold, For, Let, Load, LoopKind, Pick, Stmt, Store, Temp
 from eqsat.ir.tensor import Call, Position, Reduce, Scalar, operands, rebuild, scalars
@@ -82,11 +83,8 @@ class Placer:
             for arg in operands(term):
                 uses.setdefault(arg, []).append(scope)
         outside = {term for term, home in homes.items() if any(scope is not home for scope in uses[term])}
-        return {
-            t
-            for t in homes
-            if isinstance(t, Call | Load | Position | Pick) and (t in outside or (isinstance(t, Call | Pick) and len(uses[t]) > 1))
-        }
+        dear = (term for term in homes if isinstance(term, Call | Load | Position | Pick) and not _is_index(term))
+        return {term for term in dear if term in outside or (isinstance(term, Call | Pick) and len(uses[term]) > 1)}
 
     def statement(self, term: Scalar, keep: bool, home: Scope) -> Scalar:
         if isinstance(term, Reduce):
@@ -100,6 +98,11 @@ class Placer:
         name = self.name()
         home.body.append(Let(name, value))
         return Temp(name, term.dtype)
+
+
+def _is_index(term: Scalar) -> bool:
+    """Whether an element is an index as it is, which nothing has to compute."""
+    return isinstance(term, Position) and term.dtype == "int64" and is_affine(term.index)
 
 
 def used_by_several(*roots: Scalar) -> set[Scalar]:

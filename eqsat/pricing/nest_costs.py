@@ -17,7 +17,7 @@ from eqsat.codegen.divided import reciprocal_of, repeated
 from eqsat.codegen.folds import in_one_loop, kept_apart
 from eqsat.codegen.kept_rows import KeptRow, kept_row
 from eqsat.codegen.recurrence import recurrence_of
-from eqsat.codegen.rolled import LINES, place_in_row, rolled_loops
+from eqsat.codegen.rolled import LINES, rolled_loops
 from eqsat.codegen.search import remembered
 from eqsat.codegen.tile_parts import BEGUN, pieces_of
 from eqsat.ir.affine import coefficient
@@ -39,6 +39,7 @@ from eqsat.ir.loops import (
     values_of,
 )
 from eqsat.ir.ops import REDUCE_OPS
+from eqsat.ir.picked_rows import place_in_row
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, is_size, scalars
 from eqsat.lowering.across import LEAST_JUMP
 from eqsat.lowering.affine import Forms
