@@ -54,7 +54,7 @@ class Pieces:
         """Whether pieces decide this operation of a truth value, if they decide its operands."""
         if term.op in MARKS:
             form = _at_most(self._forms(term.args[0] - term.args[1]))
-            return len(form.terms) == 1 and all(isinstance(v, Var) and v.extent >= LEAST for v in form.terms)
+            return len(form.terms) == 1 and all(isinstance(v, Var) for v in form.terms)
         return term.op in (*LOGIC, "add", "sub", "neg", "mul")
 
 
