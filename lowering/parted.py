@@ -4,8 +4,9 @@ s = g(sum over k < n of f(k))   ->   t[p] = sum over k < n / P of f(p * n / P + 
 
 So are the folds of a row of results in a matrix, whose rows a thread goes through whole, instead of a part of each.
 
-The first place of an extremum, which is looked for among elements that are compared with it, has both in parts: the extremum of each, and
-its first place there, of which the first counts whose extremum is that of all.
+The first place of an extremum, which is looked for among elements that are compared with it, has the extremum in parts: then it is looked
+for in the first part alone whose extremum is that of all.  Where what is compared does not say where it is read, the first place of each
+part is found with its extremum.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from __future__ import annotations
 from eqsat.ir.dtypes import carrier, itemsize
 from eqsat.ir.index import Var
 from eqsat.ir.loops import over
+from eqsat.ir.places import PLACE, place_at
 from eqsat.ir.tensor import (
     Build,
     Call,
+    Gather,
     Literal,
+    Position,
     Read,
     Reduce,
     Scalar,
@@ -24,11 +28,12 @@ from eqsat.ir.tensor import (
     as_dtype,
     axis,
     operands,
+    rebuild,
     reduction,
     reindexed,
     scalars,
 )
-from eqsat.lowering.nest import Stages, chains
+from eqsat.lowering.nest import Stages, chains, free_variables
 
 # of a result of so few elements, each of at least so many terms
 MOST_ELEMENTS = 2
@@ -57,8 +62,8 @@ def in_parts(build: Build) -> tuple[Stages, Build] | None:
     if work < LEAST_TERMS or parts is None:
         return None
     if extremum is not None:
-        (greatest, first), whole = _search_in_parts(build.shape, found[0], extremum, parts)
-        return ((greatest, first),), Build(build.shape, over(build.body, {}, {found[0]: whole}))
+        together, whole = _search_in_parts(build.shape, found[0], extremum, parts)
+        return (together,), Build(build.shape, over(build.body, {}, {found[0]: whole}))
     made, totals = dict[Build, None](), dict[Scalar, Scalar]()
     for fold in found:
         value = _part(fold, build.shape, parts)
@@ -127,16 +132,47 @@ def _or_nan(equal: Scalar, element: Scalar) -> Scalar:
     return Call("logical_or", (equal, Call("not_equal", (element, element), "bool")), "bool")
 
 
-def _search_in_parts(shape: Shape, fold: Reduce, extremum: Reduce, parts: int) -> tuple[tuple[Build, Build], Scalar]:
-    """The extremum and its first place in each part, and the first place of all."""
+def _search_in_parts(shape: Shape, fold: Reduce, extremum: Reduce, parts: int) -> tuple[tuple[Build, ...], Scalar]:
+    """What is found of each part, and the first place of the extremum of all."""
     greatest = _part(extremum, shape, parts)
+    made = Build((*shape, parts), greatest)
+    condition, place, last = operands(fold.body)
+    value, best = _read(made, 1), Reduce(extremum.op, reduction(0, parts), _read(made, 0))
+
+    def found(element: Scalar) -> Scalar:
+        equal = Call("equal", (element, best), "bool")
+        return equal if isinstance(condition, Call) and condition.op == "equal" else _or_nan(equal, element)
+
+    number = Position(reduction(1, parts), PLACE)
+    which = Reduce("min", reduction(1, parts), Call("where", (found(value), number, Literal(parts - 1, PLACE)), PLACE))
+    term = reduction(2, fold.variable.extent // parts)
+    there = Call("add", (Call("multiply", (which, Literal(term.extent, PLACE)), PLACE), Position(term, PLACE)), PLACE)
+    element = _gathered(extremum.body, extremum.variable, there)
+    if element is not None and isinstance(place, Position) and place.index is fold.variable and place.dtype == fold.dtype == PLACE:
+        return (made,), Reduce(fold.op, term, Call("where", (found(element), there, last), fold.dtype))
     first = _part(Reduce(fold.op, fold.variable, over(fold.body, {}, {extremum: greatest})), shape, parts)
-    made = Build((*shape, parts), greatest), Build((*shape, parts), first)
-    value, best = _read(made[0], 1), Reduce(extremum.op, reduction(0, parts), _read(made[0], 0))
-    condition, _, last = operands(fold.body)
-    equal = Call("equal", (value, best), "bool")
-    found = equal if isinstance(condition, Call) and condition.op == "equal" else _or_nan(equal, value)
-    return made, Reduce(fold.op, reduction(1, parts), Call("where", (found, _read(made[1], 1), last), fold.dtype))
+    firsts = Build((*shape, parts), first)
+    return (made, firsts), Reduce(fold.op, reduction(1, parts), Call("where", (found(value), _read(firsts, 1), last), fold.dtype))
+
+
+def _gathered(root: Scalar, variable: Var, place: Scalar) -> Scalar | None:
+    """An element with the value of a variable in an element, so that arrays are read where that says; None where something is folded over
+    what varies with it, or a place has operations that no element has."""
+    done: dict[Scalar, Scalar] = {}
+    for term, free in free_variables(root).items():
+        if variable not in free:
+            done[term] = term
+        elif isinstance(term, Read | Position):
+            places = [place_at(index, {variable: place}) for index in (term.indices if isinstance(term, Read) else (term.index,))]
+            known = tuple(one for one in places if one is not None)
+            if len(known) < len(places):
+                return None
+            done[term] = Gather(term.tensor, known) if isinstance(term, Read) else as_dtype(known[0], term.dtype)
+        elif isinstance(term, Reduce):
+            return None
+        else:
+            done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
+    return done[root]
 
 
 def terms_of(fold: Reduce) -> int:

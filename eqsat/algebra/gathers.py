@@ -12,36 +12,14 @@ from collections.abc import Mapping
 from eqsat.algebra.products import has_fold
 from eqsat.egraph.schema import GATHER_RANKS
 from eqsat.ir.check import in_range
-from eqsat.ir.index import Apply, Const, Index, Var, substitute, variables, walk
-from eqsat.ir.tensor import Build, Call, Gather, Literal, Position, Read, Scalar, Tensor, as_dtype, axes, operands, rebuild, scalars
+from eqsat.ir.index import Var
+from eqsat.ir.places import PLACE, place_at
+from eqsat.ir.tensor import Build, Call, Gather, Literal, Position, Read, Scalar, Tensor, axes, operands, rebuild, scalars
 from eqsat.ir.value_bounds import scalar_bounds
 
-PLACE = "int64"
 # at so many places a tensor is opened for one build, and so many tensors within each other
 MOST_PLACES = 16
 DEEPEST = 100
-# index operations as operations on places
-ON_PLACES = {
-    "add": "add",
-    "sub": "subtract",
-    "mul": "multiply",
-    "neg": "negative",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-    "min": "minimum",
-    "max": "maximum",
-    "abs": "absolute",
-    "where": "where",
-    "lt": "less",
-    "le": "less_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-    "eq": "equal",
-    "ne": "not_equal",
-    "and": "logical_and",
-    "or": "logical_or",
-    "not": "logical_not",
-}
 
 
 def without_stored_tensors(build: Build, movements_only: bool) -> Build | None:
@@ -117,13 +95,13 @@ class _Opener:
         for term in scalars(root):
             args = tuple(done[arg] for arg in operands(term))
             if isinstance(term, Read):
-                places = tuple(_place(index, env) for index in term.indices)
+                places = tuple(place_at(index, env) for index in term.indices)
                 known = [place for place in places if place is not None]
                 if len(known) < len(places) or len(places) > max(GATHER_RANKS):
                     return None
                 done[term] = self._read(term.tensor, tuple(known), below, least)
             elif isinstance(term, Position):
-                place = _place(term.index, env)
+                place = place_at(term.index, env)
                 if place is None:
                     return None
                 done[term] = place if place.dtype == term.dtype else Call("astype", (place,), term.dtype)
@@ -146,32 +124,3 @@ def clipped(place: Scalar, extent: int) -> Scalar:
     if least < 0:
         place = Call("maximum", (place, Literal(0, PLACE)), PLACE)
     return Call("minimum", (place, Literal(extent - 1, PLACE)), PLACE) if most >= extent else place
-
-
-def _place(index: Index, env: Mapping[Var, Scalar]) -> Scalar | None:
-    """An index term at places; an index term itself where they all are."""
-    moved = {v: env[v] for v in variables(index) if v in env}
-    plain = {v: place.index for v, place in moved.items() if isinstance(place, Position)}
-    if len(plain) == len(moved):
-        term = substitute(index, plain)
-        return Position(term, _dtype(term))
-    done: dict[Index, Scalar] = {}
-    for term in walk(index):
-        if isinstance(term, Apply):
-            if term.op not in ON_PLACES:
-                return None
-            of_truths = term.op in ("and", "or", "not") or (term.op == "where" and term.kind == "bool")
-            args = [done[arg] if of_truths else as_dtype(done[arg], PLACE) for arg in term.args]
-            if term.op == "where":
-                args[0] = done[term.args[0]]
-            done[term] = Call(ON_PLACES[term.op], tuple(args), _dtype(term))
-        elif isinstance(term, Const):
-            done[term] = Literal(term.value, _dtype(term))
-        else:
-            assert isinstance(term, Var)
-            done[term] = env.get(term, Position(term, PLACE))
-    return done[index]
-
-
-def _dtype(index: Index) -> str:
-    return "bool" if index.kind == "bool" else PLACE

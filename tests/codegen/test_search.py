@@ -116,7 +116,7 @@ def test_an_array_that_is_searched_in_parts(function: str) -> None:
     """Its greatest in any part, in several, and NaN in front of and behind it."""
     count = 1 << 17
     program = eqsat.optimize(lambda x: getattr(enp, function)(x), eqsat.spec((count,), "float32"))
-    assert [len(kernel.outputs) for kernel in program.loops] == [2, 1]
+    assert [len(kernel.outputs) for kernel in program.loops] == [1, 1]
     plain = np.random.default_rng(4).standard_normal(count).astype("float32")
     best = np.inf if function == "argmax" else -np.inf
     for places, nans in (([5], []), ([count - 1], []), ([70_000, 70_001, 100_000], []), ([9], [8]), ([9], [count - 1]), ([], [2047, 2048])):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.index import as_index
+from eqsat.ir.loops import Fold, statements
 from eqsat.ir.tensor import Build, Call, Input, Position, Read, Reduce, Scalar, axis, reduction
 from eqsat.lowering.parted import LEAST_TERMS, MOST_PARTS, ROW_PARTS, in_parts, row_in_parts, terms_of
 from tests.eqsat.programs import RandomProgram, programs
@@ -118,6 +120,36 @@ def test_the_outermost_of_several_folds_is_divided() -> None:
     ((made,),), whole = divided
     assert made.shape == (8, 5)
     np.testing.assert_array_equal(evaluate_tensor(whole, inputs_of(build)), reference(build)[0])
+
+
+SOUGHT: dict[str, Callable[[Any], Any]] = {
+    "greatest": lambda x: enp.argmax(x),
+    "least of absolute values": lambda x: enp.argmin(abs(x)),
+    "greatest of halves turned round": lambda x: enp.argmax(x.reshape(-1)[::-1]),
+    "greatest of products with places": lambda x: enp.argmax(x.reshape(-1) * (enp.arange(x.size) % 7)),
+    "of two rows": lambda x: enp.argmax(x.reshape(2, -1), axis=1),
+    "of a transposed array": lambda x: enp.argmin(x.T),
+}
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("name", SOUGHT)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
+@pytest.mark.parametrize("special", [None, np.nan, np.inf])
+def test_the_first_place_of_an_extremum_is_looked_for_in_one_part(name: str, dtype: str, special: float | None) -> None:
+    rng = np.random.default_rng(4)
+    for count in (0, 1, 2, 40):
+        x = rng.integers(-5, 6, (24, 40)).astype(dtype)
+        if special is not None and np.dtype(dtype).kind == "f":
+            x.reshape(-1)[rng.integers(0, x.size, count)] = special
+        result = eqsat.optimize(SOUGHT[name], x)
+        np.testing.assert_array_equal(result(x), np.asarray(SOUGHT[name](enp.asarray(x))))
+        flat = {"of two rows": x.reshape(2, -1)}.get(name, x)
+        if name == "greatest":
+            assert result(x) == np.argmax(flat)
+        *_, parts, place = result.loops
+        assert len([buffer for buffer in parts.buffers if buffer.role == "out"]) == 1
+        assert max(stmt.variable.extent for stmt in statements(place.body) if isinstance(stmt, Fold)) < x.size // 2
 
 
 def test_a_fold_of_few_terms_that_take_long_is_divided() -> None:
