@@ -21,7 +21,7 @@ from eqsat.ir.tensor import Call, Literal, Scalar, scalars
 
 # iterations: shorter loops fill no vector; up to so many, or else if that makes no more instructions than these, LLVM writes them out
 SHORTEST, SHORT, LONGEST_FOLD = 3, 32, 76
-WRITTEN_OUT, LEAST_INSTRUCTIONS = 300, 7
+WRITTEN_OUT, LEAST_INSTRUCTIONS = 300, 6
 # where so many lines of the loop around are neighbours in memory, LLVM sorts so few elements of each in registers
 LINES, SORTED, SORTED_FOLD, SORTED_BYTES = 16, 4, 8, 64
 # loops over elements of two bytes or one; their folds are left to LLVM, but for products of bytes, which there is no instruction for

@@ -15,7 +15,7 @@ from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import over
 from eqsat.ir.tensor import Build, Read, Reduce, Scalar, Shape, axes, axis, operands, reindexed, scalars
 from eqsat.lowering.nest import Stages, alike, free_variables
-from eqsat.lowering.parted import for_threads, in_parts, row_in_parts, terms_of
+from eqsat.lowering.parted import columns_in_parts, for_threads, in_parts, row_in_parts, terms_of
 from eqsat.lowering.product import stored
 
 # so many values are shared at the most, of so many terms at the least; of a build of so few elements what is within its folds is shared too
@@ -32,7 +32,7 @@ def folds_first(build: Build) -> tuple[Stages, Build] | None:
             read = stored(fold, known)
             made = read.tensor
             assert isinstance(made, Build)
-            before, whole = in_parts(made) or row_in_parts(made) or (((made,),), None)
+            before, whole = in_parts(made) or columns_in_parts(made) or row_in_parts(made) or (((made,),), None)
             parts += (one for group in before for one in group)
             behind: dict[Var, Index] = {axis(k, v.extent): v for k, v in enumerate(known)}
             totals[fold] = read if whole is None else reindexed(whole.body, behind)

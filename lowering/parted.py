@@ -11,8 +11,11 @@ part is found with its extremum.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import carrier, itemsize
-from eqsat.ir.index import Var
+from eqsat.ir.index import Var, depends
 from eqsat.ir.loops import over
 from eqsat.ir.places import PLACE, place_at
 from eqsat.ir.tensor import (
@@ -43,6 +46,8 @@ HEAVY = 16
 MOST_PARTS, LEAST_PARTS = 64, 8
 # of a row of so many bytes at the most, so many terms in all, and terms of each part
 ROW_BYTES, ROW_TERMS, ROW_PARTS, LEAST_ROWS = 1 << 15, 1 << 18, 8, 24
+# of the last axis that is folded, at most; and where it is estimated to be cheaper
+SHORT_TERMS, MORE_TERMS = 16, 64
 WIDER = {"float32": "float64", "complex64": "complex128"}
 
 
@@ -94,9 +99,38 @@ def row_in_parts(build: Build) -> tuple[Stages, Build] | None:
     return ((made,),), Build(build.shape, over(build.body, {}, {fold: Reduce(fold.op, part, Read(made, (part, *places)))}))
 
 
+def columns_in_parts(build: Build, longest: int = SHORT_TERMS) -> tuple[Stages, Build] | None:
+    """Folds along axes between which another one lies, first for each element of the last of these, which is short, so that memory is gone
+    through as it lies: sum over k, c of f(k, i, c) is the sum over c of the sums over k, which are a row for all i and c."""
+    found = chains(build.body)
+    if len(found) != 1 or len(found[0]) < 2 or any(fold.variable.lo or carrier(fold.dtype) != fold.dtype for fold in found[0]):
+        return None
+    chain = found[0]
+    (first, *between, inner), op = [fold.variable for fold in chain], chain[0].op
+    places = tuple(axis(k, n) for k, n in enumerate(build.shape))
+    if not 1 < inner.extent <= longest or terms_of(chain[0]) * build.size < ROW_TERMS or not _goes_over(chain[-1].body, inner, places):
+        return None
+    parts = next((n for n in range(ROW_PARTS, 1, -1) if first.extent % n == 0 and first.extent >= n * LEAST_ROWS), 1)
+    behind = {place: axis(k + 1, n) for k, (place, n) in enumerate(zip(places, build.shape, strict=True))}
+    term, last = Var(first.name, 0, first.extent // parts - 1), axis(len(places) + 1, inner.extent)
+    body = reindexed(chain[-1].body, {**behind, first: axis(0, parts) * term.extent + term, inner: last})
+    for variable in (*reversed(between), term):
+        body = Reduce(op, variable, body)
+    made = Build((parts, *build.shape, inner.extent), body)
+    each, part = reduction(0, inner.extent), reduction(1, parts)
+    whole = Reduce(op, each, Reduce(op, part, Read(made, (part, *places, each))))
+    return ((made,),), Build(build.shape, over(build.body, {}, {chain[0]: whole}))
+
+
+def _goes_over(body: Scalar, inner: Var, places: Sequence[Var]) -> bool:
+    """Whether an array is read along a loop of a fold that lies within one of results."""
+    reads = (term.indices for term in scalars(body) if isinstance(term, Read) and len(term.indices) > 1)
+    return any(coefficient(indices[-1], inner) == 1 and any(depends(indices[-2], place) for place in places) for indices in reads)
+
+
 def for_threads(build: Build) -> tuple[Stages, Build]:
     """A build with its long reductions in parts, or as it is."""
-    return in_parts(build) or row_in_parts(build) or ((), build)
+    return in_parts(build) or columns_in_parts(build) or row_in_parts(build) or ((), build)
 
 
 def _part(fold: Reduce, shape: Shape, parts: int) -> Scalar:

@@ -16,7 +16,8 @@ from eqsat.lowering.complex_products import in_reals
 from eqsat.lowering.folds_first import folds_first
 from eqsat.lowering.nest import Stages
 from eqsat.lowering.operand_order import in_operand_order
-from eqsat.lowering.parted import in_parts, row_in_parts
+from eqsat.lowering.parted import MORE_TERMS, columns_in_parts, in_parts, row_in_parts
+from eqsat.lowering.spread import spread
 from eqsat.lowering.symmetric import in_triangle
 from eqsat.lowering.terms_first import places_first, terms_first
 from eqsat.options import Options
@@ -88,10 +89,19 @@ def _over_one(way: tuple[Stages, Build]) -> Way:
 def _ways(build: Build, options: Options) -> list[tuple[Stages, Build]]:
     """The ways to compute a product, a row of sums, or folds of folds by several kernels."""
     reals = in_reals(build, finite=options.numerics == "fast")
-    rows = row_in_parts(build) if options.numerics != "exact" else None
+    rows, columns = (row_in_parts(build), columns_in_parts(build, MORE_TERMS)) if options.numerics != "exact" else (None, None)
     known = [
         way
-        for way in (reals, rows, left_turned(build), in_operand_order(build), branches_first(build), places_first(build))
+        for way in (
+            reals,
+            rows,
+            columns,
+            left_turned(build),
+            in_operand_order(build),
+            branches_first(build),
+            places_first(build),
+            spread(build),
+        )
         if way is not None
     ]
     return [*known, *in_triangle(build), *terms_first(build)]

@@ -15,7 +15,7 @@ from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.index import as_index
 from eqsat.ir.loops import Fold, statements
 from eqsat.ir.tensor import Build, Call, Input, Position, Read, Reduce, Scalar, axis, reduction
-from eqsat.lowering.parted import LEAST_TERMS, MOST_PARTS, ROW_PARTS, in_parts, row_in_parts, terms_of
+from eqsat.lowering.parted import LEAST_TERMS, MOST_PARTS, ROW_PARTS, columns_in_parts, in_parts, row_in_parts, terms_of
 from tests.eqsat.programs import RandomProgram, programs
 from tests.eqsat.test_programs import check_stages
 from tests.lowering.builds import count_few_terms_as_many, inputs_of, reference
@@ -120,6 +120,48 @@ def test_the_outermost_of_several_folds_is_divided() -> None:
     ((made,),), whole = divided
     assert made.shape == (8, 5)
     np.testing.assert_array_equal(evaluate_tensor(whole, inputs_of(build)), reference(build)[0])
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("op", ["sum", "max"])
+@pytest.mark.parametrize("shape", [(48, 7, 5), (97, 3, 4), (200, 2, 16), (6, 40, 3, 2)])
+def test_folds_around_results_go_along_memory(op: str, shape: tuple[int, ...]) -> None:
+    x, results = Input("x", shape, "int64"), len(shape) - 2
+    outer, inner = reduction(0, shape[0]), reduction(1, shape[-1])
+    places = tuple(axis(k, n) for k, n in enumerate(shape[1:-1]))
+    build = Build(shape[1:-1], Reduce(op, outer, Reduce(op, inner, Read(x, (outer, *places, inner)))))
+    divided = columns_in_parts(build)
+    assert divided is not None
+    ((made,),), whole = divided
+    assert made.shape[-results - 1 :] == shape[1:]
+    np.testing.assert_array_equal(evaluate_tensor(whole, inputs_of(build)), reference(build)[0])
+
+
+@pytest.mark.usefixtures("short")
+def test_other_folds_are_not_taken_apart() -> None:
+    x, outer, inner, place = Input("x", (48, 7, 5), "int64"), reduction(0, 48), reduction(1, 5), axis(0, 7)
+    turned, long = Input("y", (48, 5, 7), "int64"), Input("z", (48, 7, 90), "int64")
+    both = Reduce("sum", outer, Reduce("sum", inner, Read(x, (outer, place, inner))))
+    across = Reduce("sum", outer, Reduce("sum", inner, Read(turned, (outer, inner, place))))
+    last = reduction(1, 90)
+    assert columns_in_parts(Build((7,), both)) is not None
+    assert columns_in_parts(Build((7,), across)) is None
+    assert columns_in_parts(Build((7,), Reduce("sum", outer, Read(x, (outer, place, as_index(0)))))) is None
+    assert columns_in_parts(Build((7,), Reduce("sum", outer, Reduce("sum", last, Read(long, (outer, place, last)))))) is None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_normalized_channels_of_short_rows_equal_numpy(dtype: str) -> None:
+    """Sums over the first and the last axis of (31060, 18, 5): 5,550 us, now 140; of the normalization 10,100 and 1,200."""
+    x = np.random.default_rng(2).integers(-9, 9, (3_000, 18, 5)).astype(dtype)
+
+    def function(x: Any) -> Any:
+        return (x - x.mean(axis=(0, 2), keepdims=True)) / (x.std(axis=(0, 2), keepdims=True) + 1), x.max(axis=(0, 2)), x.sum(axis=(0, 2))
+
+    result = eqsat.optimize(function, x)
+    for one, other in zip(result(x), function(x.astype("float64")), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4 if dtype == "float32" else 1e-12, atol=1e-4 if dtype == "float32" else 1e-12)
+    assert any(buffer.role == "out" and buffer.size in (8 * 90, 5 * 90) for kernel in result.loops for buffer in kernel.buffers)
 
 
 SOUGHT: dict[str, Callable[[Any], Any]] = {
