@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations, permutations
 from math import isqrt, prod
 
 from eqsat.ir.dtypes import itemsize
@@ -74,11 +75,12 @@ def _dots_of(nest: Nest) -> _Dots | None:
     along, read = fold.variable, tuple(dict.fromkeys(loads(fold.body)))
     if along.lo or not is_joint_value(fold.body) or along.extent * itemsize(fold.dtype) < FEWEST_STEPS * VECTOR_BYTES:
         return None
-    serving = [v for v in nest.loops if not v.lo and any(v not in variables(load.index) for load in read)]
-    axes = sorted(serving, key=lambda v: v.extent, reverse=True)[:2]
-    if len(axes) < 2 or any(forms(load.index).stride(v) is None for load in read for v in (*nest.loops, along)):
+    known = [frozenset(variables(load.index)) for load in read]
+    axes = sorted((v for v in nest.loops if not v.lo), key=lambda v: v.extent, reverse=True)
+    pairs = [pair for pair in combinations(axes, 2) if all(any(v in of and w not in of for of in known) for v, w in permutations(pair))]
+    if not pairs or any(forms(load.index).stride(v) is None for load in read for v in (*nest.loops, along)):
         return None
-    rows, columns = axes
+    rows, columns = max(pairs, key=lambda pair: pair[0].extent * pair[1].extent)
     jumping = tuple(load for load in read if forms(load.index).stride(along) not in (0, 1))
     if len(jumping) == len(read) or not all(_is_small(load, along, columns, rows) for load in jumping):
         return None

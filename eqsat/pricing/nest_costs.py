@@ -19,7 +19,7 @@ from eqsat.codegen.kept_rows import KeptRow, kept_row
 from eqsat.codegen.recurrence import recurrence_of
 from eqsat.codegen.rolled import LINES, rolled_loops
 from eqsat.codegen.search import remembered
-from eqsat.codegen.tile_parts import BEGUN, pieces_of
+from eqsat.codegen.tile_parts import pieces_of
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_complex, is_float, itemsize
 from eqsat.ir.index import Apply, Index, Var, depends, variables, walk
@@ -69,6 +69,8 @@ RUNNING_CYCLES = 8.0
 LEFT_OVER = 0.5
 # what an access costs more that crosses the end of a line, as those of vectors as long as a line do
 SPLIT = 0.2
+# what a vector takes more by which a product is added to a kept row, if it is as long as a line of the cache: arrays seldom begin with one
+ACROSS_LINES = 1.0
 # a load of one number for all of a vector
 ONE_NUMBER = 0.5
 # a division or root of one number, by one of a vector
@@ -203,7 +205,9 @@ class _Pricer:
         along = inside.deeper(row.lane)
         vectors = len(list(pieces_of(row.lane, self.target.vector_bytes // row.widest, again=True)))
         values = [stmt.value for stmt in (*row.before, row.store) if isinstance(stmt, Let | Store)]
-        operations = max(self.operations(values, row.store.combine) * vectors, LATENCY_CYCLES / BEGUN, LATENCY_CYCLES * vectors / BEGUN)
+        whole = row.lane.extent * row.widest // self.target.vector_bytes
+        across = whole * ACROSS_LINES if _is_product(row.store.value) else 0.0
+        operations = max(self.operations(values, row.store.combine) * vectors, vectors + across)
         total = Work(operations=operations * inside.count, rest=self.model.cycles_ns(LOOP_CYCLES * place.count))
         for load in dict.fromkeys(load for value in values for load in loads(value)):
             each = self.load_cycles(load, row.lane) * (vectors if depends(load.index, row.lane) else 1)
