@@ -50,14 +50,14 @@ def batched(m: int, k: int, n: int) -> Build:
     return Build((3, m, n), scaled)
 
 
-MAKERS: list[Callable[[int, int, int], Build]] = [rows_with_rows, rows_with_columns, least_distance, batched, rows_in_images]
-
-
 def rows_in_images(m: int, k: int, n: int) -> Build:
     """Rows of two axes, both longer than the columns."""
     (h, i, j), r = axes((m + 2, m + 1, n)), reduction(0, k)
     product = Call("multiply", (read("a", (m + 2, m + 1, k), h, i, r), read("b", (n, k), j, r)), "float32")
     return Build((m + 2, m + 1, n), Reduce("sum", r, product))
+
+
+MAKERS: list[Callable[[int, int, int], Build]] = [rows_with_rows, rows_with_columns, least_distance, batched, rows_in_images]
 
 
 def in_dots(build: Build) -> list[Kernel]:
