@@ -30,8 +30,8 @@ from eqsat.lowering.turned import crossing, place_turned
 MOST_PIECES, MOST_BRANCHES = 5, 128
 # iterations of a loop that boxes write out, whatever they compute, and as many as LLVM looks at for vectors
 MOST_SHORT, MOST_IN_TURN = 16, 96
-# below that a loop is not worth its pieces; so few iterations are written out in the loop around them
-LEAST, MOST_WRITTEN_OUT = 16, 4
+# below that a loop is not worth its pieces; where rows are no longer the loop around them is cut, for they are one with it within a piece
+LEAST, LONGEST_ROW = 16, 47
 # elements of what threads share
 LEAST_ROW = 64
 # how many terms more the elements of all boxes may have, for each term of the element as it is written and besides, and at most
@@ -45,10 +45,10 @@ MARKS = {"lt": (0,), "ge": (0,), "le": (1,), "gt": (1,), "eq": (0, 1), "ne": (0,
 
 
 def in_pieces(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
-    """The statements with the loop that runs in vectors in pieces: the innermost, or the one around some that are written out; None where
-    nothing changes along it, or too often, or a fold is computed in it."""
+    """The statements with the loop that runs in vectors in pieces: the innermost, or the one around short rows; None where nothing changes
+    along it, or too often, or a fold is computed in it."""
     row = len(nest.loops) - 1
-    while row > 0 and prod(v.extent for v in nest.loops[row:]) <= MOST_WRITTEN_OUT:
+    while row > 0 and prod(v.extent for v in nest.loops[row:]) <= LONGEST_ROW and nest.loops[row - 1].extent >= LEAST:
         row -= 1
     if not nest.loops or nest.loops[row].extent < LEAST:
         return None
@@ -142,8 +142,8 @@ class _Cuts:
 
     def _place_whole(self, nest: Nest, scope: Scope) -> None:
         """Rows that threads share, where they are no shorter than that, stay what the outermost loop of each box counts."""
-        if not self.first and not any(isinstance(term, Reduce) for term in scalars(nest.body)):
-            rows = 1 if scope.parent is None and prod(v.extent for v in nest.loops[1:]) >= LEAST_ROW else 0
+        if not any(isinstance(term, Reduce) for term in scalars(nest.body)):
+            rows = 1 if not self.first and scope.parent is None and prod(v.extent for v in nest.loops[1:]) >= LEAST_ROW else 0
             inside = merge(Nest(nest.loops[rows:], nest.body, nest.index))
             nest = Nest((*nest.loops[:rows], *inside.loops), inside.body, inside.index)
         nest = split(nest) if self.parted else nest
