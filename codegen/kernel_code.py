@@ -16,7 +16,7 @@ from eqsat.codegen.index import emit_index, llvm_type, resized
 from eqsat.codegen.interleaved import side_by_side
 from eqsat.codegen.kept_rows import emit_kept_row
 from eqsat.codegen.recurrence import emit_recurrence
-from eqsat.codegen.rolled import in_whole_vectors, leaves_much, may_be_done_again, rolled_loops
+from eqsat.codegen.rolled import in_whole_vectors, is_written_out_here, leaves_much, may_be_done_again, rolled_loops
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.search import remembered
 from eqsat.codegen.shared_loops import Share, shares
@@ -167,7 +167,12 @@ class KernelEmitter:
 
     def write(self, stmt: Stmt, scope: Scope, together: Sequence[Stmt]) -> None:
         if isinstance(stmt, For):
-            if stmt.variable.extent > 0 and not self.special(stmt, scope):
+            if is_written_out_here(stmt) and self.kernel.size_of(stmt.variable) is None and stmt not in self.rolled:
+                for value in range(stmt.variable.lo, stmt.variable.hi + 1):
+                    inner = scope.inner()
+                    inner.indices[self.typed[stmt.variable]] = integer(value, llvm_type(self.typed[stmt.variable]))
+                    self.block(stmt.body, inner)
+            elif stmt.variable.extent > 0 and not self.special(stmt, scope):
                 long = stmt.kind == "serial" and any(isinstance(inner, For) and inner.variable.extent >= LONG for inner in stmt.body)
                 rolled = stmt.kind == "tile" or stmt in self.rolled or long
                 for first, end in self.ranges(stmt, scope):

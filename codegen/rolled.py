@@ -22,6 +22,9 @@ from eqsat.ir.tensor import Call, Literal, Scalar, scalars
 # iterations: shorter loops fill no vector; up to so many, or else if that makes no more instructions than these, LLVM writes them out
 SHORTEST, SHORT, LONGEST_FOLD = 3, 32, 76
 WRITTEN_OUT, LEAST_INSTRUCTIONS = 300, 6
+# iterations that are written one after the other, and operations that are choices, besides comparisons
+WRITTEN_HERE = 4
+CHOOSING = frozenset(("where", "maximum", "minimum", "fmax", "fmin", "floor_divide", "remainder", "fmod", "sign"))
 # where so many lines of the loop around are neighbours in memory, LLVM sorts so few elements of each in registers
 LINES, SORTED, SORTED_FOLD, SORTED_BYTES = 16, 4, 8, 64
 # loops over elements of two bytes or one; their folds are left to LLVM, but for products of bytes, which there is no instruction for
@@ -67,6 +70,15 @@ def may_be_done_again(loop: For) -> bool:
     stored = {stmt.buffer for stmt in loop.body if isinstance(stmt, Store)}
     innermost = not any(isinstance(stmt, For | Fold) for stmt in loop.body)
     return loop.kind == "parallel" and innermost and stored.isdisjoint(loaded(loop.body))
+
+
+def is_written_out_here(loop: For) -> bool:
+    """Whether an innermost loop that chooses has so few iterations that they are written one after the other: LLVM does so too, but only
+    after it has made branches of conditions that they share, and of branches no vectors."""
+    innermost = not any(isinstance(stmt, For | Fold) for stmt in loop.body)
+    if loop.kind != "parallel" or not innermost or not 0 < loop.variable.extent <= WRITTEN_HERE:
+        return False
+    return any(isinstance(term, Call) and (term.op in CHOOSING or term.dtype == "bool") for term in scalars(*values_of(loop.body)))
 
 
 def leaves_much(loop: For, vector_bytes: int) -> bool:

@@ -127,7 +127,7 @@ def _extremum(on_reals: str, on_integers: str, on_bools: str) -> Code:
             return b.binary(on_bools, a, c)
         if not is_real(a.type):
             return b.intrinsic(on_integers, a, c)
-        return b.select(b.compare("uno", a, a), real(float("nan"), a.type), b.select(b.compare(on_reals, a, c), a, c))
+        return b.select(b.compare("uno", a, c), real(float("nan"), a.type), b.select(b.compare(on_reals, a, c), a, c))
 
     return code
 

@@ -14,7 +14,7 @@ import eqsat.numpy as enp
 from eqsat.codegen.builder import Abilities, Registers
 from eqsat.codegen.emit import emit_module
 from eqsat.codegen.machine import Machine, host
-from eqsat.codegen.rolled import in_whole_vectors, leaves_much, may_be_done_again, rolled_loops, vectors_of_fold
+from eqsat.codegen.rolled import WRITTEN_HERE, in_whole_vectors, leaves_much, may_be_done_again, rolled_loops, vectors_of_fold
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Store, Temp, statements
 from eqsat.ir.tensor import Call, Literal, Position, Scalar
@@ -255,3 +255,24 @@ def test_the_head_of_a_block_may_begin_anywhere() -> None:
         (For(row, "parallel", (For(column, "parallel", (store,)),)),),
     )
     assert rolled_loops(kernel)
+
+
+@pytest.mark.parametrize("extent", [2, 4, 5])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, c: enp.where(c > 0, x, x * 2),
+        lambda x, c: enp.maximum(c, x),
+        lambda x, c: (x > c) & (c > 0),
+        lambda x, c: x // (abs(c) + 1),
+    ],
+)
+def test_choices_that_few_iterations_share_are_no_branches(extent: int, function: Any) -> None:
+    """LLVM would choose between two loops for every row: 306 us of 300,000 elements, 32 without."""
+    rng = np.random.default_rng(extent)
+    x, c = rng.standard_normal((500, extent)), rng.standard_normal((500, 1))
+    c[7], x[8, 1] = np.nan, np.nan
+    result = eqsat.optimize(function, x, c)
+    np.testing.assert_array_equal(result(x, c), np.asarray(function(enp.asarray(x), enp.asarray(c))))
+    body = result.llvm_ir.split("define")[1]
+    assert body.count("phi ") == (1 if extent <= WRITTEN_HERE else 2)  # counters of loops
