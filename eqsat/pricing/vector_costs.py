@@ -1,0 +1,225 @@
+"""What loops that are written as vectors cost: rows that serial loops add up in registers, and tiles; and what those share with others,
+operations, index terms and accesses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from math import frexp, log2, prod
+
+from eqsat.codegen.divided import reciprocal_of, repeated
+from eqsat.codegen.kept_rows import KeptRow
+from eqsat.codegen.tile_parts import pieces_of
+from eqsat.ir.affine import coefficient
+from eqsat.ir.dtypes import itemsize
+from eqsat.ir.index import Apply, Index, Var, depends, variables, walk
+from eqsat.ir.joint import LARGEST_STEP
+from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Stmt, Store, loads, value_of, values_of
+from eqsat.ir.ops import REDUCE_OPS
+from eqsat.ir.tensor import Call, Literal, Scalar, is_size, scalars
+from eqsat.lowering.across import LEAST_JUMP
+from eqsat.lowering.affine import Forms
+from eqsat.pricing.cost_model import CostModel
+from eqsat.pricing.locality import LINE_BYTES
+from eqsat.pricing.nest_places import Place
+from eqsat.pricing.nest_work import Work
+from eqsat.pricing.touched import Touched
+
+LOOP_CYCLES = 2.0
+# what an access costs more that crosses the end of a line, as those of vectors as long as a line do
+SPLIT = 0.2
+# what a vector takes more by which a product is added to a kept row, if it is as long as a line of the cache: arrays seldom begin with one
+ACROSS_LINES = 1.0
+# a load of one number for all of a vector
+ONE_NUMBER = 0.5
+# what rows of a tile take that lie side by side, for every term, when terms are LEAST_JUMP bytes apart at least, and a multiple of these:
+# they share sets of the first cache
+JUMPED = ((4096, 30.0), (2048, 9.0), (1, 4.0))
+# a shuffle of two vectors, by a simple operation; LLVM puts a vector of interleaved elements together step by step
+SHUFFLE = 2.0
+# shuffles, and loads, for each further vector that a tile picks something out of
+PICKED = 1.5
+
+
+class VectorCosts:
+    """Prices of a kernel on a target; `around`: the loop around what each name stands for."""
+
+    def __init__(self, kernel: Kernel, model: CostModel) -> None:
+        self.model, self.target = model, model.target
+        self.bytes = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in (*kernel.buffers, *kernel.scratch)}
+        self.forms = Forms()
+        self.touched = Touched(kernel, self.target, self.forms)
+        self.around = dict(_bound_in(kernel.body, None))
+
+    def kept(self, row: KeptRow, place: Place) -> Work:
+        """A row that serial loops add up in registers: whole vectors, each waiting for itself at the most."""
+        inside = place
+        for variable in row.loops:
+            inside = inside.deeper(variable)
+        along = inside.deeper(row.lane)
+        vectors = len(list(pieces_of(row.lane, self.target.vector_bytes // row.widest, again=True)))
+        values = [stmt.value for stmt in (*row.before, row.store) if isinstance(stmt, Let | Store)]
+        whole = row.lane.extent * row.widest // self.target.vector_bytes
+        across = whole * ACROSS_LINES if is_product(row.store.value) else 0.0
+        operations = max(self.operations(values, row.store.combine) * vectors, vectors + across)
+        total = Work(operations=operations * inside.count, rest=self.model.cycles_ns(LOOP_CYCLES * place.count))
+        for load in dict.fromkeys(load for value in values for load in loads(value)):
+            each = self.load_cycles(load, row.lane) * (vectors if depends(load.index, row.lane) else 1)
+            moved = self.touched.moved_ns(load.buffer, load.index, load.dtype, tuple(along.trips))
+            total += Work(operations=self.index_cycles(load.index, along), loads=inside.count * each, moved=moved)
+        once = place.count * vectors
+        moved = self.touched.moved_ns(row.store.buffer, row.store.index, row.dtype, tuple(along.trips))
+        return total + Work(loads=once * self.target.load_cycles, stores=once * self.target.store_cycles, moved=moved)
+
+    def tile(self, outer: For, place: Place) -> Work:
+        """A tile: whole vectors, each loaded once for all that it serves; what is read across memory is turned in registers."""
+        loops = [outer]
+        while len(loops[-1].body) == 1 and isinstance(below := loops[-1].body[0], For):
+            loops.append(below)
+        lane, picks = loops[-1].variable, len(loops) == 1
+        several = _loaded_often(loops[-1].body)
+        total = Work(rest=self.model.cycles_ns(LOOP_CYCLES * place.count))
+        for stmt, folds in dict(_folded(loops[-1].body)).items():
+            count, value = place.count * prod(v.extent for v in folds), value_of(stmt)
+            if value is None:
+                continue
+            vector = int(self.model.lanes(value.dtype))
+            times = _times(loops, vector)
+            read = [load.index for load in loads(value)]
+            steps = [coefficient(index, lane) for index in (*read, *([stmt.index] if isinstance(stmt, Store) else []))]
+            picked = sum(step - 1 for step in steps if picks and step is not None and 1 < step <= LARGEST_STEP)
+            turned = sum(step not in (0, 1) for step in steps) if not picked else 0
+            shuffles = (picked * PICKED + turned * log2(vector)) * SHUFFLE
+            operations = self.operations([value], stmt.op if isinstance(stmt, Fold) else None) + shuffles * self.target.op_cycles
+            loaded = sum(_times(loops, vector, frozenset(variables(load.index))) * self.load_cycles(load, lane) for load in loads(value))
+            total += Work(loads=count * loaded, operations=count * times * operations)
+            if isinstance(stmt, Fold):
+                total += Work(rest=self.model.cycles_ns(count * sum(self.jumped(load, lane, stmt.variable) for load in loads(value))))
+            lines = several if not picked else set(self.bytes)
+            total += Work(moved=sum(self.brought(load, loops, (*place.trips, *folds), lines) for load in loads(value)))
+            if isinstance(stmt, Store):
+                trips = count * prod(loop.variable.extent for loop in loops)
+                moved = trips * itemsize(value.dtype) * self.target.byte_ns_of(self.bytes[stmt.buffer])
+                total += Work(stores=count * times * self.target.store_cycles, moved=moved)
+        return total
+
+    def jumped(self, load: Load, lane: Var, term: Var) -> float:
+        """Cycles of going to another line for every term, for what all lanes of a tile share."""
+        step = coefficient(load.index, term) if not depends(load.index, lane) else None
+        jump = abs(step or 0) * itemsize(load.dtype)
+        return next(cycles for apart, cycles in JUMPED if jump % apart == 0) if jump >= LEAST_JUMP else 0.0
+
+    def load_cycles(self, load: Load, lane: Var) -> float:
+        """Loading a vector, or one number for all of its lanes."""
+        along = depends(load.index, lane)
+        return self.target.load_cycles * self.split(load.index, lane, load.dtype) if along else min(ONE_NUMBER, self.target.load_cycles)
+
+    def brought(self, load: Load, loops: list[For], around: tuple[Var, ...], lines: set[str]) -> float:
+        """Bringing near what a tile loads; by lines of memory where it loads at several places, or uses little of them."""
+        tile = tuple(loop.variable for loop in loops)
+        if load.buffer in lines or self.uses_little(load, tile):
+            return self.touched.moved_ns(load.buffer, load.index, load.dtype, (*around, *tile))
+        used = prod(v.extent for v in (*around, *(v for v in tile if depends(load.index, v))))
+        return used * itemsize(load.dtype) * self.target.byte_ns_of(self.bytes[load.buffer])
+
+    def uses_little(self, load: Load, tile: Sequence[Var]) -> bool:
+        """Whether what a tile loads side by side is less than half a line of memory."""
+        run, form = 1, self.forms(load.index)
+        while extent := next((v.extent for v in tile if abs(form.stride(v) or 0) == run and v.extent > 1), 0):
+            run *= extent
+        return run * itemsize(load.dtype) * 2 < LINE_BYTES
+
+    def operations(self, values: Sequence[Scalar], fold: str | None) -> float:
+        """Cycles of all operations on one vector, with that of folding: a product that is added to something is one with the addition, and
+        loading a part of a complex number is none."""
+        calls = [term for term in scalars(*values) if isinstance(term, Call) and not _loads_a_part(term)]
+        added = {arg for call in calls if call.op in ("add", "subtract") for arg in call.args}
+        if fold == "sum":
+            added.add(values[-1])
+        fused = sum(call.op == "multiply" and call in added for call in calls)
+        made = [(op, call.dtype) for call in calls for op in self.made_of(call)]
+        dear = [(op, dtype) for op, dtype in made if not self.model.costs.is_simple(op)]
+        simple = len(made) - len(dear) - fused
+        step = self.folding(fold, values[-1].dtype) if fold is not None else 0.0
+        return sum(self.model.op_cycles(op, dtype) for op, dtype in dear) + simple * self.target.op_cycles + step
+
+    def made_of(self, call: Call, place: Place | None = None) -> tuple[str, ...]:
+        """The operations that an elementwise one is: a division by a known number is two, by a power of two one, by what the loop does not
+        change three, where the caller has no price for it."""
+        if "divide" in self.model.costs.element_cycles:
+            return (call.op,)
+        if place is not None and self.divides_again(call, place):
+            return ("multiply", "multiply", "add")
+        divisor = call.args[-1].value if isinstance(call.args[-1], Literal) else None
+        if call.op == "divide" and isinstance(divisor, float) and abs(frexp(divisor)[0]) == 0.5:
+            return ("multiply",)
+        return ("multiply", "add") if reciprocal_of(call) is not None else (call.op,)
+
+    def divides_again(self, call: Call, place: Place) -> bool:
+        """Whether it is a division by what was computed before the innermost loop."""
+        name = repeated(call, place.inner.extent) if place.inner is not None else None
+        return name is not None and self.around.get(name, place.inner) is not place.inner
+
+    def folding(self, op: str, dtype: str) -> float:
+        """One step of a fold, of a whole vector."""
+        step = REDUCE_OPS[op].step
+        return self.target.op_cycles if self.model.costs.is_simple(step) else self.model.op_cycles(step, dtype)
+
+    def index_cycles(self, term: Index, place: Place) -> float:
+        """Index operations, each counted at the deepest loop that it depends on; affine ones are address arithmetic."""
+        cycles = 0.0
+        for sub in walk(term):
+            if isinstance(sub, Apply) and sub.op not in ("add", "sub", "neg", "mul"):
+                deepest = max((place.trips.get(v, place.count) for v in variables(sub) if not is_size(v)), default=1)
+                cycles += self.model.costs.index.term_cycles(sub) * deepest
+        return cycles
+
+    def split(self, offset: Index, inner: Var, dtype: str) -> float:
+        """What a vector access costs more that does not begin where vectors begin: it crosses the end of a line of the cache."""
+        form, lanes = self.forms(offset), int(self.model.lanes(dtype))
+        if all(first % lanes == 0 for first in (form.constant, *(k for atom, k in form.terms.items() if atom is not inner))):
+            return 1.0
+        return 1.0 + SPLIT * min(self.target.vector_bytes, inner.extent * itemsize(dtype)) / LINE_BYTES
+
+
+def _bound_in(body: tuple[Stmt, ...], loop: Var | None) -> Iterator[tuple[str, Var | None]]:
+    """The names of elements, each with the innermost loop around the statement that computes it."""
+    for stmt in body:
+        if isinstance(stmt, Let | Fold):
+            yield stmt.name, loop
+        if isinstance(stmt, For | Fold):
+            yield from _bound_in(stmt.body, stmt.variable)
+
+
+def _loads_a_part(call: Call) -> bool:
+    return call.op in ("real", "imag") and isinstance(call.args[0], Load)
+
+
+def is_product(value: Scalar) -> bool:
+    """Whether adding it is one operation with computing it."""
+    return isinstance(value, Call) and value.op == "multiply"
+
+
+def _folded(body: tuple[Stmt, ...], folds: tuple[Var, ...] = ()) -> Iterator[tuple[Stmt, tuple[Var, ...]]]:
+    """Statements of a tile, and the folds around what each computes."""
+    for stmt in body:
+        inside = (*folds, stmt.variable) if isinstance(stmt, Fold) else folds
+        yield stmt, inside
+        if isinstance(stmt, Fold):
+            yield from _folded(stmt.body, inside)
+
+
+def _loaded_often(body: tuple[Stmt, ...]) -> set[str]:
+    """Buffers that a tile without folds loads at several places."""
+    if any(isinstance(stmt, Fold) for stmt in body):
+        return set()
+    values = values_of(body)
+    found = Counter(load.buffer for load in dict.fromkeys(load for value in values for load in loads(value)))
+    return {buffer for buffer, count in found.items() if count > 1}
+
+
+def _times(loops: list[For], vector: int, only: frozenset[Var] | None = None) -> int:
+    """Iterations of a tile, those of the innermost loop in vectors; where not all of its loops matter, of those that do."""
+    *rows, lane = [loop.variable.extent if only is None or loop.variable in only else 1 for loop in loops]
+    pieces = sum(1 for _ in pieces_of(loops[-1].variable, vector, again=True)) if lane > 1 else 1
+    return prod(rows) * pieces
