@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from eqsat.codegen import scalar
 from eqsat.codegen.ahead import emit_ahead, pieces_ahead
@@ -25,7 +25,24 @@ from eqsat.codegen.tile import emit_run, emit_tile
 from eqsat.ir.dtypes import alignment, itemsize
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Apply, Index, Var, walk
-from eqsat.ir.loops import Bind, Buffer, Clip, Fold, For, Let, Load, Pick, Stmt, Store, Temp, index_terms, loaded, statements, values_of
+from eqsat.ir.loops import (
+    Bind,
+    Buffer,
+    Clip,
+    Fold,
+    For,
+    Kernel,
+    Let,
+    Load,
+    Pick,
+    Stmt,
+    Store,
+    Temp,
+    index_terms,
+    loaded,
+    statements,
+    values_of,
+)
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
 from eqsat.ir.typed_kernel import TypedKernel
 
@@ -33,6 +50,8 @@ ZERO = integer(0)
 # of scratch memory: a line of the cache
 ALIGNMENT = 64
 ON_STACK = 32 << 10
+# functions whose argument is an exponent
+POWERS = ("exp", "exp2", "expm1")
 # of the default target
 REGISTERS = Registers(64, 28)
 
@@ -54,6 +73,7 @@ class KernelEmitter:
         self.rolled = rolled_loops(kernel)
         self.ahead = pieces_ahead(kernel)
         self.remembered = remembered(kernel)
+        self.rounded = frozenset(exponents(kernel)) if numerics == "default" else frozenset[Scalar]()
         self.apart = kept_apart(kernel, self.rolled, self.remembered)
         self.begins: dict[str, Value] = {}
         self.stored = {stmt.buffer for stmt in statements(kernel.body) if isinstance(stmt, Store)}
@@ -349,7 +369,8 @@ class KernelEmitter:
             by = term.args[-1]
             if term.op == "divide" and isinstance(by, Temp) and by.name in scope.divisors:
                 return quotient(self.b, scope.elements[term.args[0]], scope.divisors[by.name])
-            return scalar.call(self.b, term, tuple(scope.elements[arg] for arg in term.args), self.flags.arithmetic)
+            flags = "" if term in self.rounded else self.flags.arithmetic
+            return scalar.call(self.b, term, tuple(scope.elements[arg] for arg in term.args), flags)
         if isinstance(term, Literal):
             return scalar.literal(term)
         if isinstance(term, Position):
@@ -363,3 +384,13 @@ class KernelEmitter:
         if isinstance(term, Temp) and term.name in scope.temps and scope.temps[term.name].type == LLVM_TYPES[term.dtype]:
             return scope.temps[term.name]
         raise InternalError(f"codegen: found {term}, expected a load, a bound temporary, a literal, a position or a call")
+
+
+def exponents(kernel: Kernel) -> Iterator[Scalar]:
+    """The differences of which powers are taken.  As one operation with a product, which is not rounded then, x * y - m would be more than
+    zero where m is the greatest of such products: of a softmax the greatest would not be one."""
+    named = {stmt.name: stmt.value for stmt in statements(kernel.body) if isinstance(stmt, Let)}
+    for term in scalars(*values_of(statements(kernel.body))):
+        if isinstance(term, Call) and term.op in POWERS:
+            argument = term.args[0]
+            yield named.get(argument.name, argument) if isinstance(argument, Temp) else argument

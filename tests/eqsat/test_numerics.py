@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import eqsat
+import eqsat.numpy as enp
 from eqsat.extraction.kernel_choice import SHOWING
 from eqsat.ir.ops import COMPLEX_OPS, SCALAR_OPS
 from eqsat.options import Numerics
@@ -169,3 +170,19 @@ def test_what_is_not_finite_counts_only_where_vectors_overlap(mode: str, numeric
         for function in functions:
             found = eqsat.jit(lambda a, b, function=function: function(a, b, mode), options=options)(first, second)
             np.testing.assert_array_equal(found, function(first, second, mode))
+
+
+@pytest.mark.parametrize("power", ["exp", "exp2"])
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_the_greatest_of_a_softmax_of_products_is_one(power: str, axis: int | None) -> None:
+    """As one operation with the product that is taken from the greatest, which is rounded, exponents were more than zero: up to 3.5."""
+
+    def softmax(x: Any, y: Any) -> Any:
+        v = x * x * y
+        return getattr(enp, power)(v - enp.max(v, axis=axis, keepdims=True))
+
+    rng = np.random.default_rng(3)
+    x, y = (1000 * rng.standard_normal((40, 30))).astype("float32"), rng.standard_normal((40, 30)).astype("float32")
+    for numerics in ("exact", "default"):
+        found = eqsat.optimize(softmax, x, y, options=eqsat.Options(numerics=numerics))(x, y)
+        assert np.array_equal(found.max(axis=axis), np.ones_like(found.max(axis=axis)))
