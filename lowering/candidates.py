@@ -17,9 +17,9 @@ from eqsat.lowering.split import split
 from eqsat.lowering.unroll import unrolled
 
 MOST = 16
-# ways that need sums in another order, and ways that need every extent
+# ways that need sums in another order, and ways that are open to loops which end at sizes known at run time
 REORDERING = ("tiled", "columns", "upright", "dots", "sums", "boxsums", "pooled")
-FIXED = ("tiled", "upright", "dots", "sums", "boxsums", "pooled", "abreast", "turned", "jammed", "patches", "pieces", "boxes", "stepped")
+SIZED = ("nested", "outward", "columns")
 
 
 class Schedules:
@@ -54,7 +54,7 @@ class Schedules:
 
     def kernel(self, schedule: Schedule) -> Kernel | None:
         """The loop nest of a schedule; None where that is not possible or not allowed."""
-        if (schedule.way in REORDERING and not self.tiles) or (schedule.way in FIXED and self.markers):
+        if (schedule.way in REORDERING and not self.tiles) or (schedule.way not in SIZED and self.markers):
             return None
         body = schedule.body(self.outputs, self.taken, frozenset(self.markers))
         if body is None:

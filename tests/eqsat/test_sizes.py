@@ -45,6 +45,15 @@ PROGRAMS: dict[str, tuple[Function, list[tuple[int | Var, ...]]]] = {
     "batch": (lambda x, w: x @ w, [(N, 4, M), (M, 8)]),
     "centred": (lambda x: x - x.mean(axis=0, keepdims=True), [(N, M)]),
     "comparison": (lambda x, y: enp.where(x > y, x, y).astype("float64"), [(N,), (N,)]),
+    "turned": (lambda x, y: enp.exp(x + y).T, [(N, 20), (N, 20)]),
+    "chosen and turned": (lambda x, y: enp.where(x > y, x - y, 0).T, [(13, N), (13, N)]),
+    "sums turned": (lambda x: x.sum(axis=1).T, [(3, N, 40)]),
+    "every second": (lambda x: enp.exp(x[:, ::2]), [(N, 64)]),
+    "short rows": (lambda x, c: enp.maximum(x * c, 0), [(N, 18, 5), (18, 1)]),
+    "sums around": (lambda x: x.sum(axis=(0, 2)), [(N, 18, 5)]),
+    "first greatest": (lambda x: enp.argmax(x), [(N,)]),
+    "rolled": (lambda x: enp.cos(enp.roll(x, 5, axis=1)), [(3, N, 5)]),
+    "few columns": (lambda w, x: w @ x, [(32, 64), (N, 64, 5)]),
 }
 SIZES = [*((k, 1 + k % 9) for k in range(1, 36)), (64, 64), (65, 33), (127, 129), (1000, 7), (4095, 3), (4096, 1), (5, 512)]
 
