@@ -50,8 +50,10 @@ ZERO = integer(0)
 # of scratch memory: a line of the cache
 ALIGNMENT = 64
 ON_STACK = 32 << 10
-# functions whose argument is an exponent
-POWERS = ("exp", "exp2", "expm1")
+# functions that make much of a difference, or are defined as far as zero or one
+SENSITIVE = frozenset(
+    ("exp", "exp2", "expm1", "power", "sqrt", "log", "log2", "log10", "log1p", "arcsin", "arccos", "arccosh", "arctanh"),
+)
 # of the default target
 REGISTERS = Registers(64, 28)
 
@@ -73,7 +75,7 @@ class KernelEmitter:
         self.rolled = rolled_loops(kernel)
         self.ahead = pieces_ahead(kernel)
         self.remembered = remembered(kernel)
-        self.rounded = frozenset(exponents(kernel)) if numerics == "default" else frozenset[Scalar]()
+        self.rounded = frozenset(rounded_sums(kernel)) if numerics == "default" else frozenset[Scalar]()
         self.apart = kept_apart(kernel, self.rolled, self.remembered)
         self.begins: dict[str, Value] = {}
         self.stored = {stmt.buffer for stmt in statements(kernel.body) if isinstance(stmt, Store)}
@@ -364,13 +366,16 @@ class KernelEmitter:
                     known[term] = self.element(term, scope)
         return known[root]
 
+    def flags_of(self, term: Scalar) -> str:
+        """What may be done to an operation."""
+        return "" if term in self.rounded else self.flags.arithmetic
+
     def element(self, term: Scalar, scope: Scope) -> Value:
         if isinstance(term, Call):
             by = term.args[-1]
             if term.op == "divide" and isinstance(by, Temp) and by.name in scope.divisors:
                 return quotient(self.b, scope.elements[term.args[0]], scope.divisors[by.name])
-            flags = "" if term in self.rounded else self.flags.arithmetic
-            return scalar.call(self.b, term, tuple(scope.elements[arg] for arg in term.args), flags)
+            return scalar.call(self.b, term, tuple(scope.elements[arg] for arg in term.args), self.flags_of(term))
         if isinstance(term, Literal):
             return scalar.literal(term)
         if isinstance(term, Position):
@@ -386,11 +391,19 @@ class KernelEmitter:
         raise InternalError(f"codegen: found {term}, expected a load, a bound temporary, a literal, a position or a call")
 
 
-def exponents(kernel: Kernel) -> Iterator[Scalar]:
-    """The differences of which powers are taken.  As one operation with a product, which is not rounded then, x * y - m would be more than
-    zero where m is the greatest of such products: of a softmax the greatest would not be one."""
+def rounded_sums(kernel: Kernel) -> Iterator[Scalar]:
+    """The sums and differences that functions are taken of which are steep, or end somewhere.  As one operation with a product, which is
+    not rounded then, x * y - m would be more than zero where m is the greatest of such products, and the greatest of a softmax not one; and
+    the root of x * x - y * y would be NaN where they are equal."""
     named = {stmt.name: stmt.value for stmt in statements(kernel.body) if isinstance(stmt, Let)}
-    for term in scalars(*values_of(statements(kernel.body))):
-        if isinstance(term, Call) and term.op in POWERS:
-            argument = term.args[0]
-            yield named.get(argument.name, argument) if isinstance(argument, Temp) else argument
+    values = scalars(*values_of(statements(kernel.body)))
+    asked = [arg for term in values if isinstance(term, Call) and term.op in SENSITIVE for arg in term.args]
+    known = set(asked)
+    while asked:
+        for term in scalars(asked.pop()):
+            if isinstance(term, Call) and term.op in ("add", "subtract"):
+                yield term
+            below = named.get(term.name) if isinstance(term, Temp) else None
+            if below is not None and below not in known:
+                known.add(below)
+                asked.append(below)

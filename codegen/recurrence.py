@@ -182,7 +182,7 @@ def _vector(e: Emitter, found: Recurrence, scope: Scope, width: int) -> Value:
             done[term] = e.b.emit(vector_type(term.dtype, width), f"{extended} {args[0]} to {vector_type(term.dtype, width)}")
         elif isinstance(term, Call):
             wide = any(arg.type.startswith("<") for arg in args)
-            done[term] = scalar.call(e.b, term, tuple(spread(e, arg, width) for arg in args) if wide else args, e.flags.arithmetic)
+            done[term] = scalar.call(e.b, term, tuple(spread(e, arg, width) for arg in args) if wide else args, e.flags_of(term))
         else:
             done[term] = e.element(term, scope)
     return done[found.added]

@@ -8,7 +8,7 @@ blocks that move).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from eqsat.codegen.math import FUNCTIONS
@@ -124,7 +124,9 @@ def _stays(loop: For | Fold, around: Var, bound: dict[Var, Index]) -> bool:
 
 def is_written_out(loop: For | Fold) -> bool:
     """Whether LLVM writes an innermost loop out: what it loads, computes and stores, and the counting, makes so few instructions."""
-    instructions = sum(not isinstance(term, Literal | Temp) for term in _terms(loop)) + (5 if isinstance(loop, Fold) else 4)
+    folds = (stmt for stmt in loop.body if isinstance(stmt, Fold))
+    within = sum(fold.variable.extent * sum(not isinstance(term, Literal | Temp) for term in _terms(fold)) for fold in folds)
+    instructions = sum(not isinstance(term, Literal | Temp) for term in _terms(loop)) + within + (5 if isinstance(loop, Fold) else 4)
     return loop.variable.extent <= SHORT or loop.variable.extent * max(instructions, LEAST_INSTRUCTIONS) <= WRITTEN_OUT
 
 
@@ -145,6 +147,16 @@ class Access(NamedTuple):
     gathers: bool = False
 
 
+def _of_short_fold(stmt: For | Fold, bound: Mapping[Var, Index]) -> list[Access] | None:
+    """What a fold within a loop loads, if it has so few terms that LLVM writes it out, and holds no others."""
+    if not isinstance(stmt, Fold) or not is_written_out(stmt) or any(not isinstance(inner, Let) for inner in stmt.body):
+        return None
+    values = values_of((stmt, *stmt.body))
+    if any(isinstance(term, Pick) for term in scalars(*values)):
+        return None
+    return [Access(substitute(term.index, bound), term.dtype) for term in scalars(*values) if isinstance(term, Load)]
+
+
 def _accesses(loop: For | Fold, bound: dict[Var, Index]) -> list[Access] | None:
     """What a loop loads and stores; None for one with loops in it, written as a tile, or that gathers from another row every time."""
     if isinstance(loop, For) and loop.kind != "parallel":
@@ -152,7 +164,11 @@ def _accesses(loop: For | Fold, bound: dict[Var, Index]) -> list[Access] | None:
     found, bound = list[Access](), bound_in(loop.body, bound)
     for stmt in (*loop.body, *([loop] if isinstance(loop, Fold) else [])):
         if isinstance(stmt, For | Fold) and stmt is not loop:
-            return None
+            inside = _of_short_fold(stmt, bound) if isinstance(loop, For) else None
+            if inside is None:
+                return None
+            found += inside
+            continue
         for term in scalars(value) if (value := value_of(stmt)) is not None else ():
             if isinstance(term, Pick):
                 place = place_in_row(term, loop.variable, [inner.name for inner in loop.body if isinstance(inner, Let)], bound)

@@ -41,6 +41,8 @@ class Emitter(Protocol):
     loaded: set[str]
     stored: set[str]
 
+    def flags_of(self, term: Scalar) -> str: ...
+
     def block(self, body: tuple[Stmt, ...], scope: Scope) -> None: ...
     def index(self, term: Index, scope: Scope) -> Value: ...
     def range(self, variable: Var, scope: Scope) -> tuple[Value, Value]: ...
@@ -294,9 +296,9 @@ def _value(e: Emitter, root: Scalar, cell: Cell) -> Value:
         elif isinstance(term, Call) and term.op == "astype" and args[0].type.startswith("<"):
             done[term] = e.b.cast("fpext", args[0], vector_type(term.dtype, cell.width))
         elif isinstance(term, Call) and any(arg.type.startswith("<") for arg in args):
-            done[term] = scalar.call(e.b, term, tuple(spread(e, arg, cell.width) for arg in args), e.flags.arithmetic)
+            done[term] = scalar.call(e.b, term, tuple(spread(e, arg, cell.width) for arg in args), e.flags_of(term))
         elif isinstance(term, Call):
-            done[term] = scalar.call(e.b, term, args, e.flags.arithmetic)
+            done[term] = scalar.call(e.b, term, args, e.flags_of(term))
         else:
             done[term] = e.element(term, cell.scope)
     return done[root]

@@ -182,7 +182,9 @@ def _search_in_parts(shape: Shape, fold: Reduce, extremum: Reduce, parts: int) -
     term = reduction(2, fold.variable.extent // parts)
     there = Call("add", (Call("multiply", (which, Literal(term.extent, PLACE)), PLACE), Position(term, PLACE)), PLACE)
     element = _gathered(extremum.body, extremum.variable, there)
-    if element is not None and isinstance(place, Position) and place.index is fold.variable and place.dtype == fold.dtype == PLACE:
+    is_place = isinstance(place, Position) and place.index is fold.variable and place.dtype == fold.dtype == PLACE
+    behind = isinstance(last, Literal) and isinstance(last.value, int) and last.value >= fold.variable.extent - 1
+    if element is not None and is_place and behind:  # what stands for no place is none before others
         return (made,), Reduce(fold.op, term, Call("where", (found(element), there, last), fold.dtype))
     first = _part(Reduce(fold.op, fold.variable, over(fold.body, {}, {extremum: greatest})), shape, parts)
     firsts = Build((*shape, parts), first)

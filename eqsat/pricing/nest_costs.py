@@ -45,6 +45,8 @@ LATENCY_CYCLES = 4.0
 FORWARDED_CYCLES, MASKED_CYCLES = 12.0, 45.0
 # a vector of a running sum, whose lanes are added up before the last of them waits for the vector before
 RUNNING_CYCLES = 8.0
+# LLVM fills vectors with the widest elements of a loop; narrower ones take parts of vectors, of which more are done at the same time
+NARROWER = 2
 # an iteration that is done alone, by one in a vector
 LEFT_OVER = 0.5
 # a division or root of one number, by one of a vector
@@ -184,7 +186,7 @@ class _Pricer(VectorCosts):
 
     def together(self, dtype: str, place: Place, lanes: float) -> float:
         """How many iterations one instruction does; those that fill no vector are done in one of half its width, and one by one."""
-        full = min(self.model.lanes(dtype), self.target.vector_bytes / place.widest)
+        full = min(self.model.lanes(dtype), NARROWER * self.target.vector_bytes / place.widest)
         if lanes < 1.0 or place.inner is None:
             return max(1.0, full * lanes)
         extent = place.inner.extent

@@ -105,7 +105,7 @@ class Place:
         """Where the accesses of one iteration are that lie in the same vectors as this one, those of unrolled loops among them."""
         form, apart = self.forms(offset), abs(coefficient(offset, self.inner) or 1) if self.inner is not None else 1
         own = form.constant
-        found = self.beside.get(frozenset(form.terms.items()), frozenset((own,)))
+        found = self.beside.get(frozenset(form.terms.items()), frozenset()) | {own}
         for variable in self.unrolled:
             steps = self.steps(offset, variable) if depends(offset, variable) else (0,)
             found = frozenset(first + step for first in found for step in steps)

@@ -44,6 +44,16 @@ def multiplied(extent: int, dtype: str) -> Kernel:
     return Kernel("multiplied", buffers, (For(row, "parallel", (body,)),))
 
 
+def products(terms: int, columns: int, dtype: str = "float64") -> Kernel:
+    """Rows of a few terms by a small matrix."""
+    row, column, term = Var("i", 0, 63), Var("j", 0, columns - 1), Var("r", 0, terms - 1)
+    factors = Load("x", row * terms + term, dtype), Load("w", term * columns + column, dtype)
+    fold = Fold("t", "sum", dtype, term, (), Call("multiply", factors, dtype))
+    body = For(column, "parallel", (fold, Store("out", row * columns + column, Temp("t", dtype))))
+    buffers = Buffer("x", dtype, 64 * terms, "in"), Buffer("w", dtype, terms * columns, "in"), Buffer("out", dtype, 64 * columns, "out")
+    return Kernel("products", buffers, (For(row, "parallel", (body,)),))
+
+
 def chosen(extent: int, row_within: bool = False, dtype: str = "float32") -> Kernel:
     """out[rows, extent] = x[places[i]] + 1; or of row places[j]."""
     row, column, element = Var("i", 0, 63), Var("j", 0, extent - 1), Let("t", Load("places", Var("i", 0, 63), "int64"))
@@ -77,6 +87,10 @@ def summed(extent: int, line: int, rows: int = 64, dtype: str = "float32") -> Ke
         (chosen(4), False),  # four gathers of as many rows are no more
         (chosen(80), False),
         (chosen(16, row_within=True), False),  # another row with every element
+        (products(5, 10), True),  # 14 ms of 344,100 rows, 6.3 where it stays
+        (products(3, 5, "float32"), True),
+        (products(4, 4), False),
+        (products(120, 10), False),  # the fold is a loop
         (multiplied(20, "uint8"), True),  # no instruction multiplies bytes
         (multiplied(37, "uint8"), True),
         (multiplied(38, "uint8"), False),

@@ -186,3 +186,37 @@ def test_the_greatest_of_a_softmax_of_products_is_one(power: str, axis: int | No
     for numerics in ("exact", "default"):
         found = eqsat.optimize(softmax, x, y, options=eqsat.Options(numerics=numerics))(x, y)
         assert np.array_equal(found.max(axis=axis), np.ones_like(found.max(axis=axis)))
+
+
+EDGES: dict[str, Callable[[Any, Any], Any]] = {
+    "with a temperature": lambda x, y: enp.exp((x * y - enp.max(x * y, axis=1, keepdims=True)) / 8),
+    "the other way round": lambda x, y: enp.exp(-(enp.max(x * y, axis=1, keepdims=True) - x * y)),
+    "limited": lambda x, y: enp.exp(enp.minimum(x * y - enp.max(x * y, axis=1, keepdims=True), 100)),
+    "a power": lambda x, y: enp.power(2.5, x * y - enp.max(x * y, axis=1, keepdims=True)),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_greatest_of_its_relatives_is_one_too(name: str, dtype: str) -> None:
+    x = (10 * np.random.default_rng(0).standard_normal((100, 300))).astype(dtype)
+    found = eqsat.optimize(EDGES[name], x, x[::-1].copy())(x, x[::-1].copy())
+    assert np.array_equal(found.max(axis=1), np.ones_like(found[:, 0]))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: enp.sqrt(enp.max(x * y, axis=1, keepdims=True) - x * y),
+        lambda x, y: enp.sqrt(x * y - enp.min(x * y, axis=0)),
+        lambda x, y: enp.sqrt(x * x - y * y),
+        lambda x, y: enp.log(x * y - enp.min(x * y, axis=0) + 0.0),
+    ],
+)
+def test_what_is_zero_is_not_less(function: Any) -> None:
+    """Square roots of x * x - y * y were NaN where they are equal."""
+    x = (10 * np.random.default_rng(0).standard_normal((100, 300))).astype("float32")
+    with np.errstate(divide="ignore"):
+        for y in (x[::-1].copy(), x.copy()):
+            exact = eqsat.optimize(function, x, y, options=eqsat.Options(numerics="exact"))(x, y)
+            assert np.array_equal(np.isnan(eqsat.optimize(function, x, y)(x, y)), np.isnan(exact))

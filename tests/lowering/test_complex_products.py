@@ -119,3 +119,12 @@ def test_infinities_make_the_nans_that_terms_make_in_order() -> None:
 def test_exact_products_are_one_kernel() -> None:
     a, b = numbers(6, 64, 64), numbers(7, 64, 64)
     assert len(eqsat.optimize(lambda x, y: x @ y, a, b, options=eqsat.Options(numerics="exact")).nests) == 1
+
+
+@pytest.mark.parametrize("shape", [(128, 8), (16, 64, 8), (4, 64, 4)])
+def test_few_columns_of_complex_numbers_are_priced(shape: tuple[int, ...]) -> None:
+    """A fold of the real parts beside one of the imaginary parts: prices asked for places between those of the other."""
+    rng = np.random.default_rng(2)
+    k = shape[-2]
+    w, x = (rng.standard_normal(s) + 1j * rng.standard_normal(s) for s in ((k, k), shape))
+    np.testing.assert_allclose(eqsat.optimize(lambda w, x: w.T @ x, w, x)(w, x), w.T @ x, rtol=1e-9, atol=1e-9)

@@ -194,6 +194,23 @@ def test_the_first_place_of_an_extremum_is_looked_for_in_one_part(name: str, dty
         assert max(stmt.variable.extent for stmt in statements(place.body) if isinstance(stmt, Fold)) < x.size // 2
 
 
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("other", [-1, 0, 5, 959, 960, 10_000])
+def test_what_stands_for_no_place_counts_wherever_it_is(other: int) -> None:
+    """A part may hold nothing but the extremum, and another one something else."""
+    x = np.zeros(960, "float32")
+    x[120:180] = 1
+    rows = np.stack([x, np.roll(x, 300)])
+    for array, axes in ((x, None), (rows, 1)):
+
+        def function(a: Any, axes: Any = axes) -> Any:
+            return enp.min(enp.where(a == enp.max(a, axis=axes, keepdims=True), enp.arange(a.shape[-1]), other), axis=axes)
+
+        np.testing.assert_array_equal(eqsat.optimize(function, array)(array), np.asarray(function(enp.asarray(array))))
+        expected = np.where(array == array.max(axis=axes, keepdims=True), np.arange(960), other).min(axis=axes)
+        np.testing.assert_array_equal(eqsat.optimize(function, array)(array), expected)
+
+
 def test_a_fold_of_few_terms_that_take_long_is_divided() -> None:
     r, x = reduction(0, 1 << 13), Input("x", (1 << 13,), "float32")
     term: Scalar = Read(x, (r,))
