@@ -68,7 +68,7 @@ def in_whole_vectors(loop: For, vector_bytes: int) -> list[tuple[int, int]]:
 def may_be_done_again(loop: For) -> bool:
     """Whether iterations of an innermost loop may be done twice: they are independent, and it stores nothing that it loads."""
     stored = {stmt.buffer for stmt in loop.body if isinstance(stmt, Store)}
-    innermost = not any(isinstance(stmt, For | Fold) for stmt in loop.body)
+    innermost = not any(isinstance(stmt, For) or (isinstance(stmt, Fold) and not is_written_out(stmt)) for stmt in loop.body)
     return loop.kind == "parallel" and innermost and stored.isdisjoint(loaded(loop.body))
 
 
@@ -88,6 +88,8 @@ def leaves_much(loop: For, vector_bytes: int) -> bool:
     calls = [term for term in terms if isinstance(term, Call)]
     lanes = vector_bytes // max((itemsize(term.dtype) for term in terms), default=1)
     whole, left = divmod(loop.variable.extent, lanes)
+    if any(isinstance(stmt, Fold) for stmt in loop.body):
+        return 0 < whole <= FEW_VECTORS and left > 0
     if any(call.op in FUNCTIONS for call in calls):
         return whole > 0 < left and loop.variable.extent <= FUNCTIONS_LEFT
     return 0 < whole <= FEW_VECTORS and left % max(lanes // 2, 1) >= FEW_LEFT and len(calls) >= MANY_OPERATIONS
