@@ -27,6 +27,7 @@ import numpy as np
 import eqsat
 import eqsat.numpy as enp
 from tests.bench.folded_programs import FOLDED
+from tests.bench.found_programs import FOUND
 from tests.bench.further_programs import FURTHER
 from tests.bench.gather_programs import GATHERS
 from tests.bench.half_programs import HALVES
@@ -278,7 +279,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 }
 
 
-PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES | PARTS | SHARED | FOLDED | ORDERED
+PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES | PARTS | SHARED | FOLDED | ORDERED | FOUND
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:
