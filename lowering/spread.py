@@ -16,11 +16,10 @@ from eqsat.ir.index import Var
 from eqsat.ir.loops import over
 from eqsat.ir.tensor import Build, Position, Read, Reduce, Scalar, axes, operands, reindexed, scalars
 from eqsat.lowering.nest import Free, Stages, free_variables
+from eqsat.lowering.product import VECTOR_BYTES
 
 # elements of a row, and of all that become one; how often that is gone through at least
 LONGEST_ROW, MOST_ELEMENTS, LEAST_TIMES = 48, 1024, 32
-# of rows that fill vectors what they share stays in registers
-VECTOR_BYTES = 64
 
 
 def spread(build: Build) -> tuple[Stages, Build] | None:
@@ -34,7 +33,7 @@ def spread(build: Build) -> tuple[Stages, Build] | None:
     free, inner = free_variables(build.body), tuple(v for v in loops[first:] if v.extent > 1)
     found = _invariant(build.body, free, frozenset(inner))
     row = _row(inner, [free[term] for term in scalars(*found) if not operands(term)])
-    if not found or row > LONGEST_ROW or row * itemsize(build.dtype) % VECTOR_BYTES == 0:
+    if not found or row > LONGEST_ROW or row * itemsize(build.dtype) % VECTOR_BYTES == 0:  # of whole vectors it stays in registers
         return None
     places = dict(zip(loops[first:], axes(shape[first:]), strict=True))
     made = {term: Build(shape[first:], reindexed(term, places)) for term in found}
