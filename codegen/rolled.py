@@ -126,10 +126,13 @@ def _stays(loop: For | Fold, around: Var, bound: dict[Var, Index]) -> bool:
 
 def is_written_out(loop: For | Fold) -> bool:
     """Whether LLVM writes an innermost loop out: what it loads, computes and stores, and the counting, makes so few instructions."""
-    folds = (stmt for stmt in loop.body if isinstance(stmt, Fold))
-    within = sum(fold.variable.extent * sum(not isinstance(term, Literal | Temp) for term in _terms(fold)) for fold in folds)
-    instructions = sum(not isinstance(term, Literal | Temp) for term in _terms(loop)) + within + (5 if isinstance(loop, Fold) else 4)
+    within = sum(stmt.variable.extent * _instructions(stmt) for stmt in loop.body if isinstance(stmt, Fold))
+    instructions = _instructions(loop) + within + (5 if isinstance(loop, Fold) else 4)
     return loop.variable.extent <= SHORT or loop.variable.extent * max(instructions, LEAST_INSTRUCTIONS) <= WRITTEN_OUT
+
+
+def _instructions(loop: For | Fold) -> int:
+    return sum(not isinstance(term, Literal | Temp) for term in _terms(loop))
 
 
 def _multiplies_bytes(loop: For | Fold) -> bool:

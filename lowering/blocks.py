@@ -91,6 +91,13 @@ def tile_over(outer: Var, inner: Var, *body: Stmt) -> For:
     return For(outer, "tile", (For(inner, "tile", body),))
 
 
+def blocks_of(sizes: Mapping[Var, int], name: str = "block") -> tuple[tuple[Var, ...], dict[Var, Index]]:
+    """Loops over blocks of so many iterations of some loops, and where the block of each begins."""
+    numbers = {loop: Var(f"{loop.name}_{name}", 0, -(-loop.extent // size) - 1) for loop, size in sizes.items()}
+    first = {loop: first_of(number, number.extent, sizes[loop], loop.extent) for loop, number in numbers.items()}
+    return tuple(numbers.values()), first
+
+
 def first_of(number: Index, count: int, size: int, extent: int) -> Index:
     """Where a block begins: the last one ends where the axis ends, and so does what is numbered behind it."""
     if count == 1:

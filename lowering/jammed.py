@@ -16,7 +16,7 @@ from eqsat.ir.joint import is_joint_value
 from eqsat.ir.loops import Stmt, Store, over
 from eqsat.ir.tensor import Call, Scalar, scalars
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.blocks import BlockPlacer, first_of, over_forms
+from eqsat.lowering.blocks import BlockPlacer, blocks_of, over_forms
 from eqsat.lowering.nest import Nest, Several
 from eqsat.lowering.place import Scope
 from eqsat.lowering.product import VECTOR_BYTES
@@ -44,14 +44,10 @@ def place_jammed(placer: BlockPlacer, scope: Scope, nest: Nest, row: Var, output
     """The nest inside of a scope, some rows at a time."""
     lane = nest.loops[-1]
     high, wide = min(row.extent, ROWS), _lanes(nest)
-    down, along = -(-row.extent // high), -(-lane.extent // wide)
-    below, beside = Var(f"{row.name}_jam", 0, down - 1), Var(f"{lane.name}_jam", 0, along - 1)
+    blocks, begins = blocks_of({row: high, lane: wide}, "jam")
     inside = Var(f"{lane.name}_lane", 0, wide - 1)
-    opened = placer.nest(scope, *(v for v in nest.loops[:-1] if v is not row), below, beside)
-    first = {
-        row: placer.bound(f"{row.name}_first", first_of(below, down, high, row.extent)),
-        lane: placer.bound(f"{lane.name}_first", first_of(beside, along, wide, lane.extent)),
-    }
+    opened = placer.nest(scope, *(v for v in nest.loops[:-1] if v is not row), *blocks)
+    first = {loop: placer.bound(f"{loop.name}_first", begin) for loop, begin in begins.items()}
     opened += placer.nest(opened[-1], inside)[1:]
     here = {**first, lane: first[lane] + inside}
     elements = tuple(over(value, here) for value in _rows(nest, row, high, Forms()))

@@ -13,7 +13,7 @@ from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.loops import Stmt, over
 from eqsat.ir.tensor import Reduce, scalars
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.blocks import BlockPlacer, first_of
+from eqsat.lowering.blocks import BlockPlacer, blocks_of
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.place import stores
 
@@ -37,16 +37,12 @@ def in_patches(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) ->
     if row is None:
         return None
     high, wide = min(row.extent, -(-PATCH_BYTES // (run.extent * widest))), min(lane.extent, PATCH_ROWS)
-    down, along = -(-row.extent // high), -(-lane.extent // wide)
-    below, beside = Var(f"{row.name}_patch", 0, down - 1), Var(f"{lane.name}_patch", 0, along - 1)
+    blocks, first = blocks_of({row: high, lane: wide}, "patch")
     inner_row, inner_lane = Var(f"{row.name}_row", 0, high - 1), Var(f"{lane.name}_lane", 0, wide - 1)
-    here: dict[Var, Index] = {
-        row: first_of(below, down, high, row.extent) + inner_row,
-        lane: first_of(beside, along, wide, lane.extent) + inner_lane,
-    }
+    here: dict[Var, Index] = {row: first[row] + inner_row, lane: first[lane] + inner_lane}
     placer = BlockPlacer(buffers)
     others = (v for v in nest.loops[:-1] if v not in (row, lane))
-    opened = placer.nest(placer.top, *others, below, beside, inner_row, inner_lane, run)
+    opened = placer.nest(placer.top, *others, *blocks, inner_row, inner_lane, run)
     opened[-1].body += stores(outputs, substitute(nest.index, here), placer.place(over(nest.body, here), opened[-1]))
     placer.close_all(opened)
     return tuple(placer.top.body)

@@ -17,7 +17,7 @@ from eqsat.ir.joint import LANES, LARGEST_STEP, is_joint_value
 from eqsat.ir.loops import For, Load, LoopKind, Stmt, Store, over
 from eqsat.ir.tensor import Reduce, Scalar, scalars
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.blocks import BlockPlacer, Body, first_of
+from eqsat.lowering.blocks import BlockPlacer, Body, blocks_of
 from eqsat.lowering.nest import Nest, Several
 from eqsat.lowering.place import nested, stores
 
@@ -76,10 +76,9 @@ def _picked_first(nest: Nest, picked: Mapping[Load, bool], outputs: tuple[str, .
     row = around.pop() if around else Var(f"{lane.name}_only", 0, 0)
     wide = min(lane.extent, MOST)
     high = min(row.extent, max(1, MOST // wide), ROWS)
-    down, along = Var(f"{row.name}_block", 0, -(-row.extent // high) - 1), Var(f"{lane.name}_block", 0, -(-lane.extent // wide) - 1)
+    blocks, first = blocks_of({row: high, lane: wide})
     placer = BlockPlacer(buffers)
-    opened = placer.nest(placer.top, *around, down, along)
-    first: dict[Var, Index] = {row: first_of(down, down.extent, high, row.extent), lane: first_of(along, along.extent, wide, lane.extent)}
+    opened = placer.nest(placer.top, *around, *blocks)
 
     def loops(name: str) -> tuple[Var, Var]:
         return Var(f"{name}_row", 0, high - 1), Var(f"{name}_lane", 0, wide - 1)

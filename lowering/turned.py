@@ -16,7 +16,7 @@ from eqsat.ir.joint import LANES, is_joint_value
 from eqsat.ir.loops import For, Load, Stmt, Store, over
 from eqsat.ir.tensor import Reduce, Scalar, scalars
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.blocks import BlockPlacer, Body, first_of, tile_over
+from eqsat.lowering.blocks import BlockPlacer, Body, blocks_of, tile_over
 from eqsat.lowering.nest import Nest, Several
 from eqsat.lowering.place import Scope, stores
 
@@ -122,10 +122,8 @@ def _opened(placer: BlockPlacer, scope: Scope, found: Crossing, side: int) -> _B
     """Loops over blocks of so many rows and lanes, or of all where there are less."""
     row, lane = found.row, found.lane
     high, wide = min(row.extent, side), min(lane.extent, side)
-    down, along = -(-row.extent // high), -(-lane.extent // wide)
-    below, beside = Var(f"{row.name}_block", 0, down - 1), Var(f"{lane.name}_block", 0, along - 1)
-    opened = placer.nest(scope, *(v for v in found.nest.loops if v not in (row, lane)), below, beside)
-    first: dict[Var, Index] = {row: first_of(below, down, high, row.extent), lane: first_of(beside, along, wide, lane.extent)}
+    blocks, first = blocks_of({row: high, lane: wide})
+    opened = placer.nest(scope, *(v for v in found.nest.loops if v not in (row, lane)), *blocks)
     inner_row, inner_lane = Var(f"{row.name}_row", 0, high - 1), Var(f"{lane.name}_lane", 0, wide - 1)
     return _Block(opened, first, inner_row, inner_lane)
 

@@ -19,6 +19,7 @@ from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import integer_range, is_integer, promote
 from eqsat.ir.index import Apply, Const, Index, Var, apply, maximum, minimum, substitute, variables
 from eqsat.ir.interval import within
+from eqsat.ir.places import PLACE
 from eqsat.ir.tensor import (
     Build,
     Call,
@@ -37,9 +38,6 @@ from eqsat.ir.tensor import (
     reindexed,
     scalars,
 )
-
-# the dtype of places
-PLACE = "int64"
 
 
 @dataclass(frozen=True)

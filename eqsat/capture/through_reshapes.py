@@ -10,10 +10,9 @@ from math import prod
 from eqsat.algebra.gathers import clipped
 from eqsat.egraph.schema import GATHER_RANKS
 from eqsat.ir.generics import as_build
+from eqsat.ir.places import PLACE
 from eqsat.ir.tensor import Build, Call, Gather, Generic, Literal, Read, Scalar, Shape, Tensor, axes
 from eqsat.operations.movement import reshape_map
-
-PLACE = "int64"
 
 
 def through_reshapes(gather: Gather, places: tuple[Scalar, ...]) -> Scalar:
