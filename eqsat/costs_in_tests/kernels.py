@@ -13,7 +13,7 @@ from eqsat.ir.text import body_text, tensor_names, with_sizes
 from eqsat.kernels.cost_parts import parts_of
 from eqsat.kernels.picking import Nest, computed_once, remaining
 from eqsat.pricing.cost_model import CostModel
-from eqsat.pricing.costs import FoldPart
+from eqsat.pricing.element_costs import FoldPart
 from eqsat.pricing.target import DEFAULT_TARGET
 from eqsat.result import IndexResult, Result
 
@@ -88,7 +88,7 @@ def _parts(nest: Nest, model: CostModel, names: Mapping[Tensor, str], sizes: Col
 
 
 def _label(key: Hashable, names: Mapping[Tensor, str]) -> str:
-    """What a part of `eqsat.pricing.costs` is, in words."""
+    """What a part of `eqsat.pricing.element_costs` is, in words."""
     if isinstance(key, FoldPart):
         return _label(key.key, names)
     if isinstance(key, tuple):

@@ -10,7 +10,7 @@ from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.extraction.tensor_classes import TensorClasses, elements_of, reads
 from eqsat.ir.tensor import reduction
 from eqsat.pricing.cost_model import CostModel, Variables
-from eqsat.pricing.costs import Priced, price_call, price_fold, price_gather, price_position, price_read, total_ns
+from eqsat.pricing.element_costs import Priced, price_call, price_fold, price_gather, price_position, price_read, total_ns
 from eqsat.pricing.target import Target
 
 # (sort, class, node) over the names of a snapshot, and its cost

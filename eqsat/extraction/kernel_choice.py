@@ -17,16 +17,8 @@ from eqsat.ir.dtypes import is_complex, is_inexact
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Constant, Shape, axes, level_of, reduction
 from eqsat.pricing.cost_model import CostModel, trips
-from eqsat.pricing.costs import (
-    Priced,
-    again_for_rows,
-    kernel_work_ns,
-    price_call,
-    price_fold,
-    price_gather,
-    price_read,
-    total_ns,
-)
+from eqsat.pricing.costs import again_for_rows, kernel_work_ns
+from eqsat.pricing.element_costs import Priced, price_call, price_fold, price_gather, price_read, total_ns
 
 FIRST, LAST = -1, 1 << 62
 Candidates = list[tuple[ENode, tuple[int, ...]]]

@@ -12,7 +12,7 @@ from eqsat.ir.check import in_range
 from eqsat.ir.index import Const, Index, Var, apply, substitute
 from eqsat.ir.tensor import Shape, Tensor, axes, level_of, reduction
 from eqsat.pricing.cost_model import NO_LOOPS, CostModel, Variables, loops_of
-from eqsat.pricing.costs import Access, Priced, price_access, price_position
+from eqsat.pricing.element_costs import Access, Priced, price_access, price_position
 
 
 class TensorClasses:

@@ -10,7 +10,8 @@ from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Generic, Program, tensors
 from eqsat.kernels.picking import Nest, computed_once
 from eqsat.pricing.cost_model import CostModel
-from eqsat.pricing.costs import FoldPart, computed_together, price_body
+from eqsat.pricing.costs import computed_together
+from eqsat.pricing.element_costs import FoldPart, price_body
 from eqsat.pricing.nest_costs import nest_ns
 
 # in the order in which they are shown

@@ -3,7 +3,7 @@
 Work is counted where it varies: an element or index operation costs its cycles times the product of the extents of the loop
 variables that it depends on, since lowering hoists it out of all other loops.  Reads are priced by their stride (unit in some
 loop that lowering may put innermost, or gather), arrays by the bytes moved through the cache level that holds them, and every kernel
-by its launch.  eqsat/pricing/costs.py puts the pieces together.
+by its launch.  element_costs.py and costs.py put the pieces together.
 """
 
 from __future__ import annotations

@@ -1,0 +1,299 @@
+"""Estimated nanoseconds of the elements of kernels, part by part: what each part is, how much it takes, and with which loops it varies.
+
+What a reduction repeats is counted as often as that, and equal subterms of a kernel are counted once.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from eqsat.codegen.folds import LEAST_TOGETHER
+from eqsat.ir.affine import joined
+from eqsat.ir.dtypes import itemsize
+from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
+from eqsat.ir.tensor import (
+    Call,
+    Gather,
+    Position,
+    Read,
+    Reduce,
+    Scalar,
+    level_of,
+    operands,
+    scalars,
+)
+from eqsat.lowering.affine import DIVISIONS
+from eqsat.lowering.seams import MOST_BRANCHES
+from eqsat.lowering.unroll import MOST_TERMS
+from eqsat.pricing.cost_model import (
+    INTERLEAVED,
+    NO_LOOPS,
+    SHORT_LOOP,
+    CostModel,
+    Part,
+    Parts,
+    Variables,
+    load_steps,
+    loops_of,
+    trips,
+)
+from eqsat.pricing.locality import LINE_BYTES
+from eqsat.pricing.pieces import Box, box_of
+
+# folding the lanes of one vector, where a fold runs along its own variable because no axis has all loads side by side
+ACROSS_CYCLES = 2.0
+# how many sums one load serves, where sums are kept in tiles
+SERVED = 8
+# a loop more
+BOX_CYCLES = 20.0
+# a long reduction within another is no loop around vectors: nothing but its own variable can run in them
+ENCLOSED = 6.0
+
+
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """An element with the parts of its cost, the loop variables that it depends on, and those axes among them along which some load
+    neither stays nor goes on by one.
+
+    own       the parts that are its own
+    operands  what else it is made of; parts that several of them share count once
+    sides     of a choice that loops in boxes decide: where each side is chosen, and what is computed there
+    """
+
+    own: Mapping[Hashable, Part] = field(default_factory=dict)
+    loops: Variables = NO_LOOPS
+    awkward: Variables = NO_LOOPS
+    operands: tuple[Priced, ...] = ()
+    sides: Sides = ()
+
+    @functools.cached_property
+    def branches(self) -> int:
+        """How many boxes there are, with those of choices within choices."""
+        return sum(priced.branches for _, priced in self.sides) or 1
+
+    @functools.cached_property
+    def parts(self) -> Mapping[Hashable, Part]:
+        """Its own parts and those of everything below, put together when asked for: most elements are never compared."""
+        found = dict(self.own)
+        stack, seen = list(self.operands), set[Priced]()
+        while stack:
+            below = stack.pop()
+            if below in seen:
+                continue
+            seen.add(below)
+            if "parts" in below.__dict__:
+                found.update(below.parts)
+            else:
+                found.update(below.own)
+                stack += below.operands
+        return found
+
+    @functools.cached_property
+    def folds(self) -> bool:
+        """Whether there is a reduction in it; in none that boxes decide."""
+        return not self.sides and any(isinstance(name, FoldPart) for name in self.parts)
+
+
+Sides = tuple[tuple[Box, Priced], ...]
+
+
+@dataclass(frozen=True)
+class Access:
+    """A load of any array of one shape and dtype at some indices."""
+
+    load: Part
+    move: Part
+    indices: Parts
+    awkward: Variables
+
+
+def price_access(model: CostModel, shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...], folded: Var | None) -> Access:
+    """What a load costs; `folded` is the variable of the reduction around it."""
+    move_ns = model.move_ns(shape, dtype)
+    indices, shape = joined(indices, shape)
+    parts: Parts = {}
+    for index in indices:
+        parts.update(model.index_parts(index))
+    load = model.read_ns(shape, dtype, indices, folded), loops_of(*indices)
+    pieces = model.pieces.longest(*indices) if folded is None else indices
+    awkward = frozenset(
+        v for v in loops_of(*indices) if v.name[0] == "i" and load_steps(pieces, shape, v).isdisjoint(range(INTERLEAVED + 1))
+    )
+    return Access(load, (move_ns, NO_LOOPS), parts, awkward)
+
+
+def price_read(key: Hashable, tensor: Hashable, access: Access) -> Priced:
+    """A load; `key` names it, `tensor` what has to be moved for it."""
+    return Priced({("load", key): access.load, ("move", tensor): access.move, **access.indices}, access.load[1], access.awkward)
+
+
+def price_gather(model: CostModel, key: Hashable, places: Sequence[Priced], tensor: Hashable, shape: tuple[int, ...], dtype: str) -> Priced:
+    """A load at computed places, as often as they vary; what is read of the tensor is moved, a line for each element at the most."""
+    loops = NO_LOOPS.union(*(place.loops for place in places))
+    parts: Parts = {}
+    parts["load", key] = model.cycles_ns(model.target.gather_cycles * len(places)) * trips(loops), loops
+    parts["move", tensor] = (
+        min(model.move_ns(shape, dtype), model.target.byte_ns_of(prod(shape) * itemsize(dtype)) * LINE_BYTES * trips(loops)),
+        NO_LOOPS,
+    )
+    return Priced(parts, loops, NO_LOOPS.union(*(place.awkward for place in places)), tuple(places))
+
+
+def price_position(model: CostModel, index: Index) -> Priced:
+    """The value of an index term."""
+    return Priced(model.index_parts(index), loops_of(index))
+
+
+@dataclass(frozen=True)
+class FoldPart:
+    """The name of the part of a reduction: how many terms it has, with those of reductions within it that are computed for each, and
+    whether it is computed for neighbours along an axis at once.
+
+    inside  the parts of what it folds, but for those of one with reductions in it: others in one loop with it do not compute them again
+    width   the bytes of what it folds to: those of one loop have the same
+    """
+
+    key: Hashable
+    op: str
+    terms: int
+    side_by_side: bool
+    inside: Mapping[Hashable, float] = field(default_factory=dict, compare=False)
+    width: int = 0
+
+
+def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable: Var, dtype: str) -> Priced:
+    """A reduction: what depends on its variable is done in its loop, for every iteration of the loops around it."""
+    inside = body.loops | {variable}
+    own = model.call_ns("add", dtype, trips(inside))
+    side_by_side = any(v.name[0] == "i" and v.extent >= SHORT_LOOP for v in body.loops - body.awkward)
+    if not side_by_side and variable.extent >= SHORT_LOOP:
+        own += model.cycles_ns(ACROSS_CYCLES) * trips(body.loops - {variable})
+    parts: Parts = {}
+    folded: dict[Hashable, float] = {}
+    terms, iterations = 1, trips(inside)
+    for name, (ns, loops) in body.parts.items():
+        if variable in loops:
+            repeated = 1.0 if _counts_only(name, variable) else iterations / trips(loops)
+            if isinstance(name, Apply):  # what is added to places is shared as loads are
+                folded[name] = ns * max(1.0, repeated / SERVED)
+            elif isinstance(name, tuple) and name[0] == "load":  # the same element for other iterations is there, or one load of a vector
+                whole = model.cycles_ns(model.target.load_cycles) / model.lanes(dtype) * trips(loops)
+                folded[name] = max(ns, min(ns, whole) * repeated / SERVED)
+            else:
+                if isinstance(name, FoldPart):
+                    terms = max(terms, name.terms)
+                    chained = name in body.own and name.op == op
+                    repeated *= 1.0 if chained or not name.side_by_side or name.terms <= MOST_TERMS else ENCLOSED
+                folded[name] = ns * repeated
+        else:
+            parts[name] = ns, loops
+    alone = variable.extent >= LEAST_TOGETHER and not any(isinstance(name, FoldPart) for name in body.parts)
+    part = FoldPart(key, op, terms * variable.extent, side_by_side, folded if alone else {}, itemsize(dtype))
+    parts[part] = own + sum(folded.values()), inside - {variable}
+    return Priced(parts, inside - {variable}, body.awkward)
+
+
+def _counts_only(part: Hashable, variable: Var) -> bool:
+    """Whether a part is an index term of the variable of a fold alone, which is short, and written out, or split where it is divided."""
+    if not isinstance(part, Apply) or any(v is not variable for v in variables(part)):
+        return False
+    divisors = (term.args[1] for term in walk(part) if isinstance(term, Apply) and term.op in DIVISIONS)
+    evenly = all(isinstance(divisor, Const) and divisor.value and variable.extent % divisor.value == 0 for divisor in divisors)
+    return evenly or variable.extent <= MOST_TERMS
+
+
+def price_body(model: CostModel, body: Scalar) -> Priced:
+    """Every part of an element expression."""
+    done: dict[Scalar, Priced] = {}
+    for term in scalars(body):
+        if isinstance(term, Read):
+            folded = max((v for v in variables(*term.indices) if level_of(v) is not None), key=lambda v: v.name, default=None)
+            done[term] = price_read(term, term.tensor, price_access(model, term.tensor.shape, term.dtype, term.indices, folded))
+        elif isinstance(term, Gather):
+            done[term] = price_gather(model, term, [done[arg] for arg in term.args], term.tensor, term.tensor.shape, term.dtype)
+        elif isinstance(term, Position):
+            done[term] = price_position(model, term.index)
+        elif isinstance(term, Reduce):
+            done[term] = price_fold(model, term, term.op, done[term.body], term.variable, term.dtype)
+        else:
+            op = term.op if isinstance(term, Call) else ""
+            done[term] = price_call(model, term, [done[arg] for arg in operands(term)], op, term.dtype, _condition(term))
+    return done[body]
+
+
+def _condition(term: Scalar) -> Index | None:
+    """The index term that chooses between elements."""
+    chooser = term.args[0] if isinstance(term, Call) and term.op == "where" else None
+    return chooser.index if isinstance(chooser, Position) else None
+
+
+def price_call(model: CostModel, key: Hashable, below: Sequence[Priced], op: str, dtype: str, condition: Index | None = None) -> Priced:
+    """An elementwise operation on priced operands; "" is no operation.  `condition`: the index term that chooses between elements."""
+    loops = NO_LOOPS.union(*(priced.loops for priced in below))
+    if condition is not None and (boxes := _price_boxes(model, condition, below, loops)) is not None:
+        return boxes
+    parts: Parts = {key: (model.call_ns(op, dtype, trips(loops)), loops)} if op else {}
+    return Priced(parts, loops, NO_LOOPS.union(*(priced.awkward for priced in below)), tuple(below))
+
+
+def _price_boxes(model: CostModel, condition: Index, below: Sequence[Priced], loops: Variables) -> Priced | None:
+    """A choice between elements that loops in boxes decide: each part is computed in the boxes that it is in, for what these hold of the
+    loops that it depends on.  None where a fold is in one, or around both, or the boxes are too many."""
+    then, otherwise = box_of(condition), box_of(apply("not", condition))
+    if then is None or otherwise is None or sum(priced.branches for priced in below[1:]) > MOST_BRANCHES:
+        return None
+    if any(level_of(v) is not None for v in loops) or any(priced.folds for priced in below[1:]):
+        return None
+    sides = tuple(zip((then, otherwise), below[1:], strict=True))
+    return Priced(_Decided(model, condition, sides), loops, NO_LOOPS.union(*(priced.awkward for priced in below[1:])), sides=sides)
+
+
+class _Decided(Mapping[Hashable, Part]):
+    """The parts of a choice that boxes decide, put together when asked for: nobody asks for those of a choice within another one."""
+
+    def __init__(self, model: CostModel, condition: Index, sides: Sides) -> None:
+        self.model, self.condition, self.sides = model, condition, sides
+
+    @functools.cached_property
+    def _parts(self) -> Mapping[Hashable, Part]:
+        boxes = list(_boxes(self.sides))
+        decide = NO_LOOPS.union(*(box.loops for box, _ in boxes))  # so no loop over what decides computes it again
+        own: dict[Hashable, Part] = {self.condition: (self.model.cycles_ns(BOX_CYCLES) * (len(boxes) - 1), NO_LOOPS)}
+        computed: dict[Hashable, float] = {}
+        for box, priced in boxes:
+            shares: dict[Variables, tuple[float, Variables]] = {}
+            for name, (ns, around) in priced.parts.items():
+                if around not in shares:
+                    shares[around] = box.share(around), around | decide
+                share, with_these = shares[around]
+                computed[name] = total = computed.get(name, 0.0) + share
+                own[name] = ns * min(1.0, total), with_these
+        return own
+
+    def __getitem__(self, name: Hashable) -> Part:
+        return self._parts[name]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+
+def _boxes(sides: Sides) -> Iterator[tuple[Box, Priced]]:
+    """Each box, and what is computed in it."""
+    stack = list(reversed(sides))
+    while stack:
+        box, priced = stack.pop()
+        if priced.sides:
+            stack += [(box.meet(side), inside) for side, inside in reversed(priced.sides)]
+        else:
+            yield box, priced
+
+
+def total_ns(parts: Mapping[Hashable, Part]) -> float:
+    """The sum of all parts."""
+    return sum(ns for ns, _ in parts.values())
