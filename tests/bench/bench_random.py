@@ -1,7 +1,8 @@
-"""Random programs beside NumPy, and jax where it is installed: `python -m tests.bench.bench_random [--count 200] [--seed 0] [--worst 10]`.
+"""Random programs beside NumPy, and jax where it is installed: `python -m tests.bench.bench_random [--count 200] [--seed 0] [--graphs]`.
 
-The net for what nobody thought of.  Each program is compared with NumPy on float64 before it is timed: medians of interleaved rounds, the
-ratio is the time of the faster of the others over ours.  Prints the worst with their texts; run it on one processor (`taskset -c 0`).
+The net for what nobody thought of: chains of a few steps, or graphs of up to fourteen, whose steps meet again.  Each program is compared
+with NumPy on float64 before it is timed: medians of interleaved rounds, the ratio is the time of the faster of the others over ours.
+Prints the worst with their texts, and how long first calls took; run it on one processor (`taskset -c 0`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -23,7 +25,7 @@ import numpy as np
 
 import eqsat
 import eqsat.numpy as enp
-from tests.bench.random_programs import RandomProgram
+from tests.bench.random_programs import RandomGraph, RandomProgram
 
 LEAST_ROUNDS, MOST_ROUNDS, SECONDS = 5, 200, 0.25
 TOLERANCE = {"f4": 1e-3, "f8": 1e-9}
@@ -35,33 +37,58 @@ def timed(function: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def differs(found: Any, program: RandomProgram) -> bool:
+def results(found: Any) -> tuple[Any, ...]:
+    return tuple(np.asarray(one) for one in (found if isinstance(found, tuple) else (found,)))
+
+
+def differs(found: tuple[Any, ...], program: RandomProgram) -> bool:
     """Whether a result is farther from NumPy's on float64 than rounding explains, which that on the dtype of the program shows."""
     function, wide = program.function(), [a.astype("f8") if a.dtype.kind == "f" else a for a in program.arrays]
-    same, exact = np.asarray(function(np, *program.arrays)), np.asarray(function(np, *wide))
+    same, exact = (results(function(np, *arrays)) for arrays in (program.arrays, wide))
+    return any(_differs(*three, TOLERANCE[program.dtype]) for three in zip(found, same, exact, strict=True))
+
+
+def _differs(found: Any, same: Any, exact: Any, tolerance: float) -> bool:
     if found.shape != same.shape or found.dtype != same.dtype:
         return True
     if same.dtype.kind != "f":
         return float(np.mean(found != same)) > 1e-3  # what rounds to another side of a threshold
-    scale = float(np.abs(exact).max(initial=0.0))
-    allowed = TOLERANCE[program.dtype] * scale + 3 * float(np.abs(same - exact).max(initial=0.0))
-    return not np.allclose(found, exact, rtol=0, atol=allowed + 1e-30, equal_nan=True)
+    scale = float(np.abs(exact).max(initial=0.001))  # what is smaller is what two sums leave of each other
+    allowed = tolerance * scale + 3 * float(np.abs(same - exact).max(initial=0.0))
+    return not np.allclose(found, exact, rtol=0, atol=allowed, equal_nan=True)
 
 
-def times(program: RandomProgram, jax: Any) -> dict[str, float]:
-    """Seconds a call of each, or nothing where it is wrong."""
-    function, arrays = program.function(), program.arrays
+@dataclass(frozen=True)
+class Times:
+    """Seconds of a call of each, and of the first call of ours and of jax."""
+
+    calls: dict[str, float]
+    first: dict[str, float]
+
+    @property
+    def ratio(self) -> float:
+        return min(s for name, s in self.calls.items() if name != "eqsat") / self.calls["eqsat"]
+
+
+def times(program: RandomProgram, jax: Any) -> Times | None:
+    """None where ours is wrong."""
+    function, arrays, made, first = program.function(), program.arrays, list[Any](), dict[str, float]()
     ours = eqsat.jit(lambda *a: function(enp, *a))
-    if differs(np.asarray(ours(*arrays)), program):
-        return {}
-    runs: dict[str, Callable[[], Any]] = {"eqsat": lambda: ours(*arrays), "numpy": lambda: np.ascontiguousarray(function(np, *arrays))}
+    first["eqsat"] = timed(lambda: made.extend(results(ours(*arrays))))
+    if differs(tuple(made), program):
+        return None
+    runs: dict[str, Callable[[], Any]] = {
+        "eqsat": lambda: ours(*arrays),
+        "numpy": lambda: [np.ascontiguousarray(one) for one in results(function(np, *arrays))],
+    }
     if jax is not None:
         there, compiled = [jax.numpy.asarray(a) for a in arrays], jax.jit(lambda *a: function(jax.numpy, *a))
-        runs["jax"] = lambda: compiled(*there).block_until_ready()
+        runs["jax"] = lambda: jax.block_until_ready(compiled(*there))
+        first["jax"] = timed(runs["jax"])
     once = sum(timed(run) for _ in range(2) for run in runs.values()) / 2
     rounds = max(LEAST_ROUNDS, min(MOST_ROUNDS, int(SECONDS / once)))
     found = [[timed(run) for run in runs.values()] for _ in range(rounds)]
-    return {name: statistics.median(column) for name, column in zip(runs, zip(*found, strict=True), strict=True)}
+    return Times({name: statistics.median(column) for name, column in zip(runs, zip(*found, strict=True), strict=True)}, first)
 
 
 def main() -> None:
@@ -69,6 +96,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0, help="of the first program; the others follow")
     parser.add_argument("--worst", type=int, default=10, help="how many are shown")
+    parser.add_argument("--graphs", action="store_true", help="graphs of six to fourteen steps instead of chains of a few")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     np.seterr(all="ignore")
@@ -76,23 +104,28 @@ def main() -> None:
     jax = importlib.import_module("jax") if importlib.util.find_spec("jax") else None
     if jax is not None:
         jax.config.update("jax_enable_x64", True)
-    found, wrong = list[tuple[float, RandomProgram, dict[str, float]]](), list[RandomProgram]()
+    found, wrong = list[tuple[Times, RandomProgram]](), list[RandomProgram]()
     for seed in range(options.seed, options.seed + options.count):
-        program = RandomProgram(seed)
+        program = RandomGraph(seed) if options.graphs else RandomProgram(seed)
         seconds = times(program, jax)
-        if seconds:
-            found.append((min(s for name, s in seconds.items() if name != "eqsat") / seconds["eqsat"], program, seconds))
+        if seconds is not None:
+            found.append((seconds, program))
         else:
             wrong.append(program)
-    found.sort(key=lambda one: one[0])
-    for ratio, program, seconds in found[: options.worst]:
+    found.sort(key=lambda one: one[0].ratio)
+    for seconds, program in found[: options.worst]:
         shapes = ", ".join(f"{a.dtype.str[1:]}{list(a.shape)}" for a in program.arrays)
-        print(f"{ratio:.2f}  " + "  ".join(f"{name} {s * 1e6:.0f} us" for name, s in seconds.items()) + f"  seed {program.seed}  {shapes}")
-        print(program.text)
+        shown = "  ".join(f"{name} {s * 1e6:.0f} us" for name, s in seconds.calls.items())
+        print(f"{seconds.ratio:.2f}  {shown}  seed {program.seed}  {shapes}\n{program.text}")
     for program in wrong:
         print(f"WRONG  seed {program.seed}\n{program.text}")
-    mean = math.exp(statistics.mean(math.log(ratio) for ratio, _, _ in found))
-    below = [sum(ratio < bound for ratio, _, _ in found) for bound in (0.8, 0.9, 1.0)]
+    for name in found[0][0].first if found else ():
+        first = sorted(seconds.first[name] for seconds, _ in found)
+        tenth = first[len(first) * 9 // 10]
+        print(f"first call of {name}: median {statistics.median(first):.2f} s, a tenth over {tenth:.2f}, longest {first[-1]:.2f}")
+    ratios = [seconds.ratio for seconds, _ in found]
+    mean = math.exp(statistics.mean(map(math.log, ratios)))
+    below = [sum(ratio < bound for ratio in ratios) for bound in (0.8, 0.9, 1.0)]
     print(f"{len(found)} programs, geometric mean {mean:.2f}; below 0.8, 0.9 and 1: {below}; wrong: {len(wrong)}")
 
 

@@ -1,4 +1,5 @@
-"""Random programs of two to five steps in NumPy's names, as text, with arrays of ten thousand to three million elements.
+"""Random programs in NumPy's names, as text, with arrays of ten thousand to three million elements: chains of two to five steps, and graphs
+of six to fourteen, whose steps meet again and of which several values are results.
 
 Steps are what array programs are made of: functions, broadcast operands, folds and normalizations along any axes, movements, neighbours,
 running sums, gathers, products.  Sizes are as odd as those of data: long and short axes in any order.
@@ -50,20 +51,28 @@ class RandomProgram:
         self.random, self.rng = random.Random(self.seed), np.random.default_rng(self.seed)
         self.dtype = self.random.choice(["f4"] * 7 + ["f8"] * 3)
         self.ended = False
-        value, shape = self.array(self.first_shape())
+        self.results = self.written()
+
+    def written(self) -> list[str]:
+        """Writes the lines; the names of what f returns."""
+        value = self.array(self.first_shape())
         steps = self.random.choice([2, 3, 3, 4, 5])
         while len(self.lines) < steps and not self.ended:
-            step = self.random.choice(STEPS)
-            found = step(self, value, shape)
-            if found is not None and prod(found[1]) <= MOST_ELEMENTS:
-                self.lines.append(f"v{len(self.lines)} = {found[0]}")
-                value, shape = f"v{len(self.lines) - 1}", tuple(found[1])
+            value = self.line(self.random.choice(STEPS)(self, *value)) or value
+        return [value[0]]
+
+    def line(self, found: tuple[str, Sequence[int]] | None) -> tuple[str, Shape] | None:
+        """A line more, unless nothing or too much was found: its name and shape."""
+        if found is None or prod(found[1]) > MOST_ELEMENTS:
+            return None
+        self.lines.append(f"v{len(self.lines)} = {found[0]}")
+        return f"v{len(self.lines) - 1}", tuple(found[1])
 
     @property
     def text(self) -> str:
         names = "".join(f", a{k}" for k in range(len(self.arrays)))
         body = "".join(f"    {line}\n" for line in self.lines)
-        return f"def f(xp{names}):\n{body}    return v{len(self.lines) - 1}\n"
+        return f"def f(xp{names}):\n{body}    return {', '.join(self.results)}\n"
 
     def function(self) -> Callable[..., Any]:
         found: dict[str, Callable[..., Any]] = {}
@@ -95,6 +104,36 @@ class RandomProgram:
         """An axis with so many elements; None where there is none."""
         found = [k for k, n in enumerate(shape) if n >= least]
         return self.random.choice(found) if found else None
+
+
+class RandomGraph(RandomProgram):
+    """A program whose steps go on from any of the last values, and meet again; what nothing is made of is a result."""
+
+    def written(self) -> list[str]:
+        values, used = [self.array(self.first_shape())], set[str]()
+        steps, tries = self.random.randrange(6, 15), 0
+        while len(self.lines) < steps and tries < 100:
+            tries += 1
+            name, shape = values[-1 - min(int(self.random.expovariate(1.2)), len(values) - 1)]
+            others = [other for other in values if other[0] != name and _fit(other[1], shape)]
+            if others and self.random.random() < 0.35:
+                other = self.random.choice(others[-4:])
+                found = self.line((self.random.choice(OF_TWO).format(x=name, y=other[0]), np.broadcast_shapes(shape, other[1])))
+                names = {name, other[0]}
+            else:
+                found, names = self.line(self.random.choice(INNER_STEPS)(self, name, shape)), {name}
+            if found is not None:
+                values.append(found)
+                used |= names
+        return [name for name, _ in values if name not in used and name[0] == "v"]
+
+
+def _fit(one: Shape, other: Shape) -> bool:
+    """Whether two shapes broadcast to one of both."""
+    try:
+        return np.broadcast_shapes(one, other) in (one, other)
+    except ValueError:
+        return False
 
 
 Step = Callable[[RandomProgram, str, Shape], "tuple[str, Sequence[int]] | None"]
@@ -261,3 +300,4 @@ STEPS: list[Step] = [
     *[function] * 3, *[of_two] * 3, chosen, *[normalized] * 2, *[fold] * 2, last_fold, *[turned] * 2, reshaped, moved, cut, padded,
     *[neighbours] * 2, running, taken, *[product] * 2, joined, triangle,
 ]  # fmt: skip
+INNER_STEPS = [step for step in STEPS if step is not last_fold]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import eqsat
 from eqsat.codegen import host, stream
+from tests.effort import some
 
 pytestmark = pytest.mark.skipif(not host().registers.streams, reason="stores past the caches are for x86-64")
 RNG = np.random.default_rng(5)
@@ -35,10 +37,12 @@ PROGRAMS: dict[str, Any] = {
 }
 
 
+SHAPES = [(5 * 4096 + 37,), (3, 8191), (130, 131), (4, 4096)]
+DTYPES = ["int8", "int32", "float32", "float64", "float16"]
+
+
+@pytest.mark.parametrize(("shape", "dtype", "name"), some(itertools.product(SHAPES, DTYPES, PROGRAMS), 7))
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("dtype", ["int8", "int32", "float32", "float64", "float16"])
-@pytest.mark.parametrize("shape", [(5 * 4096 + 37,), (3, 8191), (130, 131), (4, 4096)])
 def test_elements_are_those_of_numpy(name: str, dtype: str, shape: tuple[int, ...]) -> None:
     function, a = PROGRAMS[name], RNG.integers(0, 5, shape).astype(dtype)
     expected = function(a)

@@ -36,8 +36,10 @@ def numbers(found: Array) -> Array:
         return np.concatenate(every)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "int32", "uint8", "bool"])
-@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize(
+    ("dtype", "side"),
+    some(itertools.product(["float32", "float64", "float16", "int64", "int32", "uint8", "bool"], ["left", "right"])),
+)
 def test_numbers_are_found_where_numpy_finds_them(dtype: str, side: Any) -> None:
     for count in COUNTS:
         table = keys(count, dtype)

@@ -81,8 +81,7 @@ FUNCTIONS_OF_ROWS: dict[str, Function] = {
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", FUNCTIONS_OF_ROWS)
+@pytest.mark.parametrize(("name", "dtype"), some(itertools.product(FUNCTIONS_OF_ROWS, DTYPES), 4))
 def test_short_rows_are_those_of_numpy(name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With ties, infinities, NaN and both zeros, where calls of NumPy give the same, or refuse the same."""
     function = FUNCTIONS_OF_ROWS[name]
@@ -222,8 +221,7 @@ PARTS: dict[str, tuple[Function, str]] = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int16"])
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize(("name", "dtype"), some(itertools.product(PARTS, ["float32", "int16"])))
 def test_of_an_order_only_what_is_read_is_found(name: str, dtype: str) -> None:
     function, called = PARTS[name]
     x = np.random.default_rng(4).integers(-20, 20, (90, 80)).astype(dtype)

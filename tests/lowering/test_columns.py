@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +21,7 @@ from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.narrow import sections
 from eqsat.lowering.product import LONGEST_RUN
 from eqsat.lowering.schedule import Schedule
-from tests.effort import examples
+from tests.effort import examples, some
 from tests.lowering.builds import builds, names_of, reference, run
 
 RNG = np.random.default_rng(4)
@@ -49,9 +50,9 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
-@pytest.mark.parametrize("numerics", ["exact", "default"])
+@pytest.mark.parametrize(
+    ("numerics", "dtype", "name"), some(itertools.product(["exact", "default"], ["float32", "float64", "int32"], PROGRAMS), 3)
+)
 def test_columns_of_programs(name: str, dtype: str, numerics: Any) -> None:
     function, shape = PROGRAMS[name]
     a = RNG.integers(-4, 5, shape).astype(dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ import eqsat.numpy as enp
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.tensor import Build, Call, Input, Read, Reduce, Scalar, as_dtype, axis, reduction
 from eqsat.lowering.complex_products import in_reals
-from tests.effort import examples
+from tests.effort import examples, some
 from tests.lowering.builds import inputs_of, reference
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -80,9 +81,10 @@ def test_a_factor_of_overlapping_windows_is_not_stored() -> None:
     assert in_reals(Build((4, 25), Reduce("sum", k, product(Read(weights, (axis(0, 4), k)), windows))), False) is None
 
 
-@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
-@pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("shape", [(33, 64, 65), (64, 48, 100), (2, 70, 40)])
+@pytest.mark.parametrize(
+    ("shape", "name", "dtype"),
+    some(itertools.product([(33, 64, 65), (64, 48, 100), (2, 70, 40)], PROGRAMS, ["complex64", "complex128"])),
+)
 def test_programs_equal_numpy(name: str, shape: tuple[int, int, int], dtype: str) -> None:
     m, k, n = shape
     a, b, function = numbers(0, m, k, dtype=dtype), numbers(1, k, n, dtype=dtype), PROGRAMS[name]

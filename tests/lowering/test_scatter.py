@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from math import prod
 from typing import Any
@@ -21,7 +22,7 @@ from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.lowering import hoist, type_indices
 from eqsat.lowering.scatter import scattered
 from eqsat.operations.placing import MOST_COMPARISONS
-from tests.effort import examples
+from tests.effort import examples, some
 
 Array = np.ndarray[Any, Any]
 DTYPES = ("bool", "int8", "uint32", "int64", "float32", "float64", "complex64")
@@ -148,9 +149,11 @@ def test_scattered_values_in_a_loop_of_the_program() -> None:
     np.testing.assert_allclose(eqsat.jit(descent)(table, places), expected, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("count", [20, MOST_COMPARISONS // 8])
-@pytest.mark.parametrize("op", ["add", "subtract", "multiply", "maximum", "minimum"])
-@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "bool", "complex64"])
+PUT_DTYPES = ["float32", "float16", "int8", "bool", "complex64"]
+UFUNCS = ["add", "subtract", "multiply", "maximum", "minimum"]
+
+
+@pytest.mark.parametrize(("dtype", "op", "count"), some(itertools.product(PUT_DTYPES, UFUNCS, [20, MOST_COMPARISONS // 8])))
 def test_what_ufuncs_do_at_places_is_done(dtype: str, op: str, count: int) -> None:
     """In order; NaN stays."""
     if (op, dtype) in (("subtract", "bool"), ("multiply", "complex64")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axes, axis, reduction
 from eqsat.lowering import symmetric
 from eqsat.lowering.symmetric import in_triangle
+from tests.effort import some
 from tests.lowering.builds import inputs_of, reference
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -84,8 +86,7 @@ def test_what_is_not_symmetric_is_computed_whole() -> None:
     assert not list(in_triangle(Build((12, 11), total(row, Read(x, (axis(1, 11), K))))))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("name", "dtype"), some(itertools.product(PROGRAMS, ["float32", "float64"])))
 def test_programs_equal_numpy(name: str, dtype: str) -> None:
     shape, function = PROGRAMS[name]
     a = np.random.default_rng(0).standard_normal(shape).astype(dtype)
