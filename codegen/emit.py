@@ -37,13 +37,37 @@ def emit_module(
     return write_module(typed_kernels, numerics, abilities, registers, progress).text
 
 
+class Function(NamedTuple):
+    """The functions of one kernel and the other names that they have: their texts, what they call, and their notes, by number."""
+
+    texts: list[str]
+    declarations: list[str]
+    notes: dict[int, str]
+
+
 class Module(NamedTuple):
     """The LLVM IR of some kernels, and what wrote each of them; `code` names the kernel whose function is that of each kernel, for those
     that do the same on other buffers have one between them."""
 
-    text: str
+    functions: tuple[Function, ...]
     emitters: tuple[KernelEmitter, ...]
     code: dict[str, str]
+
+    @property
+    def text(self) -> str:
+        return _text(self.functions)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The same in modules of one function each."""
+        return tuple(_text([function]) for function in self.functions)
+
+
+def _text(functions: Sequence[Function]) -> str:
+    texts = [text for function in functions for text in function.texts]
+    declarations = dict.fromkeys(text for function in functions for text in function.declarations)
+    notes = [f"!{k} = distinct {node}" for function in functions for k, node in function.notes.items()]
+    return "\n\n".join([*texts, "\n".join(declarations), ATTRIBUTES, "\n".join(notes)]) + "\n"
 
 
 def write_module(
@@ -57,10 +81,9 @@ def write_module(
     kernels = [typed.kernel for typed in typed_kernels]
     if len({kernel.name for kernel in kernels}) != len(kernels):
         raise InternalError(f"codegen: found the kernels {', '.join(k.name for k in kernels)}, expected distinct names")
-    declarations: dict[str, None] = {}
     metadata: list[str] = []
-    texts: list[str] = []
     code: dict[str, str] = {}
+    functions: dict[str, Function] = {}
     written: dict[tuple[str, ...], str] = {}
     emitters = tuple(KernelEmitter(typed, numerics, Builder(metadata, abilities), registers) for typed in typed_kernels)
     for done, (kernel, emitter) in enumerate(zip(kernels, emitters, strict=True)):
@@ -70,14 +93,13 @@ def write_module(
         key = (_unnumbered(function.removeprefix(f"define void {symbol(kernel.name)}")), *map(_unnumbered, metadata[noted:]))
         code[kernel.name] = same = written.setdefault(key, kernel.name)
         if same == kernel.name:
-            texts += [function, array_entry(kernel), slot_entry(kernel)]
-            declarations.update(dict.fromkeys(sorted(emitter.b.declarations)))
+            texts, notes = [function, array_entry(kernel), slot_entry(kernel)], dict(enumerate(metadata[noted:], noted))
+            functions[same] = Function(texts, sorted(emitter.b.declarations), notes)
         else:
             del metadata[noted:]
-            texts += [_alias(kernel.name + end, same + end) for end in ("", ".arrays", ".slots")]
+            functions[same].texts.extend(_alias(kernel.name + end, same + end) for end in ("", ".arrays", ".slots"))
     progress(len(kernels), len(kernels))
-    notes = "\n".join(f"!{k} = distinct {node}" for k, node in enumerate(metadata))
-    return Module("\n\n".join([*texts, "\n".join(declarations), ATTRIBUTES, notes]) + "\n", emitters, code)
+    return Module(tuple(functions.values()), emitters, code)
 
 
 def _unnumbered(text: str) -> str:

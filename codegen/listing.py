@@ -44,11 +44,11 @@ class Listing(NamedTuple):
 
 def listings(typed_kernels: Sequence[TypedKernel], numerics: Numerics) -> tuple[Listing, ...]:
     """The listing of every kernel, by the assembly of the host."""
-    text, emitters, code = write_module(typed_kernels, numerics, host().abilities, host().registers)
-    lines = text.split("\n")
+    module = write_module(typed_kernels, numerics, host().abilities, host().registers)
+    lines, code = module.text.split("\n"), module.code
     functions: dict[str, range] = {}
     sources: dict[int, int] = {}
-    for emitter in (emitter for emitter in emitters if code[emitter.kernel.name] == emitter.kernel.name):
+    for emitter in (emitter for emitter in module.emitters if code[emitter.kernel.name] == emitter.kernel.name):
         found = list(_sources(emitter))
         first = next(k for k, line in enumerate(lines) if line.startswith(f"define void {symbol(emitter.kernel.name)}("))
         functions[emitter.kernel.name] = range(first, first + len(found))

@@ -10,11 +10,15 @@ import itertools
 import os
 import threading
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any
 
 from eqsat.codegen import halves
+from eqsat.codegen.archive import archive, members
 from eqsat.codegen.backend_faults import MENDED, may_be_met, mended
 from eqsat.codegen.builder import Abilities, Registers
+from eqsat.codegen.long_calls import emit_object, run_passes
 from eqsat.ir.errors import InternalError
 
 # how code is made for the host; objects on disk are named by it
@@ -116,7 +120,7 @@ def optimize(text: str, on: Machine) -> Any:
     for setting, value in TUNING.items():
         setattr(tuning, setting, value)
     builder = llvm.create_pass_builder(on.machine, tuning)
-    builder.getModulePassManager().run(module, builder)
+    run_passes(builder.getModulePassManager(), module, builder)
     if "alwaysinline" in text:
         _inline_late(module, builder)
     if may_be_met(text, (function.name for function in module.functions if function.is_declaration)):
@@ -146,15 +150,20 @@ def _inline_late(module: Any, builder: Any) -> None:
     passes = binding().create_new_module_pass_manager()
     passes.add_always_inliner_pass()
     passes.add_global_dead_code_eliminate_pass()
-    passes.run(module, builder)
+    run_passes(passes, module, builder)
 
 
 class Library:
-    """Functions linked into the process, which stay as long as this object; `imports` are addresses of functions that they call."""
+    """Functions linked into the process, which stay as long as this object; `imports` are addresses of functions that they call.
+
+    code  an object, or an archive of several
+    """
 
     def __init__(self, code: bytes, symbols: tuple[str, ...], imports: Mapping[str, int] | None = None) -> None:
         with _lock:
-            linker = binding().JITLibraryBuilder().add_object_img(code).add_current_process()
+            linker = binding().JITLibraryBuilder().add_current_process()
+            for member in members(code):
+                linker.add_object_img(member)
             for name, address in (imports or {}).items():
                 linker.import_symbol(name, address)
             for symbol in symbols:
@@ -170,16 +179,35 @@ def _halves() -> Library:
     return Library(object_code(halves.CODE), halves.FUNCTIONS)
 
 
+def _compiled(text: str, on: Machine) -> bytes:
+    return emit_object(on.machine, optimize(text, on))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Modules to compile for a machine, and how many threads may do it, of which the result does not depend."""
+
+    texts: tuple[str, ...]
+    identity: tuple[str, ...]
+    threads: int = field(compare=False)
+
+
 @functools.lru_cache(maxsize=1024)
-def _object_code(text: str, identity: tuple[str, ...]) -> bytes:
-    del identity
-    return bytes(host().machine.emit_object(optimize(text, host())))
+def _object_code(asked: _Asked) -> bytes:
+    here, texts = host(), asked.texts
+    if min(asked.threads, len(texts)) < 2:
+        return archive([_compiled(text, here) for text in texts])
+    longest_first = sorted(texts, key=len, reverse=True)
+    with ThreadPoolExecutor(min(asked.threads, len(texts)), "eqsat-llvm") as pool:
+        made = {text: pool.submit(_compiled, text, Machine(here.triple, here.cpu, here.features)) for text in longest_first}
+        return archive([made[text].result() for text in texts])
 
 
-def object_code(text: str) -> bytes:
-    """The relocatable object of a module, in the host's format; the same one for the same text on the same machine."""
+def object_code(*texts: str, threads: int = 1) -> bytes:
+    """The relocatable object of a module in the host's format, or an archive of those of several, which as many threads may compile; the
+    same one for the same texts on the same machine."""
     with _lock:
-        return _object_code(text, host().identity)
+        return _object_code(_Asked(texts, host().identity, threads))
 
 
 @functools.lru_cache(maxsize=1024)

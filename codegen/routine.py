@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.codegen.emit import Progress, emit_module
+from eqsat.codegen.emit import Progress, write_module
 from eqsat.codegen.fold import Numerics
 from eqsat.codegen.machine import Library, assembly_text, host, library, object_code, optimized_text
 from eqsat.codegen.shared_loops import parallel_extent
@@ -77,18 +77,19 @@ class Routine:
 class MachineCode:
     """Compiled kernels and the texts on their way; the later texts are made when asked for.
 
-    object_code  the relocatable object file, loaded with the first routine
+    object_code  the relocatable object file, or an archive of one for each function; loaded with the first routine
     """
 
     def __init__(
         self,
         typed: Sequence[TypedKernel],
         numerics: Numerics,
-        make_object: Callable[[str], bytes],
+        make_object: Callable[..., bytes],
         progress: Progress = lambda done, total: None,
     ) -> None:
-        self.llvm_ir = emit_module(typed, numerics, host().abilities, host().registers, progress)
-        self.object_code = make_object(self.llvm_ir)
+        module = write_module(typed, numerics, host().abilities, host().registers, progress)
+        self.llvm_ir = module.text
+        self.object_code = make_object(*module.parts)
         self._kernels = {one.kernel.name: one.kernel for one in typed}
 
     @functools.cached_property
@@ -116,15 +117,15 @@ class MachineCode:
 def compile_kernels(
     kernels: Sequence[TypedKernel],
     numerics: Numerics = "default",
-    make_object: Callable[[str], bytes] = object_code,
+    make_object: Callable[..., bytes] = object_code,
     progress: Progress = lambda done, total: None,
 ) -> MachineCode:
     """Machine code for kernels with distinct names.
 
     numerics: "exact" evaluates as written (float32 sums are carried in float64); "default" allows fused multiply-add and
     reordered sums, and keeps NaN, infinities and the results of every single operation; "fast" besides reassociates,
-    replaces divisions by reciprocals and lets maxima ignore NaN.  make_object: what makes this machine's object of LLVM IR, unless
-    the caller knows a shorter way.  progress: told before each kernel how many of how many are written, and when LLVM begins on all of
-    them.  Raises InternalError if a nest or its IR is illegal.
+    replaces divisions by reciprocals and lets maxima ignore NaN.  make_object: what makes this machine's code of texts of LLVM IR, one
+    for each function, unless the caller knows a shorter way.  progress: told before each kernel how many of how many are written, and
+    when LLVM begins on all of them.  Raises InternalError if a nest or its IR is illegal.
     """
     return MachineCode(tuple(kernels), numerics, make_object, progress)

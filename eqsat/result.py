@@ -42,6 +42,7 @@ from eqsat.running.loop_bodies import as_computed
 from eqsat.running.one_process import OfOneProcess
 from eqsat.running.plan import Plan
 from eqsat.running.sized_plan import plan_of
+from eqsat.threads import num_threads
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,7 +116,7 @@ class Result(OfOneProcess, Shown):
 
     @functools.cached_property
     def _code(self) -> MachineCode:
-        make_object = functools.partial(kept_code, options=self.options)
+        make_object = functools.partial(kept_code, options=self.options, threads=num_threads())
         with work("compiling"):
             return compile_kernels(self._typed, self.options.numerics, make_object, _tell_kernels)
 

@@ -22,19 +22,19 @@ def store_for(options: Options) -> Store | None:
     return default_store() if asked and not any_declared() else None
 
 
-def kept_code(llvm_ir: str, options: Options) -> bytes:
-    """The object of a module for this machine; what `eqsat.codegen.object_code` raises where it is not known."""
+def kept_code(*texts: str, options: Options, threads: int = 1) -> bytes:
+    """The code of modules for this machine; what `eqsat.codegen.object_code` raises where it is not known."""
     store = store_for(options)
     if store is None:
-        return object_code(llvm_ir)
-    key = code_key(llvm_ir)
+        return object_code(*texts, threads=threads)
+    key = code_key(*texts)
     kept = store.get(key)
     if kept is None:
-        kept = object_code(llvm_ir)
+        kept = object_code(*texts, threads=threads)
         store.put(key, kept)
     return kept
 
 
-def common_code(llvm_ir: str) -> bytes:
+def common_code(text: str) -> bytes:
     """The object of machine code that serves all programs."""
-    return kept_code(llvm_ir, Options())
+    return kept_code(text, options=Options())

@@ -20,9 +20,9 @@ ROOT = Path(__file__).parents[1]
 _IMPORTED = time.time()
 
 
-def code_key(llvm_ir: str) -> str:
-    """The key of a module's machine code, whatever program it came from."""
-    return "\n".join(["code", *host().identity, hashlib.blake2b(llvm_ir.encode(), digest_size=32).hexdigest()])
+def code_key(*texts: str) -> str:
+    """The key of the machine code of modules, whatever program they came from."""
+    return "\n".join(["code", *host().identity, *(hashlib.blake2b(text.encode(), digest_size=32).hexdigest() for text in texts)])
 
 
 def plan_key(program: Program, options: Options) -> str | None:

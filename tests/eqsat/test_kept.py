@@ -38,9 +38,9 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Made:
         asked.append("plan")
         return optimize_program(program, options)
 
-    def compile(llvm_ir: str) -> bytes:
+    def compile(*texts: str, threads: int) -> bytes:
         asked.append("code")
-        return object_code(llvm_ir)
+        return object_code(*texts, threads=threads)
 
     monkeypatch.setenv("EQSAT_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("eqsat.running.plans.optimize_program", optimize)
