@@ -15,6 +15,7 @@ import numpy as np
 from eqsat.capture.places import PlaceLimit
 from eqsat.codegen import parallel_extent
 from eqsat.codegen.running import TablePut
+from eqsat.ir.errors import InternalError
 from eqsat.ir.host import Invocation
 from eqsat.ir.steps import Parts
 from eqsat.ir.structure import Structure
@@ -183,10 +184,11 @@ def draw(
     ]
     rest = remaining(parts.steps, nests)
     steps += [_Step(placed.name, (*placed.given, *placed.results), placed.given, placed.results, None) for placed in rest]
-    slots = _slots(parts, steps, dict(pair for nest in nests for pair in nest.over))
+    over = dict(pair for nest in nests for pair in nest.over)
+    slots = _slots(parts, steps, over)
     computed = tuple(slots[output] for output in parts.outputs)
     outputs, places = computed[: len(computed) - len(limits)], computed[len(computed) - len(limits) :]
-    kernels = _scheduled(steps, estimates, slots)
+    kernels = _scheduled(steps, estimates, slots, over)
     checked = tuple(slots[tensor] for tensor in finite)
     sizes = tuple(RunTimeSize(s.variable.name[1:], s.variable.lo, s.most, s.marker, s.terms) for s in program.sizes)
     first = {nest.kernel.name for nest in computed_once(nests)} if not sizes else set()
@@ -233,22 +235,33 @@ def _slots(parts: Parts, steps: Sequence[_Step], over: Mapping[Tensor, Tensor]) 
     return slots
 
 
-def _scheduled(steps: Sequence[_Step], estimates: Sequence[float], slots: Mapping[Tensor, int]) -> tuple[PlanKernel, ...]:
-    """The steps by topological level."""
+def _scheduled(
+    steps: Sequence[_Step], estimates: Sequence[float], slots: Mapping[Tensor, int], over: Mapping[Tensor, Tensor]
+) -> tuple[PlanKernel, ...]:
+    """The steps by topological level: each behind those that make what it reads, and those that read what it writes over."""
     maker = {tensor: k for k, step in enumerate(steps) for tensor in step.made}
+    readers: dict[Tensor, set[int]] = {}
+    for k, step in enumerate(steps):
+        for tensor in step.read:
+            readers.setdefault(tensor, set()).add(k)
+    before = [{maker[tensor] for tensor in step.read if tensor in maker} for step in steps]
+    for tensor, made in over.items():
+        before[maker[made]] |= readers[tensor] - {maker[made]}
     levels: dict[int, int] = {}
     while len(levels) < len(steps):
-        for k, step in enumerate(steps):
-            before = [maker[tensor] for tensor in step.read if tensor in maker]
-            if k not in levels and all(other in levels for other in before):
-                levels[k] = max((levels[other] + 1 for other in before), default=0)
+        known = len(levels)
+        for k, others in enumerate(before):
+            if k not in levels and others <= levels.keys():
+                levels[k] = max((levels[other] + 1 for other in others), default=0)
+        if len(levels) == known:
+            raise InternalError("plan: found steps that wait for each other, expected an order")
     order = sorted(levels, key=lambda k: (levels[k], k))
     position = {k: place for place, k in enumerate(order)}
     kernels = []
     for k in order:
         step = steps[k]
         buffers = tuple(slots[tensor] for tensor in step.given)
-        needs = tuple(sorted({position[maker[tensor]] for tensor in step.read if tensor in maker}))
+        needs = tuple(sorted(position[other] for other in before[k]))
         extent, results = step.parallel_extent, len(step.made)
         kernels.append(PlanKernel(step.name, buffers, needs, levels[k], estimates[k], extent, results, step.in_rows))
     return tuple(kernels)

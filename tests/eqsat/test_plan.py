@@ -232,6 +232,27 @@ def test_what_is_read_later_is_not_written_over() -> None:
     assert [buffer.role for buffer in plan.buffers].count("output") == 2
 
 
+def test_what_parts_of_a_later_result_read_is_not_written_over_before() -> None:
+    """The variance is computed in parts, which come before it, and as late as what shifts the same array in its own memory."""
+
+    def scaled(np: Any, x: Any, y: Any, w: Any) -> Any:
+        least = np.min(x) / (1 + np.abs(y))
+        kept = np.maximum(least, x)
+        product = kept.T @ w
+        return product - least, np.maximum(np.var(product), 1) - kept.T
+
+    arrays = RNG.standard_normal((17, 1391)), RNG.standard_normal(()), RNG.standard_normal((17, 100))
+    plan = plan_of(lambda *given: scaled(enp, *given), *arrays)
+    for found, expected in zip(plan(*arrays), scaled(np, *arrays), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    slots = [kernel.buffers for kernel in plan.kernels]
+    writers = [(position, slot) for position, kernel in enumerate(plan.kernels) for slot in kernel.written]
+    for position, slot in writers:
+        earlier = [k for k, other in writers if other == slot and k < position]
+        readers = [k for k, buffers in enumerate(slots[:position]) if slot in buffers] if earlier else []
+        assert set(readers) <= set(plan.kernels[position].dependencies)
+
+
 def test_copies_are_the_plan_itself_and_it_is_not_pickled() -> None:
     result = eqsat.optimize(chain, A, B)
     for value in (result, result.compile()):
