@@ -13,7 +13,7 @@ from eqsat.kernels.alike import Group, Priced
 from eqsat.lowering.across import left_turned
 from eqsat.lowering.branches_first import branches_first
 from eqsat.lowering.complex_products import in_reals
-from eqsat.lowering.folds_first import folds_first
+from eqsat.lowering.folds_first import folds_apart, folds_first
 from eqsat.lowering.nest import Stages
 from eqsat.lowering.operand_order import batches_last, in_operand_order
 from eqsat.lowering.parted import MORE_TERMS, columns_in_parts, in_parts, row_in_parts
@@ -90,7 +90,7 @@ def _ways(build: Build, options: Options) -> list[tuple[Stages, Build]]:
     """The ways to compute a product, a row of sums, or folds of folds by several kernels."""
     reals = in_reals(build, finite=options.numerics == "fast")
     rows, columns = (row_in_parts(build), columns_in_parts(build, MORE_TERMS)) if options.numerics != "exact" else (None, None)
-    ways = (left_turned, in_operand_order, batches_last, branches_first, places_first, spread)
+    ways = (left_turned, in_operand_order, batches_last, branches_first, places_first, folds_apart, spread)
     known = [way for way in (reals, rows, columns, *(way(build) for way in ways)) if way is not None]
     return [*known, *in_triangle(build), *terms_first(build)]
 

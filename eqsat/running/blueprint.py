@@ -54,7 +54,7 @@ class PlanKernel:
     """One step of a plan.
 
     buffers          positions in Plan.buffers, those written last
-    dependencies     earlier kernels whose results it reads
+    dependencies     earlier kernels whose results it reads, and those that read what it writes over
     group            its topological level: kernels of one group depend on none of each other, and may run in parallel
     parallel_extent  iterations of its outermost loop if that is the whole kernel and may be split over threads, else None
     results          how many buffers it writes

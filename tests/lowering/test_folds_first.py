@@ -15,7 +15,7 @@ import eqsat.numpy as enp
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axes, axis, reduction, scalars
 from eqsat.lowering import folds_first as module, parted
-from eqsat.lowering.folds_first import folds_first
+from eqsat.lowering.folds_first import folds_apart, folds_first
 from tests.eqsat.programs import RandomProgram, programs
 from tests.eqsat.test_programs import check_stages
 from tests.lowering.builds import count_few_terms_as_many, inputs_of, reference
@@ -140,3 +140,62 @@ def test_threads_share_every_kernel_that_takes_long_and_agree(name: str) -> None
     exact = eqsat.optimize(function, x.astype(np.float64), options=eqsat.Options(numerics="exact"))
     np.testing.assert_allclose(found[0], exact(x.astype(np.float64)), rtol=1e-4, atol=1e-5)
     assert len(exact.nests) == 1
+
+
+def normalized(np: Any, x: Any, axis: int) -> Any:
+    return x - np.mean(x, axis=axis, keepdims=True)
+
+
+APART: dict[str, Callable[[Any, Any], Any]] = {
+    "of the middle": lambda np, x: normalized(np, x, 1),
+    "of the first two": lambda np, x: np.exp(x - np.max(x, axis=(0, 1), keepdims=True)),
+    "wrapped around": lambda np, x: np.pad(normalized(np, x, 1), [(0, 0), (1, 2), (0, 2)], mode="wrap"),
+    "repeated": lambda np, x: np.repeat(normalized(np, x, 1), 2, axis=2),
+    "at edges": lambda np, x: np.pad(normalized(np, x, 0), [(1, 1), (2, 0), (1, 3)], mode="edge"),
+    "turned round": lambda np, x: np.flip(normalized(np, x, 1), axis=2) * 2,
+    "joined": lambda np, x: np.reshape(normalized(np, x, 1), (x.shape[0] * x.shape[1], x.shape[2]))[::3],
+    "with itself moved": lambda np, x: normalized(np, x, 0) + np.roll(normalized(np, x, 0), 1, axis=2),
+    "a deviation": lambda np, x: (x - np.mean(x, axis=1, keepdims=True)) / (np.std(x, axis=1, keepdims=True) + 1),
+}
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("name", APART)
+@pytest.mark.parametrize("shape", [(6, 7, 9), (3, 1, 17), (5, 40, 2), (2, 2, 3)])
+def test_folds_that_elements_along_an_axis_share_are_computed_apart(
+    name: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it costs."""
+    monkeypatch.setattr(eqsat.kernels.divided, "_ways", lambda build, options: [way for way in [folds_apart(build)] if way])
+    priced = eqsat.kernels.divided._priced
+    monkeypatch.setattr(eqsat.kernels.divided, "_priced", lambda *given: (0.0, priced(*given)[1]))
+    x = np.random.default_rng(len(name)).integers(-9, 10, shape).astype(np.float64)
+    result = eqsat.optimize(lambda a: APART[name](enp, a), x)
+    stored = name in ("repeated", "joined", "with itself moved")  # what they are made of is cheaper when it is stored
+    assert stored or shape != (6, 7, 9) or any(nest.part_of for nest in result.nests)
+    np.testing.assert_allclose(result(x), APART[name](np, x), rtol=1e-12, atol=1e-12)
+
+
+def test_what_depends_on_a_term_of_an_axis_is_stored_by_that_term() -> None:
+    """Nine columns, of which eleven are made."""
+    x = Input("x", (6, 7000, 9), "float64")
+    i, j, k = axes((6, 7000, 11))
+    r = reduction(0, 7000)
+    mean = Reduce("sum", r, Read(x, (i, r, (k + 4) % 9)))
+    divided = folds_apart(Build((6, 7000, 11), Call("subtract", (Read(x, (i, j, k % 9)), mean), "float64")))
+    assert divided is not None
+    assert all(build.shape[-2:] == (6, 9) for stage in divided[0] for build in stage)
+    several = Reduce("sum", r, Call("add", (Read(x, (i, r, k % 9)), Read(x, (i, r, (k + 4) % 9))), "float64"))
+    divided = folds_apart(Build((6, 7000, 11), Call("subtract", (Read(x, (i, j, k % 9)), several), "float64")))
+    assert divided is not None
+    assert all(build.shape[-2:] == (6, 11) for stage in divided[0] for build in stage)
+
+
+def test_folds_of_the_outer_axes_stay_where_they_are() -> None:
+    x = Input("x", (60, 70, 90), "float64")
+    i, j, k = axes((60, 70, 90))
+    r = reduction(0, 90)
+    for places in ((i, j, r), (i, r, r)):
+        assert (
+            folds_apart(Build((60, 70, 90), Call("subtract", (Read(x, (i, j, k)), Reduce("sum", r, Read(x, places))), "float64"))) is None
+        )
