@@ -36,6 +36,7 @@ from eqsat.lowering.outward import ABREAST, outward
 from eqsat.lowering.patches import in_patches
 from eqsat.lowering.place import nested
 from eqsat.lowering.pooled import pooled
+from eqsat.lowering.repeated import repeated
 from eqsat.lowering.seams import in_boxes, in_pieces
 from eqsat.lowering.stepped import stepped
 from eqsat.lowering.tiles import tiled
@@ -86,6 +87,7 @@ WAYS: Mapping[str, Callable[[Nest, tuple[str, ...], frozenset[str]], Body | None
     "patches": lambda nest, outputs, buffers: _plain(in_patches(nest, outputs, buffers)),
     "dots": dots,
     "pooled": pooled,
+    "repeated": repeated,
     "stepped": stepped,
     "pieces": in_pieces,
     "boxes": in_boxes,

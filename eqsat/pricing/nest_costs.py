@@ -15,8 +15,9 @@ from math import log2, prod
 from eqsat.codegen import shares
 from eqsat.codegen.folds import in_one_loop, kept_apart
 from eqsat.codegen.kept_rows import kept_row
+from eqsat.codegen.math import FUNCTIONS
 from eqsat.codegen.recurrence import recurrence_of
-from eqsat.codegen.rolled import LINES, rolled_loops
+from eqsat.codegen.rolled import FUNCTIONS_LEFT, LINES, rolled_loops
 from eqsat.codegen.search import remembered
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_complex, is_float, itemsize
@@ -49,8 +50,8 @@ RUNNING_CYCLES = 8.0
 NARROWER = 2
 # an iteration that is done alone, by one in a vector
 LEFT_OVER = 0.5
-# a division or root of one number, by one of a vector
-DIVIDED_ALONE = 0.35
+# a division or root of one number, by one of a vector; any operation on a vector of half the width, and a function, which waits for itself
+DIVIDED_ALONE, NARROW_PART, NARROW_FUNCTION = 0.35, 0.5, 0.8
 # a store of one element of a vector
 SCATTERED_CYCLES = 1.5
 # loops of functions that step over more are vectors from so many iterations on
@@ -185,14 +186,15 @@ class _Pricer(VectorCosts):
         return extent / LINES / (whole + extent - whole * LINES)
 
     def together(self, dtype: str, place: Place, lanes: float) -> float:
-        """How many iterations one instruction does; those that fill no vector are done in one of half its width, and one by one."""
+        """How many iterations one instruction does; those that fill no vector are done in one of half its width, and one by one, where
+        there are no masks and no functions."""
         full = min(self.model.lanes(dtype), NARROWER * self.target.vector_bytes / place.widest)
         if lanes < 1.0 or place.inner is None:
             return max(1.0, full * lanes)
         extent = place.inner.extent
-        if place.masked:
-            return min(full, extent)
         whole, rest = divmod(extent, full)
+        if place.masked or (place.computes_functions and full < extent <= FUNCTIONS_LEFT):
+            return extent / (whole + (rest > 0))  # the last vector in part, or back to where the loop ends
         half = rest // (full / 2)
         return max(1.0, extent / (whole + half + (rest - half * full / 2) * LEFT_OVER))
 
@@ -230,8 +232,10 @@ class _Pricer(VectorCosts):
     def work(self, op: str, dtype: str, place: Place, lanes: float) -> Work:
         """An elementwise operation; dividing one number takes a part of what a vector takes."""
         together, cycles = self.together(dtype, place, lanes), self.model.op_cycles(op, dtype)
-        alone = DIVIDED_ALONE if together == 1.0 and op in ("divide", "sqrt") else 1.0
-        return Work(operations=alone * cycles * place.count / together)
+        part = DIVIDED_ALONE if together == 1.0 and op in ("divide", "sqrt") else 1.0
+        if place.masked and place.inner is not None and 2 * place.inner.extent <= self.model.lanes(dtype):
+            part = NARROW_FUNCTION if op in FUNCTIONS else NARROW_PART
+        return Work(operations=part * cycles * place.count / together)
 
     def access(self, buffer: str, offset: Index, dtype: str, place: Place, lanes: float, stores: bool = False) -> Work:
         total = self.index(offset, place, lanes) + Work(moved=self.touched.moved_ns(buffer, offset, dtype, tuple(place.trips), stores))
