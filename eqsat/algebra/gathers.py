@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 
+from eqsat.algebra.place_terms import simple_place
 from eqsat.algebra.products import has_fold
 from eqsat.egraph.schema import GATHER_RANKS
 from eqsat.ir.check import in_range
@@ -99,7 +100,7 @@ class _Opener:
                 known = [place for place in places if place is not None]
                 if len(known) < len(places) or len(places) > max(GATHER_RANKS):
                     return None
-                done[term] = self._read(term.tensor, tuple(known), below, least)
+                done[term] = self._read(term.tensor, tuple(map(simple_place, known)), below, least)
             elif isinstance(term, Position):
                 place = place_at(term.index, env)
                 if place is None:
