@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eqsat.codegen.math import FUNCTIONS
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.joint import LANES
+from eqsat.ir.joint import LANES, OPS
 from eqsat.ir.loops import Load, over
 from eqsat.ir.tensor import Call, Scalar, operands, scalars
 from eqsat.lowering.affine import Forms
@@ -27,6 +26,8 @@ from eqsat.lowering.renaming import Renaming
 SHORTEST, LONGEST, ROWS, ELEMENTS = 5, 48, 16, 512
 # what is repeated: each is another row that is written
 MOST_REPEATED = 3
+# operations of few instructions; sqrt takes as long as many
+CHEAP = (OPS - {"sqrt"}) | {"where", "astype", "floor", "ceil", "rint", "trunc", "sign", "fmax", "fmin"}
 
 
 def repeated(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
@@ -84,7 +85,9 @@ def _flat(body: Scalar, row: Var, place: Var, forms: Forms) -> Iterator[Scalar]:
 
 def _is_dear(term: Scalar, flat: set[Scalar]) -> bool:
     """Whether an operation takes as long as several others; divisions by what a row shares are products (codegen/divided.py)."""
-    return isinstance(term, Call) and (term.op in FUNCTIONS or term.op == "sqrt" or (term.op == "divide" and term.args[1] in flat))
+    if not isinstance(term, Call) or term.dtype == "bool":
+        return False
+    return term.op not in CHEAP or (term.op == "divide" and term.args[1] in flat)
 
 
 def _largest(body: Scalar, flat: set[Scalar]) -> list[Scalar]:
