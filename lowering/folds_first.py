@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from math import prod
 
-from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Var
 from eqsat.ir.loops import over
 from eqsat.ir.tensor import Build, Read, Reduce, Scalar, Shape, axes, axis, operands, reindexed, scalars
@@ -22,8 +21,8 @@ from eqsat.lowering.parted import columns_in_parts, for_threads, in_parts, row_i
 
 # so many values are shared at the most, of so many terms at the least; of a build of so few elements what is within its folds is shared too
 MOST_ELEMENTS, LEAST_TERMS, FEW = 512, 1 << 15, 128
-# so many elements share a fold that is computed apart at the least, of results that do not stay in the second cache
-LEAST_SHARING, LEAST_BYTES = 4, 1 << 20
+# so many elements share a fold that is computed apart at the least
+LEAST_SHARING = 4
 # the axes among the variables of a term, if elements share it so that it is computed first, or None; `nested`: folds are of it
 Shared = Callable[[frozenset[Var], Shape, bool], tuple[Var, ...] | None]
 
@@ -35,7 +34,7 @@ def folds_first(build: Build) -> tuple[Stages, Build] | None:
 
 def folds_apart(build: Build) -> tuple[Stages, Build] | None:
     """The same for folds that the elements along some axes share, while loops over other axes stand within those."""
-    return _first(build, _shared_between) if build.size * itemsize(build.dtype) > LEAST_BYTES else None
+    return _first(build, _shared_between)
 
 
 def _first(build: Build, shared: Shared) -> tuple[Stages, Build] | None:

@@ -71,11 +71,14 @@ def _written_out(fold: Reduce, body: Scalar, forms: Forms) -> Scalar:
 
 
 def _with_numbers(root: Scalar) -> Scalar:
-    """A value with numbers for places that are known."""
+    """A value with numbers for places that are known, and of choices what is chosen, where that is."""
     done: dict[Scalar, Scalar] = {}
     for term in scalars(root):
+        chooser = term.args[0] if isinstance(term, Call) and term.op == "where" else None
         if isinstance(term, Position) and isinstance(term.index, Const) and term.dtype != "bool":
             done[term] = Literal(term.index.value, term.dtype)
+        elif isinstance(chooser, Position) and (known := chooser.index.bounds)[0] == known[1]:
+            done[term] = done[operands(term)[1 if known[0] else 2]]
         else:
             done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
     return done[root]

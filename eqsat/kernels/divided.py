@@ -5,8 +5,10 @@ among, what is made of folds and folded, and half of symmetric products."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from math import inf
 from typing import NamedTuple, Protocol
 
+from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Build, Tensor
 from eqsat.kernels.alike import Group, Priced
@@ -21,6 +23,10 @@ from eqsat.lowering.spread import spread
 from eqsat.lowering.symmetric import in_triangle
 from eqsat.lowering.terms_first import places_first, terms_first
 from eqsat.options import Options
+
+# folds are computed apart where results are so many times what the second cache holds, or else where that is estimated to take such a part
+# of the time
+FAR, NEAR_GAIN = 1.5, 0.6
 
 
 class Lowering(Protocol):
@@ -57,13 +63,15 @@ def divided(groups: Mapping[Group, float], names: Mapping[Tensor, str], lowering
     rows of sums that cost less so."""
     for group, ns in groups.items():
         parts = _in_parts(group)
-        ways = [] if parts is None else [parts]
+        ways = [] if parts is None else [(parts, inf)]
         if len(group) == 1:
             first = folds_first(group[0])
-            ways = ways if first is None else [_over_one(first), *ways]
-            ways = ways or [_over_one(way) for way in _ways(group[0], lowering.options)]
-        found = min((_priced(group, *way, names, lowering) for way in ways), key=lambda priced: priced[0], default=None)
-        if found is not None and (parts is not None or found[0] < ns):
+            # long reductions are always in parts, which threads share
+            ways = ways if first is None else [(_over_one(first), ns if parts is None else inf), *ways]
+            ways = ways or [(_over_one(way), most) for way, most in _ways(group[0], ns, lowering.options)]
+        priced = ((_priced(group, *way, names, lowering), most) for way, most in ways)
+        found = min((one for one, most in priced if one[0] < most), key=lambda one: one[0], default=None)
+        if found is not None:
             yield found[1]
 
 
@@ -86,13 +94,18 @@ def _over_one(way: tuple[Stages, Build]) -> Way:
     return stages, (build,)
 
 
-def _ways(build: Build, options: Options) -> list[tuple[Stages, Build]]:
-    """The ways to compute a product, a row of sums, or folds of folds by several kernels."""
+def _ways(build: Build, ns: float, options: Options) -> Iterator[tuple[tuple[Stages, Build], float]]:
+    """The ways to compute a product, a row of sums, or folds of folds by several kernels, and what each may cost at the most: less than the
+    one kernel, which costs `ns`."""
     reals = in_reals(build, finite=options.numerics == "fast")
     rows, columns = (row_in_parts(build), columns_in_parts(build, MORE_TERMS)) if options.numerics != "exact" else (None, None)
-    ways = (left_turned, in_operand_order, batches_last, branches_first, places_first, folds_apart, spread)
-    known = [way for way in (reals, rows, columns, *(way(build) for way in ways)) if way is not None]
-    return [*known, *in_triangle(build), *terms_first(build)]
+    ways = (left_turned, in_operand_order, batches_last, branches_first, places_first, spread)
+    yield from ((way, ns) for way in (reals, rows, columns, *(way(build) for way in ways)) if way is not None)
+    apart = folds_apart(build)
+    if apart is not None:
+        is_far = build.size * itemsize(build.dtype) >= FAR * options.target.cache_bytes[1]
+        yield apart, ns if is_far else ns * NEAR_GAIN
+    yield from ((way, ns) for way in (*in_triangle(build), *terms_first(build)))
 
 
 def _priced(group: Group, stages: Stages, whole: Group, names: Mapping[Tensor, str], lowering: Lowering) -> tuple[float, Divided]:

@@ -166,8 +166,7 @@ def test_folds_that_elements_along_an_axis_share_are_computed_apart(
     name: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever it costs."""
-    monkeypatch.setattr(module, "LEAST_BYTES", 0)
-    monkeypatch.setattr(eqsat.kernels.divided, "_ways", lambda build, options: [way for way in [folds_apart(build)] if way])
+    monkeypatch.setattr(eqsat.kernels.divided, "_ways", lambda build, ns, options: [(way, 1.0) for way in [folds_apart(build)] if way])
     priced = eqsat.kernels.divided._priced
     monkeypatch.setattr(eqsat.kernels.divided, "_priced", lambda *given: (0.0, priced(*given)[1]))
     x = np.random.default_rng(len(name)).integers(-9, 10, shape).astype(np.float64)
