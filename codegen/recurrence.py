@@ -9,6 +9,8 @@ extrema, and sums of integers, which are the same in any order.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from eqsat.codegen import scalar
@@ -25,6 +27,9 @@ from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.ir.loops import Bind, Buffer, For, Load, Pick, Store
 from eqsat.ir.ops import FOLD_OF, identity_of
 from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
+
+# lanes of a vector, and iterations of a loop in vectors, at least
+NARROWEST, SHORTEST = 4, 8
 
 
 @dataclass(frozen=True)
@@ -89,11 +94,9 @@ def emit_recurrence(e: Emitter, loop: For, scope: Scope) -> bool:
     found = recurrence_of(loop)
     if found is None or e.kernel.size_of(loop.variable) is not None:
         return False
-    width = e.registers.bytes // itemsize(found.dtype) if found.in_vectors and (found.any_order or not e.exact) else 1
     buffer, place = e.buffer(found.store.buffer, found.dtype), e.typed[loop.variable]
     type = llvm_type(place)
     code = scalar.code_of(found.call.op, found.dtype)
-    neutral = Value("poison", vector_type(found.dtype, width))
 
     def at(counter: Value) -> Scope:
         """The scope of the iteration of that number."""
@@ -104,9 +107,11 @@ def emit_recurrence(e: Emitter, loop: For, scope: Scope) -> bool:
             e.index(stmt.variable, inner)
         return inner
 
-    def vectors(counter: Value, carried: Carried) -> Carried:
-        first = e.b.binary("add", e.b.binary("mul", counter, integer(width, type), "nuw nsw"), integer(loop.variable.lo, type), "nsw")
+    def vectors(width: int, begin: int, counter: Value, carried: Carried) -> Carried:
+        """The vector of that number behind the iteration in which vectors of this width begin."""
+        first = e.b.binary("add", e.b.binary("mul", counter, integer(width, type), "nuw nsw"), integer(begin, type), "nsw")
         inner = at(first)
+        neutral = e.b.insert(Value("poison", vector_type(found.dtype, width)), found.neutral, 0)
         total = spread(e, _vector(e, found, inner, width), width)
         shift = 1
         while shift < width:
@@ -124,15 +129,25 @@ def emit_recurrence(e: Emitter, loop: For, scope: Scope) -> bool:
         _write(e, buffer, found, inner, total)
         return (total,)
 
-    low, whole = loop.variable.lo, loop.variable.extent // width if width > 1 else 0
+    low, end = loop.variable.lo, loop.variable.hi + 1
     begin = at(integer(low, type))
     carried: Carried = (e.read(buffer, e.address(buffer, found.before.index, begin)),)
-    if whole:
-        neutral = e.b.insert(neutral, found.neutral, 0)
-        carried = e.loop(integer(0, type), integer(whole, type), carried, vectors)
-    if whole * width < loop.variable.extent:
-        e.loop(integer(low + whole * width, type), integer(loop.variable.hi + 1, type), carried, one)
+    for width in _widths(e, found):
+        count = (end - low) // width
+        if count:
+            carried = e.loop(integer(0, type), integer(count, type), carried, functools.partial(vectors, width, low))
+            low += count * width
+    if low < end:
+        e.loop(integer(low, type), integer(end, type), carried, one)
     return True
+
+
+def _widths(e: Emitter, found: Recurrence) -> Iterator[int]:
+    """The lanes of vectors, whole ones first, then parts of what is left; none for loops that LLVM writes out, several side by side."""
+    width = e.registers.bytes // itemsize(found.dtype) if found.in_vectors and (found.any_order or not e.exact) else 1
+    while width >= NARROWEST and found.variable.extent >= SHORTEST:
+        yield width
+        width //= 2
 
 
 def recurrence_of(loop: For) -> Recurrence | None:

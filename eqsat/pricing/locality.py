@@ -17,6 +17,8 @@ from eqsat.pricing.target import Target
 LINE_BYTES = 64
 # places in a cache for lines whose addresses end alike, at least
 WAYS = 8
+# how much longer vectors take whose lines push each other out
+CROWDED = 8.0
 # lines that are fetched ahead in vain where a run of memory of so many lines, or more, ends
 AHEAD, LONG_RUN = 8, 8
 # at so many places a processor sees what to fetch ahead; and the part that it takes more to bring what is not, since no run is as long, by
@@ -36,7 +38,8 @@ def moved_ns(target: Target, array_bytes: int, width: int, loops: Sequence[Step]
     slowest = 0.0
     most = array_bytes / LINE_BYTES + 1
     touched = [_lines(loops[k:], width) for k in range(len(loops) + 1)]
-    times = _times(loops, width / target.vector_bytes)
+    gone = touched[-TAPS - 1].share(target.cache_bytes[0]) > WAYS  # vectors begin within lines, which the next one does not find any more
+    times = _times(loops, width / target.vector_bytes * (CROWDED if gone else 1.0))
     for size, byte_ns in zip(target.cache_bytes, target.byte_ns[1:], strict=True):
         if array_bytes > size and (again is None or not touched[again].fit(size, most)):
             stays = next(k for k, lines in enumerate(touched) if lines.fit(size, most))
@@ -98,9 +101,17 @@ class _Lines:
 
     def fit(self, size: int, most: float) -> bool:
         """Whether they stay in a cache; no more than so many are different."""
-        way = 1 << ((size // WAYS).bit_length() - 1)  # lines that are a multiple of it apart share places
-        crowded = max(1.0, gcd(self.apart, way) / LINE_BYTES / self.run)
+        crowded = max(1.0, gcd(self.apart, _way(size)) / LINE_BYTES / self.run)
         return min(self.count, most) * LINE_BYTES <= max(size / 2 / crowded, LINE_BYTES * WAYS / 2)
+
+    def share(self, size: int) -> float:
+        """How many of them share the same places of a cache."""
+        return self.count / self.run * gcd(self.apart, _way(size)) / _way(size)
+
+
+def _way(size: int) -> int:
+    """Lines that are a multiple of so many bytes apart share places in a cache."""
+    return 1 << ((size // WAYS).bit_length() - 1)
 
 
 def _lines(loops: Sequence[Step], width: int) -> _Lines:

@@ -132,7 +132,7 @@ class _Pricer(VectorCosts):
             lanes = self.lanes(stmt.body, inside, stmt.value)
             total += self.value(stmt.value, inside, lanes, set())
             if stmt.op != "sum" or not is_product(stmt.value):
-                total += self.work("add", stmt.dtype, inside, lanes)
+                total += self.step(stmt, inside, lanes)
         if place.unrolls(stmt):
             return total
         return self.started(stmt, place, inside, total)
@@ -146,7 +146,7 @@ class _Pricer(VectorCosts):
             total += sum((self.statement(stmt, place=inside, lanes=lanes, done=done) for stmt in fold.body), NOTHING)
             total += self.value(fold.value, inside, lanes, done)
             if fold.op != "sum" or not is_product(fold.value):
-                total += self.work("add", fold.dtype, inside, lanes)
+                total += self.step(fold, inside, lanes)
         return self.started(one, place, inside, total)
 
     def started(self, stmt: For | Fold, place: Place, inside: Place, total: Work) -> Work:
@@ -193,7 +193,8 @@ class _Pricer(VectorCosts):
             return max(1.0, full * lanes)
         extent = place.inner.extent
         whole, rest = divmod(extent, full)
-        if place.masked or (place.computes_functions and full < extent <= FUNCTIONS_LEFT):
+        goes_back = place.computes_functions and isinstance(place.loop, For) and full < extent <= FUNCTIONS_LEFT
+        if place.masked or goes_back:
             return extent / (whole + (rest > 0))  # the last vector in part, or back to where the loop ends
         half = rest // (full / 2)
         return max(1.0, extent / (whole + half + (rest - half * full / 2) * LEFT_OVER))
@@ -236,6 +237,10 @@ class _Pricer(VectorCosts):
         if place.masked and place.inner is not None and 2 * place.inner.extent <= self.model.lanes(dtype):
             part = NARROW_FUNCTION if op in FUNCTIONS else NARROW_PART
         return Work(operations=part * cycles * place.count / together)
+
+    def step(self, fold: Fold, place: Place, lanes: float) -> Work:
+        """A step of a fold in each iteration."""
+        return Work(operations=self.folding(fold.op, fold.dtype) * place.count / self.together(fold.dtype, place, lanes))
 
     def access(self, buffer: str, offset: Index, dtype: str, place: Place, lanes: float, stores: bool = False) -> Work:
         total = self.index(offset, place, lanes) + Work(moved=self.touched.moved_ns(buffer, offset, dtype, tuple(place.trips), stores))

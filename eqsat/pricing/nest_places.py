@@ -11,7 +11,7 @@ from math import prod
 from eqsat.codegen.math import FUNCTIONS, instructions_of
 from eqsat.codegen.rolled import LINES, SHORT
 from eqsat.ir.affine import coefficient
-from eqsat.ir.dtypes import itemsize
+from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.index import Const, Index, Var, depends, substitute
 from eqsat.ir.loops import Fold, For, Pick, Stmt, Store, loads, statements, value_of, values_of
 from eqsat.ir.tensor import Call, Position, Scalar, scalars
@@ -22,6 +22,8 @@ Terms = frozenset[tuple[Index, int]]
 # LLVM writes out loops of so few instructions before it makes vectors of those around; in each iteration some are for counting.  Longer
 # loops of stores that go along memory are vectors of their own
 UNROLLED_INSTRUCTIONS, COUNTING, UNROLLED_LOOP = 300, 3, 4
+# operations that are several instructions: those that look for NaN among them
+INSTRUCTIONS = {"absolute": 2, "maximum": 4, "minimum": 4, "sign": 6}
 # LLVM makes one vector of loops of less iterations, in part
 MASKED = 16
 # elements that a fold loads which stay in registers where the loop around does not change them
@@ -171,13 +173,18 @@ def _instructions(stmt: Stmt, inner: Var) -> int:
         return 0
     calls = sum(_length(term) for term in scalars(value))
     accesses = sum(1 if coefficient(offset, inner) in (0, 1) else 2 for offset in offsets_of(stmt))
-    return calls + accesses + isinstance(stmt, Fold)
+    return calls + accesses + (_of_fold(stmt) if isinstance(stmt, Fold) else 0)
+
+
+def _of_fold(fold: Fold) -> int:
+    """Extrema of floats look for NaN."""
+    return 2 if fold.op in ("max", "min") and is_float(fold.dtype) else 1
 
 
 def _length(term: Scalar) -> int:
     if isinstance(term, Call) and term.op in FUNCTIONS:
         return instructions_of(term.op, "double" if term.dtype in ("float64", "complex128") else "float")
-    return isinstance(term, Call | Pick | Position)
+    return INSTRUCTIONS.get(term.op, 1) if isinstance(term, Call) else isinstance(term, Pick | Position)
 
 
 def _beside(stmt: For | Fold, forms: Forms) -> dict[Terms, frozenset[int]]:
