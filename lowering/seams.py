@@ -31,7 +31,7 @@ MOST_PIECES, MOST_BRANCHES = 5, 128
 # iterations of a loop that boxes write out, whatever they compute, and as many as LLVM looks at for vectors
 MOST_SHORT, MOST_IN_TURN = 16, 96
 # below that a loop is not worth its pieces; where rows are no longer the loop around them is cut, for they are one with it within a piece
-LEAST, LONGEST_ROW = 16, 47
+LEAST, LONGEST_ROW = 6, 47
 # elements of what threads share
 LEAST_ROW = 64
 # how many terms more the elements of all boxes may have, for each term of the element as it is written and besides, and at most

@@ -132,7 +132,7 @@ class _Pricer(VectorCosts):
             lanes = self.lanes(stmt.body, inside, stmt.value)
             total += self.value(stmt.value, inside, lanes, set())
             if stmt.op != "sum" or not is_product(stmt.value):
-                total += self.step(stmt, inside, lanes)
+                total += self.step(stmt, inside, lanes, written_out=place.unrolls(stmt))
         if place.unrolls(stmt):
             return total
         return self.started(stmt, place, inside, total)
@@ -238,9 +238,10 @@ class _Pricer(VectorCosts):
             part = NARROW_FUNCTION if op in FUNCTIONS else NARROW_PART
         return Work(operations=part * cycles * place.count / together)
 
-    def step(self, fold: Fold, place: Place, lanes: float) -> Work:
-        """A step of a fold in each iteration."""
-        return Work(operations=self.folding(fold.op, fold.dtype) * place.count / self.together(fold.dtype, place, lanes))
+    def step(self, fold: Fold, place: Place, lanes: float, written_out: bool = False) -> Work:
+        """A step of a fold in each iteration; in a loop of its own, extrema look for NaN once."""
+        cycles = self.folding(fold.op, fold.dtype) if written_out else self.model.op_cycles("add", fold.dtype)
+        return Work(operations=cycles * place.count / self.together(fold.dtype, place, lanes))
 
     def access(self, buffer: str, offset: Index, dtype: str, place: Place, lanes: float, stores: bool = False) -> Work:
         total = self.index(offset, place, lanes) + Work(moved=self.touched.moved_ns(buffer, offset, dtype, tuple(place.trips), stores))
