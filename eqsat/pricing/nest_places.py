@@ -21,7 +21,7 @@ from eqsat.pricing.cost_model import INTERLEAVED
 Terms = frozenset[tuple[Index, int]]
 # LLVM writes out loops of so few instructions before it makes vectors of those around; in each iteration some are for counting.  Longer
 # loops of stores that go along memory are vectors of their own
-UNROLLED_INSTRUCTIONS, COUNTING, UNROLLED_LOOP = 300, 3, 4
+UNROLLED_INSTRUCTIONS, COUNTING, UNROLLED_LOOP, MOST_STEPS_OVER = 300, 3, 4, 16
 # operations that are several instructions: those that look for NaN among them
 INSTRUCTIONS = {"absolute": 2, "maximum": 4, "minimum": 4, "sign": 6}
 # LLVM makes one vector of loops of less iterations, in part
@@ -91,7 +91,8 @@ class Place:
         if self.inner is None or not isinstance(stmt, For | Fold) or stmt in self.rolled:
             return False
         if stmt not in self.short:
-            self.short[stmt] = is_short(stmt) and (isinstance(stmt, Fold) or stmt.variable.extent <= UNROLLED_LOOP or not _goes_along(stmt))
+            steps_over = stmt.variable.extent <= MOST_STEPS_OVER and not _goes_along(stmt)
+            self.short[stmt] = is_short(stmt) and (isinstance(stmt, Fold) or stmt.variable.extent <= UNROLLED_LOOP or steps_over)
         return self.short[stmt]
 
     def step(self, offset: Index) -> tuple[int | None, float]:
