@@ -99,7 +99,8 @@ class VectorCosts:
             total += Work(moved=sum(self.brought(load, loops, (*place.trips, *folds), lines) for load in loads(value)))
             if isinstance(stmt, Store):
                 trips = count * prod(loop.variable.extent for loop in loops)
-                moved = trips * itemsize(value.dtype) * self.target.byte_ns_of(self.bytes[stmt.buffer])
+                size = self.bytes[stmt.buffer]
+                moved = min(trips * itemsize(value.dtype), size) * self.target.byte_ns_of(size)
                 total += Work(stores=count * times * self.target.store_cycles, moved=moved)
         return total
 
@@ -120,7 +121,8 @@ class VectorCosts:
         if load.buffer in lines or self.uses_little(load, tile):
             return self.touched.moved_ns(load.buffer, load.index, load.dtype, (*around, *tile))
         used = prod(v.extent for v in (*around, *(v for v in tile if depends(load.index, v))))
-        return used * itemsize(load.dtype) * self.target.byte_ns_of(self.bytes[load.buffer])
+        again, size = prod(v.extent for v in around if not depends(load.index, v)), self.bytes[load.buffer]
+        return min(used * itemsize(load.dtype), again * size) * self.target.byte_ns_of(size)
 
     def uses_little(self, load: Load, tile: Sequence[Var]) -> bool:
         """Whether what a tile loads side by side is less than half a line of memory."""
