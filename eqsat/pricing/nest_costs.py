@@ -246,8 +246,9 @@ class _Pricer(VectorCosts):
     def access(self, buffer: str, offset: Index, dtype: str, place: Place, lanes: float, stores: bool = False) -> Work:
         total = self.index(offset, place, lanes) + Work(moved=self.touched.moved_ns(buffer, offset, dtype, tuple(place.trips), stores))
         step, more = place.step(offset)
-        if step == 0:  # once for all iterations
-            return total if stores or place.inner is None else total + Work(loads=place.count / place.inner.extent * self.target.load_cycles)
+        if step == 0:
+            starts = place.count / place.inner.extent if place.inner is not None else 0.0  # it is loaded once for all iterations
+            return total if stores else total + Work(loads=starts * self.target.load_cycles)
         vectors = self.together(dtype, place, lanes)
         if place.inner is not None:
             more *= self.split(offset, place.inner, dtype)

@@ -20,7 +20,7 @@ from eqsat.pricing.cost_model import INTERLEAVED
 
 Terms = frozenset[tuple[Index, int]]
 # LLVM writes out loops of so few instructions before it makes vectors of those around; in each iteration some are for counting.  Longer
-# loops of stores that go along memory are vectors of their own
+# loops of stores are vectors of their own, those that go along memory first
 UNROLLED_INSTRUCTIONS, COUNTING, UNROLLED_LOOP, MOST_STEPS_OVER = 300, 3, 4, 16
 # operations that are several instructions: those that look for NaN among them
 INSTRUCTIONS = {"absolute": 2, "maximum": 4, "minimum": 4, "sign": 6}
@@ -91,8 +91,7 @@ class Place:
         if self.inner is None or not isinstance(stmt, For | Fold) or stmt in self.rolled:
             return False
         if stmt not in self.short:
-            steps_over = stmt.variable.extent <= MOST_STEPS_OVER and not _goes_along(stmt)
-            self.short[stmt] = is_short(stmt) and (isinstance(stmt, Fold) or stmt.variable.extent <= UNROLLED_LOOP or steps_over)
+            self.short[stmt] = is_short(stmt) and (isinstance(stmt, Fold) or _is_written_out(stmt))
         return self.short[stmt]
 
     def step(self, offset: Index) -> tuple[int | None, float]:
@@ -160,6 +159,11 @@ def _moved(loop: For | Fold) -> Iterator[str]:
         if isinstance(stmt, Store | Fold):
             yield stmt.dtype if isinstance(stmt, Fold) else stmt.value.dtype
         yield from (load.dtype for load in loads(value)) if value is not None else ()
+
+
+def _is_written_out(loop: For) -> bool:
+    """Whether a loop that is short enough is written out, and not a loop of vectors."""
+    return loop.variable.extent <= UNROLLED_LOOP or (loop.variable.extent <= MOST_STEPS_OVER and not _goes_along(loop))
 
 
 def _goes_along(loop: For) -> bool:
