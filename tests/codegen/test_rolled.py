@@ -289,4 +289,5 @@ def test_choices_that_few_iterations_share_are_no_branches(extent: int, function
     result = eqsat.optimize(function, x, c)
     np.testing.assert_array_equal(result(x, c), np.asarray(function(enp.asarray(x), enp.asarray(c))))
     body = result.llvm_ir.split("define")[1]
-    assert body.count("phi ") == (1 if extent <= WRITTEN_HERE else 2)  # counters of loops
+    if not result.loops[0].scratch:  # else what rows share is repeated along them
+        assert body.count("phi ") == (1 if extent <= WRITTEN_HERE else 2)  # counters of loops
