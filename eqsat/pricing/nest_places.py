@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from eqsat.codegen.math import FUNCTIONS, instructions_of
-from eqsat.codegen.rolled import LINES, SHORT
+from eqsat.codegen.rolled import LINES
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.index import Const, Index, Var, depends, substitute
@@ -71,7 +71,7 @@ class Place:
     @functools.cached_property
     def is_written_out(self) -> bool:
         """Whether the innermost loop is so short that LLVM writes it out."""
-        return self.loop is not None and self.loop.variable.extent <= SHORT and is_short(self.loop)
+        return self.loop is not None and is_short(self.loop)
 
     def inside(self, stmt: For | Fold) -> Place:
         place = self.deeper(stmt.variable)
