@@ -38,6 +38,8 @@ LEAST_ROWS = 6
 # rows that lie so far apart share a set of the first cache, which holds so many lines; one vector a row does not hide that they leave it
 ALIASED_BYTES, WAYS = 4096, 8
 LEAST_COLUMNS, LEAST_TERMS = 4, 4
+# products of fewer terms, where rows are so long that they share what is read of the right factor
+FEWEST_TERMS, LONG_ROW = 2, 1024
 # what each row of a tile costs in a step, in halves of a cycle: it is read in its own place
 ROW_CYCLES = 0.2
 # products of more terms are computed in parts of about so many
@@ -229,7 +231,8 @@ def _product(chain: tuple[Reduce, ...], columns: Var, free: Free) -> Product | N
     left = tuple(factor for factor in found if columns not in free[factor])
     right = tuple(factor for factor in found if columns in free[factor])
     product = Product(chain, left, right)
-    return product if left and right and product.terms >= LEAST_TERMS else None
+    least = FEWEST_TERMS if columns.extent >= LONG_ROW else LEAST_TERMS
+    return product if left and right and product.terms >= least else None
 
 
 def _is_row(variable: Var, product: Product, free: Free) -> bool:

@@ -52,6 +52,8 @@ NARROWER = 2
 LEFT_OVER = 0.5
 # a division or root of one number, by one of a vector; any operation on a vector of half the width, and a function, which waits for itself
 DIVIDED_ALONE, NARROW_PART, NARROW_FUNCTION = 0.35, 0.5, 0.8
+# a gathered element of 8 bytes, by one of 4
+WIDE_GATHER = 1.5
 # a store of one element of a vector
 SCATTERED_CYCLES = 1.5
 # loops of functions that step over more are vectors from so many iterations on
@@ -259,7 +261,8 @@ class _Pricer(VectorCosts):
             apart *= 2 if is_complex(dtype) else 1
             total += Work(operations=place.repeated(offset) * (apart - 1) * SHUFFLE * self.target.op_cycles / vectors)
         if not stores:
-            each = self.target.load_cycles * more / vectors if step == 1 else self.target.gather_cycles
+            wide = WIDE_GATHER if itemsize(dtype) == 8 else 1.0
+            each = self.target.load_cycles * more / vectors if step == 1 else self.target.gather_cycles * wide
             return total + Work(loads=place.repeated(offset) * each)
         together = step == 1 and (not place.is_stepped(offset) or place.fills(offset))
         return total + Work(stores=place.count * (self.target.store_cycles * more / vectors if together else SCATTERED_CYCLES))
