@@ -22,11 +22,11 @@ import numpy as np
 
 import eqsat
 import eqsat.numpy as enp
-from tests.bench.bench_random import timed
+from eqsat.command_line.beside_numpy import interleaved_medians
 from tests.bench.extent_programs import PROGRAMS, OfExtent
 
 EXTENTS = (2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 17, 20, 24, 31, 32, 33, 40, 48, 63, 64, 65, 100, 128)
-ROUNDS, JUMP, SLOWER, OPERATIONS_IN_A_LOAD = 15, 2.0, 0.9, 16
+SECONDS, JUMP, SLOWER, OPERATIONS_IN_A_LOAD = 0.05, 2.0, 0.9, 16
 
 
 def times(program: OfExtent, extent: int, dtype: str, jax: Any) -> tuple[dict[str, float], float]:
@@ -41,10 +41,7 @@ def times(program: OfExtent, extent: int, dtype: str, jax: Any) -> tuple[dict[st
     if jax is not None:
         there, compiled = [jax.numpy.asarray(a) for a in arrays], jax.jit(lambda *given: program.function(jax.numpy, *given))
         runs["jax"] = lambda: compiled(*there).block_until_ready()
-    for run in runs.values():
-        run()
-    found = [[timed(run) for run in runs.values()] for _ in range(ROUNDS)]
-    seconds = {name: statistics.median(column) for name, column in zip(runs, zip(*found, strict=True), strict=True)}
+    seconds = interleaved_medians(runs, SECONDS)
     work = sum(a.size for a in arrays) + result.size * (1 + program.operations(extent) / OPERATIONS_IN_A_LOAD)
     return seconds, seconds["eqsat"] / work
 

@@ -25,9 +25,11 @@ import numpy as np
 
 import eqsat
 import eqsat.numpy as enp
+from eqsat.command_line.beside_numpy import interleaved_medians
 from tests.bench.random_programs import RandomGraph, RandomProgram
 
-LEAST_ROUNDS, MOST_ROUNDS, SECONDS = 5, 200, 0.25
+# for the calls of each
+SECONDS = 0.25
 TOLERANCE = {"f4": 1e-3, "f8": 1e-9}
 
 
@@ -85,10 +87,7 @@ def times(program: RandomProgram, jax: Any) -> Times | None:
         there, compiled = [jax.numpy.asarray(a) for a in arrays], jax.jit(lambda *a: function(jax.numpy, *a))
         runs["jax"] = lambda: jax.block_until_ready(compiled(*there))
         first["jax"] = timed(runs["jax"])
-    once = sum(timed(run) for _ in range(2) for run in runs.values()) / 2
-    rounds = max(LEAST_ROUNDS, min(MOST_ROUNDS, int(SECONDS / once)))
-    found = [[timed(run) for run in runs.values()] for _ in range(rounds)]
-    return Times({name: statistics.median(column) for name, column in zip(runs, zip(*found, strict=True), strict=True)}, first)
+    return Times(interleaved_medians(runs, SECONDS * len(runs)), first)
 
 
 def main() -> None:
