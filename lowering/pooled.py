@@ -17,7 +17,7 @@ from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute
 from eqsat.ir.loops import Load, over, rebuilt
 from eqsat.ir.tensor import Position, Reduce, Scalar, operands, scalars
 from eqsat.lowering.affine import Forms, rebuilt as written
-from eqsat.lowering.blocks import BlockPlacer, Body, first_of
+from eqsat.lowering.blocks import BlockPlacer, Body, blocks_of
 from eqsat.lowering.nest import Nest, Several, chains, free_variables
 from eqsat.lowering.order import merge
 from eqsat.lowering.place import nested
@@ -75,13 +75,12 @@ def pooled(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Bod
     across = -(-lane.extent // max(1, longest.windows_in(ELEMENTS)))
     wide = -(-lane.extent // across)
     high = min(row.extent, max(1, ELEMENTS // longest.line(wide)))
-    down = -(-row.extent // high)
-    below, beside = Var(f"{row.name}_block", 0, down - 1), Var(f"{lane.name}_block", 0, across - 1)
+    blocks, begins = blocks_of({row: high, lane: wide})
     line, place = Var(f"{row.name}_line", 0, high - 1), Var(f"{lane.name}_window", 0, wide - 1)
-    first: dict[Var, Index] = {row: first_of(below, down, high, row.extent) + line, lane: first_of(beside, across, wide, lane.extent)}
+    first: dict[Var, Index] = {**begins, row: begins[row] + line}
     here: dict[Var, Index] = {**first, lane: first[lane] + place}
     placer, known = BlockPlacer(buffers), dict[Scalar, Scalar]()
-    opened = placer.nest(placer.top, *others, below, beside)
+    opened = placer.nest(placer.top, *others, *blocks)
     for windows in found:
         name = placer.memory(high * windows.line(wide), windows.chain[0].dtype)
         element = Var(f"{lane.name}_element", 0, windows.line(wide) - 1)
