@@ -10,7 +10,7 @@ import itertools
 import os
 import threading
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -197,10 +197,14 @@ def _object_code(asked: _Asked) -> bytes:
     here, texts = host(), asked.texts
     if min(asked.threads, len(texts)) < 2:
         return archive([_compiled(text, here) for text in texts])
-    longest_first = sorted(texts, key=len, reverse=True)
+    made: dict[str, Future[bytes]] = {}
     with ThreadPoolExecutor(min(asked.threads, len(texts)), "eqsat-llvm") as pool:
-        made = {text: pool.submit(_compiled, text, Machine(here.triple, here.cpu, here.features)) for text in longest_first}
-        return archive([made[text].result() for text in texts])
+        for text in sorted(texts, key=len, reverse=True):
+            try:
+                made[text] = pool.submit(_compiled, text, Machine(here.triple, here.cpu, here.features))
+            except RuntimeError:  # there are no more threads where the interpreter ends
+                break
+        return archive([made[text].result() if text in made else _compiled(text, here) for text in texts])
 
 
 def object_code(*texts: str, threads: int = 1) -> bytes:

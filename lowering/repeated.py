@@ -32,15 +32,15 @@ CHEAP = (OPS - {"sqrt"}) | {"where", "astype", "floor", "ceil", "rint", "trunc",
 
 def repeated(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
     """The statements and their scratch memory; None where rows are long, fill whole vectors or share nothing."""
-    if len(nest.loops) < 2:
+    if len(nest.loops) < 2 or not nest.loads:
         return None
     *others, row, place = nest.loops
     forms, extent = Forms(), place.extent
     if row.lo or place.lo or not SHORTEST <= extent <= LONGEST or row.extent < ROWS or not _goes_on(nest.index, row, place, forms):
         return None
-    if extent * min(itemsize(term.dtype) for term in nest.loads or (nest.body,)) % VECTOR_BYTES == 0:
+    if extent * min(itemsize(load.dtype) for load in nest.loads) % VECTOR_BYTES == 0:
         return None
-    flat = set(_flat(nest.body, row, place, forms))
+    flat = set(_flat(nest, forms))
     found = [term for term in _largest(nest.body, flat) if not free_variables(term)[term].isdisjoint((row, place))]
     if not 0 < len(found) <= MOST_REPEATED or any(term.dtype not in LANES for term in found):
         return None
@@ -69,10 +69,13 @@ def _goes_on(index: Index, row: Var, place: Var, forms: Forms) -> bool:
     return form.stride(place) == 1 and form.stride(row) == place.extent
 
 
-def _flat(body: Scalar, row: Var, place: Var, forms: Forms) -> Iterator[Scalar]:
-    """The terms that one loop over all elements of rows computes, made of what lies in memory as they do."""
+def _flat(nest: Nest, forms: Forms) -> Iterator[Scalar]:
+    """The terms that one loop over all elements of rows computes, made of what lies in memory as they do; none within a fold."""
+    (*_, row, place), free = nest.loops, free_variables(nest.body)
     flat = set[Scalar]()
-    for term in scalars(body):
+    for term in scalars(nest.body):
+        if not free[term].issubset(nest.loops):
+            continue
         if isinstance(term, Load):
             known = _goes_on(term.index, row, place, forms)
         else:

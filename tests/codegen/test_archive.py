@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -78,6 +79,29 @@ def test_threads_that_compile_different_programs_do_not_disturb_each_other() -> 
         thread.join()
     expected = list(members(found[0]))
     assert all(list(members(found[k])) == expected[k:] + expected[:k] for k in found)
+
+
+AT_THE_END = """
+import atexit, threading, time
+import numpy as np
+import eqsat, eqsat.numpy as enp
+
+eqsat.set_num_threads(2)
+x = np.linspace(0, 1, 3000).reshape(50, 60)
+
+def compute():
+    threading.main_thread().join()
+    found = eqsat.jit(lambda x: (enp.tanh(x), enp.sum(x, axis=0), enp.cumsum(x, axis=1)))(x)
+    print(np.allclose(found[0], np.tanh(x)), flush=True)
+
+threading.Thread(target=compute).start()
+"""
+
+
+def test_kernels_are_compiled_where_the_interpreter_ends() -> None:
+    """When no further thread can be made."""
+    done = subprocess.run([sys.executable, "-c", AT_THE_END], capture_output=True, text=True, check=False, timeout=120)
+    assert done.stdout.strip() == "True", done.stderr
 
 
 def test_llvm_refusing_one_of_several_modules_is_an_internal_error() -> None:

@@ -91,6 +91,21 @@ def test_what_needs_no_function_stays() -> None:
     assert not offered(build(shape, "float32"), "repeated")
 
 
+def test_what_folds_are_of_is_not_repeated_outside_of_them() -> None:
+    """A fold over products of rows and a table is computed for each element, and what stands around it in one loop."""
+    shape = (50, 7)
+    (i, j), r = axes(shape), reduction(0, 3)
+    y, w = Read(Input("y", (3, 50, 7), "float32"), (r, i, j)), Read(Input("w", (50, 3), "float32"), (i, r))
+    check_offered(build(shape, "float32", Reduce("sum", r, Call("multiply", (y, w), "float32"))), "repeated")
+
+
+def test_places_that_are_given_as_rows_are_taken() -> None:
+    """Several results of which none loads anything."""
+    x, places = np.arange(2.0 * 20 * 7).reshape(2, 20, 7), np.zeros(40, "int64")
+    found = eqsat.jit(lambda x, places: enp.roll(x, (1, 1), axis=(1, 2))[places])(x, places)
+    np.testing.assert_array_equal(found, np.roll(x, (1, 1), axis=(1, 2))[places])
+
+
 def test_elements_apart_in_memory_stay() -> None:
     shape = (100, 7)
     i, j = axes(shape)
