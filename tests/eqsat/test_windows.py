@@ -150,7 +150,7 @@ def test_same_gives_as_many_windows_as_elements_divided_by_the_stride(extent: in
 
 
 def test_a_block_of_both_takes_two_kernels() -> None:
-    x, w, b = sample((1, 4, 18, 18), "float32"), sample((8, 4, 3, 3), "float32", 1), sample((8, 1, 1), "float32", 2)
+    x, w, b = sample((1, 16, 34, 34), "float32"), sample((32, 16, 3, 3), "float32", 1), sample((32, 1, 1), "float32", 2)
     result = eqsat.optimize(lambda x, w, b: enp.maxpool2d(enp.maximum(enp.conv2d(x, w) + b, 0.0), 2, 2), x, w, b)
     assert len(result.nests) <= 2
     np.testing.assert_allclose(result(x, w, b), pooled(np.maximum(convolved(x, w) + b, 0), 2, 2), rtol=1e-4, atol=1e-3)
