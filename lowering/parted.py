@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import carrier, itemsize
-from eqsat.ir.index import Var, depends
+from eqsat.ir.index import Index, Var, depends
 from eqsat.ir.loops import over
 from eqsat.ir.places import PLACE, place_at
 from eqsat.ir.tensor import (
@@ -29,6 +29,7 @@ from eqsat.ir.tensor import (
     Scalar,
     Shape,
     as_dtype,
+    axes,
     axis,
     operands,
     rebuild,
@@ -86,14 +87,13 @@ def row_in_parts(build: Build) -> tuple[Stages, Build] | None:
     found = chains(build.body)
     if len(found) != 1 or (fold := found[0][0]).variable.lo or carrier(fold.dtype) != fold.dtype:
         return None
-    extent, terms = fold.variable.extent, terms_of(fold)
-    parts = next((n for n in range(ROW_PARTS, 1, -1) if extent % n == 0 and terms >= n * LEAST_ROWS), None)
-    if parts is None or terms * build.size < ROW_TERMS:
+    terms = terms_of(fold)
+    parts = _number_of_parts(fold.variable.extent, terms)
+    if parts < 2 or terms * build.size < ROW_TERMS:
         return None
-    places = tuple(axis(k, n) for k, n in enumerate(build.shape))
-    each, behind = extent // parts, {place: axis(k + 1, n) for k, (place, n) in enumerate(zip(places, build.shape, strict=True))}
-    term = Var(fold.variable.name, 0, each - 1)
-    body = reindexed(fold.body, {**behind, fold.variable: axis(0, parts) * each + term})
+    places, behind = axes(build.shape), _behind_parts(build.shape)
+    term = Var(fold.variable.name, 0, fold.variable.extent // parts - 1)
+    body = reindexed(fold.body, {**behind, fold.variable: axis(0, parts) * term.extent + term})
     made = Build((parts, *build.shape), Reduce(fold.op, term, body))
     part = reduction(0, parts)
     return ((made,),), Build(build.shape, over(build.body, {}, {fold: Reduce(fold.op, part, Read(made, (part, *places)))}))
@@ -107,11 +107,10 @@ def columns_in_parts(build: Build, longest: int = SHORT_TERMS) -> tuple[Stages, 
         return None
     chain = found[0]
     (first, *between, inner), op = [fold.variable for fold in chain], chain[0].op
-    places = tuple(axis(k, n) for k, n in enumerate(build.shape))
+    places, behind = axes(build.shape), _behind_parts(build.shape)
     if not 1 < inner.extent <= longest or terms_of(chain[0]) * build.size < ROW_TERMS or not _goes_over(chain[-1].body, inner, places):
         return None
-    parts = next((n for n in range(ROW_PARTS, 1, -1) if first.extent % n == 0 and first.extent >= n * LEAST_ROWS), 1)
-    behind = {place: axis(k + 1, n) for k, (place, n) in enumerate(zip(places, build.shape, strict=True))}
+    parts = _number_of_parts(first.extent, first.extent)
     term, last = Var(first.name, 0, first.extent // parts - 1), axis(len(places) + 1, inner.extent)
     body = reindexed(chain[-1].body, {**behind, first: axis(0, parts) * term.extent + term, inner: last})
     for variable in (*reversed(between), term):
@@ -120,6 +119,16 @@ def columns_in_parts(build: Build, longest: int = SHORT_TERMS) -> tuple[Stages, 
     each, part = reduction(0, inner.extent), reduction(1, parts)
     whole = Reduce(op, each, Reduce(op, part, Read(made, (part, *places, each))))
     return ((made,),), Build(build.shape, over(build.body, {}, {chain[0]: whole}))
+
+
+def _number_of_parts(extent: int, terms: int) -> int:
+    """How many equal parts a fold of so many terms has, of which each has some rows."""
+    return next((n for n in range(ROW_PARTS, 1, -1) if extent % n == 0 and terms >= n * LEAST_ROWS), 1)
+
+
+def _behind_parts(shape: Shape) -> dict[Var, Index]:
+    """The places of a shape behind an axis for the number of a part."""
+    return dict(zip(axes(shape), axes((1, *shape))[1:], strict=True))
 
 
 def _goes_over(body: Scalar, inner: Var, places: Sequence[Var]) -> bool:
