@@ -77,20 +77,23 @@ def _scaled(a: Affine, factor: int) -> Affine:
 def _divided(op: str, a: Affine, divisor: int) -> Affine | None:
     rest = remainder(a, divisor)
     lo, hi = bounds(rest)
-    quotient = lo // divisor
-    if quotient != hi // divisor:
+    times = lo // divisor
+    if times != hi // divisor:
         return None
     if op == "mod":
-        return Affine(rest.constant - quotient * divisor, rest.terms)
-    return Affine(
-        (a.constant - rest.constant) // divisor + quotient,
-        {atom: c // divisor for atom, c in a.terms.items() if c % divisor == 0},
-    )
+        return Affine(rest.constant - times * divisor, rest.terms)
+    whole = quotient(a, divisor)
+    return Affine(whole.constant + times, whole.terms)
 
 
 def remainder(a: Affine, divisor: int) -> Affine:
     """R: the part of a form that the divisor does not divide, and the constant's remainder."""
     return Affine(a.constant % divisor, {atom: c for atom, c in a.terms.items() if c % divisor})
+
+
+def quotient(a: Affine, divisor: int) -> Affine:
+    """Q / divisor: the part of a form that the divisor divides, divided."""
+    return Affine(a.constant // divisor, {atom: c // divisor for atom, c in a.terms.items() if c % divisor == 0})
 
 
 def bounds(a: Affine, narrowed: Mapping[Index, Interval] | None = None) -> Interval:

@@ -17,7 +17,7 @@ from eqsat.ir.loops import Load, over
 from eqsat.ir.tensor import Call, Scalar, operands, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, blocks_of
-from eqsat.lowering.nest import Nest, Several, free_variables
+from eqsat.lowering.nest import Free, Nest, Several, free_variables
 from eqsat.lowering.place import nested
 from eqsat.lowering.product import VECTOR_BYTES
 from eqsat.lowering.renaming import Renaming
@@ -40,8 +40,9 @@ def repeated(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> B
         return None
     if extent * min(itemsize(load.dtype) for load in nest.loads) % VECTOR_BYTES == 0:
         return None
-    flat = set(_flat(nest, forms))
-    found = [term for term in _largest(nest.body, flat) if not free_variables(term)[term].isdisjoint((row, place))]
+    free = free_variables(nest.body)
+    flat = set(_flat(nest, free, forms))
+    found = [term for term in _largest(nest.body, flat) if not free[term].isdisjoint((row, place))]
     if not 0 < len(found) <= MOST_REPEATED or any(term.dtype not in LANES for term in found):
         return None
     if not any(_is_dear(term, flat) for term in flat):
@@ -69,9 +70,9 @@ def _goes_on(index: Index, row: Var, place: Var, forms: Forms) -> bool:
     return form.stride(place) == 1 and form.stride(row) == place.extent
 
 
-def _flat(nest: Nest, forms: Forms) -> Iterator[Scalar]:
+def _flat(nest: Nest, free: Free, forms: Forms) -> Iterator[Scalar]:
     """The terms that one loop over all elements of rows computes, made of what lies in memory as they do; none within a fold."""
-    (*_, row, place), free = nest.loops, free_variables(nest.body)
+    *_, row, place = nest.loops
     flat = set[Scalar]()
     for term in scalars(nest.body):
         if not free[term].issubset(nest.loops):

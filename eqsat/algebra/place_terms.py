@@ -12,7 +12,7 @@ from eqsat.ir.interval import within
 from eqsat.ir.places import PLACE, place_at
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
 from eqsat.ir.value_bounds import limits, scalar_bounds
-from eqsat.lowering.affine import DIVISIONS, Affine, Forms, bounds, rebuilt, remainder
+from eqsat.lowering.affine import DIVISIONS, Affine, Forms, bounds, quotient, rebuilt, remainder
 
 OPERATIONS = {"add": "add", "subtract": "sub", "multiply": "mul", "floor_divide": "floordiv", "remainder": "mod"}
 
@@ -77,13 +77,10 @@ def _divided(op: str, form: Affine, divisor: int, forms: Forms) -> Index:
         if low // factor != high // factor:
             continue
         # form = whole * factor + digit, where digit is one of factor
-        whole = rebuilt(Affine((form.constant - rest.constant) // factor + low // factor, _multiples(form, factor)))
-        digit = rebuilt(Affine(rest.constant - low // factor * factor, rest.terms))
+        times, evenly = low // factor, quotient(form, factor)
+        whole = rebuilt(Affine(evenly.constant + times, evenly.terms))
+        digit = rebuilt(Affine(rest.constant - times * factor, rest.terms))
         if op == "floordiv":
             return apply(op, whole, divisor // factor) if factor < divisor else whole
         return rebuilt(forms(apply(op, whole, divisor // factor) * factor + digit)) if factor < divisor else digit
     return apply(op, rebuilt(form), divisor)
-
-
-def _multiples(form: Affine, factor: int) -> dict[Index, int]:
-    return {atom: coefficient // factor for atom, coefficient in form.terms.items() if coefficient % factor == 0}

@@ -8,12 +8,8 @@ medians of interleaved rounds.  Run it on one processor (`taskset -c 0`).
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.util
 import os
 import statistics
-import warnings
-from collections.abc import Callable
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -23,6 +19,7 @@ import numpy as np
 import eqsat
 import eqsat.numpy as enp
 from eqsat.command_line.beside_numpy import interleaved_medians
+from tests.bench.beside import calls_beside, prepared
 from tests.bench.extent_programs import PROGRAMS, OfExtent
 
 EXTENTS = (2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 17, 20, 24, 31, 32, 33, 40, 48, 63, 64, 65, 100, 128)
@@ -34,14 +31,7 @@ def times(program: OfExtent, extent: int, dtype: str, jax: Any) -> tuple[dict[st
     arrays = [np.random.default_rng(k).standard_normal(shape).astype(dtype) for k, shape in enumerate(program.shapes(extent))]
     ours = eqsat.jit(lambda *given: program.function(enp, *given))
     result = np.asarray(ours(*arrays))
-    runs: dict[str, Callable[[], Any]] = {
-        "eqsat": lambda: ours(*arrays),
-        "numpy": lambda: np.ascontiguousarray(program.function(np, *arrays)),
-    }
-    if jax is not None:
-        there, compiled = [jax.numpy.asarray(a) for a in arrays], jax.jit(lambda *given: program.function(jax.numpy, *given))
-        runs["jax"] = lambda: compiled(*there).block_until_ready()
-    seconds = interleaved_medians(runs, SECONDS)
+    seconds = interleaved_medians(calls_beside(program.function, arrays, ours, jax), SECONDS)
     work = sum(a.size for a in arrays) + result.size * (1 + program.operations(extent) / OPERATIONS_IN_A_LOAD)
     return seconds, seconds["eqsat"] / work
 
@@ -52,12 +42,7 @@ def main() -> None:
     parser.add_argument("--dtype", default="f4", choices=["f4", "f8"])
     parser.add_argument("--extents", nargs="*", type=int, default=EXTENTS)
     options = parser.parse_args()
-    warnings.filterwarnings("ignore")
-    np.seterr(all="ignore")
-    eqsat.set_num_threads(1)
-    jax = importlib.import_module("jax") if importlib.util.find_spec("jax") else None
-    if jax is not None:
-        jax.config.update("jax_enable_x64", True)
+    jax = prepared()
     ratios: list[float] = []
     for name in options.names or PROGRAMS:
         found = {extent: times(PROGRAMS[name], extent, options.dtype, jax) for extent in options.extents}

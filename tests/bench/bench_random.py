@@ -8,13 +8,10 @@ Prints the worst with their texts, and how long first calls took; run it on one 
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.util
 import math
 import os
 import statistics
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +23,7 @@ import numpy as np
 import eqsat
 import eqsat.numpy as enp
 from eqsat.command_line.beside_numpy import interleaved_medians
+from tests.bench.beside import calls_beside, prepared, results
 from tests.bench.random_programs import RandomGraph, RandomProgram
 
 # for the calls of each
@@ -37,10 +35,6 @@ def timed(function: Callable[[], Any]) -> float:
     start = time.perf_counter()
     function()
     return time.perf_counter() - start
-
-
-def results(found: Any) -> tuple[Any, ...]:
-    return tuple(np.asarray(one) for one in (found if isinstance(found, tuple) else (found,)))
 
 
 def differs(found: tuple[Any, ...], program: RandomProgram) -> bool:
@@ -79,13 +73,8 @@ def times(program: RandomProgram, jax: Any) -> Times | None:
     first["eqsat"] = timed(lambda: made.extend(results(ours(*arrays))))
     if differs(tuple(made), program):
         return None
-    runs: dict[str, Callable[[], Any]] = {
-        "eqsat": lambda: ours(*arrays),
-        "numpy": lambda: [np.ascontiguousarray(one) for one in results(function(np, *arrays))],
-    }
+    runs = calls_beside(function, arrays, ours, jax)
     if jax is not None:
-        there, compiled = [jax.numpy.asarray(a) for a in arrays], jax.jit(lambda *a: function(jax.numpy, *a))
-        runs["jax"] = lambda: jax.block_until_ready(compiled(*there))
         first["jax"] = timed(runs["jax"])
     return Times(interleaved_medians(runs, SECONDS * len(runs)), first)
 
@@ -97,12 +86,7 @@ def main() -> None:
     parser.add_argument("--worst", type=int, default=10, help="how many are shown")
     parser.add_argument("--graphs", action="store_true", help="graphs of six to fourteen steps instead of chains of a few")
     options = parser.parse_args()
-    warnings.filterwarnings("ignore")
-    np.seterr(all="ignore")
-    eqsat.set_num_threads(1)
-    jax = importlib.import_module("jax") if importlib.util.find_spec("jax") else None
-    if jax is not None:
-        jax.config.update("jax_enable_x64", True)
+    jax = prepared()
     found, wrong = list[tuple[Times, RandomProgram]](), list[RandomProgram]()
     for seed in range(options.seed, options.seed + options.count):
         program = RandomGraph(seed) if options.graphs else RandomProgram(seed)

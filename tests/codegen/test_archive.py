@@ -82,7 +82,7 @@ def test_threads_that_compile_different_programs_do_not_disturb_each_other() -> 
 
 
 AT_THE_END = """
-import atexit, threading, time
+import threading
 import numpy as np
 import eqsat, eqsat.numpy as enp
 

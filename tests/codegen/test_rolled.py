@@ -289,5 +289,8 @@ def test_choices_that_few_iterations_share_are_no_branches(extent: int, function
     result = eqsat.optimize(function, x, c)
     np.testing.assert_array_equal(result(x, c), np.asarray(function(enp.asarray(x), enp.asarray(c))))
     body = result.llvm_ir.split("define")[1]
-    if not result.loops[0].scratch:  # else what rows share is repeated along them
+    if result.loops[0].scratch:  # what rows share is repeated along them
+        assert extent > WRITTEN_HERE
+        assert "//" in str(result.program)
+    else:
         assert body.count("phi ") == (1 if extent <= WRITTEN_HERE else 2)  # counters of loops
