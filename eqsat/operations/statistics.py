@@ -48,10 +48,14 @@ def over_count(name: str, total: Tensor, source: Tensor, axis: Any, keepdims: bo
 
 
 def _divided(value: Scalar, count: Element, less: Element) -> Scalar:
+    """A quotient of half floats is one of float32: counts above 65,504 are none."""
+    total = cast(value, carrier(value.dtype))
     if not isinstance(count, Scalar | Extent) and not isinstance(less, Scalar):
-        return call("divide", value, float(np.maximum(count - less, 0)))
-    rest = count if not isinstance(less, Scalar) and less == 0 else call("maximum", call("subtract", count, less), 0)
-    return call("divide", value, cast(rest, value.dtype))
+        found = call("divide", total, float(np.maximum(count - less, 0)))
+    else:
+        rest = count if not isinstance(less, Scalar) and less == 0 else call("maximum", call("subtract", count, less), 0)
+        found = call("divide", total, cast(rest, total.dtype))
+    return cast(found, value.dtype)
 
 
 def var(

@@ -1,7 +1,8 @@
-"""Random programs beside NumPy, and jax where it is installed: `python -m tests.bench.bench_random [--count 200] [--seed 0] [--graphs]`.
+"""Random programs beside NumPy, and jax where installed: `python -m tests.bench.bench_random [--count 200] [--seed 0] [--graphs]`.
 
-The net for what nobody thought of: chains of a few steps, or graphs of up to fourteen, whose steps meet again.  Each program is compared
-with NumPy on float64 before it is timed: medians of interleaved rounds, the ratio is the time of the faster of the others over ours.
+The net for what nobody thought of: chains of a few steps, or graphs of up to fourteen, whose steps meet again, of floats or, with
+--integers, of integers, truth values and half floats.  Each program is compared with NumPy, on float64 if it rounds, before it is timed:
+medians of interleaved rounds, the ratio is the time of the faster of the others over ours; jax counts if its results have NumPy's dtypes.
 Prints the worst with their texts, and how long first calls took; run it on one processor (`taskset -c 0`).
 """
 
@@ -24,11 +25,12 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.command_line.beside_numpy import interleaved_medians
 from tests.bench.beside import calls_beside, prepared, results
+from tests.bench.integer_programs import IntegerGraph
 from tests.bench.random_programs import RandomGraph, RandomProgram
 
 # for the calls of each
 SECONDS = 0.25
-TOLERANCE = {"f4": 1e-3, "f8": 1e-9}
+TOLERANCE = {"f2": 2e-2, "f8": 1e-9}
 
 
 def timed(function: Callable[[], Any]) -> float:
@@ -41,7 +43,9 @@ def differs(found: tuple[Any, ...], program: RandomProgram) -> bool:
     """Whether a result is farther from NumPy's on float64 than rounding explains, which that on the dtype of the program shows."""
     function, wide = program.function(), [a.astype("f8") if a.dtype.kind == "f" else a for a in program.arrays]
     same, exact = (results(function(np, *arrays)) for arrays in (program.arrays, wide))
-    return any(_differs(*three, TOLERANCE[program.dtype]) for three in zip(found, same, exact, strict=True))
+    if program.exact:
+        return any(one.dtype != other.dtype or not np.array_equal(one, other) for one, other in zip(found, same, strict=True))
+    return any(_differs(*three, TOLERANCE.get(program.dtype, 1e-3)) for three in zip(found, same, exact, strict=True))
 
 
 def _differs(found: Any, same: Any, exact: Any, tolerance: float) -> bool:
@@ -75,7 +79,10 @@ def times(program: RandomProgram, jax: Any) -> Times | None:
         return None
     runs = calls_beside(function, arrays, ours, jax)
     if jax is not None:
-        first["jax"] = timed(runs["jax"])
+        there = list[Any]()
+        first["jax"] = timed(lambda: there.extend(results(runs["jax"]())))
+        if [one.dtype for one in there] != [one.dtype for one in made]:
+            del runs["jax"], first["jax"]
     return Times(interleaved_medians(runs, SECONDS * len(runs)), first)
 
 
@@ -85,11 +92,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the first program; the others follow")
     parser.add_argument("--worst", type=int, default=10, help="how many are shown")
     parser.add_argument("--graphs", action="store_true", help="graphs of six to fourteen steps instead of chains of a few")
+    parser.add_argument("--integers", action="store_true", help="graphs of integers, truth values and half floats")
     options = parser.parse_args()
-    jax = prepared()
+    jax, kind = prepared(), IntegerGraph if options.integers else RandomGraph if options.graphs else RandomProgram
     found, wrong = list[tuple[Times, RandomProgram]](), list[RandomProgram]()
     for seed in range(options.seed, options.seed + options.count):
-        program = RandomGraph(seed) if options.graphs else RandomProgram(seed)
+        program = kind(seed)
         seconds = times(program, jax)
         if seconds is not None:
             found.append((seconds, program))
@@ -102,8 +110,8 @@ def main() -> None:
         print(f"{seconds.ratio:.2f}  {shown}  seed {program.seed}  {shapes}\n{program.text}")
     for program in wrong:
         print(f"WRONG  seed {program.seed}\n{program.text}")
-    for name in found[0][0].first if found else ():
-        first = sorted(seconds.first[name] for seconds, _ in found)
+    for name in ("eqsat", "jax") if jax is not None else ("eqsat",):
+        first = sorted(seconds.first[name] for seconds, _ in found if name in seconds.first)
         tenth = first[len(first) * 9 // 10]
         print(f"first call of {name}: median {statistics.median(first):.2f} s, a tenth over {tenth:.2f}, longest {first[-1]:.2f}")
     ratios = [seconds.ratio for seconds, _ in found]

@@ -49,9 +49,18 @@ class RandomProgram:
 
     def __post_init__(self) -> None:
         self.random, self.rng = random.Random(self.seed), np.random.default_rng(self.seed)
-        self.dtype = self.random.choice(["f4"] * 7 + ["f8"] * 3)
+        self.dtype = self.random.choice(self.dtypes())
         self.ended = False
         self.results = self.written()
+
+    @property
+    def exact(self) -> bool:
+        """Whether every result has one value, which no rounding changes."""
+        return False
+
+    def dtypes(self) -> Sequence[str]:
+        """Of which one is that of the arrays."""
+        return ["f4"] * 7 + ["f8"] * 3
 
     def written(self) -> list[str]:
         """Writes the lines; the names of what f returns."""
@@ -81,9 +90,11 @@ class RandomProgram:
 
     def array(self, shape: Sequence[int], most: int | None = None) -> tuple[str, Shape]:
         """Another argument: numbers, or places below `most`."""
-        numbers = self.rng.standard_normal(shape).astype(self.dtype) if most is None else self.rng.integers(0, most, shape, "int32")
-        self.arrays.append(numbers)
+        self.arrays.append(self.numbers(shape) if most is None else self.rng.integers(0, most, shape, "int32"))
         return f"a{len(self.arrays) - 1}", tuple(shape)
+
+    def numbers(self, shape: Sequence[int]) -> Any:
+        return self.rng.standard_normal(shape).astype(self.dtype)
 
     def first_shape(self) -> Shape:
         pick, left = self.random, 10 ** self.random.uniform(4, 6.5)
@@ -118,14 +129,22 @@ class RandomGraph(RandomProgram):
             others = [other for other in values if other[0] != name and _fit(other[1], shape)]
             if others and self.random.random() < 0.35:
                 other = self.random.choice(others[-4:])
-                found = self.line((self.random.choice(OF_TWO).format(x=name, y=other[0]), np.broadcast_shapes(shape, other[1])))
-                names = {name, other[0]}
+                text = self.random.choice(self.of_two(name, other[0])).format(x=name, y=other[0])
+                found, names = self.line((text, np.broadcast_shapes(shape, other[1]))), {name, other[0]}
             else:
-                found, names = self.line(self.random.choice(INNER_STEPS)(self, name, shape)), {name}
+                found, names = self.line(self.random.choice(self.steps(name))(self, name, shape)), {name}
             if found is not None:
                 values.append(found)
                 used |= names
         return [name for name, _ in values if name not in used and name[0] == "v"]
+
+    def of_two(self, x: str, y: str) -> Sequence[str]:
+        """Operations on two values."""
+        return OF_TWO
+
+    def steps(self, x: str) -> Sequence[Step]:
+        """What may be done with a value."""
+        return INNER_STEPS
 
 
 def _fit(one: Shape, other: Shape) -> bool:
@@ -136,7 +155,8 @@ def _fit(one: Shape, other: Shape) -> bool:
         return False
 
 
-Step = Callable[[RandomProgram, str, Shape], "tuple[str, Sequence[int]] | None"]
+# of a program, a value's name and its shape; what it makes, unless that cannot be
+Step = Callable[[Any, str, Shape], "tuple[str, Sequence[int]] | None"]
 
 
 def function(p: RandomProgram, x: str, shape: Shape) -> tuple[str, Shape]:

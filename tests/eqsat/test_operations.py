@@ -85,3 +85,15 @@ def test_one_number_has_the_axis_of_numpys_ufuncs(name: str, axis: int) -> None:
         assert (found.shape, found) == ((), getattr(np, name)(np.array(3.0), axis=axis, **options))
     with pytest.raises(ShapeError):
         eqsat.trace(lambda x: np.mean(x, axis=axis), np.array(3.0))
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std"])
+def test_more_half_floats_than_half_floats_count_have_numpys_moments(name: str) -> None:
+    many = np.tile(np.array([0.5, 0.25, -0.5, -0.25, 3.0], "float16"), 14_000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for array in (many, np.abs(many)):
+            ours: Any = eqsat.jit(lambda x: getattr(enp, name)(x))
+            got, wanted = np.asarray(ours(array)), np.asarray(getattr(np, name)(array))
+            np.testing.assert_allclose(got, wanted, rtol=2e-3)
+            assert got.dtype == wanted.dtype == np.float16
