@@ -260,7 +260,7 @@ class Builder:
 
     def complete(self, line: int, value: Value) -> None:
         """Give the phi at `line` its value on the way back."""
-        self.lines[line] = self.lines[line].format(value.text)
+        self.lines[line] = self.lines[line].replace("{}", value.text)
 
     def finish(self) -> str:
         """The body, ended by a return."""

@@ -302,7 +302,11 @@ class KernelEmitter:
         value, place = self.value(stmt.value, scope), self.address(buffer, stmt.index, scope)
         if stmt.combine is not None:
             value = scalar.combine(b, stmt.combine, buffer.dtype, self.read(buffer, place), value, self.flags.fold)
-        b.store(b.cast("zext", value, "i8") if buffer.dtype == "bool" else value, place)
+        self.write_element(buffer, place, value)
+
+    def write_element(self, buffer: Buffer, place: Value, value: Value) -> None:
+        """An element from a register; true is the byte one."""
+        self.b.store(self.b.cast("zext", value, "i8") if buffer.dtype == "bool" else value, place)
 
     def buffer(self, name: str, dtype: str) -> Buffer:
         found = self.buffers.get(name)

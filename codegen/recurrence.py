@@ -57,7 +57,7 @@ class Recurrence:
     @property
     def in_vectors(self) -> bool:
         """Whether whole vectors of what is added can be computed, one behind the other."""
-        if self.step(self.store.index) != 1:
+        if self.dtype not in joint.LANES or self.step(self.store.index) != 1:
             return False
         widened = {call.args[0] for call in scalars(self.added) if isinstance(call, Call) and _widens(call)}
         return all(self._is_vector(term) and (term.dtype == self.dtype or term in widened) for term in scalars(self.added))
@@ -90,7 +90,7 @@ def _widens(call: Call) -> bool:
 
 
 def emit_recurrence(e: Emitter, loop: For, scope: Scope) -> bool:
-    """Write a loop that is a recurrence of numbers of one register; False for any other."""
+    """Write a loop that is a recurrence; False for any other."""
     found = recurrence_of(loop)
     if found is None or e.kernel.size_of(loop.variable) is not None:
         return False
@@ -108,7 +108,7 @@ def emit_recurrence(e: Emitter, loop: For, scope: Scope) -> bool:
         return inner
 
     def vectors(width: int, begin: int, counter: Value, carried: Carried) -> Carried:
-        """The vector of that number behind the iteration in which vectors of this width begin."""
+        """The vector of that number behind the iteration in which vectors of this width begin; what is carried is in every lane."""
         first = e.b.binary("add", e.b.binary("mul", counter, integer(width, type), "nuw nsw"), integer(begin, type), "nsw")
         inner = at(first)
         neutral = e.b.insert(Value("poison", vector_type(found.dtype, width)), found.neutral, 0)
@@ -119,14 +119,15 @@ def emit_recurrence(e: Emitter, loop: For, scope: Scope) -> bool:
             other = e.b.emit(total.type, f"shufflevector {total}, {neutral}, <{width} x i32> <{moved}>")
             total = code(e.b, (total, other), e.flags.arithmetic)
             shift *= 2
-        last = e.b.emit(LLVM_TYPES[found.dtype], f"extractelement {total}, i64 {width - 1}")
-        _write(e, buffer, found, inner, code(e.b, (spread(e, carried[0], width), total), e.flags.arithmetic))
+        _write(e, buffer, found, inner, code(e.b, (carried[0], total), e.flags.arithmetic))
+        every_last = ", ".join(width * [f"i32 {width - 1}"])
+        last = e.b.emit(total.type, f"shufflevector {total}, {neutral}, <{width} x i32> <{every_last}>")
         return (code(e.b, (carried[0], last), e.flags.arithmetic),)
 
     def one(counter: Value, carried: Carried) -> Carried:
         inner = at(counter)
         total = code(e.b, (carried[0], e.value(found.added, inner)), e.flags.arithmetic)
-        _write(e, buffer, found, inner, total)
+        e.write_element(buffer, e.address(buffer, found.store.index, inner), total)
         return (total,)
 
     low, end = loop.variable.lo, loop.variable.hi + 1
@@ -135,7 +136,10 @@ def emit_recurrence(e: Emitter, loop: For, scope: Scope) -> bool:
     for width in _widths(e, found):
         count = (end - low) // width
         if count:
-            carried = e.loop(integer(0, type), integer(count, type), carried, functools.partial(vectors, width, low))
+            # in every lane: as a number of its own, LLVM would pair it with the counter
+            before = (spread(e, carried[0], width),)
+            (behind,) = e.loop(integer(0, type), integer(count, type), before, functools.partial(vectors, width, low))
+            carried = (e.b.emit(LLVM_TYPES[found.dtype], f"extractelement {behind}, i64 0"),)
             low += count * width
     if low < end:
         e.loop(integer(low, type), integer(end, type), carried, one)
@@ -151,12 +155,12 @@ def _widths(e: Emitter, found: Recurrence) -> Iterator[int]:
 
 
 def recurrence_of(loop: For) -> Recurrence | None:
-    """The recurrence that a loop is; None where it is none of numbers of one register."""
+    """The recurrence that a loop is; None where it is none."""
     *binds, store = loop.body
     if not isinstance(store, Store) or store.combine is not None or not all(isinstance(stmt, Bind) for stmt in binds):
         return None
     call = store.value
-    if not isinstance(call, Call) or call.op not in FOLD_OF or call.dtype not in joint.LANES:
+    if not isinstance(call, Call) or call.op not in FOLD_OF:
         return None
     before, added = call.args
     used = [term for term in scalars(added) if isinstance(term, Load | Pick)]

@@ -25,14 +25,15 @@ STRIP, LEAST_STRIP = 1024, 64
 ENOUGH = 8
 
 
-def scans(dtype: str) -> bool:
-    """Whether loops make running sums of this dtype: NumPy rounds those of 16 bits at every step."""
-    return dtype != "bool" and not is_complex(dtype) and carrier(dtype) == dtype
-
-
 def is_of_rows(shape: Shape, axis: int, sizes: tuple[Size, ...]) -> bool:
     """Whether no axis ends at a size that is known at run time, but for the first where sums go along another."""
     return not any(size.marker in (*shape[1:], shape[axis]) for size in sizes)
+
+
+def is_ahead(op: str, dtype: str, lanes: int) -> bool:
+    """Whether loops are no slower than NumPy's: extrema of numbers that take several steps to compare wait for each other in a row, where
+    NumPy's loop guesses which is greater."""
+    return lanes > 1 or op not in ("max", "min") or not (is_complex(dtype) or carrier(dtype) != dtype)
 
 
 def _is_shared(rows: int) -> bool:

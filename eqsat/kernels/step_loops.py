@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
-from eqsat.ir.dtypes import carrier, is_complex
+from eqsat.ir.dtypes import carrier
 from eqsat.ir.host import keywords
 from eqsat.ir.loops import Buffer, Kernel
 from eqsat.ir.ops import BOOL_FOLD, FOLD_OF
 from eqsat.ir.steps import HostCall, PlacedStep
 from eqsat.ir.tensor import Size, Tensor
-from eqsat.lowering.scan import is_of_rows, scan, scans
+from eqsat.lowering.scan import is_ahead, is_of_rows, scan
 from eqsat.lowering.scatter import scattered
 
 # functions of NumPy that loops compute as well
@@ -34,11 +35,12 @@ def _scan(placed: PlacedStep, step: HostCall, names: Mapping[Tensor, str], sizes
     (given,), (made,) = placed.given, placed.results
     named = keywords(step.invocation, 1)
     axis = int(named["axis"])
-    if not scans(made.dtype) or not given.size or is_complex(given.dtype) or not is_of_rows(given.shape, axis, sizes):
+    op = SCANS[step.invocation.function]
+    if not given.size or not is_of_rows(given.shape, axis, sizes) or not is_ahead(op, made.dtype, prod(given.shape[axis + 1 :])):
         return None
     source, result = Buffer(names[given], given.dtype, given.size, "in"), Buffer(names[made], made.dtype, made.size, "out")
     initial = bool(named.get("include_initial", False))
-    return scan(SCANS[step.invocation.function], given.shape, axis, initial, source, result, placed.name, sizes)
+    return scan(BOOL_FOLD.get(op, op) if made.dtype == "bool" else op, given.shape, axis, initial, source, result, placed.name, sizes)
 
 
 def _scatter(placed: PlacedStep, step: HostCall, names: Mapping[Tensor, str], sizes: tuple[Size, ...]) -> Kernel | None:
