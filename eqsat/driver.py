@@ -19,7 +19,7 @@ from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Index, as_index
 from eqsat.ir.steps import Loop, Parts
 from eqsat.ir.tensor import Program
-from eqsat.kernels.picking import Nest, computed_once, lower_program, remaining
+from eqsat.kernels.picking import Nest, lower_program, remaining
 from eqsat.options import Options, options_of
 from eqsat.pipeline import Pipeline
 from eqsat.pricing.cost_model import CostModel
@@ -96,8 +96,7 @@ def _finished(
     nests = lower_program(parts, options, report, finite)
     dump.write("loops", "\n\n".join(str(nest.kernel) for nest in nests))
     model = CostModel(options.target, options.cost)
-    once = computed_once(nests)
-    kernels = tuple((nest.kernel.name, 0.0 if nest in once else _nest_ns(nest, model)) for nest in nests)
+    kernels = tuple((nest.kernel.name, 0.0 if nest.once else _nest_ns(nest, model)) for nest in nests)
     others = ((placed.name, placed.step) for placed in remaining(parts.steps, nests))
     kernels += tuple(
         (name, loops[name].count * float(bodies[name].cost) if name in loops else step_ns(model, step)) for name, step in others

@@ -11,7 +11,7 @@ from eqsat.ir.index import Apply, Index, walk
 from eqsat.ir.tensor import Build, Call, Gather, Read, Reduce, Size, Tensor
 from eqsat.ir.text import body_text, tensor_names, with_sizes
 from eqsat.kernels.cost_parts import parts_of
-from eqsat.kernels.picking import Nest, computed_once, remaining
+from eqsat.kernels.picking import Nest, remaining
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.element_costs import FoldPart
 from eqsat.pricing.target import DEFAULT_TARGET
@@ -31,11 +31,10 @@ def kernel_costs(result: Result | IndexResult) -> tuple[KernelCost, ...]:
     shown = tensor_names(*result.program.inputs, *result.program.outputs)
     names = {tensor: shown[joined] for tensor, joined in result.parts.joined_tensors().items() if joined in shown}
     ns = dict(result.cost.kernels)
-    once = computed_once(result.nests)
     model = CostModel(result.options.target, result.options.cost)
     found = []
     for nest in result.nests:
-        parts = {} if nest in once or model.costs.objective is not None else _parts(nest, model, names, result.program.sizes)
+        parts = {} if nest.once or model.costs.objective is not None else _parts(nest, model, names, result.program.sizes)
         found.append(KernelCost(nest.kernel.name, _rounded(ns[nest.kernel.name]), _made(nest, names), _rounded_parts(parts)))
     for placed in remaining(result.parts.steps, result.nests):
         found.append(KernelCost(placed.name, _rounded(ns[placed.name]), _named(placed.results, names)))

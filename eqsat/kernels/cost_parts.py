@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from eqsat.ir.generics import as_build
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Generic, Program, tensors
-from eqsat.kernels.picking import Nest, computed_once
+from eqsat.kernels.picking import Nest
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.costs import computed_together
 from eqsat.pricing.element_costs import FoldPart, price_body
@@ -31,8 +31,7 @@ def program_parts(program: Program, model: CostModel) -> tuple[KernelParts, ...]
 
 def nest_parts(nests: Sequence[Nest], model: CostModel) -> tuple[KernelParts, ...]:
     """The nanoseconds of each kind for loop nests; none for those that run once, when a plan is loaded."""
-    once = computed_once(nests)
-    return tuple(() if nest in once else _by_kind(parts_of(nest, model)) for nest in nests)
+    return tuple(() if nest.once else _by_kind(parts_of(nest, model)) for nest in nests)
 
 
 def parts_of(nest: Nest, model: CostModel) -> Iterator[Part]:

@@ -37,6 +37,8 @@ from eqsat.report import Report
 ROWS = (1, 8, 64)
 # how many times as fast as those of fewer rows such a kernel has to be to be compiled as well
 GAIN = 1.05
+# what a call takes longer that copies what is kept, which is done in Python
+COPIED_NS = 15_000.0
 
 
 # what kernels are chosen for
@@ -64,6 +66,7 @@ class Nest:
     within  builds that are computed on the way, strip by strip
     part_of  groups of builds that it computes together with other kernels, and which part of the cost of each it has
     in_rows  kernels of the same for sizes that are large enough
+    once     whether it is run when a plan is loaded: it is made of nothing but constants, so it computes the same in every call
     """
 
     kernel: Kernel
@@ -73,6 +76,7 @@ class Nest:
     within: tuple[Build, ...] = ()
     part_of: tuple[tuple[Group, float], ...] = ()
     in_rows: tuple[InRows, ...] = ()
+    once: bool = False
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -142,11 +146,15 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
     in_rows = lowering.in_rows({group: lowered[group] for group in groups}, names) if program.sizes else {}
     by_name = {name: tensor for tensor, name in names.items()}
     nests: list[Nest] = []
+    same: set[Tensor] = set()
     for made in sorted(lowered, key=lambda made: levels[made[0]]):
         kernel = replace(lowered[made], name=f"kernel_{len(nests)}")
         called_with = tuple(by_name[buffer.name] for buffer in kernel.buffers)
         nest = Nest(kernel, made, called_with, within=within.get(made, ()), part_of=part_of.get(made, ()))
-        nests.append(replace(nest, in_rows=in_rows.get(nest.builds, ())))
+        once = not program.sizes and all(isinstance(tensor, Constant) or tensor in same for tensor in nest.read)
+        if once and not (same.isdisjoint(nest.read) and _is_as_cheap_as_its_copies(nest, parts.outputs, model)):
+            same.update(made)
+        nests.append(replace(nest, in_rows=in_rows.get(nest.builds, ()), once=made[0] in same))
     return tuple(_finished(nest) for nest in _written_over(nests, levels, stay))
 
 
@@ -225,7 +233,7 @@ def _finished(nest: Nest) -> Nest:
 
 def _written_over(nests: Sequence[Nest], levels: Mapping[Tensor, float], stay: Collection[Tensor]) -> list[Nest]:
     """The nests, each writing over tensors that nothing reads any more where its kernel can; some tensors stay."""
-    made = {tensor for nest in nests for tensor in nest.made} - {tensor for nest in computed_once(nests) for tensor in nest.made}
+    made = {tensor for nest in nests if not nest.once for tensor in nest.made}
     readers: dict[Tensor, list[float]] = {}
     for nest in nests:
         for tensor in nest.read:
@@ -259,15 +267,11 @@ def _over(nest: Nest, tensor: Tensor) -> Nest:
     return nest
 
 
-def computed_once(nests: Sequence[Nest]) -> tuple[Nest, ...]:
-    """The kernels that are made of nothing but constants: what they compute is the same in every call."""
-    same: set[Tensor] = set()
-    found: list[Nest] = []
-    for nest in nests:
-        if all(isinstance(tensor, Constant) or tensor in same for tensor in nest.read):
-            same.update(nest.made)
-            found.append(nest)
-    return tuple(found)
+def _is_as_cheap_as_its_copies(nest: Nest, outputs: Collection[Tensor], model: CostModel) -> bool:
+    """Whether a kernel that makes nothing but results takes no longer than copying them from where they are kept: every call returns memory
+    of its own."""
+    copies_ns = COPIED_NS + sum(model.store_ns(made.shape, made.dtype) + model.move_ns(made.shape, made.dtype) for made in nest.made)
+    return set(nest.made) <= set(outputs) and nest_ns(nest.kernel, model.target, model.costs) <= copies_ns
 
 
 def _cheapest(kernels: Iterable[Kernel], target: Target, costs: Costs) -> Priced:

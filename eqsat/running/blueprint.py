@@ -20,7 +20,7 @@ from eqsat.ir.host import Invocation
 from eqsat.ir.steps import Parts
 from eqsat.ir.structure import Structure
 from eqsat.ir.tensor import Constant, Input, Program, SizeTerms, Tensor
-from eqsat.kernels.picking import InRows, Nest, computed_once, remaining
+from eqsat.kernels.picking import InRows, Nest, remaining
 from eqsat.running.storage import Lifetime, share_storage
 
 Array = np.ndarray[Any, Any]
@@ -191,7 +191,7 @@ def draw(
     kernels = _scheduled(steps, estimates, slots, over)
     checked = tuple(slots[tensor] for tensor in finite)
     sizes = tuple(RunTimeSize(s.variable.name[1:], s.variable.lo, s.most, s.marker, s.terms) for s in program.sizes)
-    first = {nest.kernel.name for nest in computed_once(nests)} if not sizes else set()
+    first = {nest.kernel.name for nest in nests if nest.once}
     once = tuple(k for k, kernel in enumerate(kernels) if kernel.name in first)
     kept = [slot for k in once for slot in kernels[k].written]
     buffers, storages = _placed(program, kernels, outputs, (*checked, *places), kept, slots)
