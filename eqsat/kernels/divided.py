@@ -19,6 +19,7 @@ from eqsat.lowering.folds_first import folds_apart, folds_first
 from eqsat.lowering.nest import Stages
 from eqsat.lowering.operand_order import batches_last, in_operand_order
 from eqsat.lowering.parted import MORE_TERMS, columns_in_parts, in_parts, row_in_parts
+from eqsat.lowering.rows_first import rows_first
 from eqsat.lowering.spread import spread
 from eqsat.lowering.symmetric import in_triangle
 from eqsat.lowering.terms_first import places_first, terms_first
@@ -99,7 +100,7 @@ def _ways(build: Build, ns: float, options: Options) -> Iterator[tuple[tuple[Sta
     one kernel, which costs `ns`."""
     reals = in_reals(build, finite=options.numerics == "fast")
     rows, columns = (row_in_parts(build), columns_in_parts(build, MORE_TERMS)) if options.numerics != "exact" else (None, None)
-    ways = (left_turned, in_operand_order, batches_last, branches_first, places_first, spread)
+    ways = (left_turned, in_operand_order, batches_last, branches_first, places_first, spread, rows_first)
     yield from ((way, ns) for way in (reals, rows, columns, *(way(build) for way in ways)) if way is not None)
     apart = folds_apart(build)
     if apart is not None:
