@@ -1,4 +1,5 @@
-"""Functions of complex numbers that eqsat has code for of real numbers alone: they are calls of NumPy, right for every special value."""
+"""Functions of complex numbers that codegen has for real numbers alone: made of functions of their parts where these are right for every
+special value, and else calls of NumPy."""
 
 from __future__ import annotations
 
@@ -10,10 +11,11 @@ import numpy as np
 
 from eqsat.ir.dtypes import is_complex
 from eqsat.ir.errors import UnsupportedError
-from eqsat.ir.tensor import Tensor
+from eqsat.ir.tensor import Scalar, Tensor
+from eqsat.operations.elementwise import Block, call, cast, elementwise
 from eqsat.operations.host import host_call
 
-# what NumPy computes of complex numbers, and codegen does not, at least not for every exponent
+# what codegen does not compute of complex numbers, at least not for every exponent
 _NAMES = (
     "exp expm1 exp2 log log1p log2 log10 sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh sinc sign rint round "
     "isnan isinf isfinite isclose allclose nan_to_num fmax fmin power float_power corrcoef"
@@ -22,7 +24,7 @@ NAMES = tuple(_NAMES.split())
 
 
 def of_complex(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
-    """The operation, or where it has no code for complex numbers a call of NumPy's function of that name."""
+    """The operation, or where it has no code for complex numbers one of their parts or a call of NumPy's function of that name."""
 
     @functools.wraps(operation)
     def either(*args: Any, **kwargs: Any) -> Any:
@@ -31,9 +33,47 @@ def of_complex(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
         except UnsupportedError:
             if not any(map(_is_complex, args)):
                 raise
+            if name in BY_PARTS and len(args) == 1 and not kwargs:
+                return elementwise(name, args, BY_PARTS[name])
             return host_call(f"numpy.{name}", _with_dtypes(args), kwargs)
 
     return either
+
+
+def _parts(z: Scalar) -> tuple[Scalar, Scalar]:
+    return call("real", z), call("imag", z)
+
+
+def _exp(z: Scalar) -> Scalar:
+    """exp(x) cos(y) + exp(x) sin(y) i, with the special values of C99, annex G; where exp(x) is infinite and the products are not, it is
+    computed in two factors."""
+    x, y = _parts(z)
+    large, step = (700.0, 355.0) if x.dtype == "float64" else (80.0, 44.0)
+    above, endless = call("greater", x, large), call("logical_not", call("isfinite", y))
+    size = call("exp", call("where", above, call("subtract", x, step), x))
+    rest = call("where", above, np.exp(np.array(step, x.dtype)).item(), cast(1.0, x.dtype))
+    real, imag = (call("multiply", call("multiply", size, call(turn, y)), rest) for turn in ("cos", "sin"))
+    vanishes, grows = (call("logical_and", endless, call("equal", x, end)) for end in (-np.inf, np.inf))
+    real = call("where", vanishes, 0.0, call("where", grows, x, real))
+    imag = call("where", call("equal", y, 0.0), y, call("where", vanishes, 0.0, imag))
+    return call("complex", real, imag)
+
+
+def _rint(z: Scalar) -> Scalar:
+    return call("complex", *(call("rint", part) for part in _parts(z)))
+
+
+def _either(op: str, joined: str) -> Block:
+    return lambda z: call(joined, *(call(op, part) for part in _parts(z)))
+
+
+BY_PARTS: dict[str, Block] = {
+    "exp": _exp,
+    "rint": _rint,
+    "isnan": _either("isnan", "logical_or"),
+    "isinf": _either("isinf", "logical_or"),
+    "isfinite": _either("isfinite", "logical_and"),
+}
 
 
 def _with_dtypes(args: tuple[Any, ...]) -> tuple[Any, ...]:
