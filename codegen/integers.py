@@ -57,12 +57,55 @@ def quotient(b: Builder, a: Value, d: Value, safe: Value, sign: str = "s") -> Va
     Up to 32 bits it is a quotient of floats, which are divided in vectors: where d does not divide a, a / d is further from an integer
     than 1 / a of itself, and rounding to 24 bits (for 16 and fewer) or 53 bits does not bridge that.  By constants LLVM multiplies.
     """
+    if sign == "u" and a.type == "i64" and (divisor := constant_divisor(d)):
+        return _unsigned_quotient(b, a, divisor)
     if _width(a) > 32 or not d.text.startswith("%"):
         return b.binary(f"{sign}div", a, safe)
     type = "float" if _width(a) <= 16 else "double"
     ratio = b.binary("fdiv", b.cast(f"{sign}itofp", a, type), b.cast(f"{sign}itofp", safe, type))
     found = b.cast(f"fpto{sign}i", ratio, "i32")
     return found if a.type == "i32" else b.cast("trunc", found, a.type)
+
+
+def constant_divisor(d: Value) -> int | None:
+    """A divisor of 64 bits, without sign, if it is a constant and no power of two, and not zero."""
+    value = int(d.text) % (1 << 64) if d.type == "i64" and d.text.lstrip("-").isdigit() else 0
+    return value if value & (value - 1) else None
+
+
+def floor_quotient(b: Builder, a: Value, divisor: int) -> Value:
+    """a // divisor, a `constant_divisor` below 2^63, of signed numbers, which LLVM divides one by one, for vectors.
+
+    For a below zero a // d is ~(~a // d); and n // d for n below 2^63 is n * m >> 63 + k, for 2^k the next power of two above d and m the
+    least number of which m * d is no less than 2^(63 + k) (T. Granlund and P. L. Montgomery, Division by invariant integers using
+    multiplication, 1994): m has 64 bits.
+    """
+    k = divisor.bit_length()
+    factor = -(-(1 << 63 + k) // divisor)
+    sign = b.binary("ashr", a, integer(63))
+    high = _high_product(b, b.binary("xor", a, sign), factor)
+    return b.binary("xor", b.binary("lshr", high, integer(k - 1)), sign)
+
+
+def _unsigned_quotient(b: Builder, a: Value, divisor: int) -> Value:
+    """The same of unsigned numbers, for which m may have 65 bits; of these the highest is added apart, and nothing overflows."""
+    k = divisor.bit_length()
+    factor = (((1 << k) - divisor) << 64) // divisor + 1
+    high = _high_product(b, a, factor)
+    whole = b.binary("add", b.binary("lshr", b.binary("sub", a, high), integer(1)), high)
+    return b.binary("lshr", whole, integer(k - 1))
+
+
+def _high_product(b: Builder, a: Value, factor: int) -> Value:
+    """The upper 64 of the 128 bits of a product of unsigned numbers, by halves, whose products are those of vectors."""
+    half, mask = integer(32), integer((1 << 32) - 1)
+    low, high = b.binary("and", a, mask), b.binary("lshr", a, half)
+    by_low, by_high = integer(factor & (1 << 32) - 1), integer(factor >> 32)
+    lowest = b.binary("lshr", b.binary("mul", low, by_low), half)
+    middle = b.binary("add", b.binary("mul", high, by_low), lowest)
+    other = b.binary("add", b.binary("mul", low, by_high), b.binary("and", middle, mask))
+    upper = b.binary("add", b.binary("mul", high, by_high), b.binary("lshr", middle, half))
+    return b.binary("add", upper, b.binary("lshr", other, half))
 
 
 def _unsigned_division(b: Builder, args: tuple[Value, ...]) -> tuple[Value, Value, Value]:

@@ -12,7 +12,7 @@ from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, integer, is_real, 
 from eqsat.codegen.casts import convert
 from eqsat.codegen.divided import divided
 from eqsat.codegen.integer_power import power as integer_power
-from eqsat.codegen.integers import UNSIGNED, left_shift, quotient, right_shift, threefry
+from eqsat.codegen.integers import UNSIGNED, constant_divisor, floor_quotient, left_shift, quotient, right_shift, threefry
 from eqsat.codegen.math import FUNCTIONS
 from eqsat.codegen.math.number import Number
 from eqsat.codegen.math.remainder import fmod
@@ -191,6 +191,8 @@ def _floor_divide(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
         return _floor_divide_reals(b, a, d)
     if (shift := _shift(d)) is not None:
         return b.binary("ashr", a, integer(shift, a.type))
+    if (divisor := constant_divisor(d)) is not None and divisor < 1 << 63:
+        return floor_quotient(b, a, divisor)
     quotient, remainder, zero, special = _safe_division(b, a, d)
     lower = b.binary("add", quotient, b.cast("sext", _borrow(b, remainder, d), a.type))
     exceptional = b.select(zero, integer(0, a.type), b.negate(a))
@@ -204,6 +206,8 @@ def _remainder(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
         return _remainder_reals(b, a, d)[1]
     if _shift(d) is not None:
         return b.binary("and", a, integer(int(d.text) - 1, a.type))
+    if (divisor := constant_divisor(d)) is not None and divisor < 1 << 63:
+        return b.binary("sub", a, b.binary("mul", floor_quotient(b, a, divisor), d))
     _, remainder, _, special = _safe_division(b, a, d)
     shifted = b.select(_borrow(b, remainder, d), b.binary("add", remainder, d), remainder)
     return b.select(special, integer(0, a.type), shifted)
