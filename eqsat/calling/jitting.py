@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
 
 from eqsat.calling.compiled import Compiled
+from eqsat.calling.forms import Forms
 from eqsat.calling.lazy import values_of
 from eqsat.capture.signature import POSITIONAL, Arguments, Given, describe, function_name, lay_out, leaves_of
 from eqsat.capture.traces import is_traced
@@ -74,27 +75,42 @@ def _compiled(function: Function, static: tuple[str, ...], options: Options | No
     plans: Once[Plan] = Once()
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if any(is_traced(leaf) for leaf in leaves_of(*args, *kwargs.values())):
-            return function(*args, **kwargs)
         out = kwargs.pop("out", None) if takes_out else None
-        form = (len(args), *kwargs)
-        if form not in layouts:
-            layouts[form] = lay_out(function, signature, len(args), tuple(kwargs))
-        given = (*args, *kwargs.values())
+        names, values = (len(args), *kwargs), (*args, *kwargs.values())
+        found = None if _are_arrays(values) and not kwargs else forms.find(names, values)
+        if found is not None and (direct := found[0].direct) is not None:
+            return direct(*found[1]) if out is None else direct(*found[1], out=out)
+        if any(is_traced(leaf) for leaf in leaves_of(*values)):
+            return function(*args, **kwargs) if out is None else function(*args, **kwargs, out=out)
+        return computed(names, values, out)
+
+    def computed(names: tuple[Any, ...], values: Sequence[Any], out: Any) -> Any:
+        """A call with some positional arguments and these keywords."""
+        if names not in layouts:
+            layouts[names] = lay_out(function, signature, names[0], names[1:])
+            forms.know(names, [value for part in layouts[names] for _, value in part])
         positional, keyword = (
-            [(parameter, given[value.position] if isinstance(value, Given) else value) for parameter, value in part]
-            for part in layouts[form]
+            [(parameter, values[value.position] if isinstance(value, Given) else value) for parameter, value in part]
+            for part in layouts[names]
         )
         arguments, arrays = describe(positional, keyword, name, static, as_they_lie=True)
         plan = plans.get(arguments, lambda: _plan(function, arguments, options or Options()))
-        if not kwargs and all(type(argument) is np.ndarray for argument in args) and arguments.in_order:
-            compiled.called(plan, takes_out)
+        if arguments.in_order:
+            if len(names) == 1 and _are_arrays(values):
+                compiled.called(plan, takes_out)
+            elif (found := forms.find(names, values)) is not None and len(found[1]) == len(arrays):
+                found[0].called(plan)
         return plan.result(values_of(arrays), out)
 
     takes_out = "out" not in signature.parameters
+    forms = Forms(name, computed)
     compiled = Compiled(call)
     compiled.title = name
     return functools.update_wrapper(compiled, function)
+
+
+def _are_arrays(values: Sequence[Any]) -> bool:
+    return all(type(value) is np.ndarray for value in values)
 
 
 def _plan(function: Function, arguments: Arguments, options: Options) -> Plan:

@@ -50,11 +50,14 @@ def main() -> None:
     leaf = enp.asarray(small)
     affine, layered = eqsat.jit(lambda x, y: x * 2 + y), eqsat.jit(nested)
     plan = eqsat.optimize(lambda x, y: x * 2 + y, small, small).compile()
+    scaled = eqsat.jit(lambda x, by: x * by)
     params = {"layers": [{"w": small, "b": small[0]} for _ in range(4)]}
     rows: dict[str, float] = {
         "a plan, two arrays": microseconds(lambda: plan(small, small)),
         "a plan, two arrays and out=": microseconds(lambda: plan(small, small, out=out)),
         "a jit call, two arrays": microseconds(lambda: affine(small, small)),
+        "a jit call, an array and a number": microseconds(lambda: scaled(small, 2.0)),
+        "a jit call, an array and a keyword": microseconds(lambda: scaled(small, by=2.0)),
         "a jit call, nine arrays in containers": microseconds(lambda: layered(params, small)),
         "recording one of ten operations": microseconds(lambda: recorded(leaf)) / 10,
         "ten operations recorded and realized": microseconds(lambda: np.asarray(recorded(enp.asarray(small)))),
