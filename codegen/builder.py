@@ -117,7 +117,7 @@ class Builder:
 
     `declarations` collects what it calls, `metadata` the notes on loops of the whole module, `abilities` are the host's.  `sources`:
     (line, the statement that lines from there on are written for).  `zero`: an i64 that is zero, which LLVM does not know, if the
-    function has one.
+    function has one.  `extrema`: of values that are extrema of several floats, by name, that of numbers alone, and these floats.
     """
 
     def __init__(self, metadata: list[str] | None = None, abilities: Abilities = NO_ABILITIES) -> None:
@@ -128,6 +128,7 @@ class Builder:
         self.declarations: set[str] = set()
         self.sources: list[tuple[int, Stmt | None]] = [(0, None)]
         self.zero: Value | None = None
+        self.extrema: dict[str, tuple[Value, tuple[Value, ...]]] = {}
         self._count = 0
 
     def fresh(self, stem: str) -> str:

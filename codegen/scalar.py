@@ -6,6 +6,7 @@ have one LLVM type, except the condition of `where`; bool is i1 in registers.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, integer, is_real, pair, real, truth
@@ -117,9 +118,14 @@ def _arithmetic(on_reals: str, on_integers: str) -> Code:
     return code
 
 
+# of floats among which an extremum of extrema chooses, the most that are looked at for NaN by themselves
+MOST_COMPARED = 16
+
+
 def _extremum(on_reals: str, on_integers: str, on_bools: str) -> Code:
     """NaN where either operand is, else the first one where it is better: that LLVM makes one instruction, and another one with a mask of
-    the choice of a constant NaN; of the first operand instead it would make two comparisons."""
+    the choice of a constant NaN; of the first operand instead it would make two comparisons.  Extrema of extrema choose among numbers, and
+    are NaN where any of what they choose among is, of which one comparison looks at two."""
 
     def code(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
         a, c = args
@@ -127,9 +133,24 @@ def _extremum(on_reals: str, on_integers: str, on_bools: str) -> Code:
             return b.binary(on_bools, a, c)
         if not is_real(a.type):
             return b.intrinsic(on_integers, a, c)
-        return b.select(b.compare("uno", a, c), real(float("nan"), a.type), b.select(b.compare(on_reals, a, c), a, c))
+        known = [b.extrema.get(arg.text, (arg, (arg,))) for arg in args]
+        among = tuple(dict.fromkeys(value for _, values in known for value in values))
+        if len(among) > MOST_COMPARED:
+            known, among = [(a, ()), (c, ())], args
+        (x, _), (y, _) = known
+        chosen = b.select(b.compare(on_reals, x, y), x, y)
+        found = b.select(_unordered(b, among), real(float("nan"), a.type), chosen)
+        b.extrema[found.text] = chosen, among
+        return found
 
     return code
+
+
+def _unordered(b: Builder, values: tuple[Value, ...]) -> Value:
+    """Whether any of some floats is NaN."""
+    unknown = [value for value in values if value.text.startswith("%")] or list(values[:1])
+    pairs = zip(unknown[::2], (*unknown[1::2], *unknown[-1:]), strict=False)
+    return functools.reduce(lambda x, y: b.binary("or", x, y), (b.compare("uno", *pair) for pair in pairs))
 
 
 def _extremum_of_halves(better: str) -> Code:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 
+import eqsat
+import eqsat.numpy as enp
 from eqsat.codegen.integers import UNSIGNED
 from eqsat.codegen.math import FUNCTIONS
 from eqsat.codegen.pairs import COMPLEX
@@ -231,3 +234,24 @@ def test_a_call_whose_operands_are_not_cast_is_refused(wrong: object) -> None:
 
     with pytest.raises(InternalError, match="codegen: found"):
         run(elementwise(body, ("float32",), 4), np.zeros(4, np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_extrema_of_extrema_are_nan_and_zeros_have_signs_as_in_numpy(dtype: str) -> None:
+    """Every tree of four random ones over columns with NaN, zeros of both signs and infinities; some of what it is made of is a result."""
+    rng = np.random.default_rng(7)
+    x = rng.choice([np.nan, 0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, 2.5, 3.5, 4.5], (24, 500), p=[0.03, *[0.1] * 8, 0.17]).astype(dtype)
+    for seed in range(4):
+        choose = np.random.default_rng(seed)
+        steps = [(choose.integers(2), *choose.integers(0, 24 + k, 2)) for k in range(40)]
+
+        def tree(xp: Any, x: Any, steps: Any = steps) -> Any:
+            values = [x[k] for k in range(24)]
+            for which, one, other in steps:
+                values.append((xp.minimum, xp.maximum)[which](values[one], values[other]))
+            return values[-1], values[-7], xp.maximum(values[-3], 0.0), xp.minimum(-0.0, values[-4])
+
+        for found, expected in zip(eqsat.jit(lambda x: tree(enp, x))(x), tree(np, x), strict=True):
+            np.testing.assert_array_equal(found, expected)
+            numbers = ~np.isnan(expected)
+            np.testing.assert_array_equal(np.signbit(found)[numbers], np.signbit(expected)[numbers])
