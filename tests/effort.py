@@ -17,11 +17,14 @@ THOROUGH = os.environ.get("EQSAT_TESTS") == "thorough"
 thorough = pytest.mark.skipif(not THOROUGH, reason="runs with EQSAT_TESTS=thorough")
 
 
-def examples(count: int) -> int:
-    """The number of random cases to try: all, or a fourth of them, but no fewer than eight."""
-    return count if THOROUGH else max(count // 4, min(count, 8))
+def examples(count: int, every: int = 4, least: int = 8) -> int:
+    """The number of random cases to try: all, or one of every so many, but no fewer than the least."""
+    return count if THOROUGH else max(count // every, min(count, least))
 
 
 def some(cases: Iterable[T], every: int = 3) -> list[T]:
-    """All cases, or the first of every so many."""
+    """All cases, or the first of every so many.
+
+    Of a product of lists all values come where `every` has no factor in common with the length of the last list.
+    """
     return list(cases)[:: 1 if THOROUGH else every]

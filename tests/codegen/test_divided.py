@@ -19,7 +19,7 @@ from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Literal, Scalar
 from eqsat.lowering import type_indices
 from tests.codegen.nests import Array, astype, call, elementwise
-from tests.effort import examples
+from tests.effort import examples, some
 
 DTYPES = list(FORMATS)
 DIVISORS = (3.0, -7.0, 9.0, 10.0, 255.0, 65535.0, 0.75, 999999.0, 1.9, 2.0**40 * 5, 3 * 2.0**-50, 1048575.0, 6.0)
@@ -87,7 +87,7 @@ def test_infinities_nan_and_zeros_are_those_of_divisions(dtype: str, numerics: N
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_all_integers_of_one_and_two_bytes_at_exact(dtype: str, source: str) -> None:
     x = np.arange(2).astype(bool) if source == "bool" else np.arange(np.iinfo(source).min, np.iinfo(source).max + 1).astype(source)
-    for divisor in DIVISORS:
+    for divisor in some(DIVISORS):
         divisor = np.dtype(dtype).type(divisor).item()
         np.testing.assert_array_equal(quotients(x, dtype, divisor, "exact"), x.astype(dtype) / np.array(divisor, dtype))
 

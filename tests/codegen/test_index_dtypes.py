@@ -16,6 +16,7 @@ from eqsat.ir.typed_check import evaluate_typed
 from eqsat.lowering import type_indices
 from eqsat.lowering.index_dtypes import Abstract, lower_index_dtypes
 from tests.codegen.typed_functions import TypedFunction
+from tests.effort import examples
 from tests.ir.typed_terms import points, terms_at_edges, variables_at_edges
 
 
@@ -34,7 +35,7 @@ def check_random_terms(data: st.DataObject) -> None:
         assert function(*(env[v] for v in names)) == [int(evaluate_index(term, env)) for term in terms]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data())
 def test_random_terms_at_the_edges_equal_python(data: st.DataObject) -> None:
     check_random_terms(data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -16,6 +17,7 @@ from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.loops import Bind, Buffer, For, Kernel, Let, Load, Stmt, Store, Temp
 from eqsat.ir.tensor import Call, Scalar, as_dtype
 from eqsat.lowering import type_indices
+from tests.effort import some
 
 ROWS, COLUMNS = Var("r", 0, 8), Var("j", 0, 11)
 RNG = np.random.default_rng(0)
@@ -70,10 +72,17 @@ def test_which_rows_are_kept(loop: For, kept: bool) -> None:
     assert (kept_row(loop, 64, 28) is not None) == kept
 
 
-@pytest.mark.parametrize("numerics", ["exact", "default"])
-@pytest.mark.parametrize("columns", [5, 16, 31, 100])
-@pytest.mark.parametrize("rows", [1, 9, 34])
-@pytest.mark.parametrize(("dtype", "result"), [("float32", "float32"), ("float32", "float64"), ("float64", "float64"), ("int32", "int32")])
+@pytest.mark.parametrize(
+    ("dtype", "result", "rows", "columns", "numerics"),
+    some(
+        (
+            (*dtypes, *others)
+            for dtypes in [("float32", "float32"), ("float32", "float64"), ("float64", "float64"), ("int32", "int32")]
+            for others in itertools.product([1, 9, 34], [5, 16, 31, 100], ["exact", "default"])
+        ),
+        5,
+    ),
+)
 def test_what_is_added_up_equals_numpy(rows: int, columns: int, dtype: str, result: str, numerics: Numerics) -> None:
     for combine, outer in (("sum", 1), ("sum", 3), ("max", 1)):
         values = RNG.integers(-50, 50, (outer * rows, columns)).astype(dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 from typing import Any
@@ -20,6 +21,7 @@ from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Sto
 from eqsat.ir.tensor import Call, Literal, Position, Scalar
 from eqsat.lowering import type_indices
 from tests.codegen.nests import run
+from tests.effort import some
 
 Array = np.ndarray[Any, Any]
 
@@ -243,8 +245,7 @@ def test_vectors_of_a_fold_leave_no_rest(extent: int, count: int) -> None:
     assert vectors_of_fold("float32", extent, Registers(64, 28).bytes) == count
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
-@pytest.mark.parametrize("extent", [3, 8, 12, 33])
+@pytest.mark.parametrize(("extent", "dtype"), some(itertools.product([3, 8, 12, 33], ["float32", "float64", "uint8"]), 2))
 def test_short_rows_and_blocks_equal_numpy(extent: int, dtype: str) -> None:
     x = (np.arange(20 * extent * 3 * extent) % 23).astype(dtype).reshape(20, extent, 3, extent)
     w = (np.arange(extent) % 5 + 1).astype(dtype)

@@ -19,6 +19,7 @@ from eqsat.ir.index import Const, Index, Var, minimum, variables
 from eqsat.ir.loops import Buffer, For, Kernel, Load, Store
 from eqsat.ir.tensor import Literal
 from eqsat.lowering import type_indices
+from tests.effort import examples
 
 Function = Callable[[Any], Any]
 X = np.random.default_rng(0).standard_normal((200, 150)).astype("float32")
@@ -114,7 +115,7 @@ def places(draw: st.DrawFn) -> Index:
     return term
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(places(), places())
 def test_places_that_are_told_apart_never_meet(one: Index, other: Index) -> None:
     if _are_different(one, other):

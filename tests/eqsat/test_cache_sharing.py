@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from eqsat.keeping.disk import CHECKSUM, LIMIT, MAGIC, Store
+from tests.effort import examples
 from tests.eqsat.cache_worker import ENTRY_BYTES, WHOLE
 
 ROOT = Path(__file__).parent.parent.parent
@@ -62,7 +63,7 @@ def parts(store: Store) -> list[str]:
 
 @pytest.mark.slow
 def test_threads_and_processes_share_a_folder(tmp_path: Path) -> None:
-    check_sharing(tmp_path, processes=2, threads=3, calls=8)
+    check_sharing(tmp_path, processes=2, threads=3, calls=examples(8, least=3))
 
 
 @pytest.mark.fuzz

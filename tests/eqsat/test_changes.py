@@ -16,6 +16,7 @@ import eqsat.numpy as enp
 from eqsat.ir.errors import BoundsError, DTypeError, EqsatError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.structure import rebuild_result
+from tests.effort import examples
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
@@ -229,7 +230,7 @@ programs = st.lists(st.tuples(st.sampled_from(["put", "add", "view", "turn", "do
 
 
 @given(programs)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_random_changes_are_those_of_numpy(steps: list[tuple[str, tuple[Any, ...], int]]) -> None:
     """Arrays and views of them, changed in any order."""
 

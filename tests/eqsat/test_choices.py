@@ -13,8 +13,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.tensor import Build, Read, Reduce, scalars, tensors
+from tests.effort import examples
 
-SOME = settings(max_examples=12, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+SOME = settings(max_examples=examples(12, least=4), deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 RNG = np.random.default_rng(7)
 IMAGES, LONG = RNG.random((2, 3, 10, 12), "float32"), RNG.random(70)
 

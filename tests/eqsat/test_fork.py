@@ -9,6 +9,8 @@ import textwrap
 
 import pytest
 
+from tests.effort import examples
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 
 COMMON = """
@@ -19,7 +21,7 @@ warnings.simplefilter("ignore", DeprecationWarning)
 options = eqsat.Options(cache=False)
 
 def terms(first):
-    for n in range(first, first + 25):
+    for n in range(first, first + int(sys.argv[1])):
         term = eqsat.parse_index(f"(i * {n} + j) // {n} + (i * {n} + j) % {n}", {"i": (0, 50), "j": (0, n - 1)})
         assert str(eqsat.simplify(term, options=options)) in ("i + j", "j + i"), term
 
@@ -78,5 +80,5 @@ assert not any(folders(worker) for worker in workers)
 @pytest.mark.parametrize("program", [THREADS, TOGETHER, PROCESSES], ids=["threads", "together", "processes"])
 def test_parent_and_child_have_e_graphs_of_their_own(program: str) -> None:
     text = textwrap.dedent(COMMON) + textwrap.dedent(program)
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-c", text, str(examples(25))], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")

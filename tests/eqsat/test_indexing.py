@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from eqsat.ir.tensor import Build
 from eqsat.running.blueprint import Blueprint
 from eqsat.running.packing import pack, unpack
 from eqsat.running.plan import Plan
+from tests.effort import examples, some
 from tests.eqsat.tracing_cases import Array, sample, traced
 
 X = sample((4, 3), "float32")
@@ -155,7 +157,7 @@ ENTRIES = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(st.integers(0, 3), max_size=4), st.lists(ENTRIES, max_size=4))
 def test_any_key_means_what_it_means_to_numpy(shape: list[int], key: list[Any]) -> None:
     x = np.arange(np.prod(shape, dtype=int)).reshape(shape)
@@ -221,7 +223,7 @@ def put(x: Any, places: Any, updates: Any, axis: int) -> Any:
     return np.moveaxis(found, 0, axis)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
+@pytest.mark.parametrize("dtype", some(["float32", "int64", "bool"], 2))
 @pytest.mark.parametrize(
     ("shape", "indices", "updates", "axis"),
     [
@@ -299,8 +301,13 @@ def test_an_axis_is_one_integer(function: Any, axis: Any) -> None:
         eqsat.jit(lambda x: function([x, x], axis=axis))(X)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
-@pytest.mark.parametrize("extent", [5, 127, 129, 300, 40_000, 70_000])
+@pytest.mark.parametrize(
+    ("extent", "dtype"),
+    some(
+        itertools.product([5, 127, 129, 300, 40_000, 70_000], ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]),
+        5,
+    ),
+)
 def test_places_of_every_dtype_count_from_both_ends(dtype: str, extent: int) -> None:
     x, limits = np.arange(3 * extent, dtype=np.float32).reshape(extent, 3), np.iinfo(dtype)
     low, high = max(-extent, int(limits.min)), min(extent - 1, int(limits.max))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +26,7 @@ from eqsat.ir.structure import rebuild_result
 from eqsat.ir.tensor import Constant, Program, tensors
 from eqsat.options import Options
 from eqsat.result import Result
+from tests.effort import examples
 from tests.eqsat.programs import RandomProgram, programs
 from tests.eqsat.test_tracing import ONE_ARRAY
 
@@ -84,7 +85,7 @@ def test_every_operation_on_a_lazy_tensor_equals_numpy(name: str) -> None:
 
 
 @pytest.mark.usefixtures("interpreted")
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(programs())
 def test_random_programs_on_lazy_tensors_equal_numpy(program: RandomProgram) -> None:
     outputs = program(*map(enp.asarray, program.arrays))
@@ -298,11 +299,20 @@ def test_optimize_shows_the_program_of_lazy_tensors() -> None:
 
 
 # memory --------------------------------------------------------------------------------------------------------------
+@pytest.fixture
+def new_objects_only() -> Iterator[None]:
+    """What a collection looks at: of all that other tests have left behind, each takes half a second."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 def alive(reference: weakref.ref[Any]) -> bool:
     gc.collect()
     return reference() is not None
 
 
+@pytest.mark.usefixtures("new_objects_only")
 def test_memory_is_let_go_with_the_last_tensor_that_refers_to_it() -> None:
     t = enp.asarray(np.random.default_rng(0).random((3, 4)))
     u = t * 2
@@ -318,6 +328,7 @@ def test_memory_is_let_go_with_the_last_tensor_that_refers_to_it() -> None:
     assert not alive(last)
 
 
+@pytest.mark.usefixtures("new_objects_only")
 def test_a_tensor_that_was_computed_lets_go_of_what_it_was_made_of() -> None:
     t = enp.asarray(np.random.default_rng(0).random((3, 4)))
     u = t * 2
@@ -328,6 +339,7 @@ def test_a_tensor_that_was_computed_lets_go_of_what_it_was_made_of() -> None:
     assert not alive(source)
 
 
+@pytest.mark.usefixtures("new_objects_only")
 def test_a_loop_of_realized_steps_keeps_only_the_last() -> None:
     array = np.random.default_rng(0).random((3, 4))
     x = enp.asarray(array)
@@ -340,6 +352,7 @@ def test_a_loop_of_realized_steps_keeps_only_the_last() -> None:
     assert not alive(kept[-1])
 
 
+@pytest.mark.usefixtures("new_objects_only")
 def test_an_array_that_numpy_has_outlives_its_tensors() -> None:
     found = np.asarray(enp.asarray(F) + 1)
     gc.collect()

@@ -29,7 +29,7 @@ from tests.eqsat import operation_cases, programs as generator
 from tests.eqsat.programs import LaidOut, RandomProgram, Value, laid_out_programs, programs
 from tests.eqsat.tracing_cases import Array
 
-PROGRAMS, CALLS = examples(500), examples(200)
+PROGRAMS, CALLS = examples(500, 6), examples(200, 6)
 STABLE = settings(max_examples=2 * PROGRAMS, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 WILD_PARTS = 20  # each for a process of its own, so that progress shows and memory is bounded
 WILD = settings(max_examples=20_000 // WILD_PARTS, database=None, deadline=None, suppress_health_check=list(HealthCheck))

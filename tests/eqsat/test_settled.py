@@ -15,8 +15,9 @@ from eqsat.indices.parse import parse_index
 from eqsat.ir.index import Const, Index, apply, var, where
 from eqsat.options import Options
 from eqsat.report import Report
+from tests.effort import examples
 
-TERMS = 1800
+TERMS = examples(1800)
 RANGES = {"x": (0, 30), "y": (-5, 9), "z": (0, 4), "t": (0, 2), "b": (0, 1), "w": (0, 90), "p": (1, 9), "s": (8, 11)}
 SETTLED = (
     "x + 2*y - 3",

@@ -12,6 +12,7 @@ import pytest
 import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.errors import DTypeError, TraceError, UnsupportedError
+from tests.effort import examples
 
 X = np.arange(24, dtype="float32").reshape(6, 4) - 7
 
@@ -119,7 +120,7 @@ def filled(x: Any) -> Any:
 def views_of_views(x: Any) -> Any:
     y = x * 1
     z = y
-    for _ in range(700):
+    for _ in range(examples(700)):
         z = z[::-1]
     z[0] = 3
     return y

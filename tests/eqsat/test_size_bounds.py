@@ -12,6 +12,7 @@ from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Const, Index, Var, apply
 from eqsat.ir.polynomials import Polynomial
 from eqsat.ir.size_bounds import SizeBounds, is_within
+from tests.effort import examples
 
 N, M = Var("$n", 2, 6), Var("$m", 1, 4)
 # loops over n, m and n + 2 places, and over 3
@@ -36,7 +37,7 @@ terms = st.recursive(st.sampled_from([ROW, J, K, R, N, M, Const(1), Const(2), Co
 
 
 @given(terms)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_bounds_hold_everywhere(term: Index) -> None:
     lows, highs = SizeBounds(SIZES).of(term)
     for point in POINTS[:: max(1, len(POINTS) // 200)]:

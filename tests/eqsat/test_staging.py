@@ -137,7 +137,7 @@ def attention(xp: Any, q: Any, k: Any, v: Any) -> Any:
 
 
 @pytest.mark.usefixtures("everywhere")
-@pytest.mark.parametrize(("batch", "rows", "width"), [(2, 24, 4), (3, 17, 5), (1, 30, 7), (4, 9, 3)])
+@pytest.mark.parametrize(("batch", "rows", "width"), some([(2, 24, 4), (3, 17, 5), (1, 30, 7), (4, 9, 3)]))
 def test_strips_of_a_batch_in_strips_of_rows_compute_what_the_program_says(batch: int, rows: int, width: int) -> None:
     q, k, v = (RNG.standard_normal((batch, rows, width)).astype(np.float32) for _ in range(3))
     result = eqsat.optimize(lambda *a: attention(enp, *a), q, k, v)

@@ -29,7 +29,7 @@ DRAWS = 6
 x, y, z = var("x", -7, 12), var("y", 0, 8), var("z", 3, 6)
 b, p, q = var("b", -2, 5), var("p", 0, 1), var("q", 0, 1)
 ATOMS = (x, y, z, x % 4, x // 4, x % 6, y % 3, y // 3, (x + y) // 5, (2 * x + z) % 8, minimum(x, z), x * y)
-SOME = settings(max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+SOME = settings(max_examples=examples(60), deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 
 
 def assert_sound(terms: list[Index], nodes: int = 1000) -> Watched:
@@ -82,7 +82,7 @@ def test_every_fact_about_random_terms_and_every_form_of_them_holds_at_all_point
     assert_sound(terms)
 
 
-@settings(SOME, max_examples=40)
+@settings(SOME, max_examples=examples(40))
 @given(symbolic_divisions(), sums())
 def test_where_a_divisor_is_zero_a_term_has_no_value_and_all_forms_that_have_one_agree(term: Index, other: Index) -> None:
     assert_sound([term, other])

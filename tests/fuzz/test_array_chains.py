@@ -11,7 +11,7 @@ from tests.effort import examples
 from tests.fuzz import array_chains
 from tests.fuzz.array_chains import check, difference, draw
 
-COUNT = examples(32)
+COUNT = examples(32, 8, 4)
 
 
 @pytest.mark.slow

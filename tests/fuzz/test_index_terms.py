@@ -1,4 +1,4 @@
-"""500 random index expressions in every run of the tests, 2,000 in thorough ones; the harness itself on findings that are planted."""
+"""250 random index expressions in every run of the tests, 2,000 in thorough ones; the harness itself on findings that are planted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.effort import examples
 from tests.fuzz.index_terms import Finding, Tally, Worker, examine, search
 from tests.fuzz.random_terms import draw, smaller
 
-COUNT, BATCH = examples(2000), 10
+COUNT, BATCH = examples(2000, 8), 10
 TERMS = [draw(0, position) for position in range(COUNT)]
 
 

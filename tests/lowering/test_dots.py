@@ -67,7 +67,7 @@ def in_dots(build: Build) -> list[Kernel]:
 
 
 @pytest.mark.parametrize("make", MAKERS)
-@settings(max_examples=examples(8), deadline=None)
+@settings(max_examples=examples(8, least=3), deadline=None)
 @given(extents=st.tuples(st.integers(1, 9), st.integers(64, 90), st.integers(1, 9)))
 def test_dots_are_the_folds(make: Callable[[int, int, int], Build], extents: tuple[int, int, int]) -> None:
     build = make(*extents)

@@ -16,6 +16,7 @@ from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axes, axis, reduction, scalars
 from eqsat.lowering import folds_first as module, parted
 from eqsat.lowering.folds_first import folds_apart, folds_first
+from tests.effort import examples, some
 from tests.eqsat.programs import RandomProgram, programs
 from tests.eqsat.test_programs import check_stages
 from tests.lowering.builds import count_few_terms_as_many, inputs_of, reference
@@ -101,7 +102,7 @@ def test_random_programs_equal_numpy_at_every_stage(monkeypatch: pytest.MonkeyPa
     priced, divided = eqsat.kernels.divided._priced, 0
     monkeypatch.setattr(eqsat.kernels.divided, "_priced", lambda *given: (0.0, priced(*given)[1]))
 
-    @settings(max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(60), deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(programs())
     def check(program: RandomProgram) -> None:
         nonlocal divided
@@ -109,7 +110,7 @@ def test_random_programs_equal_numpy_at_every_stage(monkeypatch: pytest.MonkeyPa
         divided += sum(nest.part_of != () for nest in eqsat.optimize(program, *program.arrays).nests)
 
     check()
-    assert divided > 30
+    assert divided > examples(20, least=0)
 
 
 STANDARD: dict[str, tuple[Function, tuple[int, ...]]] = {
@@ -161,7 +162,7 @@ APART: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.usefixtures("short")
 @pytest.mark.parametrize("name", APART)
-@pytest.mark.parametrize("shape", [(6, 7, 9), (3, 1, 17), (5, 40, 2), (2, 2, 3)])
+@pytest.mark.parametrize("shape", some([(6, 7, 9), (3, 1, 17), (5, 40, 2), (2, 2, 3)], 2))
 def test_folds_that_elements_along_an_axis_share_are_computed_apart(
     name: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

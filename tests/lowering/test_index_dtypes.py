@@ -38,6 +38,7 @@ from eqsat.lowering.index_dtypes import (
     lower_index_dtypes,
     type_indices,
 )
+from tests.effort import examples
 from tests.ir.typed_terms import points, terms_at_edges, variables_at_edges
 
 X, N = var("i", 0, 999), var("n", 1, 2**31)
@@ -54,7 +55,7 @@ def index(term: Index | int) -> Typed:
     return Abstract()(as_index(term))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_the_lowered_form_of_a_term_at_the_edges_is_legal_and_equal_in_fixed_width(data: st.DataObject) -> None:
     names = tuple(data.draw(variables_at_edges(name)) for name in "xyz")
@@ -64,7 +65,7 @@ def test_the_lowered_form_of_a_term_at_the_edges_is_legal_and_equal_in_fixed_wid
     assert evaluate_typed(typed, env) == evaluate_typed(index(term), env) == int(evaluate_index(term, env))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_an_operation_is_wide_only_where_its_result_or_an_operand_is(data: st.DataObject) -> None:
     names = tuple(data.draw(variables_at_edges(name)) for name in "xy")

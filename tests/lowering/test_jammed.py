@@ -14,6 +14,7 @@ from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Scalar,
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.nest import nest_of
 from eqsat.lowering.row_sums import by_rows
+from tests.effort import examples
 from tests.lowering.builds import check_offered, offered
 
 
@@ -119,7 +120,7 @@ def test_sums_by_rows_hold_what_the_build_does(name: str) -> None:
     assert not offered(SUMS[name], "jammed")
 
 
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=examples(8, least=3), deadline=None, derandomize=True)
 @given(st.integers(2, 20), st.integers(16, 90))
 def test_any_extents(h: int, w: int) -> None:
     check_offered(weighted(h, w), "jammed")
@@ -147,7 +148,7 @@ def test_what_is_padded_is_added_up_by_rows() -> None:
     check_offered(build, "boxsums")
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(st.permutations(list(itertools.product(range(3), range(3)))), st.integers(4, 9), st.booleans())
 def test_any_order_of_terms_becomes_one(order: list[tuple[int, int]], length: int, doubled: bool) -> None:
     i, j = axes((6, 40))

@@ -9,6 +9,7 @@ from eqsat.ir.errors import InternalError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import OPS, Const, Index, apply, as_index, maximum, var, where
 from eqsat.lowering.lanes import Broadcast, Canonical, Gather, Strided, groups, lane_terms, pattern
+from tests.effort import examples
 from tests.ir.typed_terms import terms_at_edges
 
 X, J, K, N = var("i", 0, 9), var("j", 0, 4), var("k", 0, 3), var("n", 1, 50)
@@ -87,7 +88,7 @@ def test_one_lane_is_a_broadcast_and_none_is_an_error() -> None:
         pattern([])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_a_canonical_form_has_the_values_of_the_term(data: st.DataObject) -> None:
     x, y = var("x", -5, 9), var("y", 2**31 - 3, 2**31)

@@ -48,7 +48,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 SIZES = list(itertools.product([(1, 4), (5, 7), (4, 16)], [(2, 2), (2, 3), (3, 3), (3, 2), (4, 4), (2, 5)]))
 
 
-@pytest.mark.parametrize(("dtype", "size"), some(itertools.product(["float32", "float64", "int64", "uint8", "int32"], SIZES), 5))
+@pytest.mark.parametrize(("dtype", "size"), some(itertools.product(["float32", "float64", "int64", "uint8", "int32"], SIZES), 11))
 def test_windows_equal_the_interpreter(dtype: str, size: tuple[tuple[int, int], tuple[int, int]]) -> None:
     (rows, count), (step, reach) = size
     for op in ("max", "min", "sum") if dtype != "uint8" else ("max", "min"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from math import prod
 from typing import Any, Literal
 
@@ -19,7 +20,7 @@ from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.lowering import hoist, scan as scan_module, type_indices
 from eqsat.lowering.scan import STRIP, scan
-from tests.effort import examples
+from tests.effort import examples, some
 
 Array = np.ndarray[Any, Any]
 ANY: Any = np
@@ -90,9 +91,9 @@ def test_special_values_and_the_sign_of_zero() -> None:
         np.testing.assert_array_equal(machine(kernel, x), np.cumsum(x))
 
 
-@pytest.mark.parametrize("numerics", ["exact", "default"])
-@pytest.mark.parametrize("dtype", [*DTYPES, "uint8", "int16"])
-@pytest.mark.parametrize("op", ["max", "min"])
+@pytest.mark.parametrize(
+    ("op", "dtype", "numerics"), some(itertools.product(["max", "min"], [*DTYPES, "uint8", "int16"], ["exact", "default"]))
+)
 def test_running_extrema_are_numpys(op: str, dtype: str, numerics: Any) -> None:
     """In vectors, whose lanes are in any order; NaN stays from where it is on."""
     function = np.maximum.accumulate if op == "max" else np.minimum.accumulate

@@ -15,7 +15,7 @@ from eqsat.ir.tensor import Build, Input, Read, Reduce
 from eqsat.lowering import hoist
 from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.schedule import TILES, Schedule
-from tests.effort import some
+from tests.effort import examples, some
 from tests.lowering.builds import builds, machine, names_of, reference, run
 from tests.lowering.test_tiles import CASES
 
@@ -33,7 +33,7 @@ def around(schedules: Schedules, steps: int, seed: int) -> list[Kernel]:
     return list(dict.fromkeys(found))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(builds())
 def test_schedules_of_random_builds(build: Build) -> None:
     for kernel in around(Schedules((build,), "k", names_of(build)), 2, build.size):
@@ -42,7 +42,7 @@ def test_schedules_of_random_builds(build: Build) -> None:
         np.testing.assert_array_equal(run(hoisted, build)[0], reference(build)[0])
 
 
-@pytest.mark.parametrize("name", some(CASES))
+@pytest.mark.parametrize("name", some(CASES, 5))
 def test_schedules_of_products(name: str) -> None:
     build = CASES[name]
     kernels = around(Schedules((build,), "k", names_of(build)), 3, 7)
@@ -51,7 +51,7 @@ def test_schedules_of_products(name: str) -> None:
         np.testing.assert_array_equal(machine(kernel, build), reference(build)[0])
 
 
-@pytest.mark.parametrize("tile", TILES)
+@pytest.mark.parametrize("tile", some(TILES, 2))
 def test_tiles_of_every_shape(tile: tuple[int, int]) -> None:
     for name in ("both left over", "single precision", "with an epilogue and a factor of rows", "an epilogue after several parts"):
         schedules = Schedules((CASES[name],), "k", names_of(CASES[name]))

@@ -100,7 +100,7 @@ BETWEEN: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60, 8), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     shape=st.tuples(*(st.integers(1, 9),) * 3),
     terms=st.integers(8, 40),

@@ -21,6 +21,7 @@ from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Call, Input, Read, Scalar, axes
 from eqsat.lowering import hoist, type_indices
 from eqsat.lowering.turned import LEAST
+from tests.effort import examples, some
 from tests.lowering.builds import check_offered, inputs_of, offered, reference, run
 
 DTYPES = ("int8", "uint16", "int32", "float32", "int64", "float64")
@@ -94,7 +95,7 @@ def test_blocks_hold_what_the_build_does(name: str) -> None:
         check(kernel, build)
 
 
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=examples(8, least=3), deadline=None, derandomize=True)
 @given(st.integers(LEAST, 90), st.integers(LEAST, 90), st.sampled_from(DTYPES), st.sampled_from([transpose, both_ways]))
 def test_any_extents_and_dtype(m: int, n: int, dtype: str, form: object) -> None:
     build = (transpose if form is transpose else both_ways)(m, n, dtype)
@@ -152,8 +153,10 @@ def of_two(m: int, n: int, dtype: str = "float32") -> Build:
     return Build((m, n), Call("where", (Call("less", (a, b), "bool"), a, c), dtype))
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "float64"])
-@pytest.mark.parametrize(("m", "n"), [(16, 16), (37, 13), (9, 70), (70, 9)])
+@pytest.mark.parametrize(
+    ("m", "n", "dtype"),
+    some([(*shape, dtype) for shape in [(16, 16), (37, 13), (9, 70), (70, 9)] for dtype in ["int8", "int16", "float32", "float64"]]),
+)
 def test_what_is_computed_is_turned(m: int, n: int, dtype: str) -> None:
     for build in (of_two(m, n, dtype), Build((m, n), Call("negative", (turned_back(m, n).body,), "float32"))):
         check_offered(build, "results_turned")

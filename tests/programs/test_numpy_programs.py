@@ -23,7 +23,7 @@ def leaves(value: Any) -> list[Any]:
     return [leaf for item in value for leaf in leaves(item)] if isinstance(value, list | tuple) else [value]
 
 
-@pytest.mark.parametrize("name", some(PROGRAMS, 2))
+@pytest.mark.parametrize("name", some(PROGRAMS, 4))
 def test_a_program_gives_what_numpy_gives(name: str) -> None:
     program = PROGRAMS[name]
     expected = leaves(program.function(*program.arguments))

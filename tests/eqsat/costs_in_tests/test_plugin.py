@@ -20,7 +20,7 @@ from eqsat.costs_in_tests import session
 from eqsat.costs_in_tests.summary import SHOWN
 from eqsat.pricing.local_target import FILE
 from eqsat.testing import measure
-from tests.effort import thorough
+from tests.effort import THOROUGH, thorough
 
 ROOT = Path(__file__).parents[3]
 MODEL = """
@@ -103,6 +103,10 @@ class Project:
         installed = any(entry.value == declared() for entry in entry_points(group="pytest11"))
         return self.pytester.runpytest_inprocess(*(() if installed else ("-p", declared())), "-p", "no:hypothesispytest", *args)
 
+    def again(self, *args: str) -> pytest.RunResult:
+        """Run the tests once more: in a process of their own in thorough tests, and within this one otherwise."""
+        return self.acceptance(*args) if THOROUGH else self.run(*args)
+
     def path(self, name: str) -> Path:
         return self.pytester.path / "__costs__" / f"{name}.json"
 
@@ -140,12 +144,12 @@ def test_a_snapshot_is_made_then_a_regression_is_caught_and_accepted(project: Pr
     assert "element-of-build" in found["rules"]
     assert found["target"] == eqsat.DEFAULT_TARGET.name
 
-    again = project.acceptance()
+    again = project.again()
     again.assert_outcomes(passed=4)
     assert "= costs =" not in shown(again)
 
     project.level("no fusion")
-    worse = project.acceptance()
+    worse = project.again()
     worse.assert_outcomes(passed=3, failed=1)
     worse.stdout.fnmatch_lines(
         [
@@ -164,9 +168,9 @@ def test_a_snapshot_is_made_then_a_regression_is_caught_and_accepted(project: Pr
     )
     assert project.path("test_model").read_text() == stored
 
-    project.acceptance("--update-costs").assert_outcomes(passed=4)
+    project.again("--update-costs").assert_outcomes(passed=4)
     assert len(project.snapshots("test_model")["test_scaled"]["1"]["kernels"]) == 3
-    project.acceptance("-q").assert_outcomes(passed=4)
+    project.again("-q").assert_outcomes(passed=4)
 
 
 @thorough
@@ -200,7 +204,7 @@ def test_workers_in_parallel_write_what_one_process_writes(project: Project) -> 
 @pytest.mark.slow
 def test_a_measured_target_changes_no_snapshot(project: Project) -> None:
     project.pytester.makepyfile(test_model=MODEL)
-    project.acceptance().assert_outcomes(passed=4)
+    project.again().assert_outcomes(passed=4)
     project.monkeypatch.setenv("EQSAT_CACHE_DIR", str(project.pytester.path))
     slow = replace(eqsat.DEFAULT_TARGET, name="slow", ghz=0.5, vector_bytes=16, launch_ns=9e4, cache_bytes=(1024,), byte_ns=(1.0, 2.0))
     (project.pytester.path / FILE).write_text(json.dumps(asdict(replace(slow, gather_cycles=9.0, store_cycles=9.0, load_cycles=9.0))))

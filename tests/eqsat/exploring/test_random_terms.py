@@ -10,9 +10,10 @@ import eqsat
 from eqsat.exploring import EGraph
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Const, Index, variables
+from tests.effort import examples
 from tests.fuzz.random_terms import Drawing
 
-TERMS = [Drawing(f"explored {seed}").term() for seed in range(80)]
+TERMS = [Drawing(f"explored {seed}").term() for seed in range(examples(80))]
 KNOWN = {"min": min, "max": max, "abs": abs, "where": lambda p, a, b: a if p else b}
 
 
