@@ -15,7 +15,6 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import os
-import shutil
 import sys
 import tempfile
 import threading
@@ -23,7 +22,7 @@ import weakref
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import IO, Any, Generic, TypeVar
 
 from eqsat.egraph.schema import GATHERED, WIDTH, load_ruleset, loadable
 from eqsat.ir.errors import InternalError
@@ -36,16 +35,15 @@ SESSIONS_PER_POP = 128
 WORN = 5000
 
 
-def _memory_folder() -> str | None:
-    """A folder in memory where the system has one: opening a file elsewhere takes five times as long."""
+# where a process finds the files that it has open, also those without a name
+_OPEN_FILES = "/proc/self/fd"
+
+
+def _file_in_memory() -> IO[bytes]:
+    """A file without a name, which is gone however the process ends; in memory where the system has a folder there, since opening one
+    elsewhere takes five times as long."""
     shared = "/dev/shm"
-    return shared if os.access(shared, os.W_OK) else None
-
-
-def _remove(folder: str, process: int) -> None:
-    """Remove a folder, unless it is a parent's."""
-    if os.getpid() == process:
-        shutil.rmtree(folder, ignore_errors=True)
+    return tempfile.TemporaryFile(buffering=0, dir=shared if os.access(shared, os.W_OK) else None)
 
 
 class _Loading:
@@ -155,15 +153,13 @@ class Engine:
 
     def _begin(self) -> None:
         """Make the e-graph."""
-        self._folder = tempfile.mkdtemp(prefix=f"eqsat-{os.getpid()}-", dir=_memory_folder())
-        weakref.finalize(self, _remove, self._folder, os.getpid())
-        if "multiprocessing.util" in sys.modules:  # its processes end without running what waits for the end
-            sys.modules["multiprocessing.util"].Finalize(None, _remove, (self._folder, os.getpid()), exitpriority=0)
+        self._rows = _file_in_memory()
+        weakref.finalize(self, self._rows.close)
         with _Loading.lock:
             egglog = bindings()
         self._combined: dict[tuple[str, ...], str] = {}
         self._schedules: dict[tuple[object, ...], str] = {}
-        self._egglog = egglog.EGraph(fact_directory=self._folder)
+        self._egglog = egglog.EGraph(fact_directory=_OPEN_FILES)
         if _Loading.is_parents:
             self.keep_forever()
         self._parse = functools.lru_cache(maxsize=256)(self._egglog.parse_program)
@@ -225,11 +221,12 @@ class Engine:
         """Carry out rows of each kind of schema.loadable."""
         lines = ["\t".join(map(str, (self._kinds[kind], *row, *_PADDING[len(row) :]))) for kind, rows in facts.items() for row in rows]
         if lines:
-            with open(f"{self._folder}/row", "w") as file:
-                file.write("\n".join(lines) + "\n")
+            self._rows.truncate(0)
+            self._rows.seek(0)
+            self._rows.write(("\n".join(lines) + "\n").encode())
             stated = self.combined([load_ruleset(kind) for kind in facts if kind not in GATHERED])
             gathered = [f"(run {load_ruleset(kind)})" for kind in facts if kind in GATHERED]
-            self.run_text(f'(input row "row")(run-schedule (run {stated}) {" ".join(gathered)})')
+            self.run_text(f'(input row "{self._rows.fileno()}")(run-schedule (run {stated}) {" ".join(gathered)})')
 
     def applicable(self, table: str, present: Set[str]) -> list[str]:
         """The rulesets of a table that have something to match where only these nodes and views are present; none of the user's own."""

@@ -61,19 +61,32 @@ sys.exit(os.waitpid(child, 0)[1])
 """
 
 
-# processes of multiprocessing leave no folders behind
+# processes of multiprocessing, and one that is killed, leave no files behind
 PROCESSES = """
-import glob, multiprocessing, tempfile
+import multiprocessing, os, signal, tempfile, time
 
-def folders(worker):
-    return [name for root in ("/dev/shm", tempfile.gettempdir()) for name in glob.glob(f"{root}/eqsat-{worker.pid}-*")]
+def files():
+    return {os.path.join(root, name) for root in ("/dev/shm", tempfile.gettempdir()) if os.path.isdir(root) for name in os.listdir(root)
+            if "eqsat" in name}
 
+def forever(k):
+    terms(k)
+    started.set()
+    time.sleep(600)
+
+before = files()
 context = multiprocessing.get_context("fork")
 workers = [context.Process(target=terms, args=(30 * k,)) for k in (1, 2)]
 [worker.start() for worker in workers]
 [worker.join() for worker in workers]
 assert all(worker.exitcode == 0 for worker in workers)
-assert not any(folders(worker) for worker in workers)
+started = context.Event()
+killed = context.Process(target=forever, args=(90,))
+killed.start()
+assert started.wait(60)
+os.kill(killed.pid, signal.SIGKILL)
+killed.join()
+assert not files() - before
 """
 
 
