@@ -90,7 +90,7 @@ def sum_of_one_point(tensor: Build) -> Iterator[Found]:
     if found is not None:
         spelling = Spelling()
         build = spelling.result(cheapest_order(found.product, axes(tensor.shape)), found.product, tensor.shape, tensor.dtype)
-        yield Found(build, tuple(spelling.made), finite=found.multiplied, assumes=found.overflows)
+        yield Found(build, tuple(spelling.made), shows=found.shows, finite=found.multiplied, assumes=found.overflows)
 
 
 def fold_of_invariant(tensor: Build) -> Iterator[Found]:

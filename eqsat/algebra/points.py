@@ -54,11 +54,13 @@ class Chosen:
     """A product with sums of one element replaced by that element.
 
     multiplied  the tensors of which elements were multiplied by zero, which makes them zero only if they are finite
+    shows       whether there are others, each of which is a factor of the product somewhere, so that it is not finite if they are not
     overflows   whether what was multiplied by zero may be infinite although those tensors are finite
     """
 
     product: Product
     multiplied: tuple[Tensor, ...] = ()
+    shows: bool = False
     overflows: bool = False
 
 
@@ -81,11 +83,26 @@ def _smaller(before: Chosen) -> Chosen | None:
             others = (*product.factors[:k], *product.factors[k + 1 :])
             factors = _chosen((spike.value, *others), spike, variable)
             if factors is not None:
+                smaller = Product(product.coefficient, tuple(v for v in product.bound if v is not variable), factors)
+                overflows = _may_overflow(product.coefficient, others)
+                if overflows and _is_everywhere(spike, variable, others):
+                    return Chosen(smaller, before.multiplied, True, before.overflows)
                 read = (tensor_of(through_movements(below)) for other in others for below in scalars(other) if isinstance(below, Read))
                 multiplied = tuple(dict.fromkeys((*before.multiplied, *read)))
-                smaller = Product(product.coefficient, tuple(v for v in product.bound if v is not variable), factors)
-                return Chosen(smaller, multiplied, before.overflows or _may_overflow(product.coefficient, others))
+                return Chosen(smaller, multiplied, before.shows, before.overflows or overflows)
     return None
+
+
+def _is_everywhere(spike: Spike, variable: Var, others: tuple[Scalar, ...]) -> bool:
+    """Whether a spike's places go with one other variable through all values of this one, and nothing else does: as in the product with a
+    diagonal matrix, where every element of the other matrix is multiplied by one that is not zero."""
+    if not isinstance(spike.left, Position) or not isinstance(spike.right, Position):
+        return False
+    place = _place(spike.left.index - spike.right.index, variable)
+    found = variables(place) if place is not None else ()
+    if place is None or len(found) != 1 or coefficient(place, found[0]) not in (1, -1) or place.bounds != variable.bounds:
+        return False
+    return not any(_depends_on(other, found[0]) for other in others)
 
 
 def _may_overflow(coefficient: Number, factors: tuple[Scalar, ...]) -> bool:

@@ -408,3 +408,34 @@ def test_a_gather_from_the_end_of_a_long_chain() -> None:
 
     x = np.random.default_rng(0).uniform(-1, 1, 40)
     np.testing.assert_allclose(eqsat.jit(function)(x), function(x), rtol=1e-12)
+
+
+DIAGONALS: dict[str, Callable[..., Any]] = {
+    "of both sides": lambda xp, d, a, e: (xp.diag(d) @ a) @ xp.diag(e),
+    "of the other side first": lambda xp, d, a, e: xp.diag(d) @ (a @ xp.diag(e)),
+    "of a product": lambda xp, d, a, e: (d[:, None] * a) @ xp.diag(e),
+    "beside the middle": lambda xp, d, a, e: (a * e) @ xp.eye(6, k=1, dtype="float32"),
+    "turned round": lambda xp, d, a, e: (a * e) @ xp.flip(xp.eye(6, dtype="float32"), 0),
+    "that is summed": lambda xp, d, a, e: (xp.diag(d) @ a @ xp.diag(e)).sum(axis=0),
+    "that is hidden": lambda xp, d, a, e: xp.tanh((a * e) @ xp.diag(d)),
+}
+
+
+@pytest.mark.parametrize("name", DIAGONALS)
+def test_products_with_diagonal_matrices_are_checked_where_they_show_what_is_not_finite(name: str) -> None:
+    """Products of the elements may overflow; what is multiplied by zero then shows in the result."""
+    function, rng = eqsat.jit(lambda d, a, e: DIAGONALS[name](enp, d, a, e)), np.random.default_rng(0)
+    numbers = np.array([1, 2, -1, 0, 1e30, 1e-30, np.inf, np.nan, -0.0], "float32")
+    for _ in range(40):
+        d, a, e = (rng.choice(numbers, shape, p=[0.2, 0.2, 0.2, 0.14, 0.1, 0.1, 0.02, 0.02, 0.02]) for shape in (6, (6, 6), 6))
+        with np.errstate(all="ignore"):
+            expected = DIAGONALS[name](np, d, a, e)
+        left = 1e-6 if name == "that is summed" else 0  # of numbers that a sum cancels
+        np.testing.assert_allclose(np.asarray(function(d, a, e)), expected, rtol=1e-5, atol=left)
+
+
+def test_a_matrix_between_diagonal_ones_is_scaled_by_one_kernel() -> None:
+    d, a = eqsat.spec((50,), "float32"), eqsat.spec((50, 50), "float32")
+    result = eqsat.optimize(lambda d, a, e: DIAGONALS["of both sides"](enp, d, a, e), d, a, d)
+    assert len(result.loops) == 1
+    assert len(result.finite) == 1
