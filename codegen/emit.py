@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from eqsat.codegen.builder import NO_ABILITIES, Abilities, Builder, Registers, symbol
 from eqsat.codegen.fold import Numerics
 from eqsat.codegen.kernel_code import REGISTERS, KernelEmitter
+from eqsat.codegen.moved import as_integers
 from eqsat.ir.errors import InternalError
 from eqsat.ir.loops import Kernel
 from eqsat.ir.typed_kernel import TypedKernel
@@ -85,7 +87,8 @@ def write_module(
     code: dict[str, str] = {}
     functions: dict[str, Function] = {}
     written: dict[tuple[str, ...], str] = {}
-    emitters = tuple(KernelEmitter(typed, numerics, Builder(metadata, abilities), registers) for typed in typed_kernels)
+    moved = (replace(typed, kernel=as_integers(typed.kernel)) for typed in typed_kernels)
+    emitters = tuple(KernelEmitter(typed, numerics, Builder(metadata, abilities), registers) for typed in moved)
     for done, (kernel, emitter) in enumerate(zip(kernels, emitters, strict=True)):
         progress(done, len(kernels))
         noted = len(metadata)

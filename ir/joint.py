@@ -9,6 +9,8 @@ from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
 OPS = frozenset(("add", "subtract", "multiply", "divide", "negative", "absolute", "sqrt", "maximum", "minimum"))
 # elements that are one number in a register as in memory, and are folded in their own dtype
 LANES = frozenset(dtype for dtype in DTYPES if dtype != "bool" and not is_complex(dtype) and carrier(dtype) == dtype)
+# others, and the integers as which they are moved where nothing is made of them
+MOVED = {"bool": "uint8", "float16": "uint16", "bfloat16": "uint16"}
 # loads of every second, third and fourth element are picked out of whole vectors
 LARGEST_STEP = 4
 

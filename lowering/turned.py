@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.joint import LANES, is_joint_value
+from eqsat.ir.joint import LANES, MOVED, is_joint_value
 from eqsat.ir.loops import For, Load, Stmt, Store, over
 from eqsat.ir.tensor import Reduce, Scalar, scalars
 from eqsat.lowering.affine import Forms
@@ -44,7 +44,7 @@ def results_turned(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]
     if any(forms(load.index).stride(found.row) not in (0, 1, -1) for load in nest.loads):
         return None
     placer = BlockPlacer(buffers)
-    block = _opened(placer, placer.top, found, LINE_BYTES // itemsize(nest.body.dtype))
+    block = _opened(placer, placer.top, found, min(SIDE, LINE_BYTES // itemsize(nest.body.dtype)))
     memory = placer.memory(block.row.extent * block.lane.extent, nest.body.dtype)
     row, lane = (Var(f"{memory}_{v.name}", 0, v.extent - 1) for v in (block.row, block.lane))
     line = Store(memory, lane * row.extent + row, over(nest.body, block.at(row, lane)))
@@ -72,7 +72,8 @@ def crossing(nest: Nest) -> Crossing | None:
     if len(nest.loops) < 2 or any(isinstance(term, Reduce) for term in scalars(nest.body)):
         return None
     for lane in (v for v in nest.loops if v.extent >= LEAST and forms(nest.index).stride(v) == 1):
-        across = [load for load in nest.loads if forms(load.index).stride(lane) not in (0, 1, None) and load.dtype in LANES]
+        moved = nest.body.dtype in MOVED and isinstance(nest.body, Load)
+        across = [load for load in nest.loads if forms(load.index).stride(lane) not in (0, 1, None) and (moved or load.dtype in LANES)]
         others = [v for v in nest.loops if v is not lane and v.extent >= LEAST]
         rows = {v: [load for load in across if forms(load.index).stride(v) in (1, -1)] for v in others}
         row = max(others, key=lambda v: len(rows[v]), default=lane)
@@ -94,7 +95,7 @@ def place_turned(placer: BlockPlacer, scope: Scope, found: Crossing, outputs: tu
             known[load] = Load(name, (block.row if forwards else high - 1 - block.row) * wide + block.lane, load.dtype)
     here = block.at(block.row, block.lane)
     written = stores(outputs, substitute(nest.index, here), over(nest.body, here, known))
-    joint = all(is_joint_value(stmt.value) for stmt in written)
+    joint = all(is_joint_value(stmt.value) or isinstance(nest.body, Load) for stmt in written)
     lines = For(block.row, "parallel", (For(block.lane, "parallel", tuple(written)),))  # functions are vectors of LLVM's loops
     block.body.append(tile_over(block.row, block.lane, *written) if joint else lines)
     placer.close_all(block.opened)

@@ -90,7 +90,7 @@ def test_blocks_hold_what_the_build_does(name: str) -> None:
     build = CASES[name]
     found = in_blocks(build)
     ways = 2 if name == "channels last" else 1  # its loops are turned as they are, and merged
-    assert len(found) == (ways if build.dtype not in ("bool", "float16", "complex64") else 0)
+    assert len(found) == (ways if build.dtype != "complex64" else 0)
     for kernel in found:
         check(kernel, build)
 
@@ -174,3 +174,23 @@ def test_of_several_arrays_results_are_turned() -> None:
     """Once instead of once for each: where(a > b, a - b, 0).T of 13 rows takes 184 us a million, with both turned and computed on 525."""
     (kernel,) = eqsat.optimize(lambda a, b: enp.where(a > b, a - b, 0).T, *[eqsat.spec((13, 70_000), "float32")] * 2).loops
     assert sum(isinstance(loop, For) and loop.kind == "tile" for loop in statements(kernel.body)) == 2  # one square
+
+
+@pytest.mark.parametrize("dtype", ["bool", "float16", "uint8", "int16"])
+@pytest.mark.parametrize(("shape", "order"), [((37, 70), (1, 0)), ((3, 40, 50), (2, 0, 1)), ((5, 33, 17), (0, 2, 1)), ((64, 64), (1, 0))])
+def test_elements_that_are_only_moved_are_moved_in_squares(dtype: str, shape: tuple[int, ...], order: tuple[int, ...]) -> None:
+    """Truth values and halves as integers of their size: 1,000 x 1,000 truth values 565 us -> 65, halves 640 -> 77."""
+    x = np.random.default_rng(0).integers(0, 2, shape).astype(dtype)
+
+    def moved(xp: Any, x: Any) -> Any:
+        turned = xp.transpose(x, order)
+        return turned, xp.flip(turned, 0), xp.transpose(xp.roll(x, 3, 0), order)[1:], xp.pad(turned, 1)
+
+    for found, expected in zip(eqsat.optimize(lambda x: moved(enp, x), x)(x), moved(np, x), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_squares_of_bytes_are_no_larger_than_those_of_floats() -> None:
+    """LLVM took six seconds for 64 vectors of 64 bytes that it keeps in registers."""
+    (kernel,) = eqsat.optimize(lambda x: x.T * 2 + 1, eqsat.spec((300, 300), "uint8")).loops
+    assert max(loop.variable.extent for loop in statements(kernel.body) if isinstance(loop, For) and loop.kind == "tile") == 16
