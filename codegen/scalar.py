@@ -7,6 +7,8 @@ have one LLVM type, except the condition of `where`; bool is i1 in registers.
 from __future__ import annotations
 
 import functools
+import math
+import struct
 from collections.abc import Callable
 
 from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, integer, is_real, pair, real, truth
@@ -146,9 +148,17 @@ def _extremum(on_reals: str, on_integers: str, on_bools: str) -> Code:
     return code
 
 
+def _is_number(value: Value) -> bool:
+    """Whether a float is a constant that is no NaN."""
+    text = value.text
+    if text.startswith("0x") and text[2:3] not in ("H", "R"):
+        return not math.isnan(struct.unpack(">d", int(text, 16).to_bytes(8, "big"))[0])
+    return text[:1].isdigit() or (text[:1] == "-" and text[1:2].isdigit())
+
+
 def _unordered(b: Builder, values: tuple[Value, ...]) -> Value:
     """Whether any of some floats is NaN."""
-    unknown = [value for value in values if value.text.startswith("%")] or list(values[:1])
+    unknown = [value for value in values if not _is_number(value)] or list(values[:1])
     pairs = zip(unknown[::2], (*unknown[1::2], *unknown[-1:]), strict=False)
     return functools.reduce(lambda x, y: b.binary("or", x, y), (b.compare("uno", *pair) for pair in pairs))
 

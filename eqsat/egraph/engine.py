@@ -22,7 +22,7 @@ import weakref
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from types import ModuleType
-from typing import IO, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from eqsat.egraph.schema import GATHERED, WIDTH, load_ruleset, loadable
 from eqsat.ir.errors import InternalError
@@ -39,11 +39,35 @@ WORN = 5000
 _OPEN_FILES = "/proc/self/fd"
 
 
-def _file_in_memory() -> IO[bytes]:
+class _Rows:
     """A file without a name, which is gone however the process ends; in memory where the system has a folder there, since opening one
-    elsewhere takes five times as long."""
-    shared = "/dev/shm"
-    return tempfile.TemporaryFile(buffering=0, dir=shared if os.access(shared, os.W_OK) else None)
+    elsewhere takes five times as long.  Who closes all that is open, as a process does that goes into the background, may open other
+    files by the same number: those are neither written nor closed."""
+
+    def __init__(self) -> None:
+        shared = "/dev/shm"
+        with tempfile.TemporaryFile(buffering=0, dir=shared if os.access(shared, os.W_OK) else None) as file:
+            self.number = os.dup(file.fileno())
+        self._made = self._found()
+
+    def _found(self) -> tuple[int, int] | None:
+        try:
+            found = os.fstat(self.number)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    @property
+    def is_open(self) -> bool:
+        return self._found() == self._made
+
+    def write(self, text: str) -> None:
+        os.ftruncate(self.number, 0)
+        os.pwrite(self.number, text.encode(), 0)
+
+    def close(self) -> None:
+        if self.is_open:
+            os.close(self.number)
 
 
 class _Loading:
@@ -153,8 +177,7 @@ class Engine:
 
     def _begin(self) -> None:
         """Make the e-graph."""
-        self._rows = _file_in_memory()
-        weakref.finalize(self, self._rows.close)
+        self._open_rows()
         with _Loading.lock:
             egglog = bindings()
         self._combined: dict[tuple[str, ...], str] = {}
@@ -171,6 +194,10 @@ class Engine:
             self.run_text(line)
         self.run_text("(push)")
         self._sessions = 0
+
+    def _open_rows(self) -> None:
+        self._rows = _Rows()
+        weakref.finalize(self, self._rows.close)
 
     def keep_forever(self) -> None:
         """Never give back the memory of its tables."""
@@ -221,12 +248,12 @@ class Engine:
         """Carry out rows of each kind of schema.loadable."""
         lines = ["\t".join(map(str, (self._kinds[kind], *row, *_PADDING[len(row) :]))) for kind, rows in facts.items() for row in rows]
         if lines:
-            self._rows.truncate(0)
-            self._rows.seek(0)
-            self._rows.write(("\n".join(lines) + "\n").encode())
+            if not self._rows.is_open:
+                self._open_rows()
+            self._rows.write("\n".join(lines) + "\n")
             stated = self.combined([load_ruleset(kind) for kind in facts if kind not in GATHERED])
             gathered = [f"(run {load_ruleset(kind)})" for kind in facts if kind in GATHERED]
-            self.run_text(f'(input row "{self._rows.fileno()}")(run-schedule (run {stated}) {" ".join(gathered)})')
+            self.run_text(f'(input row "{self._rows.number}")(run-schedule (run {stated}) {" ".join(gathered)})')
 
     def applicable(self, table: str, present: Set[str]) -> list[str]:
         """The rulesets of a table that have something to match where only these nodes and views are present; none of the user's own."""

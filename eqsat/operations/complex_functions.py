@@ -46,13 +46,18 @@ def _parts(z: Scalar) -> tuple[Scalar, Scalar]:
 
 def _exp(z: Scalar) -> Scalar:
     """exp(x) cos(y) + exp(x) sin(y) i, with the special values of C99, annex G; where exp(x) is infinite and the products are not, it is
-    computed in two factors."""
+    computed in up to three factors."""
     x, y = _parts(z)
-    large, step = (700.0, 355.0) if x.dtype == "float64" else (80.0, 44.0)
-    above, endless = call("greater", x, large), call("logical_not", call("isfinite", y))
-    size = call("exp", call("where", above, call("subtract", x, step), x))
-    rest = call("where", above, np.exp(np.array(step, x.dtype)).item(), cast(1.0, x.dtype))
-    real, imag = (call("multiply", call("multiply", size, call(turn, y)), rest) for turn in ("cos", "sin"))
+    large, step = (700.0, 500.0) if x.dtype == "float64" else (80.0, 60.0)
+    endless, rest, factors = call("logical_not", call("isfinite", y)), x, list[Scalar]()
+    for most in (large, large + step):
+        above = call("greater", x, most)
+        rest = call("where", above, call("subtract", rest, step), rest)
+        factors.append(call("where", above, np.exp(np.array(step, x.dtype)).item(), cast(1.0, x.dtype)))
+    size = call("exp", rest)
+    real, imag = (
+        functools.reduce(functools.partial(call, "multiply"), factors, call("multiply", size, call(turn, y))) for turn in ("cos", "sin")
+    )
     vanishes, grows = (call("logical_and", endless, call("equal", x, end)) for end in (-np.inf, np.inf))
     real = call("where", vanishes, 0.0, call("where", grows, x, real))
     imag = call("where", call("equal", y, 0.0), y, call("where", vanishes, 0.0, imag))

@@ -255,3 +255,18 @@ def test_extrema_of_extrema_are_nan_and_zeros_have_signs_as_in_numpy(dtype: str)
             np.testing.assert_array_equal(found, expected)
             numbers = ~np.isnan(expected)
             np.testing.assert_array_equal(np.signbit(found)[numbers], np.signbit(expected)[numbers])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_constants_that_are_nan_are_seen_wherever_they_stand(dtype: str) -> None:
+    x = np.array([1, -2, 3, np.nan, np.inf], dtype)
+    programs: tuple[Any, ...] = (
+        lambda xp, x: xp.minimum(np.nan, x),
+        lambda xp, x: xp.maximum(xp.maximum(x, np.nan), 1),
+        lambda xp, x: xp.clip(x, np.nan, 3),
+        lambda xp, x: xp.maximum(xp.maximum(np.float32(1), np.float32(np.nan)), x),
+        lambda xp, x: xp.maximum(xp.minimum(x, -np.inf), np.inf),
+        lambda xp, x: xp.minimum(xp.maximum(x, 2), xp.maximum(x, -0.0)),
+    )
+    for found, expected in zip(eqsat.jit(lambda x: tuple(f(enp, x) for f in programs))(x), (f(np, x) for f in programs), strict=True):
+        np.testing.assert_array_equal(found, expected)

@@ -49,6 +49,19 @@ def test_exponentials_are_numpys_wherever_a_part_is_finite(dtype: str) -> None:
         _assert_close_by_parts(eqsat.jit(enp.exp)(z), np.exp(z), 4)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_exponentials_of_large_numbers_times_small_sines_are_finite(dtype: str) -> None:
+    large, small = (
+        ([81, 140, 141, 190], [1e-30, 1e-38, 1e-45]) if dtype == "complex64" else ([701, 1070, 1201, 1450], [1e-300, 1e-308, 5e-324])
+    )
+    z = np.empty((len(large), len(small)), dtype)
+    z.real, z.imag = np.array(large)[:, None], small
+    with np.errstate(all="ignore"):
+        expected = np.exp(z)
+        assert np.isfinite(expected.imag).any(axis=1).all()
+        _assert_close_by_parts(eqsat.jit(enp.exp)(z), expected, 8)
+
+
 def test_exponentials_are_one_loop() -> None:
     result = eqsat.optimize(lambda x: np.abs(np.exp(2j * x)), eqsat.spec((50,), "float64"))
     assert len(result.loops) == 1

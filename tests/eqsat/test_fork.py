@@ -90,7 +90,23 @@ assert not files() - before
 """
 
 
-@pytest.mark.parametrize("program", [THREADS, TOGETHER, PROCESSES], ids=["threads", "together", "processes"])
+# who closes all that is open, as processes do that go into the background, finds what it opens then as it wrote it
+CLOSED = """
+import os, tempfile
+terms(3)
+os.closerange(3, 256)
+files = [tempfile.TemporaryFile(buffering=0) for _ in range(20)]
+for file in files:
+    file.write(b"something")
+for first in range(40, 200, 25):
+    terms(first)
+for file in files:
+    file.seek(0)
+    assert file.read() == b"something"
+"""
+
+
+@pytest.mark.parametrize("program", [THREADS, TOGETHER, PROCESSES, CLOSED], ids=["threads", "together", "processes", "closed"])
 def test_parent_and_child_have_e_graphs_of_their_own(program: str) -> None:
     text = textwrap.dedent(COMMON) + textwrap.dedent(program)
     done = subprocess.run([sys.executable, "-c", text, str(examples(25))], capture_output=True, text=True, timeout=120, check=False)
