@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from eqsat.ir import interval
+from eqsat.ir.index import Var
 from eqsat.ir.tensor import Arg, Build, Call, Constant, Gather, Generic, Input, Literal, Position, Read, Reduce, Scalar, Tensor, scalars
 
 Bounds = interval.Interval
@@ -24,7 +25,7 @@ def tensor_bounds(tensor: Tensor, depth: int = DEPTH) -> Bounds:
     if tensor in _KNOWN:
         return _KNOWN[tensor]
     found = limits(tensor.dtype)
-    if depth and tensor.size and _is_whole(tensor.dtype):
+    if depth and tensor.size and is_whole(tensor.dtype):
         if isinstance(tensor, Input) and tensor.most is not None:
             found = 0, tensor.most
         elif isinstance(tensor, Constant):
@@ -42,11 +43,11 @@ def limits(dtype: str) -> Bounds:
     """The range of a dtype; of one that has fractions that of int64, for nothing asks what such an element is."""
     if dtype == "bool":
         return 0, 1
-    info = np.iinfo(dtype if _is_whole(dtype) else "int64")
+    info = np.iinfo(dtype if is_whole(dtype) else "int64")
     return int(info.min), int(info.max)
 
 
-def _is_whole(dtype: str) -> bool:
+def is_whole(dtype: str) -> bool:
     return np.dtype(dtype).kind in "biu"
 
 
@@ -65,10 +66,18 @@ def scalar_bounds(root: Scalar, operands: Sequence[Tensor] = (), depth: int = DE
             found = tensor_bounds(operands[term.position], depth - 1)
         elif isinstance(term, Reduce) and term.op in ("max", "min"):
             found = done[term.body]
-        elif isinstance(term, Call) and _is_whole(term.dtype):
+        elif isinstance(term, Reduce) and term.op == "sum" and is_whole(term.dtype):
+            found = _within(sum_bounds(term.variable, done[term.body]), term.dtype)
+        elif isinstance(term, Call) and is_whole(term.dtype):
             found = _call(term, done)
         done[term] = found
     return done[root]
+
+
+def sum_bounds(variable: Var, term: Bounds) -> Bounds:
+    """Bounds of a sum over all of a variable, or over the first of its values, and of every sum of some of the terms."""
+    count = max(variable.extent, 0)
+    return min(count * term[0], 0), max(count * term[1], 0)
 
 
 def _within(found: Bounds, dtype: str) -> Bounds:
@@ -77,7 +86,7 @@ def _within(found: Bounds, dtype: str) -> Bounds:
 
 
 def _call(term: Call, done: Mapping[Scalar, Bounds]) -> Bounds:
-    if term.op not in CALLS or any(not _is_whole(arg.dtype) for arg in term.args):
+    if term.op not in CALLS or any(not is_whole(arg.dtype) for arg in term.args):
         return limits(term.dtype)
     return _within(CALLS[term.op](*(done[arg] for arg in term.args)), term.dtype)
 
