@@ -132,11 +132,11 @@ def _finished(
 def _nest_ns(nest: Nest, model: CostModel) -> float:
     """What a kernel costs; one in strips as much as the kernels that it is made of, but for their launches, one of
     several that compute a build its share."""
-    if not nest.builds:
+    if nest.has_steps:
         ns = nest_ns(nest.kernel, model.target, model.costs)
         return model.step_cost(ns, nest.read, map(type_of, nest.made))
     launched = (kernel_ns(model, *group, launches=number == 0) * share for number, (group, share) in enumerate(nest.priced))
-    return sum(launched) + sum(kernel_ns(model, build, launches=0) for build in nest.within)
+    return sum(launched) + sum(kernel_ns(model, build, launches=0) for build in nest.builds_within)
 
 
 def _certificate(report: Report, values: tuple[Compared, ...], bodies: Iterable[Result]) -> Certificate:

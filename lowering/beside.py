@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from eqsat.ir.index import Var
 from eqsat.ir.loops import Buffer, For, Kernel
 from eqsat.lowering.renaming import Renaming
+from eqsat.lowering.row_by_row import outermost
 
 
 def beside(rows: Kernel, parts: Kernel) -> Kernel | None:
     """One kernel that does both, with the results of both in this order; None where the outermost loops, which are all that there is, do
     not divide evenly."""
-    outer, each = _outermost(rows), _outermost(parts)
-    if outer is None or each is None or outer.variable.extent % each.variable.extent or rows.sizes or parts.sizes:
+    outer, each = outermost(rows), outermost(parts)
+    if rows.scratch or parts.scratch or outer is None or each is None or outer.variable.extent % each.variable.extent:
         return None
     if not {buffer.name for buffer in rows.buffers}.isdisjoint(buffer.name for buffer in parts.outputs):
         return None
@@ -34,12 +35,4 @@ def beside(rows: Kernel, parts: Kernel) -> Kernel | None:
     read = {buffer.name: buffer for kernel in (rows, parts) for buffer in kernel.buffers if buffer.role == "in"}
     buffers: Sequence[Buffer] = (*read.values(), *rows.outputs, *parts.outputs)
     whole = For(each.variable, "parallel", (*inner, *each.body))
-    return Kernel(rows.name, tuple(buffers), (whole,), scratch=(*rows.scratch, *parts.scratch))
-
-
-def _outermost(kernel: Kernel) -> For | None:
-    """The loop around all that a kernel does, whose iterations are independent, in order from 0."""
-    if len(kernel.body) != 1 or kernel.scratch:
-        return None
-    (stmt,) = kernel.body
-    return stmt if isinstance(stmt, For) and stmt.kind == "parallel" and not stmt.variable.lo else None
+    return Kernel(rows.name, tuple(buffers), (whole,))

@@ -37,14 +37,14 @@ def nest_parts(nests: Sequence[Nest], model: CostModel) -> tuple[KernelParts, ..
 def parts_of(nest: Nest, model: CostModel) -> Iterator[Part]:
     """What a kernel spends its nanoseconds on; their sum is what `Result.cost` has for it.  Of several kernels in strips each has its
     parts, and all are launched once; one of several that compute a build has its share of each part."""
-    if not nest.builds:
+    if nest.has_steps:
         yield "scan", nest_ns(nest.kernel, model.target, model.costs)
         return
     yield LAUNCH, model.target.launch_ns * nest.priced[0][1]
     for group, share in nest.priced:
         for kind, ns in group_parts(model, *group):
             yield kind, ns * share
-    for build in nest.within:
+    for build in nest.builds_within:
         yield from group_parts(model, build)
 
 

@@ -7,7 +7,7 @@ lowered and priced.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from eqsat.capture.compared import compared_with_itself
@@ -17,8 +17,9 @@ from eqsat.ir.steps import Parts, PlacedStep
 from eqsat.ir.tensor import Build, Constant, Shape, Size, Tensor, sources, tensors
 from eqsat.kernels.alike import Alike, Group, Priced
 from eqsat.kernels.divided import Divided, divided
-from eqsat.kernels.joined import joined
+from eqsat.kernels.joined import Made, joined
 from eqsat.kernels.loop_terms import simplifier
+from eqsat.kernels.row_chains import row_chains
 from eqsat.kernels.staging import chains
 from eqsat.kernels.step_loops import step_kernel
 from eqsat.kernels.tuning import Tuner
@@ -63,7 +64,7 @@ class Nest:
     computes last.
 
     over    (tensor that it reads, tensor that it computes): in one memory, where the one is written over the other
-    within  builds that are computed on the way, strip by strip
+    within  tensors that are computed on the way, strip by strip or row by row
     part_of  groups of builds that it computes together with other kernels, and which part of the cost of each it has
     in_rows  kernels of the same for sizes that are large enough
     once     whether it is run when a plan is loaded: it is made of nothing but constants, so it computes the same in every call
@@ -73,7 +74,7 @@ class Nest:
     made: tuple[Tensor, ...]
     tensors: tuple[Tensor, ...]
     over: tuple[tuple[Tensor, Tensor], ...] = ()
-    within: tuple[Build, ...] = ()
+    within: tuple[Tensor, ...] = ()
     part_of: tuple[tuple[Group, float], ...] = ()
     in_rows: tuple[InRows, ...] = ()
     once: bool = False
@@ -86,6 +87,15 @@ class Nest:
     @property
     def builds(self) -> Group:
         return _builds(self.made)
+
+    @property
+    def builds_within(self) -> Group:
+        return _builds(self.within)
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether some of what it computes is no build: then its price is that of its loops."""
+        return not all(isinstance(tensor, Build) for tensor in (*self.within, *self.made))
 
     @property
     def priced(self) -> tuple[tuple[Group, float], ...]:
@@ -118,10 +128,10 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
     ns = {group: priced for group, (priced, _) in picked.items()}
     model = CostModel(options.target, options.cost)
     groups = sorted(_chosen(builds, siblings, ns, model), key=lambda group: levels[group[0]])
-    lowered: dict[tuple[Tensor, ...], Kernel] = {group: picked[group][1] for group in groups}
-    within: dict[tuple[Tensor, ...], tuple[Build, ...]] = {}
-    part_of: dict[tuple[Tensor, ...], tuple[tuple[Group, float], ...]] = {}
-    lowered |= {placed.results: kernel for placed in parts.steps if (kernel := step_kernel(placed, names, program.sizes)) is not None}
+    found = _Found({group: picked[group][1] for group in groups}, names, levels)
+    running: dict[Made, Kernel] = {}
+    running |= {one.results: kernel for one in parts.steps if (kernel := step_kernel(one, names, program.sizes)) is not None}
+    found.kernels |= running
     if not program.sizes:
         parts_of, known = dict[Group, Divided](), dict(names)
         for several in divided({group: ns[group] for group in groups}, known, lowering) if options.numerics != "exact" else ():
@@ -129,33 +139,67 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
             known |= several.names
         alone = ns | {group: several.ns for group, several in parts_of.items()}
         for chain in chains(groups, alone, names, stay, compared_with_itself(program, options.numerics), model, lowering):
-            *inner, results = chain.groups
-            lowered = {group: kernel for group, kernel in lowered.items() if group not in inner} | {results: chain.kernel}
-            within[results] = tuple(build for group in inner for build in group)
-        for several in (several for group, several in parts_of.items() if group in lowered and group not in within):
-            names |= several.names
-            levels |= {made: min(level, levels.get(made, level)) for made, level in several.levels(levels[several.builds[0]]).items()}
-            lowered |= several.kernels
-            part_of |= {group: ((several.builds, share),) for group, share in several.shares.items()}
-        for first, second, kernel in list(joined(lowered, levels, names, options.target, options.cost)):
-            both = (*first, *second)
-            part_of[both] = tuple(priced for made in (first, second) for priced in part_of.get(made, ((_builds(made), 1.0),)))
-            within[both] = tuple(build for made in (first, second) for build in within.get(made, ()))
-            levels |= dict.fromkeys(both, min(levels[first[0]], levels[second[0]]))
-            lowered = {made: other for made, other in lowered.items() if made not in (first, second)} | {both: kernel}
-    in_rows = lowering.in_rows({group: lowered[group] for group in groups}, names) if program.sizes else {}
+            found.one_for(chain.groups, chain.kernel)
+        for several in (several for group, several in parts_of.items() if group in found.kernels and group not in found.within):
+            found.several_for(several)
+        given = {tensor for placed in parts.steps if placed.results not in running for tensor in placed.given}
+        shown = {*kept, *parts.outputs, *given}
+        for rows in list(row_chains(found.kernels, found.order, shown, running, names, options.target, options.cost)):
+            found.one_for(rows.made, rows.kernel)
+        for pair in list(joined(found.kernels, levels, names, options.target, options.cost)):
+            found.side_by_side(*pair)
+    in_rows = lowering.in_rows({group: found.kernels[group] for group in groups}, names) if program.sizes else {}
     by_name = {name: tensor for tensor, name in names.items()}
     nests: list[Nest] = []
     same: set[Tensor] = set()
-    for made in sorted(lowered, key=lambda made: levels[made[0]]):
-        kernel = replace(lowered[made], name=f"kernel_{len(nests)}")
+    for made in found.order:
+        kernel = replace(found.kernels[made], name=f"kernel_{len(nests)}")
         called_with = tuple(by_name[buffer.name] for buffer in kernel.buffers)
-        nest = Nest(kernel, made, called_with, within=within.get(made, ()), part_of=part_of.get(made, ()))
+        nest = Nest(kernel, made, called_with, within=found.within.get(made, ()), part_of=found.part_of.get(made, ()))
         once = not program.sizes and all(isinstance(tensor, Constant) or tensor in same for tensor in nest.read)
         if once and not (same.isdisjoint(nest.read) and _is_as_cheap_as_its_copies(nest, parts.outputs, model)):
             same.update(made)
         nests.append(replace(nest, in_rows=in_rows.get(nest.builds, ()), once=made[0] in same))
     return tuple(_finished(nest) for nest in _written_over(nests, levels, stay))
+
+
+@dataclass
+class _Found:
+    """The kernels of a program by what they make; names and levels of that; what is made on the way, and which part they are of what builds
+    cost (see Nest)."""
+
+    kernels: dict[Made, Kernel]
+    names: dict[Tensor, str]
+    levels: dict[Tensor, float]
+    within: dict[Made, tuple[Tensor, ...]] = field(default_factory=dict)
+    part_of: dict[Made, tuple[tuple[Group, float], ...]] = field(default_factory=dict)
+
+    @property
+    def order(self) -> list[Made]:
+        """What is made, in the order in which the kernels run."""
+        return sorted(self.kernels, key=lambda made: self.levels[made[0]])
+
+    def one_for(self, chain: Sequence[Made], kernel: Kernel) -> None:
+        """One kernel in the place of several, which makes what the last of them makes."""
+        *inner, results = chain
+        self.within[results] = (*(one for made in chain for one in self.within.get(made, ())), *(one for made in inner for one in made))
+        self.kernels = {made: other for made, other in self.kernels.items() if made not in inner} | {results: kernel}
+
+    def several_for(self, several: Divided) -> None:
+        """Several kernels, one behind the other, in the place of one."""
+        self.names |= several.names
+        before = several.levels(self.levels[several.builds[0]])
+        self.levels |= {made: min(level, self.levels.get(made, level)) for made, level in before.items()}
+        self.kernels |= several.kernels
+        self.part_of |= {group: ((several.builds, share),) for group, share in several.shares.items()}
+
+    def side_by_side(self, first: Made, second: Made, kernel: Kernel) -> None:
+        """One kernel in the place of two that do not wait for each other."""
+        both = (*first, *second)
+        self.part_of[both] = tuple(priced for made in (first, second) for priced in self.part_of.get(made, ((_builds(made), 1.0),)))
+        self.within[both] = tuple(one for made in (first, second) for one in self.within.get(made, ()))
+        self.levels |= dict.fromkeys(both, min(self.levels[first[0]], self.levels[second[0]]))
+        self.kernels = {made: other for made, other in self.kernels.items() if made not in (first, second)} | {both: kernel}
 
 
 class _Lowering:
@@ -218,7 +262,7 @@ class _Lowering:
 
 def remaining(steps: Sequence[PlacedStep], nests: Sequence[Nest]) -> tuple[PlacedStep, ...]:
     """The steps that no loop nest makes."""
-    made = {tensor for nest in nests for tensor in nest.made}
+    made = {tensor for nest in nests for tensor in (*nest.within, *nest.made)}
     return tuple(placed for placed in steps if made.isdisjoint(placed.results))
 
 

@@ -228,6 +228,7 @@ INSTEAD_OF = {
     **dict.fromkeys(("put", "copyto", "place", "putmask", "itemset", "flat"), "x[...] = y, where, scatter or scatter_add"),
     **dict.fromkeys(("strides", "flags", "base", "data", "ctypes", "tobytes", "tofile", "setflags"), "it outside: there is no memory yet"),
     **dict.fromkeys(("view", "byteswap"), "astype: bits keep their dtype"),
+    **{f"cumulative_{order}": f"{order}imum.accumulate" for order in ("max", "min")},
     "array": "eqsat.numpy.stack, or asarray of one array",
     "full": "full_like",
     "zeros": "zeros_like",

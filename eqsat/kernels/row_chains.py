@@ -1,0 +1,83 @@
+"""Which kernels that read each other become one kernel row by row: running sums with what they are of and what is made of them, where that
+is estimated to be cheaper."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from eqsat.ir.dtypes import itemsize
+from eqsat.ir.loops import Kernel
+from eqsat.ir.tensor import Tensor
+from eqsat.kernels.joined import Made
+from eqsat.lowering.row_by_row import outermost, row_by_row
+from eqsat.lowering.scan import ENOUGH
+from eqsat.pricing.cycles import Costs
+from eqsat.pricing.nest_costs import nest_ns
+from eqsat.pricing.target import Target
+
+# what a row between kernels takes at most, in the second cache
+ROW_BYTES = 128 << 10
+# what one kernel has to save of what several cost: estimates are not better than that
+LEAST_SAVED = 0.03
+# LLVM's time grows with the square of what is in one function
+MOST_KERNELS = 8
+
+
+@dataclass(frozen=True)
+class RowChain:
+    """A kernel for several, by what they make, of which the last are the results."""
+
+    made: tuple[Made, ...]
+    kernel: Kernel
+
+
+def row_chains(
+    lowered: Mapping[Made, Kernel],
+    order: Sequence[Made],
+    stay: Collection[Tensor],
+    steps: Mapping[Made, Kernel],
+    names: Mapping[Tensor, str],
+    target: Target,
+    costs: Costs,
+) -> Iterator[RowChain]:
+    """The chains worth it of kernels, given in the order in which they run, those that end last first: each with one of the `steps`, and
+    none with a kernel of another.  Some tensors stay, for others than kernels read them."""
+    readers: dict[str, set[Made]] = {}
+    for made, kernel in lowered.items():
+        for buffer in kernel.buffers:
+            if buffer.role == "in":
+                readers.setdefault(buffer.name, set()).add(made)
+    counts = {outer.variable.extent for made in steps if (outer := outermost(steps[made])) is not None}
+    taken: set[Made] = set()
+
+    def grown(results: Made, rows: int) -> RowChain | None:
+        """The longest chain of so many rows that ends with these results."""
+        members, kernel = [results], lowered[results]
+        for made in reversed(order[: order.index(results)]):
+            inside = all(readers.get(names[one], set()) <= set(members) and one not in stay for one in made)
+            if len(members) == MOST_KERNELS:
+                break
+            if made in taken or not inside or any(one.size * itemsize(one.dtype) > rows * ROW_BYTES for one in made):
+                continue
+            between = {names[one] for other in (made, *members[:-1]) for one in other}
+            longer = row_by_row([lowered[made], *(lowered[one] for one in members)], between, rows)
+            if longer is not None:
+                members, kernel = [made, *members], longer
+        return RowChain(tuple(members), kernel) if len(members) > 1 and any(made in steps for made in members) else None
+
+    for results in reversed(order):
+        if results in taken:
+            continue
+        found = [chain for rows in counts if rows >= ENOUGH and (chain := grown(results, rows)) is not None]
+        worth = [(_saved(chain, lowered, target, costs), chain) for chain in found]
+        saved, chain = max(worth, key=lambda one: one[0], default=(0.0, None))
+        if chain is not None and saved > 0:
+            taken |= set(chain.made)
+            yield chain
+
+
+def _saved(chain: RowChain, lowered: Mapping[Made, Kernel], target: Target, costs: Costs) -> float:
+    """What a chain costs less than its kernels alone, beyond what estimates may be wrong by."""
+    alone = sum(nest_ns(lowered[made], target, costs) for made in chain.made)
+    return alone * (1 - LEAST_SAVED) - nest_ns(chain.kernel, target, costs)
