@@ -9,7 +9,7 @@ several outputs has a Several as its body, one scalar for each.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 
 from eqsat.ir.index import Const, Index, Var, substitute, variables
@@ -117,6 +117,17 @@ def free_variables(root: Scalar) -> Free:
             below = frozenset[Var]().union(*(free[arg] for arg in operands(term)))
             free[term] = below - {term.variable} if isinstance(term, Reduce) else below
     return free
+
+
+def largest(root: Scalar, chosen: Container[Scalar]) -> list[Scalar]:
+    """The terms of an element that are among these and within no other of them, those nearer to the root first."""
+    reached, found = {root}, list[Scalar]()
+    for term in reversed(tuple(scalars(root))):
+        if term in chosen and term in reached:
+            found.append(term)
+        elif term in reached:
+            reached.update(operands(term))
+    return found
 
 
 def scope_order(root: Scalar) -> Iterator[Scalar]:

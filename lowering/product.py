@@ -2,6 +2,8 @@
 
     out[i, j] = g(sum over k of f(i, k) * h(k, j), ...)
 
+or of what else is made of f(i, k) and h(k, j), as the squares of their differences are.
+
 The smallest block is a tile: `high` rows and `wide` columns whose sums stay in registers for one fold over k.  A part of the terms, a group
 of strips of columns, each as wide as a tile or two, and a block of rows are chosen for the caches: the columns of h that a group needs in
 one part stay in the second cache while all rows of the block pass, and the rows of f that a tile needs stay in the first while the strips
@@ -20,16 +22,19 @@ from math import isqrt, prod
 
 from eqsat.ir.dtypes import carrier, is_float, itemsize
 from eqsat.ir.index import Index, Var
-from eqsat.ir.loops import Load
-from eqsat.ir.tensor import Build, Call, Read, Reduce, Scalar, axis, reindexed, scalars
+from eqsat.ir.joint import is_joint_value
+from eqsat.ir.loops import Load, over
+from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, axis, reindexed, scalars
 from eqsat.lowering.affine import Forms
-from eqsat.lowering.nest import Free, Nest, chains, free_variables
+from eqsat.lowering.nest import Free, Nest, chains, free_variables, largest
 
 # vector registers that sums and what is loaded for them take, and bytes of each
 VECTORS = 31
 VECTOR_BYTES = 64
 # of a tile: LLVM keeps the address of each row in a register, and where those are not enough it moves sums, which takes twice as long
 MOST_VECTORS, MOST_ROWS = 4, 12
+# for what is on the way to a sum
+BETWEEN = 3
 # of the tiles of a strip together, and what they have to save
 STRIP_VECTORS, SAVED = 7, 1.03
 # rows of a tile that is as wide as that, unless it has all: a part of it finds its columns in a quarter of the first cache, and few rows
@@ -71,14 +76,28 @@ UNEVEN = 0.05
 class Product:
     """A sum: its folds, the factors that the columns do not change, and the others.
 
+    made  what is added up where that is no product: an element made of one left and one right operand, in the place of factors
+
     More terms than `at_most` are computed in parts, of about `part` terms.
     """
 
     chain: tuple[Reduce, ...]
     left: tuple[Scalar, ...]
     right: tuple[Scalar, ...]
+    made: Scalar | None = None
     at_most: int = ONE_PART
     part: int = PART_TERMS
+
+    def term(self, left: Scalar, right: Scalar) -> Scalar:
+        """What is added up, of the products of the left and of the right factors."""
+        if self.made is None:
+            return Call("multiply", (left, right), left.dtype)
+        return over(self.made, {}, {self.left[0]: left, self.right[0]: right})
+
+    @property
+    def between(self) -> int:
+        """How many registers it takes besides those of its factors and sums: a product is added to the sum as it is made."""
+        return 0 if self.made is None else BETWEEN
 
     @property
     def terms(self) -> int:
@@ -132,6 +151,11 @@ class Products:
     @property
     def dtype(self) -> str:
         return self.sums[0].chain[0].dtype
+
+    @property
+    def between(self) -> int:
+        """How many registers terms take that are no products."""
+        return max(one.between for one in self.sums)
 
     @property
     def most_rows(self) -> int:
@@ -191,7 +215,8 @@ def products_of(nest: Nest) -> Products | None:
     if len(nest.loops) < 2 or nest.loops[-1].extent < LEAST_COLUMNS or Forms()(nest.index).stride(nest.loops[-1]) != 1:
         return None
     inner, free = nest.loops[-1], free_variables(nest.body)
-    sums = [_product(chain, inner, free) for chain in chains(nest.body) if inner in free[chain[0]]]
+    inside = (chain for chain in chains(nest.body) if inner in free[chain[0]])
+    sums = [_product(chain, inner, free) or _made_of_two(chain, nest.loops, free) for chain in inside]
     found = [one for one in sums if one is not None]
     possible = [v for v in nest.loops[:-1] if all(_is_row(v, one, free) for one in found)]
     if not found or len(found) < len(sums) or not possible or len({one.chain[0].dtype for one in found}) > 1:
@@ -235,6 +260,21 @@ def _product(chain: tuple[Reduce, ...], columns: Var, free: Free) -> Product | N
     return product if left and right and product.terms >= least else None
 
 
+def _made_of_two(chain: tuple[Reduce, ...], loops: Sequence[Var], free: Free) -> Product | None:
+    """The sum of what is made of an operand that the innermost loop does not change, and one that another loop does not."""
+    inside, columns = chain[-1].body, loops[-1]
+    if chain[0].op != "sum" or not _adds_up(chain[0].dtype) or not is_joint_value(inside):
+        return None
+    for row in reversed(loops[:-1]):
+        operands = largest(inside, {term for term in free if row not in free[term] or columns not in free[term]})
+        left, right = ([term for term in operands if loop in free[term]] for loop in (row, columns))
+        others = [term for term in operands if term not in (*left, *right)]
+        if len(left) == len(right) == 1 and all(isinstance(term, Literal) for term in others):
+            product = Product(chain, (left[0],), (right[0],), inside)
+            return product if left[0].dtype == right[0].dtype == chain[0].dtype and product.terms >= LEAST_TERMS else None
+    return None
+
+
 def _is_row(variable: Var, product: Product, free: Free) -> bool:
     return any(variable in free[factor] for factor in product.left) and not any(variable in free[factor] for factor in product.right)
 
@@ -264,7 +304,7 @@ def blocking(products: Products, outer: Sequence[Var], shape: tuple[int, int] | 
     width, rows, columns, terms = itemsize(products.dtype), products.rows.extent, products.columns.extent, products.sums[0].at_once
     unit, lanes = products.columns.unit, VECTOR_BYTES // width
     if shape is None:
-        shapes = strip_shape(rows, columns, lanes, products.most_rows, unit)
+        shapes = strip_shape(rows, columns, lanes, products.most_rows, unit, products.between)
     else:
         shapes = ((min(shape[0], rows), min(max(shape[1] // unit, 1) * unit, columns)),)
     high, wide = max(high for high, _ in shapes), sum(wide for _, wide in shapes)
@@ -321,13 +361,16 @@ def part_of_one(extent: int) -> float:
     return -(-extent // EVENLY) / extent
 
 
-def strip_shape(rows: int, columns: int, lanes: int, most_rows: int = MOST_ROWS, unit: int = 1) -> tuple[tuple[int, int], ...]:
+def strip_shape(
+    rows: int, columns: int, lanes: int, most_rows: int = MOST_ROWS, unit: int = 1, between: int = 0
+) -> tuple[tuple[int, int], ...]:
     """(high, wide) of the tiles, one or two side by side, with which all take the fewest steps.
 
     A step loads the operands of a tile and adds to all of its sums.
 
     most_rows  of a tile of one vector each
     unit       of which the width of all is a multiple
+    between    registers for what is on the way to a sum
     """
     best: tuple[tuple[int, int], ...] = ((1, columns),)
     least = float("inf")
@@ -338,17 +381,17 @@ def strip_shape(rows: int, columns: int, lanes: int, most_rows: int = MOST_ROWS,
         used = _vectors(wide, lanes)
         first = wide if used <= MOST_VECTORS else -(-used // 2) * lanes
         widths = [width for width in (first, wide - first) if width]
-        tiles = [_tile(rows, width, lanes, most_rows) for width in widths]
+        tiles = [_tile(rows, width, lanes, most_rows, between) for width in widths]
         cycles = across * sum(needed for _, needed in tiles) * (SAVED if len(tiles) > 1 else 1)
         if cycles < least:
             best, least = tuple((high, width) for (high, _), width in zip(tiles, widths, strict=True)), cycles
     return best
 
 
-def _tile(rows: int, wide: int, lanes: int, most_rows: int) -> tuple[int, float]:
+def _tile(rows: int, wide: int, lanes: int, most_rows: int, between: int) -> tuple[int, float]:
     """The rows of a tile that is so wide, and the cycles of a step of all tiles under each other."""
     used = _vectors(wide, lanes)
-    tallest = min(rows, most_rows if used == 1 else MOST_ROWS, (VECTORS - used - 1) // used)
+    tallest = min(rows, most_rows if used == 1 else MOST_ROWS, (VECTORS - used - 1 - between) // used)
     best, least = 1, float("inf")
     for high in range(min(rows, LEAST_ROWS) if used == MOST_VECTORS else 1, tallest + 1):
         sums, loaded = high * used, high + used

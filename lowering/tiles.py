@@ -294,7 +294,7 @@ class _Tiling:
         inner, outer = Var(f"{row.name}_term", 0, together - 1), Var(f"{row.name}_run", 0, part.terms // together - 1)
         left, right = (factor(_sum(outer, together, inner), at) for factor, at in zip(factors, (row, column), strict=True))
         name = self.placer.name()
-        total: Stmt = Fold(name, "sum", dtype, inner, (), Call("multiply", (left, right), dtype))
+        total: Stmt = Fold(name, "sum", dtype, inner, (), part.product.term(left, right))
         if outer.extent > 1:
             inmost, name = name, self.placer.name()
             total = Fold(name, "sum", dtype, outer, (total,), Temp(inmost, dtype))
