@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -287,7 +286,6 @@ class Pool:
         # the threads look at it as long as the process runs
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(memory))
         self.address = memory[skip:].ctypes.data
-        self.process = os.getpid()
         self.workers = int(start(self.address, workers))
 
     def run(self, code: int, buffers: Sequence[np.ndarray[Any, Any]], extent: int, pieces: int) -> None:

@@ -87,3 +87,9 @@ def strides(shape: tuple[int, ...]) -> tuple[int, ...]:
         result.append(step)
         step *= extent
     return tuple(reversed(result))
+
+
+def step_in_memory(indices: tuple[Index, ...], shape: tuple[int, ...], variable: Var) -> int | None:
+    """How many elements further an element in C order is for the next value of a variable; None where that differs."""
+    steps = [coefficient(index, variable) for index in indices]
+    return None if None in steps else sum((step or 0) * stride for step, stride in zip(steps, strides(shape), strict=True))

@@ -30,6 +30,11 @@ def is_joint_value(value: Scalar) -> bool:
     return all(known) and all(term.dtype in LANES or term in parts for term in scalars(value))
 
 
+def is_moved(value: Scalar) -> bool:
+    """Whether an element is only moved, as the integer of its size."""
+    return isinstance(value, Load) and value.dtype in MOVED
+
+
 def is_part(term: Scalar) -> bool:
     """Whether an element is one part of a complex number in memory."""
     return isinstance(term, Call) and term.op in ("real", "imag") and isinstance(term.args[0], Load)

@@ -270,6 +270,14 @@ def over(root: Scalar, env: Mapping[Var, Index], known: Mapping[Scalar, Scalar] 
     return done[root]
 
 
+def with_offsets(root: Scalar, change: Callable[[Index], Index]) -> Scalar:
+    """An element with all of its index terms changed."""
+    done: dict[Scalar, Scalar] = {}
+    for term in scalars(root):
+        done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), change)
+    return done[root]
+
+
 def bound_in(body: Iterable[Stmt], before: Mapping[Var, Index] | None = None) -> dict[Var, Index]:
     """What the index variables of a body stand for, the Binds of loops in it left out."""
     bound = dict(before or {})

@@ -323,6 +323,11 @@ def operands(term: Scalar) -> tuple[Scalar, ...]:
 scalars: Walk[Scalar] = Walk("scalars", operands)
 
 
+def has_fold(term: Scalar) -> bool:
+    """Whether there is a fold in an element."""
+    return any(isinstance(below, Reduce) for below in scalars(term))
+
+
 def sources(tensor: Tensor) -> tuple[Tensor, ...]:
     """The tensors that a tensor reads directly, each once."""
     if isinstance(tensor, Generic):

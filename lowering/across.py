@@ -9,9 +9,7 @@ so stored too; else each block of columns would arrange them again.
 
 from __future__ import annotations
 
-from math import prod
-
-from eqsat.ir.affine import coefficient
+from eqsat.ir.affine import coefficient, step_in_memory
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Var, variables
 from eqsat.ir.loops import over
@@ -34,7 +32,7 @@ def left_turned(build: Build) -> tuple[Stages, Build] | None:
     if chain[0].op != "sum" or any(term.lo for term in terms) or len(left) != 1 or not isinstance(left[0], Read):
         return None
     known = [variable for variable in (*others, *terms) if variable in free[left[0]]]
-    if not (_jumps(left[0], terms[0], others) if len(terms) == 1 else _is_scattered(left[0], known, terms)):
+    if not (_is_across(left[0], terms[0], others) if len(terms) == 1 else _is_scattered(left[0], known, terms)):
         return None
     turned = stored(left[0], known)
     assert isinstance(turned.tensor, Build)
@@ -46,14 +44,10 @@ def _is_scattered(left: Read, known: list[Var], terms: list[Var]) -> bool:
     return set(terms) <= set(known) and left.indices != tuple(known)
 
 
-def _jumps(left: Read, term: Var, others: list[Var]) -> bool:
+def _is_across(left: Read, term: Var, others: list[Var]) -> bool:
     """Whether neighbours of an axis lie side by side in memory, and terms far apart."""
-    *outer, last = left.indices
+    last = left.indices[-1]
     if term in variables(last) or not any(coefficient(last, variable) == 1 for variable in others):
         return False
-    shape = left.tensor.shape
-    steps = [coefficient(index, term) for index in outer]
-    if any(step is None for step in steps):
-        return False
-    jump = sum((step or 0) * prod(shape[k + 1 :]) for k, step in enumerate(steps))
-    return abs(jump) * itemsize(left.dtype) >= LEAST_JUMP
+    jump = step_in_memory(left.indices, left.tensor.shape, term)
+    return jump is not None and abs(jump) * itemsize(left.dtype) >= LEAST_JUMP

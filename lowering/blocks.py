@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, variables, walk
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Stmt, Temp, rebuilt
-from eqsat.ir.tensor import Scalar, is_size, operands, scalars
+from eqsat.ir.loops import Bind, Buffer, Fold, For, Stmt, Temp, with_offsets
+from eqsat.ir.tensor import Scalar, is_size
 from eqsat.lowering.affine import Affine, Forms, rebuilt as written
 from eqsat.lowering.place import Placer, Scope
 
@@ -71,10 +71,7 @@ def over_forms(root: Scalar, env: Mapping[Var, Index], forms: Forms) -> Scalar:
         in_order = Affine(form.constant, {loop: form.terms[loop] for loop in loops})
         return written(in_order) if len(loops) == len(form.terms) else found
 
-    done: dict[Scalar, Scalar] = {}
-    for term in scalars(root):
-        done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), change)
-    return done[root]
+    return with_offsets(root, change)
 
 
 def folds_over(loops: Sequence[Index], names: Iterable[str], op: str, value: Scalar) -> tuple[tuple[Stmt, ...], Scalar]:

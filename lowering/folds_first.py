@@ -118,9 +118,8 @@ def _shared_by_rows(free: frozenset[Var], shape: Shape, nested: bool) -> tuple[V
     return known if shared and len(known) == len(free) and prod(v.extent for v in known) <= MOST_ELEMENTS else None
 
 
-def _shared_between(free: frozenset[Var], shape: Shape, nested: bool) -> tuple[Var, ...] | None:
+def _shared_between(free: frozenset[Var], shape: Shape, _nested: bool) -> tuple[Var, ...] | None:
     """Where elements along an axis share it that does not follow all of its own axes."""
-    del nested
     loops, known = _loops(shape), _known(free, shape)
     leading = all(v in free for v in loops[: len(known)])
     few = prod(v.extent for v in known) * LEAST_SHARING <= prod(shape)

@@ -17,7 +17,7 @@ from eqsat.ir.dtypes import carrier, is_inexact
 from eqsat.ir.index import Index, Var, as_index, substitute, variables
 from eqsat.ir.loops import Load, Pick, Stmt, Store, over
 from eqsat.ir.ops import REDUCE_OPS, identity_of
-from eqsat.ir.tensor import Call, Literal, Position, Reduce, Scalar, scalars
+from eqsat.ir.tensor import Call, Literal, Position, Reduce, Scalar, has_fold, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.nest import Nest, Several, chains
 from eqsat.lowering.place import Placer, Scope
@@ -41,7 +41,7 @@ def outward(nest: Nest, output: str, buffers: frozenset[str], abreast: int = 1) 
     dtype, length = chain[0].dtype, prod(fold.variable.extent for fold in chain)
     if chain[0].op == "sum" and is_inexact(dtype) and (length > LONGEST_SUM or carrier(dtype) != dtype):
         return None
-    if any(isinstance(term, Reduce) for term in scalars(chain[-1].body)) or not _gains(nest.loops[-1], chain):
+    if has_fold(chain[-1].body) or not _gains(nest.loops[-1], chain):
         return None
     if chain[-1].variable.extent < 2 * abreast:
         return None

@@ -11,7 +11,7 @@ from __future__ import annotations
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.loops import Stmt, over
-from eqsat.ir.tensor import Reduce, scalars
+from eqsat.ir.tensor import has_fold
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, blocks_of
 from eqsat.lowering.nest import Nest
@@ -24,7 +24,7 @@ PATCH_BYTES, PATCH_ROWS = 256, 8
 def in_patches(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tuple[Stmt, ...] | None:
     """The statements; None where no short runs change places."""
     forms = Forms()
-    if len(nest.loops) < 3 or any(isinstance(term, Reduce) for term in scalars(nest.body)):
+    if len(nest.loops) < 3 or has_fold(nest.body):
         return None
     run, written = nest.loops[-1], forms(nest.index)
     widest = max((itemsize(load.dtype) for load in nest.loads), default=1)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from eqsat.ir.dtypes import carrier
 from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute
-from eqsat.ir.loops import Load, over, rebuilt
-from eqsat.ir.tensor import Position, Reduce, Scalar, operands, scalars
+from eqsat.ir.loops import Load, over, with_offsets
+from eqsat.ir.tensor import Position, Reduce, Scalar, has_fold, scalars
 from eqsat.lowering.affine import Forms, rebuilt as written
 from eqsat.lowering.blocks import BlockPlacer, Body, blocks_of
 from eqsat.lowering.nest import Nest, Several, chains, free_variables
@@ -115,16 +115,14 @@ def _down(windows: Windows) -> Scalar:
 def _linear(root: Scalar) -> Scalar:
     """An element whose index terms are sums where they are linear: divisions that come out only because a place in a window goes no further
     than that are gone, before it becomes a place in a line."""
-    forms, done = Forms(), dict[Scalar, Scalar]()
+    forms = Forms()
 
     def change(index: Index) -> Index:
         if index.kind == "bool":
             return apply(index.op, *map(change, index.args)) if isinstance(index, Apply) else index
         return written(forms(index))
 
-    for term in scalars(root):
-        done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), change)
-    return done[root]
+    return with_offsets(root, change)
 
 
 def _nest(loops: tuple[Var, ...], body: Scalar, index: Index) -> Nest:
@@ -136,7 +134,7 @@ def _nest(loops: tuple[Var, ...], body: Scalar, index: Index) -> Nest:
 def _windows(chain: tuple[Reduce, ...], lane: Var) -> Windows | None:
     """A fold over windows of several lines that step along these; None where it is none."""
     value = chain[-1].body
-    if len(chain) < 2 or carrier(chain[0].dtype) != chain[0].dtype or any(isinstance(term, Reduce) for term in scalars(value)):
+    if len(chain) < 2 or carrier(chain[0].dtype) != chain[0].dtype or has_fold(value):
         return None
     for fold in reversed(chain):
         step = _step(value, fold.variable, lane)

@@ -24,7 +24,7 @@ from eqsat.ir.dtypes import carrier, is_float, itemsize
 from eqsat.ir.index import Index, Var
 from eqsat.ir.joint import is_joint_value
 from eqsat.ir.loops import Load, over
-from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, axis, reindexed, scalars
+from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, axis, has_fold, reindexed, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.nest import Free, Nest, chains, free_variables, largest
 
@@ -250,7 +250,7 @@ def _in_parts(product: Product, rows: Var, columns: Columns) -> Product:
 
 def _product(chain: tuple[Reduce, ...], columns: Var, free: Free) -> Product | None:
     inside = chain[-1].body
-    if chain[0].op != "sum" or not _adds_up(chain[0].dtype) or any(isinstance(term, Reduce) for term in scalars(inside)):
+    if chain[0].op != "sum" or not _adds_up(chain[0].dtype) or has_fold(inside):
         return None
     found = tuple(factors(inside))
     left = tuple(factor for factor in found if columns not in free[factor])

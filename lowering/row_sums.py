@@ -12,8 +12,8 @@ import functools
 from collections.abc import Iterator
 
 from eqsat.ir.index import Var
-from eqsat.ir.loops import Load, rebuilt
-from eqsat.ir.tensor import Call, Scalar, operands, scalars
+from eqsat.ir.loops import Load
+from eqsat.ir.tensor import Call, Scalar, operands, rebuild, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import over_forms
 from eqsat.lowering.nest import Nest
@@ -37,7 +37,7 @@ def by_rows(nest: Nest, row: Var) -> Nest:
             if len(terms) >= LEAST_TERMS:
                 done[term] = _in_rows(term, terms, nest, row, forms)
                 continue
-        done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: index)
+        done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
     return Nest(nest.loops, done[nest.body], nest.index)
 
 

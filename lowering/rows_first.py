@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from math import prod
 
-from eqsat.ir.affine import coefficient
+from eqsat.ir.affine import step_in_memory
 from eqsat.ir.index import Var, variables
 from eqsat.ir.loops import over
-from eqsat.ir.tensor import Build, Gather, Read, Reduce, Scalar, axes, operands, scalars
-from eqsat.lowering.nest import Free, Stages, alike, free_variables
+from eqsat.ir.tensor import Build, Gather, Read, Reduce, Scalar, axes, has_fold, scalars
+from eqsat.lowering.nest import Free, Stages, alike, free_variables, largest
 from eqsat.lowering.product import stored
 
 # how often what is made is read, and what is made at the most
@@ -22,13 +22,13 @@ LEAST_TIMES, MOST_ELEMENTS = 4, 1 << 20
 
 def rows_first(build: Build) -> tuple[Stages, Build] | None:
     """What is shared, and the build over it; None where all that is shared goes along memory, or serves too few."""
-    if len(build.shape) < 2 and not any(isinstance(term, Reduce) for term in scalars(build.body)):
+    if len(build.shape) < 2 and not has_fold(build.body):
         return None
     body = alike(build.body)
     free = free_variables(body)
     loops = (*axes(build.shape), *(term.variable for term in free if isinstance(term, Reduce)))
     found: dict[Scalar, Scalar] = {}
-    for term in _largest(body, {term for term in free if _is_shared(term, free, loops)}):
+    for term in largest(body, {term for term in free if _is_shared(term, free, loops)}):
         known = [v for v in loops if v in free[term]]
         if any(_jumps(below) for below in scalars(term)):
             found[term] = stored(term, known)
@@ -45,31 +45,14 @@ def _is_shared(term: Scalar, free: Free, loops: tuple[Var, ...]) -> bool:
         return False
     last = max(k for k, v in enumerate(loops) if v in here)
     around = prod(v.extent for v in loops[:last] if v not in here)
-    return around >= LEAST_TIMES and not any(isinstance(below, Reduce) for below in scalars(term))
-
-
-def _largest(body: Scalar, shared: set[Scalar]) -> list[Scalar]:
-    """The largest of these terms that are in the body."""
-    found, asked, known = list[Scalar](), [body], {body}
-    while asked:
-        term = asked.pop()
-        if term in shared:
-            found.append(term)
-        else:
-            asked += [arg for arg in operands(term) if arg not in known]
-            known.update(operands(term))
-    return found
+    return around >= LEAST_TIMES and not has_fold(term)
 
 
 def _jumps(term: Scalar) -> bool:
     """Whether a term reads memory of which no loop goes through neighbours."""
     if isinstance(term, Gather):
         return True
-    return isinstance(term, Read) and all(_step(term, variable) not in (1, -1) for variable in variables(*term.indices))
-
-
-def _step(read: Read, variable: Var) -> int | None:
-    """How many elements further a read is for the next value of a variable; None where that differs."""
-    steps = [coefficient(index, variable) for index in read.indices]
-    shape = read.tensor.shape
-    return None if None in steps else sum((step or 0) * prod(shape[k + 1 :]) for k, step in enumerate(steps))
+    if not isinstance(term, Read):
+        return False
+    steps = (step_in_memory(term.indices, term.tensor.shape, variable) for variable in variables(*term.indices))
+    return all(step not in (1, -1) for step in steps)

@@ -16,7 +16,7 @@ from math import prod
 from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, substitute, variables, walk
 from eqsat.ir.interval import Interval
 from eqsat.ir.loops import rebuilt
-from eqsat.ir.tensor import Call, Position, Reduce, Scalar, operands, scalars
+from eqsat.ir.tensor import Call, Position, Reduce, Scalar, has_fold, operands, scalars
 from eqsat.lowering.affine import DIVISIONS, Affine, Forms, bounds
 from eqsat.lowering.blocks import BlockPlacer, Body
 from eqsat.lowering.jammed import place_jammed, shared
@@ -115,7 +115,7 @@ class _Cuts:
         pieces = list(enumerate(zip(starts, [*starts[1:], loop.hi + 1], strict=True)))
         largest = max(pieces, key=lambda piece: piece[1][1] - piece[1][0])
         first = 0 if k and self._needs_rows(_piece(nest, k, 0, *largest)) else k  # each piece has loops around it of its own
-        if len(pieces) == loop.extent and first and not inner and not any(isinstance(term, Reduce) for term in scalars(nest.body)):
+        if len(pieces) == loop.extent and first and not inner and not has_fold(nest.body):
             self._write_out(nest, k, starts, scope)
             return
         around = self.placer.nest(scope, *nest.loops[:first])
@@ -142,7 +142,7 @@ class _Cuts:
 
     def _place_whole(self, nest: Nest, scope: Scope) -> None:
         """Rows that threads share, where they are no shorter than that, stay what the outermost loop of each box counts."""
-        if not any(isinstance(term, Reduce) for term in scalars(nest.body)):
+        if not has_fold(nest.body):
             rows = 1 if not self.first and scope.parent is None and prod(v.extent for v in nest.loops[1:]) >= LEAST_ROW else 0
             inside = merge(Nest(nest.loops[rows:], nest.body, nest.index))
             nest = Nest((*nest.loops[:rows], *inside.loops), inside.body, inside.index)

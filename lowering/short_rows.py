@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 from eqsat.ir.definitions import with_inlined
 from eqsat.ir.index import Const
-from eqsat.ir.tensor import Build, Read, Reduce, Scalar, Tensor, axes, axis, scalars, sources
+from eqsat.ir.tensor import Build, Read, Reduce, Scalar, Tensor, axes, axis, has_fold, scalars, sources
 from eqsat.lowering.nest import free_variables
 from eqsat.lowering.upright import LONGEST, ROWS
 
@@ -29,7 +29,7 @@ def as_one(group: tuple[Build, ...], producers: Sequence[Build], once: Collectio
     inner, found = frozenset[Tensor](producers[:count]), results
     while not inner.isdisjoint(sources(found)):
         found = with_inlined(found, lambda tensor: _function(tensor, inner))
-    return (count, found) if any(isinstance(term, Reduce) for term in scalars(found.body)) else None
+    return (count, found) if has_fold(found.body) else None
 
 
 def _function(tensor: Tensor, inner: frozenset[Tensor]) -> Scalar | None:

@@ -39,7 +39,7 @@ def at_seams(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], size
     """The loops of a nest in pieces; None where nothing changes along a size, or where that is not known."""
     if not any(loop.extent == size.marker for loop in nest.loops for size in sizes) or any(size.most < LEAST for size in sizes):
         return None
-    cuts = _Cuts(nest, outputs, buffers, sizes)
+    cuts = _Cuts(outputs, buffers, sizes)
     cuts.place(nest, 0, cuts.placer.top)
     return cuts.result() if cuts.made else None
 
@@ -101,7 +101,7 @@ class _Known:
 class _Cuts:
     """Places a nest in pieces of its loops; `made`: whether there are several."""
 
-    def __init__(self, nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], sizes: Sequence[Size]) -> None:
+    def __init__(self, outputs: tuple[str, ...], buffers: frozenset[str], sizes: Sequence[Size]) -> None:
         self.outputs, self.known, self.made = outputs, _Known(sizes), False
         self.placer = BlockPlacer(buffers)
 

@@ -14,8 +14,8 @@ from math import prod
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Var
 from eqsat.ir.loops import over
-from eqsat.ir.tensor import Build, Position, Read, Reduce, Scalar, axes, operands, reindexed, scalars
-from eqsat.lowering.nest import Free, Stages, free_variables
+from eqsat.ir.tensor import Build, Position, Read, Scalar, axes, has_fold, operands, reindexed, scalars
+from eqsat.lowering.nest import Free, Stages, free_variables, largest
 from eqsat.lowering.product import VECTOR_BYTES
 
 # elements of a row, and of all that become one; how often that is gone through at least
@@ -28,7 +28,7 @@ def spread(build: Build) -> tuple[Stages, Build] | None:
     first = next((k for k in range(1, len(shape) - 1) if prod(shape[k:]) <= MOST_ELEMENTS), None)
     if first is None or shape[-1] > LONGEST_ROW or prod(shape[:first]) < LEAST_TIMES:
         return None
-    if any(isinstance(term, Reduce) for term in scalars(build.body)):
+    if has_fold(build.body):
         return None
     free, inner = free_variables(build.body), tuple(v for v in loops[first:] if v.extent > 1)
     found = _invariant(build.body, free, frozenset(inner))
@@ -50,17 +50,12 @@ def _row(inner: Sequence[Var], free: Sequence[frozenset[Var]]) -> int:
 
 def _invariant(root: Scalar, free: Free, inner: frozenset[Var]) -> list[Scalar]:
     """The largest terms that vary with inner loops alone and keep these from being one."""
-    kept, apart, found = {root}, set[Scalar](), list[Scalar]()
+    apart = set[Scalar]()
     for term in free:
         within = inner.issuperset(free[term])
         if within and (_is_apart(term, free, inner) or any(arg in apart for arg in operands(term))):
             apart.add(term)
-    for term in reversed(tuple(free)):
-        if term in kept and term in apart:
-            found.append(term)
-        elif term in kept:
-            kept.update(operands(term))
-    return found
+    return largest(root, apart)
 
 
 def _is_apart(term: Scalar, free: Free, inner: frozenset[Var]) -> bool:

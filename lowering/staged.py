@@ -15,8 +15,8 @@ from math import prod
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var, variables
-from eqsat.ir.loops import Bind, Buffer, For, Kernel, Stmt, Store, loads, rebuilt, statements, value_of
-from eqsat.ir.tensor import Build, Gather, Read, Reduce, Scalar, Shape, Tensor, axes, axis, operands, reindexed, scalars, sources
+from eqsat.ir.loops import Bind, Buffer, For, Kernel, Stmt, Store, loads, statements, value_of
+from eqsat.ir.tensor import Build, Gather, Read, Reduce, Scalar, Shape, Tensor, axes, axis, operands, rebuild, reindexed, scalars, sources
 from eqsat.lowering.affine import Affine, Forms, bounds, rebuilt as written
 from eqsat.lowering.blocks import first_of
 from eqsat.lowering.in_place import in_place
@@ -202,7 +202,7 @@ def _strip_of(build: Build, window: Window, begin: Index, rows: int, small: Mapp
             indices = tuple(_plain(index - start) if k == dimension else index for k, index in enumerate(term.indices))
             done[term] = Read(part, indices)
         else:
-            done[term] = rebuilt(term, tuple(done[arg] for arg in operands(term)), lambda index: index)
+            done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
     return Build(shape, done[moved])
 
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.joint import LANES, LARGEST_STEP, is_joint_value
 from eqsat.ir.loops import For, Load, LoopKind, Stmt, Store, over
-from eqsat.ir.tensor import Reduce, Scalar, scalars
+from eqsat.ir.tensor import Scalar, has_fold
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, blocks_of
 from eqsat.lowering.nest import Nest, Several
@@ -53,7 +53,7 @@ def in_tiles(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> t
 def _steps(nest: Nest) -> dict[Load, int] | None:
     """How far each load goes with every iteration of the innermost loop, along which results lie; None where that is not so or not known,
     loops are short, or something is folded."""
-    if not nest.loops or nest.loops[-1].extent < FEWEST or any(isinstance(term, Reduce) for term in scalars(nest.body)):
+    if not nest.loops or nest.loops[-1].extent < FEWEST or has_fold(nest.body):
         return None
     forms, lane = Forms(), nest.loops[-1]
     steps = {load: step for load in nest.loads if (step := forms(load.index).stride(lane)) is not None}

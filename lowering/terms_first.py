@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from eqsat.ir.index import Var
 from eqsat.ir.loops import over
-from eqsat.ir.tensor import Build, Gather, Read, Reduce, Scalar, axes, scalars
+from eqsat.ir.tensor import Build, Gather, Read, Reduce, Scalar, axes, has_fold, scalars
 from eqsat.lowering.nest import Stages, alike, chains, free_variables
 from eqsat.lowering.parted import for_threads, terms_of
 from eqsat.lowering.product import stored
@@ -33,7 +33,7 @@ def places_first(build: Build) -> tuple[Stages, Build] | None:
         folded = {fold.variable for fold in chain}
         for term in scalars(chain[-1].body):
             for place in term.args if isinstance(term, Gather) else ():
-                if any(isinstance(below, Reduce) for below in scalars(place)) and folded.isdisjoint(free[place]):
+                if has_fold(place) and folded.isdisjoint(free[place]):
                     found[place] = stored(place, [v for v in axes(build.shape) if v in free[place]])
     if not found:
         return None

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.joint import LANES, MOVED, is_joint_value
+from eqsat.ir.joint import LANES, is_joint_value, is_moved
 from eqsat.ir.loops import For, Load, Stmt, Store, over
-from eqsat.ir.tensor import Reduce, Scalar, scalars
+from eqsat.ir.tensor import Scalar, has_fold
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, blocks_of, tile_over
 from eqsat.lowering.nest import Nest, Several
@@ -69,10 +69,10 @@ class Crossing:
 def crossing(nest: Nest) -> Crossing | None:
     """What is turned in a nest; None where nothing is read like that."""
     forms = Forms()
-    if len(nest.loops) < 2 or any(isinstance(term, Reduce) for term in scalars(nest.body)):
+    if len(nest.loops) < 2 or has_fold(nest.body):
         return None
     for lane in (v for v in nest.loops if v.extent >= LEAST and forms(nest.index).stride(v) == 1):
-        moved = nest.body.dtype in MOVED and isinstance(nest.body, Load)
+        moved = is_moved(nest.body)
         across = [load for load in nest.loads if forms(load.index).stride(lane) not in (0, 1, None) and (moved or load.dtype in LANES)]
         others = [v for v in nest.loops if v is not lane and v.extent >= LEAST]
         rows = {v: [load for load in across if forms(load.index).stride(v) in (1, -1)] for v in others}
@@ -95,7 +95,7 @@ def place_turned(placer: BlockPlacer, scope: Scope, found: Crossing, outputs: tu
             known[load] = Load(name, (block.row if forwards else high - 1 - block.row) * wide + block.lane, load.dtype)
     here = block.at(block.row, block.lane)
     written = stores(outputs, substitute(nest.index, here), over(nest.body, here, known))
-    joint = all(is_joint_value(stmt.value) or isinstance(nest.body, Load) for stmt in written)
+    joint = is_moved(nest.body) or all(is_joint_value(stmt.value) for stmt in written)
     lines = For(block.row, "parallel", (For(block.lane, "parallel", tuple(written)),))  # functions are vectors of LLVM's loops
     block.body.append(tile_over(block.row, block.lane, *written) if joint else lines)
     placer.close_all(block.opened)

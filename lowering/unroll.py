@@ -10,7 +10,6 @@ from collections.abc import Collection
 from eqsat.ir.dtypes import carrier, is_inexact
 from eqsat.ir.index import Const, Var
 from eqsat.ir.interval import within
-from eqsat.ir.loops import rebuilt
 from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.tensor import Call, Literal, Position, Reduce, Scalar, as_dtype, operands, rebuild, scalars
 from eqsat.ir.value_bounds import limits, scalar_bounds
@@ -39,7 +38,7 @@ def unrolled(nest: Nest, markers: Collection[int] = ()) -> Nest:
             apart = short and _adds_up(term) and not _copies_a_fold(term.variable, args[0])
             done[term] = _written_out(term, args[0], forms) if apart else Reduce(term.op, term.variable, args[0])
         else:
-            done[term] = rebuilt(term, args, lambda index: index)
+            done[term] = rebuild(term, args)
     return Nest(nest.loops, done[nest.body], nest.index)
 
 

@@ -12,10 +12,10 @@ from eqsat.algebra.gathers import without_stored_tensors
 from eqsat.algebra.narrowing import only_what_is_read
 from eqsat.algebra.points import without_spikes
 from eqsat.algebra.polynomial import collected, with_common_factor
-from eqsat.algebra.products import LARGEST_COEFFICIENT, CoefficientError, Opener, has_fold, through_movements, variables_of
+from eqsat.algebra.products import LARGEST_COEFFICIENT, CoefficientError, Opener, through_movements, variables_of
 from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.index import Var, variables
-from eqsat.ir.tensor import Build, Constant, Program, Read, Reduce, Scalar, Tensor, axes, index_terms, scalars, tensors
+from eqsat.ir.tensor import Build, Constant, Program, Read, Reduce, Scalar, Tensor, axes, has_fold, index_terms, scalars, tensors
 from eqsat.options import Numerics
 
 # what a row does to floats: nothing; it rounds differently; it assumes that all are finite

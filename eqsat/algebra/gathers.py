@@ -10,12 +10,11 @@ from collections import Counter
 from collections.abc import Mapping
 
 from eqsat.algebra.place_terms import simple_place
-from eqsat.algebra.products import has_fold
 from eqsat.egraph.schema import GATHER_RANKS
 from eqsat.ir.check import in_range
 from eqsat.ir.index import Var
 from eqsat.ir.places import PLACE, place_at
-from eqsat.ir.tensor import Build, Call, Gather, Literal, Position, Read, Scalar, Tensor, axes, operands, rebuild, scalars
+from eqsat.ir.tensor import Build, Call, Gather, Literal, Position, Read, Scalar, Tensor, axes, has_fold, operands, rebuild, scalars
 from eqsat.ir.value_bounds import scalar_bounds
 
 # at so many places a tensor is opened for one build, and so many tensors within each other

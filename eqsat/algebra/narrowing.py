@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from math import prod
 
-from eqsat.algebra.products import function_of, has_fold
+from eqsat.algebra.products import function_of
 from eqsat.ir.index import Index, Var, substitute, variables
-from eqsat.ir.tensor import Build, Read, Scalar, Tensor, axes, axis, operands, rebuild, reindexed, scalars, tensors
+from eqsat.ir.tensor import Build, Read, Scalar, Tensor, axes, axis, has_fold, operands, rebuild, reindexed, scalars, tensors
 
 # so many narrower tensors are made for one build; what these are made of beyond that is computed whole
 MOST_MADE = 24

@@ -14,14 +14,13 @@ from eqsat.algebra.products import (
     TooLong,
     exact,
     function_of,
-    has_fold,
     is_call,
     multiplied,
     number,
     variables_of,
 )
 from eqsat.ir.index import Index, Var
-from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, axis, reduction, reindexed, scalars
+from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, axis, has_fold, reduction, reindexed, scalars
 
 # of polynomials: products, and factors of one of them
 MOST_PRODUCTS = 64

@@ -24,6 +24,7 @@ from eqsat.ir.tensor import (
     Scalar,
     Tensor,
     axes,
+    has_fold,
     index_terms,
     is_size,
     operands,
@@ -187,11 +188,6 @@ def tensor_of(term: Scalar) -> Tensor:
 def is_call(term: Scalar, *ops: str) -> bool:
     """Whether an element is one of these operations."""
     return isinstance(term, Call) and term.op in ops
-
-
-def has_fold(term: Scalar) -> bool:
-    """Whether there is a fold in an element."""
-    return any(isinstance(below, Reduce) for below in scalars(term))
 
 
 def variables_of(*terms: Scalar) -> tuple[Var, ...]:

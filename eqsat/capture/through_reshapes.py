@@ -33,7 +33,7 @@ def _reshaped(tensor: Tensor) -> Tensor | None:
     source = build.body.tensor
     if source.size != build.size or not 0 < len(source.shape) <= max(GATHER_RANKS):
         return None
-    return source if build.body.indices == reshape_map(source.shape, build.shape, axes(build.shape)) else None
+    return source if build.body.indices == reshape_map(source.shape, axes(build.shape)) else None
 
 
 def _number(places: tuple[Scalar, ...], shape: Shape, source: Shape) -> Scalar:

@@ -65,7 +65,7 @@ class Traced:
 
 
 class Trace:
-    """The owner of the arrays of one trace."""
+    """The owner of the arrays of one trace; `captured`: the inputs that stand for arrays of the trace around."""
 
     label: ClassVar[str] = "TracedArray"
     lazy: ClassVar[bool] = False
@@ -73,10 +73,7 @@ class Trace:
     def __init__(self, sizes: Markers = NO_SIZES, around: Trace | None = None, fallback: bool = False, of_loop: bool = False) -> None:
         """`sizes` that are known at run time; `around`: the trace of a loop of whose body this is one;
         `fallback`: whether functions of NumPy that are no operations are called by the program; `of_loop`: whether it is one of a loop's
-        body, whose arguments belong to the loop.
-
-        captured  the inputs that stand for arrays of the trace around
-        """
+        body, whose arguments belong to the loop."""
         self.sizes = sizes
         self.around = around
         self.of_loop = of_loop

@@ -106,11 +106,7 @@ class Encoder:
         return handle
 
     def linear_bounds(self, form: Linear) -> Interval:
-        lo = hi = form.constant
-        for atom, k in form.terms:
-            low, high = self.bounds.get(atom, EVERYTHING)
-            lo, hi = (lo + k * low, hi + k * high) if k > 0 else (lo + k * high, hi + k * low)
-        return lo, hi
+        return form.bounds(lambda atom: self.bounds.get(atom, EVERYTHING))
 
     def sum(self, form: Linear) -> int:
         """The handle of a linear form."""

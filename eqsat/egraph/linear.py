@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import gcd
 from typing import NamedTuple
 
 from eqsat.ir.index import Const, Index, apply
+from eqsat.ir.interval import Interval
 
 Parts = Sequence[tuple[Index, int]]
 
@@ -21,6 +22,14 @@ class Linear(NamedTuple):
     def of(constant: int, terms: Iterable[tuple[int, int]]) -> Linear:
         """Like terms added; `terms` are (class, coefficient)."""
         return Linear(constant, _like_terms({}, terms))
+
+    def bounds(self, of: Callable[[int], Interval]) -> Interval:
+        """Bounds of the sum from those of its classes."""
+        lo = hi = self.constant
+        for atom, k in self.terms:
+            low, high = of(atom)
+            lo, hi = (lo + k * low, hi + k * high) if k > 0 else (lo + k * high, hi + k * low)
+        return lo, hi
 
     def plus(self, other: Linear, factor: int = 1) -> Linear:
         if not other.terms:

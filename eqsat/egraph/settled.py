@@ -90,11 +90,7 @@ class _Look:
 
     def bounds_of(self, form: Linear) -> Interval:
         """Bounds of a sum of variables; those of its class may not be known yet."""
-        lo = hi = form.constant
-        for atom, k in form.terms:
-            ends = [k * end for end in self.range(atom)]
-            lo, hi = lo + min(ends), hi + max(ends)
-        return lo, hi
+        return form.bounds(self.range)
 
     # what is settled -----------------------------------------------------------------------------------------------
     def is_settled(self, name: int) -> bool:

@@ -32,7 +32,7 @@ def setitem(a: Tensor, key: Any, value: Any) -> Tensor:
         return _masked(a, mask, given)
     if isinstance(key, tuple) and any(isinstance(part, Tensor) and part.dtype == "bool" and part.shape for part in key):
         return _partly_masked(a, key, given)
-    entries = entries_of("setitem", a.shape, key)
+    entries = entries_of(a.shape, key)
     if any(isinstance(entry, Slice) and not entry.length for entry in entries):
         return a
     if any(isinstance(entry, Tensor) for entry in entries):
@@ -88,7 +88,7 @@ def _partly_masked(a: Tensor, key: tuple[Any, ...], value: Operand) -> Tensor:
         raise UnsupportedError("setitem: found a mask beside other indices, supported is one, for one value; use where(mask, value, x)")
     mask = masks[0]
     at = next(k for k, part in enumerate(key) if part is mask)
-    entries = entries_of("setitem", a.shape, (*key[:at], *(slice(None),) * len(mask.shape), *key[at + 1 :]))
+    entries = entries_of(a.shape, (*key[:at], *(slice(None),) * len(mask.shape), *key[at + 1 :]))
     if not all(isinstance(entry, Slice | int) for entry in entries):
         raise UnsupportedError(
             "setitem: found a mask beside arrays of integers, supported are slices and integers; use where(mask, value, x)"

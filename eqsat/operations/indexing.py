@@ -110,10 +110,10 @@ def shape_of(entries: Sequence[Entry], broadcast: Shape, together: bool) -> tupl
     return tuple(shape), start, before
 
 
-def entries_of(name: str, shape: Shape, key: Any) -> list[Entry]:
-    """What a key says about every dimension, and None for new ones; integers are counted from the front."""
+def entries_of(shape: Shape, key: Any) -> list[Entry]:
+    """What a key of an assignment says about every dimension, and None for new ones; integers are counted from the front."""
     entries = _entries(key if isinstance(key, tuple) else (key,), shape)
-    return _in_range(name, shape, [entry for entry in entries if entry is not Ellipsis], reads=True)[0]
+    return _in_range("setitem", shape, [entry for entry in entries if entry is not Ellipsis], reads=True)[0]
 
 
 def _taken(entries: Sequence[Entry]) -> list[int]:

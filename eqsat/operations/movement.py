@@ -20,7 +20,7 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
     target = filled_shape(source.shape, integers("reshape", "extent", shape))
     if order == "F":
         return transpose(reshape(transpose(source), target[::-1]))
-    return view(source, target, lambda loops: reshape_map(source.shape, target, loops))
+    return view(source, target, lambda loops: reshape_map(source.shape, loops))
 
 
 def filled_shape(source: Shape, shape: Shape) -> Shape:
@@ -33,8 +33,8 @@ def filled_shape(source: Shape, shape: Shape) -> Shape:
     return tuple(size // rest if n == -1 else n for n in shape)
 
 
-def reshape_map(source: Shape, target: Shape, loops: tuple[Var, ...]) -> Map:
-    """Index of each source dimension where loops run over the target.
+def reshape_map(source: Shape, loops: tuple[Var, ...]) -> Map:
+    """Index of each source dimension where loops run over what it is reshaped to.
 
     Dimensions of one take no part.  The others fall into the smallest groups with equal products on both sides; within a group
     flat = sum loop * stride, and dimension k is flat // stride[k] % extent[k], where the first needs no %, the last no //.

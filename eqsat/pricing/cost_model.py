@@ -15,7 +15,7 @@ from math import prod
 from typing import Any
 
 from eqsat.egraph.index_cost import IndexWeights
-from eqsat.ir.affine import coefficient, strides
+from eqsat.ir.affine import step_in_memory
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
 from eqsat.ir.tensor import (
@@ -217,13 +217,8 @@ def _split(indices: tuple[Index, ...], variable: Var, divisor: int, quotient: In
 
 
 def _stride(indices: tuple[Index, ...], shape: tuple[int, ...], variable: Var) -> int | None:
-    total = 0
-    for index, step in zip(indices, strides(shape), strict=True):
-        k = coefficient(index, variable)
-        if k is None:
-            return None
-        total += k * step
-    return abs(total)
+    step = step_in_memory(indices, shape, variable)
+    return None if step is None else abs(step)
 
 
 def loops_of(*terms: Index) -> Variables:

@@ -112,9 +112,12 @@ class Assumption:
                     self.steps[below.terms[0][0]] = modulus, (lo - below.constant) % modulus
         return all(bool(self.values(atom)) for atom in self.steps)
 
+    def atom_bounds(self, atom: int) -> Interval:
+        return self.bounds.get(Linear(0, ((atom, 1),))) or self.v.bounds(atom)
+
     def values(self, atom: int, limit: int = EVERYTHING[1]) -> range:
         """The values that an atom may have, within a limit."""
-        lo, hi = self.bounds.get(Linear(0, ((atom, 1),))) or self.v.bounds(atom)
+        lo, hi = self.atom_bounds(atom)
         modulus, remainder = self.steps.get(atom, (1, 0))
         lo, hi = max(lo, -limit), min(hi, limit)
         return range(lo + (remainder - lo) % modulus, hi + 1, modulus)
@@ -140,11 +143,7 @@ class Assumption:
 
     def _bounds_of(self, form: Linear) -> Interval:
         """Bounds of a sum from those of its atoms."""
-        lo = hi = form.constant
-        for atom, k in form.terms:
-            low, high = self.bounds.get(Linear(0, ((atom, 1),))) or self.v.bounds(atom)
-            lo, hi = (lo + k * low, hi + k * high) if k > 0 else (lo + k * high, hi + k * low)
-        return lo, hi
+        return form.bounds(self.atom_bounds)
 
     def decided(self, form: Linear) -> int | None:
         """Whether a sum is negative (0) or not (1), if the assumption decides it."""
@@ -263,11 +262,11 @@ class Rewriter:
         return self._variable(name)
 
     def _variable(self, name: int) -> int:
-        return self._given(name, self.assumed.bounds.get(Linear(0, ((name, 1),))) or self.v.bounds(name))
+        return self._given(name, self.assumed.atom_bounds(name))
 
     def _stepped(self, name: int, modulus: int, remainder: int) -> int:
         """x as m*q + r, q a variable of its own."""
-        lo, hi = self.assumed.bounds.get(Linear(0, ((name, 1),))) or self.v.bounds(name)
+        lo, hi = self.assumed.atom_bounds(name)
         quotient = self.v.encoder.node("Floordiv", name, self.v.encoder.number(modulus))
         least, greatest = self.v.bounds(name)
         self.v.encoder.bounded(quotient, (least // modulus, greatest // modulus))

@@ -3,7 +3,7 @@
 Three kinds share name, equation and reason:
   Pattern      an equality between index terms of fixed shape, with a guard; compiled to egglog (compile.py)
   TensorRule   an equality between tensor terms, in egglog's own words (their sorts are those of egraph/schema.py)
-  SumRow       a Python function over n-ary nodes; it hands the e-graph views or equal nodes (rows in sums.py)
+  SumRow       a Python function over n-ary nodes; it hands the e-graph views or equal nodes (in the module of its table)
 """
 
 from __future__ import annotations

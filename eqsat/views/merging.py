@@ -3,7 +3,7 @@
 A view is determined by its values: its box is where there are elements, its strides are differences of positions inside.  So there is at
 most one candidate, and the question is whether it is right.  Three ways, the quicker first:
 
-    strides    two views, by `view_strides.merge_by_strides`
+    strides    two views, by `strides.merge_by_strides`
     equality   any number: the e-graph simplifies gate and position, and the view is read off the terms
     points     any number: positions at some places refute a candidate, positions at all places prove it
 """
