@@ -51,11 +51,13 @@ class Registers(NamedTuple):
 class Abilities(NamedTuple):
     """What a machine does in one instruction, also on vectors: take floats apart and scale them by powers of two (codegen/math/native.py),
     a * b + c rounded once (llvm.fma);
-    `masks`: it keeps the truth values of vectors in registers of their own, not as numbers as wide as what was compared."""
+    `masks`: it keeps the truth values of vectors in registers of their own, not as numbers as wide as what was compared;
+    `floats`: what inline assembly calls registers of floats, nothing where that is not known."""
 
     scales: bool = False
     fuses: bool = False
     masks: bool = False
+    floats: str = ""
 
 
 NO_ABILITIES = Abilities()
@@ -196,6 +198,8 @@ class Builder:
 
     def opaque(self, a: Value) -> Value:
         """A number that LLVM knows nothing about."""
+        if self.abilities.floats and is_real(a.type):
+            return self.emit(a.type, f'call {a.type} asm "", "={self.abilities.floats},0"({a})')
         bits = bits_of(a.type)
         return self.cast("bitcast", self.emit(bits, f'call {bits} asm "", "=r,0"({self.cast("bitcast", a, bits)})'), a.type)
 

@@ -98,7 +98,7 @@ def _extremum(op: str, dtype: str, flags: Flags, masks: bool) -> Accumulator:
         return (best,) if nan is None else (best, *nan.step(b, carried[1:], shown))
 
     def result(b: Builder, carried: Carried) -> Value:
-        best = carried[0]
+        best = b.opaque(carried[0])  # a freeze of it would go back into the loop, and take from LLVM that nothing in it is NaN
         if nan is not None:
             best = b.select(nan.result(b, carried[1:]), real(float("nan"), type), best)
         return convert(b, best, inside, dtype)

@@ -63,7 +63,8 @@ class Machine:
         """Taking floats apart is vgetmant and vgetexp, scaling vscalef; elsewhere fusing is a call."""
         wide = {"avx512f", "avx512vl"} <= self.known
         fuses = not {"fma", "avx2", "avx512f"}.isdisjoint(self.known) or self.triple.startswith("aarch64")
-        return Abilities(scales=wide, fuses=fuses, masks=wide)
+        floats = "x" if self.triple.startswith("x86_64") else "w" if self.triple.startswith("aarch64") else ""
+        return Abilities(scales=wide, fuses=fuses, masks=wide, floats=floats)
 
     @property
     def registers(self) -> Registers:
