@@ -79,6 +79,7 @@ isfinite = _function("isfinite")
 isclose = _function("isclose")
 allclose = _function("allclose")
 heaviside = _function("heaviside")
+bitwise_count = _function("bitwise_count")
 sqrt = _function("sqrt")
 square = _function("square")
 exp = _function("exp")
@@ -368,6 +369,9 @@ def asarray(x: Any, /, dtype: Any = None) -> Any:
     if isinstance(x, _TracedArray):
         return x if dtype is None else x.astype(dtype)
     return _lazy(x, dtype)
+
+
+asanyarray = ascontiguousarray = asarray
 
 
 def array(object: Any, dtype: Any = None) -> Any:

@@ -9,8 +9,9 @@ of float32 in float64; of a few columns several rows side by side in registers (
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import prod
 
 from eqsat.ir.dtypes import carrier, is_complex
@@ -136,23 +137,36 @@ def _opened(stmt: Fold) -> _Opened | None:
 
 
 def _grouped(body: Sequence[Stmt]) -> list[list[Stmt]]:
-    """Statements one by one, but folds behind each other over the same ranges of the same arrays, none of which is made of another."""
+    """Statements one by one, but for values and stores behind each other, and folds over the same ranges of the same arrays, none of which
+    is made of another."""
     groups: list[list[Stmt]] = []
     for stmt in body:
-        if groups and all(isinstance(other, Fold) and isinstance(stmt, Fold) and _goes_with(stmt, other) for other in groups[-1]):
+        if groups and all(_goes_with(stmt, other) for other in groups[-1]):
             groups[-1].append(stmt)
         else:
             groups.append([stmt])
     return groups
 
 
-def _goes_with(fold: Fold, other: Fold) -> bool:
+def _goes_with(stmt: Stmt, other: Stmt) -> bool:
+    if isinstance(stmt, Fold) and isinstance(other, Fold):
+        return _fold_goes_with(stmt, other)
+    return isinstance(stmt, Let | Store) and isinstance(other, Let | Store)
+
+
+def _fold_goes_with(fold: Fold, other: Fold) -> bool:
     one, first = _opened(fold), _opened(other)
     if one is None or first is None or loaded([fold]).isdisjoint(loaded([other])):
         return False
     same = [(v.lo, v.hi) for v in one.ranges] == [(v.lo, v.hi) for v in first.ranges]
     needs = any(isinstance(term, Temp) and term.name == other.name for term in scalars(*values_of(statements((fold,)))))
     return same and not needs
+
+
+def _temps(body: Iterable[Stmt]) -> set[str]:
+    """The names that statements use."""
+    values = scalars(*values_of(statements(tuple(body))))
+    return {term.name for term in values if isinstance(term, Temp)}
 
 
 class _Fission:
@@ -182,23 +196,46 @@ class _Fission:
         if loop.variable is not self.column:
             below = self.down(loop.body)
             return None if below is None else (*before, For(loop.variable, loop.kind, below))
-        parts = [self.part(*group) for group in _grouped(loop.body)]
-        if any(part is None for part in parts):
-            return None
-        body = tuple(stmt for part in parts if part is not None for stmt in part)
+        groups = _grouped(loop.body)
+        body: tuple[Stmt, ...] = ()
+        for k, group in enumerate(groups):
+            part = self.part(group, _temps(chain.from_iterable(groups[k + 1 :])))
+            if part is None:
+                return None
+            body += part
         return (*before, For(self.block, "parallel", (*self.bound, *body))) if self.block.extent > 1 else (*before, *body)
 
-    def part(self, stmt: Stmt, *others: Stmt) -> tuple[Stmt, ...] | None:
-        """A statement for all columns of a block, or folds; None where it cannot be."""
-        if isinstance(stmt, Let):
-            return (self.row(_Line(*self.keep(stmt.name, stmt.value), stmt.value)),)
-        if isinstance(stmt, Fold):
-            opened = [_opened(fold) for fold in (stmt, *others) if isinstance(fold, Fold)]
+    def part(self, group: Sequence[Stmt], later: Collection[str]) -> tuple[Stmt, ...] | None:
+        """Statements for all columns of a block, of which some names are needed later; None where it cannot be."""
+        first = group[0]
+        if isinstance(first, Let | Store):
+            return (self.values(group, later),)
+        if isinstance(first, Fold):
+            opened = [_opened(fold) for fold in group if isinstance(fold, Fold)]
             found = [fold for fold in opened if fold is not None]
             return self.folds(found) if len(found) == len(opened) else None
-        if isinstance(stmt, Store):
-            return (self.row(_Line(stmt.buffer, stmt.index, stmt.value, stmt.combine)),)
-        return self.inner(stmt) if isinstance(stmt, For) else None
+        return self.inner(first) if isinstance(first, For) else None
+
+    def values(self, group: Sequence[Stmt], later: Collection[str]) -> For:
+        """Values and stores, one behind the other in one loop; in memory is what is needed later."""
+        lets, lines = list[Let](), list[_Line]()
+        for stmt in group:
+            if isinstance(stmt, Let):
+                lets.append(stmt)
+            elif isinstance(stmt, Store):
+                lines.append(_Line(stmt.buffer, stmt.index, stmt.value, stmt.combine, lets))
+                lets = []
+        kept = {
+            stmt.name: (self.placer.memory(self.size, stmt.value.dtype), stmt.value.dtype)
+            for stmt in group
+            if isinstance(stmt, Let) and stmt.name in later
+        }
+        for name, (memory, dtype) in kept.items():
+            lines.append(_Line(memory, None, Temp(name, dtype), lets=lets))
+            lets = []
+        row = self.row(*lines)
+        self.kept |= kept
+        return row
 
     def folds(self, opened: Sequence[_Opened]) -> tuple[Stmt, ...]:
         """Folds of the same ranges, row by row, unless rows are so short that several are added up side by side."""

@@ -33,7 +33,7 @@ _SCANS = {"add": "cumsum", "multiply": "cumprod", "maximum": "cumulative_max", "
 REPEAT = "to repeat, eqsat.fori"
 # Where NumPy looks at elements: np.array([x, y]), table[x], np.maximum.reduce([x, y]).
 FILLED = "enp.zeros_like(x)"
-TAKES_NONE = f"use what takes the array itself: enp.take(table, x), enp.stack([x, y]), {FILLED} to fill"
+TAKES_NONE = f"use enp.asarray(x), x.astype, enp.take(table, x), enp.stack([x, y]), {FILLED} to fill"
 
 
 def _operator(name: str) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from eqsat.ir.errors import ShapeError, UnsupportedError
 from eqsat.ir.index import Const, Index, apply
-from eqsat.ir.tensor import Arg, Call, Position, Scalar, Tensor, axes
+from eqsat.ir.tensor import Arg, Call, Constant, Position, Scalar, Tensor, axes
 from eqsat.operations.elementwise import cast, where
 from eqsat.operations.generic import Map, Operand, broadcast_shapes, make_generic, operand
 from eqsat.operations.indexing import Entry, Slice, arrangement, entries_of, indexed, shape_of
@@ -24,7 +24,7 @@ def setitem(a: Tensor, key: Any, value: Any) -> Tensor:
     first axes are.
 
     The value is cast to the dtype of the array, as NumPy does; of several for one place the last one stays.  Raises ShapeError where it
-    does not broadcast, BoundsError for an integer out of range, UnsupportedError for a mask with a value for each place.
+    does not broadcast, BoundsError for an integer out of range, UnsupportedError for a traced mask with a value for each place.
     """
     given = operand("setitem", value)
     mask = operand("setitem", key) if isinstance(key, Tensor | np.ndarray) else None
@@ -74,6 +74,8 @@ def _masked(a: Tensor, mask: Tensor, value: Operand) -> Tensor:
         found, whole = shape_text(mask.shape), shape_text(a.shape)
         raise ShapeError(f"setitem: found a mask of the shape {found}, expected that of the first axes of {whole}")
     if isinstance(value, Tensor) and len(value.shape) > rest:
+        if isinstance(mask, Constant):
+            return setitem(a, np.nonzero(mask.data), value)
         raise UnsupportedError("setitem: found a value for each place of a mask, supported is one for all; use where(mask, value, x)")
     chosen = where(reshape(mask, (*mask.shape, *(1,) * rest)), _in_dtype(value, a.dtype), a)
     if chosen.shape != a.shape:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.ir.dtypes import SIGNED, carrier, is_complex, is_float, is_integer, promoted
+from eqsat.ir.dtypes import SIGNED, carrier, is_complex, is_float, is_integer, itemsize, promoted
 from eqsat.ir.errors import DTypeError, UnsupportedError
 from eqsat.ir.tensor import Scalar, Tensor
 from eqsat.operations.elementwise import Element, call, cast, common_dtype, elementwise, scalar_operation
@@ -105,6 +105,32 @@ def heaviside(x1: Any, x2: Any, /) -> Tensor:
         return cast(call("where", call("equal", x, 0), at_zero, beside), dtype)
 
     return elementwise("heaviside", (x1, x2), block)
+
+
+def bitwise_count(x: Any, /) -> Tensor:
+    """How many binary digits of the absolute value of an integer are one, as uint8: of twos, fours and eights, then of all."""
+
+    def block(a: Scalar) -> Scalar:
+        if a.dtype == "bool":
+            return cast(a, "uint8")
+        if not is_integer(a.dtype):
+            raise DTypeError(f"bitwise_count: found {a.dtype}, expected integers or bool")
+        bits = 8 * itemsize(a.dtype)
+        ones = (1 << bits) - 1
+        value = cast(call("absolute", a) if a.dtype in SIGNED else a, f"uint{bits}")
+
+        def each(width: int, value: Scalar) -> Scalar:
+            """Every second group of so many digits."""
+            return call("bitwise_and", value, literal(ones // ((1 << width) + 1), value.dtype))
+
+        value = call("subtract", value, each(1, call("right_shift", value, 1)))
+        value = call("add", each(2, value), each(2, call("right_shift", value, 2)))
+        value = each(4, call("add", value, call("right_shift", value, 4)))
+        if bits > 8:
+            value = call("right_shift", call("multiply", value, literal(ones // 0xFF, value.dtype)), bits - 8)
+        return cast(value, "uint8")
+
+    return elementwise("bitwise_count", (x,), block)
 
 
 def logaddexp(x1: Any, x2: Any, /) -> Tensor:

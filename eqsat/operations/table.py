@@ -70,6 +70,7 @@ OPERATIONS: dict[str, Implementation] = {
     "rad2deg": composed.rad2deg,
     "sinc": composed.sinc,
     "heaviside": composed.heaviside,
+    "bitwise_count": composed.bitwise_count,
     "logaddexp": composed.logaddexp,
     "logaddexp2": composed.logaddexp2,
     "clip": composed.clip,

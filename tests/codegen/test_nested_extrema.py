@@ -1,7 +1,7 @@
 """Extrema of extrema: what LLVM may assume of the inner ones stays known to it, for it vectorizes others wrongly (LLVM 22).
 
-An extremum that may be NaN becomes a loop that leaves for a second one where it meets NaN; a part of the elements is in neither, or LLVM fails an
-assertion.  So no loop may reach the vectorizer with such.
+An extremum that may be NaN becomes a loop that leaves for a second one where it meets NaN; a part of the elements is in neither, or LLVM
+fails an assertion.  So no loop may reach the vectorizer with such.
 """
 
 from __future__ import annotations

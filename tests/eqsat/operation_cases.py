@@ -48,6 +48,12 @@ CASES: dict[str, str] = {
         np.logaddexp.reduce(w * 12.0 - 30) | np.logaddexp2.reduce(m - m[:, :1] * 9, 1, initial=-40) | enp.nanmax(g, 0, initial=np.nan)
         np.fmin.reduce(m, (0, 1), keepdims=True) | np.fmax.reduce(j, 1) | np.bitwise_or.reduce(s.astype('int64')) | np.fmax.reduce(s)
     """,
+    "counts of bits": """
+        enp.bitwise_count(i) | np.bitwise_count(j) | np.bitwise_count(k) | np.bitwise_count(s.astype('int64'))
+        enp.bitwise_count((j * 37).astype('int8')) | enp.bitwise_count(j.astype('u1')) | np.bitwise_count((j * 0 + 128).astype('int8'))
+        np.bitwise_count((j * 901).astype('int16')) | np.bitwise_count((j * 901).astype('uint16')) | np.bitwise_count((-j).astype('uint64'))
+        np.bitwise_count((j * 99999).astype('int32')) | np.bitwise_count((-j).astype('uint32')) | np.bitwise_count(j.astype('int64') << 40)
+    """,
     "statistics": """
         enp.mean(m) | enp.mean(c, (0, 1)) | enp.mean(m, 0, where=k) | enp.mean(e) | enp.mean(z, 0)
         enp.mean(m, 1, 'float64', keepdims=True) | enp.var(m) | enp.var(c, 1) | enp.var(m, 0, ddof=1) | enp.var(m, 1, correction=1)

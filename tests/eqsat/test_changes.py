@@ -91,6 +91,17 @@ def masks(x: Any, v: Any) -> Any:
     return y
 
 
+def known_masks(x: Any, v: Any) -> Any:
+    """With a value for each of their places."""
+    y = x.copy()
+    y[np.array([True, False] * 3)] *= 2
+    y[np.tril(np.ones(x.shape, bool))] += 1
+    y[np.eye(6, 4, dtype=bool)] = [1, 2, 3, 4]
+    y[:, np.arange(4) > 1] = x[:, np.arange(4) > 1] + 7
+    y[np.arange(6) > 9] = x[np.arange(6) > 9]
+    return y
+
+
 def a_view_that_is_written_to(x: Any, v: Any) -> Any:
     y = x.copy()
     row = y[2]
@@ -189,7 +200,19 @@ def numbers_of_any_size(x: Any, v: Any) -> Any:
 
 
 CHANGES: list[Function] = [
-    *(stencil, borders, relaxed, operators, numbers, parts, masks, a_view_that_is_written_to, a_view_that_sees_what_is_written, turned),
+    *(
+        stencil,
+        borders,
+        relaxed,
+        operators,
+        numbers,
+        parts,
+        masks,
+        known_masks,
+        a_view_that_is_written_to,
+        a_view_that_sees_what_is_written,
+        turned,
+    ),
     *(names_of_one_array, swapped, rows_in_turn, methods, casts, a_copy_by_another_name, nothing, numbers_of_any_size),
 ]
 

@@ -103,7 +103,7 @@ WRONG: dict[str, Wrong] = {
     "an unknown function": (lambda x: np.i0(x), UnsupportedError, "i0"),
     "an unknown function with a way out": (lambda x: np.linalg.eig(x[:, :3]), UnsupportedError, "use linalg.eigh"),
     "an unknown ufunc": (lambda x: np.frexp(x), UnsupportedError, "frexp: not supported"),
-    "a sum over a list": (lambda x: np.sum([x, x]), TraceError, "takes the array itself"),
+    "a sum over a list": (lambda x: np.sum([x, x]), TraceError, "enp.stack("),
     "a ufunc's accumulate": (lambda x: np.subtract.accumulate(x), UnsupportedError, "subtract.accumulate"),
     "out=": (lambda x: np.add(x, x, out=np.zeros((3, 4), np.float32)), UnsupportedError, "out="),
     "where=": (lambda x: np.add(x, x, where=np.ones((3, 4), bool)), UnsupportedError, "where(condition, result, other)"),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import eqsat
+import eqsat.numpy as enp
 from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import For, statements, values_of
 from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction, scalars
@@ -164,3 +165,19 @@ def test_it_is_chosen_for_many_short_rows() -> None:
 
     assert all(tiles(name, (10_000, 10)) for name in ("softmax", "logsumexp", "place", "deviation", "normalized"))
     assert not tiles("range", (64, 4096))
+
+
+def less_the_greatest_of_three(np: Any, x: Any) -> Any:
+    """What is among the greatest three of a row, less the greatest; elsewhere minus infinity."""
+    chosen = np.where(x >= np.sort(x, axis=-1)[..., -3:-2], x, -np.inf)
+    return chosen - np.max(chosen, axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize("shape", some([(64, 12), (32, 12), (64, 16), (17, 9), (128, 40)], 2))
+def test_values_of_rows_are_one_loop_whatever_many_there_are(shape: tuple[int, int]) -> None:
+    """Each in a loop of its own took LLVM ten seconds, or failed an assertion in it."""
+    x = RNG.standard_normal(shape).astype("float32")
+    result = eqsat.optimize(lambda x: less_the_greatest_of_three(enp, x), x)
+    (kernel,) = result.loops
+    assert len(kernel.scratch) < 12
+    np.testing.assert_array_equal(result.compile()(x), less_the_greatest_of_three(np, x))
