@@ -10,14 +10,16 @@ from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Tensor
 from eqsat.kernels.joined import Made
+from eqsat.lowering import in_place
 from eqsat.lowering.row_by_row import outermost, row_by_row
 from eqsat.lowering.scan import ENOUGH
 from eqsat.pricing.cycles import Costs
 from eqsat.pricing.nest_costs import nest_ns
 from eqsat.pricing.target import Target
 
-# what a row between kernels takes at most, in the second cache
-ROW_BYTES = 128 << 10
+# what a row between kernels takes at most, in the second cache; and where the last one could as well write over all of what it reads, which
+# moves no more: of longer rows reads and writes come in turns, and neither hides the other
+ROW_BYTES, NEAR_BYTES = 128 << 10, 8 << 10
 # what one kernel has to save of what several cost: estimates are not better than that
 LEAST_SAVED = 0.03
 # LLVM's time grows with the square of what is in one function
@@ -51,6 +53,13 @@ def row_chains(
     counts = {outer.variable.extent for made in steps if (outer := outermost(steps[made])) is not None}
     taken: set[Made] = set()
 
+    def fits(made: Made, members: Sequence[Made], rows: int) -> bool:
+        """Whether rows of it are short enough to go on to the members in cache."""
+        last = members[-1]
+        read = [one for one in made if last in readers.get(names[one], ())]
+        over = len(members) == 1 and any(in_place(lowered[last], names[one], names[it]) is not None for one in read for it in last)
+        return all(one.size * itemsize(one.dtype) <= rows * (NEAR_BYTES if over else ROW_BYTES) for one in made)
+
     def grown(results: Made, rows: int) -> RowChain | None:
         """The longest chain of so many rows that ends with these results."""
         members, kernel = [results], lowered[results]
@@ -58,7 +67,7 @@ def row_chains(
             inside = all(readers.get(names[one], set()) <= set(members) and one not in stay for one in made)
             if len(members) == MOST_KERNELS:
                 break
-            if made in taken or not inside or any(one.size * itemsize(one.dtype) > rows * ROW_BYTES for one in made):
+            if made in taken or not inside or not fits(made, members, rows):
                 continue
             between = {names[one] for other in (made, *members[:-1]) for one in other}
             longer = row_by_row([lowered[made], *(lowered[one] for one in members)], between, rows)
