@@ -2,6 +2,8 @@
 
 s = g(sum over k < n of f(k))   ->   t[p] = sum over k < n / P of f(p * n / P + k), and s = g(sum over p < P of t[p])
 
+The terms that are left over where n is no multiple of P, fewer than P, are folded with the parts.
+
 So are the folds of a row of results in a matrix, whose rows a thread goes through whole, instead of a part of each.
 
 The first place of an extremum, which is looked for among elements that are compared with it, has the extremum in parts: then it is looked
@@ -15,8 +17,9 @@ from collections.abc import Sequence
 
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import carrier, itemsize
-from eqsat.ir.index import Index, Var, depends
+from eqsat.ir.index import Const, Index, Var, depends
 from eqsat.ir.loops import over
+from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.places import PLACE, place_at
 from eqsat.ir.tensor import (
     Build,
@@ -53,8 +56,8 @@ WIDER = {"float32": "float64", "complex64": "complex128"}
 
 
 def in_parts(build: Build) -> tuple[Stages, Build] | None:
-    """The parts, which are computed together, and the build over them; None where there are no long reductions, of as many terms all, that
-    can be divided evenly."""
+    """The parts, which are computed together, and the build over them; None where there are no long reductions, of as many terms all; the
+    first place of an extremum is looked for in even parts."""
     folds = [chain[0] for chain in chains(build.body)]
     found = [fold for fold in folds if not any(fold in scalars(other.body) for other in folds if other is not fold)]
     if build.size > MOST_ELEMENTS or not found or any(carrier(fold.dtype) != fold.dtype or fold.variable.lo for fold in found):
@@ -64,8 +67,8 @@ def in_parts(build: Build) -> tuple[Stages, Build] | None:
         return None
     extent, extremum = extents.pop(), sought[0]
     work = extent if extremum is not None else sum(terms_of(fold) * max(1, sum(1 for _ in scalars(fold.body)) // HEAVY) for fold in found)
-    parts = next((n for n in range(MOST_PARTS, LEAST_PARTS - 1, -1) if extent % n == 0), None)
-    if work < LEAST_TERMS or parts is None:
+    parts = min(range(MOST_PARTS, LEAST_PARTS - 1, -1), key=lambda n: extent % n)
+    if work < LEAST_TERMS or extent < parts or (extremum is not None and extent % parts):
         return None
     if extremum is not None:
         together, whole = _search_in_parts(build.shape, found[0], extremum, parts)
@@ -76,7 +79,10 @@ def in_parts(build: Build) -> tuple[Stages, Build] | None:
         wide = WIDER.get(value.dtype, value.dtype) if fold.op in ("sum", "prod") else value.dtype
         part = Build((*build.shape, parts), as_dtype(value, wide))
         made[part] = None
-        totals[fold] = as_dtype(Reduce(fold.op, reduction(0, parts), _read(part, 0)), value.dtype)
+        total: Scalar = Reduce(fold.op, reduction(0, parts), _read(part, 0))
+        if extent % parts:
+            total = Call(REDUCE_OPS[fold.op].step, (total, as_dtype(_rest(fold, extent % parts), wide)), wide)
+        totals[fold] = as_dtype(total, value.dtype)
     return (tuple(made),), Build(build.shape, over(build.body, {}, totals))
 
 
@@ -148,6 +154,14 @@ def _part(fold: Reduce, shape: Shape, parts: int) -> Scalar:
     term = Var(fold.variable.name, 0, each - 1)
     body = reindexed(fold.body, {fold.variable: place * each + term if each > 1 else place})
     return Reduce(fold.op, term, body) if each > 1 else body
+
+
+def _rest(fold: Reduce, count: int) -> Scalar:
+    """A fold over its last terms."""
+    term = Var(fold.variable.name, 0, count - 1)
+    before = fold.variable.extent - count
+    body = reindexed(fold.body, {fold.variable: term + before if count > 1 else Const(before)})
+    return Reduce(fold.op, term, body) if count > 1 else body
 
 
 def _read(made: Build, level: int) -> Read:

@@ -45,13 +45,25 @@ def test_parts_hold_what_the_reduction_does(op: str) -> None:
 
 
 @pytest.mark.usefixtures("short")
-def test_what_is_no_single_reduction_that_divides_stays_whole() -> None:
+@pytest.mark.parametrize("terms", [5, 7, 8, 67, 97, 131, 1009])
+@pytest.mark.parametrize("op", ["sum", "prod", "max", "min"])
+def test_terms_that_are_left_over_are_folded_with_the_parts(op: str, terms: int) -> None:
+    k = reduction(0, terms)
+    z = Read(Input("z", (terms,), "int64"), (terms - 1 - k,))
+    build = Build((), Call("negative", (Reduce(op, k, Call("subtract", (z, Position(k * 3, "int64")), "int64")),), "int64"))
+    divided = in_parts(build)
+    assert divided is not None
+    ((made,),), whole = divided
+    assert terms - made.size * (terms // made.size) < made.size
+    np.testing.assert_array_equal(evaluate_tensor(whole, inputs_of(build)), reference(build)[0])
+
+
+@pytest.mark.usefixtures("short")
+def test_what_is_no_single_reduction_stays_whole() -> None:
     single = Reduce("sum", R0, Read(Input("y", (48,), "int64"), (R0,)))
     other = Call("add", (single, Reduce("max", R1, Read(X, (as_index(0), R1)))), "int64")
-    prime = Reduce("sum", reduction(0, 97), Read(Input("z", (97,), "int64"), (reduction(0, 97),)))
     assert in_parts(Build((), single)) is not None
     assert in_parts(Build((), other)) is None
-    assert in_parts(Build((), prime)) is None
     rows = Build((3,), Reduce("sum", R0, Read(Input("w", (48,), "int64"), (R0,))))
     assert in_parts(rows) is None
 
