@@ -215,8 +215,13 @@ class KernelChoices:
         if len(priced) > 1:
             # where(r < 2, x, x) is x, which may stand where no r is bound: a class needs no variable that one of its nodes does without
             fewest = [choice for choice in priced if not any(other.loops < choice.loops for other in priced)]
-            return min(fewest, key=lambda choice: total_ns(choice.parts))
+            return min(fewest, key=lambda choice: (total_ns(choice.parts), self._is_leaf(choice)))
         return priced[0] if priced else Choice(name=name, since=span[0], until=span[1])
+
+    def _is_leaf(self, choice: Choice) -> bool:
+        """Whether it reads no tensor that may be stored, of which a move of the search tells what it is worth: such come first."""
+        node = choice.node
+        return node is None or not reads(node) or self.classes.leaf(node.args[0]) is not None
 
     def _span(self, name: int, below: Iterable[Choice], place: int) -> tuple[int, int]:
         """For which kernels the same nodes are candidates, and have the same choices below them."""

@@ -45,3 +45,17 @@ def test_a_search_that_has_priced_enough_ends_with_what_it_has(priced: float, mo
     # one program is priced whatever the budget is, and the move that exceeds it is finished
     assert all(effort.priced < effort.most + 2500 for effort in efforts)
     assert all(effort.is_spent for effort in efforts) == (priced < 1)
+
+
+@pytest.mark.parametrize("numerics", ["exact", "default", "fast"])
+def test_of_two_reads_that_cost_the_same_that_of_a_stored_tensor_is_tried(numerics: Any) -> None:
+    """Points read along a product's terms cost what turned ones do, but only of these the product is in tiles, with what follows in it."""
+
+    def distances(x: Any, c: Any) -> Any:
+        return enp.sum(c * c, axis=1) - 2.0 * (x @ c.T)
+
+    result = eqsat.optimize(
+        distances, eqsat.spec((2003, 17), "float32"), eqsat.spec((33, 17), "float32"), options=eqsat.Options(numerics=numerics)
+    )
+    assert len(result.nests) == 3
+    assert float(result.cost) < 0.8 * float(result.original_cost)
