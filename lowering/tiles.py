@@ -16,12 +16,12 @@ from math import prod
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var, substitute
-from eqsat.ir.joint import LANES
-from eqsat.ir.loops import Fold, For, Load, Stmt, Store, Temp, over
+from eqsat.ir.joint import LANES, is_joint_value
+from eqsat.ir.loops import Fold, For, Load, Stmt, Store, Temp, loads, over
 from eqsat.ir.tensor import Call, Literal, Reduce, Scalar, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, first_of, tile_over
-from eqsat.lowering.nest import Nest
+from eqsat.lowering.nest import Nest, Several
 from eqsat.lowering.place import Scope, stores
 from eqsat.lowering.product import (
     FEW_USES,
@@ -147,7 +147,7 @@ class _Tiling:
         self.placer = BlockPlacer(buffers)
         rows, columns = products.rows.name, products.columns.inner.name
         self.block, self.group = Var(f"{rows}_block", 0, blocks.blocks - 1), Var(f"{columns}_group", 0, blocks.groups - 1)
-        self.done = nest.body is products.sums[0].chain[0]
+        self.done = nest.body is products.sums[0].chain[0] or self._ends_in_registers()
         # of each side, the memory of its copies: no later part is longer than the first
         self.copies: dict[tuple[tuple[Var, ...], int], str] = {}
         direct = self.done and not products.kept
@@ -156,6 +156,14 @@ class _Tiling:
             for one in products.sums
             for tile in blocks.tiles
         }
+
+    def _ends_in_registers(self) -> bool:
+        """Whether the body makes of one sum, in a few operations, what vectors of neighbours may be stored as."""
+        (first, *others), columns = self.products.sums, self.products.columns
+        if others or columns.lines is not None or isinstance(self.nest.body, Several):
+            return False
+        whole, forms = over(self.nest.body, {}, {first.chain[0]: Temp("sum", self.products.dtype)}), Forms()
+        return is_joint_value(whole) and all(forms(load.index).stride(columns.inner) in (0, 1) for load in loads(whole))
 
     def _kept(self, tile: Tile) -> int:
         """How many sums of tiles are kept."""
@@ -302,7 +310,9 @@ class _Tiling:
         several = part.product.parts > 1
         if part.last and self.done:
             value = Call("add", (Load(memory, place, dtype), value), dtype) if several else value
-            store = Store(self.outputs[0], substitute(self.nest.index, {**spans[0].behind(row), **spans[1].behind(column)}), value)
+            env = {**spans[0].behind(row), **spans[1].behind(column)}
+            made = over(self.nest.body, env, {part.product.chain[0]: value})
+            store = Store(self.outputs[0], substitute(self.nest.index, env), made)
         else:
             store = Store(memory, place, value, "sum" if several else None)
         scope.body.append(tile_over(row, lane, total, store))
