@@ -21,7 +21,17 @@ from eqsat.codegen.index import llvm_type, resized
 from eqsat.codegen.rolled import vectors_of_fold
 from eqsat.codegen.scalar import literal
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.search import BLOCK as SEARCHED, REMEMBERED, emit_remembered, emit_search, searched
+from eqsat.codegen.search import (
+    BLOCK as SEARCHED,
+    LEAST_MARKED,
+    MOST_MARKED,
+    REMEMBERED,
+    emit_marked,
+    emit_remembered,
+    emit_search,
+    is_marked,
+    searched,
+)
 from eqsat.codegen.tile import Emitter
 from eqsat.ir import interval
 from eqsat.ir.dtypes import carrier, is_complex, is_float, is_inexact, itemsize
@@ -150,10 +160,14 @@ def _emitted(e: FoldEmitter, folds: Sequence[Fold], flags: Sequence[Flags], scop
 
         result, e.begins[e.remembered[one.name]] = emit_remembered(e, one, part)
         return [result]
+    if size is None and LEAST_MARKED <= extent <= MOST_MARKED and is_marked(e, one):
+        return [emit_marked(e, one, first, extent, scope)]
     condition = searched(one) if size is None else None
     if condition is not None:
         known = e.begins.pop(one.name, None)
         at, length = (emit_search(e, one, condition, scope), SEARCHED) if known is None else (known, REMEMBERED)
+        if known is None and is_marked(e, one):
+            return [emit_marked(e, one, at, length, scope)]
         return fold_range(e, folds, integer(0, at.type), integer(length, at.type), scope, totals, at)
     if not any(sums) or e.exact or nested or extent < 2 * BLOCK:
         return fold_range(e, folds, first, end, scope, totals)

@@ -5,6 +5,9 @@
 Whether the condition holds somewhere in a block of neighbours is asked in vectors, block after block; what is left to fold is the first
 block where it does, or the last block of all.  Where the condition is that an element is the extremum that a fold before found, that fold
 goes through blocks itself, and says in which one it was: nothing is read twice but that block.
+
+Of so few places that their answers are the bits of one number, as those of a block are, the first bit is asked for, where vectors are
+compared to masks.
 """
 
 from __future__ import annotations
@@ -14,25 +17,36 @@ from collections.abc import Callable, Iterator
 from eqsat.codegen import scalar
 from eqsat.codegen.builder import Builder, Value, integer, is_real, truth
 from eqsat.codegen.fold import Accumulator, Carried
+from eqsat.codegen.index import resized
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tile import Emitter
+from eqsat.codegen.tile import Emitter, spread, vector_load
+from eqsat.ir import joint
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import COMPLEX, UNSIGNED, itemsize
 from eqsat.ir.index import substitute
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Stmt, Temp, bound_in, over, statements
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Stmt, Temp, bound_in, over, statements
 from eqsat.ir.ops import identity_of
-from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
+from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
 
 # iterations of a block, and vectors of it that are looked at side by side
 BLOCK, SIDE_BY_SIDE = 64, 4
 # iterations of a block of a fold that remembers where its result was, and of such a fold
 REMEMBERED, LEAST_REMEMBERED = 1024, 4096
+# places whose answers are the bits of one number
+LEAST_MARKED, MOST_MARKED = 16, 2 * BLOCK
+# operations whose code serves vectors in conditions
+ASKED = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_or", "logical_and", *joint.OPS))
 
 
 def searched(fold: Fold) -> Scalar | None:
     """The condition of a fold that is such a search; None for any other, or a short one."""
+    return sought(fold) if fold.variable.extent >= 2 * BLOCK else None
+
+
+def sought(fold: Fold) -> Scalar | None:
+    """The condition of a search, however short."""
     value = fold.value
-    if fold.op != "min" or not isinstance(value, Call) or value.op != "where" or fold.variable.extent < 2 * BLOCK:
+    if fold.op != "min" or not isinstance(value, Call) or value.op != "where":
         return None
     condition, place, last = value.args
     if not isinstance(place, Position) or not isinstance(last, Literal) or not all(isinstance(stmt, Bind) for stmt in fold.body):
@@ -92,6 +106,73 @@ def emit_search(e: Emitter, fold: Fold, condition: Scalar, scope: Scope) -> Valu
     b.jump(label)
     b.start(after)
     return at
+
+
+def is_marked(e: Emitter, fold: Fold) -> bool:
+    """Whether answers for neighbours may be the bits of a number: loads of neighbours are compared, and what is the same for all."""
+    condition = sought(fold)
+    if condition is None or not e.b.abilities.masks:
+        return False
+    steps = [_step(term, fold) for term in scalars(condition) if isinstance(term, Load)]
+    known = (isinstance(term, Load | Literal | Temp) or (isinstance(term, Call) and term.op in ASKED) for term in scalars(condition))
+    dtypes = {term.dtype for term in scalars(condition) if not isinstance(term, Call)}
+    return 1 in steps and set(steps) <= {0, 1} and all(known) and len(dtypes) == 1 and dtypes <= joint.LANES
+
+
+def _step(load: Load, fold: Fold) -> int | None:
+    return coefficient(substitute(load.index, bound_in(fold.body)), fold.variable)
+
+
+def emit_marked(e: Emitter, fold: Fold, first: Value, count: int, scope: Scope) -> Value:
+    """The result of a search among so many places from the first on; the last vector begins where it ends with them."""
+    assert isinstance(fold.value, Call)
+    b, (condition, place, last) = e.b, fold.value.args
+    size = next(itemsize(term.dtype) for term in scalars(condition) if isinstance(term, Load))
+    width = min(e.registers.bytes // size, 1 << count.bit_length() - 1)
+    type = f"i{BLOCK if count <= BLOCK else MOST_MARKED}"
+
+    def answers(begin: int) -> Value:
+        inner = scope.inner()
+        inner.indices[e.typed[fold.variable]] = b.binary("add", first, integer(begin, first.type), "nsw")
+        e.block(fold.body, inner)
+        return _answers(e, fold, condition, inner, width)
+
+    whole, left = divmod(count, width)
+    marks = _number(b, [answers(k * width) for k in range(whole)], type)
+    if left:
+        last_ones = b.binary("shl", _number(b, [answers(count - width)], type), integer(count - width, type))
+        marks = b.binary("or", marks, last_ones)
+    inner = scope.inner()
+    inner.indices[e.typed[fold.variable]] = first
+    e.block(fold.body, inner)
+    begin_place, found = e.value(place, inner), b.intrinsic("cttz", marks, truth(False))
+    behind = resized(b, found, begin_place.type, (0, MOST_MARKED))
+    return b.select(b.compare("ne", marks, integer(0, type)), b.binary("add", begin_place, behind), e.value(last, inner))
+
+
+def _number(b: Builder, answers: list[Value], type: str) -> Value:
+    """The number of which the answers of vectors are the bits, those of the first ones the lowest."""
+    while len(answers) > 1:
+        width = int(answers[0].type[1:].split()[0])
+        pairs = zip(answers[::2], (*answers[1::2], Value("zeroinitializer", answers[0].type)), strict=False)
+        lanes = ", ".join(f"i32 {lane}" for lane in range(2 * width))
+        answers = [b.emit(f"<{2 * width} x i1>", f"shufflevector {one}, {other}, <{2 * width} x i32> <{lanes}>") for one, other in pairs]
+    bits = b.cast("bitcast", answers[0], f"i{answers[0].type[1:].split()[0]}")
+    return bits if bits.type == type else b.cast("zext", bits, type)
+
+
+def _answers(e: Emitter, fold: Fold, condition: Scalar, scope: Scope, width: int) -> Value:
+    """Whether a condition holds for each of neighbours, the first of which is that of the scope."""
+    done: dict[Scalar, Value] = {}
+    for term in scalars(condition):
+        if isinstance(term, Load) and _step(term, fold) == 1:
+            done[term] = vector_load(e, term, scope, width)
+        elif isinstance(term, Call):
+            args = tuple(done[arg] for arg in operands(term))
+            done[term] = scalar.call(e.b, term, tuple(spread(e, arg, width) for arg in args), e.flags_of(term))
+        else:
+            done[term] = e.element(term, scope)
+    return done[condition]
 
 
 def _found_by_mask() -> Accumulator:

@@ -127,3 +127,21 @@ def test_an_array_that_is_searched_in_parts(function: str) -> None:
         x[places], x[nans] = best, np.nan
         assert int(program(x)) == getattr(np, function)(x)
     assert int(program(np.full(count, -best, "float32"))) == 0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint8", "int32", "uint32", "int64", "uint64"])
+def test_the_first_of_few_places_is_found_wherever_it_is(dtype: str) -> None:
+    """Rows of as many elements as there are bits of a number, and one less and more; what is sought in each place, twice, and nowhere."""
+    rng = np.random.default_rng(5)
+    for columns in some((15, 16, 17, 24, 31, 33, 40, 63, 64, 65, 100, 127, 128, 129, 200), 5):
+        x = rng.integers(3, 90, (columns + 3, columns)).astype(dtype)
+        for row in range(columns):
+            x[row, row] = x[row, (row * 7 + 3) % columns] = 1 + row % 2
+        if np.issubdtype(dtype, np.floating):
+            for row in range(0, columns, 3):
+                x[row, (row * 5 + 1) % columns] = np.nan
+            x[columns] = np.nan
+            x[columns + 1] = np.inf
+        function = eqsat.jit(lambda x: (np.argmin(x, axis=1), np.argmax(x, axis=1), np.argmin(x[:, ::-1], axis=1)))
+        for found, expected in zip(function(x), (np.argmin(x, 1), np.argmax(x, 1), np.argmin(x[:, ::-1], 1)), strict=True):
+            np.testing.assert_array_equal(found, expected)
