@@ -17,7 +17,7 @@ from eqsat.pricing.target import Target
 LINE_BYTES = 64
 # places in a cache for lines whose addresses end alike, at least
 WAYS = 8
-# how much longer vectors take whose lines push each other out
+# how much longer vectors take whose lines push each other out, and stores to such
 CROWDED = 8.0
 # lines that are fetched ahead in vain where a run of memory of so many lines, or more, ends
 AHEAD, LONG_RUN = 8, 8
@@ -33,20 +33,23 @@ Step = tuple[int, int | None]
 def moved_ns(target: Target, array_bytes: int, width: int, loops: Sequence[Step], again: int | None = None, stores: bool = False) -> float:
     """Bringing what an access touches near, loops outermost first: the slowest of the caches that the array does not stay in.
 
-    again  of how many loops another access has touched the same in each iteration, which may be near still
+    again   of how many loops another access has touched the same in each iteration, which may be near still
+    stores  lines that are written part by part, and share all of their places in the second cache, go out and come back for every part
     """
     slowest = 0.0
     most = array_bytes / LINE_BYTES + 1
     touched = [_lines(loops[k:], width) for k in range(len(loops) + 1)]
     gone = touched[-TAPS - 1].share(target.cache_bytes[0]) > WAYS  # vectors begin within lines, which the next one does not find any more
+    in_parts = stores and _run_bytes(loops, width) < LINE_BYTES
     times = _times(loops, width / target.vector_bytes * (CROWDED if gone else 1.0))
     for size, byte_ns in zip(target.cache_bytes, target.byte_ns[1:], strict=True):
-        if array_bytes > size and (again is None or not touched[again].fit(size, most)):
+        pushed_out = in_parts and size > target.cache_bytes[0] and any(lines.share(size) >= WAYS for lines in touched)
+        if (array_bytes > size or pushed_out) and (again is None or not touched[again].fit(size, most)):
             stays = next(k for k, lines in enumerate(touched) if lines.fit(size, most))
             around = max(stays - 1, 0)
             each = min(most, touched[stays].count) * prod(extent for extent, _ in loops[around:stays])
             brought = prod(times[:around]) * min(each, touched[around].count) * touched[around].ahead
-            slowest = max(slowest, brought * LINE_BYTES * byte_ns)
+            slowest = max(slowest, brought * LINE_BYTES * byte_ns * (CROWDED if pushed_out and around else 1.0))
     return slowest * (1.0 + (JUMPING_STORES if stores else JUMPING) * _jumps(loops, width))
 
 
@@ -57,6 +60,16 @@ def _times(loops: Sequence[Step], vector: float) -> list[float]:
     if len(loops) > TAPS and (stride := loops[-TAPS - 1][1]):
         times[-TAPS - 1] = max(1.0, times[-TAPS - 1] * min(1.0, abs(stride) * vector))
     return times
+
+
+def _run_bytes(loops: Sequence[Step], width: int) -> int:
+    """How far the innermost loops go along memory without a gap."""
+    run = 1
+    for extent, stride in reversed(loops):
+        if stride is None or abs(stride) > run:
+            break
+        run += abs(stride) * (extent - 1)
+    return run * width
 
 
 def taps(constants: Iterable[int], width: int) -> list[Step]:

@@ -101,3 +101,13 @@ def test_rows_as_long_as_a_place_in_a_cache_stay_there_few_elements_of_each_do_n
     """Rows of 4 KB, where lines that are 4 KB apart share places of the first cache."""
     whole = moved_ns(DEFAULT_TARGET, SIZE, 4, [(500, 0), (3, 1024), (1000, 1)])
     assert whole < moved_ns(DEFAULT_TARGET, SIZE, 4, [(500, 0), (1, 1), (32, 1024)])
+
+
+def test_lines_that_are_written_in_parts_and_share_their_places_come_back_for_each() -> None:
+    """Of 64 x 1,024 x 4 the last two axes written last: 64 lines 16 kB apart, and the next 16 bytes of each after all of them."""
+    steps = [(1024, 4), (64, 4096), (4, 1), (1, 0), (1, 1)]
+    aligned = moved_ns(DEFAULT_TARGET, SIZE, 4, steps, stores=True)
+    apart = moved_ns(DEFAULT_TARGET, SIZE, 4, [(1024, 4), (64, 4100), (4, 1), (1, 0), (1, 1)], stores=True)
+    whole = moved_ns(DEFAULT_TARGET, SIZE, 4, [(64, 4096), (1024, 4), (4, 1), (1, 0), (1, 1)], stores=True)
+    assert aligned > 5 * apart
+    assert aligned > 5 * whole
