@@ -88,7 +88,7 @@ class Stretch(NamedTuple):
 
 def pieces_ahead(kernel: Kernel) -> dict[Var, tuple[Piece, ...]]:
     """What to ask for in iterations of loops, by their variables."""
-    sizes = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in (*kernel.buffers, *kernel.scratch)}
+    sizes = kernel.bytes
     if kernel.sizes or sum(sizes.values()) < LEAST_BYTES:
         return {}
     reads = list(_reads(kernel.body))

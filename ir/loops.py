@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal as Choice
 
+from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.node import to_text
 from eqsat.ir.shown import Shown
@@ -169,6 +170,11 @@ class Kernel(Shown):
     @property
     def outputs(self) -> tuple[Buffer, ...]:
         return tuple(buffer for buffer in self.buffers if buffer.role == "out")
+
+    @property
+    def bytes(self) -> dict[str, int]:
+        """What each buffer takes, scratch memory too."""
+        return {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in (*self.buffers, *self.scratch)}
 
     def __str__(self) -> str:
         return to_text(self)

@@ -12,12 +12,11 @@ from collections import Counter
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.joint import is_joint_value
 from eqsat.ir.loops import Stmt, Store, over
 from eqsat.ir.tensor import Call, Scalar, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, blocks_of, over_forms
-from eqsat.lowering.nest import Nest, Several
+from eqsat.lowering.nest import Nest, Several, elements
 from eqsat.lowering.place import Scope
 from eqsat.lowering.product import VECTOR_BYTES
 from eqsat.lowering.row_sums import by_rows
@@ -64,7 +63,7 @@ def place_jammed(placer: BlockPlacer, scope: Scope, nest: Nest, row: Var, output
 def shared(nest: Nest, reordered: bool = False) -> tuple[Nest, Var] | None:
     """The nest, with its sums in another order if they may be `reordered`, and the axis whose rows have the most in common, if that is
     worth it."""
-    if len(nest.loops) < 2 or sum(1 for _ in scalars(nest.body)) > MOST_TERMS or not all(is_joint_value(one) for one in _values(nest.body)):
+    if len(nest.loops) < 2 or sum(1 for _ in scalars(nest.body)) > MOST_TERMS or not nest.is_joint:
         return None
     forms, lane = Forms(), nest.loops[-1]
     if max(Counter(load.buffer for load in nest.loads).values(), default=0) < 2 or lane.extent < _lanes(nest):
@@ -95,7 +94,7 @@ def _meets(nest: Nest, row: Var, forms: Forms) -> bool:
 
 def _lanes(nest: Nest) -> int:
     """Elements of a vector."""
-    return VECTOR_BYTES // max(itemsize(value.dtype) for value in _values(nest.body))
+    return VECTOR_BYTES // max(itemsize(value.dtype) for value in elements(nest.body))
 
 
 def _left(nest: Nest, row: Var, forms: Forms) -> float:
@@ -107,8 +106,4 @@ def _left(nest: Nest, row: Var, forms: Forms) -> float:
 
 def _rows(nest: Nest, row: Var, high: int, forms: Forms) -> tuple[Scalar, ...]:
     """The elements of so many rows from one on, with what they have in common as one term."""
-    return tuple(over_forms(value, {row: row + k}, forms) for k in range(high) for value in _values(nest.body))
-
-
-def _values(body: Scalar) -> tuple[Scalar, ...]:
-    return body.args if isinstance(body, Several) else (body,)
+    return tuple(over_forms(value, {row: row + k}, forms) for k in range(high) for value in elements(nest.body))

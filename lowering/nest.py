@@ -13,6 +13,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 
 from eqsat.ir.index import Const, Index, Var, substitute, variables
+from eqsat.ir.joint import is_joint_value
 from eqsat.ir.loops import Load, Pick, rebuilt
 from eqsat.ir.tensor import (
     Build,
@@ -62,6 +63,11 @@ class Nest:
     def loads(self) -> tuple[Load, ...]:
         """Every distinct load of the body."""
         return tuple(term for term in scalars(self.body) if isinstance(term, Load))
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether its code serves several iterations at once."""
+        return all(map(is_joint_value, elements(self.body)))
 
     @functools.cached_property
     def offsets(self) -> tuple[Index, ...]:
@@ -117,6 +123,11 @@ def free_variables(root: Scalar) -> Free:
             below = frozenset[Var]().union(*(free[arg] for arg in operands(term)))
             free[term] = below - {term.variable} if isinstance(term, Reduce) else below
     return free
+
+
+def elements(body: Scalar) -> tuple[Scalar, ...]:
+    """What one iteration computes, one for each output."""
+    return body.args if isinstance(body, Several) else (body,)
 
 
 def largest(root: Scalar, chosen: Container[Scalar]) -> list[Scalar]:

@@ -14,7 +14,7 @@ from eqsat.ir.affine import is_affine
 from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Fold, For, Let, Load, LoopKind, Pick, Stmt, Store, Temp
 from eqsat.ir.tensor import Call, Position, Reduce, Scalar, operands, rebuild, scalars
-from eqsat.lowering.nest import Free, Nest, Several, free_variables
+from eqsat.lowering.nest import Free, Nest, elements, free_variables
 
 
 @dataclass(eq=False)
@@ -115,7 +115,7 @@ def used_by_several(*roots: Scalar) -> set[Scalar]:
 
 def stores(outputs: tuple[str, ...], index: Index, value: Scalar) -> tuple[Store, ...]:
     """What one iteration writes: an element of each output."""
-    values = value.args if isinstance(value, Several) else (value,)
+    values = elements(value)
     return tuple(Store(output, index, one) for output, one in zip(outputs, values, strict=True))
 
 

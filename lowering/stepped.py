@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.joint import LANES, LARGEST_STEP, is_joint_value
+from eqsat.ir.joint import LANES, LARGEST_STEP
 from eqsat.ir.loops import For, Load, LoopKind, Stmt, Store, over
 from eqsat.ir.tensor import Scalar, has_fold
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, blocks_of
-from eqsat.lowering.nest import Nest, Several
+from eqsat.lowering.nest import Nest
 from eqsat.lowering.place import nested, stores
 
 # iterations of the innermost loop: fewer fill no vector, of more the last ones matter less than the length of the code
@@ -37,13 +37,13 @@ def stepped(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Bo
         return tiles, ()
     steps = _steps(nest)
     picked = {load: _is_picked(load, step) for load, step in (steps or {}).items() if step not in (-1, 0, 1)}
-    return _picked_first(nest, picked, outputs, buffers) if 0 < len(picked) <= MOST_PICKED and not _is_joint(nest) else None
+    return _picked_first(nest, picked, outputs, buffers) if 0 < len(picked) <= MOST_PICKED and not nest.is_joint else None
 
 
 def in_tiles(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tuple[Stmt, ...] | None:
     """The statements with a tile as the innermost loop."""
     steps = _steps(nest)
-    if steps is None or nest.loops[-1].extent > MOST or not _is_joint(nest):
+    if steps is None or nest.loops[-1].extent > MOST or not nest.is_joint:
         return None
     if max(steps.values(), default=0) < 2 or not all(0 <= step <= LARGEST_STEP for step in steps.values()):
         return None
@@ -58,11 +58,6 @@ def _steps(nest: Nest) -> dict[Load, int] | None:
     forms, lane = Forms(), nest.loops[-1]
     steps = {load: step for load in nest.loads if (step := forms(load.index).stride(lane)) is not None}
     return steps if len(steps) == len(nest.loads) and forms(nest.index).stride(lane) == 1 else None
-
-
-def _is_joint(nest: Nest) -> bool:
-    values = nest.body.args if isinstance(nest.body, Several) else (nest.body,)
-    return all(is_joint_value(value) for value in values)
 
 
 def _is_picked(load: Load, step: int) -> bool:

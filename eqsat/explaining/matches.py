@@ -82,11 +82,12 @@ def _rule(row: str, needs: frozenset[str], text: str) -> Rule:
     _, facts, (action,), *options = parse(line)
     name = options[-1].strip('"').replace("~", "-order-")
     names = {token: None for token in _TOKEN.findall(line) if _VARIABLE.match(token)}
-    return Rule(row, name, needs, facts, action[2], tuple(names), (_text(facts), _text(action)))
+    return Rule(row, name, needs, facts, action[2], tuple(names), (unparsed(facts), unparsed(action)))
 
 
-def _text(expression: Expression) -> str:
-    return expression if isinstance(expression, str) else f"({' '.join(map(_text, expression))})"
+def unparsed(expression: Expression) -> str:
+    """An expression in egglog's words."""
+    return expression if isinstance(expression, str) else f"({' '.join(map(unparsed, expression))})"
 
 
 _ENGINES = PerThread[Engine]()

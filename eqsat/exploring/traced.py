@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from eqsat.egraph.engine import Engine, PerThread
 from eqsat.egraph.schema import CONSTRUCTORS, Constructor, nodes_of
-from eqsat.explaining.matches import Expression, parse
+from eqsat.explaining.matches import Expression, parse, unparsed
 from eqsat.rules import Table, egglog_program
 
 FORGET = "forget"
@@ -74,7 +74,7 @@ def _traced(line: str, numbers: dict[str, int]) -> str:
     if row not in numbers:
         return line
     actions = [part for action in actions for part in _written_down(action, numbers[row])]
-    return f"(rule {_text(facts)} {_text(actions)} {' '.join(options)})"
+    return f"(rule {unparsed(facts)} {unparsed(actions)} {' '.join(options)})"
 
 
 def _written_down(action: Expression, number: int) -> list[Expression]:
@@ -96,7 +96,3 @@ def _named(expression: Expression, name: str, number: int, made: list[Expression
     if kind in CONSTRUCTORS:
         made.append([relation_of(kind), str(number), name, *operands])
     return name
-
-
-def _text(expression: Expression) -> str:
-    return expression if isinstance(expression, str) else f"({' '.join(map(_text, expression))})"

@@ -18,7 +18,7 @@ Strides = tuple[tuple[Var, int | None], ...]
 class Touched:
     def __init__(self, kernel: Kernel, target: Target, forms: Forms) -> None:
         self.target, self.forms = target, forms
-        self.bytes = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in (*kernel.buffers, *kernel.scratch)}
+        self.bytes = kernel.bytes
         self.places = _places(kernel, forms)
         self.counted: set[tuple[str, Terms, tuple[Var, ...]]] = set()
         self.before: dict[str, dict[Strides, int]] = {}

@@ -46,7 +46,7 @@ class VectorCosts:
 
     def __init__(self, kernel: Kernel, model: CostModel) -> None:
         self.model, self.target = model, model.target
-        self.bytes = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in (*kernel.buffers, *kernel.scratch)}
+        self.bytes = kernel.bytes
         self.forms = Forms()
         self.touched = Touched(kernel, self.target, self.forms)
         self.around = dict(_bound_in(kernel.body, None))
