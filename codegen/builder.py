@@ -198,7 +198,7 @@ class Builder:
 
     def opaque(self, a: Value) -> Value:
         """A number that LLVM knows nothing about."""
-        if self.abilities.floats and is_real(a.type):
+        if self.abilities.floats and a.type in ("float", "double"):
             return self.emit(a.type, f'call {a.type} asm "", "={self.abilities.floats},0"({a})')
         bits = bits_of(a.type)
         return self.cast("bitcast", self.emit(bits, f'call {bits} asm "", "=r,0"({self.cast("bitcast", a, bits)})'), a.type)

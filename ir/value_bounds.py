@@ -5,12 +5,14 @@ A bound is a pair of integers, the least and the greatest value.  Where nothing 
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from eqsat.ir import interval
+from eqsat.ir.dtypes import is_integer
 from eqsat.ir.index import Var
 from eqsat.ir.tensor import Arg, Build, Call, Constant, Gather, Generic, Input, Literal, Position, Read, Reduce, Scalar, Tensor, scalars
 
@@ -39,6 +41,7 @@ def tensor_bounds(tensor: Tensor, depth: int = DEPTH) -> Bounds:
     return found
 
 
+@functools.cache
 def limits(dtype: str) -> Bounds:
     """The range of a dtype; of one that has fractions that of int64, for nothing asks what such an element is."""
     if dtype == "bool":
@@ -48,11 +51,17 @@ def limits(dtype: str) -> Bounds:
 
 
 def is_whole(dtype: str) -> bool:
-    return np.dtype(dtype).kind in "biu"
+    """Whether it is one of integers, or bool."""
+    return dtype == "bool" or is_integer(dtype)
 
 
 def scalar_bounds(root: Scalar, operands: Sequence[Tensor] = (), depth: int = DEPTH) -> Bounds:
     """Bounds of an element; `operands` are those of the Generic whose block it is."""
+    return bounds_below(root, operands, depth)[root]
+
+
+def bounds_below(root: Scalar, operands: Sequence[Tensor] = (), depth: int = DEPTH) -> dict[Scalar, Bounds]:
+    """Bounds of an element and of all that it is made of."""
     done: dict[Scalar, Bounds] = {}
     for term in scalars(root):
         found = limits(term.dtype)
@@ -71,7 +80,7 @@ def scalar_bounds(root: Scalar, operands: Sequence[Tensor] = (), depth: int = DE
         elif isinstance(term, Call) and is_whole(term.dtype):
             found = _call(term, done)
         done[term] = found
-    return done[root]
+    return done
 
 
 def sum_bounds(variable: Var, term: Bounds) -> Bounds:

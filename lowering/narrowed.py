@@ -1,4 +1,4 @@
-"""Whole numbers in 32 bits where that says the same: a vector holds twice as many.
+"""Whole numbers in 32 bits where that says the same, in comparisons and in sums: a vector holds twice as many.
 
 int64(x) == k, for x of int32 and a place k in its range  ->  x == int32(k)
 sum of int64(x > t), of fewer than 2^31 elements          ->  int64(sum of int32(x > t))
@@ -7,65 +7,84 @@ sum of float64(x), of bytes                               ->  float64(sum of int
 
 from __future__ import annotations
 
+from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Var
 from eqsat.ir.interval import within
 from eqsat.ir.tensor import Call, Literal, Position, Reduce, Scalar, as_dtype, operands, rebuild, scalars
-from eqsat.ir.value_bounds import is_whole, limits, scalar_bounds, sum_bounds
+from eqsat.ir.value_bounds import Bounds, bounds_below, is_whole, limits, sum_bounds
 
 WIDE, NARROW = "int64", "int32"
 # up to here floats hold all whole numbers, so that no order of adding such rounds
 EXACT_TO = {"float32": 1 << 24, "float64": 1 << 53}
-# what a sum of 32 bits has in place of the same operation with 64
+# the same of numbers that 32 bits hold, if they hold the result
 RING = frozenset(("add", "subtract", "multiply", "negative"))
 COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
 
 
 def narrowed(root: Scalar) -> Scalar:
     """An element with comparisons and sums in 32 bits of what has no more."""
-    done: dict[Scalar, Scalar] = {}
-    for term in scalars(root):
-        args = tuple(done[arg] for arg in operands(term))
-        if isinstance(term, Call) and term.op in COMPARISONS and all(map(_is_narrow, args)) and any(isinstance(arg, Call) for arg in args):
-            args = tuple(narrow(arg) for arg in args)
-        done[term] = rebuild(term, args)
-        if isinstance(term, Reduce) and term.op == "sum":
-            done[term] = _narrow_sum(term.variable, *args) or done[term]
-    return done[root]
-
-
-def _narrow_sum(variable: Var, term: Scalar) -> Scalar | None:
-    """The sum of a term, carried in 32 bits, if these hold it and whatever it passes through; None where they do not."""
-    whole = term
-    if term.dtype in EXACT_TO and isinstance(term, Call) and term.op == "astype":
-        (whole,) = term.args
-    elif term.dtype not in ("int64", "uint64"):
-        return None
-    if not is_whole(whole.dtype):
-        return None
-    found = sum_bounds(variable, scalar_bounds(whole))
-    most = limits(NARROW) if whole is term else (-EXACT_TO[term.dtype], EXACT_TO[term.dtype])
-    if not (within(found, limits(NARROW)) and within(found, most)):
-        return None
-    return as_dtype(Reduce("sum", variable, narrow(whole)), term.dtype)
-
-
-def _is_narrow(value: Scalar) -> bool:
-    """Whether a number of 64 bits was one of 32, or is chosen from such, or a place or a number in their range."""
-    known = value.op in ("astype", "where") if isinstance(value, Call) else isinstance(value, Position | Literal)
-    return known and value.dtype == WIDE and within(scalar_bounds(value), limits(NARROW))
+    return _Narrowed(root).whole[root]
 
 
 def narrow(value: Scalar) -> Scalar:
     """A value that 32 bits hold in them, without casts where it is chosen from places and numbers, or was one of 32 bits."""
-    if isinstance(value, Position):
-        return Position(value.index, NARROW)
-    if isinstance(value, Literal):
-        return Literal(value.value, NARROW)
-    if isinstance(value, Call) and value.op == "astype" and within(limits(value.args[0].dtype), limits(NARROW)):
-        return as_dtype(value.args[0], NARROW)
-    if isinstance(value, Call) and value.op == "where":
-        condition, *branches = value.args
-        return Call("where", (condition, *map(narrow, branches)), NARROW)
-    if isinstance(value, Call) and value.op in RING and all(within(scalar_bounds(arg), limits(NARROW)) for arg in value.args):
-        return Call(value.op, tuple(map(narrow, value.args)), NARROW)
-    return as_dtype(value, NARROW)
+    return _Narrowed(value).in_32_bits[value]
+
+
+class _Narrowed:
+    """An element and all that it is made of: as what it is, and in 32 bits what these hold.
+
+    whole       of its own dtype, with comparisons and sums in 32 bits
+    in_32_bits  the same numbers as int32, of terms whose bounds say that it holds them
+    """
+
+    def __init__(self, root: Scalar) -> None:
+        self.bounds = bounds_below(root)
+        self.whole: dict[Scalar, Scalar] = {}
+        self.in_32_bits: dict[Scalar, Scalar] = {}
+        for term in scalars(root):
+            self.whole[term] = self._whole(term)
+            if is_whole(term.dtype) and within(self.bounds[term], limits(NARROW)):
+                self.in_32_bits[term] = self._in_32_bits(term, self.whole[term])
+
+    def _whole(self, term: Scalar) -> Scalar:
+        args = operands(term)
+        if isinstance(term, Reduce) and term.op == "sum" and (found := self._sum(term.variable, term.body)) is not None:
+            return found
+        compares = isinstance(term, Call) and term.op in COMPARISONS and any(isinstance(arg, Call) for arg in args)
+        chosen = self.in_32_bits if compares and all(map(self._is_narrow, args)) else self.whole
+        return rebuild(term, tuple(chosen[arg] for arg in args))
+
+    def _sum(self, variable: Var, term: Scalar) -> Scalar | None:
+        """The sum of a term, carried in 32 bits, if these hold it and whatever it passes through; None where they do not."""
+        number = term.args[0] if term.dtype in EXACT_TO and isinstance(term, Call) and term.op == "astype" else term
+        if number not in self.in_32_bits or (number is term and term.dtype not in ("int64", "uint64")):
+            return None
+        found, most = sum_bounds(variable, self.bounds[number]), EXACT_TO.get(term.dtype, limits(NARROW)[1])
+        if not within(found, _common(limits(NARROW), (-most, most))):
+            return None
+        return as_dtype(Reduce("sum", variable, self.in_32_bits[number]), term.dtype)
+
+    def _is_narrow(self, value: Scalar) -> bool:
+        """Whether a number of 64 bits was one of 32, or is chosen from such, or a place or a number in their range."""
+        known = value.op in ("astype", "where") if isinstance(value, Call) else isinstance(value, Position | Literal)
+        return known and value.dtype == WIDE and value in self.in_32_bits
+
+    def _in_32_bits(self, term: Scalar, whole: Scalar) -> Scalar:
+        if itemsize(term.dtype) < itemsize(NARROW):  # it wraps, or is cut off, where it is
+            return as_dtype(whole, NARROW)
+        if isinstance(term, Position):
+            return Position(term.index, NARROW)
+        if isinstance(term, Literal):
+            return Literal(term.value, NARROW)
+        if isinstance(whole, Call) and whole.op == "astype" and within(limits(whole.args[0].dtype), limits(NARROW)):
+            return as_dtype(whole.args[0], NARROW)
+        if isinstance(term, Call) and term.op == "where" and all(arg in self.in_32_bits for arg in term.args[1:]):
+            return Call("where", (self.whole[term.args[0]], *(self.in_32_bits[arg] for arg in term.args[1:])), NARROW)
+        if isinstance(term, Call) and term.op in RING and all(arg in self.in_32_bits for arg in term.args):
+            return Call(term.op, tuple(self.in_32_bits[arg] for arg in term.args), NARROW)
+        return as_dtype(whole, NARROW)
+
+
+def _common(one: Bounds, other: Bounds) -> Bounds:
+    return max(one[0], other[0]), min(one[1], other[1])

@@ -266,9 +266,9 @@ def _made_of_two(chain: tuple[Reduce, ...], loops: Sequence[Var], free: Free) ->
     if chain[0].op != "sum" or not _adds_up(chain[0].dtype) or not is_joint_value(inside):
         return None
     for row in reversed(loops[:-1]):
-        operands = largest(inside, {term for term in free if row not in free[term] or columns not in free[term]})
-        left, right = ([term for term in operands if loop in free[term]] for loop in (row, columns))
-        others = [term for term in operands if term not in (*left, *right)]
+        sides = largest(inside, {term for term in free if row not in free[term] or columns not in free[term]})
+        left, right = ([term for term in sides if loop in free[term]] for loop in (row, columns))
+        others = [term for term in sides if term not in (*left, *right)]
         if len(left) == len(right) == 1 and all(isinstance(term, Literal) for term in others):
             product = Product(chain, (left[0],), (right[0],), inside)
             return product if left[0].dtype == right[0].dtype == chain[0].dtype and product.terms >= LEAST_TERMS else None

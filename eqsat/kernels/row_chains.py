@@ -64,9 +64,10 @@ def row_chains(
         """The longest chain of so many rows that ends with these results."""
         members, kernel = [results], lowered[results]
         for made in reversed(order[: order.index(results)]):
-            inside = all(readers.get(names[one], set()) <= set(members) and one not in stay for one in made)
             if len(members) == MOST_KERNELS:
                 break
+            users = [readers.get(names[one], set()) for one in made]
+            inside = all(users) and set().union(*users) <= set(members) and not any(one in stay for one in made)
             if made in taken or not inside or not fits(made, members, rows):
                 continue
             between = {names[one] for other in (made, *members[:-1]) for one in other}

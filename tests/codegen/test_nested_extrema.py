@@ -27,6 +27,8 @@ MASKED: dict[str, Function] = {
     "turned": lambda np, x: np.max(np.where((np.abs(x) > 0.1) & (x * x < 2), x, -np.inf).T.reshape(-1)),
     "stable order": lambda np, x: np.argsort(x.T.reshape(-1), kind="stable")[:2],
     "without NaN": lambda np, x: np.nanmin(np.where((x > 0) & (x < 2), x, np.nan)),
+    "fmin down columns": lambda np, x: np.fmin.reduce(np.where((x > -1) & (x < 2), x, np.nan), axis=0),
+    "above the greatest of some": lambda np, x: x > np.max(np.where(x > 3, x, -np.inf)),
     "fmin": lambda np, x: np.fmin.reduce(np.where((x > -1) & (x < 2), x, np.nan), axis=None),
     "two of one mask": lambda np, x: (np.min(np.where((x > 0) & (x < 2), x, np.inf)), np.max(np.where((x > 0) & (x < 2), x, -np.inf))),
     "behind a step": lambda np, x: np.where(np.min(np.where((x > 0) & (x < 2), x, np.inf)) < 0.1, x * 2, x),
@@ -35,7 +37,7 @@ MASKED: dict[str, Function] = {
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("name", MASKED)
 def test_masked_extrema_look_at_every_element(name: str, dtype: str) -> None:
     function = MASKED[name]
