@@ -227,6 +227,9 @@ CASES: dict[str, str] = {
         enp.full(3, v[0]) | enp.linspace(s, w, 4) | enp.linspace(0, v, 3, endpoint=False, axis=1) | enp.linspace(s, 2.5, 1)
         enp.linspace(v, s, 5, dtype='int32') | enp.linspace(w, 1, 0) | enp.vander(v) | enp.vander(w, 3, increasing=True) | enp.vander(v, 0)
     """,
+    "arrays as they are": """
+        enp.asanyarray(m) + 1 | enp.ascontiguousarray(m.T) | enp.ascontiguousarray(c, dtype='float64')
+    """,
 }
 
 
