@@ -276,6 +276,21 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "mm_batch_small": (lambda xp, a, b: xp.matmul(a, b), [floats(256, 16, 16), floats(256, 16, 16)]),
     "mm_f64_100": (lambda xp, a, b: xp.matmul(a, b), [RNG.random((100, 100)), RNG.random((100, 100))]),
     "quad_form": (lambda xp, x, q: xp.sum(xp.matmul(x, q) * x, axis=1), [floats(2000, 32), floats(32, 32)]),
+    # running sums with what is around them, distances, counts, places in short rows, orders of rows, transposes of powers of two
+    "sums_from_behind": (lambda xp, x: xp.flip(xp.cumsum(xp.flip(x, 1), 1), 1), [RNG.integers(-9, 20, (1023, 700)).astype("i4")]),
+    "moving_averages": (lambda xp, x: (lambda c: (c[:, 32:] - c[:, :-32]) / 32)(xp.cumsum(x, axis=1)), [floats(600, 2048)]),
+    "distances_128": (lambda xp, a, b: xp.sqrt(xp.sum((a[:, None] - b) ** 2, axis=-1)), [floats(257, 128), floats(301, 128)]),
+    "city_blocks": (lambda xp, a, b: xp.sum(xp.abs(a[:, None] - b), axis=-1), [floats(257, 19), floats(301, 19)]),
+    "mean_of_bytes": (lambda xp, x: xp.mean(x), [RNG.integers(0, 255, (700, 1501)).astype("u1")]),
+    "share_above": (lambda xp, x: xp.mean(x > 0.3), [floats(700, 1501)]),
+    "least_of_33": (lambda xp, x: xp.argmin(x, axis=1), [floats(2000, 33)]),
+    "nearest_centres": (
+        lambda xp, x, c: xp.argmin(xp.sum(c * c, axis=1) - 2 * xp.matmul(x, c.T), axis=1),
+        [floats(2003, 17), floats(33, 17)],
+    ),
+    "among_three": (lambda xp, x: xp.where(x >= xp.sort(x, axis=-1)[:, -3:-2], x, 0), [floats(2000, 12)]),
+    "axes_reversed": (lambda xp, x: xp.reshape(xp.transpose(x, (2, 1, 0)) * 2 + 1, (64, 4096)), [floats(4, 1024, 64)]),
+    "weighted_dot": (lambda xp, x, y, w: xp.sum(x * y * w), [floats(1000003), floats(1000003), floats(1000003)]),
 }
 
 
