@@ -50,7 +50,7 @@ def row_chains(
         for buffer in kernel.buffers:
             if buffer.role == "in":
                 readers.setdefault(buffer.name, set()).add(made)
-    counts = {outer.variable.extent for made in steps if (outer := outermost(steps[made])) is not None}
+    counts = {n for kernel in steps.values() if (outer := outermost(kernel)) is not None and (n := outer.variable.extent) >= ENOUGH}
     taken: set[Made] = set()
 
     def fits(made: Made, members: Sequence[Made], rows: int) -> bool:
@@ -79,7 +79,7 @@ def row_chains(
     for results in reversed(order):
         if results in taken:
             continue
-        found = [chain for rows in counts if rows >= ENOUGH and (chain := grown(results, rows)) is not None]
+        found = [chain for rows in counts if (chain := grown(results, rows)) is not None]
         worth = [(_saved(chain, lowered, target, costs), chain) for chain in found]
         saved, chain = max(worth, key=lambda one: one[0], default=(0.0, None))
         if chain is not None and saved > 0:
