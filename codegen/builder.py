@@ -13,7 +13,7 @@ import numpy as np
 
 from eqsat.ir.loops import Stmt
 
-# integers have no sign in LLVM: operations do (codegen/integers.py)
+# integers have no sign in LLVM: operations do (codegen/elements/integers.py)
 LLVM_TYPES = {
     "bool": "i1",
     **{f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from eqsat.codegen.builder import NO_ABILITIES, Abilities, Builder, Registers, symbol
-from eqsat.codegen.fold import Numerics
+from eqsat.codegen.folds.accumulator import Numerics
 from eqsat.codegen.kernel_code import REGISTERS, KernelEmitter
 from eqsat.codegen.moved import as_integers
 from eqsat.ir.errors import InternalError

@@ -6,22 +6,22 @@ from collections import ChainMap
 from collections.abc import Callable, Iterator, Sequence
 
 from eqsat.codegen import scalar
-from eqsat.codegen.ahead import emit_ahead, pieces_ahead
 from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, Value, integer, symbol
-from eqsat.codegen.casts import convert
-from eqsat.codegen.divided import divisors, quotient
-from eqsat.codegen.fold import FLAGS, Carried, Numerics
-from eqsat.codegen.folds import LONG, emit_folds, in_one_loop, kept_apart
+from eqsat.codegen.elements.casts import convert
+from eqsat.codegen.elements.known_divisors import divisors, quotient
+from eqsat.codegen.folds.accumulator import FLAGS, Carried, Numerics
+from eqsat.codegen.folds.interleaved import side_by_side
+from eqsat.codegen.folds.kept_rows import emit_kept_row
+from eqsat.codegen.folds.loops import LONG, emit_folds, in_one_loop, kept_apart
+from eqsat.codegen.folds.recurrence import emit_recurrence
+from eqsat.codegen.folds.rolled import in_whole_vectors, is_written_out_here, leaves_much, may_be_done_again, rolled_loops
+from eqsat.codegen.folds.search import remembered
 from eqsat.codegen.index import emit_index, llvm_type, resized
-from eqsat.codegen.interleaved import side_by_side
-from eqsat.codegen.kept_rows import emit_kept_row
-from eqsat.codegen.recurrence import emit_recurrence
-from eqsat.codegen.rolled import in_whole_vectors, is_written_out_here, leaves_much, may_be_done_again, rolled_loops
+from eqsat.codegen.memory.ahead import emit_ahead, pieces_ahead
+from eqsat.codegen.memory.stream import emit_streamed, fence, scratch_of, streamed
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.search import remembered
 from eqsat.codegen.shared_loops import Share, shares
-from eqsat.codegen.stream import emit_streamed, fence, scratch_of, streamed
-from eqsat.codegen.tile import emit_run, emit_tile
+from eqsat.codegen.tiles.tile import emit_run, emit_tile
 from eqsat.ir.dtypes import alignment, itemsize
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Apply, Index, Var, walk

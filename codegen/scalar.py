@@ -12,15 +12,15 @@ import struct
 from collections.abc import Callable
 
 from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, integer, is_real, pair, real, truth
-from eqsat.codegen.casts import convert
-from eqsat.codegen.divided import divided
-from eqsat.codegen.integer_power import power as integer_power
-from eqsat.codegen.integers import UNSIGNED, constant_divisor, floor_quotient, left_shift, quotient, right_shift, threefry
+from eqsat.codegen.elements.casts import convert
+from eqsat.codegen.elements.complex_numbers import COMPLEX
+from eqsat.codegen.elements.integer_power import power as integer_power
+from eqsat.codegen.elements.integers import UNSIGNED, constant_divisor, floor_quotient, left_shift, quotient, right_shift, threefry
+from eqsat.codegen.elements.known_divisors import divided
+from eqsat.codegen.elements.numbers import NUMBERS, nextafter_of_halves
 from eqsat.codegen.math import FUNCTIONS
 from eqsat.codegen.math.number import Number
 from eqsat.codegen.math.remainder import fmod
-from eqsat.codegen.numbers import NUMBERS, nextafter_of_halves
-from eqsat.codegen.pairs import COMPLEX
 from eqsat.ir.dtypes import COMPLEX as COMPLEX_DTYPES, DTYPES, UNSIGNED as UNSIGNED_DTYPES, carrier, is_float, part_of
 from eqsat.ir.errors import DTypeError, InternalError
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, loop_dtypes

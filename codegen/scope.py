@@ -6,7 +6,7 @@ from collections import ChainMap
 from collections.abc import Mapping
 
 from eqsat.codegen.builder import Value
-from eqsat.codegen.divided import Divisor
+from eqsat.codegen.elements.known_divisors import Divisor
 from eqsat.ir.tensor import Scalar
 from eqsat.ir.typed import Typed
 

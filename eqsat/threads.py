@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.codegen.pool import Pool, supported
+from eqsat.codegen.calls.pool import Pool, supported
 from eqsat.ir.errors import UsageError
 from eqsat.keeping.kept import common_code
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 
 from eqsat.ir.loops import Buffer, Kernel
 from eqsat.ir.tensor import Build, Size, Tensor, sources
-from eqsat.lowering import order
 from eqsat.lowering.nest import nest_of
-from eqsat.lowering.order import joined_outermost, merge, orders, shared_columns, unit_folds_innermost, widened
+from eqsat.lowering.ranges import order
+from eqsat.lowering.ranges.order import joined_outermost, merge, orders, shared_columns, unit_folds_innermost, widened
+from eqsat.lowering.ranges.seams import chosen_innermost
+from eqsat.lowering.ranges.size_blocks import in_blocks
+from eqsat.lowering.ranges.size_seams import at_seams
+from eqsat.lowering.ranges.split import split
+from eqsat.lowering.ranges.unroll import unrolled
 from eqsat.lowering.schedule import Schedule
-from eqsat.lowering.seams import chosen_innermost
-from eqsat.lowering.size_blocks import in_blocks
-from eqsat.lowering.size_seams import at_seams
-from eqsat.lowering.split import split
-from eqsat.lowering.unroll import unrolled
 
 MOST = 16
 # ways that need sums in another order, and ways that are open to loops which end at sizes known at run time

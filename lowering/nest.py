@@ -32,8 +32,8 @@ from eqsat.ir.tensor import (
     reindexed,
     scalars,
 )
-from eqsat.lowering.narrowed import narrowed
-from eqsat.lowering.picks import in_rows, joined_places
+from eqsat.lowering.folds.narrow_integers import narrowed
+from eqsat.lowering.movements.picks import in_rows, joined_places
 
 Names = Mapping[Tensor, str]
 # the variables of sizes that are known at run time, by the extents that stand for them

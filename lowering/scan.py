@@ -17,7 +17,7 @@ from eqsat.ir.ops import REDUCE_OPS, identity_of
 from eqsat.ir.tensor import Call, Literal, Scalar, Shape, Size, as_dtype
 from eqsat.lowering.affine import Affine, rebuilt
 from eqsat.lowering.blocks import BlockPlacer
-from eqsat.lowering.product import EVENLY
+from eqsat.lowering.products.product import EVENLY
 
 # lanes of a strip at the most and at the least
 STRIP, LEAST_STRIP = 1024, 64

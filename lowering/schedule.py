@@ -28,20 +28,20 @@ from itertools import combinations
 
 from eqsat.ir.loops import Stmt
 from eqsat.lowering.blocks import Body
-from eqsat.lowering.columns import in_columns
-from eqsat.lowering.dots import dots
-from eqsat.lowering.jammed import jammed
+from eqsat.lowering.folds.columns import in_columns
+from eqsat.lowering.folds.dots import dots
+from eqsat.lowering.folds.outward import ABREAST, outward
+from eqsat.lowering.folds.pooled import pooled
+from eqsat.lowering.folds.upright import upright
+from eqsat.lowering.movements.patches import in_patches
+from eqsat.lowering.movements.stepped import stepped
+from eqsat.lowering.movements.turned import results_turned, turned
 from eqsat.lowering.nest import Nest
-from eqsat.lowering.outward import ABREAST, outward
-from eqsat.lowering.patches import in_patches
 from eqsat.lowering.place import nested
-from eqsat.lowering.pooled import pooled
-from eqsat.lowering.repeated import repeated
-from eqsat.lowering.seams import in_boxes, in_pieces
-from eqsat.lowering.stepped import stepped
-from eqsat.lowering.tiles import tiled
-from eqsat.lowering.turned import results_turned, turned
-from eqsat.lowering.upright import upright
+from eqsat.lowering.products.tiles import tiled
+from eqsat.lowering.ranges.seams import in_boxes, in_pieces
+from eqsat.lowering.sharing.jammed import jammed
+from eqsat.lowering.sharing.repeated import repeated
 
 TILES = ((10, 32), (12, 32), (9, 48), (8, 48), (6, 64), (4, 64), (8, 32), (3, 96), (14, 16), (12, 16), (6, 32))
 

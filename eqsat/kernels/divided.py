@@ -12,17 +12,17 @@ from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Build, Tensor
 from eqsat.kernels.alike import Group, Priced
-from eqsat.lowering.across import left_turned
-from eqsat.lowering.branches_first import branches_first
-from eqsat.lowering.complex_products import in_reals
-from eqsat.lowering.folds_first import folds_apart, folds_first
+from eqsat.lowering.folds.parted import MORE_TERMS, columns_in_parts, in_parts, row_in_parts
 from eqsat.lowering.nest import Stages
-from eqsat.lowering.operand_order import batches_last, in_operand_order
-from eqsat.lowering.parted import MORE_TERMS, columns_in_parts, in_parts, row_in_parts
-from eqsat.lowering.rows_first import rows_first
-from eqsat.lowering.spread import spread
-from eqsat.lowering.symmetric import in_triangle
-from eqsat.lowering.terms_first import places_first, terms_first
+from eqsat.lowering.products.across import left_turned
+from eqsat.lowering.products.branches_first import branches_first
+from eqsat.lowering.products.complex_products import in_reals
+from eqsat.lowering.products.operand_order import batches_last, in_operand_order
+from eqsat.lowering.products.symmetric import in_triangle
+from eqsat.lowering.products.terms_first import places_first, terms_first
+from eqsat.lowering.sharing.folds_first import folds_apart, folds_first
+from eqsat.lowering.sharing.rows_first import rows_first
+from eqsat.lowering.sharing.spread import spread
 from eqsat.options import Options
 
 # folds are computed apart where results are so many times what the second cache holds, or else where that is estimated to take such a part

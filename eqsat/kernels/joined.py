@@ -9,7 +9,7 @@ from math import ceil
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import For, Kernel
 from eqsat.ir.tensor import Build, Tensor
-from eqsat.lowering.beside import beside
+from eqsat.lowering.joining.beside import beside
 from eqsat.pricing.cycles import Costs
 from eqsat.pricing.nest_costs import nest_ns
 from eqsat.pricing.target import Target

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eqsat.codegen.fold import Numerics
-from eqsat.codegen.listing import Line, instructions, listings
+from eqsat.codegen.folds.accumulator import Numerics
+from eqsat.codegen.llvm.listing import Line, instructions, listings
 from eqsat.ir.shown import Shown
 from eqsat.ir.typed_kernel import TypedKernel
 

@@ -25,7 +25,7 @@ from eqsat.kernels.step_loops import step_kernel
 from eqsat.kernels.tuning import Tuner
 from eqsat.lowering import candidates, hoist, in_place
 from eqsat.lowering.candidates import Schedules
-from eqsat.lowering.size_seams import LEAST
+from eqsat.lowering.ranges.size_seams import LEAST
 from eqsat.options import Options
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.costs import kernel_ns

@@ -11,7 +11,7 @@ from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Tensor
 from eqsat.kernels.joined import Made
 from eqsat.lowering import in_place
-from eqsat.lowering.row_by_row import outermost, row_by_row
+from eqsat.lowering.joining.row_by_row import outermost, row_by_row
 from eqsat.lowering.scan import ENOUGH
 from eqsat.pricing.cycles import Costs
 from eqsat.pricing.nest_costs import nest_ns

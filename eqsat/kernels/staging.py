@@ -11,8 +11,8 @@ from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Build, Constant, Tensor, sources
 from eqsat.kernels.alike import Alike, Priced
-from eqsat.lowering.short_rows import as_one
-from eqsat.lowering.staged import WHOLE_BYTES, Group, composed, read_whole, strip_rows, strips, windows
+from eqsat.lowering.folds.short_rows import as_one
+from eqsat.lowering.joining.staged import WHOLE_BYTES, Group, composed, read_whole, strip_rows, strips, windows
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.nest_costs import nest_ns
 

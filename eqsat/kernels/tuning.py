@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eqsat.codegen import compile_kernels, host
-from eqsat.codegen.places import aligned_bytes
+from eqsat.codegen.memory.places import aligned_bytes
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import Kernel, map_indices
 from eqsat.keeping.kept import store_for

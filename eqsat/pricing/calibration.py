@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from eqsat.codegen import compile_kernels
-from eqsat.codegen.clock import cycle_ns
-from eqsat.codegen.machine import host
+from eqsat.codegen.llvm.clock import cycle_ns
+from eqsat.codegen.llvm.machine import host
 from eqsat.ir.index import Var
 from eqsat.ir.loops import Buffer, Fold, For, Kernel, Load, Pick, Stmt, Store, Temp
 from eqsat.ir.tensor import Call, Scalar

@@ -10,14 +10,14 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from eqsat.codegen.folds import LEAST_TOGETHER
+from eqsat.codegen.folds.loops import LEAST_TOGETHER
 from eqsat.ir.affine import joined
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
 from eqsat.ir.tensor import Call, Gather, Position, Read, Reduce, Scalar, level_of, operands, scalars
 from eqsat.lowering.affine import DIVISIONS
-from eqsat.lowering.seams import MOST_BRANCHES
-from eqsat.lowering.unroll import MOST_TERMS
+from eqsat.lowering.ranges.seams import MOST_BRANCHES
+from eqsat.lowering.ranges.unroll import MOST_TERMS
 from eqsat.pricing.cost_model import (
     INTERLEAVED,
     NO_LOOPS,

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from math import log2, prod
 
 from eqsat.codegen import shares
-from eqsat.codegen.folds import in_one_loop, kept_apart
-from eqsat.codegen.kept_rows import kept_row
+from eqsat.codegen.folds.kept_rows import kept_row
+from eqsat.codegen.folds.loops import in_one_loop, kept_apart
+from eqsat.codegen.folds.recurrence import recurrence_of
+from eqsat.codegen.folds.rolled import FUNCTIONS_LEFT, LINES, rolled_loops
+from eqsat.codegen.folds.search import remembered
 from eqsat.codegen.math import FUNCTIONS
-from eqsat.codegen.recurrence import recurrence_of
-from eqsat.codegen.rolled import FUNCTIONS_LEFT, LINES, rolled_loops
-from eqsat.codegen.search import remembered
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_complex, is_float, itemsize
 from eqsat.ir.index import Index, variables

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from eqsat.codegen.folds.rolled import LINES
 from eqsat.codegen.math import FUNCTIONS, instructions_of
-from eqsat.codegen.rolled import LINES
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.index import Const, Index, Var, depends, substitute

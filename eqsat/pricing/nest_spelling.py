@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from eqsat.codegen.folds import in_one_loop, kept_apart
-from eqsat.codegen.rolled import rolled_loops
-from eqsat.codegen.search import remembered
+from eqsat.codegen.folds.loops import in_one_loop, kept_apart
+from eqsat.codegen.folds.rolled import rolled_loops
+from eqsat.codegen.folds.search import remembered
 from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, walk
 from eqsat.ir.loops import Fold, For, Kernel, Let, Stmt, bound_in, map_indices, over, statements
 

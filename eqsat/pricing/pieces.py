@@ -1,4 +1,4 @@
-"""Index terms in the longest piece of loops that are cut at their seams (lowering/seams.py): what a kernel costs is decided there.
+"""Index terms in the longest piece of loops that are cut at their seams (lowering/ranges/seams.py): what a kernel costs is decided there.
 Where operands of a minimum or maximum hold for long pieces each, the one that varies along the loop counts: the other costs nothing there.
 
 min(max(j, 1), 510)  ->  j        (j + 1) % 512  ->  j + 1        j < 511 and j >= 1  ->  True        for j from 0 to 511
@@ -15,7 +15,7 @@ from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, substitute, var
 from eqsat.ir.interval import Interval
 from eqsat.ir.tensor import is_size, level_of
 from eqsat.lowering.affine import DIVISIONS, Affine, Forms
-from eqsat.lowering.seams import LEAST, MARKS, MOST_PIECES, begins
+from eqsat.lowering.ranges.seams import LEAST, MARKS, MOST_PIECES, begins
 
 # operations on truth values, which the pieces decide where they decide all comparisons
 LOGIC = frozenset(("and", "or", "not"))
@@ -83,7 +83,7 @@ def _holds(condition: Index, forms: Forms) -> bool | None:
 
 
 def _at_most(form: Affine) -> Affine:
-    """A form where sizes are as large as they may be, as loops are that end at them (lowering/size_seams.py)."""
+    """A form where sizes are as large as they may be, as loops are that end at them (lowering/ranges/size_seams.py)."""
     sizes = {v: k * v.hi for v, k in form.terms.items() if isinstance(v, Var) and is_size(v)}
     return Affine(form.constant + sum(sizes.values()), {v: k for v, k in form.terms.items() if v not in sizes}) if sizes else form
 

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import frexp, log2, prod
 
-from eqsat.codegen.divided import reciprocal_of, repeated
-from eqsat.codegen.kept_rows import KeptRow
-from eqsat.codegen.tile_parts import pieces_of
+from eqsat.codegen.elements.known_divisors import reciprocal_of, repeated
+from eqsat.codegen.folds.kept_rows import KeptRow
+from eqsat.codegen.tiles.parts import pieces_of
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Apply, Index, Var, depends, variables, walk
@@ -17,8 +17,8 @@ from eqsat.ir.joint import LARGEST_STEP
 from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Stmt, Store, loads, value_of, values_of
 from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.tensor import Call, Literal, Scalar, is_size, scalars
-from eqsat.lowering.across import LEAST_JUMP
 from eqsat.lowering.affine import Forms
+from eqsat.lowering.products.across import LEAST_JUMP
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.locality import LINE_BYTES
 from eqsat.pricing.nest_places import Place

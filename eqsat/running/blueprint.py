@@ -14,7 +14,7 @@ import numpy as np
 
 from eqsat.capture.places import PlaceLimit
 from eqsat.codegen import parallel_extent
-from eqsat.codegen.running import TablePut
+from eqsat.codegen.calls.running import TablePut
 from eqsat.ir.errors import InternalError
 from eqsat.ir.host import Invocation
 from eqsat.ir.steps import Parts

@@ -1,4 +1,4 @@
-"""Calls without Python (codegen/direct.py) with the threads and the memory of results of this process."""
+"""Calls without Python (codegen/calls/direct.py) with the threads and the memory of results of this process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from eqsat.codegen.direct import DirectCall, DirectPlan
+from eqsat.codegen.calls.direct import DirectCall, DirectPlan
 from eqsat.keeping.kept import common_code
 from eqsat.running.results import large_memory
 from eqsat.threads import TEAM, make_ready

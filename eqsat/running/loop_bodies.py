@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from eqsat.codegen.running import TablePut
+from eqsat.codegen.calls.running import TablePut
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.structure import Container, positions
 from eqsat.ir.tensor import Program, Tensor, copied, uncopied

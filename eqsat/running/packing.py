@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from eqsat.capture.places import PlaceLimit
-from eqsat.codegen.running import TablePut
+from eqsat.codegen.calls.running import TablePut
 from eqsat.ir.host import Invocation, host_function
 from eqsat.ir.structure import Container, Structure
 from eqsat.ir.tensor import Input

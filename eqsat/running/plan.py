@@ -11,10 +11,10 @@ import numpy as np
 
 from eqsat.capture.arguments import all_fit, check_arguments, check_out
 from eqsat.codegen import Entry, load_kernels
-from eqsat.codegen.direct import DirectPlan, supported
-from eqsat.codegen.direct_code import MOST_OUTPUTS
-from eqsat.codegen.places import aligned_bytes
-from eqsat.codegen.running import Run, TableKernel, TableLoop
+from eqsat.codegen.calls.direct import DirectPlan, supported
+from eqsat.codegen.calls.direct_code import MOST_OUTPUTS
+from eqsat.codegen.calls.running import Run, TableKernel, TableLoop
+from eqsat.codegen.memory.places import aligned_bytes
 from eqsat.ir.dtypes import itemsize, part_of
 from eqsat.ir.errors import UsageError
 from eqsat.ir.host import run_host

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from eqsat.codegen.places import aligned_bytes
-from eqsat.codegen.running import Carry, Repetition, Run, TableLoop, TablePut
+from eqsat.codegen.calls.running import Carry, Repetition, Run, TableLoop, TablePut
+from eqsat.codegen.memory.places import aligned_bytes
 from eqsat.ir.structure import positions
 from eqsat.keeping.kept import common_code
 from eqsat.running.blueprint import Blueprint, PlanLoop

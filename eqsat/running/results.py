@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.codegen.direct_code import LEAST_BYTES
-from eqsat.codegen.memory import Memory, memory, supported
+from eqsat.codegen.calls.direct_code import LEAST_BYTES
+from eqsat.codegen.memory.results import Memory, memory, supported
 from eqsat.keeping.kept import common_code
 
 Array = np.ndarray[Any, Any]

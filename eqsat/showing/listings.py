@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from eqsat.codegen.listing import Line
+from eqsat.codegen.llvm.listing import Line
 from eqsat.ir.loops import Kernel
 from eqsat.kernels.listing import KernelListing, Listing
 from eqsat.showing.highlight import Language, highlight

@@ -1,6 +1,6 @@
 """Kernels over memory with and without asking for it ahead, printed: `python -m tests.bench.bench_ahead [--megabytes 16] [--rounds 30]`.
 
-One thread, float32, operands of so many megabytes, in turns; medians in microseconds, and the ratio (codegen/ahead.py).
+One thread, float32, operands of so many megabytes, in turns; medians in microseconds, and the ratio (codegen/memory/ahead.py).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.codegen import ahead
+from eqsat.codegen.memory import ahead
 
 
 def pooled(rows: int, columns: int) -> Callable[[Any], Any]:

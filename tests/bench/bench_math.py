@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from eqsat.codegen.fold import Numerics
+from eqsat.codegen.folds.accumulator import Numerics
 from eqsat.ir.loops import Kernel
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS
 from eqsat.ir.tensor import Literal, Scalar

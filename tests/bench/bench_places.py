@@ -1,7 +1,7 @@
 """What programs take by where in a page their results begin, printed: `python -m tests.bench.bench_places [--size 1024] [--rounds 7]`.
 
 Operands begin with a page, results so many bytes behind one, as `out=`; the last column is the place that a call without it chooses
-(codegen/places.py).  One thread, float32, squares of so many rows; the least of some rounds.
+(codegen/memory/places.py).  One thread, float32, squares of so many rows; the least of some rounds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.codegen.places import PAGE
+from eqsat.codegen.memory.places import PAGE
 from eqsat.pricing.timing import best_seconds
 
 PLACES = (0, 64, 128, 512, 1024, 2048, 3072, 3968, 4032)

@@ -16,7 +16,7 @@ from unittest.mock import patch
 import eqsat
 import eqsat.numpy as enp
 from eqsat.codegen import kernel_code
-from eqsat.codegen.interleaved import side_by_side
+from eqsat.codegen.folds.interleaved import side_by_side
 from tests.bench.bench_wide import PROGRAMS
 
 ROUNDS, SECONDS = 8, 0.004

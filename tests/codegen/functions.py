@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eqsat.codegen import Routine
-from eqsat.codegen.fold import Numerics
+from eqsat.codegen.folds.accumulator import Numerics
 from eqsat.ir.ops import SCALAR_OPS
 from tests.codegen.nests import call, compiled, elementwise
 

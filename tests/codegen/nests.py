@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eqsat.codegen import MachineCode, compile_kernels
-from eqsat.codegen.fold import Numerics
+from eqsat.codegen.folds.accumulator import Numerics
 from eqsat.ir.index import Var, var
 from eqsat.ir.loops import Buffer, Fold, For, Kernel, Load, LoopKind, Store, Temp
 from eqsat.ir.ops import result_dtype

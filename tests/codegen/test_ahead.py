@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import eqsat
-from eqsat.codegen import ahead
-from eqsat.codegen.ahead import LINE, Piece, pieces_ahead
+from eqsat.codegen.memory import ahead
+from eqsat.codegen.memory.ahead import LINE, Piece, pieces_ahead
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Var
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Stmt, loads, value_of

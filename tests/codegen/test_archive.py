@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from eqsat.codegen import compile_kernels, object_code
-from eqsat.codegen.archive import archive, members
 from eqsat.codegen.emit import write_module
-from eqsat.codegen.machine import _compiled, _object_code, host
+from eqsat.codegen.llvm.archive import archive, members
+from eqsat.codegen.llvm.machine import _compiled, _object_code, host
 from eqsat.ir.errors import InternalError
 from eqsat.ir.loops import Kernel
 from eqsat.lowering import type_indices

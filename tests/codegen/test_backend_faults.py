@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import eqsat
-from eqsat.codegen.backend_faults import may_be_met, mended
-from eqsat.codegen.machine import Library, binding, host
+from eqsat.codegen.llvm.backend_faults import may_be_met, mended
+from eqsat.codegen.llvm.machine import Library, binding, host
 from tests.effort import some
 
 BYTES = {"i8": 1, "i16": 2, "i32": 4, "i64": 8}

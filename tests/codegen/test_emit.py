@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from eqsat.codegen import parallel_extent
-from eqsat.codegen.fold import Numerics
-from eqsat.codegen.machine import Machine, host
+from eqsat.codegen.folds.accumulator import Numerics
+from eqsat.codegen.llvm.machine import Machine, host
 from eqsat.codegen.math import FUNCTIONS
 from eqsat.ir.dtypes import DTYPES, is_complex
 from eqsat.ir.errors import DTypeError, InternalError

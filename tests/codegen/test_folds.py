@@ -12,8 +12,8 @@ import pytest
 import eqsat
 import eqsat.numpy as enp
 from eqsat.codegen.emit import emit_module
-from eqsat.codegen.fold import BLOCK, Numerics
-from eqsat.codegen.folds import LEAST_TOGETHER, MOST_CARRIED, in_one_loop
+from eqsat.codegen.folds.accumulator import BLOCK, Numerics
+from eqsat.codegen.folds.loops import LEAST_TOGETHER, MOST_CARRIED, in_one_loop
 from eqsat.ir.index import Var
 from eqsat.ir.loops import Fold, Let, Load, Stmt, Store, Temp
 from eqsat.ir.tensor import Call, Position, Scalar

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import eqsat
-from eqsat.codegen.machine import host, library, object_code
+from eqsat.codegen.llvm.machine import host, library, object_code
 from tests.effort import some
 
 Array = np.ndarray[Any, Any]

@@ -11,8 +11,8 @@ import pytest
 
 from eqsat.codegen import compile_kernels
 from eqsat.codegen.emit import emit_module
-from eqsat.codegen.fold import Numerics
-from eqsat.codegen.kept_rows import kept_row
+from eqsat.codegen.folds.accumulator import Numerics
+from eqsat.codegen.folds.kept_rows import kept_row
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.loops import Bind, Buffer, For, Kernel, Let, Load, Stmt, Store, Temp
 from eqsat.ir.tensor import Call, Scalar, as_dtype

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import eqsat
-from eqsat.codegen.listing import Line, instructions
+from eqsat.codegen.llvm.listing import Line, instructions
 from eqsat.ir.loops_text import statement_lines
 from eqsat.kernels.listing import KernelListing
 from eqsat.result import Result

@@ -8,8 +8,8 @@ import threading
 import numpy as np
 import pytest
 
-from eqsat.codegen.fold import Numerics
-from eqsat.codegen.machine import host, library, optimize
+from eqsat.codegen.folds.accumulator import Numerics
+from eqsat.codegen.llvm.machine import host, library, optimize
 from eqsat.ir.errors import InternalError, UsageError
 from eqsat.ir.index import var
 from eqsat.ir.loops import Buffer, For, Kernel, Load, Store

@@ -10,8 +10,8 @@ import pytest
 
 from eqsat.codegen import Routine, compile_kernels, object_code
 from eqsat.codegen.emit import emit_module
-from eqsat.codegen.fold import Numerics
-from eqsat.codegen.machine import assembly_text, host, machine_of, optimized_text
+from eqsat.codegen.folds.accumulator import Numerics
+from eqsat.codegen.llvm.machine import assembly_text, host, machine_of, optimized_text
 from eqsat.codegen.math import FUNCTIONS as CODE
 from eqsat.lowering import type_indices
 from tests.codegen.functions import ANGLES, FUNCTIONS, SIZE, Array, exact_erf, patterns, reference, routine, uniform, worst

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import eqsat
-from eqsat.codegen.direct_code import LEAST_BYTES
-from eqsat.codegen.memory import KEPT_MOST, supported
+from eqsat.codegen.calls.direct_code import LEAST_BYTES
+from eqsat.codegen.memory.results import KEPT_MOST, supported
 from eqsat.running.results import large_memory, new_array
 
 F4, F8 = np.dtype("float32"), np.dtype("float64")

@@ -16,7 +16,7 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.codegen.machine import host
+from eqsat.codegen.llvm.machine import host
 from tests.effort import some
 
 Function = Callable[[Any, Any], Any]

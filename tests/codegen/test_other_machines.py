@@ -13,7 +13,7 @@ import pytest
 
 import eqsat
 from eqsat.codegen.emit import emit_module
-from eqsat.codegen.machine import assembly_text, host, machine_of
+from eqsat.codegen.llvm.machine import assembly_text, host, machine_of
 from eqsat.lowering import type_indices
 from tests.effort import some
 
@@ -40,7 +40,7 @@ def test_code_for_arm_uses_its_vectors(name: str) -> None:
 WORKER = """
 import numpy as np, eqsat
 from tests.codegen.test_other_machines import PROGRAMS
-from eqsat.codegen.machine import host
+from eqsat.codegen.llvm.machine import host
 rng = np.random.default_rng(0)
 for name, (function, shapes, _) in PROGRAMS.items():
     arrays = [rng.integers(-3, 4, shape).astype(np.float32) for shape in shapes]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import eqsat
-from eqsat.codegen.memory import supported
-from eqsat.codegen.places import FARTHEST, LEAST, PAGE, PLACES, SLOT, Array, aligned_bytes, apart_from, marks
+from eqsat.codegen.memory.places import FARTHEST, LEAST, PAGE, PLACES, SLOT, Array, aligned_bytes, apart_from, marks
+from eqsat.codegen.memory.results import supported
 from eqsat.running.results import new_array
 
 needs_memory = pytest.mark.skipif(not supported(), reason="only NumPy allocates on this system")

@@ -16,7 +16,7 @@ import pytest
 import eqsat
 from eqsat import threads
 from eqsat.codegen import compile_kernels, load_kernels
-from eqsat.codegen.pool import LOOKS, MOST_PIECES, Pool, supported
+from eqsat.codegen.calls.pool import LOOKS, MOST_PIECES, Pool, supported
 from eqsat.ir.index import Var
 from eqsat.ir.loops import Buffer, For, Kernel, Load, Store
 from eqsat.ir.tensor import Call, Literal
@@ -142,7 +142,7 @@ def test_processes_end_and_fork_while_threads_wait(how: str) -> None:
 APART = """
 import os, sys, time
 import numpy as np
-from eqsat.codegen.pool import Pool
+from eqsat.codegen.calls.pool import Pool
 from tests.codegen.test_pool import counting_code
 
 processors = sorted(os.sched_getaffinity(0))

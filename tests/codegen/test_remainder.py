@@ -12,7 +12,7 @@ import pytest
 import eqsat
 import eqsat.numpy as enp
 from eqsat.codegen.emit import emit_module
-from eqsat.codegen.machine import host, optimized_text
+from eqsat.codegen.llvm.machine import host, optimized_text
 from eqsat.lowering import type_indices
 from tests.codegen.nests import call, elementwise
 

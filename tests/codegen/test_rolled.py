@@ -14,8 +14,8 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.codegen.builder import Abilities, Registers
 from eqsat.codegen.emit import emit_module
-from eqsat.codegen.machine import Machine, host
-from eqsat.codegen.rolled import WRITTEN_HERE, in_whole_vectors, leaves_much, may_be_done_again, rolled_loops, vectors_of_fold
+from eqsat.codegen.folds.rolled import WRITTEN_HERE, in_whole_vectors, leaves_much, may_be_done_again, rolled_loops, vectors_of_fold
+from eqsat.codegen.llvm.machine import Machine, host
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Store, Temp, statements
 from eqsat.ir.tensor import Call, Literal, Position, Scalar

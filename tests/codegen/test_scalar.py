@@ -8,9 +8,9 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.codegen.integers import UNSIGNED
+from eqsat.codegen.elements.complex_numbers import COMPLEX
+from eqsat.codegen.elements.integers import UNSIGNED
 from eqsat.codegen.math import FUNCTIONS
-from eqsat.codegen.pairs import COMPLEX
 from eqsat.codegen.scalar import CODE, code_of
 from eqsat.ir.dtypes import DTYPES, INTEGERS, is_complex, is_float, is_integer
 from eqsat.ir.errors import DTypeError, InternalError

@@ -11,7 +11,7 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.codegen.search import BLOCK, LEAST_REMEMBERED, REMEMBERED, remembered, searched
+from eqsat.codegen.folds.search import BLOCK, LEAST_REMEMBERED, REMEMBERED, remembered, searched
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.loops import Fold, Load
 from eqsat.ir.tensor import Call, Literal, Position

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import eqsat
-from eqsat.codegen import host, stream
+from eqsat.codegen import host
+from eqsat.codegen.memory import stream
 from tests.effort import some
 
 pytestmark = pytest.mark.skipif(not host().registers.streams, reason="stores past the caches are for x86-64")

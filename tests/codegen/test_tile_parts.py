@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eqsat.codegen.tile_parts import part_shape, parts_of, pieces_of, turned_part_shape
+from eqsat.codegen.tiles.parts import part_shape, parts_of, pieces_of, turned_part_shape
 from eqsat.ir.index import Var
 
 

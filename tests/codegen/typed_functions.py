@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from eqsat.codegen.builder import Builder, Value, element_type
 from eqsat.codegen.index import Known, emit_index, llvm_type, resized
-from eqsat.codegen.machine import Library, object_code
+from eqsat.codegen.llvm.machine import Library, object_code
 from eqsat.ir.index import Var
 from eqsat.ir.typed import Counter, Name, Typed, typed_terms
 

@@ -17,7 +17,7 @@ from hypothesis import given, settings, strategies as st
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.codegen.pool import supported as pools_are_supported
+from eqsat.codegen.calls.pool import supported as pools_are_supported
 from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.running import plan as plans
 from eqsat.running.direct_call import MOST_PLANS
@@ -334,7 +334,7 @@ class Again:
 
 def test_collections_that_call_the_same_function_do_no_harm() -> None:
     """Allocating a large result may collect garbage, and that may run the plan which is about to run; also while NumPy's memory handler, a
-    context variable, is being set, which CPython does not survive (codegen/memory.py)."""
+    context variable, is being set, which CPython does not survive (codegen/memory/results.py)."""
     function, one, other = eqsat.jit(lambda a: a + 1), np.full(1 << 18, 10, np.float32), np.full(1 << 18, 500, np.float32)
     for _ in range(3):
         function(one)

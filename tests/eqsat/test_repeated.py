@@ -15,7 +15,7 @@ from hypothesis import given, settings
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.codegen.running import Repetition, TableLoop
+from eqsat.codegen.calls.running import Repetition, TableLoop
 from eqsat.ir.errors import BoundsError, UsageError
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.steps import Loop

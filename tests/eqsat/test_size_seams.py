@@ -17,7 +17,7 @@ from eqsat.ir.loops import Fold, For, Kernel, statements, values_of
 from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.ir.tensor import Call, Literal, Position, Size, scalars
 from eqsat.lowering.nest import Nest
-from eqsat.lowering.size_seams import LEAST, at_seams
+from eqsat.lowering.ranges.size_seams import LEAST, at_seams
 from eqsat.running.sized_plan import SizedPlan
 
 Array = np.ndarray[Any, Any]

@@ -16,8 +16,8 @@ from eqsat.ir.loops import For, statements
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Call, Input, Read, Scalar, axes
 from eqsat.kernels import staging
-from eqsat.lowering import staged
-from eqsat.lowering.staged import Window, windows
+from eqsat.lowering.joining import staged
+from eqsat.lowering.joining.staged import Window, windows
 from eqsat.testing import assert_close
 from tests.effort import examples, some
 from tests.eqsat.programs import RandomProgram, programs

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import given, strategies as st
 
-from eqsat.codegen.places import ALIGNMENT, aligned_bytes
+from eqsat.codegen.memory.places import ALIGNMENT, aligned_bytes
 from eqsat.running.storage import Lifetime, array_in, share_storage
 
 spans = st.builds(lambda n, first, length: Lifetime(n, first, first + length), st.integers(0, 99), st.integers(0, 9), st.integers(0, 4))

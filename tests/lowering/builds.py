@@ -15,8 +15,9 @@ from eqsat.ir.loops import Kernel
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.ir.tensor import Build, Call, Gather, Input, Literal, Position, Read, Reduce, Scalar, Tensor, axes, reduction, sources
-from eqsat.lowering import candidates, hoist, parted, type_indices
+from eqsat.lowering import candidates, hoist, type_indices
 from eqsat.lowering.candidates import Schedules
+from eqsat.lowering.folds import parted
 
 Array = np.ndarray[Any, Any]
 DTYPE = "int64"

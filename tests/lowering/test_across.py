@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 import eqsat
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, axes, reduction
-from eqsat.lowering import across
-from eqsat.lowering.across import left_turned
+from eqsat.lowering.products import across
+from eqsat.lowering.products.across import left_turned
 from tests.effort import examples
 from tests.eqsat.programs import RandomProgram, programs
 from tests.eqsat.test_programs import check_stages

@@ -12,7 +12,7 @@ import eqsat
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.index import Index, apply
 from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction
-from eqsat.lowering.branches_first import LEAST_TERMS, branches_first
+from eqsat.lowering.products.branches_first import LEAST_TERMS, branches_first
 from tests.lowering.builds import inputs_of, reference
 
 TERMS, ROWS, COLUMNS = LEAST_TERMS, 5, 6

@@ -16,10 +16,12 @@ from eqsat.ir.index import Const
 from eqsat.ir.loops import Fold, For, Store, statements
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Input, Read, Reduce, axes, reduction
-from eqsat.lowering import hoist, narrow, order
+from eqsat.lowering import hoist
 from eqsat.lowering.candidates import Schedules
-from eqsat.lowering.narrow import sections
-from eqsat.lowering.product import LONGEST_RUN
+from eqsat.lowering.folds import few_columns
+from eqsat.lowering.folds.few_columns import sections
+from eqsat.lowering.products.product import LONGEST_RUN
+from eqsat.lowering.ranges import order
 from eqsat.lowering.schedule import Schedule
 from tests.effort import examples, some
 from tests.lowering.builds import builds, names_of, reference, run
@@ -152,8 +154,8 @@ def test_columns_of_random_builds(build: Build, blocks: tuple[int, int, int]) ->
     with pytest.MonkeyPatch.context() as patch:
         for name, value in zip(("ENOUGH", "LEAST_BLOCK", "LEAST_HALF"), blocks, strict=True):
             patch.setattr(order, name, value)
-        patch.setattr(narrow, "FEWEST_ROWS", 2)
-        patch.setattr(narrow, "LONGEST_RUN", 2)
+        patch.setattr(few_columns, "FEWEST_ROWS", 2)
+        patch.setattr(few_columns, "LONGEST_RUN", 2)
         schedules = Schedules((build,), "k", names_of(build))
         for schedule, _ in list(schedules.kernels()):
             kernel = schedules.kernel(Schedule(schedule.nest, "columns"))

@@ -14,7 +14,7 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.tensor import Build, Call, Input, Read, Reduce, Scalar, as_dtype, axis, reduction
-from eqsat.lowering.complex_products import in_reals
+from eqsat.lowering.products.complex_products import in_reals
 from tests.effort import examples, some
 from tests.lowering.builds import inputs_of, reference
 

@@ -13,9 +13,10 @@ from eqsat.ir.index import Index
 from eqsat.ir.loops import For, Kernel, Store, statements
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axes, reduction
-from eqsat.lowering import dots, hoist, narrow
+from eqsat.lowering import hoist
 from eqsat.lowering.candidates import Schedules
-from eqsat.lowering.dots import MOST_SUMS, tile_shape
+from eqsat.lowering.folds import dots, few_columns
+from eqsat.lowering.folds.dots import MOST_SUMS, tile_shape
 from eqsat.lowering.schedule import Schedule
 from tests.effort import examples
 from tests.lowering.builds import builds, machine, names_of, reference, run
@@ -95,7 +96,7 @@ def test_dots_of_random_builds(build: Build, runs: int) -> None:
         patch.setattr(dots, "FEWEST_STEPS", 0)
         patch.setattr(dots, "VECTOR_BYTES", 8)
         patch.setattr(dots, "LEAST_USES", 1)
-        patch.setattr(narrow, "LONGEST_RUN", runs)
+        patch.setattr(few_columns, "LONGEST_RUN", runs)
         for kernel in in_dots(build):
             check_kernel(kernel)
             np.testing.assert_array_equal(run(kernel, build)[0], reference(build)[0])

@@ -14,8 +14,9 @@ import eqsat.kernels.divided
 import eqsat.numpy as enp
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axes, axis, reduction, scalars
-from eqsat.lowering import folds_first as module, parted
-from eqsat.lowering.folds_first import folds_apart, folds_first
+from eqsat.lowering.folds import parted
+from eqsat.lowering.sharing import folds_first as module
+from eqsat.lowering.sharing.folds_first import folds_apart, folds_first
 from tests.effort import examples, some
 from tests.eqsat.programs import RandomProgram, programs
 from tests.eqsat.test_programs import check_stages

@@ -13,7 +13,7 @@ from eqsat.ir.loops import For, Load, statements
 from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Scalar, axes
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.nest import nest_of
-from eqsat.lowering.row_sums import by_rows
+from eqsat.lowering.sharing.row_sums import by_rows
 from tests.effort import examples
 from tests.lowering.builds import check_offered, offered
 

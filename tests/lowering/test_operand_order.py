@@ -10,7 +10,7 @@ import pytest
 import eqsat
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, axes, reduction
-from eqsat.lowering.operand_order import LEAST_BATCHES, LEAST_COLUMNS, MOST_LAST, MOST_SHARED, batches_last, in_operand_order
+from eqsat.lowering.products.operand_order import LEAST_BATCHES, LEAST_COLUMNS, MOST_LAST, MOST_SHARED, batches_last, in_operand_order
 from tests.lowering.builds import inputs_of, reference
 
 TERMS, WIDE = 3, LEAST_COLUMNS

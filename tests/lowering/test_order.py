@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from eqsat.lowering.order import ENOUGH, LEAST_ABREAST, LEAST_BLOCK, LEAST_HALF, block_size
+from eqsat.lowering.ranges.order import ENOUGH, LEAST_ABREAST, LEAST_BLOCK, LEAST_HALF, block_size
 
 
 def smallest_divisor(extent: int, others: int, smallest: int) -> int | None:

@@ -12,7 +12,7 @@ from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Call, Input, Read, Reduce, axis, reduction
 from eqsat.lowering import hoist
 from eqsat.lowering.candidates import Schedules
-from eqsat.lowering.outward import ABREAST
+from eqsat.lowering.folds.outward import ABREAST
 from eqsat.options import Numerics
 from tests.effort import examples
 from tests.lowering.builds import builds, names_of, offered, reference, run

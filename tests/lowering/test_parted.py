@@ -16,7 +16,7 @@ from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.index import as_index
 from eqsat.ir.loops import Fold, statements
 from eqsat.ir.tensor import Build, Call, Input, Position, Read, Reduce, Scalar, axis, reduction
-from eqsat.lowering.parted import LEAST_TERMS, MOST_PARTS, ROW_PARTS, columns_in_parts, in_parts, row_in_parts, terms_of
+from eqsat.lowering.folds.parted import LEAST_TERMS, MOST_PARTS, ROW_PARTS, columns_in_parts, in_parts, row_in_parts, terms_of
 from tests.effort import examples, some
 from tests.eqsat.programs import RandomProgram, programs
 from tests.eqsat.test_programs import check_stages

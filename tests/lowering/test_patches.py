@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Call, Input, Read, axes
-from eqsat.lowering.patches import PATCH_BYTES, PATCH_ROWS
+from eqsat.lowering.movements.patches import PATCH_BYTES, PATCH_ROWS
 from tests.effort import examples
 from tests.lowering.builds import check_offered, offered
 

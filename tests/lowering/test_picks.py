@@ -9,7 +9,7 @@ import eqsat
 from eqsat.ir.index import Var
 from eqsat.ir.loops import For, Load, statements
 from eqsat.ir.tensor import Call, Literal, Position, Scalar
-from eqsat.lowering.picks import in_rows, joined_places
+from eqsat.lowering.movements.picks import in_rows, joined_places
 
 PLACE = Load("i", Var("k", 0, 99), "int64")
 

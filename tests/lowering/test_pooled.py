@@ -13,8 +13,8 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.index import Index, apply
 from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction
-from eqsat.lowering import pooled as module
-from eqsat.lowering.pooled import ELEMENTS
+from eqsat.lowering.folds import pooled as module
+from eqsat.lowering.folds.pooled import ELEMENTS
 from tests.effort import some
 from tests.lowering.builds import check_offered, offered
 

@@ -14,7 +14,7 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axes, reduction
-from eqsat.lowering.repeated import LONGEST, ROWS, SHORTEST
+from eqsat.lowering.sharing.repeated import LONGEST, ROWS, SHORTEST
 from tests.effort import examples, some
 from tests.lowering.builds import check_offered, offered
 

@@ -15,7 +15,7 @@ from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Buffer, For, Kernel, Load, Store
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.loops_evaluate import run_kernel
-from eqsat.lowering.row_by_row import row_by_row
+from eqsat.lowering.joining.row_by_row import row_by_row
 
 ROWS, COLUMNS = 60, 130
 Function = Callable[[Any, Any], Any]

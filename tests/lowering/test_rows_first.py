@@ -14,7 +14,7 @@ import eqsat.numpy as enp
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.tensor import Build, Call, Gather, Input, Literal, Read, Reduce, Scalar, axes, reduction
-from eqsat.lowering.rows_first import LEAST_TIMES, rows_first
+from eqsat.lowering.sharing.rows_first import LEAST_TIMES, rows_first
 from tests.effort import examples
 from tests.lowering.builds import inputs_of, reference
 

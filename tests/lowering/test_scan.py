@@ -14,7 +14,7 @@ import eqsat
 from eqsat.codegen import compile_kernels, parallel_extent
 from eqsat.codegen.builder import Registers
 from eqsat.codegen.emit import emit_module
-from eqsat.codegen.machine import assembly_text
+from eqsat.codegen.llvm.machine import assembly_text
 from eqsat.ir.loops import Buffer, Kernel
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.loops_evaluate import run_kernel

@@ -16,9 +16,9 @@ from eqsat.indices.simplifier import simplify_terms
 from eqsat.ir.index import Apply, Index, Var, apply, as_index, walk, where
 from eqsat.ir.loops import For, Kernel, index_terms, map_indices, statements, values_of
 from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction, scalars
-from eqsat.lowering import seams
-from eqsat.lowering.seams import LEAST, MOST_PIECES, begins
-from eqsat.lowering.split import uneven
+from eqsat.lowering.ranges import seams
+from eqsat.lowering.ranges.seams import LEAST, MOST_PIECES, begins
+from eqsat.lowering.ranges.split import uneven
 from eqsat.options import Options
 from eqsat.report import Report
 from tests.effort import THOROUGH, examples

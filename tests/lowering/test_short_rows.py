@@ -12,7 +12,7 @@ import pytest
 import eqsat
 from eqsat.ir.generics import as_builds
 from eqsat.ir.tensor import Build, tensors
-from eqsat.lowering.short_rows import as_one
+from eqsat.lowering.folds.short_rows import as_one
 from tests.effort import some
 
 Array = np.ndarray[Any, Any]

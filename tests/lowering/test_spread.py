@@ -15,7 +15,7 @@ from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.index import Const
 from eqsat.ir.loops import For, statements
 from eqsat.ir.tensor import Build, Call, Input, Position, Read, Reduce, Scalar, axes, reduction
-from eqsat.lowering.spread import LEAST_TIMES, LONGEST_ROW, MOST_ELEMENTS, spread
+from eqsat.lowering.sharing.spread import LEAST_TIMES, LONGEST_ROW, MOST_ELEMENTS, spread
 from tests.effort import examples
 from tests.lowering.builds import inputs_of, reference
 

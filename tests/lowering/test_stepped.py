@@ -15,12 +15,12 @@ import eqsat.numpy as enp
 from eqsat.codegen import compile_kernels
 from eqsat.codegen.builder import Registers
 from eqsat.codegen.emit import emit_module
-from eqsat.codegen.machine import assembly_text
+from eqsat.codegen.llvm.machine import assembly_text
 from eqsat.ir.loops import For, Kernel, statements
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Call, Input, Read, Reduce, Scalar, axes, reduction
 from eqsat.lowering import hoist, type_indices
-from eqsat.lowering.stepped import FEWEST, MOST, MOST_PICKED
+from eqsat.lowering.movements.stepped import FEWEST, MOST, MOST_PICKED
 from tests.effort import some
 from tests.lowering.builds import check_offered, inputs_of, offered, reference, run
 

@@ -14,8 +14,8 @@ import eqsat.numpy as enp
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axes, axis, reduction
-from eqsat.lowering import symmetric
-from eqsat.lowering.symmetric import in_triangle
+from eqsat.lowering.products import symmetric
+from eqsat.lowering.products.symmetric import in_triangle
 from tests.effort import some
 from tests.lowering.builds import inputs_of, reference
 

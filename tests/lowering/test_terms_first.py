@@ -15,7 +15,7 @@ from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.index import Index, apply
 from eqsat.ir.loops import Fold, For, statements
 from eqsat.ir.tensor import Build, Call, Gather, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction
-from eqsat.lowering.terms_first import LEAST_TERMS, places_first, terms_first
+from eqsat.lowering.products.terms_first import LEAST_TERMS, places_first, terms_first
 from tests.effort import examples
 from tests.lowering.builds import inputs_of, reference
 

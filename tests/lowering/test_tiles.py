@@ -13,15 +13,16 @@ import eqsat
 from eqsat.codegen import parallel_extent
 from eqsat.codegen.builder import Registers
 from eqsat.codegen.emit import emit_module
-from eqsat.codegen.machine import assembly_text
+from eqsat.codegen.llvm.machine import assembly_text
 from eqsat.ir.index import Index
 from eqsat.ir.loops import For, Kernel, Load, Store, statements
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axes, reduction
-from eqsat.lowering import hoist, product, type_indices
+from eqsat.lowering import hoist, type_indices
 from eqsat.lowering.candidates import Schedules
-from eqsat.lowering.product import MOST_VECTORS, STRIP_VECTORS, VECTORS, products_of, strip_shape
-from eqsat.lowering.turned import SIDE
+from eqsat.lowering.movements.turned import SIDE
+from eqsat.lowering.products import product
+from eqsat.lowering.products.product import MOST_VECTORS, STRIP_VECTORS, VECTORS, products_of, strip_shape
 from tests.effort import THOROUGH, examples, some
 from tests.lowering.builds import lowered, machine, machines, names_of, offered, reference, run
 

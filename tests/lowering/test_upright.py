@@ -13,7 +13,7 @@ import eqsat.numpy as enp
 from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import For, statements, values_of
 from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction, scalars
-from eqsat.lowering.upright import LONGEST, ROWS
+from eqsat.lowering.folds.upright import LONGEST, ROWS
 from tests.effort import some
 from tests.lowering.builds import check_offered, offered
 

@@ -1,0 +1,1 @@
+"""Calls of machine code: from Python, without Python, and on threads."""

@@ -1,0 +1,1 @@
+"""Code for one element, or a vector of them: conversions, integers, complex numbers, divisions."""

@@ -1,0 +1,1 @@
+"""Code for reductions, searches and recurrences."""

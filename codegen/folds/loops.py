@@ -1,0 +1,265 @@
+"""Folds as loops: alone, or several along the same range in one loop.
+
+    s = sum over r of f(r)
+    t = sum over r of g(r)        what both read is read once, and each has something to do while the other waits
+
+Long sums of floats are in blocks, whose sums are added with the most digits there are (see `fold`); in one loop with them the others are
+folded block by block too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import Protocol
+
+from eqsat.codegen.builder import Value, integer
+from eqsat.codegen.elements.casts import convert
+from eqsat.codegen.elements.known_divisors import divisors
+from eqsat.codegen.folds.accumulator import BLOCK, LONG_OUTER_FOLD, Accumulator, Carried, Flags, accumulator, widest
+from eqsat.codegen.folds.rolled import vectors_of_fold
+from eqsat.codegen.folds.search import (
+    BLOCK as SEARCHED,
+    LEAST_MARKED,
+    MOST_MARKED,
+    REMEMBERED,
+    emit_marked,
+    emit_remembered,
+    emit_search,
+    is_marked,
+    searched,
+)
+from eqsat.codegen.index import llvm_type, resized
+from eqsat.codegen.scalar import literal
+from eqsat.codegen.scope import Scope
+from eqsat.codegen.tiles.tile import Emitter
+from eqsat.ir import interval
+from eqsat.ir.dtypes import carrier, is_complex, is_float, is_inexact, itemsize
+from eqsat.ir.errors import InternalError
+from eqsat.ir.groups import connected
+from eqsat.ir.loops import Fold, For, Kernel, Stmt, Temp, loaded, over, statements, values_of
+from eqsat.ir.ops import identity_of
+from eqsat.ir.tensor import Literal, Position, Scalar, scalars
+from eqsat.ir.value_bounds import limits, scalar_bounds
+
+ZERO = integer(0)
+# the vectors of a fold of so many elements stay a loop: LLVM would write out those of a row of 1,024 and join their sums into one chain
+LONG = 256
+# folds of fewer elements are written out, or are loops by themselves; of one loop at most so many values are carried on
+LEAST_TOGETHER, MOST_CARRIED = 64, 8
+
+
+class FoldEmitter(Emitter, Protocol):
+    """rolled     loops that stay short loops (see `rolled`)
+    remembered  folds by the name of the search that begins where theirs was found; begins: where that is
+    """
+
+    rolled: frozenset[For | Fold]
+    remembered: dict[str, str]
+    begins: dict[str, Value]
+
+
+def kept_apart(kernel: Kernel, rolled: frozenset[For | Fold], known: Collection[str]) -> frozenset[Stmt]:
+    """The loops that stay short loops, and the folds that remember for a search where their result was: loops by themselves."""
+    return rolled | {stmt for stmt in statements(kernel.body) if isinstance(stmt, Fold) and stmt.name in known}
+
+
+def in_one_loop(body: Sequence[Stmt], apart: Collection[Stmt] = ()) -> Iterator[tuple[Stmt, ...]]:
+    """The statements of a block, those in one that are one loop: folds of one range that follow each other, all in elements of one width,
+    which read buffers in common and are not `apart`.  No fold is made of another one."""
+    run: list[Fold] = []
+    for stmt in body:
+        fold = stmt if isinstance(stmt, Fold) and stmt not in apart and _may_join(stmt) else None
+        if fold is not None and run and _is_beside(fold, run):
+            run.append(fold)
+            continue
+        yield from _loops_of(run)
+        run = [fold] if fold is not None else []
+        if fold is None:
+            yield (stmt,)
+    yield from _loops_of(run)
+
+
+def _may_join(fold: Fold) -> bool:
+    """Whether it may be in one loop with others: it has no loops of its own, and is no search."""
+    inside = any(isinstance(stmt, For | Fold) for stmt in fold.body)
+    searches = fold.op == "min" and any(isinstance(term, Position) for term in scalars(fold.value))
+    return not inside and not searches and fold.variable.extent >= LEAST_TOGETHER
+
+
+def _is_beside(fold: Fold, run: Sequence[Fold]) -> bool:
+    """Whether it is of the same range as others, computes in elements as wide, and is made of none of them."""
+    first, names = run[0], {other.name for other in run}
+    if (fold.variable.lo, fold.variable.hi) != (first.variable.lo, first.variable.hi) or _width(fold) != _width(first):
+        return False
+    values = [*values_of(fold.body), fold.value]
+    return not any(isinstance(term, Temp) and term.name in names for term in scalars(*values))
+
+
+def _loops_of(run: Sequence[Fold]) -> Iterator[tuple[Fold, ...]]:
+    """Those that read buffers in common, in as many loops as they need for what they carry."""
+    for folds in connected(run, lambda fold: loaded((fold,))):
+        group: list[Fold] = []
+        for fold in folds:
+            if sum(map(_carried, (*group, fold))) > MOST_CARRIED:
+                yield tuple(group)
+                group = []
+            group.append(fold)
+        yield tuple(group)
+
+
+def _width(fold: Fold) -> int:
+    """The bytes of the widest element that a fold computes with."""
+    return max(itemsize(term.dtype) for term in scalars(fold.value, *values_of(fold.body)))
+
+
+def _carried(fold: Fold) -> int:
+    """How many values its loop carries on: extrema of floats whether there was NaN, complex numbers both parts."""
+    return 2 if is_complex(fold.dtype) or (is_float(fold.dtype) and fold.op in ("max", "min")) else 1
+
+
+def emit_folds(e: FoldEmitter, folds: Sequence[Fold], scope: Scope) -> Sequence[Value]:
+    """The results of folds in one loop.  Of the same elements the first extremum alone looks for NaN."""
+    firsts = [_first_extremum_of(fold, folds[:k]) for k, fold in enumerate(folds)]
+    flags = [e.flags if first is None else e.flags._replace(ignore_nan=True) for first in firsts]
+    results = list(_emitted(e, folds, flags, scope))
+    for k, first in enumerate(firsts):
+        if first is not None:
+            known = results[first]
+            results[k] = e.b.select(e.b.compare("uno", known, known), known, results[k])
+    return results
+
+
+def _first_extremum_of(fold: Fold, others: Sequence[Fold]) -> int | None:
+    """The place of an extremum of the same floats among folds."""
+    for k, other in enumerate(others):
+        extrema = all(one.op in ("max", "min") and is_float(one.dtype) and not one.body for one in (fold, other))
+        if extrema and over(other.value, {other.variable: fold.variable}) is fold.value:
+            return k
+    return None
+
+
+def _emitted(e: FoldEmitter, folds: Sequence[Fold], flags: Sequence[Flags], scope: Scope) -> Sequence[Value]:
+    """The results of folds in one loop, or in blocks whose results are folded with the most digits there are (see `fold`)."""
+    one = folds[0]
+    extent, low, (first, end) = one.variable.extent, one.variable.lo, e.range(one.variable, scope)
+    size = e.kernel.size_of(one.variable)
+    nested = any(isinstance(inner, For | Fold) for inner in one.body)
+    sums = [fold.op == "sum" and is_inexact(fold.dtype) and carrier(fold.dtype) == fold.dtype for fold in folds]
+    wide = e.exact or (nested and extent >= LONG_OUTER_FOLD)
+    totals = [
+        accumulator(fold.op, fold.dtype, its, is_sum and wide, extent > 0 and size is None and _is_narrow(fold), e.b.abilities.masks)
+        for fold, its, is_sum in zip(folds, flags, sums, strict=True)
+    ]
+    if extent <= 0:
+        return [total.result(e.b, total.initial) for total in totals]
+    if size is None and one.name in e.remembered:
+
+        def part(first: Value, end: Value) -> Value:
+            return fold_range(e, folds, first, end, scope.inner(), totals)[0]
+
+        result, e.begins[e.remembered[one.name]] = emit_remembered(e, one, part)
+        return [result]
+    if size is None and LEAST_MARKED <= extent <= MOST_MARKED and is_marked(e, one):
+        return [emit_marked(e, one, first, extent, scope)]
+    condition = searched(one) if size is None else None
+    if condition is not None:
+        known = e.begins.pop(one.name, None)
+        at, length = (emit_search(e, one, condition, scope), SEARCHED) if known is None else (known, REMEMBERED)
+        if known is None and is_marked(e, one):
+            return [emit_marked(e, one, at, length, scope)]
+        return fold_range(e, folds, integer(0, at.type), integer(length, at.type), scope, totals, at)
+    if not any(sums) or e.exact or nested or extent < 2 * BLOCK:
+        return fold_range(e, folds, first, end, scope, totals)
+    b, inside = e.b, [widest(fold.dtype) if is_sum else fold.dtype for fold, is_sum in zip(folds, sums, strict=True)]
+    whole = [
+        accumulator(fold.op, dtype, its, wide=is_sum, masks=b.abilities.masks)
+        for fold, its, dtype, is_sum in zip(folds, flags, inside, sums, strict=True)
+    ]
+    stop = integer(one.variable.hi + 1) if size is None else resized(b, end, "i64", size.variable.bounds)
+    count = integer(-(-extent // BLOCK))
+    if size is not None:
+        count = b.binary("lshr", b.binary("add", stop, integer(BLOCK - 1), "nuw nsw"), integer(BLOCK.bit_length() - 1))
+
+    def step(counter: Value, carried: Carried) -> Carried:
+        first = b.binary("add", b.binary("mul", counter, integer(BLOCK), "nuw nsw"), integer(low), "nsw")
+        last = b.binary("add", first, integer(BLOCK), "nsw")
+        last = last if size is None and extent % BLOCK == 0 else b.intrinsic("smin", last, stop)
+        parts = fold_range(e, folds, first, last, scope.inner(), totals)
+        steps = zip(whole, _split(whole, carried), parts, folds, inside, strict=True)
+        return tuple(value for one, own, part, fold, dtype in steps for value in one.step(b, own, convert(b, part, fold.dtype, dtype)))
+
+    blocks = e.loop(ZERO, count, _initial(whole), step, b.keep_rolled)
+    return [
+        convert(b, one.result(b, own), dtype, fold.dtype)
+        for one, own, fold, dtype in zip(whole, _split(whole, blocks), folds, inside, strict=True)
+    ]
+
+
+def fold_range(
+    e: FoldEmitter,
+    folds: Sequence[Fold],
+    first: Value,
+    end: Value,
+    scope: Scope,
+    into: Sequence[Accumulator],
+    start: Value | None = None,
+) -> Sequence[Value]:
+    """Folds from `first` to `end`, counted in their type: that of blocks is i64, which LLVM needs to see how long they are; `start`:
+    from where they count."""
+    one = folds[0].variable
+    values = [value for fold in folds for value in (*values_of(fold.body), fold.value)]
+    by = divisors(e.b, values, one.extent, scope.temps, e.flags.arithmetic)
+    hidden = {fold: _hidden(e, fold, scope) for fold in folds}
+    for fold in folds:
+        if fold.value.dtype != fold.dtype:
+            raise InternalError(f"codegen: found fold {fold.name} of {fold.value.dtype} in {fold.dtype}, expected one dtype")
+
+    def step(counter: Value, carried: Carried) -> Carried:
+        inner, following = scope.inner(by), list[Value]()
+        counter = counter if start is None else e.b.binary("add", start, counter, "nsw")
+        for fold, total, own in zip(folds, into, _split(into, carried), strict=True):
+            place = e.typed[fold.variable]
+            inner.indices[place] = resized(e.b, counter, llvm_type(place), place.bounds)
+            e.block(fold.body, inner)
+            shown = () if hidden[fold] is fold.value else (e.value(fold.value, inner),)
+            following += total.step(e.b, own, e.value(hidden[fold], inner), *shown)
+        return tuple(following)
+
+    def note() -> str:
+        if folds[0] in e.rolled or start is not None:
+            terms = one.extent if start is None else SEARCHED
+            return e.b.keep_rolled(vectors_of_fold(folds[0].dtype, terms, e.registers.bytes))
+        return e.b.keep_vectors_rolled() if one.extent >= LONG else ""
+
+    last = e.loop(first, end, _initial(into), step, note)
+    return [total.result(e.b, own) for total, own in zip(into, _split(into, last), strict=True)]
+
+
+def _hidden(e: FoldEmitter, fold: Fold, scope: Scope) -> Scalar:
+    """What an extremum of floats is one of, with what LLVM must not see in the place of what changes nothing: it would put a selection
+    between that and the element, as in nanmax, behind the comparison, and vectorize none such."""
+    if fold.op not in ("max", "min") or not is_float(fold.dtype):
+        return fold.value
+    least = Literal(identity_of(fold.op, fold.dtype).item(), fold.dtype)
+    if all(term is not least for term in scalars(fold.value)):
+        return fold.value
+    name = f"{fold.name}_least"
+    scope.temps[name] = e.b.opaque(literal(least))
+    return over(fold.value, {}, {least: Temp(name, fold.dtype)})
+
+
+def _initial(accumulators: Sequence[Accumulator]) -> Carried:
+    return tuple(value for one in accumulators for value in one.initial)
+
+
+def _split(accumulators: Sequence[Accumulator], carried: Carried) -> list[Carried]:
+    """What a loop carries, by accumulators."""
+    ends = accumulate((len(one.initial) for one in accumulators), initial=0)
+    return [carried[first:last] for first, last in pairwise(ends)]
+
+
+def _is_narrow(fold: Fold) -> bool:
+    """Whether a fold of 64-bit integers needs 32 bits: the least or greatest of some places."""
+    wide = fold.dtype in ("int64", "uint64") and fold.op in ("max", "min")
+    return wide and interval.within(scalar_bounds(fold.value), limits("int32"))

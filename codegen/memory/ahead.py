@@ -1,0 +1,219 @@
+"""Memory that a later iteration of a loop reads, asked for while an earlier one runs.
+
+A processor brings the next lines of a stream by itself, but only where it has seen some of them, and not past the end of a page: it
+waits at every row of two pages and less, and for every line of what is read across rows.  To ask for what is there anyway costs a few
+instructions, and changes no result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from typing import NamedTuple
+
+from eqsat.codegen.builder import Value, integer
+from eqsat.codegen.folds.accumulator import Carried
+from eqsat.codegen.index import llvm_type
+from eqsat.codegen.scope import Scope
+from eqsat.codegen.tiles.tile import Emitter
+from eqsat.ir.dtypes import itemsize
+from eqsat.ir.evaluate import evaluate_index
+from eqsat.ir.index import Index, Var, substitute, variables
+from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Stmt, loads, value_of
+from eqsat.ir.tensor import is_size
+
+# kernels over so many bytes wait for memory; what is smaller stays in caches, where it costs a sixth more to ask.  Of their buffers these
+LEAST_BYTES, LEAST_BUFFER = 10 << 20, 1 << 20
+LINE = 64
+# what goes on for so many bytes is a stream
+STREAM = 8 << 10
+# bytes to ask for in an iteration, and how many bytes before they are read
+FEWEST, MOST, AHEAD = 512, 16 << 10, 8 << 10
+# what has fewer bytes has a line more than they fill, mostly
+SHORT = 256
+PREFETCH = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
+# to read, into the second cache, since lines of several rows push each other out of the first
+HOW = "i32 0, i32 2, i32 1"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What an iteration of a loop reads of a buffer.
+
+    load     where it begins, the variables of inner loops being at `corner`, and those of `binds` following
+    repeats  how often there is the same again, so many bytes behind; outer ones first
+    lines    a byte of every line, from where it begins
+    """
+
+    load: Load
+    binds: tuple[Bind, ...]
+    corner: tuple[tuple[Var, int], ...]
+    repeats: tuple[tuple[int, int], ...]
+    lines: tuple[int, ...]
+
+    @property
+    def bytes(self) -> int:
+        return LINE * len(self.lines) * prod(count for count, _ in self.repeats)
+
+
+class Read(NamedTuple):
+    """A load in loops, outer ones first; `element`: which one, over their variables alone, `binds` followed."""
+
+    load: Load
+    element: Index
+    loops: tuple[For | Fold, ...]
+    binds: tuple[Bind, ...]
+
+
+class Stretch(NamedTuple):
+    """`bytes` that loads next to each other read, from that of `read` on; `steps`: how many bytes further with every loop, None where
+    that differs."""
+
+    read: Read
+    bytes: int
+    steps: tuple[int | None, ...]
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether loop after loop goes on where the one in it ended, for long or to the end."""
+        length = self.bytes
+        for loop, step in zip(reversed(self.read.loops), reversed(self.steps), strict=True):
+            if step is None or not 0 <= step <= length + LINE:
+                return length >= STREAM
+            length += step * (loop.variable.extent - 1)
+        return True
+
+
+def pieces_ahead(kernel: Kernel) -> dict[Var, tuple[Piece, ...]]:
+    """What to ask for in iterations of loops, by their variables."""
+    sizes = kernel.bytes
+    if kernel.sizes or sum(sizes.values()) < LEAST_BYTES:
+        return {}
+    reads = list(_reads(kernel.body))
+    touched = {buffer.name: sizes[buffer.name] for buffer in kernel.outputs} | dict.fromkeys((read.load.buffer for read in reads), 0)
+    for read in reads:
+        name, times = read.load.buffer, prod(loop.variable.extent for loop in read.loops)
+        touched[name] = min(sizes[name], touched[name] + times * itemsize(read.load.dtype))
+    if sum(touched.values()) < LEAST_BYTES:
+        return {}
+    found: dict[Var, list[Piece]] = {}
+    for stretch in _stretches(read for read in reads if touched[read.load.buffer] >= LEAST_BUFFER):
+        if not stretch.is_stream and (first := next(_pieces(stretch), None)) is not None:
+            found.setdefault(first[0], []).append(first[1])
+    return {variable: tuple(pieces) for variable, pieces in found.items() if _bytes(pieces) >= FEWEST}
+
+
+def emit_ahead(e: Emitter, variable: Var, pieces: Sequence[Piece], counter: Value, end: Value, scope: Scope) -> None:
+    """Ask for what an iteration after `counter` reads, the last one before `end` at most."""
+    b = e.b
+    b.declarations.add(PREFETCH)
+    distance = max(1, min(AHEAD // _bytes(pieces), variable.extent // 4))
+    last = b.binary("sub", end, integer(1, end.type), "nsw")
+    later = b.intrinsic("smin", b.binary("add", counter, integer(distance, counter.type), "nsw"), last)
+    for piece in pieces:
+        there = scope.inner()
+        there.indices[e.typed[variable]] = later
+        for inner, first in piece.corner:
+            there.indices[e.typed[inner]] = integer(first, llvm_type(e.typed[inner]))
+        for bind in piece.binds:
+            if e.typed[bind.variable] not in scope.indices:
+                e.index(bind.variable, there)
+        _ask(e, e.address(e.buffer(piece.load.buffer, piece.load.dtype), piece.load.index, there), piece.repeats, piece.lines)
+
+
+def _ask(e: Emitter, begin: Value, repeats: tuple[tuple[int, int], ...], lines: tuple[int, ...]) -> None:
+    b = e.b
+    if not repeats:
+        for line in lines:
+            b.lines.append(f"  call void @llvm.prefetch.p0({b.element('i8', begin.text, integer(line), '')}, {HOW})")
+        return
+    (count, step), *inner = repeats
+
+    def again(counter: Value, carried: Carried) -> Carried:
+        _ask(e, b.element("i8", begin.text, b.binary("mul", counter, integer(step), "nuw nsw"), ""), tuple(inner), lines)
+        return ()
+
+    e.loop(integer(0), integer(count), (), again, b.keep_rolled if inner else str)
+
+
+def _bytes(pieces: Iterable[Piece]) -> int:
+    return sum(piece.bytes for piece in pieces)
+
+
+def _reads(body: Sequence[Stmt], loops: tuple[For | Fold, ...] = (), binds: tuple[Bind, ...] = ()) -> Iterator[Read]:
+    for stmt in body:
+        inner = loops
+        if isinstance(stmt, Bind):
+            binds = (*binds, stmt)
+        elif isinstance(stmt, For | Fold):
+            inner = (*loops, stmt)
+            yield from _reads(stmt.body, inner, binds)
+        if (value := value_of(stmt)) is not None:
+            known = (*binds, *(below for below in stmt.body if isinstance(below, Bind))) if isinstance(stmt, Fold) else binds
+            reads = (Read(load, _followed(load.index, known), inner, known) for load in loads(value))
+            # where an element says where to read there is nothing to ask for before
+            yield from (read for read in reads if {loop.variable for loop in inner}.issuperset(_loop_variables(read.element)))
+
+
+def _loop_variables(index: Index) -> set[Var]:
+    return {variable for variable in variables(index) if not is_size(variable)}
+
+
+def _followed(index: Index, binds: Sequence[Bind]) -> Index:
+    for bind in reversed(binds):
+        index = substitute(index, {bind.variable: bind.value})
+    return index
+
+
+def _stretches(reads: Iterable[Read]) -> Iterator[Stretch]:
+    """Reads that move alike, joined where they are next to each other."""
+    alike: dict[tuple[str, tuple[Var, ...], tuple[int | None, ...]], list[tuple[int, int, Read]]] = {}
+    for count, read in enumerate(reads):
+        variables = tuple(loop.variable for loop in read.loops)
+        steps = tuple(_step(read, variable) for variable in variables)
+        alike.setdefault((read.load.buffer, variables, steps), []).append((_place(read, {}), count, read))
+    for (_, _, steps), group in alike.items():
+        group.sort()
+        ends = [k for k, (one, other) in enumerate(pairwise(group), 1) if other[0] - one[0] > LINE]
+        for begin, end in pairwise([0, *ends, len(group)]):
+            (place, _, first), (last, _, read) = group[begin], group[end - 1]
+            yield Stretch(first, last - place + itemsize(read.load.dtype), steps)
+
+
+def _place(read: Read, at: dict[Var, int]) -> int:
+    """Which byte of the buffer is read where variables are `at` these numbers, the others at their first."""
+    env = {loop.variable: loop.variable.lo for loop in read.loops} | at
+    return int(evaluate_index(read.element, env)) * itemsize(read.load.dtype)
+
+
+def _step(read: Read, variable: Var) -> int | None:
+    """By how many bytes a read moves from one iteration to the next, by the first ones: the last may differ."""
+    places = [_place(read, {variable: variable.lo + k}) for k in range(min(variable.extent, 3))]
+    steps = {after - before for before, after in pairwise(places)}
+    return None if len(steps) > 1 else steps.pop() if steps else 0
+
+
+def _pieces(stretch: Stretch) -> Iterator[tuple[Var, Piece]]:
+    """What to ask for in a loop that jumps, by its variable; outer loops first."""
+    loops, steps = stretch.read.loops, stretch.steps
+    for depth, loop in enumerate(loops[:-1]):
+        inner = [(below.variable, step) for below, step in zip(loops[depth + 1 :], steps[depth + 1 :], strict=True) if step is not None]
+        if isinstance(loop, Fold) or loop.kind == "tile" or len(inner) < len(loops) - depth - 1:
+            continue
+        length, repeats = stretch.bytes, list[tuple[int, int]]()
+        for variable, step in sorted(inner, key=lambda pair: abs(pair[1])):
+            if repeats or abs(step) > length + LINE:
+                repeats.insert(0, (variable.extent, abs(step)))
+            elif variable.extent > 1:
+                length += abs(step) * (variable.extent - 1)
+        along = steps[depth]
+        jumps = along is None or not 0 <= along <= length + LINE
+        if length >= SHORT:
+            repeats.append((-(-length // LINE), LINE))
+        corner = tuple((variable, variable.lo if step >= 0 else variable.hi) for variable, step in inner)
+        lines = (0,) if length >= SHORT else (*range(0, length, LINE), length - 1)
+        piece = Piece(stretch.read.load, stretch.read.binds, corner, tuple(repeats), lines)
+        if jumps and piece.bytes <= MOST:
+            yield loop.variable, piece

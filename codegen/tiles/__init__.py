@@ -1,0 +1,1 @@
+"""Code for loops whose iterations run together, in vectors and registers."""

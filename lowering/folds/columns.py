@@ -1,0 +1,306 @@
+"""Folds down columns, many columns at a time.
+
+    for j: t = fold over k of f(k, j); u = fold over k of g(k, j, t); for i: out[i, j] = h(i, j, t, u)
+
+jumps through memory with every step of k.  For a block of neighbouring columns instead: t of all of them, row by row, in scratch memory of
+the first cache, then u of all of them, and then the rows of the result.  Sums are added up row by row, as NumPy adds up columns, long ones
+of float32 in float64; of a few columns several rows side by side in registers (see lowering.narrow).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import prod
+
+from eqsat.ir.dtypes import carrier, is_complex
+from eqsat.ir.index import Index, Var, substitute
+from eqsat.ir.loops import Bind, Fold, For, Let, Load, Pick, Stmt, Store, Temp, loaded, over, statements, values_of
+from eqsat.ir.ops import identity_of
+from eqsat.ir.picked_rows import place_in_row
+from eqsat.ir.tensor import Literal, Reduce, Scalar, as_dtype, scalars
+from eqsat.lowering.affine import Forms
+from eqsat.lowering.blocks import BlockPlacer, Body, first_of
+from eqsat.lowering.folds.few_columns import NarrowFold, inlined, is_narrow
+from eqsat.lowering.folds.outward import LONGEST_SUM
+from eqsat.lowering.folds.parted import WIDER
+from eqsat.lowering.nest import Nest, Several, chains
+from eqsat.lowering.place import nested
+from eqsat.lowering.products.product import EVENLY
+from eqsat.lowering.ranges import order
+from eqsat.lowering.ranges.order import block_size, needed_by_folds
+
+# columns whose values are kept at the same time
+MOST_COLUMNS = 4096
+# of a block whose number does not divide that of all: a multiple of so many
+UNIT = 16
+
+
+def in_columns(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], markers: Collection[int] = ()) -> Body | None:
+    """The statements and their scratch memory; None where nothing is folded down columns, or columns end at a size known at run time, which
+    are the extents that are `markers`."""
+    column = _column(nest, alone=False)
+    if column is None:
+        column = _column(nest, alone=True)
+    if column is None or isinstance(nest.body, Several) or column.extent in markers:
+        return None
+    needed = needed_by_folds(nest)
+    around = tuple(v for v in nest.loops if v in needed and v is not column)
+    inside = tuple(v for v in nest.loops if v not in needed)
+    size = block_size(column.extent, prod(v.extent for v in around), order.LEAST_BLOCK) or _about(column.extent)
+    if column not in needed or size > MOST_COLUMNS:
+        return None
+    statements = nested(Nest((*around, column, *inside), nest.body, nest.index), outputs, buffers)
+    return _Fission(column, size, buffers, markers).result(statements)
+
+
+def _about(extent: int) -> int:
+    """How many columns are a block where their number does not divide: whole vectors, and blocks that two threads share evenly; the last
+    one goes back to where the columns end."""
+    count = extent // order.LEAST_BLOCK // EVENLY * EVENLY
+    return min(extent, -(-extent // count // UNIT) * UNIT)
+
+
+def one_by_one(nest: Nest, column: Var, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
+    """What a nest does for one column after the other, each statement for all columns; the statements and their scratch memory."""
+    return _Fission(column, column.extent, buffers).result(nested(nest, outputs, buffers))
+
+
+def _column(nest: Nest, alone: bool) -> Var | None:
+    """The loop along which neighbours lie in memory, for what folds jump through and for the result; or not for the result where there is
+    but one element for each column, by itself `alone`."""
+    forms = Forms()
+    if alone and len(needed_by_folds(nest)) < len(nest.loops):
+        return None
+    folds = [fold for chain in chains(nest.body) for fold in chain]
+    loads = [term for fold in folds for term in scalars(fold.body) if isinstance(term, Load)]
+    if not all(_adds_up(fold) for fold in folds):
+        return None
+    picks = [term for fold in folds for term in scalars(fold.body) if isinstance(term, Pick)]
+    for column in nest.loops:
+        if column.lo or (not alone and forms(nest.index).stride(column) != 1):
+            continue
+        if any((place := place_in_row(pick, column, (), {})) is not None and forms(place).stride(column) == 1 for pick in picks):
+            return column
+        for load in loads:
+            form = forms(load.index)
+            if form.stride(column) == 1 and any(form.stride(fold.variable) not in (0, 1, -1) for fold in folds):
+                return column
+    return None
+
+
+def _adds_up(fold: Reduce) -> bool:
+    """Whether it may be done element by element in its own dtype."""
+    return carrier(fold.dtype) == fold.dtype and not is_complex(fold.dtype) and not fold.variable.lo
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A store for every column of a block, after some values; without an index to scratch memory."""
+
+    buffer: str
+    index: Index | None
+    value: Scalar
+    combine: str | None = None
+    lets: Sequence[Let] = ()
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """Folds within one another as one, over all their ranges."""
+
+    name: str
+    op: str
+    dtype: str
+    ranges: tuple[Var, ...]
+    lets: tuple[Let, ...]
+    value: Scalar
+
+    @property
+    def inlined(self) -> Scalar:
+        """What is folded, by itself."""
+        return inlined(self.value, {let.name: let.value for let in self.lets})
+
+
+def _opened(stmt: Fold) -> _Opened | None:
+    """None of one that computes more than values around a fold of another kind."""
+    folds = [stmt]
+    while len(folds[-1].body) == 1 and isinstance(below := folds[-1].body[0], Fold):
+        if below.op != stmt.op or folds[-1].value != Temp(below.name, below.dtype):
+            return None
+        folds.append(below)
+    lets = tuple(let for let in folds[-1].body if isinstance(let, Let))
+    if len(lets) < len(folds[-1].body):
+        return None
+    return _Opened(stmt.name, stmt.op, stmt.dtype, tuple(fold.variable for fold in folds), lets, folds[-1].value)
+
+
+def _grouped(body: Sequence[Stmt]) -> list[list[Stmt]]:
+    """Statements one by one, but for values and stores behind each other, and folds over the same ranges of the same arrays, none of which
+    is made of another."""
+    groups: list[list[Stmt]] = []
+    for stmt in body:
+        if groups and all(_goes_with(stmt, other) for other in groups[-1]):
+            groups[-1].append(stmt)
+        else:
+            groups.append([stmt])
+    return groups
+
+
+def _goes_with(stmt: Stmt, other: Stmt) -> bool:
+    if isinstance(stmt, Fold) and isinstance(other, Fold):
+        return _fold_goes_with(stmt, other)
+    return isinstance(stmt, Let | Store) and isinstance(other, Let | Store)
+
+
+def _fold_goes_with(fold: Fold, other: Fold) -> bool:
+    one, first = _opened(fold), _opened(other)
+    if one is None or first is None or loaded([fold]).isdisjoint(loaded([other])):
+        return False
+    same = [(v.lo, v.hi) for v in one.ranges] == [(v.lo, v.hi) for v in first.ranges]
+    needs = any(isinstance(term, Temp) and term.name == other.name for term in scalars(*values_of(statements((fold,)))))
+    return same and not needs
+
+
+def _temps(body: Iterable[Stmt]) -> set[str]:
+    """The names that statements use."""
+    values = scalars(*values_of(statements(tuple(body))))
+    return {term.name for term in values if isinstance(term, Temp)}
+
+
+class _Fission:
+    """One loop over columns as several, what one hands to the next in scratch memory."""
+
+    def __init__(self, column: Var, size: int, buffers: frozenset[str], markers: Collection[int] = ()) -> None:
+        self.column, self.size, self.markers = column, size, markers
+        self.block = Var(f"{column.name}_block", 0, -(-column.extent // size) - 1)
+        self.first: Index = first_of(self.block, self.block.extent, size, column.extent)
+        self.bound: tuple[Bind, ...] = ()
+        if column.extent % size:
+            variable = Var(f"{column.name}_first", *self.first.bounds)
+            self.first, self.bound = variable, (Bind(variable, self.first),)
+        self.placer = BlockPlacer(buffers)
+        self.kept: dict[str, tuple[str, str]] = {}
+        self.rows = 0
+
+    def result(self, statements: Sequence[Stmt]) -> Body | None:
+        found = self.down(statements)
+        return (found, tuple(self.placer.scratch)) if found is not None else None
+
+    def down(self, statements: Sequence[Stmt]) -> tuple[Stmt, ...] | None:
+        """The loop over columns, which the loops around it hold but for values before it, in its new form."""
+        *before, loop = statements
+        if not isinstance(loop, For) or not all(isinstance(stmt, Let) for stmt in before):
+            return None
+        if loop.variable is not self.column:
+            below = self.down(loop.body)
+            return None if below is None else (*before, For(loop.variable, loop.kind, below))
+        groups = _grouped(loop.body)
+        body: tuple[Stmt, ...] = ()
+        for k, group in enumerate(groups):
+            part = self.part(group, _temps(chain.from_iterable(groups[k + 1 :])))
+            if part is None:
+                return None
+            body += part
+        return (*before, For(self.block, "parallel", (*self.bound, *body))) if self.block.extent > 1 else (*before, *body)
+
+    def part(self, group: Sequence[Stmt], later: Collection[str]) -> tuple[Stmt, ...] | None:
+        """Statements for all columns of a block, of which some names are needed later; None where it cannot be."""
+        first = group[0]
+        if isinstance(first, Let | Store):
+            return (self.values(group, later),)
+        if isinstance(first, Fold):
+            opened = [_opened(fold) for fold in group if isinstance(fold, Fold)]
+            found = [fold for fold in opened if fold is not None]
+            return self.folds(found) if len(found) == len(opened) else None
+        return self.inner(first) if isinstance(first, For) else None
+
+    def values(self, group: Sequence[Stmt], later: Collection[str]) -> For:
+        """Values and stores, one behind the other in one loop; in memory is what is needed later."""
+        lets, lines = list[Let](), list[_Line]()
+        for stmt in group:
+            if isinstance(stmt, Let):
+                lets.append(stmt)
+            elif isinstance(stmt, Store):
+                lines.append(_Line(stmt.buffer, stmt.index, stmt.value, stmt.combine, lets))
+                lets = []
+        kept = {
+            stmt.name: (self.placer.memory(self.size, stmt.value.dtype), stmt.value.dtype)
+            for stmt in group
+            if isinstance(stmt, Let) and stmt.name in later
+        }
+        for name, (memory, dtype) in kept.items():
+            lines.append(_Line(memory, None, Temp(name, dtype), lets=lets))
+            lets = []
+        row = self.row(*lines)
+        self.kept |= kept
+        return row
+
+    def folds(self, opened: Sequence[_Opened]) -> tuple[Stmt, ...]:
+        """Folds of the same ranges, row by row, unless rows are so short that several are added up side by side."""
+        ranges = opened[0].ranges
+        if not any(variable.extent in self.markers for variable in ranges):
+            narrow = [is_narrow(self.size, fold.inlined, max(v.extent for v in ranges)) for fold in opened]
+            if len(opened) > 1 and any(narrow):
+                return tuple(stmt for fold in opened for stmt in self.folds([fold]))
+            if all(narrow):
+                (fold,) = opened
+                return self.side_by_side(NarrowFold(fold.name, fold.op, fold.dtype, ranges, fold.inlined, self.size))
+        first, again = list[_Line](), list[_Line]()
+        for fold in opened:
+            long = fold.op == "sum" and prod(variable.extent for variable in ranges) > LONGEST_SUM
+            dtype = WIDER.get(fold.dtype, fold.dtype) if long else fold.dtype
+            env = dict[Var, Index](zip(fold.ranges, ranges, strict=True))
+            lets = [Let(let.name, over(let.value, env)) for let in fold.lets]
+            start, value = Literal(identity_of(fold.op, dtype).item(), dtype), as_dtype(over(fold.value, env), dtype)
+            kept, _ = self.keep(fold.name, value)
+            first.append(_Line(kept, None, start))
+            again.append(_Line(kept, None, value, fold.op, lets))
+        rows: Stmt = self.row(*again)
+        for variable in reversed(ranges):
+            rows = For(variable, "serial", (rows,))
+        return (*(self.row(line) for line in first), rows)
+
+    def side_by_side(self, fold: NarrowFold) -> tuple[Stmt, ...]:
+        """A fold of narrow rows."""
+        kept, _ = self.keep(fold.name, fold.value)
+        sums = self.placer.memory(fold.sides * self.size, fold.dtype) if fold.sides > 1 else kept
+        return fold.statements(lambda env, lane: self.over(fold.value, {**env, **self.at(lane)}, lane), sums, kept)
+
+    def inner(self, stmt: For) -> tuple[Stmt, ...] | None:
+        """A loop that no fold needs: its iterations row by row."""
+        if len(stmt.body) == 1 and isinstance(stmt.body[0], For):
+            below = self.inner(stmt.body[0])
+            return None if below is None else (For(stmt.variable, stmt.kind, below),)
+        *lets, store = stmt.body
+        if not isinstance(store, Store) or not all(isinstance(let, Let) for let in lets):
+            return None
+        line = _Line(store.buffer, store.index, store.value, store.combine, [let for let in lets if isinstance(let, Let)])
+        return (For(stmt.variable, stmt.kind, (self.row(line),)),)
+
+    def keep(self, name: str, value: Scalar) -> tuple[str, None]:
+        """Scratch memory for what a name stands for in all columns of a block, and no index: it is one number for each."""
+        memory = self.placer.memory(self.size, value.dtype)
+        self.kept[name] = memory, value.dtype
+        return memory, None
+
+    def row(self, *lines: _Line) -> For:
+        """Stores for all columns of a block, each after what it needs by itself."""
+        lane = Var(f"{self.column.name}_row{self.rows}", 0, self.size - 1)
+        self.rows += 1
+        env, body = self.at(lane), list[Stmt]()
+        for line in lines:
+            body += [Let(let.name, self.over(let.value, env, lane)) for let in line.lets]
+            place = lane if line.index is None else substitute(line.index, env)
+            body.append(Store(line.buffer, place, self.over(line.value, env, lane), line.combine))
+        return For(lane, "parallel", tuple(body))
+
+    def at(self, lane: Var) -> dict[Var, Index]:
+        """Where the columns of a block are."""
+        return {self.column: self.first + lane if self.block.extent > 1 else lane}
+
+    def over(self, root: Scalar, env: Mapping[Var, Index], lane: Var) -> Scalar:
+        """An element of a column of the block; what is kept is read from where it is."""
+        kept = {term: self.kept[term.name] for term in scalars(root) if isinstance(term, Temp) and term.name in self.kept}
+        return over(root, env, {term: as_dtype(Load(name, lane, dtype), term.dtype) for term, (name, dtype) in kept.items()})

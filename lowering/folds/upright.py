@@ -1,0 +1,147 @@
+"""Short rows side by side: rows of memory that are folded, or that a result goes along, become columns of scratch memory.
+
+    for i: t = fold over k of f(a[c*i + k]); out[i] = g(t)         with few k, and many i
+
+Alone a short row fills a part of a vector, and its fold ends with steps across that vector.  So blocks of rows are turned in
+registers first, and what is computed for one row is computed for all of a block, one in each lane.  Where out has rows too,
+out[n*i + j], a block of them is computed in scratch memory and turned back.  Functions of the elements of a row that are needed for
+several loops along it, as the exponentials of softmax for their sum and for the result, are computed once, in scratch memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eqsat.ir.index import Index, Var, substitute, variables
+from eqsat.ir.joint import LANES, OPS as CHEAP
+from eqsat.ir.loops import Load, Store, over
+from eqsat.ir.tensor import Call, Reduce, Scalar, is_size, scalars
+from eqsat.lowering.affine import Forms
+from eqsat.lowering.blocks import BlockPlacer, Body, first_of, over_forms, tile_over
+from eqsat.lowering.folds.columns import one_by_one
+from eqsat.lowering.joining.renaming import Renaming
+from eqsat.lowering.nest import Nest, Several, free_variables
+from eqsat.lowering.place import Scope
+from eqsat.lowering.ranges.unroll import unrolled
+
+# rows of a block, and elements of a row
+ROWS = 16
+LONGEST = 64
+
+
+def upright(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
+    """The statements and their scratch memory; None where no short rows are folded."""
+    folds = [term.variable for term in scalars(nest.body) if isinstance(term, Reduce)]
+    if not folds or isinstance(nest.body, Several):
+        return None
+    forms = Forms()
+    for lane in (v for v in nest.loops if v.extent >= ROWS and not v.lo):
+        along = [v for v in nest.loops if v is not lane and forms(nest.index).stride(v) == 1]
+        if forms(nest.index).stride(lane) == 1:
+            along = []
+        elif len(along) != 1 or not _is_row(along[0]) or nest.body.dtype not in LANES:
+            continue
+        rows = _rows(nest, lane, [v for v in (*folds, *along) if _is_row(v)], forms)
+        if any(row in folds for row in rows.values()):
+            return _Upright(nest, outputs, buffers, lane, along[0] if along else None).result(rows)
+    return None
+
+
+def _is_row(variable: Var) -> bool:
+    return not variable.lo and variable.extent <= LONGEST
+
+
+def _rows(nest: Nest, lane: Var, along: Sequence[Var], forms: Forms) -> dict[Load, Var]:
+    """The loads along rows, each with the variable that goes along its row, the only one that does not go on around a block."""
+    around = {v for v in nest.loops if v not in along}
+    found: dict[Load, Var] = {}
+    for load in nest.loads:
+        form = forms(load.index)
+        inside = [v for v in variables(load.index) if v not in around and not is_size(v)]
+        across = form.stride(lane) not in (0, 1, None)
+        if across and len(inside) == 1 and inside[0] in along and form.stride(inside[0]) == 1 and load.dtype in LANES:
+            found[load] = inside[0]
+    return found
+
+
+class _Upright:
+    """The statements of one nest."""
+
+    def __init__(self, nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], lane: Var, along: Var | None) -> None:
+        self.nest, self.outputs = nest, outputs
+        self.lane, self.along = lane, along
+        self.placer = BlockPlacer(buffers)
+
+    def result(self, rows: dict[Load, Var]) -> Body | None:
+        nest, lane, along, placer = self.nest, self.lane, self.along, self.placer
+        count = -(-lane.extent // ROWS)
+        block, row = Var(f"{lane.name}_block", 0, count - 1), Var(f"{lane.name}_row", 0, ROWS - 1)
+        opened = placer.nest(placer.top, *(v for v in nest.loops if v not in (lane, along)), block)
+        first = first_of(block, count, ROWS, lane.extent)
+        known = self.copied(rows, row, first, opened[-1])
+        value = over(nest.body, {lane: first + row}, known)
+        for function in self.needed_often(value):
+            stored = self.stored(function, row, opened[-1])
+            if stored is None:
+                return None
+            value = over(value, {}, stored)
+        if along is None:
+            outputs, below = self.outputs, Nest((row,), value, substitute(nest.index, {lane: first + row}))
+        else:
+            outputs, below = (placer.memory(along.extent * ROWS, value.dtype),), Nest((row, along), value, along * ROWS + row)
+        found = one_by_one(unrolled(below), row, outputs, placer.taken)
+        if found is None:
+            return None
+        opened[-1].body += found[0]
+        if along is not None:
+            back, element = Var(f"{lane.name}_back", 0, ROWS - 1), Var(f"{along.name}_back", 0, along.extent - 1)
+            place = substitute(nest.index, {lane: first + back, along: element})
+            turned = Load(outputs[0], element * ROWS + back, value.dtype)
+            opened[-1].body.append(tile_over(back, element, Store(self.outputs[0], place, turned)))
+        placer.close_all(opened)
+        return tuple(placer.top.body), (*placer.scratch, *found[1])
+
+    def needed_often(self, value: Scalar) -> list[dict[Scalar, Var]]:
+        """Functions of elements of rows that are needed for several loops along them: each as terms by the variables that they are of."""
+        forms, free = Forms(), free_variables(value)
+        loops = {self.along, *(term.variable for term in scalars(value) if isinstance(term, Reduce))}
+        found: dict[Scalar, dict[Scalar, Var]] = {}
+        for term in scalars(value):
+            inside = [variable for variable in free[term] if variable in loops]
+            if len(inside) == 1 and _is_row(inside[0]) and isinstance(term, Call) and term.dtype in LANES:
+                element = Var("element", 0, inside[0].hi)
+                found.setdefault(over_forms(term, {inside[0]: element}, forms), {})[term] = inside[0]
+        chosen: list[dict[Scalar, Var]] = []
+        within = set[Scalar]()
+        for function, terms in reversed(found.items()):
+            dear = any(isinstance(term, Call) and term.op not in CHEAP for term in scalars(function))
+            if dear and function not in within and len(set(terms.values())) > 1:
+                chosen.append(terms)
+                within.update(scalars(function))
+        return chosen
+
+    def stored(self, terms: dict[Scalar, Var], row: Var, scope: Scope) -> dict[Scalar, Scalar] | None:
+        """A function of the elements of rows, computed in scratch memory, and what is read there in place of each of its terms."""
+        term, variable = next(iter(terms.items()))
+        name = self.placer.memory(variable.extent * ROWS, term.dtype)
+        below = Nest((row, variable), term, variable * ROWS + row)
+        found = one_by_one(unrolled(below), row, (name,), self.placer.taken)
+        if found is None:
+            return None
+        scope.body += Renaming(f"_{name}", {}, {}).block(found[0])
+        self.placer.scratch += found[1]
+        return {term: Load(name, variable * ROWS + row, term.dtype) for term, variable in terms.items()}
+
+    def copied(self, rows: dict[Load, Var], row: Var, first: Index, scope: Scope) -> dict[Scalar, Scalar]:
+        """Blocks of rows as columns of scratch memory, each once, and what is read of them in place of memory."""
+        copies: dict[tuple[str, Index], str] = {}
+        known: dict[Scalar, Scalar] = {}
+        for load, variable in rows.items():
+            source = load.buffer, substitute(load.index, {variable: Var("element", 0, variable.extent - 1)})
+            if source not in copies:
+                copies[source] = name = self.placer.memory(variable.extent * ROWS, load.dtype)
+                element, column = Var(f"{name}_element", 0, variable.extent - 1), Var(f"{name}_row", 0, ROWS - 1)
+                place = substitute(load.index, {variable: element, self.lane: first + column})
+                scope.body.append(tile_over(element, column, Store(name, element * ROWS + column, Load(load.buffer, place, load.dtype))))
+            known[load] = Load(copies[source], variable * ROWS + row, load.dtype)
+        return known

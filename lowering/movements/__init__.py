@@ -1,0 +1,1 @@
+"""Elements that change places: transposes, patches, steps, and rows that elements choose."""

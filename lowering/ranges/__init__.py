@@ -1,0 +1,1 @@
+"""Loops over ranges: how they are split, merged, ordered, and cut at seams and at odd ends."""

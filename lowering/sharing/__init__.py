@@ -1,0 +1,1 @@
+"""What rows, folds and loops have in common, computed once."""

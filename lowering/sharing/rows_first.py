@@ -1,0 +1,58 @@
+"""What loops share that do not go along memory, as a row of its own, made before them.
+
+    out[i, j] = f(x[i, j], g(v[j, 0]))     ->     r[j] = g(v[j, 0]), and out[i, j] = f(x[i, j], r[j])
+
+A column of an array, or what is gathered from one, is read from as many lines of the cache as it has elements, again for every row.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from eqsat.ir.affine import step_in_memory
+from eqsat.ir.index import Var, variables
+from eqsat.ir.loops import over
+from eqsat.ir.tensor import Build, Gather, Read, Reduce, Scalar, axes, has_fold, scalars
+from eqsat.lowering.nest import Free, Stages, alike, free_variables, largest
+from eqsat.lowering.products.product import stored
+
+# how often what is made is read, and what is made at the most
+LEAST_TIMES, MOST_ELEMENTS = 4, 1 << 20
+
+
+def rows_first(build: Build) -> tuple[Stages, Build] | None:
+    """What is shared, and the build over it; None where all that is shared goes along memory, or serves too few."""
+    if len(build.shape) < 2 and not has_fold(build.body):
+        return None
+    body = alike(build.body)
+    free = free_variables(body)
+    loops = (*axes(build.shape), *(term.variable for term in free if isinstance(term, Reduce)))
+    found: dict[Scalar, Scalar] = {}
+    for term in largest(body, {term for term in free if _is_shared(term, free, loops)}):
+        known = [v for v in loops if v in free[term]]
+        if any(_jumps(below) for below in scalars(term)):
+            found[term] = stored(term, known)
+    if not found:
+        return None
+    made = dict.fromkeys(read.tensor for read in found.values() if isinstance(read, Read) and isinstance(read.tensor, Build))
+    return tuple((tensor,) for tensor in made), Build(build.shape, over(body, {}, found))
+
+
+def _is_shared(term: Scalar, free: Free, loops: tuple[Var, ...]) -> bool:
+    """Whether a term varies with some loops, and not with others around them, which go round often enough."""
+    here = free[term]
+    if not here or any(v.lo for v in here) or prod(v.extent for v in here) > MOST_ELEMENTS:
+        return False
+    last = max(k for k, v in enumerate(loops) if v in here)
+    around = prod(v.extent for v in loops[:last] if v not in here)
+    return around >= LEAST_TIMES and not has_fold(term)
+
+
+def _jumps(term: Scalar) -> bool:
+    """Whether a term reads memory of which no loop goes through neighbours."""
+    if isinstance(term, Gather):
+        return True
+    if not isinstance(term, Read):
+        return False
+    steps = (step_in_memory(term.indices, term.tensor.shape, variable) for variable in variables(*term.indices))
+    return all(step not in (1, -1) for step in steps)
