@@ -105,7 +105,7 @@ class CostModel:
     def read_ns(self, tensor_shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...], folded: Var | None) -> float:
         """Loading an element at these indices, as often as they vary; `folded` is the variable of the reduction around it."""
         loops = loops_of(*indices)
-        indices = self.pieces.longest(*indices) if folded is None else indices
+        indices = self.pieces.longest(*indices)
         vector = [v for v in loops if v.extent >= SHORT_LOOP and (v is folded or v.name[0] == "i")]
         cycles = self.target.gather_cycles
         steps = {step for v in vector for step in load_steps(indices, tensor_shape, v)}

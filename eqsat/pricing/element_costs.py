@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from eqsat.codegen.folds.loops import LEAST_TOGETHER
-from eqsat.ir.affine import joined
+from eqsat.ir.affine import is_affine, joined
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
 from eqsat.ir.tensor import Call, Gather, Position, Read, Reduce, Scalar, level_of, operands, scalars
@@ -108,7 +108,7 @@ def price_access(model: CostModel, shape: tuple[int, ...], dtype: str, indices: 
     for index in indices:
         parts.update(model.index_parts(index))
     load = model.read_ns(shape, dtype, indices, folded), loops_of(*indices)
-    pieces = model.pieces.longest(*indices) if folded is None else indices
+    pieces = model.pieces.longest(*indices)
     awkward = frozenset(
         v for v in loops_of(*indices) if v.name[0] == "i" and load_steps(pieces, shape, v).isdisjoint(range(INTERLEAVED + 1))
     )
@@ -168,7 +168,8 @@ def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable:
         if variable in loops:
             repeated = 1.0 if _counts_only(name, variable) else iterations / trips(loops)
             if isinstance(name, Apply):  # what is added to places is shared as loads are
-                folded[name] = ns * max(1.0, repeated / SERVED)
+                at_once = model.lanes("int32") if side_by_side and _is_simple(name) else 1.0
+                folded[name] = ns / at_once * max(1.0, repeated / SERVED)
             elif isinstance(name, tuple) and name[0] == "load":  # the same element for other iterations is there, or one load of a vector
                 whole = model.cycles_ns(model.target.load_cycles) / model.lanes(dtype) * trips(loops)
                 folded[name] = max(ns, min(ns, whole) * repeated / SERVED)
@@ -184,6 +185,11 @@ def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable:
     part = FoldPart(key, op, terms * variable.extent, side_by_side, folded if alone else {}, itemsize(dtype))
     parts[part] = own + sum(folded.values()), inside - {variable}
     return Priced(parts, inside - {variable}, body.awkward)
+
+
+def _is_simple(term: Apply) -> bool:
+    """Whether an index term, as conditions and clamps of windows are, divides nothing: neighbours compute it at once."""
+    return not any(isinstance(below, Apply) and below.op in (*DIVISIONS, "mul") and not is_affine(below) for below in walk(term))
 
 
 def _counts_only(part: Hashable, variable: Var) -> bool:

@@ -83,9 +83,14 @@ def _holds(condition: Index, forms: Forms) -> bool | None:
 
 
 def _at_most(form: Affine) -> Affine:
-    """A form where sizes are as large as they may be, as loops are that end at them (lowering/ranges/size_seams.py)."""
-    sizes = {v: k * v.hi for v, k in form.terms.items() if isinstance(v, Var) and is_size(v)}
-    return Affine(form.constant + sum(sizes.values()), {v: k for v, k in form.terms.items() if v not in sizes}) if sizes else form
+    """A form where sizes are as large as they may be, as loops are that end at them (lowering/ranges/size_seams.py), and short folds, which
+    are written out, in their middle."""
+    known = {v: k * v.hi if is_size(v) else k * (v.extent // 2) for v, k in form.terms.items() if isinstance(v, Var) and _is_known(v)}
+    return Affine(form.constant + sum(known.values()), {v: k for v, k in form.terms.items() if v not in known}) if known else form
+
+
+def _is_known(variable: Var) -> bool:
+    return is_size(variable) or (level_of(variable) is not None and variable.extent < LEAST)
 
 
 def _decides(form: Affine) -> Var | None:

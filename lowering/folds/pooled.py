@@ -9,20 +9,22 @@ windows lie side by side, those of short lines fill whole vectors there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from eqsat.ir.dtypes import carrier
-from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute
-from eqsat.ir.loops import Load, over, with_offsets
+from eqsat.ir.evaluate import evaluate_index
+from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, variables, walk
+from eqsat.ir.loops import Load, Stmt, over, with_offsets
 from eqsat.ir.tensor import Position, Reduce, Scalar, has_fold, scalars
-from eqsat.lowering.affine import Forms, rebuilt as written
+from eqsat.lowering.affine import Affine, Forms, rebuilt as written
 from eqsat.lowering.blocks import BlockPlacer, Body, blocks_of
 from eqsat.lowering.joining.renaming import Renaming
 from eqsat.lowering.movements.stepped import in_tiles
 from eqsat.lowering.nest import Nest, Several, chains, free_variables
 from eqsat.lowering.place import nested
 from eqsat.lowering.ranges.order import merge
+from eqsat.lowering.ranges.seams import MARKS, begins, in_pieces
 from eqsat.lowering.ranges.unroll import unrolled
 
 # windows step by so many elements at the most: what lies further apart is loaded one by one
@@ -30,20 +32,22 @@ LONGEST_STEP = 8
 # elements of a window along a line
 LONGEST = 64
 # elements of the lines in scratch memory: few, so that the processor reads the next lines while it folds along these; longer lines are
-# divided
-ELEMENTS = 512
+# divided, those with seams if they are longer than this
+ELEMENTS, MOST_ELEMENTS = 512, 8192
 
 
 @dataclass(frozen=True)
 class Windows:
     """A fold over windows.
 
-    chain  the folds of it, outermost first
-    along  the variable of the one that goes along a line
-    step   how many steps of that one window is from the next
+    chain    the folds of it, outermost first
+    element  what they fold, by its place in a line
+    along    the variable of the one that goes along a line
+    step     how many steps of that one window is from the next
     """
 
     chain: tuple[Reduce, ...]
+    element: Scalar
     along: Var
     step: int
 
@@ -51,6 +55,12 @@ class Windows:
     def overlap(self) -> bool:
         """Whether windows of a line have elements in common."""
         return self.step < self.along.extent
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether something changes along a line."""
+        terms = walk(*(term.index for term in scalars(self.element) if isinstance(term, Load | Position)))
+        return any(isinstance(term, Apply) and term.op in (*MARKS, "min", "max") and self.along in variables(term) for term in terms)
 
     def line(self, count: int) -> int:
         """How many elements so many windows of a line have."""
@@ -72,7 +82,8 @@ def pooled(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Bod
     if not found:
         return None
     longest = max(found, key=lambda windows: windows.line(lane.extent))
-    across = -(-lane.extent // max(1, longest.windows_in(ELEMENTS)))
+    most = MOST_ELEMENTS if any(windows.is_cut for windows in found) else ELEMENTS
+    across = -(-lane.extent // max(1, longest.windows_in(most)))
     wide = -(-lane.extent // across)
     high = min(row.extent, max(1, ELEMENTS // longest.line(wide)))
     blocks, begins = blocks_of({row: high, lane: wide})
@@ -86,7 +97,7 @@ def pooled(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Bod
         element = Var(f"{lane.name}_element", 0, windows.line(wide) - 1)
         value = over(_down(windows), {**first, windows.along: element})
         lines = _nest((line, element), value, line * element.extent + element)
-        opened[-1].body += Renaming(f"_{name}", {}, {}).block(nested(lines, (name,), placer.taken))
+        opened[-1].body += Renaming(f"_{name}", {}, {}).block(_line_by_line(lines, name, placer.taken))
         read = Load(name, line * element.extent + place * windows.step + windows.along, value.dtype)
         known[windows.chain[0]] = Reduce(windows.chain[0].op, windows.along, read)
     results = merge(_nest((line, place), over(nest.body, here, known), substitute(nest.index, here)))
@@ -94,6 +105,12 @@ def pooled(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Bod
     opened[-1].body += picked or nested(results, outputs, placer.taken)
     placer.close_all(opened)
     return tuple(placer.top.body), tuple(placer.scratch)
+
+
+def _line_by_line(lines: Nest, name: str, taken: frozenset[str]) -> tuple[Stmt, ...]:
+    """What a window has in all of its lines, in pieces where what is around an array begins."""
+    cut = in_pieces(lines, (name,), taken)
+    return cut[0] if cut is not None and not cut[1] else nested(lines, (name,), taken)
 
 
 def _in_order(nest: Nest) -> tuple[Var, ...]:
@@ -106,7 +123,7 @@ def _in_order(nest: Nest) -> tuple[Var, ...]:
 
 def _down(windows: Windows) -> Scalar:
     """What a window has in all of its lines, for one place of a line."""
-    value = _linear(windows.chain[-1].body)
+    value = _linear(windows.element)
     for fold in reversed(windows.chain):
         value = value if fold.variable is windows.along else Reduce(fold.op, fold.variable, value)
     return value
@@ -137,17 +154,55 @@ def _windows(chain: tuple[Reduce, ...], lane: Var) -> Windows | None:
     if len(chain) < 2 or carrier(chain[0].dtype) != chain[0].dtype or has_fold(value):
         return None
     for fold in reversed(chain):
-        step = _step(value, fold.variable, lane)
-        if step is not None and not fold.variable.lo and fold.variable.extent <= LONGEST:
-            return Windows(chain, fold.variable, step)
+        if fold.variable.lo or fold.variable.extent > LONGEST:
+            continue
+        step = _step(_places(term.index for term in scalars(value) if isinstance(term, Load)), fold.variable, lane)
+        if step is None:
+            continue
+        element = _by_place(value, fold.variable, lane, step)
+        if _step(_places(term.index for term in scalars(element) if isinstance(term, Load | Position)), fold.variable, lane) == step:
+            return Windows(chain, element, fold.variable, step)
     return None
 
 
-def _step(value: Scalar, along: Var, lane: Var) -> int | None:
-    """How many steps of a fold, each to a neighbour, one of a loop is, in all that a value depends on; None where it is not so many."""
-    forms, steps = Forms(), set[int | None]()
-    for index in _places(value):
-        near, far = forms(index).stride(along), forms(index).stride(lane)
+def _by_place(value: Scalar, along: Var, lane: Var, step: int) -> Scalar:
+    """An element with conditions on the place in a line, where some say the same of window and place in it.
+
+    z + j >= 1, of windows that step by 2   ->   2*z + j >= 1
+    """
+
+    def change(index: Index) -> Index:
+        if not isinstance(index, Apply) or index.kind != "bool":
+            return index
+        if index.op not in MARKS:
+            return apply(index.op, *map(change, index.args))
+        if not set(variables(index)) <= {along, lane} or _step(_places((index,)), along, lane) == step:
+            return index
+        held = [range(z * step + j, end * step + j, step) for j in range(along.extent) for z, end in _where_it_holds(index, along, j, lane)]
+        if not held:
+            return Const(False)
+        first, last = min(places[0] for places in held), max(places[-1] for places in held)
+        between = (range(max(j, first + (j - first) % step), min(last + 1, j + step * lane.extent), step) for j in range(along.extent))
+        place = lane * step + along
+        return apply("and", apply("ge", place, first), apply("le", place, last)) if sum(map(len, held)) == sum(map(len, between)) else index
+
+    return with_offsets(value, change)
+
+
+def _where_it_holds(condition: Index, along: Var, j: int, lane: Var) -> Iterator[tuple[int, int]]:
+    """From which window to before which one a condition holds of their elements of this number."""
+    here = substitute(condition, {along: Const(j)})
+    starts = begins((here,), lane) or [0]
+    for start, end in zip(starts, [*starts[1:], lane.extent], strict=True):
+        if evaluate_index(here, {lane: start}):
+            yield start, end
+
+
+def _step(places: Iterable[Affine], along: Var, lane: Var) -> int | None:
+    """How many steps of a fold, each to a neighbour, one of a loop is, in all of these places; None where it is not so many."""
+    steps = set[int | None]()
+    for place in places:
+        near, far = place.stride(along), place.stride(lane)
         if near in (1, -1) and far is not None:
             steps.add(far * near if 1 < far * near <= LONGEST_STEP else None)
         elif near != 0 or far != 0:
@@ -155,12 +210,15 @@ def _step(value: Scalar, along: Var, lane: Var) -> int | None:
     return steps.pop() if len(steps) == 1 else None
 
 
-def _places(value: Scalar) -> Iterator[Index]:
-    """The integers that a value depends on: where it loads, and what conditions compare."""
-    stack: list[Index] = [term.index for term in scalars(value) if isinstance(term, Load | Position)]
+def _places(indices: Iterable[Index]) -> Iterator[Affine]:
+    """The integers that a value depends on, by the indices of it: where it loads, what is clamped for that, and what conditions compare."""
+    forms, stack = Forms(), list(indices)
     while stack:
         index = stack.pop()
         if isinstance(index, Apply) and index.kind == "bool":
             stack += index.args
-        else:
-            yield index
+            continue
+        form = forms(index)
+        clamps = [atom for atom in form.terms if isinstance(atom, Apply) and atom.op in ("min", "max")]
+        stack += (arg for clamp in clamps for arg in clamp.args)
+        yield Affine(form.constant, {atom: k for atom, k in form.terms.items() if atom not in clamps})

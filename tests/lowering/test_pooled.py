@@ -16,7 +16,7 @@ from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce,
 from eqsat.lowering.folds import pooled as module
 from eqsat.lowering.folds.pooled import ELEMENTS
 from tests.effort import some
-from tests.lowering.builds import check_offered, offered
+from tests.lowering.builds import check_offered, offered, reference, run
 
 Function = Callable[..., Any]
 
@@ -86,13 +86,50 @@ def test_conditions_along_lines() -> None:
 
     inside: Scalar = Position(apply("and", row >= 0, column >= 0), "bool")
     element = Call("where", (inside, Read(x, (within(row, 8), within(column, 10))), Literal(-99.0, "float32")), "float32")
-    assert not offered(Build((4, 5), Reduce("max", r0, Reduce("max", r1, element))), "pooled")  # the place is not linear
+    check_offered(Build((4, 5), Reduce("max", r0, Reduce("max", r1, element))), "pooled")
     i, j = axes((3, 4))
     plain = Read(x, (i * 2 + r0, j * 2 + r1))
     edge: Scalar = Position(apply("and", i * 2 + r0 >= 1, j * 2 + r1 >= 1), "bool")
     check_offered(
         Build((3, 4), Reduce("max", r0, Reduce("max", r1, Call("where", (edge, plain, Literal(-99.0, "float32")), "float32")))), "pooled"
     )
+
+
+@pytest.mark.parametrize("step", [2, 3])
+@pytest.mark.parametrize("reach", [2, 3, 5])
+@pytest.mark.parametrize("shape", [(2, 7, 9), (1, 12, 31), (3, 4, 40)])
+def test_windows_of_a_padded_array_read_it_once(shape: tuple[int, ...], reach: int, step: int) -> None:
+    """What is around it is no array of its own, and inside of a line no condition is left."""
+    x = np.random.default_rng(0).normal(size=shape).astype("float32")
+
+    def largest(x: Any) -> Any:
+        padded = enp.pad(x, ((0, 0), (1, 1), (1, 1)), constant_values=-np.inf)
+        return enp.lib.stride_tricks.sliding_window_view(padded, (reach, reach), axis=(1, 2))[:, ::step, ::step].max((3, 4))
+
+    expected = np.pad(x, ((0, 0), (1, 1), (1, 1)), constant_values=-np.inf)
+    expected = np.lib.stride_tricks.sliding_window_view(expected, (reach, reach), axis=(1, 2))[:, ::step, ::step].max((3, 4))
+    found = eqsat.optimize(largest, x)
+    assert np.array_equal(found(x), expected)
+    assert reach == 5 or len([buffer for loops in found.loops for buffer in loops.buffers if buffer.role == "in"]) == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_conditions_of_windows_equal_the_interpreter(seed: int) -> None:
+    """Comparisons of any multiples of window and place in it: as conditions on the place in a line, where they are such."""
+    random = np.random.default_rng(seed)
+    x = Input("x", (9, 30), "int32")
+    for _ in range(12):
+        step, reach, count = (int(random.integers(low, high)) for low, high in ((2, 5), (2, 5), (3, 8)))
+        i, j = axes((4, count))
+        r0, r1 = reduction(0, 2), reduction(1, reach)
+        some_sum = j * int(random.integers(-3, 4)) + r1 * int(random.integers(-2, 3)) + int(random.integers(-9, 10))
+        condition = apply(str(random.choice(["lt", "ge", "le", "gt", "eq", "ne"])), some_sum, 0)
+        element = Call(
+            "where", (Position(condition, "bool"), Read(x, (i * 2 + r0, apply("min", j * step + r1, 29))), Literal(-9, "int32")), "int32"
+        )
+        build = Build((4, count), Reduce("max", r0, Reduce("max", r1, element)))
+        for kernel in offered(build, "pooled"):
+            assert np.array_equal(run(kernel, build)[0], reference(build)[0])
 
 
 def test_folds_of_windows_stay_where_they_are() -> None:
