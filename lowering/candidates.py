@@ -86,6 +86,10 @@ class Schedules:
         yield from (Schedule(nest, way) for way in ("tiled", "dots") for nest in merged)
         ways = ("turned", "results_turned", "upright", "patches", "pooled", "repeated", "jammed", "sums")
         yield from (Schedule(nest, way) for way in ways for nest in merged)
+        written_out = unrolled(cut, markers)
+        if written_out != cut and self.tiles:
+            apart = dict.fromkeys((merge(written_out), written_out))
+            yield from (Schedule(nest, way) for way in ("jammed", "sums", "boxes", "boxsums") for nest in apart)
         yield from (Schedule(nest, "columns") for nest in dict.fromkeys((merge(cut, markers), cut)))
         chosen = chosen_innermost(cut)
         if chosen is not None:

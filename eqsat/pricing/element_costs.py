@@ -169,7 +169,8 @@ def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable:
             repeated = 1.0 if _counts_only(name, variable) else iterations / trips(loops)
             if isinstance(name, Apply):  # what is added to places is shared as loads are
                 at_once = model.lanes("int32") if side_by_side and _is_simple(name) else 1.0
-                folded[name] = ns / at_once * max(1.0, repeated / SERVED)
+                decided = at_once > 1 and variable.extent < SHORT_LOOP and len([v for v in loops if level_of(v) is None]) == 1
+                folded[name] = ns if decided else ns / at_once * max(1.0, repeated / SERVED)
             elif isinstance(name, tuple) and name[0] == "load":  # the same element for other iterations is there, or one load of a vector
                 whole = model.cycles_ns(model.target.load_cycles) / model.lanes(dtype) * trips(loops)
                 folded[name] = max(ns, min(ns, whole) * repeated / SERVED)
@@ -231,8 +232,15 @@ def price_call(model: CostModel, key: Hashable, below: Sequence[Priced], op: str
     loops = NO_LOOPS.union(*(priced.loops for priced in below))
     if condition is not None and (boxes := _price_boxes(model, condition, below, loops)) is not None:
         return boxes
-    parts: Parts = {key: (model.call_ns(op, dtype, trips(loops)), loops)} if op else {}
+    decided = condition is not None and _is_decided(model, condition, loops)
+    parts: Parts = {key: (model.call_ns(op, dtype, trips(loops)), loops)} if op and not decided else {}
     return Priced(parts, loops, NO_LOOPS.union(*(priced.awkward for priced in below)), tuple(below))
+
+
+def _is_decided(model: CostModel, condition: Index, loops: Variables) -> bool:
+    """Whether pieces of loops decide a condition on terms of a fold that is written out."""
+    terms = prod(v.extent for v in loops if level_of(v) is not None)
+    return 1 < terms <= MOST_TERMS and isinstance(condition, Apply) and model.pieces.are_decided(condition)
 
 
 def _price_boxes(model: CostModel, condition: Index, below: Sequence[Priced], loops: Variables) -> Priced | None:
