@@ -6,7 +6,7 @@ Text instead of llvmlite.ir: nothing to import, about ten times as fast, and eve
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -270,3 +270,7 @@ class Builder:
     def finish(self) -> str:
         """The body, ended by a return."""
         return "\n".join([*self.lines, "  ret void"])
+
+
+# an operation on elements: of values, with flags for floats
+Code = Callable[[Builder, tuple[Value, ...], str], Value]

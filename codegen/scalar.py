@@ -11,7 +11,7 @@ import math
 import struct
 from collections.abc import Callable
 
-from eqsat.codegen.builder import LLVM_TYPES, Builder, Value, integer, is_real, pair, real, truth
+from eqsat.codegen.builder import LLVM_TYPES, Builder, Code, Value, integer, is_real, pair, real, truth
 from eqsat.codegen.elements.casts import convert
 from eqsat.codegen.elements.complex_numbers import COMPLEX
 from eqsat.codegen.elements.integer_power import power as integer_power
@@ -25,8 +25,6 @@ from eqsat.ir.dtypes import COMPLEX as COMPLEX_DTYPES, DTYPES, UNSIGNED as UNSIG
 from eqsat.ir.errors import DTypeError, InternalError
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, loop_dtypes
 from eqsat.ir.tensor import Arg, Call, Literal, Scalar, scalars
-
-Code = Callable[[Builder, tuple[Value, ...], str], Value]
 
 
 def literal(term: Literal) -> Value:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from eqsat.codegen.builder import Builder, Value, real
+from eqsat.codegen.builder import Builder, Code, Value, real
 from eqsat.codegen.math.number import Number
 from eqsat.codegen.math.roots import hypot
-
-Code = Callable[[Builder, tuple[Value, ...], str], Value]
 
 
 def _by_parts(op: str) -> Code:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from eqsat.codegen.builder import Builder, Value, integer
+from eqsat.codegen.builder import Builder, Code, Value, integer
 from eqsat.codegen.elements.integer_power import unsigned_power
 from eqsat.ir.threefry import FOURS, PARITY, ROTATIONS
-
-Code = Callable[[Builder, tuple[Value, ...], str], Value]
 
 
 def _width(a: Value) -> int:

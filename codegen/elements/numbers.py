@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from eqsat.codegen.builder import Builder, Value, bits_of, integer, is_real, real, truth
-
-Code = Callable[[Builder, tuple[Value, ...], str], Value]
+from eqsat.codegen.builder import Builder, Code, Value, bits_of, integer, is_real, real, truth
 
 
 def _sign(b: Builder, args: tuple[Value, ...], flags: str) -> Value:

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from eqsat.codegen import scalar
 from eqsat.codegen.builder import LLVM_TYPES, Value, integer, is_real, real
 from eqsat.codegen.folds.accumulator import Carried
+from eqsat.codegen.folds.neighbours import of_neighbours, widens
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tiles.tile import Emitter, spread, vector_load, vector_type
+from eqsat.codegen.tiles.tile import Emitter, spread, vector_type
 from eqsat.ir import joint
 from eqsat.ir.affine import coefficient, is_affine
-from eqsat.ir.dtypes import UNSIGNED, is_integer, itemsize
+from eqsat.ir.dtypes import is_integer, itemsize
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.ir.loops import Bind, Buffer, For, Load, Pick, Store
@@ -59,13 +60,13 @@ class Recurrence:
         """Whether whole vectors of what is added can be computed, one behind the other."""
         if self.dtype not in joint.LANES or self.step(self.store.index) != 1:
             return False
-        widened = {call.args[0] for call in scalars(self.added) if isinstance(call, Call) and _widens(call)}
+        widened = {call.args[0] for call in scalars(self.added) if isinstance(call, Call) and widens(call)}
         return all(self._is_vector(term) and (term.dtype == self.dtype or term in widened) for term in scalars(self.added))
 
     def _is_vector(self, term: Scalar) -> bool:
         if isinstance(term, Load):
             return self.step(term.index) in (0, 1)
-        return isinstance(term, Literal) or (isinstance(term, Call) and (term.op in joint.OPS or _widens(term)))
+        return isinstance(term, Literal) or (isinstance(term, Call) and (term.op in joint.OPS or widens(term)))
 
     @property
     def any_order(self) -> bool:
@@ -78,15 +79,6 @@ class Recurrence:
         start = identity_of(FOLD_OF[self.call.op], self.dtype).item()
         type = LLVM_TYPES[self.dtype]
         return real(-0.0 if self.call.op == "add" else start, type) if is_real(type) else integer(start, type)
-
-
-def _widens(call: Call) -> bool:
-    """Whether integers in memory become wider ones."""
-    before = call.args[0]
-    both = (
-        call.op == "astype" and isinstance(before, Load) and before.dtype != "bool" and is_integer(call.dtype) and is_integer(before.dtype)
-    )
-    return both and itemsize(call.dtype) > itemsize(before.dtype)
 
 
 def emit_recurrence(e: Emitter, loop: For, scope: Scope) -> bool:
@@ -112,7 +104,7 @@ def emit_recurrence(e: Emitter, loop: For, scope: Scope) -> bool:
         first = e.b.binary("add", e.b.binary("mul", counter, integer(width, type), "nuw nsw"), integer(begin, type), "nsw")
         inner = at(first)
         neutral = e.b.insert(Value("poison", vector_type(found.dtype, width)), found.neutral, 0)
-        total = spread(e, _vector(e, found, inner, width), width)
+        total = of_neighbours(e, found.added, inner, width, lambda load: found.step(load.index) == 1)
         shift = 1
         while shift < width:
             moved = ", ".join(f"i32 {k - shift if k >= shift else width}" for k in range(width))
@@ -187,24 +179,6 @@ def _difference(a: Index, b: Index) -> int | None:
     if any(coefficient(a, v) != coefficient(b, v) for v in known):
         return None
     return int(evaluate_index(a, known)) - int(evaluate_index(b, known))
-
-
-def _vector(e: Emitter, found: Recurrence, scope: Scope, width: int) -> Value:
-    """What is added in `width` iterations from that of the scope on."""
-    done: dict[Scalar, Value] = {}
-    for term in scalars(found.added):
-        args = tuple(done[arg] for arg in operands(term))
-        if isinstance(term, Load) and found.step(term.index) == 1:
-            done[term] = vector_load(e, term, scope, width)
-        elif isinstance(term, Call) and _widens(term) and args[0].type.startswith("<"):
-            extended = "zext" if term.args[0].dtype in UNSIGNED else "sext"
-            done[term] = e.b.emit(vector_type(term.dtype, width), f"{extended} {args[0]} to {vector_type(term.dtype, width)}")
-        elif isinstance(term, Call):
-            wide = any(arg.type.startswith("<") for arg in args)
-            done[term] = scalar.call(e.b, term, tuple(spread(e, arg, width) for arg in args) if wide else args, e.flags_of(term))
-        else:
-            done[term] = e.element(term, scope)
-    return done[found.added]
 
 
 def _write(e: Emitter, buffer: Buffer, found: Recurrence, scope: Scope, value: Value) -> None:

@@ -17,16 +17,17 @@ from collections.abc import Callable, Iterator
 from eqsat.codegen import scalar
 from eqsat.codegen.builder import Builder, Value, integer, is_real, truth
 from eqsat.codegen.folds.accumulator import Accumulator, Carried
+from eqsat.codegen.folds.neighbours import of_neighbours
 from eqsat.codegen.index import resized
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tiles.tile import Emitter, spread, vector_load
+from eqsat.codegen.tiles.tile import Emitter
 from eqsat.ir import joint
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import COMPLEX, UNSIGNED, itemsize
 from eqsat.ir.index import substitute
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Stmt, Temp, bound_in, over, statements
 from eqsat.ir.ops import identity_of
-from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
+from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 
 # iterations of a block, and vectors of it that are looked at side by side
 BLOCK, SIDE_BY_SIDE = 64, 4
@@ -135,7 +136,7 @@ def emit_marked(e: Emitter, fold: Fold, first: Value, count: int, scope: Scope) 
         inner = scope.inner()
         inner.indices[e.typed[fold.variable]] = b.binary("add", first, integer(begin, first.type), "nsw")
         e.block(fold.body, inner)
-        return _answers(e, fold, condition, inner, width)
+        return of_neighbours(e, condition, inner, width, lambda load: _step(load, fold) == 1)
 
     whole, left = divmod(count, width)
     marks = _number(b, [answers(k * width) for k in range(whole)], type)
@@ -159,20 +160,6 @@ def _number(b: Builder, answers: list[Value], type: str) -> Value:
         answers = [b.emit(f"<{2 * width} x i1>", f"shufflevector {one}, {other}, <{2 * width} x i32> <{lanes}>") for one, other in pairs]
     bits = b.cast("bitcast", answers[0], f"i{answers[0].type[1:].split()[0]}")
     return bits if bits.type == type else b.cast("zext", bits, type)
-
-
-def _answers(e: Emitter, fold: Fold, condition: Scalar, scope: Scope, width: int) -> Value:
-    """Whether a condition holds for each of neighbours, the first of which is that of the scope."""
-    done: dict[Scalar, Value] = {}
-    for term in scalars(condition):
-        if isinstance(term, Load) and _step(term, fold) == 1:
-            done[term] = vector_load(e, term, scope, width)
-        elif isinstance(term, Call):
-            args = tuple(done[arg] for arg in operands(term))
-            done[term] = scalar.call(e.b, term, tuple(spread(e, arg, width) for arg in args), e.flags_of(term))
-        else:
-            done[term] = e.element(term, scope)
-    return done[condition]
 
 
 def _found_by_mask() -> Accumulator:

@@ -15,8 +15,8 @@ from eqsat.capture.signature import is_number
 from eqsat.capture.specs import Spec
 from eqsat.capture.traces import apply, traced_deep
 from eqsat.capture.tracing import trace
-from eqsat.codegen.builder import LLVM_TYPES, Builder, Value
-from eqsat.codegen.scalar import TABLES, UNCARRIED, Code, inlined
+from eqsat.codegen.builder import LLVM_TYPES, Builder, Code, Value
+from eqsat.codegen.scalar import TABLES, UNCARRIED, inlined
 from eqsat.ir.dtypes import DTYPES, INTEGERS, carrier, dtype_name
 from eqsat.ir.errors import EqsatError, UnsupportedError, UsageError, one_line
 from eqsat.ir.generics import instantiate_block

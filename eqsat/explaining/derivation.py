@@ -261,9 +261,10 @@ class _Towards:
             read = (*sources(target), target)
             gone = [tensor for tensor in sources(made) if self.stored.get(tensor, tensor) not in read]
             functions = {tensor: function for tensor in gone if (function := self.chain.function(tensor)) is not None}
-            if not functions:
+            shorter = with_inlined(made, functions.get)
+            if shorter == made:
                 return
-            self.chain.put((READ,), {reader: with_inlined(made, functions.get)}, functions)
+            self.chain.put((READ,), {reader: shorter}, functions)
 
     def _match(self, tensor: Tensor) -> None:
         """A tensor becomes what was extracted for it."""

@@ -59,6 +59,8 @@ def reciprocal(x: Any, /) -> Tensor:
 
 def fabs(x: Any, /) -> Tensor:
     def block(a: Scalar) -> Scalar:
+        if is_complex(a.dtype):
+            raise UnsupportedError(f"fabs: found {a.dtype}, supported are real numbers; use absolute")
         dtype, (value,) = in_floats("rint", a)
         return cast(call("absolute", value), dtype)
 
@@ -275,11 +277,13 @@ def iscomplex(x: Any) -> Tensor:
 
 
 def spacing(x: Any, /) -> Tensor:
-    """How far the next number is, away from zero, with the sign of x."""
+    """How far the next number is, away from zero, with the sign of x; of float16 the next greater one, as NumPy has it."""
 
     def block(a: Scalar) -> Scalar:
         value = cast(a, in_floats("rint", a)[0])
-        return call("subtract", call("nextafter", value, call("copysign", cast(np.inf, value.dtype), value)), value)
+        greatest = cast(np.inf, value.dtype)
+        towards = greatest if value.dtype == "float16" else call("copysign", greatest, value)
+        return call("subtract", call("nextafter", value, towards), value)
 
     return elementwise("spacing", (x,), block)
 

@@ -15,6 +15,7 @@ from eqsat.operations.host import cumprod, cumsum
 from eqsat.operations.movement import broadcast_to, reshape, transpose
 from eqsat.operations.powers import square
 from eqsat.operations.reductions import all as every, count_nonzero, fold, folded_axes, max, min, prod, settled, sum
+from eqsat.operations.searching import argmax, argmin
 from eqsat.sizes.markers import Extent, product
 
 _subtract, _divide, _multiply = (scalar_operation(op) for op in ("subtract", "divide", "multiply"))
@@ -207,6 +208,22 @@ def _nan_extreme(name: str, extreme: Any, least: float, a: Any, axis: Any, keepd
     if not is_inexact(source.dtype) or (initial is not None and not none):
         return found
     return choose(every(_is_nan(source), axis, keepdims=keepdims, where=where), np.nan, found)
+
+
+def nanargmax(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Tensor:
+    """The first place of the greatest of the elements that are numbers; -1 where there is none, for which NumPy raises an error."""
+    return _nan_place("nanargmax", argmax, -np.inf, a, axis, keepdims)
+
+
+def nanargmin(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Tensor:
+    """The first place of the least of the elements that are numbers; -1 where there is none, for which NumPy raises an error."""
+    return _nan_place("nanargmin", argmin, np.inf, a, axis, keepdims)
+
+
+def _nan_place(name: str, place: Any, least: float, a: Any, axis: Any, keepdims: bool) -> Tensor:
+    source = tensor_of(name, a)
+    found: Tensor = place(_without_nan(name, source, least), axis, keepdims=keepdims)
+    return choose(every(_is_nan(source), axis, keepdims=keepdims), -1, found) if is_inexact(source.dtype) else found
 
 
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Tensor:

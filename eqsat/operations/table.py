@@ -89,6 +89,7 @@ OPERATIONS: dict[str, Implementation] = {
     **_family(reductions, "sum prod max min any all count_nonzero"),
     **_family(searching, "argmax argmin"),
     **_family(statistics, "mean var std ptp average nansum nanprod nancumsum nancumprod nanmax nanmin nanmean nanvar nanstd"),
+    **_family(statistics, "nanargmax nanargmin"),
     **_family(products, "matmul matvec vecmat vecdot dot vdot inner outer tensordot kron cross trace diagonal diag diagflat"),
     "einsum": contraction.einsum,
     "reshape": movement.reshape,

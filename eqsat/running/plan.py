@@ -33,7 +33,7 @@ from eqsat.threads import num_threads, run_split
 LONG_NS = 1_000_000.0
 
 # dtypes of which machine code sees whether they are finite
-FLOATS = ("float32", "float64", "complex64", "complex128")
+CHECKED = ("float32", "float64", "complex64", "complex128")
 
 
 class Launch(NamedTuple):
@@ -240,7 +240,7 @@ class Plan(OfOneProcess, Shown):
         """Its kernels as tables for machine code, with memory of their own; None where sizes are open, or Python has to help."""
         blueprint = self.blueprint
         checked = [(slot, self.buffers[slot]) for slot in blueprint.finite]
-        if blueprint.sizes or not all(buffer.dtype in FLOATS for _, buffer in checked):
+        if blueprint.sizes or not all(buffer.dtype in CHECKED for _, buffer in checked):
             return None
         kernels = tuple(map(_in_table, self._launches))
         if any(kernel is None for kernel in kernels):

@@ -54,7 +54,7 @@ class _Side:
 def result_body(result: Result) -> str:
     """A line of facts and the costs, then drawers for everything else."""
     model = CostModel(result.options.target, result.options.cost)
-    before = _Side(result.original_cost, program_parts(result.original, model))
+    before = _Side(result.original_cost, program_parts(result.written.joined(), model))
     after = _Side(result.cost, nest_parts(result.nests, model))
     report = result.report
     drawers = [

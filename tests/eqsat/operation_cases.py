@@ -230,6 +230,10 @@ CASES: dict[str, str] = {
     "arrays as they are": """
         enp.asanyarray(m) + 1 | enp.ascontiguousarray(m.T) | enp.ascontiguousarray(c, dtype='float64')
     """,
+    "places of numbers": """
+        enp.nanargmax(g) | enp.nanargmax(g, 1) | enp.nanargmin(g, 0, keepdims=True) | enp.nanargmin(g) | enp.nanargmin(m, 1)
+        enp.nanargmax(m) | enp.nanargmax(g[:, ::-1], -1)
+    """,
 }
 
 

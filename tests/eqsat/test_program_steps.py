@@ -50,6 +50,13 @@ def check(result: eqsat.Result) -> int:
     return len(result.steps)
 
 
+def test_steps_end_where_no_row_is_found() -> None:
+    """A function that cannot be put in the place of its reads, at places of which an array says one by one, is left alone."""
+    result = eqsat.optimize(lambda a: enp.stack([a, a], 1)[np.array([0, 3, 1]), -1], eqsat.spec((4,), "float32"))
+    assert all(step.certificate for step in result.steps)
+    assert canonical_text(result.steps[-1].program) == canonical_text(result.program)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_steps_of_a_program_are_certified_and_lead_to_the_extracted_one(name: str) -> None:
     function, specs = CASES[name]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
+import numpy as np
 import pytest
 
 import eqsat
 from eqsat.explaining.ablation import Ablation
 from eqsat.showing.html import number
+from eqsat.showing.pages import page
 from eqsat.showing.reports import rule_table
 from tests.eqsat.showing.reading import Page, bundle, page_of
 from tests.eqsat.showing.shown_values import listed, optimized, value
@@ -107,3 +110,15 @@ def test_the_page_of_a_transformer_block_is_below_200_kilobytes_with_its_code() 
 def test_sizes_known_at_run_time_are_shown_by_name() -> None:
     for name in ("Result with a size", "Plan with a size"):
         assert "float32[rows" in page_of(value(name)).text
+
+
+@pytest.mark.parametrize("places", [[2], np.array([1, 5])], ids=["a list", "an array"])
+def test_a_result_with_assignments_by_places_is_shown(places: Any) -> None:
+    """What constants make is no kernel of the program as written."""
+
+    def assigned(x: Any) -> Any:
+        x = x.copy()
+        x[places] = 0
+        return x
+
+    assert "kernel" in page(eqsat.optimize(assigned, eqsat.spec((7,), "float32")))

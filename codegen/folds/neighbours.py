@@ -1,0 +1,40 @@
+"""An element of neighbouring iterations at once: vectors of what lies in memory one after the other, numbers of what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eqsat.codegen import scalar
+from eqsat.codegen.builder import Value
+from eqsat.codegen.scope import Scope
+from eqsat.codegen.tiles.tile import Emitter, spread, vector_load, vector_type
+from eqsat.ir.dtypes import UNSIGNED, is_integer, itemsize
+from eqsat.ir.loops import Load
+from eqsat.ir.tensor import Call, Scalar, operands, scalars
+
+
+def of_neighbours(e: Emitter, root: Scalar, scope: Scope, width: int, is_run: Callable[[Load], bool]) -> Value:
+    """The element for as many iterations, from that of the scope on; `is_run`: whether the next one loads what is next in memory."""
+    done: dict[Scalar, Value] = {}
+    for term in scalars(root):
+        args = tuple(done[arg] for arg in operands(term))
+        wide = any(arg.type.startswith("<") for arg in args)
+        if isinstance(term, Load) and is_run(term):
+            done[term] = vector_load(e, term, scope, width)
+        elif isinstance(term, Call) and wide and widens(term):
+            extended = "zext" if term.args[0].dtype in UNSIGNED else "sext"
+            done[term] = e.b.emit(vector_type(term.dtype, width), f"{extended} {args[0]} to {vector_type(term.dtype, width)}")
+        elif isinstance(term, Call):
+            done[term] = scalar.call(e.b, term, tuple(spread(e, arg, width) for arg in args) if wide else args, e.flags_of(term))
+        else:
+            done[term] = e.element(term, scope)
+    return spread(e, done[root], width)
+
+
+def widens(call: Call) -> bool:
+    """Whether integers in memory become wider ones."""
+    before = call.args[0]
+    both = (
+        call.op == "astype" and isinstance(before, Load) and before.dtype != "bool" and is_integer(call.dtype) and is_integer(before.dtype)
+    )
+    return both and itemsize(call.dtype) > itemsize(before.dtype)
