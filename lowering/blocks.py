@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, variables, walk
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Stmt, Temp, with_offsets
+from eqsat.ir.loops import Bind, Buffer, Fold, For, LoopKind, Stmt, Temp, with_offsets
 from eqsat.ir.tensor import Scalar, is_size
 from eqsat.lowering.affine import Affine, Forms, rebuilt as written
 from eqsat.lowering.place import Placer, Scope
@@ -53,10 +53,11 @@ class BlockPlacer(Placer):
         home.body.append(Bind(variable, value))
         return variable
 
-    def close_all(self, opened: Iterable[Scope]) -> None:
+    def close_all(self, opened: Iterable[Scope], innermost: LoopKind = "parallel") -> None:
         """Close what `nest` opened."""
-        for scope in tuple(opened)[:0:-1]:
-            self.close(scope, "parallel")
+        scopes = tuple(opened)
+        for scope in scopes[:0:-1]:
+            self.close(scope, innermost if scope is scopes[-1] else "parallel")
 
 
 def over_forms(root: Scalar, env: Mapping[Var, Index], forms: Forms) -> Scalar:

@@ -89,7 +89,7 @@ class Schedules:
         written_out = unrolled(cut, markers)
         if written_out != cut and self.tiles:
             apart = dict.fromkeys((merge(written_out), written_out))
-            yield from (Schedule(nest, way) for way in ("jammed", "sums", "boxes", "boxsums") for nest in apart)
+            yield from (Schedule(nest, way) for way in ("jammed", "sums", "boxes", "picked", "boxsums") for nest in apart)
         yield from (Schedule(nest, "columns") for nest in dict.fromkeys((merge(cut, markers), cut)))
         chosen = chosen_innermost(cut)
         if chosen is not None:
@@ -102,7 +102,7 @@ class Schedules:
             for nest in dict.fromkeys(merge(unrolled(nest, markers), markers) for nest in arranged):
                 yield from (Schedule(nest, way) for way in ("nested", "stepped"))
         for nest in dict.fromkeys((*(merge(nest, markers) for nest in arranged), merge(self.written, markers), *wide)):
-            yield from (Schedule(nest, way) for way in ("nested", "pieces", "boxes", "boxsums", "outward", "abreast"))
+            yield from (Schedule(nest, way) for way in ("nested", "pieces", "boxes", "picked", "boxsums", "outward", "abreast"))
             for way, smallest in (("outward", order.LEAST_BLOCK), ("abreast", order.LEAST_ABREAST)) if not markers else ():
                 shared = shared_columns(nest, smallest)
                 if shared is not None:

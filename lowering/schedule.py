@@ -14,7 +14,8 @@
     dots     folds along memory for several rows and columns at once
     pieces   the innermost loop cut where a condition changes, and where its middle begins, if that can be split
     boxes    every loop cut where a condition changes
-    boxsums  the same, and sums of neighbours in them added up row by row first
+    picked   the same, or only the innermost, and every second, third or fourth element of memory picked out of vectors
+    boxsums  boxes, and sums of neighbours in them added up row by row first
     stepped  every second, third or fourth element picked out of vectors
 
 Not every way is open to every nest.
@@ -39,7 +40,7 @@ from eqsat.lowering.movements.turned import results_turned, turned
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.place import nested
 from eqsat.lowering.products.tiles import tiled
-from eqsat.lowering.ranges.seams import in_boxes, in_pieces
+from eqsat.lowering.ranges.seams import in_boxes, in_pieces, picked_in_pieces
 from eqsat.lowering.sharing.jammed import jammed
 from eqsat.lowering.sharing.repeated import repeated
 
@@ -91,5 +92,6 @@ WAYS: Mapping[str, Callable[[Nest, tuple[str, ...], frozenset[str]], Body | None
     "stepped": stepped,
     "pieces": in_pieces,
     "boxes": in_boxes,
+    "picked": picked_in_pieces,
     "boxsums": lambda nest, outputs, buffers: in_boxes(nest, outputs, buffers, reordered=True),
 }

@@ -42,12 +42,15 @@ def stepped(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Bo
 
 def in_tiles(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tuple[Stmt, ...] | None:
     """The statements with a tile as the innermost loop."""
+    return tuple(_as_tile(stmt) for stmt in nested(nest, outputs, buffers)) if is_picked(nest) else None
+
+
+def is_picked(nest: Nest) -> bool:
+    """Whether the innermost loop picks elements out of vectors, as a tile."""
     steps = _steps(nest)
     if steps is None or nest.loops[-1].extent > MOST or not nest.is_joint:
-        return None
-    if max(steps.values(), default=0) < 2 or not all(0 <= step <= LARGEST_STEP for step in steps.values()):
-        return None
-    return tuple(_as_tile(stmt) for stmt in nested(nest, outputs, buffers))
+        return False
+    return max(steps.values(), default=0) > 1 and all(0 <= step <= LARGEST_STEP for step in steps.values())
 
 
 def _steps(nest: Nest) -> dict[Load, int] | None:

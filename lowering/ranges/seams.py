@@ -19,6 +19,7 @@ from eqsat.ir.loops import rebuilt
 from eqsat.ir.tensor import Call, Position, Reduce, Scalar, has_fold, operands, scalars
 from eqsat.lowering.affine import DIVISIONS, Affine, Forms, bounds
 from eqsat.lowering.blocks import BlockPlacer, Body
+from eqsat.lowering.movements.stepped import is_picked
 from eqsat.lowering.movements.turned import crossing, place_turned
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.place import Scope, stores, used_by_several
@@ -44,27 +45,42 @@ Bounds = Callable[[Index], Interval]
 MARKS = {"lt": (0,), "ge": (0,), "le": (1,), "gt": (1,), "eq": (0, 1), "ne": (0, 1)}
 
 
-def in_pieces(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
+def in_pieces(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], picking: bool = False) -> Body | None:
     """The statements with the loop that runs in vectors in pieces: the innermost, or the one around short rows; None where nothing changes
-    along it, or too often, or a fold is computed in it."""
+    along it, or too often, or a fold is computed in it.  `picking`: see in_boxes."""
     row = len(nest.loops) - 1
     while row > 0 and prod(v.extent for v in nest.loops[row:]) <= LONGEST_ROW and nest.loops[row - 1].extent >= LEAST:
         row -= 1
     if not nest.loops or nest.loops[row].extent < LEAST:
         return None
-    cuts = _Cuts(nest, outputs, buffers, row)
+    cuts = _Cuts(nest, outputs, buffers, row, picking=picking)
     cuts.place(nest, 0, cuts.placer.top)
-    return cuts.result() if cuts.made else None
+    return cuts.result() if cuts.made and (cuts.picked or not picking) else None
 
 
-def in_boxes(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], reordered: bool = False) -> Body | None:
+def in_boxes(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], reordered: bool = False, picking: bool = False) -> Body | None:
     """The statements with all loops in pieces; None where `in_pieces` does the same, or where that makes too many terms.  `reordered`: in
-    boxes of rows that share what they compute, sums are added up row by row first; None where there are none such."""
+    boxes of rows that share what they compute, sums are added up row by row first; `picking`: loops that step over elements are tiles,
+    which pick them out of vectors; None where there are none such."""
     if not nest.conditions:
         return None
-    cuts = _Cuts(nest, outputs, buffers, 0, reordered)
+    cuts = _Cuts(nest, outputs, buffers, 0, reordered, picking)
     cuts.place(nest, 0, cuts.placer.top)
-    return cuts.result() if cuts.made == "boxes" and cuts.left >= 0 and (cuts.jammed or not reordered) else None
+    found = (cuts.jammed or not reordered) and (cuts.picked or not picking)
+    return cuts.result() if cuts.made == "boxes" and cuts.left >= 0 and found else None
+
+
+def picked_in_pieces(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
+    """In boxes, or else in pieces, of which some are tiles that pick elements out of vectors."""
+    if not nest.loops or not _may_step(nest):
+        return None
+    return in_boxes(nest, outputs, buffers, picking=True) or in_pieces(nest, outputs, buffers, picking=True)
+
+
+def _may_step(nest: Nest) -> bool:
+    """Whether some place steps over elements along the innermost loop, perhaps within what is cut."""
+    forms = Forms()
+    return any((forms(term).stride(nest.loops[-1]) or 0) > 1 for term in walk(*nest.terms) if term.kind != "bool")
 
 
 def chosen_innermost(nest: Nest) -> Nest | None:
@@ -87,10 +103,20 @@ class _Cuts:
     left  how many terms the elements of further boxes may have
     parted  whether pieces are cut so that they can be split
     jammed  whether rows of a box are computed together
+    picked  whether some loops are tiles that pick elements out of vectors
     """
 
-    def __init__(self, nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], first: int, reordered: bool = False) -> None:
-        self.outputs, self.first, self.reordered = outputs, first, reordered
+    def __init__(
+        self,
+        nest: Nest,
+        outputs: tuple[str, ...],
+        buffers: frozenset[str],
+        first: int,
+        reordered: bool = False,
+        picking: bool = False,
+    ) -> None:
+        self.outputs, self.first, self.reordered, self.picking = outputs, first, reordered, picking
+        self.picked = False
         self.behind = len(nest.loops) - 1 - first if first else 0
         self.jammed = False
         self.placer = BlockPlacer(buffers)
@@ -158,7 +184,9 @@ class _Cuts:
             return
         opened = self.placer.nest(scope, *nest.loops)
         opened[-1].body += stores(self.outputs, nest.index, self.placer.place(nest.body, opened[-1]))
-        self.placer.close_all(opened)
+        tile = self.picking and is_picked(nest)
+        self.picked |= tile
+        self.placer.close_all(opened, "tile" if tile else "parallel")
 
     def _begins(self, nest: Nest, k: int) -> list[int]:
         """Where the pieces of a loop begin; nothing where it stays whole, as it does where a fold depends on it or on a loop within."""

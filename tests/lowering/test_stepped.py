@@ -16,9 +16,10 @@ from eqsat.codegen import compile_kernels
 from eqsat.codegen.builder import Registers
 from eqsat.codegen.emit import emit_module
 from eqsat.codegen.llvm.machine import assembly_text
+from eqsat.ir.index import apply
 from eqsat.ir.loops import For, Kernel, statements
 from eqsat.ir.loops_check import check_kernel
-from eqsat.ir.tensor import Build, Call, Input, Read, Reduce, Scalar, axes, reduction
+from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction
 from eqsat.lowering import hoist, type_indices
 from eqsat.lowering.movements.stepped import FEWEST, MOST, MOST_PICKED
 from tests.effort import some
@@ -120,9 +121,15 @@ def test_functions_of_short_rows_with_steps_are_vectors() -> None:
 POOLS: dict[str, Callable[[Any, Any], Any]] = {
     "greatest of 3 x 3, every second": lambda xp, x: functools.reduce(xp.maximum, _windows(x, 2)),
     "sum of 3 x 3, every third": lambda xp, x: functools.reduce(xp.add, _windows(x, 3)),
+    "greatest of 3 x 3, every second, padded": lambda xp, x: functools.reduce(xp.maximum, _windows(_padded(xp, x), 2)),
+    "sum of 3 x 3, every third, padded": lambda xp, x: functools.reduce(xp.add, _windows(_padded(xp, x), 3)),
     "every second": lambda xp, x: x[:, ::2, ::2] * 2,
     "square roots of every fourth": lambda xp, x: xp.sqrt(abs(x[:, :, 1::4])) / 2,
 }
+
+
+def _padded(xp: Any, x: Any) -> Any:
+    return xp.pad(x, ((0, 0), (1, 1), (1, 1)), constant_values=-2)
 
 
 def _windows(x: Any, step: int) -> list[Any]:
@@ -135,3 +142,22 @@ def test_pools_equal_numpy(name: str, side: int) -> None:
     x = np.random.default_rng(side).integers(-9, 9, (2, side, side)).astype("float32")
     x[0, 4, 4] = np.nan
     np.testing.assert_array_equal(eqsat.optimize(lambda x: POOLS[name](enp, x), x)(x), POOLS[name](np, x))
+
+
+def test_pools_of_padded_arrays_pick_elements_in_pieces() -> None:
+    """Within a piece the loop is a tile, as that of an array without padding."""
+    x = np.zeros((3, 65, 65), "float32")
+    loops = eqsat.optimize(lambda x: POOLS["greatest of 3 x 3, every second, padded"](enp, x), x).loops
+    assert "tile" in str(loops[0])
+    assert "where" not in str(loops[0])
+
+
+@pytest.mark.parametrize("step", [2, 3, 4])
+@pytest.mark.parametrize("extent", [7, 16, 33])
+def test_pieces_that_step_equal_the_interpreter(extent: int, step: int) -> None:
+    x = Input("x", (6, extent * step), "int32")
+    i, j = axes((6, extent))
+    inside = Position(apply("ge", j * step, 2), "bool")
+    behind = Read(x, (i, apply("max", j * step - 2, 0)))
+    body = Call("add", (Call("where", (inside, behind, Literal(5, "int32")), "int32"), Read(x, (i, j * step))), "int32")
+    check_offered(Build((6, extent), body), "picked")
