@@ -44,6 +44,7 @@ from eqsat.lowering.ranges.seams import in_boxes, in_pieces, picked_in_pieces
 from eqsat.lowering.sharing.jammed import jammed
 from eqsat.lowering.sharing.repeated import repeated
 
+# rows and columns of tiles that a search tries: what fits into 32 registers of 64 bytes, and what into 16 of 32
 TILES = ((10, 32), (12, 32), (9, 48), (8, 48), (6, 64), (4, 64), (8, 32), (3, 96), (14, 16), (12, 16), (6, 32))
 
 

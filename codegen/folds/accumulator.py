@@ -20,8 +20,8 @@ from eqsat.ir.tensor import Literal
 
 Numerics = Choice["exact", "default", "fast"]
 Carried = tuple[Value, ...]
-BLOCK = 2048
-LONG_OUTER_FOLD = 512
+# terms of the blocks that a long sum is cut into, and of a fold around folds that needs more digits than they have
+BLOCK, LONG_OUTER_FOLD = 2048, 512
 # the patterns of infinities
 INFINITE = {"float": 0x7F800000, "double": 0x7FF0000000000000}
 

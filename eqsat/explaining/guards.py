@@ -24,8 +24,8 @@ from eqsat.rules.row import Pattern, is_literal
 
 Binding = dict[Var, Index]
 COMPARISONS = ("lt", "le", "gt", "ge")
-MAX_FACTORS = 4
-MAX_DIVISOR = 1 << 12
+# factors of a product, and numbers, of which all divisors are tried
+MAX_FACTORS, MAX_DIVISOR = 4, 1 << 12
 
 
 @dataclass(frozen=True, repr=False)

@@ -23,6 +23,7 @@ from eqsat.ir.index import Index, as_truth, substitute, variables
 from eqsat.ir.tensor import Build, Call, Gather, Position, Read, Reduce, Scalar, Tensor, level_of, reduction, taken
 from eqsat.pricing.cost_model import CostModel
 
+# how often all moves are tried, unless a pass changes nothing
 PASSES = 4
 # kernels made of more element classes are not tried, unless the program begins with such
 MOST_ELEMENTS = 512

@@ -25,6 +25,7 @@ from eqsat.pricing.nest_places import Place
 from eqsat.pricing.nest_work import Work
 from eqsat.pricing.touched import Touched
 
+# what a tile, or a row kept in registers, takes each time it begins
 LOOP_CYCLES = 2.0
 # what an access costs more that crosses the end of a line, as those of vectors as long as a line do
 SPLIT = 0.2

@@ -21,8 +21,9 @@ from eqsat.ir.interval import Interval
 from eqsat.rules.row import BOUNDED, SumRow, Table
 from eqsat.rules.visit import Visit
 
-MAX_SIZE = 200
-MAX_TRIED = 60
+# terms that are written under an assumption, and values that a search for a solution tries
+MAX_SIZE, MAX_TRIED = 200, 60
+# how far values of what has no bounds are tried
 MAX_VALUE = 1 << 60
 # so many comparisons are added up, where an assumption has no more than these: every two of six, every three of four
 MAX_ADDED = {2: 6, 3: 4}

@@ -12,6 +12,7 @@ from eqsat.rules.products import divided_by
 from eqsat.rules.row import SumRow
 from eqsat.rules.visit import Visit
 
+# branches of choices in each other that are looked at together
 MOST_BRANCHES = 64
 
 

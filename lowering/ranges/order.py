@@ -10,6 +10,7 @@ from eqsat.ir.tensor import Reduce, Scalar, operands, rebuild, scalars
 from eqsat.lowering.affine import Affine, Forms, rebuilt
 from eqsat.lowering.nest import Nest, chains, free_variables, replace_variables
 
+# axes along memory that are tried innermost, those of the most accesses first
 UNIT_AXES = 2
 # blocks of a loop that threads share, elements of each, of one of two, and of one that several iterations of a fold go through together
 ENOUGH, LEAST_BLOCK, LEAST_HALF, LEAST_ABREAST = 8, 256, 64, 512

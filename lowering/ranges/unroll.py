@@ -18,8 +18,8 @@ from eqsat.lowering.blocks import over_forms
 from eqsat.lowering.folds.narrow_integers import NARROW, WIDE, narrow
 from eqsat.lowering.nest import Nest, free_variables
 
-MOST_TERMS = 32
-MOST_NODES = 400
+# terms of a fold that is written out, and operations and loads in all of them: beyond that LLVM takes longer than the loop is worth
+MOST_TERMS, MOST_NODES = 32, 400
 
 
 def unrolled(nest: Nest, markers: Collection[int] = ()) -> Nest:
