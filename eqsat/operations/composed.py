@@ -282,7 +282,9 @@ def spacing(x: Any, /) -> Tensor:
     def block(a: Scalar) -> Scalar:
         value = cast(a, in_floats("rint", a)[0])
         greatest = cast(np.inf, value.dtype)
-        towards = greatest if value.dtype == "float16" else call("copysign", greatest, value)
+        towards = call("copysign", greatest, value)
+        if value.dtype == "float16":
+            towards = call("where", call("equal", value, call("negative", greatest)), value, greatest)
         return call("subtract", call("nextafter", value, towards), value)
 
     return elementwise("spacing", (x,), block)

@@ -9,6 +9,7 @@ windows lie side by side, those of short lines fill whole vectors there.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -31,6 +32,7 @@ from eqsat.lowering.ranges.unroll import unrolled
 LONGEST_STEP = 8
 # elements of a window along a line
 LONGEST = 64
+CLAMPS = ("min", "max")
 # elements of the lines in scratch memory: few, so that the processor reads the next lines while it folds along these; longer lines are
 # divided, those with seams if they are longer than this
 ELEMENTS, MOST_ELEMENTS = 512, 8192
@@ -60,7 +62,7 @@ class Windows:
     def is_cut(self) -> bool:
         """Whether something changes along a line."""
         terms = walk(*(term.index for term in scalars(self.element) if isinstance(term, Load | Position)))
-        return any(isinstance(term, Apply) and term.op in (*MARKS, "min", "max") and self.along in variables(term) for term in terms)
+        return any(isinstance(term, Apply) and term.op in (*MARKS, *CLAMPS) and self.along in variables(term) for term in terms)
 
     def line(self, count: int) -> int:
         """How many elements so many windows of a line have."""
@@ -123,7 +125,7 @@ def _in_order(nest: Nest) -> tuple[Var, ...]:
 
 def _down(windows: Windows) -> Scalar:
     """What a window has in all of its lines, for one place of a line."""
-    value = _linear(windows.element)
+    value = windows.element
     for fold in reversed(windows.chain):
         value = value if fold.variable is windows.along else Reduce(fold.op, fold.variable, value)
     return value
@@ -135,9 +137,15 @@ def _linear(root: Scalar) -> Scalar:
     forms = Forms()
 
     def change(index: Index) -> Index:
+        if isinstance(index, Apply) and (index.kind == "bool" or index.op in CLAMPS):
+            return apply(index.op, *map(change, index.args))
         if index.kind == "bool":
-            return apply(index.op, *map(change, index.args)) if isinstance(index, Apply) else index
-        return written(forms(index))
+            return index
+        form = forms(index)
+        terms = Counter[Index]()
+        for atom, k in form.terms.items():
+            terms[change(atom) if isinstance(atom, Apply) and atom.op in CLAMPS else atom] += k
+        return written(Affine(form.constant, {atom: k for atom, k in terms.items() if k}))
 
     return with_offsets(root, change)
 
@@ -150,7 +158,7 @@ def _nest(loops: tuple[Var, ...], body: Scalar, index: Index) -> Nest:
 
 def _windows(chain: tuple[Reduce, ...], lane: Var) -> Windows | None:
     """A fold over windows of several lines that step along these; None where it is none."""
-    value = chain[-1].body
+    value = _linear(chain[-1].body)
     if len(chain) < 2 or carrier(chain[0].dtype) != chain[0].dtype or has_fold(value):
         return None
     for fold in reversed(chain):
@@ -171,12 +179,14 @@ def _by_place(value: Scalar, along: Var, lane: Var, step: int) -> Scalar:
     z + j >= 1, of windows that step by 2   ->   2*z + j >= 1
     """
 
+    forms = Forms()
+
     def change(index: Index) -> Index:
         if not isinstance(index, Apply) or index.kind != "bool":
             return index
         if index.op not in MARKS:
             return apply(index.op, *map(change, index.args))
-        if not set(variables(index)) <= {along, lane} or _step(_places((index,)), along, lane) == step:
+        if not forms(index.args[0] - index.args[1]).terms.keys() <= {along, lane} or _step(_places((index,)), along, lane) == step:
             return index
         held = [range(z * step + j, end * step + j, step) for j in range(along.extent) for z, end in _where_it_holds(index, along, j, lane)]
         if not held:
@@ -219,6 +229,6 @@ def _places(indices: Iterable[Index]) -> Iterator[Affine]:
             stack += index.args
             continue
         form = forms(index)
-        clamps = [atom for atom in form.terms if isinstance(atom, Apply) and atom.op in ("min", "max")]
+        clamps = [atom for atom in form.terms if isinstance(atom, Apply) and atom.op in CLAMPS]
         stack += (arg for clamp in clamps for arg in clamp.args)
         yield Affine(form.constant, {atom: k for atom, k in form.terms.items() if atom not in clamps})

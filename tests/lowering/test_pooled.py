@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,37 @@ def test_windows_of_a_padded_array_read_it_once(shape: tuple[int, ...], reach: i
     found = eqsat.optimize(largest, x)
     assert np.array_equal(found(x), expected)
     assert reach == 5 or len([buffer for loops in found.loops for buffer in loops.buffers if buffer.role == "in"]) == 1
+
+
+@pytest.mark.parametrize("shape", [(9, 12), (17, 26), (24, 64)])
+@pytest.mark.parametrize(("reach", "step"), [(3, 2), (5, 2), (4, 3)])
+def test_windows_in_one_fold_divide_within_clamps(reach: int, step: int, shape: tuple[int, int]) -> None:
+    """Rows of a window are quotients of its number there, inside of what repeats edges: none is left when a place goes along a line."""
+    x = np.random.default_rng(0).integers(-9, 10, shape).astype("float32")
+
+    def stacked(xp: Any, x: Any) -> Any:
+        p = xp.pad(x, ((1, 1), (1, 1)), mode="edge")
+        n, m = ((extent - reach) // step * step + 1 for extent in p.shape)
+        return xp.stack([p[i : i + n : step, j : j + m : step] for i in range(reach) for j in range(reach)]).max(axis=0)
+
+    def flat(xp: Any, x: Any) -> Any:
+        p = xp.pad(x, ((1, 1), (1, 1)), mode="edge")
+        windows = xp.lib.stride_tricks.sliding_window_view(p, (reach, reach))[::step, ::step]
+        return windows.reshape(*windows.shape[:2], reach * reach).sum(2)
+
+    for function in (stacked, flat):
+        assert np.array_equal(eqsat.jit(partial(function, enp))(x), function(np, x))
+
+
+def test_conditions_that_are_not_linear_are_left() -> None:
+    x = Input("x", (9, 64), "int32")
+    i, j = axes((4, 20))
+    r0, r1 = reduction(0, 2), reduction(1, 3)
+    for condition in (apply("le", apply("mul", j, j), 50), apply("lt", (j * 2 + r1) % 50, 40), apply("eq", j % 2, 0)):
+        element = Call("where", (Position(condition, "bool"), Read(x, (i * 2 + r0, j * 2 + r1)), Literal(-9, "int32")), "int32")
+        build = Build((4, 20), Reduce("max", r0, Reduce("max", r1, element)))
+        for kernel in offered(build, "pooled"):
+            assert np.array_equal(run(kernel, build)[0], reference(build)[0])
 
 
 @pytest.mark.parametrize("seed", range(6))
