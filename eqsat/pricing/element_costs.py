@@ -168,8 +168,9 @@ def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable:
         if variable in loops:
             repeated = 1.0 if _counts_only(name, variable) else iterations / trips(loops)
             if isinstance(name, Apply):  # what is added to places is shared as loads are
-                at_once = model.lanes("int32") if side_by_side and _is_simple(name) else 1.0
-                decided = at_once > 1 and variable.extent < SHORT_LOOP and len([v for v in loops if level_of(v) is None]) == 1
+                in_vectors = side_by_side and _is_simple(name)
+                at_once = model.lanes("int32") if in_vectors else 1.0
+                decided = in_vectors and variable.extent < SHORT_LOOP and len([v for v in loops if level_of(v) is None]) == 1
                 folded[name] = ns if decided else ns / at_once * max(1.0, repeated / SERVED)
             elif isinstance(name, tuple) and name[0] == "load":  # the same element for other iterations is there, or one load of a vector
                 whole = model.cycles_ns(model.target.load_cycles) / model.lanes(dtype) * trips(loops)

@@ -42,10 +42,10 @@ def stepped(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Bo
 
 def in_tiles(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tuple[Stmt, ...] | None:
     """The statements with a tile as the innermost loop."""
-    return tuple(_as_tile(stmt) for stmt in nested(nest, outputs, buffers)) if is_picked(nest) else None
+    return tuple(_as_tile(stmt) for stmt in nested(nest, outputs, buffers)) if picks_elements(nest) else None
 
 
-def is_picked(nest: Nest) -> bool:
+def picks_elements(nest: Nest) -> bool:
     """Whether the innermost loop picks elements out of vectors, as a tile."""
     steps = _steps(nest)
     if steps is None or nest.loops[-1].extent > MOST or not nest.is_joint:

@@ -19,7 +19,7 @@ from eqsat.ir.loops import rebuilt
 from eqsat.ir.tensor import Call, Position, Reduce, Scalar, has_fold, operands, scalars
 from eqsat.lowering.affine import DIVISIONS, Affine, Forms, bounds
 from eqsat.lowering.blocks import BlockPlacer, Body
-from eqsat.lowering.movements.stepped import is_picked
+from eqsat.lowering.movements.stepped import picks_elements
 from eqsat.lowering.movements.turned import crossing, place_turned
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.place import Scope, stores, used_by_several
@@ -184,7 +184,7 @@ class _Cuts:
             return
         opened = self.placer.nest(scope, *nest.loops)
         opened[-1].body += stores(self.outputs, nest.index, self.placer.place(nest.body, opened[-1]))
-        tile = self.picking and is_picked(nest)
+        tile = self.picking and picks_elements(nest)
         self.picked |= tile
         self.placer.close_all(opened, "tile" if tile else "parallel")
 

@@ -193,3 +193,18 @@ def test_the_checker_rejects(what: str) -> None:
         check_kernel(illegal)
     assert "kernel k" in str(caught.value)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(("step", "legal"), [(2, True), (3, False)])
+def test_the_checker_knows_what_bound_variables_stand_for(step: int, legal: bool) -> None:
+    """An even number modulo 12 is 10 at most, though the variable that stands for the even one has odd numbers between its bounds."""
+    i = Var("i", 0, 6)
+    back = Var("back", -6 * step, 0)
+    body = (Bind(back, i * -step), Store("out", i, Load("x", back % 12 + 1, "float32")))
+    buffers = (Buffer("x", "float32", 12 if legal else 10, "in"), Buffer("out", "float32", 7, "out"))
+    kernel = Kernel("k", buffers, (For(i, "parallel", body),))
+    if legal:
+        check_kernel(kernel)
+    else:
+        with pytest.raises(InternalError):
+            check_kernel(kernel)
