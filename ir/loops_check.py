@@ -9,7 +9,7 @@ from eqsat.ir.check import check_position
 from eqsat.ir.dtypes import DTYPES, is_integer
 from eqsat.ir.errors import DTypeError, InternalError
 from eqsat.ir.index import Const, Index, Var, substitute, variables
-from eqsat.ir.loops import Bind, Buffer, Clip, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, statements, value_of
+from eqsat.ir.loops import Bind, Buffer, Clip, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, bound_in, statements, value_of
 from eqsat.ir.ops import REDUCE_OPS, SCALAR_OPS, loop_dtypes
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 
@@ -30,7 +30,6 @@ class _Checker:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.bound: set[str] = set()
-        self.meanings: dict[Var, Index] = {}  # of variables that statements bind
         self.sized = {size.variable for size in kernel.sizes}  # and what is computed from them
         self.buffers: dict[str, Buffer] = {}
         for buffer in (*kernel.buffers, *kernel.scratch):
@@ -56,7 +55,6 @@ class _Checker:
             elif isinstance(stmt, Bind):
                 self.bind(stmt, known)
                 known = (*known, stmt.variable)
-                self.meanings[stmt.variable] = substitute(stmt.value, self.meanings)
             elif isinstance(stmt, Clip):
                 self.clip(stmt, known, temps)
                 known = (*known, stmt.variable)
@@ -201,7 +199,7 @@ class _Checker:
     def within(self, where: str, index: Index, low: int, high: int) -> None:
         lo, hi = index.bounds
         if not low <= lo <= hi <= high:  # a variable that stands for an even number is any number between its bounds
-            lo, hi = substitute(index, self.meanings).bounds
+            lo, hi = substitute(index, bound_in(statements(self.kernel.body))).bounds
         if not self.sized.isdisjoint(variables(index)):  # the program was looked at, which knows what sizes are
             lo, hi = max(lo, low), min(hi, high)
         if not low <= lo <= hi <= high:

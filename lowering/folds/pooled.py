@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from eqsat.ir.dtypes import carrier
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Apply, Const, Index, Var, apply, substitute, variables, walk
-from eqsat.ir.loops import Load, Stmt, over, with_offsets
+from eqsat.ir.loops import Load, Stmt, loads, over, with_offsets
 from eqsat.ir.tensor import Position, Reduce, Scalar, has_fold, scalars
 from eqsat.lowering.affine import Affine, Forms, rebuilt as written
 from eqsat.lowering.blocks import BlockPlacer, Body, blocks_of
@@ -32,7 +33,6 @@ from eqsat.lowering.ranges.unroll import unrolled
 LONGEST_STEP = 8
 # elements of a window along a line
 LONGEST = 64
-CLAMPS = ("min", "max")
 # elements of the lines in scratch memory: few, so that the processor reads the next lines while it folds along these; longer lines are
 # divided, those with seams if they are longer than this
 ELEMENTS, MOST_ELEMENTS = 512, 8192
@@ -61,8 +61,8 @@ class Windows:
     @property
     def is_cut(self) -> bool:
         """Whether something changes along a line."""
-        terms = walk(*(term.index for term in scalars(self.element) if isinstance(term, Load | Position)))
-        return any(isinstance(term, Apply) and term.op in (*MARKS, *CLAMPS) and self.along in variables(term) for term in terms)
+        changes = (term for term in walk(*_indices(self.element)) if isinstance(term, Apply) and (term.op in MARKS or _is_clamp(term)))
+        return any(self.along in variables(term) for term in changes)
 
     def line(self, count: int) -> int:
         """How many elements so many windows of a line have."""
@@ -137,14 +137,14 @@ def _linear(root: Scalar) -> Scalar:
     forms = Forms()
 
     def change(index: Index) -> Index:
-        if isinstance(index, Apply) and (index.kind == "bool" or index.op in CLAMPS):
+        if isinstance(index, Apply) and (index.kind == "bool" or _is_clamp(index)):
             return apply(index.op, *map(change, index.args))
         if index.kind == "bool":
             return index
         form = forms(index)
         terms = Counter[Index]()
         for atom, k in form.terms.items():
-            terms[change(atom) if isinstance(atom, Apply) and atom.op in CLAMPS else atom] += k
+            terms[change(atom) if _is_clamp(atom) else atom] += k
         return written(Affine(form.constant, {atom: k for atom, k in terms.items() if k}))
 
     return with_offsets(root, change)
@@ -164,11 +164,11 @@ def _windows(chain: tuple[Reduce, ...], lane: Var) -> Windows | None:
     for fold in reversed(chain):
         if fold.variable.lo or fold.variable.extent > LONGEST:
             continue
-        step = _step(_places(term.index for term in scalars(value) if isinstance(term, Load)), fold.variable, lane)
+        step = _step(_places(load.index for load in loads(value)), fold.variable, lane)
         if step is None:
             continue
         element = _by_place(value, fold.variable, lane, step)
-        if _step(_places(term.index for term in scalars(element) if isinstance(term, Load | Position)), fold.variable, lane) == step:
+        if _step(_places(_indices(element)), fold.variable, lane) == step:
             return Windows(chain, element, fold.variable, step)
     return None
 
@@ -229,6 +229,15 @@ def _places(indices: Iterable[Index]) -> Iterator[Affine]:
             stack += index.args
             continue
         form = forms(index)
-        clamps = [atom for atom in form.terms if isinstance(atom, Apply) and atom.op in CLAMPS]
+        clamps = list(filter(_is_clamp, form.terms))
         stack += (arg for clamp in clamps for arg in clamp.args)
         yield Affine(form.constant, {atom: k for atom, k in form.terms.items() if atom not in clamps})
+
+
+def _indices(value: Scalar) -> Iterator[Index]:
+    """The index terms of an element: where it loads, and its positions."""
+    return (term.index for term in scalars(value) if isinstance(term, Load | Position))
+
+
+def _is_clamp(index: Index) -> TypeGuard[Apply]:
+    return isinstance(index, Apply) and index.op in ("min", "max")

@@ -100,7 +100,7 @@ def test_conditions_along_lines() -> None:
 @pytest.mark.parametrize("reach", [2, 3, 5])
 @pytest.mark.parametrize("shape", [(2, 7, 9), (1, 12, 31), (3, 4, 40)])
 def test_windows_of_a_padded_array_read_it_once(shape: tuple[int, ...], reach: int, step: int) -> None:
-    """What is around it is no array of its own, and inside of a line no condition is left."""
+    """What is around it is no array of its own, but for long windows of arrays so small that making it costs less."""
     x = np.random.default_rng(0).normal(size=shape).astype("float32")
 
     def largest(x: Any) -> Any:
