@@ -10,8 +10,9 @@ are written: simplification has one home, the e-graph.  `str()` gives Python tex
 
 from __future__ import annotations
 
+import functools
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -323,6 +324,28 @@ def conjunction(conditions: Iterable[Index]) -> Index:
     for condition in distinct[1:]:
         joined = apply("and", joined, condition)
     return joined
+
+
+def in_order(term: Index, key: Callable[[Index], int]) -> Index:
+    """The term with the operands of nested `and`, and of nested `or`, by a key: the least first and innermost, equals as they stand."""
+    if not any(isinstance(sub, Apply) and sub.op in ("and", "or") for sub in walk(term)):
+        return term
+    done: dict[Index, Index] = {}
+    for sub in walk(term):
+        if not isinstance(sub, Apply):
+            done[sub] = sub
+        elif sub.op in ("and", "or"):
+            operands = sorted(_operands(sub.op, *(done[arg] for arg in sub.args)), key=key)
+            done[sub] = functools.reduce(functools.partial(apply, sub.op), operands)
+        else:
+            done[sub] = Apply(sub.op, tuple(done[arg] for arg in sub.args))
+    return done[term]
+
+
+def _operands(op: str, *args: Index) -> Iterator[Index]:
+    """The operands of nested operations of one kind."""
+    for arg in args:
+        yield from _operands(op, *arg.args) if isinstance(arg, Apply) and arg.op == op else (arg,)
 
 
 def as_truth(term: Index) -> Index:

@@ -17,7 +17,7 @@ from eqsat.egraph.linear import Linear, sum_term
 from eqsat.egraph.schema import SHORT_SUM
 from eqsat.ir import interval
 from eqsat.ir.errors import UnsupportedError
-from eqsat.ir.index import OPS, Apply, Const, Index, Var, walk
+from eqsat.ir.index import OPS, Apply, Const, Index, Var, in_order, walk
 from eqsat.ir.interval import Interval
 from eqsat.ir.tensor import is_size, level_of, reduction
 
@@ -180,10 +180,14 @@ class Encoder:
         return self.sum(self.linear(root, axes))
 
     def linear(self, root: Index, axes: bool = False) -> Linear:
-        """The n-ary form of an index term."""
-        for term in walk(root):
-            if term not in self._linear:
-                self._linear[term] = self._form(term, axes)
+        """The n-ary form of an index term.  The largest operand of nested `and` or `or` is the outermost: it is read under all others,
+        and those say nothing that is given (rules/assumptions.py)."""
+        if root not in self._linear:
+            ordered = in_order(root, lambda operand: sum(1 for _ in walk(operand)))
+            for term in walk(ordered):
+                if term not in self._linear:
+                    self._linear[term] = self._form(term, axes)
+            self._linear[root] = self._linear[ordered]
         return self._linear[root]
 
     def is_plain(self, form: Linear) -> bool:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
-from collections.abc import Iterator
 from math import gcd
 
 from eqsat.egraph.forms import RAW, SIGNS, Forms, index_children
@@ -12,8 +10,7 @@ from eqsat.egraph.index_cost import is_power_of_two
 from eqsat.egraph.linear import Linear, sign_term, sum_term, zero_term
 from eqsat.egraph.schema import OP_OF_NODE
 from eqsat.egraph.snapshot import ENode
-from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply, walk
-from eqsat.ir.index_points import may_divide_by_zero
+from eqsat.ir.index import OPS, Apply, Const, Index, Var, apply
 
 Group = tuple[tuple[int, int], ...]
 
@@ -61,27 +58,6 @@ def given_class(forms: Forms, name: int) -> int:
 def index_term(forms: Forms, root: int) -> Index:
     """The term that the chosen nodes spell for a class."""
     return _Speller(*as_spelled(forms, root)).term(root)
-
-
-def guards_first(term: Index) -> Index:
-    """A term with those operands of `and` and `or` last that may divide by zero, as people write guards: Python evaluates none of them
-    where one before decides."""
-    if not may_divide_by_zero(term):
-        return term
-    done: dict[Index, Index] = {}
-    for sub in walk(term):
-        if isinstance(sub, Apply) and sub.op in ("and", "or"):
-            ordered = sorted(_operands(sub.op, *(done[arg] for arg in sub.args)), key=may_divide_by_zero)
-            done[sub] = functools.reduce(functools.partial(apply, sub.op), ordered)
-        else:
-            done[sub] = Apply(sub.op, tuple(done[arg] for arg in sub.args)) if isinstance(sub, Apply) else sub
-    return done[term]
-
-
-def _operands(op: str, *args: Index) -> Iterator[Index]:
-    """The operands of nested operations of one kind."""
-    for arg in args:
-        yield from _operands(op, *arg.args) if isinstance(arg, Apply) and arg.op == op else (arg,)
 
 
 class _Speller:

@@ -16,11 +16,11 @@ from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import LEAVES
 from eqsat.egraph.settled import is_settled
 from eqsat.egraph.snapshot import Snapshot, written_snapshot
-from eqsat.egraph.spell import guards_first, index_term, negated
+from eqsat.egraph.spell import index_term, negated
 from eqsat.indices.results import RESULTS
 from eqsat.ir import interval
 from eqsat.ir.errors import UnsoundRuleError, UnsupportedError, UsageError
-from eqsat.ir.index import Apply, Const, Index, Var, apply, as_index, walk, where
+from eqsat.ir.index import Apply, Const, Index, Var, apply, as_index, in_order, walk, where
 from eqsat.ir.index_points import has_no_value, may_divide_by_zero
 from eqsat.options import Limits, Options, options_of
 from eqsat.progress import tell, work
@@ -372,7 +372,7 @@ def _cheaper(result: Index, original: Index, weights: IndexWeights) -> Index:
 
 def as_kind(result: Index, original: Index) -> Index:
     """A result as an integer or a truth value, as the original is; in the e-graph truth values are 0 and 1."""
-    result = guards_first(result)
+    result = in_order(result, may_divide_by_zero)  # as people write guards: Python evaluates nothing after one that decides
     if original.kind == result.kind:
         return result
     if isinstance(result, Const):

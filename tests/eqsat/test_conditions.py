@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 import eqsat
 from eqsat.egraph.index_cost import index_cycles
 from eqsat.egraph.linear import Linear
-from eqsat.ir.index import Apply, walk
+from eqsat.ir.index import Apply, in_order, walk
 from eqsat.rules.assumptions import MAX_TRIED, _has_solution
 from tests.effort import examples, some
 
@@ -209,3 +209,31 @@ def test_of_two_forms_that_cost_the_same_the_one_without_a_remainder_is_taken() 
     i, j = eqsat.var("i", 0, 6), eqsat.var("j", 0, 5)
     index, _ = eqsat.simplify_gated((i - j * 2) % 4, (j >= 2) & (j < 4) & (i >= 2) & (i < 4))
     assert str(index) == "i - j * 2 + 4"
+
+
+def test_a_conjunct_of_many_terms_is_read_under_all_others() -> None:
+    """Where f // 756 % 6 is 1, by two conjuncts, the dividend below is the index itself, and its quotient 0 is two comparisons."""
+    ranges = {"f": (0, 36287)}
+    index = "f // 189 % 4 * 8 + f % 189 // 63 * 4 + f % 63 // 7 * 2 + f % 7 + f // 4536 * 16"
+    quotient = f"({index} + f // 756 % 6 * 16 - 88) // 16 == 0"
+    simple = "f % 63 < 21 and f // 756 % 6 >= 1 and f // 189 % 4 < 3 and f // 189 % 4 >= 1 and f >= 13608 and f % 63 >= 7 and f < 22680"
+    gate = f"f // 756 % 6 < 2 and ({simple} and ({quotient} and f % 7 >= 2)) and f % 189 < 126 and f % 7 < 4"
+    term, valid = eqsat.parse_index(f"{index} - 72", ranges), eqsat.parse_index(gate, ranges)
+    found, left = eqsat.simplify_gated(term, valid)
+    assert eqsat.prove_equal(valid, left)
+    assert sum(isinstance(sub, Apply) and sub.op in ("floordiv", "mod") for sub in walk(found, left)) <= 10
+
+
+@pytest.mark.parametrize(
+    ("text", "ordered"),
+    [
+        ("x + y < z * 3 and x < 4 and y < 2", "x < 4 and y < 2 and x + y < z * 3"),
+        ("x < 4 and (y < 2 and z < 1)", "x < 4 and y < 2 and z < 1"),
+        ("x + y < 3 or x < 4 or int(x + z < 4 and y < 2) == z", "x < 4 or x + y < 3 or int(y < 2 and x + z < 4) == z"),
+        ("x < 4 or x + y < 9 and z < 2", "x < 4 or (z < 2 and x + y < 9)"),
+        ("x + y", "x + y"),
+    ],
+)
+def test_the_largest_operand_of_a_conjunction_or_disjunction_is_the_outermost(text: str, ordered: str) -> None:
+    term = in_order(eqsat.parse_index(text, RANGES), lambda operand: sum(1 for _ in walk(operand)))
+    assert term is eqsat.parse_index(ordered, RANGES)
