@@ -21,7 +21,7 @@ from eqsat.indices.results import RESULTS
 from eqsat.ir import interval
 from eqsat.ir.errors import UnsoundRuleError, UnsupportedError, UsageError
 from eqsat.ir.index import Apply, Const, Index, Var, apply, as_index, in_order, walk, where
-from eqsat.ir.index_points import has_no_value, may_divide_by_zero
+from eqsat.ir.index_points import SAMPLES, Pair as Sides, has_no_value, may_divide_by_zero
 from eqsat.options import Limits, Options, options_of
 from eqsat.progress import tell, work
 from eqsat.proving.certificate import certify_terms
@@ -106,7 +106,18 @@ def simplify_terms(terms: list[Index], options: Options, report: Report, within:
         if len(together) == 1 and sum(1 for _ in walk(*together)) > ALONE_SIZE:
             (term,) = together
             found[term] = _again(term, found[term], options, report, within)
+    for term, result in found.items():
+        if not _keeps_values(term, result) and CONDITIONS.name in options.tables:
+            (found[term],) = simplify_terms([term], options.without(CONDITIONS.name), report, within)
     return [found[term] for term in terms]
+
+
+def _keeps_values(term: Index, result: Index) -> bool:
+    """Whether a result has a value wherever the term has one: what is read under a condition may divide by what is zero elsewhere."""
+    if not may_divide_by_zero(result):
+        return True
+    sides = Sides(term, result, extends=True)
+    return (sides.exhaustive() if sides.size <= SAMPLES else sides.search()) is None
 
 
 def _together(terms: list[Index], report: Report, within: bool, options: Options) -> list[Index]:
@@ -153,6 +164,8 @@ def gate_all(pairs: list[Pair], options: Options, report: Report, free_gate: boo
         found.update(zip(together, _alarmed(run, options, together, (index for index, _ in together)), strict=True))
         for pair in together if not free_gate else ():
             found[pair] = _gated_again(pair, found[pair], options, report)
+            if not _keeps_values(pair[1], found[pair][1]) and CONDITIONS.name in options.tables:
+                (found[pair],) = gate_all([pair], options.without(CONDITIONS.name), report)
     return [found[pair] for pair in pairs]
 
 

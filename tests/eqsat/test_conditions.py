@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 import eqsat
 from eqsat.egraph.index_cost import index_cycles
 from eqsat.egraph.linear import Linear
-from eqsat.ir.index import Apply, in_order, walk
+from eqsat.ir.index import Apply, apply, in_order, walk
 from eqsat.rules.assumptions import MAX_TRIED, _has_solution
 from tests.effort import examples, some
 
@@ -237,3 +237,20 @@ def test_a_conjunct_of_many_terms_is_read_under_all_others() -> None:
 def test_the_largest_operand_of_a_conjunction_or_disjunction_is_the_outermost(text: str, ordered: str) -> None:
     term = in_order(eqsat.parse_index(text, RANGES), lambda operand: sum(1 for _ in walk(operand)))
     assert term is eqsat.parse_index(ordered, RANGES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y > 0 and x % max(y, 1) < 5",
+        "where(y > 0 and x % max(y, 1) < 5, x, z)",
+        "y == 0 or x // (y + int(y == 0)) == z",
+        "where(y >= 1, x // max(y, 1), z)",
+        "where(y % 4 == 0 and y > 0, x // max(y, 3), z)",
+    ],
+)
+def test_what_is_read_under_a_condition_is_no_divisor_that_is_zero_elsewhere(text: str) -> None:
+    term = eqsat.parse_index(text, RANGES)
+    assert eqsat.prove_equal(term, eqsat.simplify(term))
+    gate = apply("bool", term) if term.kind == "int" else term
+    assert eqsat.prove_equal(gate, eqsat.simplify_gated(eqsat.parse_index("x", RANGES), gate)[1])
