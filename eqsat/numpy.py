@@ -22,7 +22,7 @@ from eqsat.capture.array import TracedArray as _TracedArray
 from eqsat.capture.traces import apply as _apply, traced_deep as _traced_deep
 from eqsat.ir.host import host_function as _host_function
 from eqsat.operations import creation as _make
-from eqsat.operations.table import OPERATIONS as _operations, missing as _missing
+from eqsat.operations.table import OPERATIONS as _operations, check_neutral as _check_keywords, missing as _missing
 
 bool = bool_ = _np.bool_
 int8, int16, int32, int64 = _np.int8, _np.int16, _np.int32, _np.int64
@@ -365,9 +365,10 @@ def __array_namespace_info__() -> Any:
     return _np.__array_namespace_info__()
 
 
-def asarray(x: Any, /, dtype: Any = None) -> Any:
+def asarray(x: Any, /, dtype: Any = None, *, copy: _bool | None = None, order: str | None = None) -> Any:
     """A lazy tensor of the elements of an array or nested lists (eqsat.calling.lazy.asarray says what that means); traced arrays and lazy
-    tensors as they are, or cast to `dtype`."""
+    tensors as they are, or cast to `dtype`.  What is computed never shares memory with what it was made of, and lies in C order."""
+    _check_keywords("asarray", copy=copy, order=order)
     if isinstance(x, _TracedArray):
         return x if dtype is None else x.astype(dtype)
     return _lazy(x, dtype)
@@ -376,8 +377,9 @@ def asarray(x: Any, /, dtype: Any = None) -> Any:
 asanyarray = ascontiguousarray = asarray
 
 
-def array(object: Any, dtype: Any = None) -> Any:
+def array(object: Any, dtype: Any = None, *, copy: _bool | None = True, order: str | None = None) -> Any:
     """asarray, also of nested lists of traced arrays and numbers, which are stacked."""
+    _check_keywords("array", copy=copy, order=order)
     if isinstance(object, list | tuple) and any(True for _ in _traced_deep(object)):
         found = _apply("stack", [array(part) for part in object])
         return found if dtype is None else found.astype(dtype)

@@ -51,13 +51,18 @@ def may_divide_by_zero(*terms: Index) -> bool:
     return any(low <= 0 <= high for low, high in divisors)
 
 
+def never_holds(condition: Index) -> bool:
+    """Whether a condition, of few points, holds at none of them."""
+    pair = Pair(apply("bool", condition), Const(False), extends=True)
+    return pair.size <= CHUNK and pair.exhaustive() is None
+
+
 def has_no_value(term: Index) -> bool:
     """Whether a term, of few points, has a value at none of them: it divides by zero everywhere."""
     needed, holds = conditions(term), as_index(True)
     for condition in needed:
         holds = apply("and", holds, condition)
-    pair = Pair(holds, Const(False), extends=True)
-    return bool(needed) and pair.size <= CHUNK and pair.exhaustive() is None
+    return bool(needed) and never_holds(holds)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from eqsat.capture.signature import Arguments, Baked, is_number, leaves_of, spec
 from eqsat.capture.specs import Spec
 from eqsat.capture.traces import Trace, in_owner, is_traced
 from eqsat.capture.tracing import CURRENT, record, record_body
-from eqsat.ir.errors import DTypeError, ShapeError, UsageError
+from eqsat.ir.errors import BoundsError, DTypeError, ShapeError, UsageError
 from eqsat.ir.steps import Loop
 from eqsat.ir.structure import Container, Structure, flatten_result, rebuild_result
 from eqsat.ir.tensor import Constant, Program, Tensor
@@ -64,35 +64,43 @@ def fori(n: int, body: Callable[[Any, Any], Any], init: Any, *, options: Options
     structure = flatten_result(init, place, "carry")
     arguments = Arguments((("i", 0), ("carry", structure)), (), tuple(specs))
     chosen = options_of(options, "fori")
-    program, captured = (
-        record_body(body, arguments, around, steps) if around is not None else (record(body, arguments, chosen.fallback, of_loop=True), ())
-    )
+    try:
+        if around is not None:
+            program, captured = record_body(body, arguments, around, steps)
+        else:
+            program, captured = record(body, arguments, chosen.fallback, of_loop=True), ()
+    except BoundsError:
+        if not steps:  # a body that no step runs may read arrays without elements
+            return rebuild_result(structure, [None, *_unchanged(around, given)])
+        raise
     outputs = [program.outputs[position] for position in _matched(program.structure, structure, "carry")]
     for (where, expected), output in zip(specs[1:], outputs, strict=True):
         _check_leaf(where, Spec(output.shape, output.dtype), expected)
-    if around is not None:
-        return rebuild_result(structure, [None, *_recorded(around, steps, program, outputs, given, captured)])
-    if steps:
+    if not steps:
+        carry = _unchanged(around, given)
+    elif around is not None:
+        loop = without_invariants(Loop(steps, Program(program.inputs, tuple(outputs)), (*_first(around, given), *captured)))
+        carry = [TracedArray(result, around) for result in loop.results]
+    else:
         shared, constants = numbered(outputs, program.inputs)
         computed = as_computed(shared)
         plan = plan_of(computed.program, chosen)
         carry = [new_array(output.shape, np.dtype(output.dtype)) for output in outputs]
-        loop = Repeated(plan, steps, computed.following, computed.puts)
-        loop.run(check_arguments(plan.blueprint.inputs[1:], (*values_of(given), *constants)), carry)
-    else:
-        carry = [array.copy() for array in values_of(given)]
+        loops = Repeated(plan, steps, computed.following, computed.puts)
+        loops.run(check_arguments(plan.blueprint.inputs[1:], (*values_of(given), *constants)), carry)
     return rebuild_result(structure, [None, *carry])
 
 
-def _recorded(
-    around: Trace, steps: int, program: Program, outputs: Sequence[Tensor], given: Sequence[Any], captured: Sequence[Tensor]
-) -> list[TracedArray]:
-    """The results of a loop in the program that is being traced."""
-    first = [in_owner(leaf, around) if isinstance(leaf, TracedArray) else Constant(np.asarray(leaf)) for leaf in given]
-    if not steps:
-        return [TracedArray(tensor, around) for tensor in first]
-    loop = without_invariants(Loop(steps, Program(program.inputs, tuple(outputs)), (*first, *captured)))
-    return [TracedArray(result, around) for result in loop.results]
+def _unchanged(around: Trace | None, given: list[Any]) -> list[Any]:
+    """What is carried where there are no steps."""
+    if around is None:
+        return [array.copy() for array in values_of(given)]
+    return [TracedArray(tensor, around) for tensor in _first(around, given)]
+
+
+def _first(around: Trace, given: Sequence[Any]) -> list[Tensor]:
+    """What the first step of a loop in a program takes."""
+    return [in_owner(leaf, around) if isinstance(leaf, TracedArray) else Constant(np.asarray(leaf)) for leaf in given]
 
 
 def _matched(found: Structure, expected: Structure, where: str) -> Iterator[int]:

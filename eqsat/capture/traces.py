@@ -18,7 +18,10 @@ from eqsat.ir.host_functions import VALUES_DECIDE
 from eqsat.ir.tensor import Constant, Input, Tensor
 from eqsat.operations.host import host_call
 from eqsat.operations.table import FALLBACK, OPERATIONS, VALUES_DECIDE_SHAPES, missing, numpy_function, run
-from eqsat.sizes.markers import NO_SIZES, Markers
+from eqsat.sizes.markers import NO_SIZES, DerivedSizeError, Markers
+
+# operations of a program whose sizes are known at run time only
+MOST_OF_SIZES = 10_000
 
 
 class Traced:
@@ -80,10 +83,21 @@ class Trace:
         self._fallback = fallback
         self.captured: dict[Tensor, Input] = {}
         self.in_loop: Trace | None = None  # that of the body of a loop in it, while that is traced
+        self._operations = 0
 
     @property
     def fallback(self) -> bool:
         return self._fallback
+
+    def count(self) -> None:
+        """One more operation.  Sizes are large numbers while a program is recorded: a loop over one of Python's would not end."""
+        self._operations += 1
+        if self.sizes and self._operations > MOST_OF_SIZES:
+            names = ", ".join(size.variable.name[1:] for size in self.sizes.sizes)
+            raise DerivedSizeError(
+                f"found more than {MOST_OF_SIZES:,} operations, where {names} is known at run time only; instead of a loop of Python's "
+                "over a size use operations along an axis, or eqsat.fori for a known number of steps"
+            )
 
     def is_inside(self, other: Trace) -> bool:
         """Whether this is a trace of a loop's body within another one."""
@@ -114,6 +128,7 @@ def apply(name: str, *args: Any, **kwargs: Any) -> Any:
     if name not in OPERATIONS:
         return on_host(numpy_function(name), args, kwargs, name)
     owner = _common_owner(name, list(traced_deep((args, kwargs)))).innermost
+    owner.count()
     bare = [_bare(value, owner) for value in args]
     named = {key: _bare(value, owner) for key, value in kwargs.items()}
     try:

@@ -16,12 +16,12 @@ from eqsat.indices.simplifier import INVALID
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Const, Index, variables, where
 from eqsat.options import Limits, Options
+from eqsat.proving.proof import ALWAYS
 from eqsat.rules import TABLES, Rule, own_table, rows
 
 # nodes of the ledger: a tenth of a millisecond each
 LIMITS = Limits(nodes=8000, iterations=18)
 WIDTH = 100
-ALWAYS = Const(True)
 
 
 @dataclass(frozen=True, repr=False)

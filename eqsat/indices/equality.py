@@ -7,12 +7,13 @@ from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.index import Const, Index, Var, apply, as_index, variables
 from eqsat.ir.index_points import Pair
 from eqsat.options import Options
-from eqsat.proving.proof import Proof, prove
+from eqsat.proving.proof import Proof, prove_under
 from eqsat.report import Report
+from eqsat.sizes.facts import facts_about
 
 
 def prove_equal(e1: Index | int, e2: Index | int, *, extends: bool = False) -> Proof:
-    """Whether two index expressions are equal for all values of their variables.
+    """Whether two index expressions are equal for all values of their variables for which the facts hold that are declared (`assume`).
 
     e1, e2   index expressions, integers or truth values, which count as 1 and 0; variables of one name have the same bounds
     extends  False: they are equal if at every point both have the same value or neither has one (a divisor is zero, a shift amount
@@ -31,7 +32,7 @@ def prove_equal(e1: Index | int, e2: Index | int, *, extends: bool = False) -> P
         other = known.setdefault(v.name, v)
         if other is not v:
             raise UsageError(f"prove_equal: found {v.name} in {other.lo}..{other.hi} and in {v.lo}..{v.hi}, expected one range for a name")
-    return prove(Pair(left, right, extends), _by_rules)
+    return prove_under(facts_about([left, right]), Pair(left, right, extends), _by_rules)
 
 
 def _by_rules(pair: Pair) -> bool:

@@ -83,7 +83,10 @@ def simplify_all(terms: list[Index], options: Options, report: Report) -> list[I
     """simplify_many, with the report; a term that the e-graph cannot hold comes back as it is."""
     fact = facts_about(terms)
     if not isinstance(fact, Const):
-        return [index for index, _ in gate_all([(term, fact) for term in terms], options, report, free_gate=True)]
+        results = [index for index, _ in gate_all([(term, fact) for term in terms], options, report, free_gate=True)]
+        if options.certify:
+            certify_terms(terms, results, report, fact)
+        return results
     return simplify_terms(terms, options, report)
 
 

@@ -15,7 +15,7 @@ from eqsat.sizes.markers import is_one
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Tensor:
     """The elements under another shape, in C order or in that of Fortran, where the first axis is the fastest; one extent may be -1."""
     source = tensor_of("reshape", a)
-    if order not in ("C", "F", "A"):
+    if order not in ("C", "F"):  # 'A' asks how elements lie in memory
         raise UnsupportedError(f"reshape: found order {order!r}, supported are 'C' and 'F'")
     target = filled_shape(source.shape, integers("reshape", "extent", shape))
     if order == "F":

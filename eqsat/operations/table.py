@@ -276,6 +276,13 @@ def run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     return implementation(*bound.args, **bound.kwargs)
 
 
+def check_neutral(name: str, **given: Any) -> None:
+    """Raises UnsupportedError for a keyword whose value changes what NumPy does, and that eqsat takes only where it does not."""
+    for key, value in given.items():
+        if not _neutral(key, value):
+            raise UnsupportedError(f"{name}: found {key}={value!r}; {INSTEAD_OF_KEYWORD.get(key, 'leave it out')}")
+
+
 def _neutral(key: str, value: Any) -> bool:
     return any(value is neutral or (isinstance(value, str) and value == neutral) for neutral in NEUTRAL.get(key, ()))
 

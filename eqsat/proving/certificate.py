@@ -10,7 +10,7 @@ from eqsat.ir.errors import UnsoundRuleError
 from eqsat.ir.index import Index
 from eqsat.ir.index_points import Pair
 from eqsat.ir.shown import Shown
-from eqsat.proving.proof import Proof, prove
+from eqsat.proving.proof import ALWAYS, Proof, prove_under
 from eqsat.report import Report
 
 
@@ -62,13 +62,13 @@ class Certificate(Shown):
     __repr__ = __str__
 
 
-def certify_terms(terms: Sequence[Index], results: Sequence[Index], report: Report) -> None:
-    """Add to the report the proof that every result equals its term wherever that has a value.
+def certify_terms(terms: Sequence[Index], results: Sequence[Index], report: Report, fact: Index = ALWAYS) -> None:
+    """Add to the report the proof that every result equals its term wherever that has a value, and a fact holds.
 
     The rules take no part in these proofs.  Raises UnsoundRuleError where one is refuted.
     """
     for term, result in dict(zip(terms, results, strict=True)).items():
-        proof = prove(Pair(term, result, extends=True))
+        proof = prove_under(fact, Pair(term, result, extends=True))
         if proof.refuted:
             fired = tuple(sorted(name for name, count in report.matches.items() if count))
             raise UnsoundRuleError(f"{term} was simplified to {result}: {proof}; rules that fired: {', '.join(fired)}", fired)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from eqsat.ir.index import Apply, Const, Index, Var, walk
+from eqsat.ir.index import Apply, Const, Index, Var, apply, walk
 from eqsat.ir.index_points import SAMPLES, Difference, Pair, conditions
 from eqsat.ir.shown import Shown
 from eqsat.proving import integer_sets
@@ -19,6 +19,8 @@ FEW_POINTS = 2**16
 MANY_POINTS = 4_000_000
 SLOW_POINTS = 2**12
 MOST_PRODUCTS = 64
+# the fact that says nothing
+ALWAYS = Const(True)
 # products of subterms with their coefficients
 Polynomial = dict[tuple[Index, ...], int]
 # an operation, and what it is done to
@@ -67,6 +69,14 @@ class Proof(Shown):
         return f"undecided: {self.left} == {self.right}: {self.note}"
 
     __repr__ = __str__
+
+
+def prove_under(fact: Index, pair: Pair, by_rules: Callable[[Pair], bool] | None = None) -> Proof:
+    """`prove` for the points at which a condition holds."""
+    if isinstance(fact, Const):
+        return prove(pair, by_rules)
+    left, right = (apply("where", fact, side, Const(False if side.kind == "bool" else 0)) for side in (pair.left, pair.right))
+    return replace(prove(Pair(left, right, pair.extends), by_rules), left=pair.left, right=pair.right)
 
 
 def prove(pair: Pair, by_rules: Callable[[Pair], bool] | None = None) -> Proof:

@@ -8,6 +8,7 @@ from types import TracebackType
 
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Index, Var, conjunction, var, variables
+from eqsat.ir.index_points import never_holds
 
 _LOCK = threading.Lock()
 _FACTS: dict[Fact, None] = {}
@@ -25,7 +26,7 @@ def dim(name: str, lo: int, hi: int) -> Var:
 
 
 class Fact:
-    """A condition that simplification may use until it is retracted; `with assume(...)` retracts it at the end of the block."""
+    """A condition that simplification may use until it is retracted; `with fact:` declares it for the block, again if it was retracted."""
 
     def __init__(self, condition: Index) -> None:
         self.condition = condition
@@ -35,7 +36,13 @@ class Fact:
         with _LOCK:
             _FACTS.pop(self, None)
 
+    def declare(self) -> None:
+        """Simplify under this fact from here on."""
+        with _LOCK:
+            _FACTS[self] = None
+
     def __enter__(self) -> Fact:
+        self.declare()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -49,16 +56,15 @@ def assume(condition: Index | bool) -> Fact:
     """Declare that a condition on variables holds, for all simplifying in this process until it is retracted.
 
     What simplifies under it is equal wherever the condition holds, and only there.  Raises UsageError for what is no condition,
-    and for a condition that its variables' bounds refute.
+    and for one that holds nowhere, by the bounds of its variables or at none of up to 65,536 points.
     """
     if not isinstance(condition, Index) or condition.kind != "bool":
         found = f"`{condition}`" if isinstance(condition, Index) else f"{condition!r} (a comparison with == of two equal terms is decided)"
         raise UsageError(f"assume: found {found}, expected a condition such as n % 4 == 0")
-    if condition.bounds == (0, 0):
+    if condition.bounds == (0, 0) or never_holds(condition):
         raise UsageError(f"assume: `{condition}` never holds")
     fact = Fact(condition)
-    with _LOCK:
-        _FACTS[fact] = None
+    fact.declare()
     return fact
 
 

@@ -48,7 +48,7 @@ def sizes_for(dims: Iterable[Var], above: int, prime: bool = True, far: bool = F
     found: list[Size] = []
     named = list(dict.fromkeys(dims))
     for dim in sorted(named, key=lambda dim: (dim.hi, dim.lo)):  # so that numbers compare as most sizes do
-        marker = max(dim.hi + 2, APART * (above + 1), *(size.marker + 1 for size in found), 2)
+        marker = max(dim.hi + NEAR + 2, APART * (above + 1), *(size.marker + 1 for size in found), 2)
         marker = max(marker, *(max(FARTHEST, FAR * size.marker**2) for size in found), 0) if far else marker
         if marker >= LARGEST and far:
             raise DerivedSizeError(f"found arithmetic with {len(named)} sizes, supported is that with one or two; give others numbers")

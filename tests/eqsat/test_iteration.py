@@ -13,7 +13,7 @@ import pytest
 import eqsat
 import eqsat.numpy as enp
 from eqsat.calling import lazy
-from eqsat.ir.errors import DTypeError, EqsatError, ShapeError, TraceError, UsageError
+from eqsat.ir.errors import BoundsError, DTypeError, EqsatError, ShapeError, TraceError, UsageError
 from eqsat.ir.tensor import Program
 from eqsat.options import Options
 from eqsat.running.plan import Plan
@@ -68,6 +68,15 @@ def test_no_steps_give_copies_of_the_start() -> None:
     assert not np.shares_memory(found[0], F)
     with pytest.raises(ShapeError):
         eqsat.fori(0, lambda i, c: c.sum(), F)
+
+
+def test_a_body_that_no_step_runs_may_read_arrays_without_elements() -> None:
+    total = eqsat.jit(lambda z, c: eqsat.fori(z.shape[0], lambda i, carry: carry + z[i], c))
+    assert total(np.zeros(0), 1.5).item() == 1.5
+    assert total(np.ones(3), 1.5).item() == 4.5
+    assert eqsat.fori(0, lambda i, carry: carry + enp.asarray(np.zeros(0))[i], 2.5).item() == 2.5
+    with pytest.raises(BoundsError):
+        eqsat.jit(lambda z, c: eqsat.fori(1, lambda i, carry: carry + z[i], c))(np.zeros(0), 1.5)
 
 
 def test_a_plan_serves_bodies_of_one_structure_with_other_constants(monkeypatch: pytest.MonkeyPatch) -> None:

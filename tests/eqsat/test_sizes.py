@@ -299,6 +299,11 @@ def test_remainders_that_python_does_not_let_us_see_are_noticed() -> None:
         eqsat.optimize(lambda x: x * float(int.__add__(x.shape[0], 0) % 7 == 0), eqsat.spec((eqsat.dim("n", 1, 40), 4), "float32"))
 
 
+def test_a_loop_over_a_size_is_told_from_one_that_ends() -> None:
+    with pytest.raises(UnsupportedError, match=r"found more than 10,000 operations, where n is known at run time only"):
+        eqsat.trace(lambda x: sum(x[k] for k in range(x.shape[0])), eqsat.spec((eqsat.dim("n", 1, 65536),), "float32"))
+
+
 def test_specs_of_sizes_are_checked() -> None:
     with pytest.raises(UsageError, match=r"found the size n in 0\.\.4, expected 1 or more"):
         eqsat.spec((eqsat.dim("n", 0, 4),), "float32")
