@@ -12,7 +12,7 @@ from eqsat.capture.places import PlaceLimit
 from eqsat.codegen import MachineCode, compile_kernels
 from eqsat.dump import Dump
 from eqsat.explaining.alternatives import OtherForm, OtherProgram, other_forms, other_programs
-from eqsat.explaining.explanation import ALWAYS, Step, explain_steps
+from eqsat.explaining.explanation import Step, explain_steps
 from eqsat.explaining.guards import Missing, missing_guards
 from eqsat.explaining.program_steps import ProgramStep, explain_program
 from eqsat.explaining.why_not import WhyNot, why_not_form, why_not_program
@@ -35,7 +35,7 @@ from eqsat.pipeline import Pipeline
 from eqsat.pricing.costs import Cost, cost_of_term
 from eqsat.progress import tell, work
 from eqsat.proving.certificate import Certificate
-from eqsat.proving.proof import Proof
+from eqsat.proving.proof import ALWAYS, Proof
 from eqsat.report import Report
 from eqsat.running.blueprint import PlanCall, PlanLoop, PlanStep, draw
 from eqsat.running.loop_bodies import as_computed
