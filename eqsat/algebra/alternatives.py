@@ -8,14 +8,15 @@ from math import prod
 
 from eqsat.algebra.constants import as_function
 from eqsat.algebra.contraction import Spelling, cheapest_order
+from eqsat.algebra.extrema import without_invariants
 from eqsat.algebra.gathers import without_stored_tensors
 from eqsat.algebra.narrowing import only_what_is_read
 from eqsat.algebra.points import without_spikes
 from eqsat.algebra.polynomial import collected, with_common_factor
-from eqsat.algebra.products import LARGEST_COEFFICIENT, CoefficientError, Opener, through_movements, variables_of
+from eqsat.algebra.products import LARGEST_COEFFICIENT, CoefficientError, Opener, variables_of
+from eqsat.algebra.sums import in_parts
 from eqsat.ir.dtypes import is_inexact
-from eqsat.ir.index import Var, variables
-from eqsat.ir.tensor import Build, Constant, Program, Read, Reduce, Scalar, Tensor, axes, has_fold, index_terms, scalars, tensors
+from eqsat.ir.tensor import Build, Constant, Program, Read, Reduce, Tensor, axes, has_fold, scalars, tensors
 from eqsat.options import Numerics
 
 # what a row does to floats: nothing; it rounds differently; it assumes that all are finite
@@ -84,6 +85,13 @@ def contraction_order(tensor: Build) -> Iterator[Found]:
         yield Found(spelling.result(plan, product, tensor.shape, tensor.dtype), tuple(spelling.made), shows=True)
 
 
+def sum_in_parts(tensor: Build) -> Iterator[Found]:
+    """Products that are added up under sums, each by itself."""
+    found = in_parts(tensor)
+    if found is not None:
+        yield Found(found.build, found.made, shows=True, finite=found.finite, assumes=found.assumes)
+
+
 def sum_of_one_point(tensor: Build) -> Iterator[Found]:
     """Sums over elements of which all but one are zero."""
     found = without_spikes(tensor)
@@ -94,13 +102,10 @@ def sum_of_one_point(tensor: Build) -> Iterator[Found]:
 
 
 def fold_of_invariant(tensor: Build) -> Iterator[Found]:
-    """The greatest or least of equal elements is that element."""
-    body = through_movements(tensor.body)
-    whole = body
-    while isinstance(body, Reduce) and body.op in ("max", "min") and not _depends_on(body.body, body.variable):
-        body = body.body
-    if body is not whole:
-        yield Found(Build(tensor.shape, body))
+    """What does not vary with a greatest or least element is outside of the fold."""
+    found = without_invariants(tensor)
+    if found is not None:
+        yield Found(found.build, found.made, shows=found.shows)
 
 
 def common_factor_of_sums(tensor: Build) -> Iterator[Found]:
@@ -134,6 +139,7 @@ def part_that_is_read(tensor: Build) -> Iterator[Found]:
 
 ROWS = (
     AlgebraRow("contraction-order", ROUNDS, contraction_order, folds=True),
+    AlgebraRow("sum-in-parts", ROUNDS, sum_in_parts, folds=True),
     AlgebraRow("common-factor-of-sums", ROUNDS, common_factor_of_sums, folds=True),
     AlgebraRow("sum-of-one-point", ROUNDS, sum_of_one_point, folds=True),
     AlgebraRow("like-terms", ASSUMES, like_terms),
@@ -176,7 +182,3 @@ def _found(row: AlgebraRow, tensor: Build) -> list[Found]:
 def _work(tensor: Build) -> int:
     """How many elements the loops of a build visit."""
     return prod(tensor.shape) * prod(term.variable.extent for term in scalars(tensor.body) if isinstance(term, Reduce))
-
-
-def _depends_on(term: Scalar, variable: Var) -> bool:
-    return any(variable in variables(*index_terms(below)) for below in scalars(term))

@@ -8,15 +8,18 @@ variables that the rest of the product or the result still needs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from math import prod
 
-from eqsat.algebra.products import Product, multiplied, variables_of
+from eqsat.algebra.products import Number, Product, multiplied, variables_of
 from eqsat.ir.index import Index, Var
 from eqsat.ir.tensor import Build, Read, Reduce, Scalar, Shape, axes, axis, reduction, reindexed
 
 Loops = tuple[Var, ...]
+# how much more has to be done as written than in parts
+GAIN = Fraction(3, 2)
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,16 @@ class Plan:
     loops: Loops
     work: int
     parts: tuple[Plan, ...] = ()
+
+    @property
+    def inner(self) -> tuple[Plan, ...]:
+        """The plans of what is multiplied."""
+        return self.parts or (Plan(self.factors, variables_of(*self.factors), 0),)
+
+    @property
+    def folded(self) -> Loops:
+        """The variables that it sums over."""
+        return tuple(dict.fromkeys(v for part in self.inner for v in part.loops if v not in self.loops))
 
     @property
     def is_factor(self) -> bool:
@@ -59,7 +72,7 @@ class _Orders:
         if mask not in self._best:
             factors = tuple(self.factors[k] for k in self.members(mask))
             loops = self.needed(mask)
-            if len(factors) == 1:
+            if len(factors) <= 1:
                 own = variables_of(*factors)
                 self._best[mask] = Plan(factors, loops, 0 if loops == own else trips(own))
             else:
@@ -92,10 +105,17 @@ class Spelling:
 
     def result(self, plan: Plan, product: Product, shape: Shape, dtype: str) -> Build:
         """The tensor of the whole product, with its coefficient and the bound variables that no factor depends on."""
-        used = set(variables_of(*plan.factors))
-        coefficient = product.coefficient * trips([v for v in product.bound if v not in used])
         body = self._folded(plan, {v: v for v in axes(shape)})
-        return Build(shape, multiplied(coefficient, [body], dtype))
+        return Build(shape, multiplied(self.coefficient(plan, product), [body], dtype))
+
+    def coefficient(self, plan: Plan, product: Product) -> Number:
+        """The coefficient of a product, with the bound variables that no factor depends on."""
+        used = set(variables_of(*plan.factors))
+        return product.coefficient * trips([v for v in product.bound if v not in used])
+
+    def element(self, plan: Plan, loops: Loops) -> Scalar:
+        """The value of a plan at loops of a result: of one with folds a read of a tensor of its own."""
+        return self._element(plan) if plan.folded else self._folded(plan, {v: v for v in loops})
 
     def _element(self, plan: Plan) -> Scalar:
         """The value of a plan at its loops: a factor, or a read of the tensor that is made of it."""
@@ -108,11 +128,14 @@ class Spelling:
 
     def _folded(self, plan: Plan, env: dict[Var, Index]) -> Scalar:
         """The sum that a plan is, over indices for its loops."""
-        parts = plan.parts or (Plan(plan.factors, variables_of(*plan.factors), 0),)
-        factors = [self._element(part) for part in parts]
-        folded = [v for v in dict.fromkeys(v for part in parts for v in part.loops) if v not in plan.loops]
-        levels: dict[Var, Index] = {v: reduction(level, v.extent) for level, v in enumerate(folded)}
-        body = reindexed(multiplied(1, factors, plan.factors[0].dtype), {**env, **levels})
-        for level, v in reversed(list(enumerate(folded))):
-            body = Reduce("sum", reduction(level, v.extent), body)
-        return body
+        factors = [self._element(part) for part in plan.inner]
+        return folded("sum", plan.folded, multiplied(1, factors, plan.factors[0].dtype), env)
+
+
+def folded(op: str, variables: Sequence[Var], term: Scalar, env: Mapping[Var, Index]) -> Scalar:
+    """The fold of an element without folds over variables, the first outermost, with indices for others."""
+    levels: dict[Var, Index] = {v: reduction(level, v.extent) for level, v in enumerate(variables)}
+    body = reindexed(term, {**env, **levels})
+    for level, v in reversed(list(enumerate(variables))):
+        body = Reduce(op, reduction(level, v.extent), body)
+    return body

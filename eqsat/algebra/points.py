@@ -67,10 +67,16 @@ class Chosen:
 def without_spikes(tensor: Build) -> Chosen | None:
     """The product that a tensor is, with every sum of one element replaced by that; None where there is none."""
     product = Opener().product(tensor)
-    found = first = Chosen(product) if product is not None else None
-    while found is not None and (smaller := _smaller(found)) is not None:
+    found = of_one_point(product) if product is not None else None
+    return found if found is not None and found.product is not product else None
+
+
+def of_one_point(product: Product) -> Chosen:
+    """A product with every sum of one element replaced by that."""
+    found = Chosen(product)
+    while (smaller := _smaller(found)) is not None:
         found = smaller
-    return found if found is not first else None
+    return found
 
 
 def _smaller(before: Chosen) -> Chosen | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from eqsat.algebra.contraction import folded
 from eqsat.algebra.products import (
     MOST_TERMS,
     RING,
@@ -20,7 +21,7 @@ from eqsat.algebra.products import (
     variables_of,
 )
 from eqsat.ir.index import Index, Var
-from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, axis, has_fold, reduction, reindexed, scalars
+from eqsat.ir.tensor import Build, Call, Literal, Read, Scalar, axis, has_fold, reindexed, scalars
 
 # of polynomials: products, and factors of one of them
 MOST_PRODUCTS = 64
@@ -136,10 +137,7 @@ def _factored(
     places: dict[Var, Index] = {v: axis(k, v.extent) for k, v in enumerate(loops)}
     parts = [multiplied(rest.coefficient, (reindexed(part, places) for part in rest.factors), tensor.dtype) for rest in rests.values()]
     inner = Build(tuple(v.extent for v in loops), _added([(part, 1) for part in parts], tensor.dtype))
-    levels: dict[Var, Index] = {v: reduction(level, v.extent) for level, v in enumerate(bound)}
-    body = reindexed(Call("multiply", (factor, Read(inner, loops)), tensor.dtype), levels)
-    for level, v in reversed(list(enumerate(bound))):
-        body = Reduce("sum", reduction(level, v.extent), body)
+    body = folded("sum", bound, Call("multiply", (factor, Read(inner, loops)), tensor.dtype), {})
     whole = _added([(body, 1), *((term.element, term.sign) for term in others)], tensor.dtype)
     return Build(tensor.shape, whole), (inner,)
 

@@ -81,6 +81,10 @@ class Opener:
         self._fresh = (f"b{k}" for k in itertools.count())
         self._known: dict[Scalar, Product | None] = {}
 
+    def fresh(self, variable: Var) -> Var:
+        """A bound variable with the range of another."""
+        return Var(next(self._fresh), variable.lo, variable.hi)
+
     def product(self, tensor: Build) -> Product | None:
         """The one product that a tensor is; None where it has folds of another kind or too many factors."""
         return self._opened(tensor.body)
@@ -137,10 +141,10 @@ class Opener:
             return self._product(term.args[0]).times(self._product(term.args[1]))
         if isinstance(term, Call) and term.op == "negative":
             return self._product(term.args[0]).scaled(-1)
-        if isinstance(term, Call) and term.op == "divide" and isinstance(by := term.args[1], Literal) and (value := exact(by)):
-            return self._product(term.args[0]).scaled(Fraction(1) / value)
+        if isinstance(term, Call) and (by := divisor(term)) is not None:
+            return self._product(term.args[0]).scaled(Fraction(1) / by)
         if isinstance(term, Reduce) and term.op == "sum":
-            variable = Var(next(self._fresh), term.variable.lo, term.variable.hi)
+            variable = self.fresh(term.variable)
             inside = self._placed(self._product(term.body), {term.variable: variable})
             return Product(inside.coefficient, (variable, *inside.bound), inside.factors)
         inner = function_of(term, {})
@@ -153,7 +157,7 @@ class Opener:
 
     def _placed(self, product: Product, env: Mapping[Var, Index]) -> Product:
         """A product at other indices, with bound variables of its own."""
-        bound = tuple(Var(next(self._fresh), v.lo, v.hi) for v in product.bound)
+        bound = tuple(map(self.fresh, product.bound))
         if not bound and not env:
             return product
         names: dict[Var, Index] = {**env, **dict(zip(product.bound, bound, strict=True))}
@@ -205,6 +209,12 @@ def exact(term: Literal) -> Number | None:
     if isinstance(term.value, complex) or not math.isfinite(term.value):
         return None
     return Fraction(term.value) if isinstance(term.value, float) else int(term.value)
+
+
+def divisor(term: Scalar) -> Number | None:
+    """The number that an element is a quotient by; None for any other element."""
+    by = term.args[1] if isinstance(term, Call) and term.op == "divide" else None
+    return (exact(by) or None) if isinstance(by, Literal) else None
 
 
 def number(value: Number, dtype: str) -> Literal:

@@ -179,6 +179,11 @@ ALGEBRA = Table(
             "products under sums with the fewest multiplications: chains of matrices, sums through products, invariant factors",
         ),
         SumRow(
+            "sum-in-parts",
+            "sum i. (sum k. A[i,k]*B[k,j]) + c[j] = (sum k. (sum i. A[i,k])*B[k,j]) + n*c[j]",
+            "products that are added up under sums, each in its cheapest order, where that is half the work or less",
+        ),
+        SumRow(
             "common-factor-of-sums",
             "sum k. A[i,k]*B[k,j] + sum k. A[i,k]*C[k,j] = sum k. A[i,k]*(B[k,j] + C[k,j])",
             "one product of matrices in the place of several",
@@ -190,7 +195,7 @@ ALGEBRA = Table(
             "one-hot rows, identity and diagonal matrices: the other elements are zero",
         ),
         SumRow("constant-is-function", "[0, 1, 2, 3][i] = i", "arange, eye, tri, one value: known arrays that follow a rule need no loads"),
-        SumRow("fold-of-invariant", "max r. x = x", "the greatest or least of equal elements"),
+        SumRow("fold-of-invariant", "max r. x + y[r] = x + max r. y[r]", "what does not vary with a greatest or least element"),
         SumRow(
             "gather-of-elements",
             "reshape(x)[p] = x[p // n, p % n]",

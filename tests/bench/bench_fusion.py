@@ -60,7 +60,13 @@ def transposed_product(a: Any, b: Any) -> Any:
 
 # only without infinities and NaN does y cancel
 FAST = {"difference of squares": Named(difference_of_squares, ((1 << 20,),) * 2, 1, "x")}
-MORE = {"product of transposes": Named(transposed_product, ((256, 192), (320, 256)), 1, "transposes are maps"), **FAST}
+PARTS = {
+    "mean of a layer": Named(lambda x, w, b: (x @ w + b).mean(axis=0), ((512, 256), (256, 256), (256,)), 2, "sums in parts"),
+    "reflection": Named(lambda a, v: (np.eye(256, dtype="float32") - 2 * v[:, None] * v) @ a, ((256, 256), (256,)), 2, "sums in parts"),
+    "low-rank update": Named(lambda a, u, v, x: (a + u @ v) @ x, ((700, 700), (700, 4), (4, 700), (700,)), 3, "sums in parts"),
+    "greatest of sums": Named(lambda a, b: (a[:, None] + b).max(axis=1), ((700,), (800,)), 2, "what does not vary is outside"),
+}
+MORE = {"product of transposes": Named(transposed_product, ((256, 192), (320, 256)), 1, "transposes are maps"), **FAST, **PARTS}
 
 
 def main() -> None:

@@ -93,6 +93,18 @@ CASES: dict[str, tuple[Function, tuple[tuple[int, ...], ...], set[str]]] = {
         (A, W),
         {"gather-of-elements"},
     ),
+    "sum of a layer": (lambda a, b, v: (a @ b + v).sum(), (A, B, V), {"sum-in-parts"}),
+    "column sums of a layer": (lambda a, b, v: (3 * (a @ b + v) - 7).sum(axis=0), (A, B, V), {"sum-in-parts"}),
+    "sum of two products": (lambda a, b, c, d: (a @ b - c.T @ d).sum(axis=1), (A, B, (9, N), (9, K)), {"sum-in-parts"}),
+    "two layers": (lambda a, b, c, v, w: (a @ b + v) @ c - w[:, None], (A, B, (K, 1), V, W), {"sum-in-parts"}),
+    "reflection": (lambda a, w: (np.eye(N, dtype="int64") - 2 * w[:, None] * w) @ a, (A, W), {"sum-in-parts"}),
+    "low rank and a matrix": (lambda a, w, u, v: (w[:, None] * u - a) @ v, (A, W, (M,), (M,)), {"sum-in-parts"}),
+    "sum of all sums": (lambda w, v: (w[:, None] + v).sum(), (W, V), {"sum-in-parts"}),
+    "sums of differences": (lambda w, v: (w[:, None] - v).sum(axis=1), (W, V), {"sum-in-parts"}),
+    "what cancels": (lambda a, b, c: ((a + a * 2) @ b + c).sum(axis=1) - (3 * a @ b).sum(axis=1), (A, B, (N, K)), {"sum-in-parts"}),
+    "greatest of lesser": (lambda w, v: enp.minimum(w[:, None], v).max(axis=1), (W, V), {"fold-of-invariant"}),
+    "least of all greater": (lambda w, v: enp.maximum(w[:, None], abs(v)).min(), (W, V), {"fold-of-invariant"}),
+    "greatest in common": (lambda a, v: enp.maximum(a[:, :, None], v).max(axis=(1, 2)), (A, V), {"fold-of-invariant"}),
     "sum of equal": (lambda w: enp.broadcast_to(w[:, None], (N, 7)).sum(axis=1), (W,), {"contraction-order"}),
 }
 
@@ -439,3 +451,85 @@ def test_a_matrix_between_diagonal_ones_is_scaled_by_one_kernel() -> None:
     result = eqsat.optimize(lambda d, a, e: DIAGONALS["of both sides"](enp, d, a, e), d, a, d)
     assert len(result.loops) == 1
     assert len(result.finite) == 1
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e30])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda xp, a, w, v: (w[:, None] + v).max(),
+        lambda xp, a, w, v: (w[:, None] - v).max(axis=1),
+        lambda xp, a, w, v: (v - w[:, None]).min(axis=1),
+        lambda xp, a, w, v: (v - w[:, None] + a[:, :1]).min(axis=(0, 1)),
+        lambda xp, a, w, v: xp.minimum(w[:, None], v).max(axis=0),
+        lambda xp, a, w, v: xp.maximum(w[:, None] + v, v - 1).max(axis=0),
+        lambda xp, a, w, v: (a[:, :, None] + v).max(axis=(1, 2)) - a[:, 0],
+        lambda xp, a, w, v: (a[:, :, None] - a[:, None, :]).min(axis=(0, 2)),
+        lambda xp, a, w, v: (w[:, None] + v).sum(axis=1),
+        lambda xp, a, w, v: (v - w[:, None]).mean(axis=1),
+    ],
+)
+def test_infinities_and_nan_are_where_they_were(function: Callable[..., Any], shift: float) -> None:
+    rng, compiled = np.random.default_rng(0), eqsat.jit(lambda *arrays: function(enp, *arrays))
+    numbers = np.array([1, 2.5, -1, 0, np.inf, -np.inf, np.nan, -shift, shift * 1e8 + 3], "float32")
+    for _ in range(60):
+        a, w, v = (rng.choice(numbers, shape, p=[0.24, 0.2, 0.2, 0.2, 0.02, 0.02, 0.02, 0.05, 0.05]) for shape in ((7, 11), 7, 12))
+        with np.errstate(all="ignore"):
+            expected = function(np, a, w, v)
+        np.testing.assert_allclose(np.asarray(compiled(a, w, v)), expected, rtol=1e-5, atol=1e-5 * shift)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a, b, v: (a @ b + v).mean(axis=0),
+        lambda a, b, v: (a @ b - v).sum(),
+        lambda a, b, v: (np.eye(400, dtype="float32") - 2 * v[:, None] * v) @ a,
+        lambda a, b, v: (v[:, None] + a.reshape(-1)[::4]).max(axis=1),
+        lambda a, b, v: enp.minimum(v[:, None], a.reshape(-1)[::4]).max(axis=0),
+    ],
+)
+def test_what_is_computed_in_parts_costs_a_tenth(function: Function) -> None:
+    result, _ = sizes(function, (400, 400), (400, 400), (400,))
+    assert float(result.cost) * 10 < float(result.original_cost)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a, b: ((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=2),
+        lambda a, b: ((a - a.mean(axis=0)) ** 2).mean(axis=0),
+        lambda a, b: (a - a.mean(axis=0)).T @ (b - b.mean(axis=0)),
+        lambda a, b: (a - a.mean(axis=0)) @ b,
+    ],
+)
+def test_squares_and_products_of_differences_stay(function: Function) -> None:
+    """The products that they are made of are larger than their sum, and cancel."""
+    result, _ = sizes(function, (40, 40), (40, 40))
+    assert not result.report.matches["sum-in-parts"]
+
+
+@pytest.mark.parametrize("seed", some(range(60), 5))
+def test_random_sums_and_products_under_sums_are_what_they_were(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    arrays = data(((5, 5), (5, 5), (5,), (5, 1)), "int64", seed)
+
+    def element(values: list[Any], depth: int) -> Any:
+        if not depth:
+            return values[rng.integers(len(values))]
+        left, right = (element(values, depth - 1) for _ in range(2))
+        way = rng.integers(7)
+        if way < 2:
+            return (left + values[0] * 0) @ (right + values[1] * 0)
+        if way == 2:
+            return (left * right + values[0]).sum(axis=int(rng.integers(2)), keepdims=True)
+        return (left + right, left - right, left * right, -left)[way - 3]
+
+    choices = rng.bit_generator.state
+
+    def function(*values: Any) -> Any:
+        rng.bit_generator.state = choices
+        whole = element([*values, np.eye(5, dtype="int64"), 3], 4) + values[0] * 0
+        return (whole.sum(), whole.sum(axis=0), whole)[seed % 3]
+
+    np.testing.assert_array_equal(np.asarray(eqsat.jit(function)(*arrays)), function(*arrays))
