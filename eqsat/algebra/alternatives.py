@@ -10,6 +10,7 @@ from eqsat.algebra.constants import as_function
 from eqsat.algebra.contraction import Spelling, cheapest_order
 from eqsat.algebra.extrema import without_invariants
 from eqsat.algebra.gathers import without_stored_tensors
+from eqsat.algebra.magnitudes import with_magnitudes
 from eqsat.algebra.narrowing import only_what_is_read
 from eqsat.algebra.points import without_spikes
 from eqsat.algebra.polynomial import collected, with_common_factor
@@ -122,6 +123,13 @@ def like_terms(tensor: Build) -> Iterator[Found]:
         yield Found(found)
 
 
+def greater_of_opposites(tensor: Build) -> Iterator[Found]:
+    """Magnitudes that are written as the greater of two opposites."""
+    found = with_magnitudes(tensor)
+    if found is not None:
+        yield Found(found)
+
+
 def gather_of_elements(tensor: Build) -> Iterator[Found]:
     """What gathers from tensors that only rearrange others, or are made element by element, without storing these."""
     for movements_only in (True, False):
@@ -143,6 +151,7 @@ ROWS = (
     AlgebraRow("common-factor-of-sums", ROUNDS, common_factor_of_sums, folds=True),
     AlgebraRow("sum-of-one-point", ROUNDS, sum_of_one_point, folds=True),
     AlgebraRow("like-terms", ASSUMES, like_terms),
+    AlgebraRow("greater-of-opposites", ROUNDS, greater_of_opposites),
     AlgebraRow("fold-of-invariant", EXACT, fold_of_invariant, folds=True),
     AlgebraRow("gather-of-elements", EXACT, gather_of_elements),
     AlgebraRow("part-that-is-read", EXACT, part_that_is_read, folds=True),

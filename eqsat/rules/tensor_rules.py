@@ -189,6 +189,7 @@ ALGEBRA = Table(
             "one product of matrices in the place of several",
         ),
         SumRow("like-terms", "(x+y)*(x+y) - (x-y)*(x-y) - 4*x*y = 0", "a polynomial with like terms added up, where that is shorter"),
+        SumRow("greater-of-opposites", "max(x - y, y - x) = abs(x - y)", "magnitudes; of floats but for the sign of zero"),
         SumRow(
             "sum-of-one-point",
             "sum k. where(k == e, x[k], 0) = x[e]",

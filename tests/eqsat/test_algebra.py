@@ -102,6 +102,8 @@ CASES: dict[str, tuple[Function, tuple[tuple[int, ...], ...], set[str]]] = {
     "sum of all sums": (lambda w, v: (w[:, None] + v).sum(), (W, V), {"sum-in-parts"}),
     "sums of differences": (lambda w, v: (w[:, None] - v).sum(axis=1), (W, V), {"sum-in-parts"}),
     "what cancels": (lambda a, b, c: ((a + a * 2) @ b + c).sum(axis=1) - (3 * a @ b).sum(axis=1), (A, B, (N, K)), {"sum-in-parts"}),
+    "greater of both signs": (lambda a, w: enp.maximum(-a * 2, a * 2) - enp.maximum(w, -w)[:, None], (A, W), {"greater-of-opposites"}),
+    "greater difference": (lambda a, b: enp.maximum(a[::-1] - 3, 3 - a[::-1]).sum(axis=1), (A, B), {"greater-of-opposites"}),
     "greatest of lesser": (lambda w, v: enp.minimum(w[:, None], v).max(axis=1), (W, V), {"fold-of-invariant"}),
     "least of all greater": (lambda w, v: enp.maximum(w[:, None], abs(v)).min(), (W, V), {"fold-of-invariant"}),
     "greatest in common": (lambda a, v: enp.maximum(a[:, :, None], v).max(axis=(1, 2)), (A, V), {"fold-of-invariant"}),

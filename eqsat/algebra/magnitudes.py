@@ -1,0 +1,67 @@
+"""Magnitudes that are written as the greater of two opposites: max(x, -x) and max(x - y, y - x) are abs(x) and abs(x - y).
+
+They are equal but for the sign of zero: which zero the greater of both is, NumPy leaves open.
+"""
+
+from __future__ import annotations
+
+from eqsat.algebra.products import function_of, is_call
+from eqsat.ir.dtypes import integer_range, is_complex, is_inexact, is_integer
+from eqsat.ir.tensor import Build, Call, Read, Scalar, axes, has_fold, operands, rebuild, reindexed, scalars
+
+# of an element; through so many tensors
+MOST_ELEMENTS, DEPTH = 200, 3
+
+
+def with_magnitudes(tensor: Build) -> Build | None:
+    """A build with magnitudes in the place of the greater of two opposites, in elementwise tensors that it reads too; None where there are
+    none."""
+    body = _body(tensor, DEPTH, {})
+    return Build(tensor.shape, body) if body is not tensor.body and sum(1 for _ in scalars(body)) <= MOST_ELEMENTS else None
+
+
+def _body(tensor: Build, depth: int, known: dict[tuple[Build, int], Scalar]) -> Scalar:
+    """The body of a build with magnitudes, also of elementwise tensors that are read so deep within."""
+    if (tensor, depth) in known:
+        return known[tensor, depth]
+    done: dict[Scalar, Scalar] = {}
+    for term in scalars(tensor.body):
+        made = rebuild(term, tuple(done[operand] for operand in operands(term)))
+        if depth and isinstance(made, Read) and isinstance(made.tensor, Build) and not has_fold(made.tensor.body):
+            inner = _body(made.tensor, depth - 1, known)
+            made = made if inner is made.tensor.body else reindexed(inner, dict(zip(axes(made.tensor.shape), made.indices, strict=True)))
+        done[term] = _magnitude(made) or made
+    known[tensor, depth] = done[tensor.body]
+    return known[tensor, depth]
+
+
+def _magnitude(term: Scalar) -> Scalar | None:
+    signed = is_inexact(term.dtype) or (is_integer(term.dtype) and integer_range(term.dtype)[0] < 0)
+    if not isinstance(term, Call) or term.op != "maximum" or not signed or is_complex(term.dtype):
+        return None
+    left, right = map(opened, term.args)
+    if _is_negative(left, right):
+        return Call("absolute", (right,), term.dtype)
+    if _is_negative(right, left) or _is_opposite(left, right):
+        return Call("absolute", (left,), term.dtype)
+    return None
+
+
+def _is_negative(term: Scalar, of: Scalar) -> bool:
+    return isinstance(term, Call) and term.op == "negative" and opened(term.args[0]) is of
+
+
+def _is_opposite(left: Scalar, right: Scalar) -> bool:
+    """Whether two elements are differences of the same, the other way round."""
+    if not (isinstance(left, Call) and isinstance(right, Call) and left.op == right.op == "subtract"):
+        return False
+    return tuple(map(opened, left.args)) == tuple(map(opened, right.args[::-1]))
+
+
+def opened(term: Scalar) -> Scalar:
+    """What an element is that is read of a negated tensor, a difference or a movement."""
+    while isinstance(term, Read) and (inner := function_of(term, {})) is not None:
+        if not (isinstance(inner[0], Read) or is_call(inner[0], "negative", "subtract")) or has_fold(inner[0]):
+            break
+        term = reindexed(*inner)
+    return term
