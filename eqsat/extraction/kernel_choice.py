@@ -384,4 +384,4 @@ def _outside(fold: Priced) -> Priced:
     if not any(level_of(v) is not None for v in fold.loops):
         return fold
     parts = {key: (ns, outside(loops)) for key, (ns, loops) in fold.own.items()}
-    return Priced(parts, outside(fold.loops), fold.awkward)
+    return Priced(parts, outside(fold.loops), outside(fold.awkward))

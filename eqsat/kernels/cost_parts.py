@@ -10,7 +10,7 @@ from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Generic, Program, tensors
 from eqsat.kernels.picking import Nest
 from eqsat.pricing.cost_model import CostModel
-from eqsat.pricing.costs import computed_together
+from eqsat.pricing.costs import computed_together, one_by_one
 from eqsat.pricing.element_costs import FoldPart, price_body
 from eqsat.pricing.nest_costs import nest_ns
 
@@ -51,8 +51,8 @@ def parts_of(nest: Nest, model: CostModel) -> Iterator[Part]:
 def group_parts(model: CostModel, *builds: Build) -> Iterator[Part]:
     """What builds of one kernel cost but for its launch, what they share once: parts of `costs.kernel_ns`, and what is moved and stored."""
     parts = {key: part for build in builds for key, part in price_body(model, build.body).parts.items()}
-    saved = computed_together(parts)
-    yield from ((key, ns - saved.get(key, 0.0)) for key, (ns, _) in parts.items())
+    saved, more = computed_together(parts), one_by_one(model, parts)
+    yield from ((key, ns - saved.get(key, 0.0) + more.get(key, 0.0)) for key, (ns, _) in parts.items())
     for build in builds:
         moved = model.move_ns(build.shape, build.dtype)
         yield ("move", build), moved

@@ -16,7 +16,7 @@ from eqsat.ir.steps import HostCall, Loop
 from eqsat.ir.tensor import Build, Generic, Program, Shape, Step, Tensor, tensors
 from eqsat.options import Options
 from eqsat.pricing.amounts import amount
-from eqsat.pricing.cost_model import CostModel, Part, Parts, Type, Variables, trips
+from eqsat.pricing.cost_model import SHORT_LOOP, CostModel, Part, Parts, Type, Variables, trips
 from eqsat.pricing.cycles import DEFAULT_COSTS, Costs
 from eqsat.pricing.element_costs import FoldPart, price_body, total_ns
 from eqsat.pricing.host_costs import host_ns
@@ -79,7 +79,16 @@ def cost_of_term(term: Index, costs: Costs = DEFAULT_COSTS) -> Cost:
 
 def kernel_work_ns(model: CostModel, parts: Mapping[Hashable, Part], shape: Shape) -> float:
     """The sum of all parts of a kernel that goes over this shape."""
-    return total_ns(parts) + sum(again_for_rows(model, parts, shape).values()) - sum(computed_together(parts).values())
+    more = sum(again_for_rows(model, parts, shape).values()) + sum(one_by_one(model, parts).values())
+    return total_ns(parts) + more - sum(computed_together(parts).values())
+
+
+def one_by_one(model: CostModel, parts: Mapping[Hashable, Part]) -> dict[Hashable, float]:
+    """What reductions cost besides whose terms are apart in memory, in the same loops as those whose terms are neighbours: vectors of a
+    kernel go along one of them, and the others are computed element by element."""
+    folds = [(name, ns, loops) for name, (ns, loops) in parts.items() if isinstance(name, FoldPart) and name.terms >= SHORT_LOOP and loops]
+    along = {loops for name, _, loops in folds if not name.side_by_side}
+    return {name: ns * (model.target.vector_bytes / name.width - 1) for name, ns, loops in folds if name.across and loops in along}
 
 
 def computed_together(parts: Mapping[Hashable, Part]) -> dict[Hashable, float]:

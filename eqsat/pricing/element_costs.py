@@ -45,8 +45,8 @@ ENCLOSED = 6.0
 
 @dataclass(frozen=True, eq=False)
 class Priced:
-    """An element with the parts of its cost, the loop variables that it depends on, and those axes among them along which some load
-    neither stays nor goes on by one.
+    """An element with the parts of its cost, the loop variables that it depends on, and those among them along which some load neither
+    stays nor goes on by one.
 
     own       the parts that are its own
     operands  what else it is made of; parts that several of them share count once
@@ -109,9 +109,7 @@ def price_access(model: CostModel, shape: tuple[int, ...], dtype: str, indices: 
         parts.update(model.index_parts(index))
     load = model.read_ns(shape, dtype, indices, folded), loops_of(*indices)
     pieces = model.pieces.longest(*indices)
-    awkward = frozenset(
-        v for v in loops_of(*indices) if v.name[0] == "i" and load_steps(pieces, shape, v).isdisjoint(range(INTERLEAVED + 1))
-    )
+    awkward = frozenset(v for v in loops_of(*indices) if load_steps(pieces, shape, v).isdisjoint(range(INTERLEAVED + 1)))
     return Access(load, (move_ns, NO_LOOPS), parts, awkward)
 
 
@@ -144,6 +142,7 @@ class FoldPart:
 
     inside  the parts of what it folds, but for those of one with reductions in it: others in one loop with it do not compute them again
     width   the bytes of what it folds to: those of one loop have the same
+    across  whether vectors are of neighbours only, for its own terms are apart in memory
     """
 
     key: Hashable
@@ -152,6 +151,7 @@ class FoldPart:
     side_by_side: bool
     inside: Mapping[Hashable, float] = field(default_factory=dict, compare=False)
     width: int = 0
+    across: bool = field(default=False, compare=False)
 
 
 def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable: Var, dtype: str) -> Priced:
@@ -184,9 +184,10 @@ def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable:
         else:
             parts[name] = ns, loops
     alone = variable.extent >= LEAST_TOGETHER and not any(isinstance(name, FoldPart) for name in body.parts)
-    part = FoldPart(key, op, terms * variable.extent, side_by_side, folded if alone else {}, itemsize(dtype))
+    across = side_by_side and variable in body.awkward
+    part = FoldPart(key, op, terms * variable.extent, side_by_side, folded if alone else {}, itemsize(dtype), across)
     parts[part] = own + sum(folded.values()), inside - {variable}
-    return Priced(parts, inside - {variable}, body.awkward)
+    return Priced(parts, inside - {variable}, body.awkward - {variable})
 
 
 def _is_simple(term: Apply) -> bool:
