@@ -4,6 +4,8 @@
 
 A vector holds neighbouring k.  The folds of a tile of rows and columns stay in registers side by side, so what is loaded for a row serves
 all columns, and the other way round; their lanes are folded last.  What jumps along k, b[k, j], is copied before, if it is small.
+
+    out[i] = fold over k of a[i, k] * v[k]        a column alone: rows share what is loaded for it, which pays where they are long
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ MOST_SUMS, ENOUGH_SUMS = 24, 8
 MOST_STREAMS, MOST_ALIASED = 8, 4
 # vectors along memory, of fewer of which the lanes take longer than the folds
 FEWEST_STEPS = 4
+# a row from which on it is not in the first cache any more when the next one comes to what both read
+LONG_BYTES = 1 << 14
 # what is copied: at most so many bytes, for at least so many rows of each
 MOST_COPIED, LEAST_USES = 1 << 18, 8
 # terms that one thread of several, which has copies of its own, folds at the least
@@ -78,6 +82,9 @@ def _dots_of(nest: Nest) -> _Dots | None:
     known = [frozenset(variables(load.index)) for load in read]
     axes = sorted((v for v in nest.loops if not v.lo), key=lambda v: v.extent, reverse=True)
     pairs = [pair for pair in combinations(axes, 2) if all(any(v in of and w not in of for of in known) for v, w in permutations(pair))]
+    if not pairs and any(along in variables(load.index) and along.extent * itemsize(load.dtype) >= LONG_BYTES for load in read):
+        alone = [v for v in axes if len({v in of for of in known}) > 1]
+        pairs = [(v, Var(f"{v.name}_one", 0, 0)) for v in alone[:1]]
     if not pairs or any(forms(load.index).stride(v) is None for load in read for v in (*nest.loops, along)):
         return None
     rows, columns = max(pairs, key=lambda pair: pair[0].extent * pair[1].extent)
