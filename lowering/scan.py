@@ -36,13 +36,13 @@ def is_ahead(op: str, dtype: str, lanes: int) -> bool:
     return lanes > 1 or op not in ("max", "min") or not (is_complex(dtype) or carrier(dtype) != dtype)
 
 
-def _is_shared(rows: int) -> bool:
+def is_shared(rows: int) -> bool:
     return rows % EVENLY == 0 or rows >= ENOUGH
 
 
-def _strips(rows: int, lanes: int) -> int:
+def strips_of(rows: int, lanes: int) -> int:
     """How many strips the lanes are, as few as may be: an even number where threads do not share the rows."""
-    step = 1 if _is_shared(rows) else EVENLY
+    step = 1 if is_shared(rows) else EVENLY
     return next((n for n in range(step, lanes // LEAST_STRIP + 1, step) if lanes % n == 0 and lanes // n <= STRIP), 1)
 
 
@@ -53,7 +53,7 @@ def scan(
     `is_of_rows` for `sizes`."""
     outermost = min(axis, 1) if sizes else axis  # which may end at a size
     rows, inside, length, lanes = prod(shape[:outermost]), prod(shape[outermost:axis]), shape[axis], prod(shape[axis + 1 :])
-    strips = _strips(rows, lanes)
+    strips = strips_of(rows, lanes)
     row, within, strip = Var("row", 0, rows - 1), Var("within", 0, inside - 1), Var("strip", 0, strips - 1)
     first, lane = (Var(name, 0, lanes // strips - 1) for name in ("first", "lane"))
     step = Var("step", 1, length - 1 + initial)
@@ -66,7 +66,7 @@ def scan(
         return as_dtype(Load(source.name, index, source.dtype), result.dtype)
 
     placer, whole = BlockPlacer(frozenset((source.name, result.name))), length + initial
-    opened = placer.nest(placer.top, *((row, within, strip) if _is_shared(rows) else (strip, row, within)))
+    opened = placer.nest(placer.top, *((row, within, strip) if is_shared(rows) else (strip, row, within)))
     ahead = placer.nest(opened[-1], first)
     beginning = Literal(identity_of(op, result.dtype).item(), result.dtype) if initial else element(at(length, first))
     ahead[-1].body.append(Store(result.name, at(whole, first), beginning))

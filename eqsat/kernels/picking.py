@@ -20,6 +20,7 @@ from eqsat.kernels.divided import Divided, divided
 from eqsat.kernels.joined import Made, joined
 from eqsat.kernels.loop_terms import simplifier
 from eqsat.kernels.row_chains import row_chains
+from eqsat.kernels.scans import scan_chains
 from eqsat.kernels.staging import chains
 from eqsat.kernels.step_loops import step_kernel
 from eqsat.kernels.tuning import Tuner
@@ -144,6 +145,9 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
             found.several_for(several)
         given = {tensor for placed in parts.steps if placed.results not in running for tensor in placed.given}
         shown = {*kept, *parts.outputs, *given}
+        for scan in list(scan_chains(found.kernels, shown, parts.steps, names, options.target, options.cost, lowering.priced)):
+            found.one_for(scan.made, scan.kernel)
+            running |= {scan.made[-1]: scan.kernel}
         for rows in list(row_chains(found.kernels, found.order, shown, running, names, options.target, options.cost)):
             found.one_for(rows.made, rows.kernel)
         for pair in list(joined(found.kernels, levels, names, options.target, options.cost)):
@@ -231,6 +235,10 @@ class _Lowering:
         simplified = simplifier([kernel for kernels in choices.values() for kernel in kernels], self.options, self.report)
         found = {one: (map_indices(kernel, simplified) for kernel in kernels) for one, kernels in choices.items() if kernels}
         return {one: _cheapest(kernels, target, self.options.cost) for one, kernels in found.items()}
+
+    def priced(self, kernel: Kernel) -> Priced:
+        """A kernel with its indices simplified, and what it costs."""
+        return self._priced({"": [kernel]}, self.options.target)[""]
 
     def in_rows(self, lowered: Mapping[Group, Kernel], names: Mapping[Tensor, str]) -> dict[Group, tuple[InRows, ...]]:
         """Faster kernels of the same in blocks, those of the fewest rows first, for arrays that are in the second cache: what a size stands

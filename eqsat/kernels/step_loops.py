@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
 
 from eqsat.ir.dtypes import carrier
@@ -24,23 +25,38 @@ def step_kernel(placed: PlacedStep, names: Mapping[Tensor, str], sizes: tuple[Si
     step = placed.step
     if not isinstance(step, HostCall):
         return None
-    if step.invocation.function in SCANS:
-        return _scan(placed, step, names, sizes)
+    if (found := scan_of(placed)) is not None:
+        return _scan(placed, found, names, sizes)
     if step.invocation.function in SCATTERS:
         return _scatter(placed, step, names, sizes)
     return None
 
 
-def _scan(placed: PlacedStep, step: HostCall, names: Mapping[Tensor, str], sizes: tuple[Size, ...]) -> Kernel | None:
-    (given,), (made,) = placed.given, placed.results
-    named = keywords(step.invocation, 1)
-    axis = int(named["axis"])
+@dataclass(frozen=True)
+class Running:
+    """A running fold along an axis; `initial`: whether the value that an empty one has stands in front."""
+
+    op: str
+    axis: int
+    initial: bool
+
+
+def scan_of(placed: PlacedStep) -> Running | None:
+    """The running fold that a step is, where it is one."""
+    step = placed.step
+    if not isinstance(step, HostCall) or step.invocation.function not in SCANS:
+        return None
+    named, (made,) = keywords(step.invocation, 1), placed.results
     op = SCANS[step.invocation.function]
-    if not given.size or not is_of_rows(given.shape, axis, sizes) or not is_ahead(op, made.dtype, prod(given.shape[axis + 1 :])):
+    return Running(BOOL_FOLD.get(op, op) if made.dtype == "bool" else op, int(named["axis"]), bool(named.get("include_initial", False)))
+
+
+def _scan(placed: PlacedStep, found: Running, names: Mapping[Tensor, str], sizes: tuple[Size, ...]) -> Kernel | None:
+    (given,), (made,), axis = placed.given, placed.results, found.axis
+    if not given.size or not is_of_rows(given.shape, axis, sizes) or not is_ahead(found.op, made.dtype, prod(given.shape[axis + 1 :])):
         return None
     source, result = Buffer(names[given], given.dtype, given.size, "in"), Buffer(names[made], made.dtype, made.size, "out")
-    initial = bool(named.get("include_initial", False))
-    return scan(BOOL_FOLD.get(op, op) if made.dtype == "bool" else op, given.shape, axis, initial, source, result, placed.name, sizes)
+    return scan(found.op, given.shape, axis, found.initial, source, result, placed.name, sizes)
 
 
 def _scatter(placed: PlacedStep, step: HostCall, names: Mapping[Tensor, str], sizes: tuple[Size, ...]) -> Kernel | None:
