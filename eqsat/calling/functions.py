@@ -15,7 +15,7 @@ from eqsat.ir.errors import EqsatError
 from eqsat.ir.host import flat
 from eqsat.ir.ops import SCALAR_OPS
 from eqsat.ir.tensor import Constant, Tensor
-from eqsat.operations.table import numpy_function
+from eqsat.operations.table import numpy_function, without_neutral
 from eqsat.sizes.markers import Extent
 
 METHODS = ("reduce", "accumulate", "reduceat", "outer", "at")
@@ -50,7 +50,7 @@ def creation(name: str, make: Callable[..., Tensor], to_fill: bool = True) -> Ca
         if owner is None or not (sized or (to_fill and not any(isinstance(leaf, TracedArray | np.ndarray) for leaf in leaves))):
             return plain(*args, **kwargs)
         if sized:
-            return TracedArray(make(*args, **kwargs), owner)
+            return TracedArray(make(*args, **without_neutral(kwargs)), owner)
         try:
             tensor = make(*args, **kwargs)
         except (TypeError, EqsatError):  # NumPy says what is wrong, or where the array is to lie

@@ -37,6 +37,9 @@ class Lazy(Trace):
     def value(self, array: Traced, what: str, instead: str) -> Array:
         return realize(array)[0]
 
+    def pickled(self, array: Traced) -> tuple[Any, ...]:
+        return asarray, (realize(array)[0],)
+
 
 LAZY = Lazy()
 

@@ -198,6 +198,10 @@ class TracedArray(Traced):
     def __deepcopy__(self, memo: Any) -> TracedArray:
         return self._apply("copy")
 
+    def __reduce__(self) -> Any:
+        """Pickled are the elements, of a lazy tensor; a traced array has none."""
+        return self.owner.pickled(self)
+
     def __len__(self) -> int:
         if not self.shape:
             raise ShapeError("len: found a 0-d array, expected one dimension or more")

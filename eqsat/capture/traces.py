@@ -122,6 +122,10 @@ class Trace:
         """The elements, for `what` in Python needs them; TraceError says what to write `instead`."""
         raise TraceError(f"{what}: found {array!r}, whose values exist only at run time; {instead}")
 
+    def pickled(self, array: Traced) -> tuple[Any, ...]:
+        """What makes an array again, as `__reduce__` gives it; TraceError where it has no elements."""
+        raise TraceError(f"pickle: found {array!r}, whose values exist only at run time; pickle what the compiled function returns")
+
 
 def apply(name: str, *args: Any, **kwargs: Any) -> Any:
     """The named operation; its result belongs to the trace of its arguments, or is a lazy tensor if all of them are."""

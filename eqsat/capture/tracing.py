@@ -88,6 +88,11 @@ def _record(function: Callable[..., Any], arguments: Arguments, markers: Markers
         if not markers.sizes:
             raise
         raise type(error)(in_names(str(error), markers.sizes)) from error
+    except OverflowError as error:
+        if not markers.sizes:
+            raise
+        names = ", ".join(size.variable.name[1:] for size in markers.sizes)
+        raise DerivedSizeError(f"found places beyond 64 bits among what is made of {names}; give them smaller bounds") from error
     finally:
         CURRENT.reset(tokens[0])
         TRACED.reset(tokens[1])

@@ -143,6 +143,11 @@ def one_axis(name: str, axis: Any, rank: int) -> int:
     return normalize_axes(name, integer(name, "axis", axis), rank)[0]
 
 
+def is_its_own_row(rank: int, axis: Any) -> bool:
+    """Whether an axis is that of the row of one element for which some of NumPy's functions take a 0-d array."""
+    return not rank and not isinstance(axis, Tensor) and axis in (0, -1)
+
+
 def normalize_axes(name: str, axis: Any, rank: int) -> tuple[int, ...]:
     """Axes of a tensor of this rank, counted from the front; ShapeError where one is missing or repeated."""
     found = integers(name, "axis", axis)

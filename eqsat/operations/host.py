@@ -22,7 +22,7 @@ from eqsat.ir.structure import flatten_result
 from eqsat.ir.tensor import Build, Constant, Gather, Read, Scalar, Tensor, axes, uncopied
 from eqsat.operations import reductions
 from eqsat.operations.elementwise import astype, call, cast, elementwise
-from eqsat.operations.generic import integer, normalize_axes, one_axis, tensor_of
+from eqsat.operations.generic import integer, is_its_own_row, normalize_axes, one_axis, tensor_of
 from eqsat.operations.movement import broadcast_to, ravel
 from eqsat.sizes.markers import shape_text
 
@@ -118,7 +118,8 @@ def scan(name: str, row: str) -> Callable[..., Tensor]:
     """NumPy's cumsum or cumprod: of all elements in one row where axis is None."""
 
     def function(a: Any, axis: Any = None, dtype: Any = None) -> Tensor:
-        source, k = along_axis(name, a, axis)
+        rank = len(tensor_of(name, a).shape)
+        source, k = along_axis(name, a, None if is_its_own_row(rank, axis) else axis)
         return _scanned(name, row, source, k, dtype, False)
 
     return function

@@ -17,7 +17,7 @@ from eqsat.ir.errors import ShapeError, UsageError
 from eqsat.ir.index import Const, Index, apply
 from eqsat.ir.tensor import Arg, Call, Position, Scalar, Shape, Tensor, axes
 from eqsat.operations.elementwise import cast, converted_to
-from eqsat.operations.generic import integer, integers, literal, make_generic, one_axis, tensor_of, view
+from eqsat.operations.generic import integer, integers, is_its_own_row, literal, make_generic, one_axis, tensor_of, view
 from eqsat.operations.indexing import getitem
 from eqsat.operations.movement import expand_dims, ravel, reshape
 
@@ -123,7 +123,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Tensor:
     times = integer("repeat", "repeats", repeats)
     if times < 0:
         raise UsageError(f"repeat: found {times} times, expected 0 or more")
-    if axis is None:
+    if axis is None or is_its_own_row(len(source.shape), axis):
         return repeat(ravel(source), times, 0)
     k = one_axis("repeat", axis, len(source.shape))
     shape = (*source.shape[:k], source.shape[k] * times, *source.shape[k + 1 :])

@@ -8,7 +8,17 @@ from typing import Any
 from eqsat.ir.errors import ShapeError, UnsupportedError
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.tensor import Shape, Tensor
-from eqsat.operations.generic import Map, broadcast_map, broadcast_shapes, integers, normalize_axes, one_axis, tensor_of, view
+from eqsat.operations.generic import (
+    Map,
+    broadcast_map,
+    broadcast_shapes,
+    integers,
+    is_its_own_row,
+    normalize_axes,
+    one_axis,
+    tensor_of,
+    view,
+)
 from eqsat.sizes.markers import is_one
 
 
@@ -180,6 +190,8 @@ def squeeze(a: Any, axis: Any = None) -> Tensor:
     """The tensor without some dimensions of one, all of them by default."""
     source = tensor_of("squeeze", a)
     rank = len(source.shape)
+    if is_its_own_row(rank, axis):
+        return source
     removed = tuple(k for k, n in enumerate(source.shape) if is_one(n)) if axis is None else normalize_axes("squeeze", axis, rank)
     ones = tuple(k for k in removed if is_one(source.shape[k]))
     if any(k not in ones for k in removed):

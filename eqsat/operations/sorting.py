@@ -23,7 +23,7 @@ from eqsat.ir.steps import HostCall
 from eqsat.ir.structure import rebuild_result
 from eqsat.ir.tensor import Arg, Literal, Position, Scalar, Tensor, axes, reduction
 from eqsat.operations.elementwise import astype, call, cast, elementwise
-from eqsat.operations.generic import integer, literal, make_generic, tensor_of
+from eqsat.operations.generic import integer, is_its_own_row, literal, make_generic, tensor_of
 from eqsat.operations.host import along_axis, as_numpy, host_call
 from eqsat.operations.indexing import getitem
 from eqsat.operations.joining import concatenate, stack
@@ -57,7 +57,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descen
 
 def argsort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descending: bool = False) -> Tensor:
     """The int64 places of the elements in order; the array API's `descending` keeps equal ones in order where the sort is stable."""
-    source, k = along_axis("argsort", a, axis)
+    source, k = along_axis("argsort", a, None if is_its_own_row(len(tensor_of("argsort", a).shape), axis) else axis)
     how = _how("argsort", kind, stable, descending)
     if _is_short(source, (k,), MOST_PLACED):
         return _places_in_order(source, k, bool(descending))

@@ -283,6 +283,11 @@ def check_neutral(name: str, **given: Any) -> None:
             raise UnsupportedError(f"{name}: found {key}={value!r}; {INSTEAD_OF_KEYWORD.get(key, 'leave it out')}")
 
 
+def without_neutral(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords without those whose value changes nothing."""
+    return {key: value for key, value in given.items() if not _neutral(key, value)}
+
+
 def _neutral(key: str, value: Any) -> bool:
     return any(value is neutral or (isinstance(value, str) and value == neutral) for neutral in NEUTRAL.get(key, ()))
 

@@ -14,7 +14,7 @@ from eqsat.ir.ops import BOOL_FOLD, FOLD_OF, given_dtype, identity_of
 from eqsat.ir.tensor import Arg, Constant, Literal, Position, Scalar, Shape, Tensor, axes, reduction
 from eqsat.ir.value_bounds import tensor_bounds
 from eqsat.operations.elementwise import astype, call, cast, elementwise, given, scalar_operation
-from eqsat.operations.generic import broadcast_shapes, make_generic, one_axis, tensor_of
+from eqsat.operations.generic import broadcast_shapes, is_its_own_row, make_generic, one_axis, tensor_of
 from eqsat.operations.host import host_call
 from eqsat.operations.indexing import MOST_DIMENSIONS, Entry, Slice, index_array, indexed
 from eqsat.operations.movement import broadcast_to, ravel, reshape
@@ -24,7 +24,7 @@ from eqsat.operations.placing import MOST_COMPARISONS, from_the_front
 def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: str = "raise") -> Tensor:
     """The elements, or slices of an axis, at places; out of range they are an error, wrapped round or clipped."""
     source = tensor_of("take", a)
-    if axis is None:
+    if axis is None or is_its_own_row(len(source.shape), axis):
         source, axis = ravel(source), 0
     k = one_axis("take", axis, len(source.shape))
     places = index_array("take", indices)

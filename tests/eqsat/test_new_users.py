@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import eqsat
+import eqsat.numpy as enp
 from eqsat.ir.errors import BoundsError, DTypeError, EqsatError, MissingError, ShapeError, TraceError, UnsupportedError, UsageError
 
 Array = np.ndarray[Any, Any]
@@ -128,7 +129,7 @@ TRIED: dict[str, tuple[Callable[..., Any], Any, type[EqsatError] | None]] = {
     "set result": (lambda x: {1, 2}, X, UsageError),
     "masked": (lambda x: x + 1, np.ma.masked_array(V, V > 0), UsageError),
     "matrix": (lambda x: x * x, np.matrix(X), UsageError),
-    "pickle": (lambda x: pickle.dumps(x), V, UsageError),
+    "pickle": (lambda x: pickle.dumps(x), V, TraceError),
     "deepcopy": (lambda x: copy.deepcopy(x) + 1, V, None),
     "generator arg": (lambda x: x, (i for i in range(3)), UsageError),
     "set arg": (lambda x: x, {1, 2}, UsageError),
@@ -230,3 +231,38 @@ def test_names_that_newer_versions_of_numpy_lack_are_there() -> None:
     code = without + "print(enp.row_stack([np.ones(2), np.zeros(2)]).shape)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "(2, 2)\n"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.repeat(x.sum(), 2, axis=0),
+        lambda x: np.cumsum(x.sum(), axis=0),
+        lambda x: np.cumprod(x.sum(), axis=-1),
+        lambda x: np.take(x.sum(), [0, 0], axis=0),
+        lambda x: np.squeeze(x.sum(), axis=-1),
+        lambda x: np.argsort(x.sum(), axis=-1),
+    ],
+)
+def test_a_number_has_the_axis_that_numpy_gives_it(function: Callable[..., Any]) -> None:
+    np.testing.assert_allclose(eqsat.jit(function)(V), function(V))
+    assert np.shape(eqsat.jit(function)(V)) == np.shape(function(V))
+
+
+def test_lazy_tensors_are_pickled_by_their_elements_and_traced_arrays_are_not() -> None:
+    lazy = enp.asarray(X) + 1
+    np.testing.assert_array_equal(np.asarray(pickle.loads(pickle.dumps(lazy)) * 2), (X + 1) * 2)
+    with pytest.raises(TraceError, match="pickle"):
+        eqsat.trace(lambda x: pickle.dumps(x) and x, X)
+
+
+def test_arrays_like_one_of_a_size_that_is_known_at_run_time() -> None:
+    spec = eqsat.spec((eqsat.dim("n", 1, 99), 3), "float32")
+    plan = eqsat.optimize(lambda x: np.ones(x.shape[:1], dtype=x.dtype, like=x) + x[:, 0], spec).compile()
+    np.testing.assert_array_equal(plan(np.ones((5, 3), "float32")), np.full(5, 2.0))
+
+
+def test_what_is_made_of_sizes_may_be_too_large_for_places() -> None:
+    spec = eqsat.spec((eqsat.dim("n", 1, 2**40),), "float64")
+    with pytest.raises(UnsupportedError, match="beyond 64 bits"):
+        eqsat.optimize(lambda x: np.outer(x, x).reshape(-1)[[0, -1]], spec)
