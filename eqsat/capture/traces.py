@@ -124,7 +124,9 @@ class Trace:
 
     def pickled(self, array: Traced) -> tuple[Any, ...]:
         """What makes an array again, as `__reduce__` gives it; TraceError where it has no elements."""
-        raise TraceError(f"pickle: found {array!r}, whose values exist only at run time; pickle what the compiled function returns")
+        raise TraceError(
+            f"pickle: found {array!r}, whose values exist only at run time; use pickle.dumps of what the compiled function returns"
+        )
 
 
 def apply(name: str, *args: Any, **kwargs: Any) -> Any:
