@@ -46,8 +46,8 @@ INT64 = np.iinfo(np.int64)
 
 @dataclass(frozen=True)
 class PlaceLimit:
-    """What places have to be: at least 0 (`low`), or less than `extent`, counted from the front of that dimension; `wraps`: whether
-    negative indices counted from the end."""
+    """What indices of a dimension have to be: not too low (`low`), or less than `extent`; `wraps`: whether negative ones count from the
+    end."""
 
     low: bool
     extent: int
@@ -55,16 +55,22 @@ class PlaceLimit:
     wraps: bool = True
 
     @property
-    def range(self) -> tuple[int, int]:
-        """The least and the greatest place that keep it."""
-        return (0, int(INT64.max)) if self.low else (int(INT64.min), self.extent - 1)
+    def first(self) -> int:
+        """The least index."""
+        return -self.extent if self.wraps else 0
 
-    def check(self, place: int) -> None:
-        """BoundsError for the least or the greatest place if that is out of range, with the index that it was made of."""
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and the greatest of the indices that keep it."""
+        return (self.first, int(INT64.max)) if self.low else (int(INT64.min), self.extent - 1)
+
+    def check(self, index: int) -> None:
+        """BoundsError for the least or the greatest index if that is out of range."""
         least, most = self.range
-        if not least <= place <= most:
-            index, first = (place - self.extent if self.low else place, -self.extent) if self.wraps else (place, 0)
-            raise BoundsError(f"call: found index {index} in dimension {self.dimension} of an array, expected {first}..{self.extent - 1}")
+        if not least <= index <= most:
+            raise BoundsError(
+                f"call: found index {index} in dimension {self.dimension} of an array, expected {self.first}..{self.extent - 1}"
+            )
 
 
 def explicit(parts: Parts) -> tuple[Parts, tuple[PlaceLimit, ...]]:
@@ -103,14 +109,15 @@ def _unchecked(body: Scalar, sized: bool) -> Scalar:
     return done[body]
 
 
-def _counts_from_the_end(place: Scalar) -> bool:
-    """Whether a place is an index, or that and more where it is negative."""
+def _index_of(place: Scalar) -> Scalar | None:
+    """The index that a place is made of, which is that and more where it is negative; None where negative ones are not counted from the
+    end."""
     while isinstance(place, Call) and place.op == "astype":
         (place,) = place.args
     if not isinstance(place, Call) or place.op != "where":
-        return False
+        return None
     _, above, index = place.args
-    return isinstance(above, Call) and above.op == "add" and above.args[0] is index
+    return index if isinstance(above, Call) and above.op == "add" and above.args[0] is index else None
 
 
 def _counts_up(tensor: Tensor) -> bool:
@@ -121,16 +128,20 @@ def _counts_up(tensor: Tensor) -> bool:
 def _limits(gather: Gather, least: Mapping[int, int]) -> Iterator[tuple[PlaceLimit, Build]]:
     """The limits of a gather's places that terms do not show, each with the extremum that has to keep it; `least` extents of sizes."""
     for dimension, (place, extent) in enumerate(zip(gather.args, gather.tensor.shape, strict=True)):
-        low, high = scalar_bounds(place)
-        wraps = _counts_from_the_end(place)
-        if low < 0:
-            yield PlaceLimit(True, extent, dimension, wraps), _extremum("min", place)
-        if high >= least.get(extent, extent):
-            yield PlaceLimit(False, extent, dimension, wraps), _extremum("max", place)
+        index = _index_of(place)
+        low, high = scalar_bounds(place if index is None else index)
+        shortest, wraps = least.get(extent, extent), index is not None
+        if low < (-shortest if wraps else 0):
+            yield PlaceLimit(True, extent, dimension, wraps), _extremum("min", place if index is None else index)
+        if high >= shortest:
+            yield PlaceLimit(False, extent, dimension, wraps), _extremum("max", place if index is None else index)
 
 
 def _extremum(op: str, place: Scalar) -> Build:
     """The least or the greatest value of an element, whatever the loop variables are."""
+    dtype = place.dtype
+    while isinstance(place, Call) and place.op == "astype" and np.can_cast(place.args[0].dtype, place.dtype):
+        (place,) = place.args  # what keeps the order is done to the extremum alone, and vectors hold more of what is narrow
     inside = [term.variable for term in scalars(place) if isinstance(term, Reduce)]
     free = [v for v in variables(*(index for term in scalars(place) for index in index_terms(term))) if v not in inside and not is_size(v)]
     first = max((1 + (level_of(variable) or 0) for variable in inside), default=0)
@@ -139,4 +150,4 @@ def _extremum(op: str, place: Scalar) -> Build:
     for variable in reversed(env.values()):
         assert isinstance(variable, Var)
         body = Reduce(op, variable, body)
-    return Build((), body)
+    return Build((), as_dtype(as_dtype(body, dtype), "int64"))
