@@ -39,6 +39,7 @@ from tests.bench.shared_programs import SHARED
 from tests.bench.short_row_programs import SHORT_ROWS
 from tests.bench.stacked_programs import STACKED
 from tests.bench.stencil_programs import STENCILS
+from tests.bench.summed_programs import SUMMED
 
 RNG = np.random.default_rng(0)
 ROUNDS, SECONDS = 5, 0.03
@@ -294,7 +295,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 }
 
 
-PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES | PARTS | SHARED | FOLDED | ORDERED | FOUND
+PROGRAMS |= (
+    FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES | PARTS | SHARED | FOLDED | ORDERED | FOUND
+PROGRAMS |= SUMMED
+)
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:
