@@ -15,6 +15,7 @@ from eqsat.algebra.narrowing import only_what_is_read
 from eqsat.algebra.points import without_spikes
 from eqsat.algebra.polynomial import collected, with_common_factor
 from eqsat.algebra.products import LARGEST_COEFFICIENT, CoefficientError, Opener, variables_of
+from eqsat.algebra.repeats import without_repeats
 from eqsat.algebra.sums import in_parts
 from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.tensor import Build, Constant, Program, Read, Reduce, Tensor, axes, has_fold, scalars, tensors
@@ -77,9 +78,10 @@ def contraction_order(tensor: Build) -> Iterator[Found]:
     product = opener.product(tensor)
     if product is None or not product.bound or not product.factors:
         return
+    at_once = prod(tensor.shape) * prod(variable.extent for variable in product.bound)
+    product = without_repeats(product, opener.fresh)
     plan = cheapest_order(product, axes(tensor.shape))
     as_written = sum(_work(made) for made in (tensor, *opener.opened) if isinstance(made, Build) and has_fold(made.body))
-    at_once = prod(tensor.shape) * prod(variable.extent for variable in product.bound)
     in_order = [v for v in variables_of(*plan.factors) if v in product.bound] == list(product.bound)
     if plan.work < as_written and not (plan.work >= at_once and in_order):
         spelling = Spelling()

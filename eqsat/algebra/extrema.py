@@ -4,6 +4,7 @@
     max r. x + y[r]             =   x + max r. y[r]
     max r. x - y[r]             =   x - min r. y[r]
     max r. minimum(x, y[r])     =   minimum(x, max r. y[r])
+    max r < 2000. x[r % 500]    =   max r < 500. x[r]
 
 Rounding keeps order, so the equations hold for floats as they do for numbers, where no infinity meets its opposite: then x + max r. y[r]
 is not finite.  Sums of integers wrap, and keep no order.
@@ -15,7 +16,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from eqsat.algebra.contraction import GAIN, folded, trips
-from eqsat.algebra.products import Opener, function_of, is_call, through_movements, variables_of
+from eqsat.algebra.products import Opener, Product, function_of, is_call, through_movements, variables_of
+from eqsat.algebra.repeats import without_repeats
 from eqsat.ir.dtypes import is_complex, is_inexact
 from eqsat.ir.index import Index, Var
 from eqsat.ir.tensor import Build, Call, Read, Reduce, Scalar, axes, axis, has_fold, reindexed
@@ -44,7 +46,8 @@ def without_invariants(tensor: Build) -> Extremum | None:
     if op not in OPPOSITE or has_fold(term) or is_complex(tensor.dtype):
         return None
     parts, loops = _Parts(), axes(tensor.shape)
-    whole = parts.folded(op, bound, reindexed(term, env))
+    different = without_repeats(Product(1, tuple(bound), (reindexed(term, env),)), opener.fresh)
+    whole = parts.folded(op, different.bound, *different.factors)
     is_made = isinstance(whole, Read) and whole.tensor in parts.made and whole.indices == loops
     build = parts.made.pop() if is_made else Build(tensor.shape, whole)
     if (parts.work + (0 if is_made else trips(loops))) * GAIN > trips(loops) * trips(bound):
