@@ -51,6 +51,13 @@ CASES: dict[str, Case] = {
     "like terms": (lambda x, y: (x + y) * (x + y) - (x - y) * (x - y) - 4 * x * y, 2 * (spec((5, 4), "int64"),)),
     "identity matrix": (lambda x: np.eye(64, dtype="float32") @ x, (spec((64, 64), "float32"),)),
     "fold of equal elements": (lambda x: enp.broadcast_to(x[:, None], (400, 70)).max(axis=1), (spec((400,), "float32"),)),
+    "mean of a layer": (
+        lambda x, w, b: (x @ w + b).mean(axis=0),
+        (spec((120, 100), "float32"), spec((100, 80), "float32"), spec((80,), "float32")),
+    ),
+    "greatest of sums": (lambda x, y: (x[:, None] + y).max(axis=1), 2 * (spec((300,), "float32"),)),
+    "magnitudes": (lambda x: enp.maximum(x, -x).sum(axis=1), (spec((300, 400), "float32"),)),
+    "sum of tiles": (lambda x: enp.tile(x, (4, 3)).sum(axis=1), (spec((30, 40), "float32"),)),
     "known array": (lambda x: (x[:, None] == enp.arange(5)).sum(axis=0), (spec((9,), "int64"),)),
     "attention": (_attention, 3 * (spec((8, 4), "float32"),)),
     "layer": (_layer, (spec((6, 8), "float32"), spec((8, 4), "float32"), spec((4,), "float32"))),

@@ -92,6 +92,10 @@ def test_the_steps_of_a_thousand_long_random_programs_are_certified() -> None:
         ("like terms", "like-terms"),
         ("identity matrix", "sum-of-one-point"),
         ("fold of equal elements", "fold-of-invariant"),
+        ("mean of a layer", "sum-in-parts"),
+        ("greatest of sums", "fold-of-invariant"),
+        ("magnitudes", "greater-of-opposites"),
+        ("sum of tiles", "contraction-order"),
         ("known array", "constant-is-function"),
     ],
 )

@@ -227,6 +227,7 @@ def programs(shape: Shape) -> dict[str, Tensor]:
         "choice of three": chosen,
         "negated sum": elementwise(call("negative", arg(0)), total),
         "like terms": elementwise(call("subtract", call("multiply", arg(0), arg(1)), call("multiply", arg(1), arg(0))), x, total),
+        "magnitudes": elementwise(call("maximum", arg(0), call("negative", arg(0))), total),
         "constant": elementwise(call("add", arg(0), arg(1)), constant, total),
         "constant by another map": turned(constant),
         "flat": vector,
