@@ -17,7 +17,7 @@ from math import prod
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.loops import Buffer, Kernel, Load, Store, over
 from eqsat.ir.ops import REDUCE_OPS
-from eqsat.ir.tensor import Build, Call, Read, Reduce, Scalar, Shape, Tensor, as_dtype, axes, scalars, sources
+from eqsat.ir.tensor import Build, Call, Gather, Read, Reduce, Scalar, Shape, Tensor, as_dtype, axes, scalars, sources
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer
 from eqsat.lowering.nest import Names, flat, nest_of
@@ -59,8 +59,8 @@ class Scan:
 def scanned(scan: Scan, name: str, names: Names) -> Kernel | None:
     """One kernel for all of it; None where its elements are large, or folds, or where threads could not share it."""
     rows, lanes = scan.shape[: scan.axis], scan.shape[scan.axis + 1 :]
-    if not lanes or scan.shape[scan.axis] < 2 or not (len(lanes) == 1 or is_shared(prod(rows))):
-        return None
+    if prod(lanes) < 2 or scan.shape[scan.axis] < 2 or not (len(lanes) == 1 or is_shared(prod(rows))):
+        return None  # one lane alone is no loop, which would know that a carry of it changes
     if not all(build is None or _is_simple(build.body) for build in (scan.computed, scan.made)):
         return None
     turned = () if scan.made is None else _turned(scan, scan.made)
@@ -76,7 +76,8 @@ def _turned(scan: Scan, made: Build) -> tuple[bool, ...] | None:
     """Of each axis, whether what is made of the result stands there the other way round; None where it reads several places or others."""
     forms = Forms()
     places = {term.indices for term in scalars(made.body) if isinstance(term, Read) and term.tensor is scan.result}
-    if len(places) != 1 or made.shape != scan.shape:
+    gathered = any(isinstance(term, Gather) and term.tensor is scan.result for term in scalars(made.body))
+    if len(places) != 1 or gathered or made.shape != scan.shape:
         return None
     turned = []
     for index, variable in zip(next(iter(places)), axes(made.shape), strict=True):
