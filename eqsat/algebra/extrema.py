@@ -16,7 +16,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from eqsat.algebra.contraction import GAIN, folded, trips
-from eqsat.algebra.products import Opener, Product, function_of, is_call, through_movements, variables_of
+from eqsat.algebra.products import Opener, Product, is_call, opened, through_movements, variables_of
 from eqsat.algebra.repeats import without_repeats
 from eqsat.ir.dtypes import is_complex, is_inexact
 from eqsat.ir.index import Index, Var
@@ -66,7 +66,7 @@ class _Parts:
     def folded(self, op: str, bound: Collection[Var], term: Scalar) -> Scalar:
         """The greatest or least that an element without folds is over bound variables, of which it need not depend on all."""
         mine = [v for v in bound if v in variables_of(term)]
-        call = _opened(term)
+        call = opened(term, lambda body: isinstance(body, Read | Call))
         if not mine or not (is_call(call, *LATTICE) or (is_call(call, *SUMS) and is_inexact(call.dtype))):
             return self._made(op, mine, term)
         assert isinstance(call, Call)
@@ -89,10 +89,3 @@ class _Parts:
         self.work += trips(loops) * trips(bound)
         self.made.append(Build(tuple(v.extent for v in loops), folded(op, bound, term, places)))
         return Read(self.made[-1], loops)
-
-
-def _opened(term: Scalar) -> Scalar:
-    """What an element is that is read of an elementwise tensor."""
-    while (inner := function_of(term, {})) is not None and isinstance(inner[0], Read | Call) and not has_fold(inner[0]):
-        term = reindexed(*inner)
-    return term

@@ -5,7 +5,7 @@ They are equal but for the sign of zero: which zero the greater of both is, NumP
 
 from __future__ import annotations
 
-from eqsat.algebra.products import function_of, is_call
+from eqsat.algebra.products import is_call, opened
 from eqsat.ir.dtypes import integer_range, is_complex, is_inexact, is_integer
 from eqsat.ir.tensor import Build, Call, Read, Scalar, axes, has_fold, operands, rebuild, reindexed, scalars
 
@@ -39,7 +39,7 @@ def _magnitude(term: Scalar) -> Scalar | None:
     signed = is_inexact(term.dtype) or (is_integer(term.dtype) and integer_range(term.dtype)[0] < 0)
     if not isinstance(term, Call) or term.op != "maximum" or not signed or is_complex(term.dtype):
         return None
-    left, right = map(opened, term.args)
+    left, right = map(_opened, term.args)
     if _is_negative(left, right):
         return Call("absolute", (right,), term.dtype)
     if _is_negative(right, left) or _is_opposite(left, right):
@@ -48,20 +48,16 @@ def _magnitude(term: Scalar) -> Scalar | None:
 
 
 def _is_negative(term: Scalar, of: Scalar) -> bool:
-    return isinstance(term, Call) and term.op == "negative" and opened(term.args[0]) is of
+    return isinstance(term, Call) and term.op == "negative" and _opened(term.args[0]) is of
 
 
 def _is_opposite(left: Scalar, right: Scalar) -> bool:
     """Whether two elements are differences of the same, the other way round."""
     if not (isinstance(left, Call) and isinstance(right, Call) and left.op == right.op == "subtract"):
         return False
-    return tuple(map(opened, left.args)) == tuple(map(opened, right.args[::-1]))
+    return tuple(map(_opened, left.args)) == tuple(map(_opened, right.args[::-1]))
 
 
-def opened(term: Scalar) -> Scalar:
+def _opened(term: Scalar) -> Scalar:
     """What an element is that is read of a negated tensor, a difference or a movement."""
-    while isinstance(term, Read) and (inner := function_of(term, {})) is not None:
-        if not (isinstance(inner[0], Read) or is_call(inner[0], "negative", "subtract")) or has_fold(inner[0]):
-            break
-        term = reindexed(*inner)
-    return term
+    return opened(term, lambda body: isinstance(body, Read) or is_call(body, "negative", "subtract"))

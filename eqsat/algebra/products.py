@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -170,6 +170,13 @@ def function_of(term: Scalar, env: Mapping[Var, Index]) -> tuple[Scalar, dict[Va
         return None
     indices = (substitute(index, dict(env)) for index in term.indices)
     return term.tensor.body, dict(zip(axes(term.tensor.shape), indices, strict=True))
+
+
+def opened(term: Scalar, opens: Callable[[Scalar], bool]) -> Scalar:
+    """What an element is that is read of tensors without folds whose bodies are to be opened."""
+    while (inner := function_of(term, {})) is not None and opens(inner[0]) and not has_fold(inner[0]):
+        term = reindexed(*inner)
+    return term
 
 
 def through_movements(root: Scalar) -> Scalar:

@@ -128,13 +128,13 @@ def _counts_up(tensor: Tensor) -> bool:
 def _limits(gather: Gather, least: Mapping[int, int]) -> Iterator[tuple[PlaceLimit, Build]]:
     """The limits of a gather's places that terms do not show, each with the extremum that has to keep it; `least` extents of sizes."""
     for dimension, (place, extent) in enumerate(zip(gather.args, gather.tensor.shape, strict=True)):
-        index = _index_of(place)
-        low, high = scalar_bounds(place if index is None else index)
-        shortest, wraps = least.get(extent, extent), index is not None
+        found = _index_of(place)
+        index, wraps = (place, False) if found is None else (found, True)
+        (low, high), shortest = scalar_bounds(index), least.get(extent, extent)
         if low < (-shortest if wraps else 0):
-            yield PlaceLimit(True, extent, dimension, wraps), _extremum("min", place if index is None else index)
+            yield PlaceLimit(True, extent, dimension, wraps), _extremum("min", index)
         if high >= shortest:
-            yield PlaceLimit(False, extent, dimension, wraps), _extremum("max", place if index is None else index)
+            yield PlaceLimit(False, extent, dimension, wraps), _extremum("max", index)
 
 
 def _extremum(op: str, place: Scalar) -> Build:

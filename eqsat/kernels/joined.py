@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import combinations
 from math import ceil
 
@@ -19,6 +20,24 @@ Made = tuple[Tensor, ...]
 LEAST_BYTES = 1 << 20
 # what one kernel has to save of what two cost: estimates are not better than that
 LEAST_SAVED = 0.005
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A kernel for several that read each other, by what they make, of which the last are the results."""
+
+    made: tuple[Made, ...]
+    kernel: Kernel
+
+
+def readers_of(lowered: Mapping[Made, Kernel]) -> dict[str, set[Made]]:
+    """The kernels that read each buffer, by what they make."""
+    readers: dict[str, set[Made]] = {}
+    for made, kernel in lowered.items():
+        for buffer in kernel.buffers:
+            if buffer.role == "in":
+                readers.setdefault(buffer.name, set()).add(made)
+    return readers
 
 
 def joined(

@@ -4,12 +4,11 @@ is estimated to be cheaper."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Tensor
-from eqsat.kernels.joined import Made
+from eqsat.kernels.joined import Chain, Made, readers_of
 from eqsat.lowering import in_place
 from eqsat.lowering.joining.row_by_row import outermost, row_by_row
 from eqsat.lowering.scan import ENOUGH
@@ -26,14 +25,6 @@ LEAST_SAVED = 0.03
 MOST_KERNELS = 8
 
 
-@dataclass(frozen=True)
-class RowChain:
-    """A kernel for several, by what they make, of which the last are the results."""
-
-    made: tuple[Made, ...]
-    kernel: Kernel
-
-
 def row_chains(
     lowered: Mapping[Made, Kernel],
     order: Sequence[Made],
@@ -42,14 +33,10 @@ def row_chains(
     names: Mapping[Tensor, str],
     target: Target,
     costs: Costs,
-) -> Iterator[RowChain]:
+) -> Iterator[Chain]:
     """The chains worth it of kernels, given in the order in which they run, those that end last first: each with one of the `steps`, and
     none with a kernel of another.  Some tensors stay, for others than kernels read them."""
-    readers: dict[str, set[Made]] = {}
-    for made, kernel in lowered.items():
-        for buffer in kernel.buffers:
-            if buffer.role == "in":
-                readers.setdefault(buffer.name, set()).add(made)
+    readers = readers_of(lowered)
     counts = {n for kernel in steps.values() if (outer := outermost(kernel)) is not None and (n := outer.variable.extent) >= ENOUGH}
     taken: set[Made] = set()
 
@@ -60,7 +47,7 @@ def row_chains(
         over = len(members) == 1 and any(in_place(lowered[last], names[one], names[it]) is not None for one in read for it in last)
         return all(one.size * itemsize(one.dtype) <= rows * (NEAR_BYTES if over else ROW_BYTES) for one in made)
 
-    def grown(results: Made, rows: int) -> RowChain | None:
+    def grown(results: Made, rows: int) -> Chain | None:
         """The longest chain of so many rows that ends with these results."""
         members, kernel = [results], lowered[results]
         for made in reversed(order[: order.index(results)]):
@@ -74,7 +61,7 @@ def row_chains(
             longer = row_by_row([lowered[made], *(lowered[one] for one in members)], between, rows)
             if longer is not None:
                 members, kernel = [made, *members], longer
-        return RowChain(tuple(members), kernel) if len(members) > 1 and any(made in steps for made in members) else None
+        return Chain(tuple(members), kernel) if len(members) > 1 and any(made in steps for made in members) else None
 
     for results in reversed(order):
         if results in taken:
@@ -87,7 +74,7 @@ def row_chains(
             yield chain
 
 
-def _saved(chain: RowChain, lowered: Mapping[Made, Kernel], target: Target, costs: Costs) -> float:
+def _saved(chain: Chain, lowered: Mapping[Made, Kernel], target: Target, costs: Costs) -> float:
     """What a chain costs less than its kernels alone, beyond what estimates may be wrong by."""
     alone = sum(nest_ns(lowered[made], target, costs) for made in chain.made)
     return alone * (1 - LEAST_SAVED) - nest_ns(chain.kernel, target, costs)

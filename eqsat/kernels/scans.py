@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from eqsat.ir.loops import Kernel
 from eqsat.ir.steps import PlacedStep
 from eqsat.ir.tensor import Build, Tensor
-from eqsat.kernels.joined import Made
+from eqsat.kernels.joined import Chain, Made, readers_of
 from eqsat.kernels.step_loops import scan_of
 from eqsat.lowering.joining.scanned import Scan, scanned
 from eqsat.pricing.cycles import Costs
@@ -22,14 +21,6 @@ LEAST_SAVED = 0.03
 Priced = Callable[[Kernel], tuple[float, Kernel]]
 
 
-@dataclass(frozen=True)
-class ScanChain:
-    """A kernel for several, by what they make, of which the last are the results."""
-
-    made: tuple[Made, ...]
-    kernel: Kernel
-
-
 def scan_chains(
     lowered: Mapping[Made, Kernel],
     stay: Collection[Tensor],
@@ -38,13 +29,9 @@ def scan_chains(
     target: Target,
     costs: Costs,
     priced: Priced,
-) -> Iterator[ScanChain]:
+) -> Iterator[Chain]:
     """The chains worth it of kernels, each with one of the steps; some tensors stay, for others than kernels read them."""
-    readers: dict[str, set[Made]] = {}
-    for made, kernel in lowered.items():
-        for buffer in kernel.buffers:
-            if buffer.role == "in":
-                readers.setdefault(buffer.name, set()).add(made)
+    readers = readers_of(lowered)
     gone: set[Made] = set()
 
     def only(reader: Made, tensor: Tensor) -> bool:
@@ -59,7 +46,7 @@ def scan_chains(
         before = source if isinstance(source, Build) and (source,) in lowered and only((result,), source) else None
         users = readers.get(names[result], set())
         after = next((made[0] for made in users if len(made) == 1 and only(made, result)), None)
-        best: tuple[float, ScanChain | None] = 0.0, None
+        best: tuple[float, Chain | None] = 0.0, None
         for computed, made in itertools.product(dict.fromkeys((before, None)), dict.fromkeys((after, None))):
             chain = tuple((one,) for one in (computed, result, made) if one is not None)
             if len(chain) < 2 or not gone.isdisjoint(chain) or not (made is None or isinstance(made, Build)):
@@ -68,7 +55,7 @@ def scan_chains(
             if one is not None:
                 ns, kernel = priced(one)
                 saved = sum(nest_ns(lowered[each], target, costs) for each in chain) * (1 - LEAST_SAVED) - ns
-                best = max(best, (saved, ScanChain(chain, kernel)), key=lambda one: one[0])
+                best = max(best, (saved, Chain(chain, kernel)), key=lambda one: one[0])
         if best[1] is not None:
             gone |= set(best[1].made)
             yield best[1]
