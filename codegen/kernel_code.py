@@ -12,7 +12,7 @@ from eqsat.codegen.elements.known_divisors import divisors, quotient
 from eqsat.codegen.folds.accumulator import FLAGS, Carried, Numerics
 from eqsat.codegen.folds.interleaved import side_by_side
 from eqsat.codegen.folds.kept_rows import emit_kept_row
-from eqsat.codegen.folds.loops import LONG, emit_folds, in_one_loop, kept_apart
+from eqsat.codegen.folds.loops import emit_folds, in_one_loop, kept_apart
 from eqsat.codegen.folds.recurrence import emit_recurrence
 from eqsat.codegen.folds.rolled import in_whole_vectors, is_written_out_here, leaves_much, may_be_done_again, rolled_loops
 from eqsat.codegen.folds.search import remembered
@@ -50,6 +50,8 @@ ZERO = integer(0)
 # of scratch memory: a line of the cache
 ALIGNMENT = 64
 ON_STACK = 32 << 10
+# loops of so many elements are not written out several times side by side in the serial loop that they are in
+LONG = 256
 # functions that make much of a difference, or are defined as far as zero or one
 SENSITIVE = frozenset(
     ("exp", "exp2", "expm1", "power", "sqrt", "log", "log2", "log10", "log1p", "arcsin", "arccos", "arccosh", "arctanh"),

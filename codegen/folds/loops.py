@@ -43,8 +43,8 @@ from eqsat.ir.tensor import Literal, Position, Scalar, scalars
 from eqsat.ir.value_bounds import limits, scalar_bounds
 
 ZERO = integer(0)
-# the vectors of a fold of so many elements stay a loop: LLVM would write out those of a row of 1,024 and join their sums into one chain
-LONG = 256
+# the vectors of a fold of so many bytes stay a loop: LLVM would write out those of a row of 1,024 floats and join their sums into one chain
+LONG_BYTES = 1024
 # folds of fewer elements are written out, or are loops by themselves; of one loop at most so many values are carried on
 LEAST_TOGETHER, MOST_CARRIED = 64, 8
 
@@ -230,7 +230,7 @@ def fold_range(
         if folds[0] in e.rolled or start is not None:
             terms = one.extent if start is None else SEARCHED
             return e.b.keep_rolled(vectors_of_fold(folds[0].dtype, terms, e.registers.bytes))
-        return e.b.keep_vectors_rolled() if one.extent >= LONG else ""
+        return e.b.keep_vectors_rolled() if one.extent * _width(folds[0]) >= LONG_BYTES else ""
 
     last = e.loop(first, end, _initial(into), step, note)
     return [total.result(e.b, own) for total, own in zip(into, _split(into, last), strict=True)]

@@ -49,7 +49,7 @@ def in_pieces(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], pic
     """The statements with the loop that runs in vectors in pieces: the innermost, or the one around short rows; None where nothing changes
     along it, or too often, or a fold is computed in it.  `picking`: see in_boxes."""
     row = len(nest.loops) - 1
-    while row > 0 and prod(v.extent for v in nest.loops[row:]) <= LONGEST_ROW and nest.loops[row - 1].extent >= LEAST:
+    while row > 0 and _is_short_row(nest, row) and nest.loops[row - 1].extent >= LEAST:
         row -= 1
     if not nest.loops or nest.loops[row].extent < LEAST:
         return None
@@ -58,13 +58,21 @@ def in_pieces(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], pic
     return cuts.result() if cuts.made and (cuts.picked or not picking) else None
 
 
+def _is_short_row(nest: Nest, row: int) -> bool:
+    """Whether the loops from here on are so short that the one around them is better cut; not where elements are looked for in turns, in
+    other places from a seam on, which no vector loads."""
+    places = [term for term in nest.terms if term.kind != "bool"]
+    whole = row + 1 < len(nest.loops) or nest.loops[row].extent < LEAST or len(begins(places, nest.loops[row])) == 1
+    return whole and prod(v.extent for v in nest.loops[row:]) <= LONGEST_ROW
+
+
 def in_boxes(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], reordered: bool = False, picking: bool = False) -> Body | None:
     """The statements with all loops in pieces; None where `in_pieces` does the same, or where that makes too many terms.  `reordered`: in
     boxes of rows that share what they compute, sums are added up row by row first; `picking`: loops that step over elements are tiles,
     which pick them out of vectors; None where there are none such."""
     if not nest.conditions:
         return None
-    cuts = _Cuts(nest, outputs, buffers, 0, reordered, picking)
+    cuts = _Cuts(nest, outputs, buffers, 0, reordered, picking, _written_out_inside(nest))
     cuts.place(nest, 0, cuts.placer.top)
     found = (cuts.jammed or not reordered) and (cuts.picked or not picking)
     return cuts.result() if cuts.made == "boxes" and cuts.left >= 0 and found else None
@@ -91,6 +99,14 @@ def chosen_innermost(nest: Nest) -> Nest | None:
     return Nest((*(v for v in nest.loops if v not in chosen), *inner), nest.body, nest.index) if inner else None
 
 
+def _written_out_inside(nest: Nest) -> int:
+    """How many of the innermost loops are written out, every iteration another piece, in one that is not."""
+    count = 0
+    while count + 1 < len(nest.loops) and _is_all_pieces(nest, nest.loops[-1 - count]):
+        count += 1
+    return count
+
+
 def _is_all_pieces(nest: Nest, loop: Var) -> bool:
     return loop.extent <= MOST_BRANCHES and len(begins(nest.conditions, loop)) == loop.extent
 
@@ -114,10 +130,11 @@ class _Cuts:
         first: int,
         reordered: bool = False,
         picking: bool = False,
+        behind: int = 0,
     ) -> None:
         self.outputs, self.first, self.reordered, self.picking = outputs, first, reordered, picking
         self.picked = False
-        self.behind = len(nest.loops) - 1 - first if first else 0
+        self.behind = len(nest.loops) - 1 - first if first else behind
         self.jammed = False
         self.placer = BlockPlacer(buffers)
         self.folded = needed_by_folds(nest)
@@ -140,8 +157,9 @@ class _Cuts:
         self.made = "pieces" if self.made != "boxes" and few else "boxes"
         pieces = list(enumerate(zip(starts, [*starts[1:], loop.hi + 1], strict=True)))
         largest = max(pieces, key=lambda piece: piece[1][1] - piece[1][0])
-        first = 0 if k and self._needs_rows(_piece(nest, k, 0, *largest)) else k  # each piece has loops around it of its own
-        if len(pieces) == loop.extent and first and not inner and not has_fold(nest.body):
+        rows = k > 0 and self._needs_rows(_piece(nest, k, 0, *largest))
+        first = 0 if rows else k  # each piece has loops around it of its own
+        if len(pieces) == loop.extent and not rows and (k or scope.parent is not None) and not inner and not has_fold(nest.body):
             self._write_out(nest, k, starts, scope)
             return
         around = self.placer.nest(scope, *nest.loops[:first])

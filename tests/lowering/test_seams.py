@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 import eqsat
 import eqsat.numpy as enp
 from eqsat.indices.simplifier import simplify_terms
-from eqsat.ir.index import Apply, Index, Var, apply, as_index, walk, where
+from eqsat.ir.index import Apply, Index, Var, apply, as_index, variables, walk, where
 from eqsat.ir.loops import For, Kernel, index_terms, map_indices, statements, values_of
 from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction, scalars
 from eqsat.lowering.ranges import seams
@@ -110,9 +110,7 @@ def test_pieces_hold_what_the_build_does_and_no_conditions(name: str) -> None:
     assert kernels
     for kernel in kernels:
         np.testing.assert_array_equal(run(kernel, build)[0], reference(build)[0])
-    terms = index_terms(kernels[0])
-    known = dict(zip(terms, simplify_terms(list(terms), Options(), Report(), within=True), strict=True))
-    simple = map_indices(kernels[0], known.__getitem__)
+    simple = simplified(kernels[0])
     np.testing.assert_array_equal(run(simple, build)[0], reference(build)[0])
     changing = ("where", "min", "max", "abs", "mod", "lt", "ge", "eq")
     assert not [term for term in walk(*index_terms(simple)) if isinstance(term, Apply) and term.op in changing]
@@ -371,3 +369,58 @@ def test_rows_that_are_made_of_each_other_are_written_out_once(steps: int, turns
     assert len(loops) == turns
     products = [term for term in scalars(*values_of(statements(kernel.body))) if isinstance(term, Call) and term.op == "multiply"]
     assert len(products) == sum(min(steps, (turn + 1) * seams.MOST_IN_TURN) - 1 for turn in range(turns))
+
+
+def simplified(kernel: Kernel) -> Kernel:
+    terms = index_terms(kernel)
+    return map_indices(kernel, dict(zip(terms, simplify_terms(list(terms), Options(), Report(), within=True), strict=True)).__getitem__)
+
+
+def wraps_within(kernel: Kernel) -> bool:
+    """Whether an index term has a remainder that an innermost loop changes."""
+    innermost = {s.variable for s in statements(kernel.body) if isinstance(s, For) and not any(isinstance(inner, For) for inner in s.body)}
+    remainders = [term for term in walk(*index_terms(kernel)) if isinstance(term, Apply) and term.op == "mod"]
+    return any(innermost & set(variables(term)) for term in remainders)
+
+
+def test_stacked_rows_that_wrap_round_share_what_they_compute() -> None:
+    shape = (3, 5, 40)
+    piece, row, column = axes(shape)
+    x = Input("x", shape, "int64")
+    parts: list[Scalar] = [Read(x, (as_index(k), row, (column + k) % 40)) for k in range(3)]
+    total = Call("multiply", (Call("add", (parts[0], parts[1]), "int64"), parts[2]), "int64")
+    first, second, third = (Call("subtract", (total, part), "int64") for part in parts)
+    rest = Call("where", (Position(apply("lt", piece, 2), "bool"), second, third), "int64")
+    build = Build(shape, Call("where", (Position(apply("lt", piece, 1), "bool"), first, rest), "int64"))
+    cut = [found for kernel in offered(build, "boxes") if not wraps_within(found := simplified(kernel))]
+    products = []
+    for kernel in cut:
+        np.testing.assert_array_equal(run(kernel, build)[0], reference(build)[0])
+        terms = scalars(*values_of(statements(kernel.body)))
+        products.append(sum(isinstance(term, Call) and term.op == "multiply" for term in terms))
+    assert min(products) == 3  # at both ends and between them, not in each of nine pieces
+
+
+@pytest.mark.parametrize("row", [8, 42])
+def test_short_rows_that_wrap_round_are_cut_too(row: int) -> None:
+    shape = (4, 12, row)
+    plane, line, column = axes(shape)
+    x = Input("x", shape, "int64")
+    across = Call("add", (Read(x, ((plane + 1) % 4, line, column)), Read(x, (plane, (line + 11) % 12, column))), "int64")
+    build = Build(shape, Call("add", (across, Read(x, (plane, line, (column + row - 1) % row))), "int64"))
+    kernels = [simplified(kernel) for kernel in offered(build, "pieces")]
+    assert kernels
+    assert not any(map(wraps_within, kernels))
+    for kernel in kernels:
+        np.testing.assert_array_equal(run(kernel, build)[0], reference(build)[0])
+
+
+@pytest.mark.parametrize("shape", [(5, 9, 31), (3, 200), (2, 3, 4, 20)])
+def test_steps_of_lattice_gases_are_numpys(shape: tuple[int, ...]) -> None:
+    def step(xp: Any, f: Any) -> Any:
+        moved = [f[0], *(xp.roll(f[k], 1 if k % 2 else -1, (k - 1) // 2 % (len(shape) - 1)) for k in range(1, shape[0]))]
+        mean = sum(moved[1:], moved[0]) * (1 / shape[0])
+        return xp.stack([part + 0.5 * (mean - part) for part in moved], 0)
+
+    x = np.random.default_rng(3).random(shape)
+    np.testing.assert_allclose(np.asarray(eqsat.jit(lambda x: step(enp, x))(x)), step(np, x), rtol=1e-12)
