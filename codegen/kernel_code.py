@@ -21,7 +21,8 @@ from eqsat.codegen.memory.ahead import emit_ahead, pieces_ahead
 from eqsat.codegen.memory.stream import emit_streamed, fence, scratch_of, streamed
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.shared_loops import Share, shares
-from eqsat.codegen.tiles.tile import emit_run, emit_tile
+from eqsat.codegen.tiles.gathered import gathered_rows
+from eqsat.codegen.tiles.tile import emit_row, emit_run, emit_tile
 from eqsat.ir.dtypes import alignment, itemsize
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Apply, Index, Var, walk
@@ -75,6 +76,7 @@ class KernelEmitter:
         self.places = {buffer.name: f"%b{k}" for k, buffer in enumerate(self.buffers.values())}
         self.loaded = loaded(kernel.body)
         self.rolled = rolled_loops(kernel)
+        self.gathered = gathered_rows(kernel, registers.bytes)
         self.ahead = pieces_ahead(kernel)
         self.remembered = remembered(kernel)
         self.rounded = frozenset(rounded_sums(kernel)) if numerics == "default" else frozenset[Scalar]()
@@ -191,7 +193,12 @@ class KernelEmitter:
 
     def write(self, stmt: Stmt, scope: Scope, together: Sequence[Stmt]) -> None:
         if isinstance(stmt, For):
-            if is_written_out_here(stmt) and self.kernel.size_of(stmt.variable) is None and stmt not in self.rolled:
+            if (
+                stmt not in self.gathered
+                and is_written_out_here(stmt)
+                and self.kernel.size_of(stmt.variable) is None
+                and stmt not in self.rolled
+            ):
                 for value in range(stmt.variable.lo, stmt.variable.hi + 1):
                     inner = scope.inner()
                     inner.indices[self.typed[stmt.variable]] = integer(value, llvm_type(self.typed[stmt.variable]))
@@ -217,6 +224,9 @@ class KernelEmitter:
 
     def special(self, stmt: For, scope: Scope) -> bool:
         """Write a loop that has code of its own."""
+        if stmt in self.gathered:
+            emit_row(self, stmt, scope)
+            return True
         if stmt.kind == "parallel":
             return stmt in self.rolled and not self.b.abilities.masks and emit_run(self, stmt, scope)
         if stmt.kind == "tile":
@@ -327,7 +337,11 @@ class KernelEmitter:
         return self.b.compare("ne", value, integer(0, "i8")) if buffer.dtype == "bool" else value
 
     def pick(self, term: Pick, places: tuple[Value, ...], scope: Scope) -> Value:
-        """An element at computed places, clipped here, so that none is outside of the buffer."""
+        """An element at computed places."""
+        return self.read(self.buffer(term.buffer, term.dtype), self.picked(term, places, scope))
+
+    def picked(self, term: Pick, places: tuple[Value, ...], scope: Scope) -> Value:
+        """Where in memory the element at computed places is; they are clipped here, so that none is outside of the buffer."""
         b, buffer, offset = self.b, self.buffer(term.buffer, term.dtype), ZERO
         for place, extent in zip(places, term.shape, strict=True):
             length, last = integer(extent), integer(extent - 1)
@@ -336,7 +350,7 @@ class KernelEmitter:
                 last = b.binary("sub", length, integer(1), "nuw nsw")
             inside = b.intrinsic("smin", b.intrinsic("smax", place, ZERO), last)
             offset = b.binary("add", b.binary("mul", offset, length, "nuw nsw"), inside, "nuw nsw")
-        return self.read(buffer, b.element(MEMORY_TYPES[buffer.dtype], self.places[buffer.name], offset, "inbounds nuw"))
+        return b.element(MEMORY_TYPES[buffer.dtype], self.places[buffer.name], offset, "inbounds nuw")
 
     def clipped(self, stmt: Clip, scope: Scope) -> Value:
         """An integer element as an index in its range."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from eqsat.ir.dtypes import DTYPES, carrier, is_complex
 from eqsat.ir.loops import Bind, Load, Stmt, Store, Temp, value_of
 from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
@@ -15,19 +17,21 @@ MOVED = {"bool": "uint8", "float16": "uint16", "bfloat16": "uint16"}
 LARGEST_STEP = 4
 
 
-def is_joint(stmt: Stmt) -> bool:
-    """Whether the code of a statement serves several iterations at once."""
+def is_joint(stmt: Stmt, rows: Collection[Scalar] = ()) -> bool:
+    """Whether the code of a statement serves several iterations at once; `rows`: gathers that go along memory."""
     value = value_of(stmt)
     if value is None:
         return isinstance(stmt, Bind)
-    return is_joint_value(value) and not (isinstance(stmt, Store) and stmt.combine not in ("sum", None))
+    return is_joint_value(value, rows) and not (isinstance(stmt, Store) and stmt.combine not in ("sum", None))
 
 
-def is_joint_value(value: Scalar) -> bool:
-    """Whether the code of an element serves several iterations at once."""
-    parts = {load for term in scalars(value) if is_part(term) for load in operands(term)}
-    known = (isinstance(term, Load | Temp | Literal) or (isinstance(term, Call) and _is_joint_call(term)) for term in scalars(value))
-    return all(known) and all(term.dtype in LANES or term in parts for term in scalars(value))
+def is_joint_value(value: Scalar, rows: Collection[Scalar] = ()) -> bool:
+    """Whether the code of an element serves several iterations at once; `rows`: gathers that go along memory."""
+    places = {term for row in rows for term in scalars(*operands(row))}
+    terms = [term for term in scalars(value) if term not in places]
+    parts = {load for term in terms if is_part(term) for load in operands(term)}
+    known = (isinstance(term, Load | Temp | Literal) or term in rows or (isinstance(term, Call) and _is_joint_call(term)) for term in terms)
+    return all(known) and all(term.dtype in LANES or term in parts for term in terms)
 
 
 def is_moved(value: Scalar) -> bool:

@@ -20,7 +20,24 @@ from eqsat.ir import joint
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_complex, itemsize
 from eqsat.ir.index import Index, Var, substitute, variables
-from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Stmt, Store, Temp, bound_in, loads, statements, value_of, values_of
+from eqsat.ir.loops import (
+    Bind,
+    Buffer,
+    Fold,
+    For,
+    Kernel,
+    Let,
+    Load,
+    Pick,
+    Stmt,
+    Store,
+    Temp,
+    bound_in,
+    loads,
+    statements,
+    value_of,
+    values_of,
+)
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
 from eqsat.ir.typed import Bound, Cast, Operation, Typed, Vector
@@ -55,6 +72,7 @@ class Emitter(Protocol):
     def buffer(self, name: str, dtype: str) -> Buffer: ...
     def address(self, buffer: Buffer, index: Index, scope: Scope) -> Value: ...
     def read(self, buffer: Buffer, place: Value) -> Value: ...
+    def picked(self, term: Pick, places: tuple[Value, ...], scope: Scope) -> Value: ...
     def write_element(self, buffer: Buffer, place: Value, value: Value) -> None: ...
 
 
@@ -122,6 +140,12 @@ def emit_run(e: Emitter, run: For, scope: Scope) -> bool:
     return True
 
 
+def emit_row(e: Emitter, run: For, scope: Scope) -> None:
+    """Write a short loop along rows that elements choose as one vector of all its iterations."""
+    piece = (run.variable.lo, run.variable.extent)
+    _block(e, run.body, [replace(cell_of(e, scope, {}, run.variable, piece), bound=bound_in(run.body))])
+
+
 def _computes_functions(kernel: Kernel) -> bool:
     """Whether there are functions in a kernel, which are computed with many numbers."""
     values = values_of(statements(kernel.body))
@@ -163,9 +187,12 @@ def _turn(e: Emitter, body: tuple[Stmt, ...], cells: list[Cell], row: Var) -> No
 
 def vector_load(e: Emitter, load: Load, scope: Scope, width: int) -> Value:
     """The neighbours in memory of the element that a load has in a scope."""
-    type = vector_type(load.dtype, width)
-    place = e.address(e.buffer(load.buffer, load.dtype), load.index, scope)
-    return e.b.emit(type, f"load {type}, {place}, align {itemsize(load.dtype)}")
+    return _neighbours(e, load.dtype, e.address(e.buffer(load.buffer, load.dtype), load.index, scope), width)
+
+
+def _neighbours(e: Emitter, dtype: str, place: Value, width: int) -> Value:
+    type = vector_type(dtype, width)
+    return e.b.emit(type, f"load {type}, {place}, align {itemsize(dtype)}")
 
 
 def _transposed(e: Emitter, lines: list[Value]) -> list[Value]:
@@ -294,6 +321,8 @@ def _value(e: Emitter, root: Scalar, cell: Cell) -> Value:
             done[term] = cell.turned[term]
         elif isinstance(term, Load) and cell.width > 1 and _varies(term.index, cell):
             done[term] = _load(e, term, cell)
+        elif isinstance(term, Pick):
+            done[term] = _neighbours(e, term.dtype, e.picked(term, args, cell.scope), cell.width)
         elif isinstance(term, Call) and term.op == "astype" and args[0].type.startswith("<"):
             done[term] = e.b.cast("fpext", args[0], vector_type(term.dtype, cell.width))
         elif isinstance(term, Call) and any(arg.type.startswith("<") for arg in args):
