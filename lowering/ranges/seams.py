@@ -25,6 +25,7 @@ from eqsat.lowering.nest import Nest
 from eqsat.lowering.place import Scope, stores, used_by_several
 from eqsat.lowering.ranges.order import merge, needed_by_folds
 from eqsat.lowering.ranges.split import split, uneven
+from eqsat.lowering.sharing.alongside import alongside
 from eqsat.lowering.sharing.jammed import place_jammed, shared
 
 # of a loop by what it reads, and by conditions
@@ -143,7 +144,7 @@ class _Cuts:
         self.left = _size(nest) + min(GROWTH * _size(nest) + MORE, MOST_MORE)
 
     def result(self) -> Body:
-        return tuple(self.placer.top.body), tuple(self.placer.scratch)
+        return alongside(self.placer.top.body), tuple(self.placer.scratch)
 
     def place(self, nest: Nest, at: int, scope: Scope) -> None:
         """The nest inside of a scope; its loops before this one are pieces."""
