@@ -129,9 +129,9 @@ def _descend(choices: KernelChoices, best: Selection, outputs: tuple[int, ...], 
                 return best
             if move in in_vain and all(best.kernels.get(name) == kernel for name, kernel in in_vain[move].items()):
                 continue
-            flipped, tried = _moved(move, choices, best), set[frozenset[int]]()
+            ways, tried = _moved(move, choices, best), set[frozenset[int]]()
             in_vain.pop(move, None)
-            while flipped is not None and flipped.readable not in tried:
+            while ways and (flipped := ways.pop(0)).readable not in tried:
                 found = _selection(flipped, outputs)
                 if found is None:
                     in_vain[move] = dict(best.kernels)
@@ -144,7 +144,7 @@ def _descend(choices: KernelChoices, best: Selection, outputs: tuple[int, ...], 
                 in_vain.setdefault(move, {}).update(_changed(best, found))
                 # another tensor of the same elements stands in for one that is read no more: both have to go
                 instead = [name for name in found.kernels if name not in best.kernels and name not in outputs]
-                flipped = flipped.flipped(instead) if instead and move.offer is None else None
+                ways += [flipped.flipped(instead)] if instead and move.offer is None else []
         if turn and best is before:
             break
         moves = moves[::-1] if turn else moves
@@ -164,13 +164,15 @@ def _is_better(found: Selection, best: Selection) -> bool:
     return found.ns < best.ns
 
 
-def _moved(move: Move, choices: KernelChoices, best: Selection) -> KernelChoices | None:
+def _moved(move: Move, choices: KernelChoices, best: Selection) -> list[KernelChoices]:
     """The choices after a move, if it can make a difference: a tensor is read, or else computed more than once, at a cost of more than
-    storing it; of two that change places one is read, the other not; an offer is taken, with all its tensors read, or taken back."""
+    storing it; of two that change places one is read, the other not; an offer is taken, with all its tensors read, or, if it
+    is one, not read, or taken back."""
     read = [name for name in move.tensors if name in choices.readable]
     if move.offer is not None:
-        missing = () if move.offer in choices.taken else [name for name in move.tensors if name not in read]
-        return choices.flipped(missing, move.offer)
+        missing = [] if move.offer in choices.taken else [name for name in move.tensors if name not in read]
+        alone = [choices.flipped((), move.offer)] if missing and len(move.tensors) == 1 else []
+        return [choices.flipped(missing, move.offer), *alone]
     if len(move.tensors) == 2:
         useful = len(read) == 1 and read[0] in best.kernels
     elif read:
@@ -182,7 +184,7 @@ def _moved(move: Move, choices: KernelChoices, best: Selection) -> KernelChoices
         store_ns = model.store_ns(shape, dtype)
         often = any(best.times_in_folds.get(user, 0) > prod(shape) for sort, user in users if sort == "Sx")
         useful = often or len(saved) > 1 or any(ns > store_ns or model.costs.objective is not None for ns in saved)
-    return choices.flipped(move.tensors) if useful else None
+    return [choices.flipped(move.tensors)] if useful else []
 
 
 def _selection(choices: KernelChoices, outputs: tuple[int, ...]) -> Selection | None:

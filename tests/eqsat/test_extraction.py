@@ -77,3 +77,21 @@ def test_folds_along_rows_and_along_columns_are_kernels_of_their_own(function: A
     assert len(result.nests) == kernels
     x = np.random.default_rng(0).standard_normal((300, 300))
     np.testing.assert_allclose(result(x), function(x), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("function", "count"),
+    [
+        (lambda x: np.maximum(x, -x) * 2, 1),
+        (lambda x: 1 / (np.maximum(x - 1, 1 - x) + 1), 1),
+        (lambda x: np.maximum(x[1:] - x[:-1], x[:-1] - x[1:]).sum() + np.maximum(x[:, 1:] - x[:, :-1], x[:, :-1] - x[:, 1:]).sum(), 2),
+    ],
+)
+def test_an_offer_is_taken_within_a_kernel(function: Any, count: int) -> None:
+    """Where what it computes is not worth storing."""
+    x = np.random.default_rng(1).standard_normal((40, 50))
+    result = eqsat.optimize(function, x)
+    assert len(result.nests) == 1
+    assert str(result.program).count("absolute") == count
+    assert "maximum" not in str(result.program)
+    np.testing.assert_allclose(result(x), function(x), rtol=1e-12)
