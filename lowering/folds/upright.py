@@ -11,8 +11,10 @@ several loops along it, as the exponentials of softmax for their sum and for the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
-from eqsat.ir.index import Index, Var, substitute, variables
+from eqsat.ir.dtypes import itemsize
+from eqsat.ir.index import Index, Var, depends, substitute, variables
 from eqsat.ir.joint import LANES, OPS as CHEAP
 from eqsat.ir.loops import Load, Store, over
 from eqsat.ir.tensor import Call, Reduce, Scalar, is_size, scalars
@@ -22,11 +24,14 @@ from eqsat.lowering.folds.columns import one_by_one
 from eqsat.lowering.joining.renaming import Renaming
 from eqsat.lowering.nest import Nest, Several, free_variables
 from eqsat.lowering.place import Scope
+from eqsat.lowering.ranges.order import ENOUGH
 from eqsat.lowering.ranges.unroll import unrolled
 
 # rows of a block, and elements of a row
 ROWS = 16
 LONGEST = 64
+# bytes of results that are near whatever the order in which they are written, and elements of rows that take longer to fold than to write
+NEAR_BYTES, LONG = 1 << 20, 8
 
 
 def upright(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
@@ -76,9 +81,11 @@ class _Upright:
         nest, lane, along, placer = self.nest, self.lane, self.along, self.placer
         count = -(-lane.extent // ROWS)
         block, row = Var(f"{lane.name}_block", 0, count - 1), Var(f"{lane.name}_row", 0, ROWS - 1)
-        opened = placer.nest(placer.top, *(v for v in nest.loops if v not in (lane, along)), block)
+        inside = self.sharing(rows, count)
+        opened = placer.nest(placer.top, *(v for v in nest.loops if v not in (lane, along, *inside)), block)
         first = first_of(block, count, ROWS, lane.extent)
         known = self.copied(rows, row, first, opened[-1])
+        opened += placer.nest(opened[-1], *inside)[1:]
         value = over(nest.body, {lane: first + row}, known)
         for function in self.needed_often(value):
             stored = self.stored(function, row, opened[-1])
@@ -100,6 +107,16 @@ class _Upright:
             opened[-1].body.append(tile_over(back, element, Store(self.outputs[0], place, turned)))
         placer.close_all(opened)
         return tuple(placer.top.body), (*placer.scratch, *found[1])
+
+    def sharing(self, rows: dict[Load, Var], count: int) -> list[Var]:
+        """The loops that share a block of rows, each of which is turned once, around them; none where there is less than threads can share.
+        Short rows of large results wait for memory, which is then written a line here and a line there."""
+        around = [v for v in self.nest.loops if v not in (self.lane, self.along)]
+        inside = [v for v in around if not any(depends(load.index, v) for load in rows)]
+        longest = max(variable.extent for variable in rows.values())
+        size = prod(v.extent for v in self.nest.loops) * itemsize(self.nest.body.dtype)
+        few = count * prod(v.extent for v in around if v not in inside) < ENOUGH
+        return [] if few or (size > NEAR_BYTES and longest < LONG) else inside
 
     def needed_often(self, value: Scalar) -> list[dict[Scalar, Var]]:
         """Functions of elements of rows that are needed for several loops along them: each as terms by the variables that they are of."""

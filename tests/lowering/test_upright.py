@@ -181,3 +181,21 @@ def test_values_of_rows_are_one_loop_whatever_many_there_are(shape: tuple[int, i
     (kernel,) = result.loops
     assert len(kernel.scratch) < 12
     np.testing.assert_array_equal(result.compile()(x), less_the_greatest_of_three(np, x))
+
+
+@pytest.mark.parametrize(("rows", "columns", "blocks_outside"), [((40, 200), 8, True), ((900, 800), 5, False), ((12, 100), 8, False)])
+def test_a_block_of_rows_is_turned_once_for_all_that_read_it(rows: tuple[int, int], columns: int, blocks_outside: bool) -> None:
+    """Unless the result is large and takes longer to write here and there than to compute, or there are few blocks for threads."""
+
+    def distances(xp: Any, a: Any, b: Any) -> Any:
+        return xp.max(xp.abs(a[:, None, :] - b[None, :, :]), axis=2)
+
+    specs = [eqsat.spec((count, columns), "float32") for count in rows]
+    (build,) = eqsat.optimize(lambda a, b: distances(enp, a, b), *specs).program.outputs
+    assert isinstance(build, Build)
+    for kernel in offered(build, "upright"):
+        (outermost,) = kernel.body
+        assert isinstance(outermost, For)
+        assert outermost.variable.name.endswith("_block") is blocks_outside
+    a, b = (RNG.standard_normal((count, columns)).astype(np.float32) for count in rows)
+    np.testing.assert_allclose(eqsat.optimize(lambda a, b: distances(enp, a, b), a, b)(a, b), distances(np, a, b), rtol=1e-6)
