@@ -22,6 +22,7 @@ from eqsat.codegen.memory.stream import emit_streamed, fence, scratch_of, stream
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.shared_loops import Share, shares
 from eqsat.codegen.tiles.gathered import gathered_rows
+from eqsat.codegen.tiles.shuffled import emit_shuffle
 from eqsat.codegen.tiles.tile import emit_row, emit_run, emit_tile
 from eqsat.ir.dtypes import alignment, itemsize
 from eqsat.ir.errors import InternalError
@@ -44,6 +45,7 @@ from eqsat.ir.loops import (
     statements,
     values_of,
 )
+from eqsat.ir.shuffle import shuffle_in
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
 from eqsat.ir.typed_kernel import TypedKernel
 
@@ -230,7 +232,10 @@ class KernelEmitter:
         if stmt.kind == "parallel":
             return stmt in self.rolled and not self.b.abilities.masks and emit_run(self, stmt, scope)
         if stmt.kind == "tile":
-            return emit_tile(self, stmt, scope)
+            shuffle = shuffle_in(stmt, self.registers.bytes)
+            if shuffle is not None:
+                emit_shuffle(self, shuffle, scope)
+            return shuffle is not None or emit_tile(self, stmt, scope)
         return emit_kept_row(self, stmt, scope) or emit_recurrence(self, stmt, scope)
 
     def ranges(self, stmt: For, scope: Scope) -> Sequence[tuple[Value, Value]]:

@@ -84,7 +84,7 @@ class Schedules:
         yield Schedule(cut)
         merged = dict.fromkeys((merge(cut), cut))
         yield from (Schedule(nest, way) for way in ("tiled", "dots") for nest in merged)
-        ways = ("turned", "results_turned", "upright", "patches", "pooled", "repeated", "jammed", "sums")
+        ways = ("turned", "results_turned", "upright", "shuffled", "patches", "pooled", "repeated", "jammed", "sums")
         yield from (Schedule(nest, way) for way in ways for nest in merged)
         written_out = unrolled(cut, markers)
         if written_out != cut and self.tiles:

@@ -8,6 +8,7 @@
     upright  short rows that are folded turned so, and several of them folded at once
     jammed   rows of stencils, a few at a time, which share what they compute
     sums     the same, sums of neighbours added up row by row first
+    shuffled small blocks of elements that change places in registers
     patches  short runs that change places, a patch of them at a time
     columns  folds down columns, for blocks of neighbouring columns at a time
     pooled   windows that step along lines, folded down for all places of a line first
@@ -35,6 +36,7 @@ from eqsat.lowering.folds.outward import ABREAST, outward
 from eqsat.lowering.folds.pooled import pooled
 from eqsat.lowering.folds.upright import upright
 from eqsat.lowering.movements.patches import in_patches
+from eqsat.lowering.movements.shuffled import in_shuffles
 from eqsat.lowering.movements.stepped import stepped
 from eqsat.lowering.movements.turned import results_turned, turned
 from eqsat.lowering.nest import Nest
@@ -86,6 +88,7 @@ WAYS: Mapping[str, Callable[[Nest, tuple[str, ...], frozenset[str]], Body | None
     "upright": upright,
     "jammed": lambda nest, outputs, buffers: _plain(jammed(nest, outputs, buffers)),
     "sums": lambda nest, outputs, buffers: _plain(jammed(nest, outputs, buffers, reordered=True)),
+    "shuffled": lambda nest, outputs, buffers: _plain(in_shuffles(nest, outputs, buffers)),
     "patches": lambda nest, outputs, buffers: _plain(in_patches(nest, outputs, buffers)),
     "dots": dots,
     "pooled": pooled,

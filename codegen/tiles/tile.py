@@ -242,7 +242,7 @@ def _block(e: Emitter, body: tuple[Stmt, ...], cells: list[Cell]) -> None:
                 cell.scope.temps[stmt.name] = total
         elif isinstance(stmt, Let):
             for cell in cells:
-                cell.scope.temps[stmt.name] = _value(e, stmt.value, cell)
+                cell.scope.temps[stmt.name] = value_in(e, stmt.value, cell)
         else:
             assert isinstance(stmt, Store)
             _store(e, stmt, cells)
@@ -273,7 +273,7 @@ def fold_cells(e: Emitter, stmt: Fold, cells: list[Cell], start: Carried = ()) -
         for cell in inner:
             cell.scope.indices[place] = counter
         _block(e, stmt.body, inner)
-        return combined(totals, tuple(spread(e, _value(e, stmt.value, cell), cell.width) for cell in inner))
+        return combined(totals, tuple(spread(e, value_in(e, stmt.value, cell), cell.width) for cell in inner))
 
     def step(counter: Value, carried: Carried) -> Carried:
         first = e.b.binary("mul", counter, integer(copies, type), "nsw") if copies > 1 else counter
@@ -305,7 +305,7 @@ def spread(e: Emitter, value: Value, width: int) -> Value:
     return e.b.emit(type, f"shufflevector {first}, {type} poison, <{width} x i32> zeroinitializer")
 
 
-def _value(e: Emitter, root: Scalar, cell: Cell) -> Value:
+def value_in(e: Emitter, root: Scalar, cell: Cell) -> Value:
     """The value of an element in every lane, or a scalar where it is the same in all."""
     done: dict[Scalar, Value] = {}
     for term in scalars(root):
@@ -415,7 +415,7 @@ def _store(e: Emitter, stmt: Store, cells: list[Cell]) -> None:
     align = f"align {itemsize(buffer.dtype)}"
     stored: list[tuple[Value, Value]] = []
     for cell in cells:
-        value = spread(e, _value(e, stmt.value, cell), cell.width)
+        value = spread(e, value_in(e, stmt.value, cell), cell.width)
         together = cell.width == 1 or coefficient(cell.over_loops(stmt.index), cell.lane) == 1
         for k in range(1 if together else cell.width):
             one = value if together else e.b.emit(MEMORY_TYPES[buffer.dtype], f"extractelement {value}, i64 {k}")

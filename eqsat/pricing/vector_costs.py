@@ -16,6 +16,7 @@ from eqsat.ir.index import Apply, Index, Var, depends, variables, walk
 from eqsat.ir.joint import LARGEST_STEP
 from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Stmt, Store, loads, value_of, values_of
 from eqsat.ir.ops import REDUCE_OPS
+from eqsat.ir.shuffle import Shuffle, shuffle_in
 from eqsat.ir.tensor import Call, Literal, Scalar, is_size, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.products.across import LEAST_JUMP
@@ -38,6 +39,8 @@ ONE_NUMBER = 0.5
 JUMPED = ((4096, 30.0), (2048, 9.0), (1, 4.0))
 # a shuffle of two vectors, by a simple operation; LLVM puts a vector of interleaved elements together step by step
 SHUFFLE = 2.0
+# a vector from which another one is put together, where all are in registers
+JOINED = 1.3
 # shuffles, and loads, for each further vector that a tile picks something out of
 PICKED = 1.5
 
@@ -74,6 +77,9 @@ class VectorCosts:
 
     def tile(self, outer: For, place: Place) -> Work:
         """A tile: whole vectors, each loaded once for all that it serves; what is read across memory is turned in registers."""
+        shuffle = shuffle_in(outer, self.target.vector_bytes)
+        if shuffle is not None:
+            return self.shuffled(shuffle, place)
         loops = [outer]
         while len(loops[-1].body) == 1 and isinstance(below := loops[-1].body[0], For):
             loops.append(below)
@@ -104,6 +110,23 @@ class VectorCosts:
                 moved = min(trips * itemsize(value.dtype), size) * self.target.byte_ns_of(size)
                 total += Work(stores=count * times * self.target.store_cycles, moved=moved)
         return total
+
+    def shuffled(self, shuffle: Shuffle, place: Place) -> Work:
+        """A block of elements that change places: whole vectors, each put together from those that hold its elements."""
+        inside, value = place, shuffle.store.value
+        for loop in shuffle.loops:
+            inside = inside.deeper(loop)
+        results = len(shuffle.results)
+        joined = sum(max(results, shuffle.joined(load)) for load in shuffle.sources) * JOINED * self.target.op_cycles
+        loaded = sum(map(len, shuffle.sources.values())) * self.target.load_cycles * (1.0 + SPLIT)
+        total = Work(operations=place.count * (self.operations([value], None) * results + joined), loads=place.count * loaded)
+        total += Work(
+            stores=place.count * results * self.target.store_cycles * (1.0 + SPLIT), rest=self.model.cycles_ns(LOOP_CYCLES * place.count)
+        )
+        for load in loads(value):
+            total += Work(moved=self.touched.moved_ns(load.buffer, load.index, load.dtype, tuple(inside.trips)))
+        store = shuffle.store
+        return total + Work(moved=self.touched.moved_ns(store.buffer, store.index, value.dtype, tuple(inside.trips), True))
 
     def jumped(self, load: Load, lane: Var, term: Var) -> float:
         """Cycles of going to another line for every term, for what all lanes of a tile share."""

@@ -32,6 +32,7 @@ from tests.bench.further_programs import FURTHER
 from tests.bench.gather_programs import GATHERS
 from tests.bench.half_programs import HALVES
 from tests.bench.large_programs import LARGE
+from tests.bench.moved_programs import MOVED
 from tests.bench.ordered_programs import ORDERED
 from tests.bench.part_programs import PARTS
 from tests.bench.plain_programs import PLAIN, softmax
@@ -296,7 +297,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 
 
 PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES | PARTS | SHARED | FOLDED | ORDERED | FOUND
-PROGRAMS |= SUMMED
+PROGRAMS |= SUMMED | MOVED
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:

@@ -1,0 +1,131 @@
+"""Small blocks of elements that change places: the vectors of memory that hold them, and which lanes go where.
+
+for j < 9: for i < 7: out[63*n + 7*j + i] = f(a[63*n + 9*i + j])        four vectors of a, four of out
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, product
+
+from eqsat.ir.affine import coefficient
+from eqsat.ir.dtypes import itemsize
+from eqsat.ir.index import Index, Var
+from eqsat.ir.joint import is_joint
+from eqsat.ir.loops import For, Load, Store, loads
+from eqsat.ir.tensor import scalars
+
+# elements of a block: of fewer there is no use, and of more no registers
+FEWEST, MOST = 8, 128
+# elements that lie side by side, on the average
+LEAST_RUN = 4
+# rows and columns of a block that is turned by changing halves, quarters and so on
+LEAST_SQUARE = 8
+# lanes of a vector, if there are as many elements in a row
+LEAST_WIDTH = 4
+# the values of the loops of a block in one of its iterations
+Point = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A vector in memory: the iterations whose elements are its lanes."""
+
+    lanes: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """results  the vectors of what a block stores
+    sources  those of what it loads, and at which lane of which of them each iteration finds its element"""
+
+    loops: tuple[Var, ...]
+    store: Store
+    results: tuple[Part, ...]
+    sources: Mapping[Load, tuple[Part, ...]]
+    found: Mapping[Load, Mapping[Point, tuple[int, int]]]
+
+    def joined(self, load: Load) -> int:
+        """How many vectors all results are put together from."""
+        return sum(len({self.found[load][point][0] for point in part.lanes}) for part in self.results)
+
+
+def moves(shuffle: Shuffle) -> bool:
+    """Whether elements change places: not where results lie as some of what is loaded does, and every element of the rest is used several
+    times, as in rows that are scaled."""
+    along = [load for load, parts in shuffle.sources.items() if parts == shuffle.results]
+    often = [load for load, found in shuffle.found.items() if len(set(found.values())) < len(found)]
+    return not along or len(along) + len(often) < len(shuffle.sources)
+
+
+def block_of(outer: For) -> tuple[tuple[Var, ...], Store] | None:
+    """Tile loops in each other, and what the innermost one stores, if that is all."""
+    loops, body = [outer.variable], outer.body
+    while len(body) == 1 and isinstance(below := body[0], For):
+        loops.append(below.variable)
+        body = below.body
+    (store, *others) = body
+    return (tuple(loops), store) if isinstance(store, Store) and not others else None
+
+
+def shuffle_of(loops: tuple[Var, ...], store: Store, lanes: int) -> Shuffle | None:
+    """How a block is computed in vectors of so many lanes; None where it is too large, or too much of it is alone in memory, and where all
+    that it loads lies as what it stores."""
+    points = list(product(*(range(v.lo, v.hi + 1) for v in loops)))
+    if not FEWEST <= len(points) <= MOST or store.combine is not None or not is_joint(store):
+        return None
+    offsets = {index: _offsets(index, loops, points) for index in (store.index, *(load.index for load in loads(store.value)))}
+    varying = [load for load in loads(store.value) if (found := offsets[load.index]) is None or len(set(found)) > 1]
+    stored = offsets[store.index]
+    read = [offsets[load.index] for load in varying]
+    if stored is None or None in read or len(set(stored)) < len(points) or all(one == stored for one in read):
+        return None
+    if any(_is_square(load.index, loops) for load in varying):
+        return None
+    results, _ = _vectors(stored, points, lanes)
+    sources: dict[Load, tuple[Part, ...]] = {}
+    where: dict[Load, dict[Point, tuple[int, int]]] = {}
+    for load, places in zip(varying, read, strict=True):
+        sources[load], where[load] = _vectors(places or [], points, lanes)
+    alone = any(len(part.lanes) == 1 for parts in (results, *sources.values()) for part in parts)
+    least = LEAST_RUN * max(len(parts) for parts in (results, *sources.values()))
+    return Shuffle(loops, store, results, sources, where) if least <= len(points) and not alone else None
+
+
+def shuffle_in(outer: For, vector_bytes: int) -> Shuffle | None:
+    """How tile loops in each other are computed in such vectors, if they are a block of elements that change places."""
+    block = block_of(outer)
+    return shuffle_of(*block, vector_bytes // max(itemsize(term.dtype) for term in scalars(block[1].value))) if block else None
+
+
+def _is_square(index: Index, loops: Sequence[Var]) -> bool:
+    """Whether squares of what is read across memory are turned in fewer steps."""
+    *around, lane = loops
+    down = around[-1] if around else lane
+    square = down.extent >= LEAST_SQUARE and down.extent & (down.extent - 1) == 0 and lane.extent % down.extent == 0
+    return square and coefficient(index, down) == 1 and coefficient(index, lane) == down.extent
+
+
+def _offsets(index: Index, loops: Sequence[Var], points: Sequence[Point]) -> list[int] | None:
+    """How far an access goes from where all loops are zero, for every iteration; None where that is not linear."""
+    steps = [coefficient(index, v) for v in loops]
+    known = [step for step in steps if step is not None]
+    return [sum(step * at for step, at in zip(known, point, strict=True)) for point in points] if len(known) == len(steps) else None
+
+
+def _vectors(offsets: Sequence[int], points: Sequence[Point], lanes: int) -> tuple[tuple[Part, ...], dict[Point, tuple[int, int]]]:
+    """Vectors that hold the elements at these offsets, and where each iteration's is.  The last one of a run ends with it, and is no wider
+    than it needs to be."""
+    first = dict(zip(reversed(offsets), reversed(points), strict=True))
+    parts: list[Part] = []
+    where: dict[int, tuple[int, int]] = {}
+    for _, group in groupby(enumerate(sorted(first)), key=lambda pair: pair[1] - pair[0]):
+        run = [offset for _, offset in group]
+        for begin in range(0, len(run), lanes):
+            width = min(lanes, max(LEAST_WIDTH, 1 << (len(run) - begin - 1).bit_length()))
+            piece = run[max(0, min(begin, len(run) - width)) : begin + lanes]
+            for lane, offset in enumerate(piece):
+                where.setdefault(offset, (len(parts), lane))
+            parts.append(Part(tuple(first[offset] for offset in piece)))
+    return tuple(parts), {point: where[offset] for point, offset in zip(points, offsets, strict=True)}

@@ -1,0 +1,154 @@
+"""Small blocks of elements that change places in registers: the same values as the build, by the interpreter and as machine code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat import Options
+from eqsat.ir.index import Index, Var
+from eqsat.ir.loops import Load, Store
+from eqsat.ir.shuffle import LEAST_SQUARE, MOST, shuffle_of
+from eqsat.ir.tensor import Build, Call, Input, Literal, Read, axes
+from tests.effort import examples, some
+from tests.lowering.builds import check_offered, offered
+
+
+def read(name: str, shape: tuple[int, ...], *indices: Index, dtype: str = "float32") -> Read:
+    return Read(Input(name, shape, dtype), indices)
+
+
+def turned(shape: tuple[int, ...], order: tuple[int, ...], dtype: str = "float32") -> Build:
+    """An array with its axes in another order, and a number added."""
+    made = tuple(shape[k] for k in order)
+    loops = axes(made)
+    value = read("a", shape, *(loops[order.index(k)] for k in range(len(shape))), dtype=dtype)
+    return Build(made, Call("add", (value, Literal(1.0 if dtype.startswith("float") else 1, dtype)), dtype))
+
+
+def repeated(rows: int, times: int) -> Build:
+    i, _ = axes((rows, times))
+    return Build((rows, times), Call("multiply", (read("a", (rows,), i), read("a", (rows,), i)), "float32"))
+
+
+def backwards(shape: tuple[int, int, int]) -> Build:
+    n, i, j = axes((shape[0], shape[2], shape[1]))
+    return Build((shape[0], shape[2], shape[1]), Call("negative", (read("a", shape, n, j, shape[2] - 1 - i),), "float32"))
+
+
+def two_ways(count: int, side: int) -> Build:
+    shape = (count, side, side)
+    n, i, j = axes(shape)
+    return Build(shape, Call("subtract", (read("a", shape, n, i, j), read("a", shape, n, j, i)), "float32"))
+
+
+def windows(rows: int, columns: int) -> Build:
+    """Blocks of 2 x 2 of an image, each as four numbers in a row."""
+    i, j, k, m = axes((rows, columns, 2, 2))
+    return Build((rows, columns, 2, 2), read("a", (2 * rows, 2 * columns), i * 2 + k, j * 2 + m))
+
+
+CASES = {
+    "small matrices": turned((30, 7, 9), (0, 2, 1)),
+    "tiny matrices": turned((50, 3, 3), (0, 2, 1)),
+    "fewer than a block": turned((3, 3, 3), (0, 2, 1)),
+    "doubles": turned((20, 5, 6), (0, 2, 1), "float64"),
+    "bytes": turned((40, 3, 8), (0, 2, 1), "uint8"),
+    "wide integers": turned((20, 5, 5), (0, 2, 1), "int64"),
+    "six axes": turned((3, 5, 2, 4, 4, 6), (5, 3, 0, 2, 4, 1)),
+    "one element more than a vector": turned((9, 5, 13), (0, 2, 1)),
+    "short rows of long ones": turned((6, 4, 7, 10), (0, 3, 2, 1)),
+    "repeated": repeated(100, 5),
+    "repeated pairs": repeated(37, 2),
+    "backwards": backwards((20, 6, 7)),
+    "less its transpose": two_ways(20, 5),
+    "windows": windows(5, 24),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_blocks_hold_what_the_build_does(name: str) -> None:
+    check_offered(CASES[name], "shuffled")
+
+
+@settings(max_examples=examples(40), deadline=None, derandomize=True)
+@given(st.lists(st.integers(1, 7), min_size=2, max_size=5), st.data())
+def test_any_order_of_any_axes(shape: list[int], data: st.DataObject) -> None:
+    order = data.draw(st.permutations(range(len(shape))))
+    dtype = data.draw(st.sampled_from(["float32", "float64", "int16"]))
+    build = turned(tuple(shape), tuple(order), dtype)
+    if offered(build, "shuffled"):
+        check_offered(build, "shuffled")
+
+
+def test_what_has_no_blocks() -> None:
+    large = turned((4, 200, 300), (0, 2, 1))
+    alone = turned((40, 3, 50), (2, 0, 1))  # three elements side by side where they are read, one where they are written
+    as_it_is = turned((10, 3, 4), (0, 1, 2))
+    rows = axes((40, 5))
+    scaled = Build((40, 5), Call("multiply", (read("a", (40, 5), *rows), read("b", (40,), rows[0])), "float32"))
+    assert not any(offered(build, "shuffled") for build in (large, alone, as_it_is, scaled))
+
+
+def test_a_block_is_vectors_and_each_element_is_in_one() -> None:
+    i, j = Var("i", 0, 8), Var("j", 0, 6)
+    load = Load("a", j * 9 + i, "float32")
+    shuffle = shuffle_of((i, j), Store("out", i * 7 + j, load), 16)
+    assert shuffle is not None
+    assert [len(part.lanes) for part in shuffle.results] == [16, 16, 16, 16]  # the last one begins with an element of the one before
+    for point, (number, lane) in shuffle.found[load].items():
+        assert shuffle.sources[load][number].lanes[lane] == point
+    assert {point for part in shuffle.results for point in part.lanes} == set(shuffle.found[load])
+
+
+def test_blocks_that_are_squares_are_turned_by_halves() -> None:
+    for side, is_shuffled in ((LEAST_SQUARE, False), (LEAST_SQUARE - 1, True)):
+        i, j = Var("i", 0, side - 1), Var("j", 0, side - 1)
+        found = shuffle_of((i, j), Store("out", i * side + j, Load("a", j * side + i, "float32")), 16)
+        assert (found is not None) is is_shuffled
+    assert MOST < 16 * 16
+
+
+@pytest.mark.parametrize("numerics", ["exact", "default", "fast"])
+def test_nothing_is_gathered(numerics: Any) -> None:
+    x = np.random.default_rng(0).random((200, 7, 9), np.float32)
+    result = eqsat.optimize(lambda x: enp.transpose(x, (0, 2, 1)) * 2, x, options=Options(numerics=numerics))
+    kernel = re.search(r"^kernel_0:\n(.*?)^\.Lfunc_end", result.assembly, re.DOTALL | re.MULTILINE)
+    assert kernel
+    assert not re.search(r"gather|vinsertps|\tvmovss", kernel[1])
+    np.testing.assert_array_equal(result(x), x.transpose(0, 2, 1) * 2)
+
+
+PROGRAMS: dict[str, tuple[Callable[[Any, Any], Any], tuple[int, ...]]] = {
+    "pixels": (lambda xp, x: x.reshape(4, 6, 8, 2, 2).transpose(0, 1, 3, 2, 4).reshape(4, 12, 16), (4, 6, 8, 4)),
+    "into channels": (lambda xp, x: x.reshape(3, 5, 2, 8, 2).transpose(0, 1, 3, 2, 4).reshape(3, 5, 8, 4) - 1, (3, 10, 16)),
+    "groups": (lambda xp, x: x.reshape(-1, 4, 8).swapaxes(1, 2).reshape(x.shape) * 1.5, (50, 32)),
+    "part": (lambda xp, x: x[:, :, 1:6].swapaxes(1, 2) + 1, (70, 7, 9)),
+    "repeated": (lambda xp, x: xp.repeat(x, 5, axis=1) * 2, (30, 20)),
+    "symmetric": (lambda xp, x: (x + x.swapaxes(1, 2)) / 2, (60, 6, 6)),
+    "products": (lambda xp, x: xp.einsum("bij->bji", x) @ x, (20, 5, 3)),
+    "normalized": (lambda xp, x: x.swapaxes(1, 2) / x.sum(axis=0).T, (60, 3, 5)),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "complex64", "float16"])
+def test_programs_equal_numpy(name: str, dtype: str) -> None:
+    program, shape = PROGRAMS[name]
+    x = np.random.default_rng(len(name)).integers(1, 20, shape).astype(dtype)
+    expected = program(np, x)
+    np.testing.assert_allclose(eqsat.jit(lambda x: program(enp, x))(x), expected, rtol=1e-2 if dtype == "float16" else 1e-6)
+
+
+@pytest.mark.parametrize("order", some(list(permutations(range(4))), 5))
+def test_all_orders_of_four_axes(order: tuple[int, ...]) -> None:
+    x = np.arange(6 * 5 * 7 * 4, dtype=np.float32).reshape(6, 5, 7, 4)
+    np.testing.assert_array_equal(eqsat.jit(lambda x: enp.transpose(x, order) + 1)(x), x.transpose(order) + 1)
