@@ -17,6 +17,7 @@ from eqsat.algebra.polynomial import collected, with_common_factor
 from eqsat.algebra.products import LARGEST_COEFFICIENT, CoefficientError, Opener, variables_of
 from eqsat.algebra.repeats import without_repeats
 from eqsat.algebra.sums import in_parts
+from eqsat.algebra.tables import in_tables
 from eqsat.ir.dtypes import is_inexact
 from eqsat.ir.tensor import Build, Constant, Program, Read, Reduce, Tensor, axes, has_fold, scalars, tensors
 from eqsat.options import Numerics
@@ -140,6 +141,13 @@ def gather_of_elements(tensor: Build) -> Iterator[Found]:
             yield Found(found)
 
 
+def function_of_a_table(tensor: Build) -> Iterator[Found]:
+    """Functions of chosen elements are chosen from what the functions make of all, where these are fewer."""
+    found = in_tables(tensor)
+    if found is not None:
+        yield Found(*found)
+
+
 def part_that_is_read(tensor: Build) -> Iterator[Found]:
     """What reads but some places of what folds go along, over tensors of these places alone."""
     found = only_what_is_read(tensor)
@@ -156,6 +164,7 @@ ROWS = (
     AlgebraRow("greater-of-opposites", ROUNDS, greater_of_opposites),
     AlgebraRow("fold-of-invariant", EXACT, fold_of_invariant, folds=True),
     AlgebraRow("gather-of-elements", EXACT, gather_of_elements),
+    AlgebraRow("function-of-a-table", EXACT, function_of_a_table),
     AlgebraRow("part-that-is-read", EXACT, part_that_is_read, folds=True),
 )
 

@@ -5,9 +5,9 @@ They are equal but for the sign of zero: which zero the greater of both is, NumP
 
 from __future__ import annotations
 
-from eqsat.algebra.products import is_call, opened
+from eqsat.algebra.products import elementwise, is_call, opened
 from eqsat.ir.dtypes import integer_range, is_complex, is_inexact, is_integer
-from eqsat.ir.tensor import Build, Call, Read, Scalar, axes, has_fold, operands, rebuild, reindexed, scalars
+from eqsat.ir.tensor import Build, Call, Read, Scalar, scalars
 
 # of an element; through so many tensors
 MOST_ELEMENTS, DEPTH = 200, 3
@@ -16,23 +16,8 @@ MOST_ELEMENTS, DEPTH = 200, 3
 def with_magnitudes(tensor: Build) -> Build | None:
     """A build with magnitudes in the place of the greater of two opposites, in elementwise tensors that it reads too; None where there are
     none."""
-    body = _body(tensor, DEPTH, {})
+    body = elementwise(tensor, DEPTH, lambda term: _magnitude(term) or term)
     return Build(tensor.shape, body) if body is not tensor.body and sum(1 for _ in scalars(body)) <= MOST_ELEMENTS else None
-
-
-def _body(tensor: Build, depth: int, known: dict[tuple[Build, int], Scalar]) -> Scalar:
-    """The body of a build with magnitudes, also of elementwise tensors that are read so deep within."""
-    if (tensor, depth) in known:
-        return known[tensor, depth]
-    done: dict[Scalar, Scalar] = {}
-    for term in scalars(tensor.body):
-        made = rebuild(term, tuple(done[operand] for operand in operands(term)))
-        if depth and isinstance(made, Read) and isinstance(made.tensor, Build) and not has_fold(made.tensor.body):
-            inner = _body(made.tensor, depth - 1, known)
-            made = made if inner is made.tensor.body else reindexed(inner, dict(zip(axes(made.tensor.shape), made.indices, strict=True)))
-        done[term] = _magnitude(made) or made
-    known[tensor, depth] = done[tensor.body]
-    return known[tensor, depth]
 
 
 def _magnitude(term: Scalar) -> Scalar | None:

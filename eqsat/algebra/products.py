@@ -179,6 +179,32 @@ def opened(term: Scalar, opens: Callable[[Scalar], bool]) -> Scalar:
     return term
 
 
+def elementwise(
+    tensor: Build,
+    depth: int,
+    change: Callable[[Scalar], Scalar] = lambda term: term,
+    opens: Callable[[Scalar], bool] = lambda body: False,
+) -> Scalar:
+    """The body of a build with its terms changed, and those of the elementwise tensors that are read so deep within, which are opened where
+    something changed in them, or where that is asked for."""
+    known: dict[tuple[Build, int], Scalar] = {}
+
+    def body(build: Build, left: int) -> Scalar:
+        if (build, left) not in known:
+            done: dict[Scalar, Scalar] = {}
+            for term in scalars(build.body):
+                made = rebuild(term, tuple(done[operand] for operand in operands(term)))
+                if left and isinstance(made, Read) and isinstance(made.tensor, Build) and not has_fold(made.tensor.body):
+                    inner = body(made.tensor, left - 1)
+                    if inner is not made.tensor.body or opens(inner):
+                        made = reindexed(inner, dict(zip(axes(made.tensor.shape), made.indices, strict=True)))
+                done[term] = change(made)
+            known[build, left] = done[build.body]
+        return known[build, left]
+
+    return body(tensor, depth)
+
+
 def through_movements(root: Scalar) -> Scalar:
     """An element that reads what its tensors are movements of."""
     done: dict[Scalar, Scalar] = {}

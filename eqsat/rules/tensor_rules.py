@@ -203,6 +203,11 @@ ALGEBRA = Table(
             "elements of a tensor that is made element by element, or only rearranged, at places that are elements: it need not be stored",
         ),
         SumRow(
+            "function-of-a-table",
+            "f(a[p], b[p]) = t[p], t[r] = f(a[r], b[r])",
+            "functions of chosen elements, where fewer are to be chosen from: one gather in the place of several",
+        ),
+        SumRow(
             "part-that-is-read",
             "(f(a @ b) @ c)[k] = f(a[k] @ b) @ c",
             "what is read at some places of an axis that no fold goes along is computed there alone, and so what that is made of",

@@ -56,6 +56,10 @@ CASES: dict[str, Case] = {
         (spec((120, 100), "float32"), spec((100, 80), "float32"), spec((80,), "float32")),
     ),
     "greatest of sums": (lambda x, y: (x[:, None] + y).max(axis=1), 2 * (spec((300,), "float32"),)),
+    "function of a table": (
+        lambda t, i: enp.exp(enp.take(t, i, axis=0) * 2.0) + 1.0,
+        (spec((64,), "float32"), spec((300, 400), "uint8")),
+    ),
     "magnitudes": (lambda x: enp.maximum(x, -x).sum(axis=1), (spec((300, 400), "float32"),)),
     "sum of tiles": (lambda x: enp.tile(x, (4, 3)).sum(axis=1), (spec((30, 40), "float32"),)),
     "known array": (lambda x: (x[:, None] == enp.arange(5)).sum(axis=0), (spec((9,), "int64"),)),

@@ -93,6 +93,26 @@ CASES: dict[str, tuple[Function, tuple[tuple[int, ...], ...], set[str]]] = {
         (A, W),
         {"gather-of-elements"},
     ),
+    "product of chosen elements": (
+        lambda w, a: w[enp.count_nonzero(a, axis=1) % N] * (w[enp.count_nonzero(a, axis=1) % N] - 4) - a[0, 0],
+        (W, (20, 3)),
+        {"function-of-a-table"},
+    ),
+    "scaled rows that are chosen": (
+        lambda a, u, c: 2 - a[enp.count_nonzero(c, axis=1) % N] * u,
+        (A, (M,), (30, 5)),
+        {"function-of-a-table"},
+    ),
+    "sums of functions of chosen rows": (
+        lambda a, c: (a[enp.count_nonzero(c, axis=2) % N] * a[enp.count_nonzero(c, axis=2) % N]).sum(axis=1),
+        (A, (12, 5, 2)),
+        {"function-of-a-table"},
+    ),
+    "functions of few chosen rows": (
+        lambda a, c: a[enp.count_nonzero(c, axis=1) % N] * a[enp.count_nonzero(c, axis=1) % N],
+        (A, (3, 4)),
+        set(),
+    ),
     "sum of tiles": (lambda a: enp.tile(a, (4, 3)).sum(), (A,), {"contraction-order"}),
     "column sums of tiles": (lambda a, v: enp.tile(a, (4, 3)).sum(axis=0), (A, V), {"contraction-order"}),
     "row sums of repeated elements": (lambda a, w: (enp.repeat(a, 5, axis=1) * w[:, None]).sum(axis=1), (A, W), {"contraction-order"}),
@@ -182,7 +202,7 @@ def test_sums_of_float16_keep_their_order() -> None:
 @pytest.mark.parametrize(
     ("numerics", "rows"),
     [
-        ("exact", {"fold-of-invariant", "constant-is-function", "gather-of-elements", "part-that-is-read"}),
+        ("exact", {"fold-of-invariant", "constant-is-function", "gather-of-elements", "function-of-a-table", "part-that-is-read"}),
         ("default", {row.name for row in ROWS} - {"like-terms"} | {"constant-is-function"}),
         ("fast", {row.name for row in ROWS} | {"constant-is-function"}),
     ],

@@ -192,6 +192,14 @@ def gathered(tensor: Tensor, rank: int) -> Generic:
     return turned(Build((flat.size,), Gather(cube, places)))
 
 
+def chosen_often(tensor: Tensor) -> Build:
+    """A function of elements of a tensor, at more places than it has elements."""
+    row = flat(tensor)
+    (i,) = axes((2 * row.shape[0],))
+    chosen = Gather(row, (Read(row, (i % row.shape[0],)),))
+    return Build((2 * row.shape[0],), call("multiply", chosen, call("subtract", chosen, one(3))))
+
+
 def tensor_index(i: Index, shape: Shape) -> tuple[Index, ...]:
     """The indices of the i-th element in C order."""
     indices: list[Index] = []
@@ -228,6 +236,7 @@ def programs(shape: Shape) -> dict[str, Tensor]:
         "negated sum": elementwise(call("negative", arg(0)), total),
         "like terms": elementwise(call("subtract", call("multiply", arg(0), arg(1)), call("multiply", arg(1), arg(0))), x, total),
         "magnitudes": elementwise(call("maximum", arg(0), call("negative", arg(0))), total),
+        "function of a table": chosen_often(total),
         "constant": elementwise(call("add", arg(0), arg(1)), constant, total),
         "constant by another map": turned(constant),
         "flat": vector,

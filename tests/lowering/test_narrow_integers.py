@@ -13,6 +13,7 @@ from eqsat.ir.index import Var
 from eqsat.ir.loops import Load
 from eqsat.ir.tensor import Call, Literal, Position, Reduce, Scalar
 from eqsat.lowering.folds.narrow_integers import narrowed
+from tests.effort import some
 
 LOOP = Var("i", 0, 9)
 PLACE = Position(LOOP, "int64")
@@ -136,7 +137,7 @@ SUMMED: list[Callable[[Any], Any]] = [
 ]
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("dtype", some(["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]))
 @pytest.mark.parametrize("function", SUMMED)
 def test_sums_equal_numpy_at_the_ends_of_the_range(function: Callable[[Any], Any], dtype: str) -> None:
     ends = np.iinfo(dtype).min, np.iinfo(dtype).max

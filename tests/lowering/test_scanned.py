@@ -46,7 +46,9 @@ SHAPES = [
     ((5, 1, 7), 1),
     ((30, 2), 0),
 ]
-CASES = [(name, *at, dtype) for name in PROGRAMS for dtype in ("float32", "float64", "int32", "int8", "float16") for at in SHAPES]
+DTYPES = ("float32", "float64", "int32", "int8", "float16")
+# every third of all, in which all values of each come
+CASES = [(name, *at, dtype) for name in PROGRAMS for dtype in DTYPES for at in SHAPES][::3]
 
 
 @pytest.mark.parametrize(("name", "shape", "axis", "dtype"), some(CASES, 7))
