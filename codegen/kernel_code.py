@@ -10,6 +10,7 @@ from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, 
 from eqsat.codegen.elements.casts import convert
 from eqsat.codegen.elements.known_divisors import divisors, quotient
 from eqsat.codegen.folds.accumulator import FLAGS, Carried, Numerics
+from eqsat.codegen.folds.carried_rows import emit_carried_row
 from eqsat.codegen.folds.interleaved import side_by_side
 from eqsat.codegen.folds.kept_rows import emit_kept_row
 from eqsat.codegen.folds.loops import emit_folds, in_one_loop, kept_apart
@@ -236,7 +237,7 @@ class KernelEmitter:
             if shuffle is not None:
                 emit_shuffle(self, shuffle, scope)
             return shuffle is not None or emit_tile(self, stmt, scope)
-        return emit_kept_row(self, stmt, scope) or emit_recurrence(self, stmt, scope)
+        return emit_kept_row(self, stmt, scope) or emit_carried_row(self, stmt, scope) or emit_recurrence(self, stmt, scope)
 
     def ranges(self, stmt: For, scope: Scope) -> Sequence[tuple[Value, Value]]:
         """From where to where a loop goes: in two parts, if iterations may be done again, where LLVM would do a short one under masks, and

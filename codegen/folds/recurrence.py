@@ -168,10 +168,10 @@ def recurrence_of(loop: For) -> Recurrence | None:
     indices = {index: substitute(index, env) for index in written}
     found = Recurrence(loop, store, call, before, added, indices)
     step = found.step(store.index)
-    return found if step and _difference(indices[store.index], indices[before.index]) == step else None
+    return found if step and difference(indices[store.index], indices[before.index]) == step else None
 
 
-def _difference(a: Index, b: Index) -> int | None:
+def difference(a: Index, b: Index) -> int | None:
     """What a is more than b everywhere; None where that is not known."""
     if not (is_affine(a) and is_affine(b)):
         return None

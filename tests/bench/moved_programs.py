@@ -53,6 +53,8 @@ MOVED: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "product_of_two_tables": (lambda xp, a, b, i: xp.take(a, i, 0) * xp.take(b, i, 0), [floats(64), floats(64), places(64, 90_300)]),
     "function_of_a_table": (lambda xp, t, i: xp.exp(xp.take(t, i, 0) * 2.0) + 1.0, [floats(256), places(256, 1000, 1000)]),
     "function_of_chosen_rows": (lambda xp, t, i, w: xp.tanh(xp.take(t, i, 0) * w), [floats(1000, 64), places(1000, 8192), floats(64)]),
+    "sums_down_three_columns": (lambda xp, x: xp.cumsum(x, 0), [floats(50_000, 3)]),
+    "sums_of_squares_down_seven": (lambda xp, x: xp.cumsum(x * x, 0) * 0.5, [floats(30_000, 7)]),
     "even_and_odd_columns": (lambda xp, x: xp.concatenate([x[:, ::2], x[:, 1::2]], 1) + 0.5, [floats(1000, 1002)]),
     "three_images_apart": (lambda xp, x: xp.concatenate([x[:, ::3], x[:, 1::3], x[:, 2::3]], 1) * 2.0, [floats(400, 900)]),
     "haar_step": (haar_step, [floats(512, 510)]),
