@@ -20,6 +20,8 @@ from eqsat.ir.tensor import scalars
 FEWEST, MOST = 8, 128
 # elements that lie side by side, on the average
 LEAST_RUN = 4
+# lanes of a vector, at most: LLVM takes forever over some shuffles of 64 bytes
+MOST_LANES = 16
 # rows and columns of a block that is turned by changing halves, quarters and so on
 LEAST_SQUARE = 8
 # lanes of a vector, if there are as many elements in a row
@@ -83,6 +85,7 @@ def shuffle_of(loops: tuple[Var, ...], store: Store, lanes: int) -> Shuffle | No
         return None
     if any(_is_square(load.index, loops) for load in varying):
         return None
+    lanes = min(lanes, MOST_LANES)
     results, _ = _vectors(stored, points, lanes)
     sources: dict[Load, tuple[Part, ...]] = {}
     where: dict[Load, dict[Point, tuple[int, int]]] = {}

@@ -16,7 +16,7 @@ import eqsat.numpy as enp
 from eqsat import Options
 from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Load, Store
-from eqsat.ir.shuffle import LEAST_SQUARE, MOST, shuffle_of
+from eqsat.ir.shuffle import LEAST_SQUARE, MOST, MOST_LANES, shuffle_of
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, axes
 from tests.effort import examples, some
 from tests.lowering.builds import check_offered, offered
@@ -107,6 +107,20 @@ def test_a_block_is_vectors_and_each_element_is_in_one() -> None:
     for point, (number, lane) in shuffle.found[load].items():
         assert shuffle.sources[load][number].lanes[lane] == point
     assert {point for part in shuffle.results for point in part.lanes} == set(shuffle.found[load])
+
+
+def test_bytes_are_put_in_order_by_sixteen() -> None:
+    """LLVM did not come to an end over this one, with vectors of 64."""
+    i, j = Var("i", 0, 7), Var("j", 0, 11)
+    shuffle = shuffle_of((i, j), Store("out", i * 12 + j, Load("a", j * 8 + i, "uint8")), 64)
+    assert shuffle is not None
+    assert max(len(part.lanes) for part in shuffle.results) == MOST_LANES
+
+    def program(xp: Any, x: Any) -> Any:
+        return xp.transpose(xp.reshape(xp.repeat(x, 3, 1) * 2 + 1, (21, 8)), (1, 0))
+
+    x = np.arange(56, dtype=np.uint8).reshape(7, 8)
+    np.testing.assert_array_equal(eqsat.optimize(lambda x: program(enp, x), x)(x), program(np, x))
 
 
 def test_blocks_that_are_squares_are_turned_by_halves() -> None:
