@@ -196,12 +196,8 @@ class KernelEmitter:
 
     def write(self, stmt: Stmt, scope: Scope, together: Sequence[Stmt]) -> None:
         if isinstance(stmt, For):
-            if (
-                stmt not in self.gathered
-                and is_written_out_here(stmt)
-                and self.kernel.size_of(stmt.variable) is None
-                and stmt not in self.rolled
-            ):
+            stays = stmt in self.rolled or stmt in self.gathered or self.kernel.size_of(stmt.variable) is not None
+            if not stays and is_written_out_here(stmt):
                 for value in range(stmt.variable.lo, stmt.variable.hi + 1):
                     inner = scope.inner()
                     inner.indices[self.typed[stmt.variable]] = integer(value, llvm_type(self.typed[stmt.variable]))

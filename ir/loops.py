@@ -298,6 +298,14 @@ def loaded(body: Iterable[Stmt]) -> set[str]:
     return {term.buffer for term in scalars(*values_of(statements(tuple(body)))) if isinstance(term, Load | Pick)}
 
 
+def nested_loops(outer: For) -> list[For]:
+    """A loop and those in it, as long as each holds nothing but the next."""
+    loops = [outer]
+    while len(loops[-1].body) == 1 and isinstance(below := loops[-1].body[0], For):
+        loops.append(below)
+    return loops
+
+
 def loads(term: Scalar) -> Iterator[Load]:
     """Every distinct load of an expression."""
     return (here for here in scalars(term) if isinstance(here, Load))

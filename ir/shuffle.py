@@ -13,7 +13,7 @@ from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var
 from eqsat.ir.joint import is_joint
-from eqsat.ir.loops import For, Load, Store, loads
+from eqsat.ir.loops import For, Load, Store, loads, nested_loops
 from eqsat.ir.tensor import scalars
 
 # elements of a block: of fewer there is no use, and of more no registers
@@ -63,12 +63,9 @@ def moves(shuffle: Shuffle) -> bool:
 
 def block_of(outer: For) -> tuple[tuple[Var, ...], Store] | None:
     """Tile loops in each other, and what the innermost one stores, if that is all."""
-    loops, body = [outer.variable], outer.body
-    while len(body) == 1 and isinstance(below := body[0], For):
-        loops.append(below.variable)
-        body = below.body
-    (store, *others) = body
-    return (tuple(loops), store) if isinstance(store, Store) and not others else None
+    loops = nested_loops(outer)
+    store, *others = loops[-1].body
+    return (tuple(loop.variable for loop in loops), store) if isinstance(store, Store) and not others else None
 
 
 def shuffle_of(loops: tuple[Var, ...], store: Store, lanes: int) -> Shuffle | None:

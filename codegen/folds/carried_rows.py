@@ -16,7 +16,7 @@ from eqsat.codegen.folds.accumulator import Carried
 from eqsat.codegen.folds.recurrence import difference
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tiles.parts import pieces_of
-from eqsat.codegen.tiles.tile import Cell, Emitter, cell_of, spread, value_in, vector_load
+from eqsat.codegen.tiles.tile import Cell, Emitter, cell_of, spread, value_in, vector_load, vector_store
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
@@ -79,20 +79,15 @@ def emit_carried_row(e: Emitter, loop: For, scope: Scope) -> bool:
                     if stmt is found.store:
                         rows.append(value)
                     if stmt is not found.store or not found.stays:
-                        _write(e, stmt, cell, value)
+                        vector_store(e, stmt, cell.scope, value)
         return tuple(rows)
 
     first, end = e.range(loop.variable, scope)
     begin = cells(first)
     last = e.loop(first, end, tuple(vector_load(e, found.before, cell.scope, cell.width) for cell in begin), step)
     for cell, value in zip(begin, last, strict=True) if found.stays else ():
-        _write(e, found.store, cell, value)
+        vector_store(e, found.store, cell.scope, value)
     return True
-
-
-def _write(e: Emitter, store: Store, cell: Cell, value: Value) -> None:
-    place = e.address(e.buffer(store.buffer, store.value.dtype), store.index, cell.scope)
-    e.b.lines.append(f"  store {value}, {place}, align {itemsize(store.value.dtype)}")
 
 
 def carried_row(loop: For) -> CarriedRow | None:

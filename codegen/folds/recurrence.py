@@ -19,13 +19,13 @@ from eqsat.codegen.folds.accumulator import Carried
 from eqsat.codegen.folds.neighbours import of_neighbours, widens
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tiles.tile import Emitter, spread, vector_type
+from eqsat.codegen.tiles.tile import Emitter, spread, vector_store, vector_type
 from eqsat.ir import joint
 from eqsat.ir.affine import coefficient, is_affine
 from eqsat.ir.dtypes import is_integer, itemsize
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, Var, substitute, variables
-from eqsat.ir.loops import Bind, Buffer, For, Load, Pick, Store
+from eqsat.ir.loops import Bind, For, Load, Pick, Store
 from eqsat.ir.ops import FOLD_OF, identity_of
 from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
 
@@ -111,7 +111,7 @@ def emit_recurrence(e: Emitter, loop: For, scope: Scope) -> bool:
             other = e.b.emit(total.type, f"shufflevector {total}, {neutral}, <{width} x i32> <{moved}>")
             total = code(e.b, (total, other), e.flags.arithmetic)
             shift *= 2
-        _write(e, buffer, found, inner, code(e.b, (carried[0], total), e.flags.arithmetic))
+        vector_store(e, found.store, inner, code(e.b, (carried[0], total), e.flags.arithmetic))
         every_last = ", ".join(width * [f"i32 {width - 1}"])
         last = e.b.emit(total.type, f"shufflevector {total}, {neutral}, <{width} x i32> <{every_last}>")
         return (code(e.b, (carried[0], last), e.flags.arithmetic),)
@@ -179,8 +179,3 @@ def difference(a: Index, b: Index) -> int | None:
     if any(coefficient(a, v) != coefficient(b, v) for v in known):
         return None
     return int(evaluate_index(a, known)) - int(evaluate_index(b, known))
-
-
-def _write(e: Emitter, buffer: Buffer, found: Recurrence, scope: Scope, value: Value) -> None:
-    place = e.address(buffer, found.store.index, scope)
-    e.b.lines.append(f"  store {value}, {place}, align {itemsize(found.dtype)}")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from eqsat.codegen.builder import Value
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tiles.tile import Cell, Emitter, cell_of, spread, value_in, vector_load, vector_type
-from eqsat.ir.dtypes import itemsize
+from eqsat.codegen.tiles.tile import Cell, Emitter, cell_of, spread, value_in, vector_load, vector_store, vector_type
 from eqsat.ir.loops import Load
 from eqsat.ir.shuffle import Part, Point, Shuffle
 
@@ -14,14 +13,12 @@ def emit_shuffle(e: Emitter, shuffle: Shuffle, scope: Scope) -> None:
     """Write a block."""
     width = max(len(part.lanes) for parts in (shuffle.results, *shuffle.sources.values()) for part in parts)
     loaded = {load: [_loaded(e, shuffle, load, part, scope, width) for part in parts] for load, parts in shuffle.sources.items()}
-    buffer = e.buffer(shuffle.store.buffer, shuffle.store.value.dtype)
     for part in shuffle.results:
         cell = _cell(e, shuffle, part, scope)
         for load, vectors in loaded.items():
             cell.turned[load] = _picked(e, load, vectors, [shuffle.found[load][point] for point in part.lanes], width)
         value = spread(e, value_in(e, shuffle.store.value, cell), cell.width)
-        place = e.address(buffer, shuffle.store.index, cell.scope)
-        e.b.lines.append(f"  store {value}, {place}, align {itemsize(buffer.dtype)}")
+        vector_store(e, shuffle.store, cell.scope, value)
 
 
 def _cell(e: Emitter, shuffle: Shuffle, part: Part, scope: Scope) -> Cell:

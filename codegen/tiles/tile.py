@@ -34,6 +34,7 @@ from eqsat.ir.loops import (
     Temp,
     bound_in,
     loads,
+    nested_loops,
     statements,
     value_of,
     values_of,
@@ -98,9 +99,7 @@ class Cell:
 
 def emit_tile(e: Emitter, outer: For, scope: Scope) -> bool:
     """Write a tile, if all that is in it can be written for several iterations at once."""
-    loops = [outer]
-    while len(loops[-1].body) == 1 and isinstance(below := loops[-1].body[0], For):
-        loops.append(below)
+    loops = nested_loops(outer)
     body = loops[-1].body
     if e.exact or not all(joint.is_joint(stmt) for stmt in statements(body)):
         return False
@@ -188,6 +187,12 @@ def _turn(e: Emitter, body: tuple[Stmt, ...], cells: list[Cell], row: Var) -> No
 def vector_load(e: Emitter, load: Load, scope: Scope, width: int) -> Value:
     """The neighbours in memory of the element that a load has in a scope."""
     return _neighbours(e, load.dtype, e.address(e.buffer(load.buffer, load.dtype), load.index, scope), width)
+
+
+def vector_store(e: Emitter, store: Store, scope: Scope, value: Value) -> None:
+    """A vector in memory, from the element on that is stored in a scope."""
+    place = e.address(e.buffer(store.buffer, store.value.dtype), store.index, scope)
+    e.b.lines.append(f"  store {value}, {place}, align {itemsize(store.value.dtype)}")
 
 
 def _neighbours(e: Emitter, dtype: str, place: Value, width: int) -> Value:

@@ -254,11 +254,10 @@ class _Pricer(VectorCosts):
         vectors = self.together(dtype, place, lanes)
         if place.inner is not None:
             more *= self.split(offset, place.inner, dtype)
+        # one number, in a loop around others, where it is no place, and not one of those that several rows are added up with
         adds = isinstance(place.loop, For) and place.loop.kind == "serial"
         if not lanes and place.is_stepped(offset) and not (place.fills(offset) and (adds or not is_float(dtype))):
-            more = (
-                1.0  # one number, in a loop around others, where it is no place, and not one of those that several rows are added up with
-            )
+            more = 1.0
         elif step == 1 and (place.is_stepped(offset) or is_complex(dtype)):
             apart = abs(coefficient(offset, place.inner) or 1) if place.inner is not None else 1
             apart *= 2 if is_complex(dtype) else 1

@@ -14,7 +14,7 @@ from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Apply, Index, Var, depends, variables, walk
 from eqsat.ir.joint import LARGEST_STEP
-from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Stmt, Store, loads, value_of, values_of
+from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Stmt, Store, loads, nested_loops, value_of, values_of
 from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.shuffle import Shuffle, shuffle_in
 from eqsat.ir.tensor import Call, Literal, Scalar, is_size, scalars
@@ -80,9 +80,7 @@ class VectorCosts:
         shuffle = shuffle_in(outer, self.target.vector_bytes)
         if shuffle is not None:
             return self.shuffled(shuffle, place)
-        loops = [outer]
-        while len(loops[-1].body) == 1 and isinstance(below := loops[-1].body[0], For):
-            loops.append(below)
+        loops = nested_loops(outer)
         lane, picks = loops[-1].variable, len(loops) == 1
         several = _loaded_often(loops[-1].body)
         total = Work(rest=self.model.cycles_ns(LOOP_CYCLES * place.count))
@@ -119,10 +117,10 @@ class VectorCosts:
         results = len(shuffle.results)
         joined = sum(max(results, shuffle.joined(load)) for load in shuffle.sources) * JOINED * self.target.op_cycles
         loaded = sum(map(len, shuffle.sources.values())) * self.target.load_cycles * (1.0 + SPLIT)
-        total = Work(operations=place.count * (self.operations([value], None) * results + joined), loads=place.count * loaded)
-        total += Work(
-            stores=place.count * results * self.target.store_cycles * (1.0 + SPLIT), rest=self.model.cycles_ns(LOOP_CYCLES * place.count)
-        )
+        stored = results * self.target.store_cycles * (1.0 + SPLIT)
+        operations = self.operations([value], None) * results + joined
+        total = Work(operations=place.count * operations, loads=place.count * loaded, stores=place.count * stored)
+        total += Work(rest=self.model.cycles_ns(LOOP_CYCLES * place.count))
         for load in loads(value):
             total += Work(moved=self.touched.moved_ns(load.buffer, load.index, load.dtype, tuple(inside.trips)))
         store = shuffle.store
