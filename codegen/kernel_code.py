@@ -85,6 +85,8 @@ class KernelEmitter:
         self.rounded = frozenset(rounded_sums(kernel)) if numerics == "default" else frozenset[Scalar]()
         self.apart = kept_apart(kernel, self.rolled, self.remembered)
         self.begins: dict[str, Value] = {}
+        # of loops that threads share within an iteration of another one, by their identity, from where to where this thread does them
+        self.parts: dict[int, tuple[Value, Value]] = {}
         self.stored = {stmt.buffer for stmt in statements(kernel.body) if isinstance(stmt, Store)}
 
     def function(self) -> str:
@@ -154,6 +156,9 @@ class KernelEmitter:
         type = llvm_type(self.typed[loop.variable])
         begin, end = Value("%begin", "i64"), Value("%end", "i64")
         some, none = "some", "none"
+        if share.is_divided:
+            self.divided_loop(share, scope)
+            return
         if self.kernel.parts:  # counted in iterations of the whole loop
             _, count = self.range(loop.variable, scope)
             begin, end = (b.intrinsic("smin", place, resized(b, count, "i64", (0, share.extent))) for place in (begin, end))
@@ -173,6 +178,54 @@ class KernelEmitter:
         b.jump(none)
         b.start(none)
         b.write_for(None)
+
+    def divided_loop(self, share: Share, scope: Scope) -> None:
+        """An outermost loop from its unit `begin` to `end`, which may be within iterations: of its first and last one a part is done."""
+        b, units = self.b, integer(share.units)
+        begin, end = Value("%begin", "i64"), Value("%end", "i64")
+        b.branch(b.compare("slt", begin, end), "some", "none")
+        b.start("some")
+        first, last = b.binary("udiv", begin, units), b.binary("udiv", b.binary("add", end, integer(share.units - 1), "nuw"), units)
+
+        def iteration(counter: Value, carried: Carried) -> Carried:
+            before, inner = b.binary("mul", counter, units, "nuw nsw"), scope.inner()
+            low = b.intrinsic("smax", b.binary("sub", begin, before, "nsw"), ZERO)
+            high = b.intrinsic("smin", b.binary("sub", end, before, "nsw"), units)
+            for loop in share.inside:
+                self.parts[id(loop)] = self.share_of(loop, low, share.units), self.share_of(loop, high, share.units)
+            left = share.iterations
+            for loop in share.loops:
+                variable, name = loop.variable, self.typed[loop.variable]
+                left //= variable.extent
+                number = b.binary("udiv", counter, integer(left))
+                counter = b.binary("urem", counter, integer(left))
+                inner.indices[name] = resized(b, b.binary("add", number, integer(variable.lo), "nsw"), llvm_type(name), variable.bounds)
+                self.ask_ahead(variable, inner.indices[name], self.range(variable, inner)[1], inner)
+                self.block(loop.body[:-1] if loop is not share.loops[-1] else loop.body, inner)
+            return ()
+
+        self.loop(first, last, (), iteration)
+        b.jump("none")
+        b.start("none")
+        b.write_for(None)
+
+    def share_of(self, loop: For, place: Value, units: int) -> Value:
+        """The iteration of a loop that begins where so many of the units of another one do."""
+        b, low, extent = self.b, loop.variable.lo, loop.variable.extent
+        if extent != units:
+            place = b.binary("udiv", b.binary("mul", place, integer(extent), "nuw nsw"), integer(units))
+        place = b.binary("add", place, integer(low), "nsw") if low else place
+        return resized(b, place, llvm_type(self.typed[loop.variable]), (low, loop.variable.hi + 1))
+
+    def part_of(self, stmt: For, scope: Scope) -> None:
+        """Of a loop that threads share within an iteration of another one, what this thread does."""
+        b, (first, end) = self.b, self.parts[id(stmt)]
+        some, none = b.fresh("part"), b.fresh("no_part")
+        b.branch(b.compare("slt", first, end), some, none)
+        b.start(some)
+        self.each(stmt.variable, first, end, scope, stmt.body, stmt in self.rolled)
+        b.jump(none)
+        b.start(none)
 
     def by_one_thread(self, stmt: Stmt, scope: Scope) -> None:
         """What is done by the thread that does the first iterations of those that threads share."""
@@ -195,7 +248,9 @@ class KernelEmitter:
         self.b.write_for(around)
 
     def write(self, stmt: Stmt, scope: Scope, together: Sequence[Stmt]) -> None:
-        if isinstance(stmt, For):
+        if id(stmt) in self.parts and isinstance(stmt, For):
+            self.part_of(stmt, scope)
+        elif isinstance(stmt, For):
             stays = stmt in self.rolled or stmt in self.gathered or self.kernel.size_of(stmt.variable) is not None
             if not stays and is_written_out_here(stmt):
                 for value in range(stmt.variable.lo, stmt.variable.hi + 1):

@@ -2,32 +2,74 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
+from typing import NamedTuple
 
+from eqsat.codegen.divided_loops import are_different, divided, nested, steps
 from eqsat.ir.index import Index, substitute
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Let, Stmt, Store, bound_in, loaded, statements
-from eqsat.ir.monomials import sum_of, term_of
 
 # a fold before the loops that does no more than such a part of all, and which every thread computes again
 PART = 64
 # so many pairs of stores are compared at the most
 MOST_PAIRS = 1024
-Bounds = tuple[int, int]
+# loops of so many iterations are not divided
+ENOUGH = 64
+# a thread that another process slows down then holds back one piece, not its whole share
+PIECES_PER_THREAD = 4
 
 
 @dataclass(frozen=True)
 class Share:
-    """A loop that threads share, and how many units of the kernel's work each of its iterations is."""
+    """A loop that threads share.
 
-    loop: For
+    loops   it, and loops in it each of which is all there is in the one before, if their iterations are shared
+    units   how many units of the kernel's work an iteration is
+    inside  the loops in an iteration of each of which a unit is a part, if several threads may share it
+    again   whether each of them does the rest of the iteration for itself
+    """
+
+    loops: tuple[For, ...]
     units: int = 1
+    inside: tuple[For, ...] = ()
+    again: bool = False
+
+    @property
+    def loop(self) -> For:
+        """The outermost loop."""
+        return self.loops[0]
+
+    @property
+    def iterations(self) -> int:
+        return prod(max(loop.variable.extent, 0) for loop in self.loops)
 
     @property
     def extent(self) -> int:
         """The units of all iterations."""
-        return max(self.loop.variable.extent, 0) * self.units
+        return self.iterations * self.units
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether a unit may begin within an iteration of the outermost loop."""
+        return len(self.loops) > 1 or bool(self.inside)
+
+
+class Units(NamedTuple):
+    """The work of a kernel that threads share.
+
+    extent  its units
+    whole   the units of which none is begun by one thread and ended by another where that takes more than one thread would
+    """
+
+    extent: int
+    whole: int
+
+    def pieces(self, threads: int) -> int:
+        """In how many pieces so many threads do it: of whole units if these are shared evenly, or begin and end nothing else."""
+        found = min(PIECES_PER_THREAD * threads, self.whole)
+        return found if self.whole == self.extent or found % threads == 0 else min(threads, self.extent)
 
 
 def shares(kernel: Kernel) -> tuple[Share, ...]:
@@ -35,23 +77,30 @@ def shares(kernel: Kernel) -> tuple[Share, ...]:
     each writes elsewhere; an iteration that does more is more units.  Of parts of loops to sizes it is the longest.  What else is written
     is so by the thread that does the first unit; values are computed by all of them."""
     loops = tuple(stmt for stmt in kernel.body if isinstance(stmt, For))
-    folds = sum(_steps(stmt) for stmt in kernel.body if isinstance(stmt, Fold))
-    if not loops or not all(loop.kind == "parallel" for loop in loops) or folds * PART > sum(map(_steps, loops)):
+    folds = tuple(stmt for stmt in kernel.body if isinstance(stmt, Fold))
+    if not loops or not all(loop.kind == "parallel" for loop in loops) or steps(folds) * PART > steps(loops):
         return ()
     if kernel.parts:
-        return (Share(max(loops, key=_steps)),)
+        return (Share((max(loops, key=_steps),)),)
     if len(loops) == 1 and all(isinstance(stmt, Let | Bind | Fold) for stmt in kernel.body[:-1]) and kernel.body[-1] is loops[0]:
-        return (Share(loops[0]),)
+        return (_divided(kernel, loops[0]),)
     if kernel.sizes or not _are_apart(kernel):
         return ()
     each = [max(1, _steps(loop) // max(loop.variable.extent, 1)) for loop in loops]
-    return tuple(Share(loop, steps // min(each)) for loop, steps in zip(loops, each, strict=True))
+    return tuple(Share((loop,), number // min(each)) for loop, number in zip(loops, each, strict=True))
 
 
-def _steps(loop: For | Fold) -> int:
-    """How often the innermost statements of a loop are carried out, all together."""
-    inside = sum(_steps(stmt) for stmt in loop.body if isinstance(stmt, For | Fold))
-    return max(loop.variable.extent, 0) * max(inside, 1)
+def _divided(kernel: Kernel, loop: For) -> Share:
+    """A loop of few iterations, in parts of these where that may be."""
+    if kernel.sizes or loop.variable.extent >= ENOUGH:
+        return Share((loop,))
+    share = Share(nested(loop, ENOUGH))
+    inside, again = divided(kernel, share.loops) if share.iterations < ENOUGH else ((), False)
+    return replace(share, units=max(inside, key=_steps).variable.extent, inside=inside, again=again) if inside else share
+
+
+def _steps(loop: For) -> int:
+    return steps((loop,))
 
 
 def _are_apart(kernel: Kernel) -> bool:
@@ -80,7 +129,7 @@ def _are_apart(kernel: Kernel) -> bool:
         for name in here.keys() & there.keys()
         for one, other in itertools.product(here[name], there[name])
     ]
-    return len(pairs) <= MOST_PAIRS and all(_are_different(one, other) for one, other in pairs)
+    return len(pairs) <= MOST_PAIRS and all(are_different(one, other) for one, other in pairs)
 
 
 def _mentioned(body: tuple[Stmt, ...]) -> set[str]:
@@ -88,30 +137,14 @@ def _mentioned(body: tuple[Stmt, ...]) -> set[str]:
     return {stmt.buffer for stmt in statements(body) if isinstance(stmt, Store)} | loaded(body)
 
 
-def _are_different(one: Index, other: Index) -> bool:
-    """Whether two places, each anywhere in its loops, are never the same: by their bounds, or by those of what is left of them within
-    steps of one size, such as rows."""
-    if _miss(one.bounds, other.bounds):
-        return True
-    steps = {abs(k) for index in (one, other) for k, _ in sum_of(index)[1]} - {0, 1}
-    left = ((_within(one, step), _within(other, step)) for step in steps)
-    return any(here is not None and there is not None and _miss(here, there) for here, there in left)
-
-
-def _miss(one: Bounds, other: Bounds) -> bool:
-    return one[1] < other[0] or other[1] < one[0]
-
-
-@functools.lru_cache(maxsize=4096)
-def _within(index: Index, step: int) -> Bounds | None:
-    """The bounds of an index modulo a step, where what is no multiple of it stays within one; else None."""
-    constant, parts = sum_of(index)
-    low, high = term_of(constant, [part for part in parts if part[0] % step]).bounds
-    return (low % step, high % step) if low // step == high // step else None
+def shared_units(kernel: Kernel) -> Units | None:
+    """The units of work of the outermost loops if these are the whole kernel and may be split over threads, else None."""
+    found = shares(kernel)
+    extent = sum(share.extent for share in found)
+    return Units(extent, found[0].iterations if found[0].again else extent) if found else None
 
 
 def parallel_extent(kernel: Kernel) -> int | None:
-    """The units of work of the outermost loops, one iteration of a loop or more, if these are the whole kernel and may be split over
-    threads, else None."""
-    found = shares(kernel)
-    return sum(share.extent for share in found) if found else None
+    """The units of work that threads share of a kernel, one iteration of an outermost loop or more, or less; None if there are none."""
+    units = shared_units(kernel)
+    return None if units is None else units.extent

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from eqsat.codegen.calls.pool import Pool, supported
+from eqsat.codegen.shared_loops import PIECES_PER_THREAD, Units
 from eqsat.ir.errors import UsageError
 from eqsat.keeping.kept import common_code
 
 Array = np.ndarray[Any, Any]
 
-# a thread that another process slows down then holds back one piece, not its whole share
-PIECES_PER_THREAD = 4
 _count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -70,14 +69,14 @@ def _executor(process: int, workers: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(workers, thread_name_prefix="eqsat")
 
 
-def run_split(entry: Callable[..., None], address: int | None, buffers: Sequence[Array], extent: int) -> None:
-    """entry(*buffers, begin, end) over 0..extent in about equal pieces, which the threads, this one included, claim one after the other.
+def run_split(entry: Callable[..., None], address: int | None, buffers: Sequence[Array], units: Units) -> None:
+    """entry(*buffers, begin, end) over all units in about equal pieces, which the threads, this one included, claim one after the other.
 
     address: of the kernel's function NAME.slots, for which threads of machine code wait; where there is none, threads of Python do it.
     A call that finds the threads at work does all of it itself.
     """
-    workers = min(_count, extent)
-    pieces = min(PIECES_PER_THREAD * workers, extent)
+    extent = units.extent
+    workers, pieces = min(_count, extent), units.pieces(_count)
     if workers <= 1:
         entry(*buffers, 0, extent)
     elif address is None or not supported():

@@ -11,17 +11,18 @@ import numpy as np
 
 from eqsat.codegen.calls.running_code import ALONE, LOOP, LOOP_CODE, SPLIT
 from eqsat.codegen.llvm.machine import library, object_code
+from eqsat.codegen.shared_loops import Units
 
 Array = np.ndarray[Any, Any]
 
 
 class TableKernel(NamedTuple):
-    """The address of a kernel's function NAME.slots, the slots of its buffers, iterations of its outermost loop, and whether these are
-    worth splitting over threads."""
+    """The address of a kernel's function NAME.slots, the slots of its buffers, the units of its work, and whether these are worth splitting
+    over threads."""
 
     address: int
     slots: tuple[int, ...]
-    extent: int
+    units: Units
     splits: bool
 
 
@@ -127,8 +128,8 @@ class Tables:
     def _kernel(self, kernel: TableKernel | TableLoop) -> tuple[int, ...]:
         slots = self.table(kernel.slots)
         if isinstance(kernel, TableLoop):
-            return self.loop(kernel), slots, kernel.steps, LOOP
-        return kernel.address, slots, kernel.extent, SPLIT if kernel.splits else ALONE
+            return self.loop(kernel), slots, kernel.steps, LOOP, kernel.steps
+        return kernel.address, slots, kernel.units.extent, SPLIT if kernel.splits else ALONE, kernel.units.whole
 
 
 def _carry(carry: Carry, nothing: int) -> tuple[int, int, int, int]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from eqsat.codegen.shared_loops import PIECES_PER_THREAD
+
 # words of a run: its kernels, the memory of every slot, and what is checked of it
 RUN = KERNELS, KERNEL_TABLE, VALUES, CHECKS, CHECK_TABLE, FINITE, FINITE_TABLE = range(7)
 # words of a kernel, CODE being a function or a loop, and how it runs
-KERNEL = CODE, SLOTS, EXTENT, HOW = range(4)
+KERNEL = CODE, SLOTS, EXTENT, HOW, WHOLE = range(5)
 ALONE, SPLIT, LOOP = range(3)
 # words of a loop, of what it carries from one step to the next (the slot that a kernel of the body writes, the slot that is copied, its
 # bytes, and memory beside that of the result, null where it stays there), and of what is put into such memory: which carry, the slots of
@@ -330,7 +332,15 @@ look:
   %none = icmp eq ptr %pool, null
   br i1 %none, label %alone, label %together
 together:
-  %pieces = call i64 @llvm.umin.i64(i64 %most, i64 %extent)
+  %threads = udiv i64 %most, {PIECES_PER_THREAD}
+  %whole = call i64 @number(ptr %kernel, i64 {WHOLE})
+  %of_whole = call i64 @llvm.umin.i64(i64 %most, i64 %whole)
+  %left = urem i64 %of_whole, %threads
+  %even = icmp eq i64 %left, 0
+  %anywhere = icmp eq i64 %whole, %extent
+  %kept = or i1 %even, %anywhere
+  %of_threads = call i64 @llvm.umin.i64(i64 %threads, i64 %extent)
+  %pieces = select i1 %kept, i64 %of_whole, i64 %of_threads
   call void %hand_out(ptr %pool, ptr %code, ptr %values, ptr %slots, i64 %extent, i64 %pieces)
   br label %ran
 loop:

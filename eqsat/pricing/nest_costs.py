@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log2, prod
 
-from eqsat.codegen import shares
+from eqsat.codegen import shared_units, shares
 from eqsat.codegen.folds.kept_rows import kept_row
 from eqsat.codegen.folds.loops import in_one_loop, kept_apart
 from eqsat.codegen.folds.recurrence import recurrence_of
@@ -76,10 +76,14 @@ def work_shared(work: float, share: float) -> float:
 
 def largest_share(kernel: Kernel, threads: int) -> float:
     """What part of a kernel the thread that does most of it does."""
-    found = shares(kernel)
-    extent = sum(share.extent for share in found)
-    piece = max((share.units for share in found), default=1)
-    return min(1.0, (-(-extent // threads) + piece - 1) / extent) if extent else 1.0
+    found, units = shares(kernel), shared_units(kernel)
+    if units is None or not units.extent:
+        return 1.0
+    if found[0].is_divided:
+        pieces = units.pieces(threads)
+        return -(-pieces // threads) / pieces
+    piece = max(share.units for share in found)
+    return min(1.0, (-(-units.extent // threads) + piece - 1) / units.extent)
 
 
 class _Pricer(VectorCosts):

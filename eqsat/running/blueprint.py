@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from eqsat.capture.places import PlaceLimit
-from eqsat.codegen import parallel_extent
+from eqsat.codegen import Units, parallel_extent, shared_units
 from eqsat.codegen.calls.running import TablePut
 from eqsat.ir.errors import InternalError
 from eqsat.ir.host import Invocation
@@ -56,7 +56,7 @@ class PlanKernel:
     buffers          positions in Plan.buffers, those written last
     dependencies     earlier kernels whose results it reads, and those that read what it writes over
     group            its topological level: kernels of one group depend on none of each other, and may run in parallel
-    parallel_extent  iterations of its outermost loop if that is the whole kernel and may be split over threads, else None
+    units            what of its work threads may share, if that is the whole kernel, else None
     results          how many buffers it writes
     in_rows          others in its place for sizes that are large enough
     """
@@ -66,9 +66,14 @@ class PlanKernel:
     dependencies: tuple[int, ...]
     group: int
     estimated_ns: float
-    parallel_extent: int | None
+    units: Units | None
     results: int = 1
     in_rows: tuple[KernelInRows, ...] = ()
+
+    @property
+    def parallel_extent(self) -> int | None:
+        """How many units of its work threads may share."""
+        return None if self.units is None else self.units.extent
 
     @property
     def read(self) -> tuple[int, ...]:
@@ -179,7 +184,7 @@ def draw(
     last of the estimated nanoseconds are theirs; `limits` are of its last outputs, which are not handed out."""
     program = parts.whole
     steps = [
-        _Step(nest.kernel.name, nest.tensors, nest.read, nest.made, parallel_extent(nest.kernel), tuple(map(_in_rows, nest.in_rows)))
+        _Step(nest.kernel.name, nest.tensors, nest.read, nest.made, shared_units(nest.kernel), tuple(map(_in_rows, nest.in_rows)))
         for nest in nests
     ]
     rest = remaining(parts.steps, nests)
@@ -210,7 +215,7 @@ class _Step:
     given: tuple[Tensor, ...]
     read: tuple[Tensor, ...]
     made: tuple[Tensor, ...]
-    parallel_extent: int | None
+    units: Units | None
     in_rows: tuple[KernelInRows, ...] = ()
 
 
@@ -262,8 +267,7 @@ def _scheduled(
         step = steps[k]
         buffers = tuple(slots[tensor] for tensor in step.given)
         needs = tuple(sorted(position[other] for other in before[k]))
-        extent, results = step.parallel_extent, len(step.made)
-        kernels.append(PlanKernel(step.name, buffers, needs, levels[k], estimates[k], extent, results, step.in_rows))
+        kernels.append(PlanKernel(step.name, buffers, needs, levels[k], estimates[k], step.units, len(step.made), step.in_rows))
     return tuple(kernels)
 
 

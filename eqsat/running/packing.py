@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from eqsat.capture.places import PlaceLimit
+from eqsat.codegen import Units
 from eqsat.codegen.calls.running import TablePut
 from eqsat.ir.host import Invocation, host_function
 from eqsat.ir.structure import Container, Structure
@@ -83,9 +84,9 @@ def unpack(data: bytes, known: Sequence[Array]) -> Blueprint:
 
 
 def _kernel(name: str, buffers: list[int], needs: list[int], *rest: Any) -> PlanKernel:
-    group, estimated_ns, extent, results, in_rows = rest
+    group, estimated_ns, units, results, in_rows = rest
     found = (KernelInRows(other, rows, least, gain, ns, tuple(sizes), shared) for other, rows, least, gain, ns, sizes, shared in in_rows)
-    return PlanKernel(name, tuple(buffers), tuple(needs), group, estimated_ns, extent, results, tuple(found))
+    return PlanKernel(name, tuple(buffers), tuple(needs), group, estimated_ns, units and Units(*units), results, tuple(found))
 
 
 def _size(name: str, lo: int, hi: int, marker: int, terms: list[Any]) -> RunTimeSize:

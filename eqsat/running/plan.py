@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eqsat.capture.arguments import all_fit, check_arguments, check_out
-from eqsat.codegen import Entry, load_kernels
+from eqsat.codegen import Entry, Units, load_kernels
 from eqsat.codegen.calls.direct import DirectPlan, supported
 from eqsat.codegen.calls.direct_code import MOST_OUTPUTS
 from eqsat.codegen.calls.running import Run, TableKernel, TableLoop
@@ -37,12 +37,12 @@ CHECKED = ("float32", "float64", "complex64", "complex128")
 
 
 class Launch(NamedTuple):
-    """The machine code of a kernel, its buffers, iterations of its outermost loop, whether these are worth splitting over threads, and
-    the address of NAME.slots, if it has one."""
+    """The machine code of a kernel, its buffers, the units of its work, whether these are worth splitting over threads, and the address of
+    NAME.slots, if it has one."""
 
     entry: Entry
     slots: tuple[int, ...]
-    extent: int
+    units: Units
     splits: bool
     address: int | None
 
@@ -208,12 +208,12 @@ class Plan(OfOneProcess, Shown):
     def _launch_all(self, values: Sequence[Array]) -> bool:
         """Run all steps; False where one refused what is not to be trusted."""
         try:
-            for entry, slots, extent, splits, address in self._launches:
+            for entry, slots, units, splits, address in self._launches:
                 buffers = [values[slot] for slot in slots]
                 if splits and num_threads() > 1:
-                    run_split(entry, address, buffers, extent)
+                    run_split(entry, address, buffers, units)
                 else:
-                    entry(*buffers, 0, extent)
+                    entry(*buffers, 0, units.extent)
         except Exception:
             if not self.blueprint.finite:
                 raise
@@ -325,9 +325,9 @@ def _in_table(launch: Launch) -> TableKernel | TableLoop | None:
     """A kernel or a loop for machine code; None for what Python does."""
     if isinstance(launch.entry, Repeated):
         return launch.entry.table(launch.slots)
-    return None if launch.address is None else TableKernel(launch.address, launch.slots, launch.extent, launch.splits)
+    return None if launch.address is None else TableKernel(launch.address, launch.slots, launch.units, launch.splits)
 
 
 def _launch(kernel: PlanKernel, entry: Entry, address: int | None) -> Launch:
-    extent = kernel.parallel_extent
-    return Launch(entry, kernel.buffers, extent or 0, extent is not None and kernel.estimated_ns > SPLIT_NS, address)
+    units = kernel.units
+    return Launch(entry, kernel.buffers, units or Units(0, 0), units is not None and kernel.estimated_ns > SPLIT_NS, address)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.codegen import Entry
+from eqsat.codegen import Entry, Units
 from eqsat.ir.errors import ShapeError, UsageError
 from eqsat.ir.tensor import Input, Shape
 from eqsat.keeping.once import Once
@@ -178,10 +178,10 @@ def _fastest(kernel: PlanKernel, known: Mapping[int, int]) -> PlanKernel:
     best = max(kernel.in_rows, key=lambda one: one.gain_at(known), default=None)
     gain = 0.0 if best is None else best.gain_at(known)
     if best is None or gain <= 1:
-        extent = known.get(kernel.parallel_extent or 0, kernel.parallel_extent)
-        return replace(kernel, parallel_extent=extent, in_rows=())
+        return replace(kernel, units=kernel.units and Units(*(known.get(count, count) for count in kernel.units)), in_rows=())
     extent = None if best.shared is None else -(-known.get(best.shared, best.shared) // best.rows)
-    return replace(kernel, name=best.name, parallel_extent=extent, estimated_ns=best.estimated_ns, in_rows=())
+    units = None if extent is None else Units(extent, extent)
+    return replace(kernel, name=best.name, units=units, estimated_ns=best.estimated_ns, in_rows=())
 
 
 def _actual(shape: Shape, known: Mapping[int, int]) -> Shape:
