@@ -14,6 +14,7 @@ from eqsat.ir.index import Var
 from eqsat.ir.loops import Buffer, For, Kernel
 from eqsat.lowering.joining.renaming import Renaming
 from eqsat.lowering.joining.row_by_row import outermost
+from eqsat.lowering.sharing.alongside import abreast
 
 
 def beside(rows: Kernel, parts: Kernel) -> Kernel | None:
@@ -34,5 +35,5 @@ def beside(rows: Kernel, parts: Kernel) -> Kernel | None:
     inner = (For(within, outer.kind, body),) if count > 1 else body
     read = {buffer.name: buffer for kernel in (rows, parts) for buffer in kernel.buffers if buffer.role == "in"}
     buffers: Sequence[Buffer] = (*read.values(), *rows.outputs, *parts.outputs)
-    whole = For(each.variable, "parallel", (*inner, *each.body))
+    whole = For(each.variable, "parallel", abreast(inner, each.body))
     return Kernel(rows.name, tuple(buffers), (whole,))

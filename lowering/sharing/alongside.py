@@ -6,7 +6,7 @@ for j: b[j] = x[2*j] - x[2*j + 1]       ->   for j: { a[j] = ..; b[j] = .. }, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from eqsat.ir.index import Var
 from eqsat.ir.loops import For, Let, Load, Stmt, Store, loaded, loads, statements
@@ -25,30 +25,58 @@ def alongside(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
     return _joined(body, Forms())
 
 
+def abreast(one: Sequence[Stmt], other: Sequence[Stmt]) -> tuple[Stmt, ...]:
+    """Two blocks, neither of which reads what the other one writes, with loops of both as one that read the same elements, in the order of
+    both.  Loops of one block may need each other."""
+    return _abreast(one, other, Forms())
+
+
+# two blocks as one
+Join = Callable[[Sequence[Stmt], Sequence[Stmt], Forms], tuple[Stmt, ...]]
+
+
+def _abreast(one: Sequence[Stmt], other: Sequence[Stmt], forms: Forms) -> tuple[Stmt, ...]:
+    done: list[Stmt] = []
+    left = list(one)
+    for stmt in other:
+        found = next(((k, both) for k, first in enumerate(left) if (both := _together(first, stmt, forms, _abreast)) is not None), None)
+        if found is None:
+            done.append(stmt)
+        else:
+            k, both = found
+            done += [*left[:k], both]
+            del left[: k + 1]
+    return (*done, *left)
+
+
+def _behind(one: Sequence[Stmt], other: Sequence[Stmt], forms: Forms) -> tuple[Stmt, ...]:
+    return _joined((*one, *other), forms)
+
+
 def _joined(body: Sequence[Stmt], forms: Forms) -> tuple[Stmt, ...]:
     done: list[Stmt] = []
     for stmt in body:
         stmt = For(stmt.variable, stmt.kind, _joined(stmt.body, forms)) if isinstance(stmt, For) else stmt
-        found = next(((k, both) for k, other in enumerate(done) if (both := _together(other, stmt, forms)) is not None), None)
+        found = next(((k, both) for k, other in enumerate(done) if (both := _together(other, stmt, forms, _behind)) is not None), None)
         if found is not None:
             done.pop(found[0])
         done.append(stmt if found is None else found[1])  # behind what the second one needs
     return tuple(done)
 
 
-def _together(one: Stmt, other: Stmt, forms: Forms) -> For | None:
+def _together(one: Stmt, other: Stmt, forms: Forms, join: Join) -> For | None:
     """Two loops as one; None where they are not over the same range, or read nothing in common there."""
-    if not (isinstance(one, For) and isinstance(other, For) and one.kind == other.kind == "parallel"):
+    if not (isinstance(one, For) and isinstance(other, For) and one.kind == other.kind != "tile"):
         return None
     if (one.variable.lo, one.variable.hi) != (other.variable.lo, other.variable.hi):
         return None
     renaming = Renaming("", {}, {})
     renaming.variables[other.variable] = one.variable
     body = renaming.block(other.body)
-    both = _joined((*one.body, *body), forms)
+    both = join(one.body, body, forms)
     inside = [stmt for part in (one.body, body) for stmt in part if isinstance(stmt, For)]
     shares = sum(isinstance(stmt, For) for stmt in both) < len(inside) or _read_alike(one.body, body, one.variable, forms)
-    return For(one.variable, "parallel", both) if shares and len(list(_stores(both))) <= MOST_STORES else None
+    return For(one.variable, one.kind, both) if shares and len(list(_stores(both))) <= MOST_STORES else None
 
 
 def _stores(body: tuple[Stmt, ...]) -> Iterator[Store]:
