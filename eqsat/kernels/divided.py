@@ -12,7 +12,7 @@ from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Build, Tensor
 from eqsat.kernels.alike import Group, Priced
-from eqsat.lowering.folds.parted import MORE_TERMS, columns_in_parts, in_parts, row_in_parts
+from eqsat.lowering.folds.parted import MORE_TERMS, columns_in_parts, in_parts, row_in_parts, rows_in_parts
 from eqsat.lowering.nest import Stages
 from eqsat.lowering.products.across import left_turned
 from eqsat.lowering.products.branches_first import branches_first
@@ -67,7 +67,10 @@ def divided(groups: Mapping[Group, float], names: Mapping[Tensor, str], lowering
     for group, ns in groups.items():
         parts = _in_parts(group)
         ways = [] if parts is None else [(parts, inf)]
-        if len(group) == 1:
+        if len(group) > 1:
+            rows = rows_in_parts(group) if lowering.options.numerics != "exact" else None
+            ways += [] if rows is None else [(rows, ns)]
+        else:
             first = folds_first(group[0])
             # long reductions are always in parts, which threads share
             ways = ways if first is None else [(_over_one(first), ns if parts is None else inf), *ways]

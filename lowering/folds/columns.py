@@ -9,23 +9,24 @@ of float32 in float64; of a few columns several rows side by side in registers (
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from math import prod
 
 from eqsat.ir.dtypes import carrier, is_complex
 from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.loops import Bind, Fold, For, Let, Load, Pick, Stmt, Store, Temp, loaded, over, statements, values_of
-from eqsat.ir.ops import identity_of
+from eqsat.ir.ops import REDUCE_OPS, identity_of
 from eqsat.ir.picked_rows import place_in_row
-from eqsat.ir.tensor import Literal, Reduce, Scalar, as_dtype, scalars
+from eqsat.ir.tensor import Call, Literal, Reduce, Scalar, as_dtype, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, first_of
 from eqsat.lowering.folds.few_columns import NarrowFold, inlined, is_narrow
-from eqsat.lowering.folds.outward import LONGEST_SUM
+from eqsat.lowering.folds.outward import ABREAST, LONGEST_SUM
 from eqsat.lowering.folds.parted import WIDER
-from eqsat.lowering.nest import Nest, Several, chains
+from eqsat.lowering.nest import Nest, chains
 from eqsat.lowering.place import nested
 from eqsat.lowering.products.product import EVENLY
 from eqsat.lowering.ranges import order
@@ -35,6 +36,8 @@ from eqsat.lowering.ranges.order import block_size, needed_by_folds
 MOST_COLUMNS = 4096
 # of a block whose number does not divide that of all: a multiple of so many
 UNIT = 16
+# groups of rows that are added at once, at least
+LEAST_GROUPS = 4
 
 
 def in_columns(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], markers: Collection[int] = ()) -> Body | None:
@@ -43,7 +46,7 @@ def in_columns(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], ma
     column = _column(nest, alone=False)
     if column is None:
         column = _column(nest, alone=True)
-    if column is None or isinstance(nest.body, Several) or column.extent in markers:
+    if column is None or column.extent in markers:
         return None
     needed = needed_by_folds(nest)
     around = tuple(v for v in nest.loops if v in needed and v is not column)
@@ -134,6 +137,19 @@ def _opened(stmt: Fold) -> _Opened | None:
     if len(lets) < len(folds[-1].body):
         return None
     return _Opened(stmt.name, stmt.op, stmt.dtype, tuple(fold.variable for fold in folds), lets, folds[-1].value)
+
+
+def _together(opened: Sequence[_Opened]) -> int | None:
+    """How many rows several folds add at once; None where that is one."""
+    rows, names = opened[0].ranges[-1], any(fold.lets for fold in opened)
+    return ABREAST if not names and not rows.lo and rows.extent >= LEAST_GROUPS * ABREAST else None
+
+
+def _combined(line: _Line, values: Sequence[Scalar]) -> Scalar:
+    """What is added of several rows."""
+    assert line.combine is not None
+    step = REDUCE_OPS[line.combine].step
+    return functools.reduce(lambda one, other: Call(step, (one, other), one.dtype), values)
 
 
 def _grouped(body: Sequence[Stmt]) -> list[list[Stmt]]:
@@ -248,6 +264,7 @@ class _Fission:
                 (fold,) = opened
                 return self.side_by_side(NarrowFold(fold.name, fold.op, fold.dtype, ranges, fold.inlined, self.size))
         first, again = list[_Line](), list[_Line]()
+        together = _together(opened) if len(opened) > 1 and not any(v.extent in self.markers for v in ranges) else None
         for fold in opened:
             long = fold.op == "sum" and prod(variable.extent for variable in ranges) > LONGEST_SUM
             dtype = WIDER.get(fold.dtype, fold.dtype) if long else fold.dtype
@@ -257,10 +274,26 @@ class _Fission:
             kept, _ = self.keep(fold.name, value)
             first.append(_Line(kept, None, start))
             again.append(_Line(kept, None, value, fold.op, lets))
-        rows: Stmt = self.row(*again)
-        for variable in reversed(ranges):
-            rows = For(variable, "serial", (rows,))
-        return (*(self.row(line) for line in first), rows)
+        rows = self.rows_of(again, ranges[-1], together)
+        for variable in reversed(ranges[:-1]):
+            rows = (For(variable, "serial", rows),)
+        return (*(self.row(line) for line in first), *rows)
+
+    def rows_of(self, lines: Sequence[_Line], variable: Var, together: int | None) -> tuple[Stmt, ...]:
+        """What is added row by row, or several rows at once: then memory is loaded and stored once for all of them."""
+        if together is None:
+            return (For(variable, "serial", (self.row(*lines),)),)
+        whole, left = divmod(variable.extent, together)
+        group, rest = Var(f"{variable.name}_group", 0, whole - 1), Var(f"{variable.name}_rest", 0, left - 1)
+
+        def at(line: _Line, row: Index) -> Scalar:
+            return over(line.value, {variable: row})
+
+        several = [replace(line, value=_combined(line, [at(line, group * together + k) for k in range(together)])) for line in lines]
+        found: list[Stmt] = [For(group, "serial", (self.row(*several),))]
+        if left:
+            found.append(For(rest, "serial", (self.row(*(replace(line, value=at(line, rest + whole * together)) for line in lines)),)))
+        return tuple(found)
 
     def side_by_side(self, fold: NarrowFold) -> tuple[Stmt, ...]:
         """A fold of narrow rows."""

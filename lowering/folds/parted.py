@@ -50,6 +50,8 @@ HEAVY = 16
 MOST_PARTS, LEAST_PARTS = 64, 8
 # of a row of so many bytes at the most, so many terms in all, and terms of each part
 ROW_BYTES, ROW_TERMS, ROW_PARTS, LEAST_ROWS = 1 << 15, 1 << 18, 8, 24
+# folds down rows that are computed together
+MOST_ROWS = 4
 # of the last axis that is folded, at most; and where it is estimated to be cheaper
 SHORT_TERMS, MORE_TERMS = 16, 64
 WIDER = {"float32": "float64", "complex64": "complex128"}
@@ -88,21 +90,37 @@ def in_parts(build: Build) -> tuple[Stages, Build] | None:
 
 def row_in_parts(build: Build) -> tuple[Stages, Build] | None:
     """The same for a row of results, each part with a row of its own."""
-    if sum(n > 1 for n in build.shape) != 1 or build.size * itemsize(build.dtype) > ROW_BYTES:
+    found = rows_in_parts((build,))
+    return None if found is None else (found[0], found[1][0])
+
+
+def rows_in_parts(builds: Sequence[Build]) -> tuple[Stages, tuple[Build, ...]] | None:
+    """The same for rows of results of one shape, whose folds are over the same terms; the parts of all are computed together."""
+    shape, folds = builds[0].shape, [chain[0] for build in builds for chain in chains(build.body)]
+    if sum(n > 1 for n in shape) != 1 or max(build.size * itemsize(build.dtype) for build in builds) > ROW_BYTES:
         return None
-    found = chains(build.body)
-    if len(found) != 1 or (fold := found[0][0]).variable.lo or carrier(fold.dtype) != fold.dtype:
+    if not folds or any(fold.variable.lo or carrier(fold.dtype) != fold.dtype for fold in folds) or not _are_alike(folds):
         return None
-    terms = terms_of(fold)
-    parts = _number_of_parts(fold.variable.extent, terms)
-    if parts < 2 or terms * build.size < ROW_TERMS:
+    terms, extent = terms_of(folds[0]), folds[0].variable.extent
+    parts = _number_of_parts(extent, terms)
+    if parts < 2 or terms * builds[0].size < ROW_TERMS:
         return None
-    places, behind = axes(build.shape), _behind_parts(build.shape)
-    term = Var(fold.variable.name, 0, fold.variable.extent // parts - 1)
-    body = reindexed(fold.body, {**behind, fold.variable: axis(0, parts) * term.extent + term})
-    made = Build((parts, *build.shape), Reduce(fold.op, term, body))
-    part = reduction(0, parts)
-    return ((made,),), Build(build.shape, over(build.body, {}, {fold: Reduce(fold.op, part, Read(made, (part, *places)))}))
+    places, behind, part = axes(shape), _behind_parts(shape), reduction(0, parts)
+    made, totals = dict[Build, None](), dict[Scalar, Scalar]()
+    for fold in folds:
+        term = Var(fold.variable.name, 0, extent // parts - 1)
+        body = reindexed(fold.body, {**behind, fold.variable: axis(0, parts) * term.extent + term})
+        rows = Build((parts, *shape), Reduce(fold.op, term, body))
+        made[rows] = None
+        totals[fold] = Reduce(fold.op, part, Read(rows, (part, *places)))
+    return (tuple(made),), tuple(Build(shape, over(build.body, {}, totals)) for build in builds)
+
+
+def _are_alike(folds: Sequence[Reduce]) -> bool:
+    """Whether folds are over the same terms, none of them made of another, and no more kinds of them than one kernel stores."""
+    alike = len({(fold.variable.extent, terms_of(fold)) for fold in folds}) == 1
+    apart = not any(one in scalars(other.body) for one in folds for other in folds)
+    return alike and apart and len(set(folds)) <= MOST_ROWS
 
 
 def columns_in_parts(build: Build, longest: int = SHORT_TERMS) -> tuple[Stages, Build] | None:

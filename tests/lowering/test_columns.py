@@ -68,7 +68,30 @@ def test_folds_down_the_same_columns_read_them_once(name: str, folds: int) -> No
     (kernel,) = eqsat.optimize(function, eqsat.spec((shape[0], 1024), "float32")).loops
     assert not any(isinstance(stmt, Fold) for stmt in statements(kernel.body))
     rows = [stmt for stmt in statements(kernel.body) if isinstance(stmt, For) and stmt.kind == "serial"]
-    assert [sum(isinstance(stmt, Store) for stmt in statements(row.body)) for row in rows] == [folds]
+    assert {sum(isinstance(stmt, Store) for stmt in statements(row.body)) for row in rows} == {folds}
+    assert sum(row.variable.extent > 2 for row in rows) == 1  # and what is left over of rows that are added together
+
+
+@pytest.mark.parametrize("shape", [(203, 512), (204, 130), (17, 64), (15, 64), (2, 90, 70)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "bool"])
+def test_folds_of_several_results_go_down_columns_together(dtype: str, shape: tuple[int, ...]) -> None:
+    def function(a: Any) -> Any:
+        return a.sum(axis=-2), (a * a).sum(axis=-2), a.max(axis=-2)
+
+    a = RNG.integers(0, 2, shape).astype(dtype) if dtype == "bool" else RNG.integers(-4, 5, shape).astype(dtype)
+    for numerics in ("exact", "default"):
+        found = eqsat.optimize(function, a, options=eqsat.Options(numerics=numerics))(a)
+        for got, expected in zip(found, function(a), strict=True):
+            assert got.dtype == expected.dtype
+            np.testing.assert_array_equal(got, expected)
+
+
+def test_sums_of_the_same_columns_read_them_once() -> None:
+    found = eqsat.optimize(lambda a: (a.sum(axis=0), (a * a).sum(axis=0)), eqsat.spec((1000, 512), "float32")).loops
+    readers = [kernel for kernel in found if any(buffer.size == 512_000 for buffer in kernel.buffers)]
+    assert len(readers) == 1
+    rows = [stmt for stmt in statements(readers[0].body) if isinstance(stmt, For) and stmt.kind == "serial"]
+    assert sum(row.variable.extent > 2 for row in rows) == 1
 
 
 def test_folds_of_what_another_found_come_behind_it() -> None:

@@ -16,13 +16,23 @@ from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.index import as_index
 from eqsat.ir.loops import Fold, statements
 from eqsat.ir.tensor import Build, Call, Input, Position, Read, Reduce, Scalar, axis, reduction
-from eqsat.lowering.folds.parted import LEAST_TERMS, MOST_PARTS, ROW_PARTS, columns_in_parts, in_parts, row_in_parts, terms_of
+from eqsat.lowering.folds.parted import (
+    LEAST_TERMS,
+    MOST_PARTS,
+    ROW_PARTS,
+    columns_in_parts,
+    in_parts,
+    row_in_parts,
+    rows_in_parts,
+    terms_of,
+)
 from tests.effort import examples, some
 from tests.eqsat.programs import RandomProgram, programs
 from tests.eqsat.test_programs import check_stages
 from tests.lowering.builds import count_few_terms_as_many, inputs_of, reference
 
 R0, R1 = reduction(0, 48), reduction(1, 5)
+LATER = reduction(1, 48)
 X = Input("x", (48, 5), "int64")
 
 
@@ -94,13 +104,28 @@ def test_rows_in_parts_hold_what_the_reduction_does(op: str, shape: tuple[int, .
 
 
 @pytest.mark.usefixtures("short")
+def test_rows_of_several_folds_and_results_are_in_parts_together() -> None:
+    column = Read(X, (R0, axis(0, 5)))
+    total, greatest = Reduce("sum", R0, column), Reduce("max", R0, column)
+    builds = tuple(Build((5,), body) for body in (Call("add", (total, greatest), "int64"), greatest))
+    divided = rows_in_parts(builds)
+    assert divided is not None
+    ((*made,),), whole = divided
+    assert [part.shape for part in made] == [(8, 5), (8, 5)]
+    for build, over in zip(builds, whole, strict=True):
+        np.testing.assert_array_equal(evaluate_tensor(over, inputs_of(build)), reference(build)[0])
+
+
+@pytest.mark.usefixtures("short")
 def test_no_other_results_are_rows_in_parts() -> None:
     column = Read(X, (R0, axis(0, 5)))
     row = Build((5,), Reduce("sum", R0, column))
     assert row_in_parts(row) is not None
     assert row_in_parts(Build((), Reduce("sum", R0, Read(X, (R0, as_index(0)))))) is None
     assert row_in_parts(Build((2, 5), Reduce("sum", R0, Read(X, (R0, axis(1, 5)))))) is None
-    assert row_in_parts(Build((5,), Call("add", (Reduce("sum", R0, column), Reduce("max", R0, column)), "int64"))) is None
+    inside = Reduce("max", R0, Call("subtract", (column, Reduce("sum", LATER, Read(X, (LATER, axis(0, 5))))), "int64"))
+    assert row_in_parts(Build((5,), inside)) is None  # one of them is made of the other
+    assert row_in_parts(Build((5,), Call("add", (Reduce("sum", R0, column), inside), "int64"))) is None
     prime = reduction(0, 97)
     assert row_in_parts(Build((5,), Reduce("sum", prime, Read(Input("z", (97, 5), "int64"), (prime, axis(0, 5)))))) is None
 
