@@ -4,7 +4,8 @@
 
 That element is carried in a register.  Where elements are neighbours in memory and sums may be reordered, whole vectors of f are added
 up within themselves first, by shifts of one, two, four lanes, so that only their last lane waits for the vector before.  So are running
-extrema, and sums of integers, which are the same in any order.
+extrema, and sums of integers, which are the same in any order.  Products of floats are not, unless numbers are taken to be finite: what is
+infinite or zero between them depends on the order.
 """
 
 from __future__ import annotations
@@ -73,6 +74,10 @@ class Recurrence:
         """Whether the result is the same in whatever order."""
         return is_integer(self.dtype) or self.call.op in ("maximum", "minimum")
 
+    def may_be_reordered(self, e: Emitter) -> bool:
+        """Whether the numerics allow another order."""
+        return self.any_order or e.flags.ignore_nan or not (e.exact or self.call.op == "multiply")
+
     @property
     def neutral(self) -> Value:
         """What changes nothing."""
@@ -140,7 +145,7 @@ def emit_recurrence(e: Emitter, loop: For, scope: Scope) -> bool:
 
 def _widths(e: Emitter, found: Recurrence) -> Iterator[int]:
     """The lanes of vectors, whole ones first, then parts of what is left; none for loops that LLVM writes out, several side by side."""
-    width = e.registers.bytes // itemsize(found.dtype) if found.in_vectors and (found.any_order or not e.exact) else 1
+    width = e.registers.bytes // itemsize(found.dtype) if found.in_vectors and found.may_be_reordered(e) else 1
     while width >= NARROWEST and found.variable.extent >= SHORTEST:
         yield width
         width //= 2

@@ -92,3 +92,19 @@ def test_scans_that_cannot_be_are_refused() -> None:
         eqsat.trace(lambda a: ANY.cumsum(a, axis=2), x)
     with pytest.raises(DTypeError, match="dtype"):
         eqsat.trace(lambda a: ANY.cumsum(a, dtype="U3"), x)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("numerics", ["exact", "default"])
+@pytest.mark.parametrize("shape", [(64,), (3, 64), (64, 5), (300, 40)])
+def test_running_products_are_in_order(shape: tuple[int, ...], numerics: Any, dtype: str) -> None:
+    """What is zero or infinite between factors is so where NumPy's is."""
+    large = 1e20 if dtype == "float32" else 1e200
+    x = np.ones(shape, dtype)
+    for axis in range(len(shape)):
+        rows = np.moveaxis(x, axis, 0)
+        for places, value in (((5, 6, 7), large), ((9, 10, 12, 13), 1 / large), ((20, 21), large), ((30,), 0)):
+            rows[list(places)] = value
+        compiled = eqsat.jit(lambda a, axis=axis: enp.cumprod(a, axis=axis), options=eqsat.Options(numerics=numerics))
+        np.testing.assert_array_equal(compiled(x), np.cumprod(x, axis=axis))
