@@ -26,6 +26,8 @@ UNROLLED_INSTRUCTIONS, COUNTING, UNROLLED_LOOP, MOST_STEPS_OVER = 300, 3, 4, 16
 INSTRUCTIONS = {"absolute": 2, "maximum": 4, "minimum": 4, "sign": 6}
 # LLVM makes one vector of loops of less iterations, in part
 MASKED = 16
+# a vector that is loaded or stored in the other direction, by one that is not
+REVERSED = 2.0
 # elements that a fold loads which stay in registers where the loop around does not change them
 HELD = 128
 
@@ -99,6 +101,8 @@ class Place:
         if self.inner is None:
             return 0, 1.0
         step = coefficient(offset, self.inner)
+        if step == -1 and self.inner.extent >= LINES:
+            return 1, REVERSED
         if step is None or not 1 < abs(step) <= INTERLEAVED or self.inner.extent < LINES:
             return step, 1.0
         return 1, max(1.0, abs(step) / len(self.reached(offset)))

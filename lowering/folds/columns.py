@@ -24,7 +24,7 @@ from eqsat.ir.tensor import Call, Literal, Reduce, Scalar, as_dtype, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, first_of
 from eqsat.lowering.folds.few_columns import NarrowFold, inlined, is_narrow
-from eqsat.lowering.folds.outward import ABREAST, LONGEST_SUM
+from eqsat.lowering.folds.outward import ABREAST, LONGEST_SUM, jumps_behind
 from eqsat.lowering.folds.parted import WIDER
 from eqsat.lowering.nest import Nest, chains
 from eqsat.lowering.place import nested
@@ -87,8 +87,7 @@ def _column(nest: Nest, alone: bool) -> Var | None:
         if any((place := place_in_row(pick, column, (), {})) is not None and forms(place).stride(column) == 1 for pick in picks):
             return column
         for load in loads:
-            form = forms(load.index)
-            if form.stride(column) == 1 and any(form.stride(fold.variable) not in (0, 1, -1) for fold in folds):
+            if jumps_behind(forms(load.index), column, (fold.variable for fold in folds)):
                 return column
     return None
 
@@ -205,9 +204,9 @@ class _Fission:
         return (found, tuple(self.placer.scratch)) if found is not None else None
 
     def down(self, statements: Sequence[Stmt]) -> tuple[Stmt, ...] | None:
-        """The loop over columns, which the loops around it hold but for values before it, in its new form."""
+        """The loop over columns, which the loops around it hold but for values and folds before it, in its new form."""
         *before, loop = statements
-        if not isinstance(loop, For) or not all(isinstance(stmt, Let) for stmt in before):
+        if not isinstance(loop, For) or not all(isinstance(stmt, Let | Fold) for stmt in before):
             return None
         if loop.variable is not self.column:
             below = self.down(loop.body)

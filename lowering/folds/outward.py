@@ -10,7 +10,7 @@ abreast a row is loaded and stored once for all of them, in the same order, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 
 from eqsat.ir.dtypes import carrier, is_inexact
@@ -18,10 +18,12 @@ from eqsat.ir.index import Index, Var, as_index, substitute, variables
 from eqsat.ir.loops import Load, Pick, Stmt, Store, over
 from eqsat.ir.ops import REDUCE_OPS, identity_of
 from eqsat.ir.tensor import Call, Literal, Position, Reduce, Scalar, has_fold, scalars
-from eqsat.lowering.affine import Forms
+from eqsat.lowering.affine import Affine, Forms
 from eqsat.lowering.nest import Nest, Several, chains
 from eqsat.lowering.place import Placer, Scope
 
+# elements from one place of a row to the next, at most
+FARTHEST = 4
 # iterations of a fold that share a way through the row
 ABREAST = 4
 # adding up one by one in the result's dtype loses accuracy with length; longer sums stay folds, which carry more digits
@@ -67,14 +69,21 @@ def _gains(inner: Var, chain: tuple[Reduce, ...]) -> bool:
     the last place says where in a row, others that are no elements how far a fold goes."""
     forms, folded = Forms(), {fold.variable for fold in chain}
     for term in scalars(chain[-1].body):
-        if isinstance(term, Load) and forms(term.index).stride(inner) in (1, -1):
-            if any(forms(term.index).stride(variable) not in (0, 1, -1) for variable in folded):
+        if isinstance(term, Load):
+            if jumps_behind(forms(term.index), inner, folded):
                 return True
         elif isinstance(term, Pick) and isinstance(last := term.args[-1], Position) and forms(last.index).stride(inner) in (1, -1):
             jumped = (place.index for place in term.args[:-1] if isinstance(place, Position))
             if any(not folded.isdisjoint(variables(index)) for index in jumped):
                 return True
     return False
+
+
+def jumps_behind(form: Affine, inner: Var, folded: Iterable[Var]) -> bool:
+    """Whether a place in memory goes on by little along an axis, and farther in a fold, or as is not known."""
+    step = abs(form.stride(inner) or 0)
+    strides = (form.stride(variable) for variable in folded)
+    return 0 < step <= FARTHEST and any(stride is None or abs(stride) > step for stride in strides)
 
 
 def _initialize(placer: Placer, scope: Scope, nest: Nest, output: str, fold: Reduce) -> None:

@@ -95,8 +95,10 @@ def row_in_parts(build: Build) -> tuple[Stages, Build] | None:
 
 
 def rows_in_parts(builds: Sequence[Build]) -> tuple[Stages, tuple[Build, ...]] | None:
-    """The same for rows of results of one shape, whose folds are over the same terms; the parts of all are computed together."""
-    shape, folds = builds[0].shape, [chain[0] for build in builds for chain in chains(build.body)]
+    """The same for rows of results of one shape, whose folds are over the same terms; folds that do not vary along a row stay.  All parts
+    are computed together."""
+    every = [chain[0] for build in builds for chain in chains(build.body)]
+    shape, folds = builds[0].shape, [fold for fold in every if free_variables(fold)[fold]]
     if sum(n > 1 for n in shape) != 1 or max(build.size * itemsize(build.dtype) for build in builds) > ROW_BYTES:
         return None
     if not folds or any(fold.variable.lo or carrier(fold.dtype) != fold.dtype for fold in folds) or not _are_alike(folds):

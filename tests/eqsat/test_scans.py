@@ -102,7 +102,7 @@ def test_running_products_are_in_order(shape: tuple[int, ...], numerics: Any, dt
     """What is zero or infinite between factors is so where NumPy's is."""
     large = 1e20 if dtype == "float32" else 1e200
     x = np.ones(shape, dtype)
-    for axis in range(len(shape)):
+    for axis in (axis for axis, extent in enumerate(shape) if extent > 30):
         rows = np.moveaxis(x, axis, 0)
         for places, value in (((5, 6, 7), large), ((9, 10, 12, 13), 1 / large), ((20, 21), large), ((30,), 0)):
             rows[list(places)] = value
