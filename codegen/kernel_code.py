@@ -15,7 +15,7 @@ from eqsat.codegen.folds.interleaved import side_by_side
 from eqsat.codegen.folds.kept_rows import emit_kept_row
 from eqsat.codegen.folds.loops import emit_folds, in_one_loop, kept_apart
 from eqsat.codegen.folds.recurrence import emit_recurrence
-from eqsat.codegen.folds.rolled import in_whole_vectors, is_written_out_here, leaves_much, may_be_done_again, rolled_loops
+from eqsat.codegen.folds.rolled import across_rows, in_whole_vectors, is_written_out_here, leaves_much, may_be_done_again, rolled_loops
 from eqsat.codegen.folds.search import remembered
 from eqsat.codegen.index import emit_index, llvm_type, resized
 from eqsat.codegen.memory.ahead import emit_ahead, pieces_ahead
@@ -79,6 +79,7 @@ class KernelEmitter:
         self.places = {buffer.name: f"%b{k}" for k, buffer in enumerate(self.buffers.values())}
         self.loaded = loaded(kernel.body)
         self.rolled = rolled_loops(kernel)
+        self.across = across_rows(kernel)
         self.gathered = gathered_rows(kernel, registers.bytes)
         self.ahead = pieces_ahead(kernel)
         self.remembered = remembered(kernel)
@@ -252,7 +253,7 @@ class KernelEmitter:
             self.part_of(stmt, scope)
         elif isinstance(stmt, For):
             stays = stmt in self.rolled or stmt in self.gathered or self.kernel.size_of(stmt.variable) is not None
-            if not stays and is_written_out_here(stmt):
+            if not stays and (stmt in self.across or is_written_out_here(stmt)):
                 for value in range(stmt.variable.lo, stmt.variable.hi + 1):
                     inner = scope.inner()
                     inner.indices[self.typed[stmt.variable]] = integer(value, llvm_type(self.typed[stmt.variable]))

@@ -52,12 +52,15 @@ class Accumulator(NamedTuple):
     result: Callable[[Builder, Carried], Value]
 
 
-def accumulator(op: str, dtype: str, flags: Flags, wide: bool, narrow: bool = False, masks: bool = False) -> Accumulator:
+def accumulator(
+    op: str, dtype: str, flags: Flags, wide: bool, narrow: bool = False, masks: bool = False, across: bool = False
+) -> Accumulator:
     """How to fold values of `dtype`; `wide`: sums of floats are carried in float64, of complex numbers in complex128; `narrow`: extrema of
-    integers, of one at least, are carried in int32, which holds them all; `masks`: see Abilities.  InternalError for an unknown fold."""
+    integers, of one at least, are carried in int32, which holds them all; `masks`: see Abilities; `across`: vectors are of folds beside
+    each other, so that extrema of floats are what operations on elements make.  InternalError for an unknown fold."""
     if op not in REDUCE_OPS or (op in ("sum", "prod") and dtype == "bool"):
         raise InternalError(f"codegen: found a fold {op} of {dtype}, expected one of {', '.join(REDUCE_OPS)} (sum, prod: of numbers)")
-    if is_float(dtype) and op in ("max", "min"):
+    if is_float(dtype) and op in ("max", "min") and not across:
         return _extremum(op, dtype, flags, masks)
     inside = ("int32" if narrow else dtype) if op in ("max", "min") else widest(dtype) if wide else carrier(dtype)
     code = code_of(REDUCE_OPS[op].step, inside)

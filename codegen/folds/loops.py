@@ -51,10 +51,12 @@ LEAST_TOGETHER, MOST_CARRIED = 64, 8
 
 class FoldEmitter(Emitter, Protocol):
     """rolled     loops that stay short loops (see `rolled`)
+    across      loops that are written out (see `rolled`)
     remembered  folds by the name of the search that begins where theirs was found; begins: where that is
     """
 
     rolled: frozenset[For | Fold]
+    across: frozenset[For | Fold]
     remembered: dict[str, str]
     begins: dict[str, Value]
 
@@ -148,7 +150,15 @@ def _emitted(e: FoldEmitter, folds: Sequence[Fold], flags: Sequence[Flags], scop
     sums = [fold.op == "sum" and is_inexact(fold.dtype) and carrier(fold.dtype) == fold.dtype for fold in folds]
     wide = e.exact or (nested and extent >= LONG_OUTER_FOLD)
     totals = [
-        accumulator(fold.op, fold.dtype, its, is_sum and wide, extent > 0 and size is None and _is_narrow(fold), e.b.abilities.masks)
+        accumulator(
+            fold.op,
+            fold.dtype,
+            its,
+            is_sum and wide,
+            narrow=extent > 0 and size is None and _is_narrow(fold),
+            masks=e.b.abilities.masks,
+            across=fold in e.across,
+        )
         for fold, its, is_sum in zip(folds, flags, sums, strict=True)
     ]
     if extent <= 0:
@@ -232,7 +242,12 @@ def fold_range(
             return e.b.keep_rolled(vectors_of_fold(folds[0].dtype, terms, e.registers.bytes))
         return e.b.keep_vectors_rolled() if one.extent * _width(folds[0]) >= LONG_BYTES else ""
 
-    last = e.loop(first, end, _initial(into), step, note)
+    if folds[0] in e.across:
+        last = _initial(into)
+        for number in range(one.lo, one.hi + 1):
+            last = step(integer(number, first.type), last)
+    else:
+        last = e.loop(first, end, _initial(into), step, note)
     return [total.result(e.b, own) for total, own in zip(into, _split(into, last), strict=True)]
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from eqsat.codegen.math import FUNCTIONS
 from eqsat.ir.affine import coefficient
-from eqsat.ir.dtypes import itemsize
+from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, bound_in, loaded, value_of, values_of
 from eqsat.ir.picked_rows import place_in_row
@@ -22,8 +22,10 @@ from eqsat.ir.tensor import Call, Literal, Scalar, scalars
 # iterations: shorter loops fill no vector; up to so many, or else if that makes no more instructions than these, LLVM writes them out
 SHORTEST, SHORT, LONGEST_FOLD = 3, 32, 76
 WRITTEN_OUT, LEAST_INSTRUCTIONS = 300, 6
-# iterations that are written one after the other, and operations that are choices, besides comparisons
+# iterations that are written one after the other, of functions of elements in as many rows, and operations that are choices, besides
+# comparisons
 WRITTEN_HERE = 4
+ACROSS = 16
 CHOOSING = frozenset(("where", "maximum", "minimum", "fmax", "fmin", "floor_divide", "remainder", "fmod", "sign"))
 # where so many lines of the loop around are neighbours in memory, LLVM sorts so few elements of each in registers
 LINES, SORTED, SORTED_FOLD, SORTED_BYTES = 16, 4, 8, 64
@@ -79,6 +81,36 @@ def is_written_out_here(loop: For) -> bool:
     if loop.kind != "parallel" or not innermost or not 0 < loop.variable.extent <= WRITTEN_HERE:
         return False
     return any(isinstance(term, Call) and (term.op in CHOOSING or term.dtype == "bool") for term in scalars(*values_of(loop.body)))
+
+
+def across_rows(kernel: Kernel) -> frozenset[For | Fold]:
+    """Short loops of functions, and extrema of floats, that step from row to row, in a loop along the rows: written one iteration after the
+    other, since LLVM makes vectors of the loop around them only then, and does not write out as many instructions as these are."""
+    return frozenset(_across(kernel.body, None, {}))
+
+
+def _across(body: tuple[Stmt, ...], around: For | None, bound: dict[Var, Index]) -> Iterator[For | Fold]:
+    bound = bound_in(body, bound)
+    for stmt in body:
+        if isinstance(stmt, For | Fold):
+            if around is not None and _goes_across(stmt, around, bound):
+                yield stmt
+            yield from _across(stmt.body, stmt if isinstance(stmt, For) else None, bound)
+
+
+def _goes_across(loop: For | Fold, around: For, bound: dict[Var, Index]) -> bool:
+    if around.kind != "parallel" or around.variable.extent < LINES or not 1 < loop.variable.extent <= ACROSS:
+        return False
+    if isinstance(loop, Fold):
+        is_long = loop.op in ("max", "min") and is_float(loop.dtype)
+    else:
+        is_long = any(isinstance(term, Call) and term.op in FUNCTIONS for term in scalars(*values_of(loop.body)))
+    accesses = _accesses(loop, bound) if is_long else None
+    if not accesses or any(access.gathers for access in accesses):
+        return False
+    along = [coefficient(access.place, around.variable) for access in accesses]
+    steps = [coefficient(access.place, loop.variable) for access in accesses]
+    return 1 in along and all(step in (0, 1) for step in along) and not any(step in (1, -1, None) for step in steps)
 
 
 def leaves_much(loop: For, vector_bytes: int) -> bool:

@@ -16,7 +16,7 @@ from eqsat.codegen import shared_units, shares
 from eqsat.codegen.folds.kept_rows import kept_row
 from eqsat.codegen.folds.loops import in_one_loop, kept_apart
 from eqsat.codegen.folds.recurrence import recurrence_of
-from eqsat.codegen.folds.rolled import FUNCTIONS_LEFT, LINES, rolled_loops
+from eqsat.codegen.folds.rolled import FUNCTIONS_LEFT, LINES, across_rows, rolled_loops
 from eqsat.codegen.folds.search import remembered
 from eqsat.codegen.math import FUNCTIONS
 from eqsat.ir.affine import coefficient
@@ -95,7 +95,8 @@ class _Pricer(VectorCosts):
 
     def total_ns(self, kernel: Kernel) -> float:
         """All of it, on one thread."""
-        return self.block(kernel.body, Place({}, self.forms, rolled=self.rolled)).ns(self.target.ghz)
+        written_out = dict.fromkeys(across_rows(kernel), True)
+        return self.block(kernel.body, Place({}, self.forms, rolled=self.rolled, short=written_out)).ns(self.target.ghz)
 
     def block(self, body: tuple[Stmt, ...], place: Place) -> Work:
         lanes, done = self.lanes(body, place), set[Scalar]()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,15 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.codegen.builder import Abilities, Registers
 from eqsat.codegen.emit import emit_module
-from eqsat.codegen.folds.rolled import WRITTEN_HERE, in_whole_vectors, leaves_much, may_be_done_again, rolled_loops, vectors_of_fold
+from eqsat.codegen.folds.rolled import (
+    WRITTEN_HERE,
+    across_rows,
+    in_whole_vectors,
+    leaves_much,
+    may_be_done_again,
+    rolled_loops,
+    vectors_of_fold,
+)
 from eqsat.codegen.llvm.machine import Machine, host
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.loops import Bind, Buffer, Fold, For, Kernel, Let, Load, Pick, Store, Temp, statements
@@ -295,3 +304,41 @@ def test_choices_that_few_iterations_share_are_no_branches(extent: int, function
         assert "//" in str(result.program)
     else:
         assert body.count("phi ") == (1 if extent <= WRITTEN_HERE else 2)  # counters of loops
+
+
+def softmax_of_columns(x: Any) -> Any:
+    e = np.exp(x - x.max(axis=0))
+    return e / e.sum(axis=0)
+
+
+ACROSS_ROWS: dict[str, Callable[[Any], Any]] = {
+    "softmax": softmax_of_columns,
+    "less the least": lambda x: np.exp2(x - x.min(axis=0)),
+    "a middle axis": lambda x: np.tanh(np.stack([x, x * 2]) - np.stack([x, x * 2]).max(axis=1, keepdims=True)),
+        x.reshape(2, -1, x.shape[1])[:, 1:] - x.reshape(2, -1, x.shape[1])[:, 1:].max(axis=1, keepdims=True)
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("rows", [2, 4, 6, 8, 12, 16, 18])
+@pytest.mark.parametrize("name", ACROSS_ROWS)
+def test_functions_across_rows_are_those_of_numpy(name: str, rows: int, dtype: str) -> None:
+    x = np.random.default_rng(rows).standard_normal((rows, 83)).astype(dtype)
+    x[rows // 2, 3:9] = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e30]
+    for numerics in ("exact", "default"):
+        found = eqsat.optimize(ACROSS_ROWS[name], x, options=eqsat.Options(numerics=numerics))(x)
+        np.testing.assert_allclose(found, ACROSS_ROWS[name](x), rtol=1e-6 if dtype == "float32" else 1e-14, atol=1e-37)
+
+
+@pytest.mark.parametrize(("rows", "written"), [(1, 0), (7, 2), (16, 2), (17, 0)])
+def test_few_functions_and_extrema_across_rows_are_written_out(rows: int, written: int) -> None:
+    """The extremum, which LLVM cannot make vectors of as a loop, and the functions of its elements."""
+    x, row, term = Buffer("x", "float32", 900 * rows, "in"), Var("i", 0, rows - 1), Var("r", 0, rows - 1)
+    column = Var("j", 0, 899)
+    greatest = Fold("t", "max", "float32", term, (), Load("x", column + term * 900, "float32"))
+    element = Call("subtract", (Load("x", column + row * 900, "float32"), Temp("t", "float32")), "float32")
+    each = For(row, "parallel", (Store("out", column + row * 900, Call("exp", (element,), "float32")),))
+    kernel = Kernel("k", (x, Buffer("out", "float32", 900 * rows, "out")), (For(column, "parallel", (greatest, each)),))
+    assert len(across_rows(kernel)) == written
