@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import struct
 from typing import NamedTuple
 
 from eqsat.codegen.builder import Builder, Value, bits_of, integer, is_real, real
@@ -98,6 +100,12 @@ class Number:
     @property
     def is_nan(self) -> Number:
         return self._compare("uno", "", self)
+
+    @property
+    def known(self) -> float | None:
+        """The value of a constant."""
+        pattern = self.value.text.removeprefix("splat (").removesuffix(")").rpartition(" ")[2]
+        return struct.unpack("<d", bytes.fromhex(pattern[2:])[::-1])[0] if re.fullmatch("0x[0-9A-F]{16}", pattern) else None
 
     @property
     def bits(self) -> Number:

@@ -1,8 +1,13 @@
-"""x^y = 2^(y log2 |x|), the exponent in pairs of floats; of float32 in float64 where the host looks no numbers up in a register."""
+"""x^y = 2^(y log2 |x|), the exponent in pairs of floats; of float32 in float64 where the host looks no numbers up in a register.
+
+For a known whole y it is multiplied out, by squaring: of float32 in float64, of float64 in pairs.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import TypeVar
 
 from eqsat.codegen.math import native
 from eqsat.codegen.math.coefficients import POWER_LOG, POWER_LOG_REST, POWER_TABLE
@@ -11,8 +16,11 @@ from eqsat.codegen.math.formats import Rounded, denormal_parts, format_of, quoti
 from eqsat.codegen.math.logarithm import split
 from eqsat.codegen.math.number import Number, Pair, fused, magnitude, muladd, ordered_sum, polynomial, product, where, with_sign
 
+T = TypeVar("T")
 # beyond it 2^t is infinite or zero
 LIMIT = {"float": 200.0, "double": 1100.0}
+# factors of a product in the place of a power
+MOST_FACTORS = 32
 # 1 / ln 2 of float32; 2 / ln 2 and 2 / (3 ln 2) of float64
 LOG2_E = (1.4426950216293335, 1.925963033500011e-08)
 FIRST = (2.8853900817779268, 4.0710547481862066e-17)
@@ -21,6 +29,9 @@ THIRD = (0.9617966939259756, 5.0577616648125907e-17)
 
 def power(x: Number, y: Number) -> Number:
     """x^y for every x and y, as the C standard has it."""
+    known = y.known
+    if known is not None and factors_of(known) is not None:
+        return _in_double(x, int(known)) if x.type == "float" else _in_pairs(x, int(known))
     size = magnitude(x)
     if x.type == "double":
         result = _power_of_two(_exponent(size, y))
@@ -35,6 +46,48 @@ def power(x: Number, y: Number) -> Number:
     if not x.b.abilities.scales:  # of NaN nothing else is left where numbers are taken apart bit by bit
         result = where(x.is_nan, x, result)
     return where(_either(y.equals(0), x.equals(1)), x.constant(1), result)
+
+
+def factors_of(exponent: float) -> int | None:
+    """How many products a power is made of; None where it is the function."""
+    if not 1 <= abs(exponent) <= MOST_FACTORS or exponent != int(exponent):
+        return None
+    n = abs(int(exponent))
+    return n.bit_length() + n.bit_count() - 2 + (exponent < 0)
+
+
+def _in_double(x: Number, n: int) -> Number:
+    """x^n of float32: what is infinite or zero in float64 is so in float32."""
+    product = _by_squaring(x.to("double"), abs(n), lambda one, other: one * other)
+    return (product if n >= 0 else 1 / product).to(x.type)
+
+
+def _in_pairs(x: Number, n: int) -> Number:
+    """x^n of float64.  What is infinite has no pair, and what is zero keeps its sign."""
+    base = Pair(x, x.constant(0.0))
+    if n < 0:
+        inverse = 1 / x
+        base = Pair(inverse, inverse * fused(-inverse, x, 1.0))
+    high, low = _by_squaring(base, abs(n), _times)
+    size = magnitude(high)
+    return where(_both(size > 0, size < math.inf), high + where(low.is_nan, 0.0, low), high)
+
+
+def _by_squaring(x: T, n: int, times: Callable[[T, T], T]) -> T:
+    """x multiplied n times, n > 0."""
+    if n == 1:
+        return x
+    half = _by_squaring(x, n // 2, times)
+    return times(times(half, half), x) if n % 2 else times(half, half)
+
+
+def _times(a: Pair, b: Pair) -> Pair:
+    exact = product(a.high, b.high)
+    return Pair(exact.high, muladd(a.high, b.low, muladd(a.low, b.high, exact.low)))
+
+
+def _both(a: Number, b: Number) -> Number:
+    return Number(a.b, a.b.binary("and", a.value, b.value))
 
 
 def _either(a: Number, b: Number) -> Number:

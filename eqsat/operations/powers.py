@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,8 @@ def _constant_power(base: Scalar, exponent: Literal | Number) -> Scalar:
         return call("sqrt", x)
     if value == -0.5:
         return _reciprocal_root(x)
+    if value in ROOTS:
+        return ROOTS[value](x)
     if value in range(MOST_FACTORS + 1):
         return _product(x, int(value))
     if value in (-1, -2):
@@ -107,6 +110,23 @@ def inverted(power: Scalar, base: Scalar) -> Scalar:
 def _reciprocal_root(x: Scalar) -> Scalar:
     """x ** -0.5: zero for -inf, and +inf for both zeros, of which adding makes one."""
     return call("where", call("equal", x, -np.inf), 0, call("divide", 1, call("sqrt", call("add", x, 0))))
+
+
+def _of_minus_infinity(x: Scalar, result: Scalar) -> Scalar:
+    """A power that is infinite for -inf, of which no root is."""
+    return call("where", call("equal", x, -np.inf), np.inf, result)
+
+
+def _fourth_root(x: Scalar) -> Scalar:
+    return call("sqrt", call("sqrt", call("add", x, 0)))  # of both zeros +0
+
+
+# powers of roots that stay within 2 ulp
+ROOTS: dict[float, Callable[[Scalar], Scalar]] = {
+    0.25: lambda x: _of_minus_infinity(x, _fourth_root(x)),
+    1.5: lambda x: _of_minus_infinity(x, call("multiply", x, call("sqrt", x))),
+    2.5: lambda x: _of_minus_infinity(x, call("multiply", call("multiply", x, x), call("sqrt", call("add", x, 0)))),
+}
 
 
 def _product(x: Scalar, times: int) -> Scalar:

@@ -9,9 +9,10 @@ from math import frexp, log2, prod
 
 from eqsat.codegen.elements.known_divisors import reciprocal_of, repeated
 from eqsat.codegen.folds.kept_rows import KeptRow
+from eqsat.codegen.math.power import factors_of
 from eqsat.codegen.tiles.parts import pieces_of
 from eqsat.ir.affine import coefficient
-from eqsat.ir.dtypes import itemsize
+from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.index import Apply, Index, Var, depends, variables, walk
 from eqsat.ir.joint import LARGEST_STEP
 from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Stmt, Store, loads, nested_loops, value_of, values_of
@@ -39,6 +40,8 @@ ONE_NUMBER = 0.5
 JUMPED = ((4096, 30.0), (2048, 9.0), (1, 4.0))
 # a shuffle of two vectors, by a simple operation; LLVM puts a vector of interleaved elements together step by step
 SHUFFLE = 2.0
+# operations of a product of a known power, of float64 in pairs and of float32 in float64
+PAIRED, WIDENED = 5, 3
 # a vector from which another one is put together, where all are in registers
 JOINED = 1.3
 # shuffles, and loads, for each further vector that a tile picks something out of
@@ -169,9 +172,13 @@ class VectorCosts:
 
     def made_of(self, call: Call, place: Place | None = None) -> tuple[str, ...]:
         """The operations that an elementwise one is: a division by a known number is two, by a power of two one, by what the loop does not
-        change three, where the caller has no price for it."""
-        if "divide" in self.model.costs.element_cycles:
+        change three, a whole power some products, where the caller has no price for it."""
+        if call.op in self.model.costs.element_cycles and call.op in ("divide", "power"):
             return (call.op,)
+        if call.op == "power" and is_float(call.dtype) and isinstance(call.args[1], Literal):
+            known = call.args[1].value
+            products = factors_of(known) if isinstance(known, float) else None
+            return (call.op,) if products is None else ("multiply",) * (products * (PAIRED if itemsize(call.dtype) == 8 else WIDENED))
         if place is not None and self.divides_again(call, place):
             return ("multiply", "multiply", "add")
         divisor = call.args[-1].value if isinstance(call.args[-1], Literal) else None
