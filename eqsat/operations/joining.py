@@ -16,6 +16,7 @@ from eqsat.ir.dtypes import promote
 from eqsat.ir.errors import ShapeError, UsageError
 from eqsat.ir.index import Const, Index, apply
 from eqsat.ir.tensor import Arg, Call, Position, Scalar, Shape, Tensor, axes
+from eqsat.operations.alike import alike
 from eqsat.operations.elementwise import cast, converted_to
 from eqsat.operations.generic import integer, integers, is_its_own_row, literal, make_generic, one_axis, tensor_of, view
 from eqsat.operations.indexing import getitem
@@ -45,6 +46,10 @@ def concatenate(arrays: Any, axis: Any = 0, out: None = None, *, dtype: Any = No
 
 def _joined(parts: Sequence[Tensor], k: int, shape: Shape, dtype: str) -> Tensor:
     loops = axes(shape)
+    whole = alike(parts) if all(part.dtype == dtype for part in parts) else None
+    if whole is not None:
+        each = parts[0].shape[k]
+        return view(whole, shape, lambda loops: (loops[k] // each, *loops[:k], loops[k] % each, *loops[k + 1 :]))
     ends = list(itertools.accumulate(part.shape[k] for part in parts))
     maps = []
     block: Scalar | None = None

@@ -1,89 +1,103 @@
-"""Kernels that are found once for builds that do the same with other tensors."""
+"""Pieces that are computed alike are one tensor with an axis for their number, and the elements stay what they are."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.ir.loops import Fold, Let, renamed, statements
-from eqsat.ir.loops_check import check_kernel
-from eqsat.kernels import picking as kernels
-from eqsat.kernels.alike import Alike
-from eqsat.lowering import candidates
+from eqsat.ir.evaluate import evaluate_index
+from eqsat.ir.monomials import term_of
+from eqsat.ir.tensor import Input, axis
+from eqsat.operations.alike import MANY, _digits, alike
+from eqsat.operations.indexing import getitem
+from eqsat.operations.joining import stack
+from eqsat.operations.movement import reshape
+from tests.effort import examples
 
-X = np.linspace(-1, 1, 96 * 64, dtype=np.float32).reshape(96, 64)
-WEIGHTS = [np.linspace(-k, 1, 64 * 64, dtype=np.float32).reshape(64, 64) / 64 for k in range(1, 6)]
-
-
-def layers(x: Any, weights: Any) -> Any:
-    for w in weights:
-        e = enp.exp(x @ w - enp.max(x @ w, axis=1, keepdims=True))
-        x = x + e / enp.sum(e, axis=1, keepdims=True)
-    return x
+RNG = np.random.default_rng(11)
+X, Y, W = (RNG.standard_normal(shape).astype("float32") for shape in ((2000,), (12, 30, 40), (96,)))
+Function = Callable[..., Any]
 
 
-def stencils(x: Any) -> Any:
-    """Chains in strips, twice the same."""
-    for _ in range(2):
-        p = enp.pad(x, 2, mode="edge")
-        rows = p[:-4] + p[1:-3] + p[2:-2] + p[3:-1] + p[4:]
-        x = enp.sqrt(enp.abs(rows[:, :-4] + rows[:, 1:-3] + rows[:, 2:-2] + rows[:, 3:-1] + rows[:, 4:]))
-        x = x / enp.sum(x)
-    return x
+def shifts(x: Any, n: int) -> list[Any]:
+    return [x[..., i : x.shape[-2] - n + 1 + i, j : x.shape[-1] - n + 1 + j] for i in range(n) for j in range(n)]
 
 
-@pytest.mark.parametrize("name", ["layers", "stencils"])
-def test_programs_are_what_they_are_without_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    given: tuple[Any, ...] = (X, WEIGHTS) if name == "layers" else (np.random.default_rng(0).random((256, 256), np.float32),)
-    program = eqsat.trace(layers if name == "layers" else stencils, *given)
-    found = eqsat.optimize(program)
-    monkeypatch.setattr(Alike, "find", lambda *_: None)
-    monkeypatch.setattr(Alike, "first", lambda self, groups: list(groups))
-    without = eqsat.optimize(program)
-    arrays = (X, *WEIGHTS) if name == "layers" else given
-    # one term among equally cheap ones may be another, for others are simplified with it
-    assert [kernel.buffers for kernel in found.loops] == [kernel.buffers for kernel in without.loops]
-    assert float(found.cost) == pytest.approx(float(without.cost), rel=1e-3)
-    np.testing.assert_array_equal(found(*arrays), without(*arrays))
+ALIKE: dict[str, tuple[Function, tuple[Any, ...]]] = {
+    "frames": (lambda np, x: np.stack([x[16 * k : 16 * k + 96] for k in range(100)]), (X,)),
+    "backwards": (lambda np, x: np.stack([x[1900 - 16 * k : 1996 - 16 * k] for k in range(20)], axis=1), (X,)),
+    "frames in a window": (lambda np, x, w: np.stack([x[16 * k : 16 * k + 96] * w for k in range(30)]), (X, W)),
+    "energies": (lambda np, x: np.stack([(x[32 * k : 32 * k + 32] ** 2).sum() for k in range(40)]), (X,)),
+    "functions of rows": (lambda np, y: np.stack([np.exp(y[k] - y[k].max(axis=1, keepdims=True)) for k in range(12)]), (Y,)),
+    "images shifted": (lambda np, y: np.stack(shifts(y, 3), axis=1), (Y,)),
+    "windows of 5 by 5": (lambda np, y: np.stack(shifts(y, 5), axis=-1).max(axis=-1), (Y,)),
+    "tiles": (
+        lambda np, y: np.concatenate([y[:, 10 * i : 10 * i + 10, 8 * j : 8 * j + 8] for i in range(3) for j in range(5)], axis=2),
+        (Y,),
+    ),
+    "digits of three numbers": (
+        lambda np, y: np.stack([y[2 * a, b, 3 * c :][:4] for a in range(3) for b in range(4) for c in range(5)]),
+        (Y,),
+    ),
+    "every third": (lambda np, x: np.stack([x[k : 1800 + k : 3] for k in range(6)], axis=-1), (X,)),
+    "columns turned": (lambda np, y: np.stack([y[:, :, k].T + k // 40 for k in range(40)], axis=1), (Y,)),
+    "products": (lambda np, y: np.stack([y[k] @ y[k].T for k in range(6)]), (Y,)),
+    "rolled": (lambda np, y: np.stack([np.roll(y[k], 3, axis=1) for k in range(8)]), (Y,)),
+}
 
 
-def test_layers_that_are_alike_are_lowered_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts: list[int] = []
-
-    def counted(*args: Any) -> Any:
-        counts.append(1)
-        return candidates(*args)
-
-    monkeypatch.setattr(kernels, "candidates", counted)
-    eqsat.optimize(eqsat.trace(layers, X[:16], WEIGHTS[:3]))
-    three = len(counts)
-    counts.clear()
-    eqsat.optimize(eqsat.trace(layers, X[:16], WEIGHTS))
-    assert len(counts) == three
+@pytest.mark.parametrize("numerics", ["exact", "default"])
+@pytest.mark.parametrize("name", ALIKE)
+def test_pieces_that_are_alike_are_what_numpy_puts_together(name: str, numerics: Any) -> None:
+    function, arrays = ALIKE[name]
+    found = eqsat.jit(lambda *a: function(enp, *a), options=eqsat.Options(numerics=numerics, cache=False))(*arrays)
+    np.testing.assert_allclose(found, function(np, *arrays), rtol=1e-5, atol=1e-5)
 
 
-def test_names_that_a_kernel_has_already_are_not_given_to_its_buffers() -> None:
-    (kernel,) = eqsat.optimize(lambda x: enp.exp(x).sum(axis=1), X).loops
-    own = next(stmt.name for stmt in statements(kernel.body) if isinstance(stmt, Let | Fold))
-    names = [buffer.name for buffer in kernel.buffers]
-    other = renamed(kernel, dict(zip(names, "abcdef", strict=False)))
-    assert other is not None
-    check_kernel(other)
-    assert [buffer.name for buffer in other.buffers] == list("abcdef"[: len(names)])
-    again = renamed(other, dict(zip("abcdef", names, strict=False)))
-    assert str(again) == str(kernel)
-    assert renamed(kernel, {**{name: name for name in names}, names[0]: own}) is None
+def test_a_hundred_pieces_are_one_loop() -> None:
+    function, (x,) = ALIKE["frames"]
+    (kernel,) = eqsat.optimize(lambda a: function(enp, a), x).loops
+    assert len(kernel.body) == 1
+    assert "where" not in str(kernel)
 
 
-def test_parameters_may_be_called_as_kernels_call_what_they_compute() -> None:
-    (kernel,) = eqsat.optimize(lambda x: enp.exp(x).sum(axis=1), X).loops
-    own = sorted({stmt.name for stmt in statements(kernel.body) if isinstance(stmt, Let | Fold)})[0]
-    scope: dict[str, Any] = {"enp": enp}
-    exec(f"def function(x, {own}): return enp.exp(x).sum(axis=1), enp.exp({own}).sum(axis=1)", scope)
-    one, other = eqsat.optimize(scope["function"], X, X * 2)(X, X * 2)
-    np.testing.assert_allclose(one, np.exp(X).sum(axis=1), rtol=1e-5)
-    np.testing.assert_allclose(other, np.exp(X * 2).sum(axis=1), rtol=1e-5)
+V = Input("v", (500,), "float32")
+PIECES = [getitem(V, slice(7 * k, 7 * k + 10)) for k in range(20)]
+
+
+def test_what_is_not_alike_stays_apart() -> None:
+    assert alike(PIECES) is not None
+    assert alike(PIECES[:4]) is None  # of few pieces each has a loop
+    assert alike([*PIECES[:-1], getitem(V, slice(300, 310))]) is None  # the last one is elsewhere
+    assert alike([*PIECES[:-1], getitem(V, slice(133, 142))]) is None  # or shorter
+    assert alike([*PIECES[:-1], getitem(Input("w", (500,), "float32"), slice(133, 143))]) is None
+    assert alike([V] * 20) is None
+    assert alike([stack([piece, PIECES[0]]) for piece in PIECES]) is not None
+    rows = reshape(Input("m", (20, 25), "float32"), (25, 20))
+    of_reshaped = [getitem(rows, (slice(k, k + 2), slice(None))) for k in range(19)]
+    assert alike(of_reshaped) is not None
+    assert alike(of_reshaped[: MANY - 1]) is None
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(-5, 5)), min_size=1, max_size=4), st.integers(-9, 9), st.booleans())
+def test_digits_are_those_of_the_numbers(digits: list[tuple[int, int]], first: int, one_is_off: bool) -> None:
+    """Integers that are sums of multiples of digits are found, with the bounds that they have; of others nothing is."""
+    values = [first]
+    for count, step in digits:
+        values = [value + k * step for value in values for k in range(count)]
+    if one_is_off and len(values) > 3:
+        values[-1] += 1
+    number = axis(0, len(values))
+    found = _digits(values, number)
+    assert found is not None or one_is_off
+    if found is not None:
+        whole = term_of(values[0], found)
+        assert [int(evaluate_index(whole, {number: k})) for k in range(len(values))] == values
+        assert whole.bounds == (min(values), max(values))
