@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any as _Any
+
 import numpy as _np
 
 from eqsat.calling.functions import function as _function
+from eqsat.operations.table import missing as _missing
 
 fftfreq, rfftfreq = _np.fft.fftfreq, _np.fft.rfftfreq
 
@@ -24,3 +27,7 @@ hfft = _function("fft.hfft")
 ihfft = _function("fft.ihfft")
 fftshift = _function("fft.fftshift")
 ifftshift = _function("fft.ifftshift")
+
+
+def __getattr__(name: str) -> _Any:
+    raise AttributeError(f"eqsat.numpy.{_missing('fft.' + name)}")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any as _Any
+
 from eqsat.calling.functions import function as _function
+from eqsat.operations.table import missing as _missing
 
 inv = _function("linalg.inv")
 solve = _function("linalg.solve")
@@ -30,3 +33,7 @@ cross = _function("linalg.cross")
 diagonal = _function("linalg.diagonal")
 trace = _function("linalg.trace")
 matrix_transpose = _function("linalg.matrix_transpose")
+
+
+def __getattr__(name: str) -> _Any:
+    raise AttributeError(f"eqsat.numpy.{_missing('linalg.' + name)}")

@@ -1,4 +1,4 @@
-"""Programs of pieces that are alike, folds down the same columns, functions across a few rows, and known powers; one thread, for bench_wide."""
+"""Programs for bench_wide: pieces that are alike, folds down the same columns, functions across a few rows, known powers."""
 
 from __future__ import annotations
 

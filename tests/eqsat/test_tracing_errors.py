@@ -205,5 +205,9 @@ def test_names_that_eqsat_lacks_are_missing_attributes() -> None:
     assert hasattr(enp, "sum")
     with pytest.raises(AttributeError, match=r"eqsat\.numpy\.i0: not supported on traced arrays"):
         enp.i0  # noqa: B018
+    for module, name in ((enp.linalg, "lstsq"), (enp.fft, "hfft2")):
+        assert not hasattr(module, name)
+        with pytest.raises(AttributeError, match=rf"{name}: not supported on traced arrays"):
+            getattr(module, name)
     with pytest.raises(AttributeError, match="searched"):
         trace(lambda x: x.searched(), X)
