@@ -121,6 +121,20 @@ def run_host(call: Invocation, arrays: Sequence[Array], made: Sequence[tuple[tup
     return found
 
 
+def run_inside(call: Invocation, arrays: Sequence[Array], results: Sequence[Array]) -> bool:
+    """Write the result of a call to an array without another one for it; False where the function has none such, or not for these."""
+    function = host_function(call.function).inside
+    if function is None or len(results) != 1:
+        return False
+    (first, *others), kwargs = rebuild_result(call.arguments, [*arrays, *call.values])
+    (result,) = results
+    if not isinstance(first, np.ndarray) or (first.shape, first.dtype) != (result.shape, result.dtype):
+        return False
+    np.copyto(result, first)
+    function(result, *others, **kwargs)
+    return True
+
+
 def keywords(call: Invocation, given: int) -> dict[str, Any]:
     """The keyword arguments of a call on that many arrays."""
     _, named = rebuild_result(call.arguments, [*[None] * given, *call.values])

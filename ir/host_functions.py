@@ -29,12 +29,14 @@ class Made(NamedTuple):
 
 @dataclass(frozen=True)
 class HostFunction:
-    """`call` is NumPy's meaning; `made` its rule; `shape_hint`: what to do where results turn out to be of other shapes."""
+    """`call` is NumPy's meaning; `made` its rule; `shape_hint`: what to do where results turn out to be of other shapes; `inside`: does the
+    same to an array in its place."""
 
     name: str
     call: Callable[..., Any]
     made: Rule | None = None
     shape_hint: str = VALUES_DECIDE
+    inside: Callable[..., None] | None = None
 
 
 # of the elements of a row, a part that is found without putting all in order
@@ -45,6 +47,12 @@ FEW = 4
 def _sort(a: Any, axis: int, descending: bool = False, **how: Any) -> Any:
     found = np.sort(a, axis=axis, **how)
     return np.flip(found, axis) if descending else found
+
+
+def _sort_inside(a: Any, axis: int, descending: bool = False, **how: Any) -> None:
+    a.sort(axis=axis, **how)
+    if descending:
+        a[...] = np.flip(a, axis)
 
 
 def _argsort(a: Any, axis: int, descending: bool = False, **how: Any) -> Any:
@@ -247,12 +255,12 @@ EighResult: Any = type(np.linalg.eigh(_ONE))
 FUNCTIONS = {
     row.name: row
     for row in (
-        HostFunction("sort", _sort, _same),
+        HostFunction("sort", _sort, _same, inside=_sort_inside),
         HostFunction("argsort", _argsort, _places),
         HostFunction("topk", _topk, _topk_made),
         *(HostFunction(f"scatter_{op.__name__}", _scattered(op), _same) for op in (np.add, np.multiply, np.maximum, np.minimum)),
         HostFunction("scatter", _scatter, _same),
-        HostFunction("partition", np.partition, _same),
+        HostFunction("partition", np.partition, _same, inside=np.ndarray.partition),
         HostFunction("argpartition", np.argpartition, _places),
         HostFunction("cumulative_sum", np.cumulative_sum, _scanned),
         HostFunction("cumulative_prod", np.cumulative_prod, _scanned),

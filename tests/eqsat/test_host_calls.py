@@ -554,3 +554,22 @@ def test_direct_calls_keep_steps_and_names() -> None:
         assert plain(X)._fields == ordered(X)._fields == Both._fields
         same(plain(X).half, X / 2)
         same(ordered(X).twice, np.sort(X))
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "keywords"),
+    [
+        ("sort", (1,), {}),
+        ("sort", (0, True), {}),
+        ("sort", (-1,), {"kind": "stable"}),
+        ("partition", (2, 1), {}),
+        ("partition", (3, 0), {}),
+    ],
+)
+def test_functions_inside_an_array_are_those_that_make_another(name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    x = np.random.default_rng(5).integers(0, 9, (6, 7)).astype("float32")
+    x[1, 2] = np.nan
+    function, found = host_function(name), x.copy()
+    assert function.inside is not None
+    function.inside(found, *arguments, **keywords)
+    np.testing.assert_array_equal(found, function.call(x, *arguments, **keywords))
