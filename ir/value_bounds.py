@@ -83,6 +83,12 @@ def bounds_below(root: Scalar, operands: Sequence[Tensor] = (), depth: int = DEP
     return done
 
 
+def needs_32_bits(op: str, value: Scalar) -> bool:
+    """Whether a fold of 64-bit integers may be carried in 32 bits: the least or greatest of some places."""
+    wide = value.dtype in ("int64", "uint64") and op in ("max", "min")
+    return wide and interval.within(scalar_bounds(value), limits("int32"))
+
+
 def sum_bounds(variable: Var, term: Bounds) -> Bounds:
     """Bounds of a sum over all of a variable, or over the first of its values, and of every sum of some of the terms."""
     count = max(variable.extent, 0)

@@ -33,14 +33,13 @@ from eqsat.codegen.index import llvm_type, resized
 from eqsat.codegen.scalar import literal
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tiles.tile import Emitter
-from eqsat.ir import interval
 from eqsat.ir.dtypes import carrier, is_complex, is_float, is_inexact, itemsize
 from eqsat.ir.errors import InternalError
 from eqsat.ir.groups import connected
 from eqsat.ir.loops import Fold, For, Kernel, Stmt, Temp, loaded, over, statements, values_of
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Literal, Position, Scalar, scalars
-from eqsat.ir.value_bounds import limits, scalar_bounds
+from eqsat.ir.value_bounds import needs_32_bits
 
 ZERO = integer(0)
 # the vectors of a fold of so many bytes stay a loop: LLVM would write out those of a row of 1,024 floats and join their sums into one chain
@@ -155,7 +154,7 @@ def _emitted(e: FoldEmitter, folds: Sequence[Fold], flags: Sequence[Flags], scop
             fold.dtype,
             its,
             is_sum and wide,
-            narrow=extent > 0 and size is None and _is_narrow(fold),
+            narrow=extent > 0 and size is None and needs_32_bits(fold.op, fold.value),
             masks=e.b.abilities.masks,
             across=fold in e.across,
         )
@@ -272,9 +271,3 @@ def _split(accumulators: Sequence[Accumulator], carried: Carried) -> list[Carrie
     """What a loop carries, by accumulators."""
     ends = accumulate((len(one.initial) for one in accumulators), initial=0)
     return [carried[first:last] for first, last in pairwise(ends)]
-
-
-def _is_narrow(fold: Fold) -> bool:
-    """Whether a fold of 64-bit integers needs 32 bits: the least or greatest of some places."""
-    wide = fold.dtype in ("int64", "uint64") and fold.op in ("max", "min")
-    return wide and interval.within(scalar_bounds(fold.value), limits("int32"))

@@ -21,6 +21,7 @@ from eqsat.ir.loops import Bind, Fold, For, Let, Load, Pick, Stmt, Store, Temp, 
 from eqsat.ir.ops import REDUCE_OPS, identity_of
 from eqsat.ir.picked_rows import place_in_row
 from eqsat.ir.tensor import Call, Literal, Reduce, Scalar, as_dtype, scalars
+from eqsat.ir.value_bounds import needs_32_bits
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, first_of
 from eqsat.lowering.folds.few_columns import NarrowFold, inlined, is_narrow
@@ -263,10 +264,10 @@ class _Fission:
                 (fold,) = opened
                 return self.side_by_side(NarrowFold(fold.name, fold.op, fold.dtype, ranges, fold.inlined, self.size))
         first, again = list[_Line](), list[_Line]()
-        together = _together(opened) if len(opened) > 1 and not any(v.extent in self.markers for v in ranges) else None
+        together = _together(opened) if not any(v.extent in self.markers for v in ranges) else None
         for fold in opened:
             long = fold.op == "sum" and prod(variable.extent for variable in ranges) > LONGEST_SUM
-            dtype = WIDER.get(fold.dtype, fold.dtype) if long else fold.dtype
+            dtype = WIDER.get(fold.dtype, fold.dtype) if long else "int32" if needs_32_bits(fold.op, fold.inlined) else fold.dtype
             env = dict[Var, Index](zip(fold.ranges, ranges, strict=True))
             lets = [Let(let.name, over(let.value, env)) for let in fold.lets]
             start, value = Literal(identity_of(fold.op, dtype).item(), dtype), as_dtype(over(fold.value, env), dtype)
