@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from math import prod
 
-from eqsat.ir.dtypes import carrier, is_complex
+from eqsat.ir.dtypes import carrier, is_complex, itemsize
 from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.loops import Bind, Fold, For, Let, Load, Pick, Stmt, Store, Temp, loaded, over, statements, values_of
 from eqsat.ir.ops import REDUCE_OPS, identity_of
@@ -37,6 +37,8 @@ from eqsat.lowering.ranges.order import block_size, needed_by_folds
 MOST_COLUMNS = 4096
 # of a block whose number does not divide that of all: a multiple of so many
 UNIT = 16
+# a row that is added up by itself, and stays in registers
+KEPT_BYTES = 28 * 64
 # groups of rows that are added at once, at least
 LEAST_GROUPS = 4
 
@@ -264,7 +266,8 @@ class _Fission:
                 (fold,) = opened
                 return self.side_by_side(NarrowFold(fold.name, fold.op, fold.dtype, ranges, fold.inlined, self.size))
         first, again = list[_Line](), list[_Line]()
-        together = _together(opened) if not any(v.extent in self.markers for v in ranges) else None
+        in_registers = len(opened) == 1 and self.size * itemsize(opened[0].dtype) <= KEPT_BYTES
+        together = _together(opened) if not in_registers and not any(v.extent in self.markers for v in ranges) else None
         for fold in opened:
             long = fold.op == "sum" and prod(variable.extent for variable in ranges) > LONGEST_SUM
             dtype = WIDER.get(fold.dtype, fold.dtype) if long else "int32" if needs_32_bits(fold.op, fold.inlined) else fold.dtype
