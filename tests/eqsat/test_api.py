@@ -17,6 +17,7 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
+from eqsat.codegen import Units
 from eqsat.ir import errors
 from eqsat.ir.errors import DTypeError, EqsatError, ParseError, ShapeError, UsageError
 from eqsat.ir.evaluate import evaluate_index
@@ -272,9 +273,9 @@ def test_results_are_the_same_for_any_number_of_threads(threads: Any, monkeypatc
 def test_large_kernels_are_split_along_their_parallel_loop(threads: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     pieces: list[int] = []
 
-    def row_by_row(entry: Callable[..., None], address: int, buffers: list[Any], extent: int) -> None:
+    def row_by_row(entry: Callable[..., None], address: int, buffers: list[Any], units: Units) -> None:
         assert address > 0
-        for k in range(extent):
+        for k in range(units.extent):
             pieces.append(k)
             entry(*buffers, k, k + 1)
 
