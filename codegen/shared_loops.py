@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple
@@ -140,8 +141,13 @@ def _mentioned(body: tuple[Stmt, ...]) -> set[str]:
 def shared_units(kernel: Kernel) -> Units | None:
     """The units of work of the outermost loops if these are the whole kernel and may be split over threads, else None."""
     found = shares(kernel)
+    return units_of(found) if found else None
+
+
+def units_of(found: Sequence[Share]) -> Units:
+    """The units of all loops that threads share."""
     extent = sum(share.extent for share in found)
-    return Units(extent, found[0].iterations if found[0].again else extent) if found else None
+    return Units(extent, found[0].iterations if found[0].again else extent)
 
 
 def parallel_extent(kernel: Kernel) -> int | None:

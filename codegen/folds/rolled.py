@@ -19,6 +19,7 @@ from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp
 from eqsat.ir.picked_rows import place_in_row
 from eqsat.ir.tensor import Call, Literal, Scalar, scalars
 
+Loop = For | Fold
 # iterations: shorter loops fill no vector; up to so many, or else if that makes no more instructions than these, LLVM writes them out
 SHORTEST, SHORT, LONGEST_FOLD = 3, 32, 76
 WRITTEN_OUT, LEAST_INSTRUCTIONS = 300, 6
@@ -41,7 +42,8 @@ SIDE_BY_SIDE = 4
 
 def rolled_loops(kernel: Kernel) -> frozenset[For | Fold]:
     """The short innermost loops and folds that go through memory element by element in everything that they load and store."""
-    return frozenset(_rolled(kernel.body, None, {}))
+    inside = _loops_inside(kernel.body, None, {})
+    return frozenset(loop for loop, around, bound in inside if _stays(loop, around.variable, bound))
 
 
 def vectors_of_fold(dtype: str, terms: int, vector_bytes: int) -> int:
@@ -86,16 +88,8 @@ def is_written_out_here(loop: For) -> bool:
 def across_rows(kernel: Kernel) -> frozenset[For | Fold]:
     """Short loops of functions, and extrema of floats, that step from row to row, in a loop along the rows: written one iteration after the
     other, since LLVM makes vectors of the loop around them only then, and does not write out as many instructions as these are."""
-    return frozenset(_across(kernel.body, None, {}))
-
-
-def _across(body: tuple[Stmt, ...], around: For | None, bound: dict[Var, Index]) -> Iterator[For | Fold]:
-    bound = bound_in(body, bound)
-    for stmt in body:
-        if isinstance(stmt, For | Fold):
-            if around is not None and _goes_across(stmt, around, bound):
-                yield stmt
-            yield from _across(stmt.body, stmt if isinstance(stmt, For) else None, bound)
+    inside = _loops_inside(kernel.body, None, {})
+    return frozenset(loop for loop, around, bound in inside if isinstance(around, For) and _goes_across(loop, around, bound))
 
 
 def _goes_across(loop: For | Fold, around: For, bound: dict[Var, Index]) -> bool:
@@ -127,13 +121,14 @@ def leaves_much(loop: For, vector_bytes: int) -> bool:
     return 0 < whole <= FEW_VECTORS and left % max(lanes // 2, 1) >= FEW_LEFT and len(calls) >= MANY_OPERATIONS
 
 
-def _rolled(body: tuple[Stmt, ...], around: Var | None, bound: dict[Var, Index]) -> Iterator[For | Fold]:
+def _loops_inside(body: tuple[Stmt, ...], around: Loop | None, bound: dict[Var, Index]) -> Iterator[tuple[Loop, Loop, dict[Var, Index]]]:
+    """Every loop in another one, that one, and what index variables stand for before it."""
     bound = bound_in(body, bound)
     for stmt in body:
         if isinstance(stmt, For | Fold):
-            if around is not None and _stays(stmt, around, bound):
-                yield stmt
-            yield from _rolled(stmt.body, stmt.variable, bound)
+            if around is not None:
+                yield stmt, around, bound
+            yield from _loops_inside(stmt.body, stmt, bound)
 
 
 def _stays(loop: For | Fold, around: Var, bound: dict[Var, Index]) -> bool:

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log2, prod
 
-from eqsat.codegen import shared_units, shares
+from eqsat.codegen import shares
 from eqsat.codegen.folds.kept_rows import kept_row
 from eqsat.codegen.folds.loops import in_one_loop, kept_apart
 from eqsat.codegen.folds.recurrence import recurrence_of
 from eqsat.codegen.folds.rolled import FUNCTIONS_LEFT, LINES, across_rows, rolled_loops
 from eqsat.codegen.folds.search import remembered
 from eqsat.codegen.math import FUNCTIONS
+from eqsat.codegen.shared_loops import units_of
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_complex, is_float, itemsize
 from eqsat.ir.index import Index, variables
@@ -76,7 +77,8 @@ def work_shared(work: float, share: float) -> float:
 
 def largest_share(kernel: Kernel, threads: int) -> float:
     """What part of a kernel the thread that does most of it does."""
-    found, units = shares(kernel), shared_units(kernel)
+    found = shares(kernel)
+    units = units_of(found) if found else None
     if units is None or not units.extent:
         return 1.0
     if found[0].is_divided:
