@@ -21,7 +21,8 @@ from eqsat.codegen.index import emit_index, llvm_type, resized
 from eqsat.codegen.memory.ahead import emit_ahead, pieces_ahead
 from eqsat.codegen.memory.stream import emit_streamed, fence, scratch_of, streamed
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.shared_loops import Share, shares
+from eqsat.codegen.shared_loops import shares
+from eqsat.codegen.split_loops import emit_by_one_thread, emit_part, emit_split
 from eqsat.codegen.tiles.gathered import gathered_rows
 from eqsat.codegen.tiles.shuffled import emit_shuffle
 from eqsat.codegen.tiles.tile import emit_row, emit_run, emit_tile
@@ -117,10 +118,10 @@ class KernelEmitter:
         for group in in_one_loop(self.kernel.body, self.apart):
             stmt = group[0]
             if isinstance(stmt, For) and id(stmt) in shared:
-                self.split_loop(shared[id(stmt)], scope, before if len(shared) > 1 else None)
+                emit_split(self, shared[id(stmt)], scope, before if len(shared) > 1 else None)
                 before += shared[id(stmt)].extent
             elif shared and isinstance(stmt, For | Store):
-                self.by_one_thread(stmt, scope)
+                emit_by_one_thread(self, stmt, scope)
             else:
                 self.statement(stmt, scope, group)
         if streams:
@@ -148,96 +149,6 @@ class KernelEmitter:
         self.b.declarations.add("declare ptr @llvm.ptrmask.p0.i64(ptr, i64)")
         return memory.text
 
-    def split_loop(self, share: Share, scope: Scope, before: int | None) -> None:
-        """An outermost loop from `begin` to `end`, counted in units from the first of the kernel; `before`: how many are those of loops
-        before it, where there are several.  An iteration is done where its first unit is."""
-        loop = share.loop
-        self.b.write_for(loop)
-        b, low, bounds = self.b, loop.variable.lo, (loop.variable.lo, loop.variable.hi + 1)
-        type = llvm_type(self.typed[loop.variable])
-        begin, end = Value("%begin", "i64"), Value("%end", "i64")
-        some, none = "some", "none"
-        if share.is_divided:
-            self.divided_loop(share, scope)
-            return
-        if self.kernel.parts:  # counted in iterations of the whole loop
-            _, count = self.range(loop.variable, scope)
-            begin, end = (b.intrinsic("smin", place, resized(b, count, "i64", (0, share.extent))) for place in (begin, end))
-        if before is not None:
-            extent = integer(share.extent)
-            begin, end = (b.binary("sub", place, integer(before), "nsw") for place in (begin, end))
-            begin, end = (b.intrinsic("smin", b.intrinsic("smax", place, ZERO), extent) for place in (begin, end))
-            if share.units > 1:
-                begin, end = (b.binary("add", place, integer(share.units - 1), "nsw") for place in (begin, end))
-                begin, end = (b.binary("udiv", place, integer(share.units)) for place in (begin, end))
-            some, none = b.fresh("some"), b.fresh("none")
-        b.branch(b.compare("slt", begin, end), some, none)
-        b.start(some)
-        counts = (b.binary("add", place, integer(low), "nsw") for place in (begin, end))
-        first, last = (resized(b, count, type, bounds) for count in counts)
-        self.each(loop.variable, first, last, scope, loop.body)
-        b.jump(none)
-        b.start(none)
-        b.write_for(None)
-
-    def divided_loop(self, share: Share, scope: Scope) -> None:
-        """An outermost loop from its unit `begin` to `end`, which may be within iterations: of its first and last one a part is done."""
-        b, units = self.b, integer(share.units)
-        begin, end = Value("%begin", "i64"), Value("%end", "i64")
-        b.branch(b.compare("slt", begin, end), "some", "none")
-        b.start("some")
-        first, last = b.binary("udiv", begin, units), b.binary("udiv", b.binary("add", end, integer(share.units - 1), "nuw"), units)
-
-        def iteration(counter: Value, carried: Carried) -> Carried:
-            before, inner = b.binary("mul", counter, units, "nuw nsw"), scope.inner()
-            low = b.intrinsic("smax", b.binary("sub", begin, before, "nsw"), ZERO)
-            high = b.intrinsic("smin", b.binary("sub", end, before, "nsw"), units)
-            for loop in share.inside:
-                self.parts[id(loop)] = self.share_of(loop, low, share.units), self.share_of(loop, high, share.units)
-            left = share.iterations
-            for loop in share.loops:
-                variable, name = loop.variable, self.typed[loop.variable]
-                left //= variable.extent
-                number = b.binary("udiv", counter, integer(left))
-                counter = b.binary("urem", counter, integer(left))
-                inner.indices[name] = resized(b, b.binary("add", number, integer(variable.lo), "nsw"), llvm_type(name), variable.bounds)
-                self.ask_ahead(variable, inner.indices[name], self.range(variable, inner)[1], inner)
-                self.block(loop.body[:-1] if loop is not share.loops[-1] else loop.body, inner)
-            return ()
-
-        self.loop(first, last, (), iteration)
-        b.jump("none")
-        b.start("none")
-        b.write_for(None)
-
-    def share_of(self, loop: For, place: Value, units: int) -> Value:
-        """The iteration of a loop that begins where so many of the units of another one do."""
-        b, low, extent = self.b, loop.variable.lo, loop.variable.extent
-        if extent != units:
-            place = b.binary("udiv", b.binary("mul", place, integer(extent), "nuw nsw"), integer(units))
-        place = b.binary("add", place, integer(low), "nsw") if low else place
-        return resized(b, place, llvm_type(self.typed[loop.variable]), (low, loop.variable.hi + 1))
-
-    def part_of(self, stmt: For, scope: Scope) -> None:
-        """Of a loop that threads share within an iteration of another one, what this thread does."""
-        b, (first, end) = self.b, self.parts[id(stmt)]
-        some, none = b.fresh("part"), b.fresh("no_part")
-        b.branch(b.compare("slt", first, end), some, none)
-        b.start(some)
-        self.each(stmt.variable, first, end, scope, stmt.body, stmt in self.rolled)
-        b.jump(none)
-        b.start(none)
-
-    def by_one_thread(self, stmt: Stmt, scope: Scope) -> None:
-        """What is done by the thread that does the first iterations of those that threads share."""
-        b = self.b
-        first, others = b.fresh("first"), b.fresh("others")
-        b.branch(b.compare("eq", Value("%begin", "i64"), ZERO), first, others)
-        b.start(first)
-        self.statement(stmt, scope.inner())
-        b.jump(others)
-        b.start(others)
-
     def block(self, body: tuple[Stmt, ...], scope: Scope) -> None:
         for group in in_one_loop(body, self.apart):
             self.statement(group[0], scope, group)
@@ -250,7 +161,7 @@ class KernelEmitter:
 
     def write(self, stmt: Stmt, scope: Scope, together: Sequence[Stmt]) -> None:
         if id(stmt) in self.parts and isinstance(stmt, For):
-            self.part_of(stmt, scope)
+            emit_part(self, stmt, scope)
         elif isinstance(stmt, For):
             stays = stmt in self.rolled or stmt in self.gathered or self.kernel.size_of(stmt.variable) is not None
             if not stays and (stmt in self.across or is_written_out_here(stmt)):
