@@ -25,6 +25,8 @@ LLVM_TYPES = {
     "complex128": "{ double, double }",
 }
 REALS = {"bfloat": "bf16", "half": "f16", "float": "f32", "double": "f64"}
+# of a loop with so many loads and stores LLVM does not find out that they are independent: in its sets of aliases are 250 at the most
+MANY_ACCESSES = 200
 MEMORY_TYPES = {**LLVM_TYPES, "bool": "i8"}
 
 
@@ -237,9 +239,23 @@ class Builder:
         joined = f', !{{!"llvm.loop.interleave.count", i32 {vectors}}}' if vectors > 1 else ""
         return self.note(f'!{{!"llvm.loop.unroll.disable"}}{joined}')
 
-    def keep_together(self, vectors: int) -> str:
-        """The note that says how many vectors a loop computes side by side where LLVM makes vectors of it; none for a single one."""
-        return self.note(f'!{{!"llvm.loop.interleave.count", i32 {vectors}}}') if vectors > 1 else ""
+    def keep_together(self, vectors: int, besides: str = "") -> str:
+        """The note that says how many vectors a loop computes side by side where LLVM makes vectors of it, and what it says besides; none
+        for a single one."""
+        said = [f'!{{!"llvm.loop.interleave.count", i32 {vectors}}}'] if vectors > 1 else []
+        said += [besides] if besides else []
+        return self.note(", ".join(said)) if said else ""
+
+    def independent(self, begin: int) -> str:
+        """What a note says of a loop whose lines begin there: that its accesses are independent; nothing where they are few, for then
+        LLVM finds that out."""
+        accesses = [at for at in range(begin, len(self.lines)) if self.lines[at].startswith("  store ") or " = load " in self.lines[at]]
+        if len(accesses) < MANY_ACCESSES:
+            return ""
+        group = self.mark("!{}")
+        for at in accesses:
+            self.lines[at] += f", !llvm.access.group !{group}"
+        return f'!{{!"llvm.loop.parallel_accesses", !{group}}}'
 
     def keep_vectors_rolled(self) -> str:
         """The note that forbids unrolling the loop over vectors that LLVM makes of a loop."""

@@ -173,7 +173,7 @@ class KernelEmitter:
                 long = stmt.kind == "serial" and any(isinstance(inner, For) and inner.variable.extent >= LONG for inner in stmt.body)
                 rolled = stmt.kind == "tile" or stmt in self.rolled or long
                 for first, end in self.ranges(stmt, scope):
-                    self.each(stmt.variable, first, end, scope, stmt.body, rolled)
+                    self.each(stmt, first, end, scope, rolled)
         elif isinstance(stmt, Bind):
             self.index(stmt.variable, scope)
         elif isinstance(stmt, Clip):
@@ -187,6 +187,11 @@ class KernelEmitter:
             self.store(stmt, scope)
         if isinstance(stmt, For | Fold | Store) and self.stored & self.loaded:
             scope.elements.clear()
+
+    def is_independent(self, stmt: For) -> bool:
+        """Whether no iteration of a loop reads or writes what another one writes."""
+        apart = stmt.kind == "parallel" and self.stored.isdisjoint(self.loaded)
+        return apart and all(isinstance(one, Let) or (isinstance(one, Store) and one.combine is None) for one in stmt.body)
 
     def special(self, stmt: For, scope: Scope) -> bool:
         """Write a loop that has code of its own."""
@@ -237,39 +242,41 @@ class KernelEmitter:
         b.start(after)
         return results
 
-    def each(self, variable: Var, first: Value, end: Value, scope: Scope, body: tuple[Stmt, ...], rolled: bool = False) -> None:
-        """A loop; past the caches where that is worth it, and then what is left."""
-        if streamed(self, variable, body) is None:
-            self.each_alone(variable, first, end, scope, body, rolled)
+    def each(self, loop: For, first: Value, end: Value, scope: Scope, rolled: bool = False) -> None:
+        """A loop from one number to another; past the caches where that is worth it, and then what is left."""
+        if streamed(self, loop.variable, loop.body) is None:
+            self.each_alone(loop, first, end, scope, rolled)
             return
-        b, first = self.b, emit_streamed(self, variable, first, end, scope, body)
+        b, first = self.b, emit_streamed(self, loop.variable, first, end, scope, loop.body)
         some, none = b.fresh("rest"), b.fresh("done")
         b.branch(b.compare("slt", first, end), some, none)
         b.start(some)
-        self.each_alone(variable, first, end, scope, body, rolled)
+        self.each_alone(loop, first, end, scope, rolled)
         b.jump(none)
         b.start(none)
 
-    def each_alone(self, variable: Var, first: Value, end: Value, scope: Scope, body: tuple[Stmt, ...], rolled: bool) -> None:
+    def each_alone(self, loop: For, first: Value, end: Value, scope: Scope, rolled: bool) -> None:
         written: list[str] = []
-        by = divisors(self.b, values_of(body), variable.extent, scope.temps, self.flags.arithmetic)
+        begin, variable = len(self.b.lines), loop.variable
+        by = divisors(self.b, values_of(loop.body), variable.extent, scope.temps, self.flags.arithmetic)
 
         def step(counter: Value, carried: Carried) -> Carried:
             inner, before = scope.inner(by), len(self.b.lines)
             inner.indices[self.typed[variable]] = counter
             self.ask_ahead(variable, counter, end, scope)
-            self.block(body, inner)
+            self.block(loop.body, inner)
             written.extend(self.b.lines[before:])
             return ()
 
         def note() -> str:
             if rolled:
                 return self.b.keep_rolled()
-            terms = list(scalars(*values_of(body)))
-            if not terms or any(isinstance(part, For | Fold | Pick) for part in (*body, *terms)):
+            terms = list(scalars(*values_of(loop.body)))
+            if not terms or any(isinstance(part, For | Fold | Pick) for part in (*loop.body, *terms)):
                 return ""
             widest = max(itemsize(term.dtype) for term in terms)
-            return self.b.keep_together(side_by_side(written, variable.extent, widest, self.registers))
+            vectors = side_by_side(written, variable.extent, widest, self.registers)
+            return self.b.keep_together(vectors, self.b.independent(begin) if self.is_independent(loop) else "")
 
         self.loop(first, end, (), step, note)
 

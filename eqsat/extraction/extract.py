@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -31,6 +31,8 @@ MOST_ELEMENTS = 512
 SAME = 1e-9
 # programs with no more moves are searched from both ends
 MOST_MOVES_TWICE = 200
+# so many tensors are tried together, then halves of them down to so many; in programs of several times as many
+TOGETHER, FEWEST_TOGETHER = 32, 8
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,10 @@ class Selection:
     def read(self) -> frozenset[int]:
         """The tensor classes that some kernel reads."""
         return frozenset(name for kernel in self.kernels.values() for name in kernel.reads)
+
+    def once(self, elements: Iterable[int]) -> bool:
+        """Whether element classes are computed by one kernel at the most, and in no reduction."""
+        return not any(name in self.again_ns or name in self.times_in_folds for name in elements)
 
     def nodes(self) -> Iterator[ENode]:
         """The element nodes that were chosen."""
@@ -121,6 +127,7 @@ def _descend(choices: KernelChoices, best: Selection, outputs: tuple[int, ...], 
     """The program that is left when no move makes it cheaper, after so many rounds, there and back, or when the effort is spent; stores
     move in the second round.  A move that did not help is not tried again while the kernels are the same that it would change."""
     alone = [move for move in moves if move.offer is not None or len(move.tensors) == 1]
+    choices, best = _descend_together(choices, best, outputs, [move.tensors[0] for move in alone if move.offer is None], watch)
     in_vain: dict[Move, dict[int, Kernel | None]] = {}
     for turn in range(PASSES):
         before = best
@@ -129,7 +136,7 @@ def _descend(choices: KernelChoices, best: Selection, outputs: tuple[int, ...], 
                 return best
             if move in in_vain and all(best.kernels.get(name) == kernel for name, kernel in in_vain[move].items()):
                 continue
-            ways, tried = _moved(move, choices, best), set[frozenset[int]]()
+            ways, tried = _moved(move, choices, best, outputs), set[frozenset[int]]()
             in_vain.pop(move, None)
             while ways and (flipped := ways.pop(0)).readable not in tried:
                 found = _selection(flipped, outputs)
@@ -151,6 +158,35 @@ def _descend(choices: KernelChoices, best: Selection, outputs: tuple[int, ...], 
     return best
 
 
+def _descend_together(
+    choices: KernelChoices, best: Selection, outputs: tuple[int, ...], names: Sequence[int], watch: Watch
+) -> tuple[KernelChoices, Selection]:
+    """What is left of a long program, as loops of Python write it out, where runs of its tensors are stored no more together: one by one
+    the search would price what they are made of as often as there are of them."""
+    stored = [name for name in names if name in choices.readable and name in best.kernels and name in best.read]
+    if len(stored) <= TOGETHER:
+        return choices, best
+    runs = [stored[at : at + TOGETHER] for at in range(0, len(stored), TOGETHER)][::-1]
+    while runs and not choices.effort.is_spent:
+        run = runs.pop()
+        together = [name for name in run if name in choices.readable and name in best.kernels and name in best.read]
+        if len(together) < FEWEST_TOGETHER:
+            continue
+        instead: Collection[int] = together
+        found, flipped = best, choices
+        while instead and found is not None and not choices.effort.is_spent:
+            flipped = flipped.flipped(instead)
+            found = _selection(flipped, outputs)
+            if found is not None:
+                watch(found)
+                instead = [name for name in found.kernels if name not in best.kernels and name not in outputs]
+        if found is not None and _is_better(found, best):
+            choices, best = flipped, found
+        else:
+            runs += [run[len(run) // 2 :], run[: len(run) // 2]]
+    return choices, best
+
+
 def _changed(best: Selection, found: Selection) -> dict[int, Kernel | None]:
     """The kernels of one program that another one does without, or has otherwise; None for those that only the other one has."""
     names = {*best.kernels, *found.kernels}
@@ -164,25 +200,27 @@ def _is_better(found: Selection, best: Selection) -> bool:
     return found.ns < best.ns
 
 
-def _moved(move: Move, choices: KernelChoices, best: Selection) -> list[KernelChoices]:
+def _moved(move: Move, choices: KernelChoices, best: Selection, outputs: tuple[int, ...]) -> list[KernelChoices]:
     """The choices after a move, if it can make a difference: a tensor is read, or else computed more than once, at a cost of more than
-    storing it; of two that change places one is read, the other not; an offer is taken, with all its tensors read, or, if it
+    storing it; of two that change places one is read, the other not, or computed more than once if the one is a result that nobody reads; an offer is taken, with all its tensors read, or, if it
     is one, not read, or taken back."""
     read = [name for name in move.tensors if name in choices.readable]
     if move.offer is not None:
         missing = [] if move.offer in choices.taken else [name for name in move.tensors if name not in read]
         alone = [choices.flipped((), move.offer)] if missing and len(move.tensors) == 1 else []
         return [choices.flipped(missing, move.offer), *alone]
+    (stored, *_), kept = read or [None], [name for name in move.tensors if name not in read]
+    users = [user for name in kept for sort, user in choices.classes.users["Tx", name] if sort == "Sx"]
     if len(move.tensors) == 2:
-        useful = len(read) == 1 and read[0] in best.kernels
+        moves = len(read) == 1 and stored in best.kernels
+        useful = moves and (stored in best.read or stored not in outputs or not best.once(users))
     elif read:
-        useful = read[0] in best.kernels and read[0] in best.read
+        useful = stored in best.kernels and stored in best.read
     else:
-        model, users = choices.classes.model, dict.fromkeys(choices.classes.users["Tx", move.tensors[0]])
         shape, dtype = choices.classes.tensor_type(move.tensors[0])
-        saved = [best.again_ns[user] for sort, user in users if sort == "Sx" and user in best.again_ns]
+        model, saved = choices.classes.model, [best.again_ns[user] for user in dict.fromkeys(users) if user in best.again_ns]
         store_ns = model.store_ns(shape, dtype)
-        often = any(best.times_in_folds.get(user, 0) > prod(shape) for sort, user in users if sort == "Sx")
+        often = any(best.times_in_folds.get(user, 0) > prod(shape) for user in users)
         useful = often or len(saved) > 1 or any(ns > store_ns or model.costs.objective is not None for ns in saved)
     return [choices.flipped(move.tensors)] if useful else []
 

@@ -21,7 +21,7 @@ from eqsat.lowering.affine import DIVISIONS, Affine, Forms, bounds
 from eqsat.lowering.blocks import BlockPlacer, Body
 from eqsat.lowering.movements.stepped import picks_elements
 from eqsat.lowering.movements.turned import crossing, place_turned
-from eqsat.lowering.nest import Nest
+from eqsat.lowering.nest import Nest, free_variables
 from eqsat.lowering.place import Scope, stores, used_by_several
 from eqsat.lowering.ranges.order import merge, needed_by_folds
 from eqsat.lowering.ranges.split import split, uneven
@@ -76,7 +76,7 @@ def in_boxes(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], reor
     cuts = _Cuts(nest, outputs, buffers, 0, reordered, picking, _written_out_inside(nest))
     cuts.place(nest, 0, cuts.placer.top)
     found = (cuts.jammed or not reordered) and (cuts.picked or not picking)
-    return cuts.result() if cuts.made == "boxes" and cuts.left >= 0 and found else None
+    return cuts.result() if cuts.made == "boxes" and not cuts.in_vain and found else None
 
 
 def picked_in_pieces(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
@@ -143,6 +143,11 @@ class _Cuts:
         self.made = ""
         self.left = _size(nest) + min(GROWTH * _size(nest) + MORE, MOST_MORE)
 
+    @property
+    def in_vain(self) -> bool:
+        """Whether boxes have too many terms already."""
+        return self.left < 0 and not self.first
+
     def result(self) -> Body:
         return alongside(self.placer.top.body), tuple(self.placer.scratch)
 
@@ -161,10 +166,13 @@ class _Cuts:
         rows = k > 0 and self._needs_rows(_piece(nest, k, 0, *largest))
         first = 0 if rows else k  # each piece has loops around it of its own
         if len(pieces) == loop.extent and not rows and (k or scope.parent is not None) and not inner and not has_fold(nest.body):
-            self._write_out(nest, k, starts, scope)
+            if not self.reordered or scope.parent is not None:  # else there are no rows but these
+                self._write_out(nest, k, starts, scope)
             return
         around = self.placer.nest(scope, *nest.loops[:first])
         for number, values in pieces:
+            if self.in_vain:
+                break
             cut = _piece(nest, k, first, number, values)
             self.place(cut, len(cut.loops) - len(inner), around[-1])
         self.placer.close_all(around)
@@ -173,10 +181,11 @@ class _Cuts:
         """The iterations of the innermost loop one after the other; what several of them need is computed once, as long as they are not so
         many that they are done in several turns."""
         for number, begin in enumerate(range(0, len(values), MOST_IN_TURN)):
-            written = [_piece(nest, k, 0, number, (value, value + 1)) for value in values[begin : begin + MOST_IN_TURN]]
+            alike = _without(nest.body, nest.loops[k])
+            written = [_piece(nest, k, 0, number, (value, value + 1), alike) for value in values[begin : begin + MOST_IN_TURN]]
             several = used_by_several(*(one.body for one in written))
             around = self.placer.nest(scope, *written[0].loops)
-            for one in written:
+            for one in written if not self.in_vain else ():
                 self.left -= sum(1 for term in scalars(one.body) if term not in self.placer.placed)
                 around[-1].body += stores(self.outputs, one.index, self.placer.place(one.body, around[-1], several))
             self.placer.close_all(around)
@@ -225,15 +234,23 @@ class _Cuts:
         return found if 1 < len(found) <= MOST_BRANCHES else []
 
 
-def _piece(nest: Nest, cut: int, first: int, number: int, values: tuple[int, int]) -> Nest:
-    """The loops of a nest from `first` on, the one that is cut over the values from one to before another; they are loops of its own."""
+def _without(body: Scalar, loop: Var) -> dict[Scalar, Scalar | None]:
+    """The terms of an element that a loop does not change, for `decided`."""
+    return {term: None for term, free in free_variables(body).items() if loop not in free}
+
+
+def _piece(
+    nest: Nest, cut: int, first: int, number: int, values: tuple[int, int], alike: dict[Scalar, Scalar | None] | None = None
+) -> Nest:
+    """The loops of a nest from `first` on, the one that is cut over the values from one to before another; they are loops of its own.
+    `alike`: see `decided`."""
     loop, (begin, end) = nest.loops[cut], values
     piece = Var(f"{loop.name}_{number}", 0, end - begin - 1)
     loops = tuple(piece if v is loop else Var(f"{v.name}_{number}", v.lo, v.hi) for v in nest.loops[first:])
     here: dict[Var, Index] = dict(zip(nest.loops[first:], loops, strict=True))
     here[loop] = Const(begin) if piece.extent == 1 else piece + begin if begin else piece
     forms = Forms()
-    body = decided(nest.body, here, lambda term: bounds(forms(term)))
+    body = decided(nest.body, here, lambda term: bounds(forms(term)), alike)
     return Nest(tuple(v for v in loops if v.extent > 1), body, substitute(nest.index, here))
 
 
@@ -241,19 +258,24 @@ def _size(nest: Nest) -> int:
     return sum(1 for _ in scalars(nest.body))
 
 
-def decided(root: Scalar, env: Mapping[Var, Index], interval: Bounds) -> Scalar:
-    """An element over other indices, with those branches of choices that the bounds of these decide for."""
+def decided(root: Scalar, env: Mapping[Var, Index], interval: Bounds, alike: dict[Scalar, Scalar | None] | None = None) -> Scalar:
+    """An element over other indices, with those branches of choices that the bounds of these decide for.  `alike`: terms that become the
+    same over all indices that are asked for, and what they became, once that is known."""
     done: dict[Scalar, Scalar] = {}
+    alike = {} if alike is None else alike
     stack: list[tuple[Scalar, tuple[Scalar, ...] | None]] = [(root, None)]
     while stack:
         term, below = stack.pop()
         if term in done:
             continue
+        if (known := alike.get(term)) is not None:
+            done[term] = known
+            continue
         if below is None:
             below = operands(term)
             if isinstance(term, Call) and term.op == "where" and isinstance(term.args[0], Position):
-                known = holds(_chosen(substitute(term.args[0].index, env), interval), interval)
-                below = below if known is None else (term.args[1 if known else 2],)  # what is not chosen is not looked at
+                truth = holds(_chosen(substitute(term.args[0].index, env), interval), interval)
+                below = below if truth is None else (term.args[1 if truth else 2],)  # what is not chosen is not looked at
             stack += [(term, below), *((arg, None) for arg in below)]
             continue
         args = tuple(done[arg] for arg in below)
@@ -265,6 +287,8 @@ def decided(root: Scalar, env: Mapping[Var, Index], interval: Bounds) -> Scalar:
             done[term] = Reduce(term.op, variable, *args)
         else:
             done[term] = rebuilt(term, args, lambda index: _chosen(substitute(index, env), interval))
+        if term in alike:
+            alike[term] = done[term]
     return done[root]
 
 
