@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Protocol
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.loops import Kernel
-from eqsat.ir.tensor import Build, Constant, Tensor, sources
+from eqsat.ir.tensor import Build, Call, Constant, Reduce, Tensor, scalars, sources
 from eqsat.kernels.alike import Alike, Priced
 from eqsat.lowering.folds.short_rows import as_one
 from eqsat.lowering.joining.staged import WHOLE_BYTES, Group, composed, read_whole, strip_rows, strips, windows
@@ -24,6 +25,9 @@ LEAST_SAVED = 0.03
 MOST_PRODUCERS = 11
 # strips in strips: of a batch, of rows
 MOST_WITHIN = 1
+# chains whose last kernels, so many, are steps that do the same, of about the same sizes: once so many of them take so many times as long
+# as their kernels alone, others are not tried
+SAME_STEPS, MOST_LOST, LOST = 4, 2, 1.25
 
 
 class Lowering(Protocol):
@@ -68,6 +72,7 @@ class _Chains:
     model: CostModel
     lowering: Lowering
     within: int = 0
+    lost: Counter[tuple[Hashable, ...]] = field(default_factory=Counter)
 
     def of(self, groups: Sequence[Group], stay: Collection[Tensor]) -> tuple[Chain, ...]:
         """The chains worth it, of groups in the order in which they run."""
@@ -92,8 +97,11 @@ class _Chains:
     def possible(self, results: Group, producers: Sequence[Group]) -> Iterator[tuple[float, Chain]]:
         """Chains that end with these results, and what they save: in strips, and along short rows, those that the last ones go along."""
         whole = (*reversed(producers), results)
-        if producers and _bytes(producers) >= LEAST_BYTES and (priced := self.priced(whole)) is not None:
-            yield self.alone(whole) * (1 - LEAST_SAVED) - priced[0], Chain(whole, priced[1])
+        if producers and _bytes(producers) >= LEAST_BYTES and self.lost[steps := (self.within, *_steps(whole))] < MOST_LOST:
+            priced, alone = self.priced(whole), self.alone(whole)
+            if priced is not None:
+                self.lost[steps] += priced[0] > LOST * alone
+                yield alone * (1 - LEAST_SAVED) - priced[0], Chain(whole, priced[1])
         joined = as_one(results, [build for (build,) in producers], self.once) if not self.within else None
         if joined is not None:
             count, build = joined
@@ -135,7 +143,7 @@ class _Chains:
         plain = composed(list(kernels.values()), parts, results, between)
         if self.within == MOST_WITHIN or plain is None:
             return plain
-        for inner in _Chains(ns, names, self.once, self.model, self.lowering, self.within + 1).of(parts.groups, parts.groups[-1]):
+        for inner in _Chains(ns, names, self.once, self.model, self.lowering, self.within + 1, self.lost).of(parts.groups, parts.groups[-1]):
             *others, last = inner.groups
             kernels = {group: kernel for group, kernel in kernels.items() if group not in others} | {last: inner.kernel}
         nested = composed(list(kernels.values()), parts, results, between)
@@ -145,6 +153,14 @@ class _Chains:
 def _bytes(groups: Sequence[Group]) -> int:
     """What the results of groups of one build take."""
     return sum(build.size * itemsize(build.dtype) for (build,) in groups)
+
+
+def _steps(groups: Sequence[Group]) -> Iterator[Hashable]:
+    """What the last groups do, of sizes between the same powers of two: the operations on elements, and how many axes there are."""
+    yield groups[-1][0].size.bit_length()
+    for build in chain(*groups[-SAME_STEPS:]):
+        operations = tuple(term.op if isinstance(term, Call | Reduce) else type(term) for term in scalars(build.body))
+        yield len(build.shape), build.dtype, operations
 
 
 def _constant(groups: Sequence[Group]) -> set[Tensor]:
