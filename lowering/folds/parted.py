@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import carrier, itemsize
-from eqsat.ir.index import Const, Index, Var, depends
+from eqsat.ir.index import Const, Index, Var, depends, minimum
 from eqsat.ir.loops import over
 from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.places import PLACE, place_at
@@ -58,8 +58,7 @@ WIDER = {"float32": "float64", "complex64": "complex128"}
 
 
 def in_parts(build: Build) -> tuple[Stages, Build] | None:
-    """The parts, which are computed together, and the build over them; None where there are no long reductions, of as many terms all; the
-    first place of an extremum is looked for in even parts."""
+    """The parts, which are computed together, and the build over them; None where there are no long reductions, of as many terms all."""
     folds = [chain[0] for chain in chains(build.body)]
     found = [fold for fold in folds if not any(fold in scalars(other.body) for other in folds if other is not fold)]
     if build.size > MOST_ELEMENTS or not found or any(carrier(fold.dtype) != fold.dtype or fold.variable.lo for fold in found):
@@ -70,7 +69,7 @@ def in_parts(build: Build) -> tuple[Stages, Build] | None:
     extent, extremum = extents.pop(), sought[0]
     work = extent if extremum is not None else sum(terms_of(fold) * max(1, sum(1 for _ in scalars(fold.body)) // HEAVY) for fold in found)
     parts = min(range(MOST_PARTS, LEAST_PARTS - 1, -1), key=lambda n: extent % n)
-    if work < LEAST_TERMS or extent < parts or (extremum is not None and extent % parts):
+    if work < LEAST_TERMS or extent < parts:
         return None
     if extremum is not None:
         together, whole = _search_in_parts(build.shape, found[0], extremum, parts)
@@ -168,11 +167,13 @@ def for_threads(build: Build) -> tuple[Stages, Build]:
     return in_parts(build) or columns_in_parts(build) or row_in_parts(build) or ((), build)
 
 
-def _part(fold: Reduce, shape: Shape, parts: int) -> Scalar:
-    """A fold over one part, whose number is an axis behind those of the shape."""
-    each, place = fold.variable.extent // parts, axis(len(shape), parts)
+def _part(fold: Reduce, shape: Shape, parts: int, each: int | None = None) -> Scalar:
+    """A fold over one part, whose number is an axis behind those of the shape.  `each`: how many terms it has, where the last one may have
+    some of those before it again."""
+    each, place, last = each or fold.variable.extent // parts, axis(len(shape), parts), fold.variable.hi
     term = Var(fold.variable.name, 0, each - 1)
-    body = reindexed(fold.body, {fold.variable: place * each + term if each > 1 else place})
+    begin = place * each if parts * each <= last + 1 else minimum(place * each, last + 1 - each)
+    body = reindexed(fold.body, {fold.variable: begin + term if each > 1 else begin})
     return Reduce(fold.op, term, body) if each > 1 else body
 
 
@@ -210,8 +211,9 @@ def _or_nan(equal: Scalar, element: Scalar) -> Scalar:
 
 
 def _search_in_parts(shape: Shape, fold: Reduce, extremum: Reduce, parts: int) -> tuple[tuple[Build, ...], Scalar]:
-    """What is found of each part, and the first place of the extremum of all."""
-    greatest = _part(extremum, shape, parts)
+    """What is found of each part, and the first place of the extremum of all; what the last part has again does not come first there."""
+    each, extent = -(-fold.variable.extent // parts), fold.variable.extent
+    greatest = _part(extremum, shape, parts, each)
     made = Build((*shape, parts), greatest)
     condition, place, last = operands(fold.body)
     value, best = _read(made, 1), Reduce(extremum.op, reduction(0, parts), _read(made, 0))
@@ -222,14 +224,15 @@ def _search_in_parts(shape: Shape, fold: Reduce, extremum: Reduce, parts: int) -
 
     number = Position(reduction(1, parts), PLACE)
     which = Reduce("min", reduction(1, parts), Call("where", (found(value), number, Literal(parts - 1, PLACE)), PLACE))
-    term = reduction(2, fold.variable.extent // parts)
-    there = Call("add", (Call("multiply", (which, Literal(term.extent, PLACE)), PLACE), Position(term, PLACE)), PLACE)
+    term, begin = reduction(2, each), Call("multiply", (which, Literal(each, PLACE)), PLACE)
+    begin = Call("minimum", (begin, Literal(extent - each, PLACE)), PLACE) if parts * each > extent else begin
+    there = Call("add", (begin, Position(term, PLACE)), PLACE)
     element = _gathered(extremum.body, extremum.variable, there)
     is_place = isinstance(place, Position) and place.index is fold.variable and place.dtype == fold.dtype == PLACE
-    behind = isinstance(last, Literal) and isinstance(last.value, int) and last.value >= fold.variable.extent - 1
+    behind = isinstance(last, Literal) and isinstance(last.value, int) and last.value >= extent - 1
     if element is not None and is_place and behind:  # what stands for no place is none before others
         return (made,), Reduce(fold.op, term, Call("where", (found(element), there, last), fold.dtype))
-    first = _part(Reduce(fold.op, fold.variable, over(fold.body, {}, {extremum: greatest})), shape, parts)
+    first = _part(Reduce(fold.op, fold.variable, over(fold.body, {}, {extremum: greatest})), shape, parts, each)
     firsts = Build((*shape, parts), first)
     return (made, firsts), Reduce(fold.op, reduction(1, parts), Call("where", (found(value), _read(firsts, 1), last), fold.dtype))
 

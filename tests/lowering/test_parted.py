@@ -234,19 +234,35 @@ def test_the_first_place_of_an_extremum_is_looked_for_in_one_part(name: str, dty
 
 
 @pytest.mark.usefixtures("short")
+@pytest.mark.parametrize(("size", "dtype"), some(itertools.product([967, 64 * 15 + 63, 1021], ["float32", "int64"]), 3))
+def test_the_last_part_has_places_of_the_one_before_where_they_do_not_come_out_even(size: int, dtype: str) -> None:
+    rng, functions = np.random.default_rng(5), [SOUGHT["greatest"], SOUGHT["greatest of products with places"]]
+    for function in functions:
+        x = rng.integers(-5, 6, (1, size)).astype(dtype)
+        result = eqsat.optimize(function, x)
+        for at in (0, 1, size // 2, size - 2, size - 1):
+            for other in (at, size - 1):
+                x[0, [at, other]] = 9
+                assert result(x) == np.asarray(function(enp.asarray(x)))
+                x[0, [at, other]] = 0
+        *_, place = result.loops
+        assert max(stmt.variable.extent for stmt in statements(place.body) if isinstance(stmt, Fold)) < size // 2
+
+
+@pytest.mark.usefixtures("short")
 @pytest.mark.parametrize("other", some([-1, 0, 5, 959, 960, 10_000], 2))
 def test_what_stands_for_no_place_counts_wherever_it_is(other: int) -> None:
     """A part may hold nothing but the extremum, and another one something else."""
     x = np.zeros(960, "float32")
     x[120:180] = 1
     rows = np.stack([x, np.roll(x, 300)])
-    for array, axes in ((x, None), (rows, 1)):
+    for array, axes in ((x, None), (rows, 1), (x[:953], None)):
 
         def function(a: Any, axes: Any = axes) -> Any:
             return enp.min(enp.where(a == enp.max(a, axis=axes, keepdims=True), enp.arange(a.shape[-1]), other), axis=axes)
 
         np.testing.assert_array_equal(eqsat.optimize(function, array)(array), np.asarray(function(enp.asarray(array))))
-        expected = np.where(array == array.max(axis=axes, keepdims=True), np.arange(960), other).min(axis=axes)
+        expected = np.where(array == array.max(axis=axes, keepdims=True), np.arange(array.shape[-1]), other).min(axis=axes)
         np.testing.assert_array_equal(eqsat.optimize(function, array)(array), expected)
 
 
