@@ -43,7 +43,7 @@ from eqsat.ir.tensor import (
 from eqsat.lowering.nest import Stages, chains, free_variables
 
 # of a result of so few elements, each of at least so many terms
-MOST_ELEMENTS = 2
+MOST_ELEMENTS, MOST_SOUGHT = 2, 16
 LEAST_TERMS = 1 << 17
 # a term counts once for each time it is made of so many others
 HEAVY = 16
@@ -61,13 +61,15 @@ def in_parts(build: Build) -> tuple[Stages, Build] | None:
     """The parts, which are computed together, and the build over them; None where there are no long reductions, of as many terms all."""
     folds = [chain[0] for chain in chains(build.body)]
     found = [fold for fold in folds if not any(fold in scalars(other.body) for other in folds if other is not fold)]
-    if build.size > MOST_ELEMENTS or not found or any(carrier(fold.dtype) != fold.dtype or fold.variable.lo for fold in found):
+    if build.size > MOST_SOUGHT or not found or any(carrier(fold.dtype) != fold.dtype or fold.variable.lo for fold in found):
         return None
     extents, sought = {fold.variable.extent for fold in found}, [_sought(fold) for fold in found]
     if len(extents) > 1 or (len(found) > 1 and sought != [None] * len(found)):
         return None
     extent, extremum = extents.pop(), sought[0]
-    work = extent if extremum is not None else sum(terms_of(fold) * max(1, sum(1 for _ in scalars(fold.body)) // HEAVY) for fold in found)
+    if extremum is None and build.size > MOST_ELEMENTS:
+        return None
+    work = extent * build.size if extremum is not None else sum(terms_of(fold) * max(1, sum(1 for _ in scalars(fold.body)) // HEAVY) for fold in found)
     parts = min(range(MOST_PARTS, LEAST_PARTS - 1, -1), key=lambda n: extent % n)
     if work < LEAST_TERMS or extent < parts:
         return None
