@@ -8,7 +8,7 @@ Division sees through what bounds decide: with every c_k of Q divisible by d and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from eqsat.ir import interval
@@ -70,6 +70,14 @@ def _combine(a: Affine, b: Affine, factor: int) -> Affine:
     return Affine(a.constant + factor * b.constant, {atom: c for atom, c in terms.items() if c})
 
 
+def sum_of(parts: Iterable[tuple[Affine, int]]) -> Affine:
+    """The sum of forms, each so many times."""
+    total = Affine(0, {})
+    for form, factor in parts:
+        total = _combine(total, form, factor)
+    return total
+
+
 def _scaled(a: Affine, factor: int) -> Affine:
     return Affine(a.constant * factor, {atom: c * factor for atom, c in a.terms.items() if factor})
 
@@ -118,3 +126,26 @@ def rebuilt(a: Affine) -> Index:
     if total is None:
         return Const(a.constant)
     return total + a.constant if a.constant else total
+
+
+def recombined(a: Affine) -> Affine:
+    """A form with quotients and remainders of one term put together: t // c * (c * k) + t % c * k is t * k; and where s is c - 1 - t but for
+    multiples of c, t // c * (c * k) - s % c * k is t * k - (c - 1) * k."""
+    terms, constant = dict(a.terms), a.constant
+    forms = Forms()
+    for low in [atom for atom in terms if isinstance(atom, Apply) and atom.op == "mod" and isinstance(atom.args[1], Const)]:
+        (term, by), k = low.args, terms[low]
+        columns = int(by.value)
+        for high in [atom for atom in terms if isinstance(atom, Apply) and atom.op == "floordiv" and atom.args[1] is by]:
+            if terms[high] != abs(k) * columns:
+                continue
+            whole, rest = forms(high.args[0]), forms(term)
+            if k > 0 and whole != rest:
+                continue
+            turned = _combine(whole, rest, 1)
+            if k < 0 and any(c % columns for c in (turned.constant + 1, *turned.terms.values())):
+                continue
+            terms.pop(low), terms.pop(high)
+            found = _combine(Affine(constant - (0 if k > 0 else -k * (columns - 1)), terms), _scaled(whole, abs(k)), 1)
+            return recombined(found)
+    return a

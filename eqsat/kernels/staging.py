@@ -143,7 +143,9 @@ class _Chains:
         plain = composed(list(kernels.values()), parts, results, between)
         if self.within == MOST_WITHIN or plain is None:
             return plain
-        for inner in _Chains(ns, names, self.once, self.model, self.lowering, self.within + 1, self.lost).of(parts.groups, parts.groups[-1]):
+        for inner in _Chains(ns, names, self.once, self.model, self.lowering, self.within + 1, self.lost).of(
+            parts.groups, parts.groups[-1]
+        ):
             *others, last = inner.groups
             kernels = {group: kernel for group, kernel in kernels.items() if group not in others} | {last: inner.kernel}
         nested = composed(list(kernels.values()), parts, results, between)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from math import prod
 
 from eqsat.codegen.folds.loops import LEAST_TOGETHER
-from eqsat.ir.affine import is_affine, joined
+from eqsat.ir.affine import is_affine, joined, strides
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
 from eqsat.ir.tensor import Call, Gather, Position, Read, Reduce, Scalar, level_of, operands, scalars
-from eqsat.lowering.affine import DIVISIONS
+from eqsat.lowering.affine import DIVISIONS, Forms, rebuilt, recombined, sum_of
 from eqsat.lowering.ranges.seams import MOST_BRANCHES
 from eqsat.lowering.ranges.unroll import MOST_TERMS
 from eqsat.pricing.cost_model import (
@@ -103,7 +103,7 @@ class Access:
 def price_access(model: CostModel, shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...], folded: Var | None) -> Access:
     """What a load costs; `folded` is the variable of the reduction around it."""
     move_ns = model.move_ns(shape, dtype)
-    indices, shape = joined(indices, shape)
+    indices, shape = _in_one_row(*joined(indices, shape))
     parts: Parts = {}
     for index in indices:
         parts.update(model.index_parts(index))
@@ -111,6 +111,17 @@ def price_access(model: CostModel, shape: tuple[int, ...], dtype: str, indices: 
     pieces = model.pieces.longest(*indices)
     awkward = frozenset(v for v in loops_of(*indices) if load_steps(pieces, shape, v).isdisjoint(range(INTERLEAVED + 1)))
     return Access(load, (move_ns, NO_LOOPS), parts, awkward)
+
+
+def _in_one_row(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[tuple[Index, ...], tuple[int, ...]]:
+    """Indices that divide, as one into the same elements in a row, where that divides nothing: x[i // 2, i % 2 * 256 + j] of 512 columns is
+    y[i * 256 + j]."""
+    if len(indices) < 2 or all(map(is_affine, indices)):
+        return indices, shape
+    forms = Forms()
+    offset = sum_of((forms(index), stride) for index, stride in zip(indices, strides(shape), strict=True))
+    whole = rebuilt(recombined(offset))
+    return ((whole,), (prod(shape),)) if is_affine(whole) else (indices, shape)
 
 
 def price_read(key: Hashable, tensor: Hashable, access: Access) -> Priced:

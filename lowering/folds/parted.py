@@ -69,7 +69,11 @@ def in_parts(build: Build) -> tuple[Stages, Build] | None:
     extent, extremum = extents.pop(), sought[0]
     if extremum is None and build.size > MOST_ELEMENTS:
         return None
-    work = extent * build.size if extremum is not None else sum(terms_of(fold) * max(1, sum(1 for _ in scalars(fold.body)) // HEAVY) for fold in found)
+    work = (
+        extent * build.size
+        if extremum is not None
+        else sum(terms_of(fold) * max(1, sum(1 for _ in scalars(fold.body)) // HEAVY) for fold in found)
+    )
     parts = min(range(MOST_PARTS, LEAST_PARTS - 1, -1), key=lambda n: extent % n)
     if work < LEAST_TERMS or extent < parts:
         return None

@@ -7,8 +7,8 @@ import itertools
 import pytest
 
 from eqsat.ir.evaluate import evaluate_index
-from eqsat.ir.index import Index, Var, variables, where
-from eqsat.lowering.affine import Forms, rebuilt
+from eqsat.ir.index import Apply, Index, Var, variables, walk, where
+from eqsat.lowering.affine import Forms, rebuilt, recombined
 
 OUT, IN = Var("o", 0, 3), Var("n", 0, 4)
 
@@ -43,3 +43,27 @@ def test_a_variable_inside_an_atom_has_no_stride(term: Index) -> None:
 def test_strides_are_coefficients() -> None:
     form = Forms()(OUT * -5 + IN * 2 - IN + 7)
     assert (form.stride(OUT), form.stride(IN), form.stride(Var("m", 0, 1))) == (-5, 1, 0)
+
+
+t = Var("t", 0, 47)
+
+
+@pytest.mark.parametrize(
+    ("offset", "joined"),
+    [
+        (t // 8 * 16 + t % 8 * 2, True),
+        (t // 8 * 8 + t % 8 + 5, True),
+        ((t + 1) // 2 * 512 - t % 2 * 256, True),  # (t + 1) % 2 is 1 - t % 2
+        ((t + 5) // 6 * 18 - (-t) % 6 * 3, True),
+        (t // 8 * 16 - t % 8 * 2, False),
+        (t // 8 * 16 + t % 8 * 3, False),
+        (t // 8 * 16 + (t + 1) % 8 * 2, False),
+        ((t + 2) // 2 * 512 - t % 2 * 256, False),
+        (t // 8 * 8 + t % 4, False),
+        (t // 12 * 24 + t // 4 % 3 * 8 + t % 4 * 2, False),
+    ],
+)
+def test_quotients_and_remainders_of_one_term_are_put_together(offset: Index, joined: bool) -> None:
+    whole = rebuilt(recombined(Forms()(offset)))
+    assert joined == (not any(isinstance(term, Apply) and term.op in ("floordiv", "mod") for term in walk(whole)))
+    assert all(evaluate_index(whole, {t: v}) == evaluate_index(offset, {t: v}) for v in range(48))
