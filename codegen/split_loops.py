@@ -10,7 +10,6 @@ from eqsat.codegen.folds.loops import FoldEmitter
 from eqsat.codegen.index import llvm_type, resized
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.shared_loops import Share
-from eqsat.ir.index import Var
 from eqsat.ir.loops import For, Stmt
 
 ZERO = integer(0)
@@ -22,7 +21,7 @@ class ThreadEmitter(FoldEmitter, Protocol):
     parts: dict[int, tuple[Value, Value]]
 
     def statement(self, stmt: Stmt, scope: Scope) -> None: ...
-    def each(self, variable: Var, first: Value, end: Value, scope: Scope, body: tuple[Stmt, ...], rolled: bool = False) -> None: ...
+    def each(self, loop: For, first: Value, end: Value, scope: Scope, rolled: bool = False) -> None: ...
 
 
 def emit_split(e: ThreadEmitter, share: Share, scope: Scope, before: int | None) -> None:

@@ -8,6 +8,7 @@ Division sees through what bounds decide: with every c_k of Q divisible by d and
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -129,23 +130,23 @@ def rebuilt(a: Affine) -> Index:
 
 
 def recombined(a: Affine) -> Affine:
-    """A form with quotients and remainders of one term put together: t // c * (c * k) + t % c * k is t * k; and where s is c - 1 - t but for
-    multiples of c, t // c * (c * k) - s % c * k is t * k - (c - 1) * k."""
-    terms, constant = dict(a.terms), a.constant
+    """A form with quotients and remainders of one term put together: t // c * (c * k) + t % c * k is t * k, and so is
+    t // c * (c * k) - s % c * k but for (c - 1) * k, where s is c - 1 - t but for multiples of c."""
     forms = Forms()
-    for low in [atom for atom in terms if isinstance(atom, Apply) and atom.op == "mod" and isinstance(atom.args[1], Const)]:
-        (term, by), k = low.args, terms[low]
-        columns = int(by.value)
-        for high in [atom for atom in terms if isinstance(atom, Apply) and atom.op == "floordiv" and atom.args[1] is by]:
-            if terms[high] != abs(k) * columns:
-                continue
-            whole, rest = forms(high.args[0]), forms(term)
-            if k > 0 and whole != rest:
-                continue
-            turned = _combine(whole, rest, 1)
-            if k < 0 and any(c % columns for c in (turned.constant + 1, *turned.terms.values())):
-                continue
-            terms.pop(low), terms.pop(high)
-            found = _combine(Affine(constant - (0 if k > 0 else -k * (columns - 1)), terms), _scaled(whole, abs(k)), 1)
-            return recombined(found)
+    for (low, k), (high, factor) in itertools.permutations(a.terms.items(), 2):
+        by = _divisor(low, "mod")
+        if by is None or by != _divisor(high, "floordiv") or factor != abs(k) * by:
+            continue
+        whole, rest = (forms(atom.args[0]) for atom in (high, low) if isinstance(atom, Apply))
+        turned = _combine(whole, rest, 1)
+        if whole == rest if k > 0 else not any(c % by for c in (turned.constant + 1, *turned.terms.values())):
+            others = {atom: c for atom, c in a.terms.items() if atom not in (low, high)}
+            return recombined(_combine(Affine(a.constant + min(k, 0) * (by - 1), others), _scaled(whole, abs(k)), 1))
     return a
+
+
+def _divisor(atom: Index, op: str) -> int | None:
+    """The number that a quotient or remainder is one by."""
+    if not isinstance(atom, Apply) or atom.op != op or not isinstance(atom.args[1], Const):
+        return None
+    return int(atom.args[1].value)

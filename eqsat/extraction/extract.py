@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -172,14 +172,14 @@ def _descend_together(
         together = [name for name in run if name in choices.readable and name in best.kernels and name in best.read]
         if len(together) < FEWEST_TOGETHER:
             continue
-        instead: Collection[int] = together
-        found, flipped = best, choices
-        while instead and found is not None and not choices.effort.is_spent:
-            flipped = flipped.flipped(instead)
+        flipped, found = choices, _selection(choices, outputs)
+        while together and found is not None and not choices.effort.is_spent:
+            flipped = flipped.flipped(together)
             found = _selection(flipped, outputs)
             if found is not None:
                 watch(found)
-                instead = [name for name in found.kernels if name not in best.kernels and name not in outputs]
+                # other tensors of the same elements stand in for those that are read no more
+                together = [name for name in found.kernels if name not in best.kernels and name not in outputs]
         if found is not None and _is_better(found, best):
             choices, best = flipped, found
         else:
@@ -202,27 +202,31 @@ def _is_better(found: Selection, best: Selection) -> bool:
 
 def _moved(move: Move, choices: KernelChoices, best: Selection, outputs: tuple[int, ...]) -> list[KernelChoices]:
     """The choices after a move, if it can make a difference: a tensor is read, or else computed more than once, at a cost of more than
-    storing it; of two that change places one is read, the other not, or computed more than once if the one is a result that nobody reads; an offer is taken, with all its tensors read, or, if it
-    is one, not read, or taken back."""
+    storing it; of two that change places one is read, the other not, or computed more than once if the one is a result that nobody
+    reads; an offer is taken, with all its tensors read, or, if it is one, not read, or taken back."""
     read = [name for name in move.tensors if name in choices.readable]
     if move.offer is not None:
         missing = [] if move.offer in choices.taken else [name for name in move.tensors if name not in read]
         alone = [choices.flipped((), move.offer)] if missing and len(move.tensors) == 1 else []
         return [choices.flipped(missing, move.offer), *alone]
-    (stored, *_), kept = read or [None], [name for name in move.tensors if name not in read]
-    users = [user for name in kept for sort, user in choices.classes.users["Tx", name] if sort == "Sx"]
-    if len(move.tensors) == 2:
-        moves = len(read) == 1 and stored in best.kernels
-        useful = moves and (stored in best.read or stored not in outputs or not best.once(users))
-    elif read:
-        useful = stored in best.kernels and stored in best.read
-    else:
-        shape, dtype = choices.classes.tensor_type(move.tensors[0])
-        model, saved = choices.classes.model, [best.again_ns[user] for user in dict.fromkeys(users) if user in best.again_ns]
-        store_ns = model.store_ns(shape, dtype)
-        often = any(best.times_in_folds.get(user, 0) > prod(shape) for user in users)
-        useful = often or len(saved) > 1 or any(ns > store_ns or model.costs.objective is not None for ns in saved)
-    return [choices.flipped(move.tensors)] if useful else []
+    return [choices.flipped(move.tensors)] if _may_help(move.tensors, read, choices, best, outputs) else []
+
+
+def _may_help(tensors: tuple[int, ...], read: Sequence[int], choices: KernelChoices, best: Selection, outputs: tuple[int, ...]) -> bool:
+    """Whether it can make a difference that those of a few tensors that are read are not, and the other way round."""
+    if len(read) > 1 or (read and read[0] not in best.kernels):
+        return False
+    elements = [user for name in tensors if name not in read for sort, user in choices.classes.users["Tx", name] if sort == "Sx"]
+    if read:
+        is_read = read[0] in best.read
+        return is_read if len(tensors) == 1 else is_read or read[0] not in outputs or not best.once(elements)
+    if len(tensors) > 1:
+        return False
+    model, (shape, dtype) = choices.classes.model, choices.classes.tensor_type(tensors[0])
+    saved = [best.again_ns[user] for user in dict.fromkeys(elements) if user in best.again_ns]
+    store_ns = model.store_ns(shape, dtype)
+    often = any(best.times_in_folds.get(user, 0) > prod(shape) for user in elements)
+    return often or len(saved) > 1 or any(ns > store_ns or model.costs.objective is not None for ns in saved)
 
 
 def _selection(choices: KernelChoices, outputs: tuple[int, ...]) -> Selection | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Protocol
 
@@ -143,9 +143,8 @@ class _Chains:
         plain = composed(list(kernels.values()), parts, results, between)
         if self.within == MOST_WITHIN or plain is None:
             return plain
-        for inner in _Chains(ns, names, self.once, self.model, self.lowering, self.within + 1, self.lost).of(
-            parts.groups, parts.groups[-1]
-        ):
+        inside = replace(self, ns=ns, names=names, within=self.within + 1)
+        for inner in inside.of(parts.groups, parts.groups[-1]):
             *others, last = inner.groups
             kernels = {group: kernel for group, kernel in kernels.items() if group not in others} | {last: inner.kernel}
         nested = composed(list(kernels.values()), parts, results, between)

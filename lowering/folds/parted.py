@@ -42,7 +42,7 @@ from eqsat.ir.tensor import (
 )
 from eqsat.lowering.nest import Stages, chains, free_variables
 
-# of a result of so few elements, each of at least so many terms
+# of a result of so few elements, or first places of extrema; so many terms at least, of each or of all these
 MOST_ELEMENTS, MOST_SOUGHT = 2, 16
 LEAST_TERMS = 1 << 17
 # a term counts once for each time it is made of so many others
@@ -69,11 +69,7 @@ def in_parts(build: Build) -> tuple[Stages, Build] | None:
     extent, extremum = extents.pop(), sought[0]
     if extremum is None and build.size > MOST_ELEMENTS:
         return None
-    work = (
-        extent * build.size
-        if extremum is not None
-        else sum(terms_of(fold) * max(1, sum(1 for _ in scalars(fold.body)) // HEAVY) for fold in found)
-    )
+    work = extent * build.size if extremum is not None else sum(map(_work, found))
     parts = min(range(MOST_PARTS, LEAST_PARTS - 1, -1), key=lambda n: extent % n)
     if work < LEAST_TERMS or extent < parts:
         return None
@@ -91,6 +87,11 @@ def in_parts(build: Build) -> tuple[Stages, Build] | None:
             total = Call(REDUCE_OPS[fold.op].step, (total, as_dtype(_rest(fold, extent % parts), wide)), wide)
         totals[fold] = as_dtype(total, value.dtype)
     return (tuple(made),), Build(build.shape, over(build.body, {}, totals))
+
+
+def _work(fold: Reduce) -> int:
+    """How many terms a fold has, heavy ones counted as several."""
+    return terms_of(fold) * max(1, sum(1 for _ in scalars(fold.body)) // HEAVY)
 
 
 def row_in_parts(build: Build) -> tuple[Stages, Build] | None:
