@@ -17,7 +17,7 @@ from math import prod
 
 from eqsat.egraph.encode_tensor import literal_from
 from eqsat.egraph.snapshot import ENode
-from eqsat.extraction.kernel_choice import Choice, Effort, Kernel, KernelChoices, again_ns, choices_below, times_in_folds
+from eqsat.extraction.kernel_choice import Choice, Effort, Kernel, KernelChoices, again_ns, choices_below, folding, times_in_folds
 from eqsat.extraction.tensor_classes import TensorClasses, reads
 from eqsat.ir.index import Index, as_truth, substitute, variables
 from eqsat.ir.tensor import Build, Call, Gather, Position, Read, Reduce, Scalar, Tensor, level_of, reduction, taken
@@ -73,9 +73,14 @@ class Selection:
         """The tensor classes that some kernel reads."""
         return frozenset(name for kernel in self.kernels.values() for name in kernel.reads)
 
-    def once(self, elements: Iterable[int]) -> bool:
-        """Whether element classes are computed by one kernel at the most, and in no reduction."""
-        return not any(name in self.again_ns or name in self.times_in_folds for name in elements)
+    def plain(self, elements: Iterable[int]) -> bool:
+        """Whether element classes are computed by one kernel at the most, in no reduction, and of none."""
+        return not any(name in self.again_ns or name in self.times_in_folds or name in self.folding for name in elements)
+
+    @functools.cached_property
+    def folding(self) -> frozenset[int]:
+        """The element classes that are reductions or made of some."""
+        return folding(self.kernels.values())
 
     def nodes(self) -> Iterator[ENode]:
         """The element nodes that were chosen."""
@@ -202,8 +207,8 @@ def _is_better(found: Selection, best: Selection) -> bool:
 
 def _moved(move: Move, choices: KernelChoices, best: Selection, outputs: tuple[int, ...]) -> list[KernelChoices]:
     """The choices after a move, if it can make a difference: a tensor is read, or else computed more than once, at a cost of more than
-    storing it; of two that change places one is read, the other not, or computed more than once if the one is a result that nobody
-    reads; an offer is taken, with all its tensors read, or, if it is one, not read, or taken back."""
+    storing it; of two that change places one is read, the other not, nor plain if the one is a result that nobody reads; an offer is
+    taken, with all its tensors read, or, if it is one, not read, or taken back."""
     read = [name for name in move.tensors if name in choices.readable]
     if move.offer is not None:
         missing = [] if move.offer in choices.taken else [name for name in move.tensors if name not in read]
@@ -219,7 +224,7 @@ def _may_help(tensors: tuple[int, ...], read: Sequence[int], choices: KernelChoi
     elements = [user for name in tensors if name not in read for sort, user in choices.classes.users["Tx", name] if sort == "Sx"]
     if read:
         is_read = read[0] in best.read
-        return is_read if len(tensors) == 1 else is_read or read[0] not in outputs or not best.once(elements)
+        return is_read if len(tensors) == 1 else is_read or read[0] not in outputs or not best.plain(elements)
     if len(tensors) > 1:
         return False
     model, (shape, dtype) = choices.classes.model, choices.classes.tensor_type(tensors[0])

@@ -296,6 +296,16 @@ def times_in_folds(kernels: Iterable[Kernel]) -> dict[int, float]:
     return found
 
 
+def folding(kernels: Iterable[Kernel]) -> frozenset[int]:
+    """The element classes that are reductions or made of some."""
+    found: set[Choice] = set()
+    for kernel in kernels:
+        for choice in _operands_first(kernel.element):
+            if _is_fold(choice) or not found.isdisjoint(choice.below):
+                found.add(choice)
+    return frozenset(choice.name for choice in found)
+
+
 def _is_fold(choice: Choice) -> bool:
     return choice.node is not None and choice.node.op == "Reduce"
 

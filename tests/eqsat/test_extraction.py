@@ -95,3 +95,34 @@ def test_an_offer_is_taken_within_a_kernel(function: Any, count: int) -> None:
     assert str(result.program).count("absolute") == count
     assert "maximum" not in str(result.program)
     np.testing.assert_allclose(result(x), function(x), rtol=1e-12)
+
+
+def smoothed(x: Any) -> Any:
+    """Steps of a loop of Python, each made of the one before, all of them results."""
+    h, found = x[:, 0], [x[:, 0]]
+    for k in range(1, x.shape[1]):
+        h = 0.9 * h + 0.1 * x[:, k]
+        found.append(h)
+    return enp.stack(found, axis=1)
+
+
+def test_what_loops_of_python_write_out_is_searched_in_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One by one every step would price all the others."""
+    seen: list[extract.Selection | None] = []
+    found = extract._selection
+
+    def looked_at(choices: KernelChoices, outputs: tuple[int, ...]) -> extract.Selection | None:
+        seen.append(found(choices, outputs))
+        return seen[-1]
+
+    monkeypatch.setattr(extract, "_selection", looked_at)
+    x, counts = np.random.default_rng(2).standard_normal((30, 80)), []
+    for together in (extract.TOGETHER, 1000):
+        monkeypatch.setattr(extract, "TOGETHER", together)
+        seen.clear()
+        result = eqsat.optimize(smoothed, x, options=eqsat.Options(cache=False))
+        np.testing.assert_allclose(result(x), np.asarray(smoothed(enp.asarray(x))), rtol=1e-12)
+        counts.append((len(result.nests), len(seen)))
+    (kernels, few), (others, many) = counts
+    assert kernels == others == 1
+    assert few < 40 < 80 < many

@@ -114,6 +114,33 @@ def test_a_kernel_in_strips_is_made_of_a_dozen_at_most() -> None:
     assert_close(result(x), normalized(x))
 
 
+def test_chains_of_steps_that_do_the_same_are_given_up_once_two_have_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    priced: list[int] = []
+    in_strips = staging._Chains.in_strips
+
+    def counted(chains: staging._Chains, groups: Any) -> Any:
+        priced.append(len(groups))
+        return in_strips(chains, groups)
+
+    monkeypatch.setattr(staging._Chains, "in_strips", counted)
+    monkeypatch.setattr(staging, "nest_ns", lambda kernel, target, costs: 1e9)
+
+    def tree(x: Any) -> Any:
+        for _ in range(24):
+            x = 0.49 * x[:-1] + 0.51 * x[1:]
+        return x
+
+    x = RNG.standard_normal((60, 501))
+    counts = []
+    for lost in (staging.MOST_LOST, 1000):
+        monkeypatch.setattr(staging, "MOST_LOST", lost)
+        priced.clear()
+        result = eqsat.optimize(tree, x, options=eqsat.Options(cache=False))
+        assert_close(result(x), tree(x))
+        counts.append(len(priced))
+    assert counts[0] <= 12 < 2 * counts[0] < counts[1]
+
+
 def test_a_stencil_of_stencils_is_one_kernel_where_memory_is_what_it_costs() -> None:
     x = RNG.standard_normal((1028, 1028)).astype(np.float32)
     result = eqsat.optimize(lambda y: blurred_gradient(enp, y), x)
