@@ -107,6 +107,11 @@ def bits_of(type: str) -> str:
     return {"double": "i64", "float": "i32"}.get(type, "i16")
 
 
+def floats_of(type: str) -> str:
+    """The floating-point type as wide as an integer type."""
+    return {"i64": "double", "i32": "float", "i16": "half"}[type]
+
+
 def is_real(type: str) -> bool:
     return element_type(type) in REALS
 

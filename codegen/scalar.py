@@ -11,7 +11,7 @@ import math
 import struct
 from collections.abc import Callable
 
-from eqsat.codegen.builder import LLVM_TYPES, Builder, Code, Value, integer, is_real, pair, real, truth
+from eqsat.codegen.builder import LLVM_TYPES, Builder, Code, Value, bits_of, floats_of, integer, is_real, pair, real, truth
 from eqsat.codegen.elements.casts import convert
 from eqsat.codegen.elements.complex_numbers import COMPLEX
 from eqsat.codegen.elements.integer_power import power as integer_power
@@ -333,6 +333,8 @@ CODE: dict[str, Code] = {
     "invert": lambda b, args, flags: b.binary("xor", args[0], integer(-1, args[0].type)),
     "left_shift": left_shift,
     "right_shift": right_shift,
+    "bits": lambda b, args, flags: b.cast("bitcast", args[0], bits_of(args[0].type)),
+    "of_bits": lambda b, args, flags: b.cast("bitcast", args[0], floats_of(args[0].type)),
     "threefry": threefry,
     "complex": lambda b, args, flags: b.pair(*args),
     "conjugate": lambda b, args, flags: args[0],
@@ -352,4 +354,4 @@ TABLES: dict[str, dict[str, Code]] = {
     "float16": {**CODE, **HALF},
 }
 # what floats of 16 bits are not widened for
-UNCARRIED = {"where", "nextafter"}
+UNCARRIED = {"where", "nextafter", "bits"}

@@ -24,6 +24,18 @@ def power(x: Any, y: Any) -> Any:
     return np.where(y >= 0, np.power(x, np.maximum(y, 0)), np.where(np.abs(x) == 1, odd, np.zeros_like(x)))[()]
 
 
+def bits(a: Any) -> Any:
+    """The integers without a sign that have the bits of these floats."""
+    array = np.asarray(a)
+    return array.view(f"uint{8 * array.itemsize}")[()]
+
+
+def of_bits(a: Any) -> Any:
+    """The floats that have the bits of these integers."""
+    array = np.asarray(a)
+    return array.view(f"float{8 * array.itemsize}")[()]
+
+
 def of_parts(real: Any, imaginary: Any) -> Any:
     """The complex numbers of these real and imaginary parts."""
     parts = np.broadcast_arrays(real, imaginary)

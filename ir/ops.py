@@ -52,6 +52,9 @@ def _scalar(*rows: ScalarOp) -> dict[str, ScalarOp]:
     return {row.name: row for row in rows}
 
 
+# the integers that have the bits of floats
+BITS_OF = {"float16": "uint16", "float32": "uint32", "float64": "uint64"}
+
 SCALAR_OPS = _scalar(
     ScalarOp("add", 2, "same", np.add, "+"),
     ScalarOp("subtract", 2, "same", np.subtract, "-"),
@@ -123,6 +126,8 @@ SCALAR_OPS = _scalar(
     ScalarOp("real", 1, "part", np.real),
     ScalarOp("imag", 1, "part", np.imag),
     ScalarOp("complex", 2, "loops", meanings.of_parts, loops={"float32": "complex64", "float64": "complex128"}),
+    ScalarOp("bits", 1, "loops", meanings.bits, loops=BITS_OF),
+    ScalarOp("of_bits", 1, "loops", meanings.of_bits, loops={bits: dtype for dtype, bits in BITS_OF.items()}),
     ScalarOp("threefry", 2, "word", threefry),
     ScalarOp("astype", 1, "cast", lambda x: x, takes_bool=True),
 )

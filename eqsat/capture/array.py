@@ -279,6 +279,7 @@ class TracedArray(Traced):
     dot, trace, diagonal, repeat = _method("dot"), _method("trace"), _method("diagonal"), _method("repeat")
     take, choose = _method("take"), _method("choose")
     astype, copy, flatten, ravel = _method("astype"), _method("copy"), _flattened, _method("ravel")
+    view = _method("view")
     swapaxes, squeeze = _method("swapaxes"), _method("squeeze")
     clip, round, __round__ = _method("clip"), _method("round"), _method("round")
     cumsum, cumprod = _method("cumsum"), _method("cumprod")

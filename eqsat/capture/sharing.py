@@ -23,7 +23,7 @@ from eqsat.operations.movement import flip, moveaxis, reshape, swapaxes, transpo
 from eqsat.operations.table import run
 
 # what NumPy makes as a view of its argument, as a rule or where that lies in memory as it should: such a view is not written to
-REARRANGED = ("reshape", "ravel", "rot90", "fliplr", "flipud", "rollaxis", "atleast_1d", "atleast_2d", "atleast_3d")
+REARRANGED = ("reshape", "view", "ravel", "rot90", "fliplr", "flipud", "rollaxis", "atleast_1d", "atleast_2d", "atleast_3d")
 TAKEN_OUT = ("diag", "diagonal", "linalg.diagonal", "real", "imag", "split", "array_split", "hsplit", "vsplit", "dsplit", "unstack")
 REPEATED = ("broadcast_to", "broadcast_arrays", "lib.stride_tricks.sliding_window_view")
 SHARING = frozenset((*REARRANGED, *TAKEN_OUT, *REPEATED))

@@ -33,6 +33,9 @@ INTERNAL = (
     "ndim",
     "size",
     "threefry",
+    "bits",
+    "of_bits",
+    "view",
     "complex",
     *ufunc_folds.OPERATIONS,
 )
@@ -54,6 +57,7 @@ same.  Shapes, dtypes and values are NumPy's.  Of every function:
   `eqsat.ir.errors.BoundsError`, which is an IndexError: while the program is recorded where that is known, else after the kernels of the
   call that met it and before its results are handed out (arrays given as `out=` are written by then).  What no result needs is not
   checked.
+- `x.view(dtype)` has the bytes of x as elements of another dtype; it is a copy, and nothing is put into x through it.
 
 *takes*: kinds of dtypes; *lacks*: parameters of NumPy's function that are refused, unless they change nothing.
 """
