@@ -16,7 +16,7 @@ from eqsat.codegen.elements.casts import convert
 from eqsat.codegen.elements.complex_numbers import COMPLEX
 from eqsat.codegen.elements.integer_power import power as integer_power
 from eqsat.codegen.elements.integers import UNSIGNED, constant_divisor, floor_quotient, left_shift, quotient, right_shift, threefry
-from eqsat.codegen.elements.known_divisors import divided
+from eqsat.codegen.elements.known_divisors import divided, rest_of
 from eqsat.codegen.elements.numbers import NUMBERS, nextafter_of_halves
 from eqsat.codegen.math import FUNCTIONS
 from eqsat.codegen.math.number import Number
@@ -42,7 +42,7 @@ def call(b: Builder, term: Call, args: tuple[Value, ...], flags: str) -> Value:
     check(term)
     if term.op == "astype":
         return convert(b, args[0], term.args[0].dtype, term.dtype)
-    found = divided(b, term, args[0], flags) if term.op == "divide" else None
+    found = divided(b, term, args[0], flags) if term.op == "divide" else rest_of(b, term, args[0]) if term.op == "remainder" else None
     if found is not None:
         return found
     return code_of(term.op, term.args[-1].dtype)(b, args, flags)

@@ -23,6 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from eqsat.codegen.builder import Builder, Value, bits_of, integer, real
+from eqsat.codegen.math.number import Number, fused
+from eqsat.codegen.math.remainder import floored
 from eqsat.ir.dtypes import INTEGERS, itemsize
 from eqsat.ir.loops import Temp
 from eqsat.ir.tensor import Call, Literal, Scalar, scalars
@@ -51,6 +53,20 @@ def divided(b: Builder, term: Call, dividend: Value, flags: str) -> Value | None
         return None
     high, low = (real(part, dividend.type) for part in parts)
     return b.intrinsic("fma", dividend, high, b.binary("fmul", dividend, low))
+
+
+def rest_of(b: Builder, term: Call, dividend: Value) -> Value | None:
+    """The code of the remainder by a constant; None for numbers below zero and near the ends of the range, which have none of their own."""
+    divisor = term.args[-1]
+    if term.dtype not in FORMATS or not isinstance(divisor, Literal) or not isinstance(divisor.value, float) or not b.abilities.fuses:
+        return None
+    by, x = divisor.value, Number(b, dividend)
+    mantissa, exponent = math.frexp(by)
+    if not (math.isfinite(by) and by > 0 and abs(exponent) <= FORMATS[term.dtype][1]):
+        return None
+    parts = reciprocal(by, term.dtype)
+    ratio = x * (1 / by) if mantissa == 0.5 else x / by if parts is None else fused(x, parts[0], x * parts[1])
+    return floored(x, by, ratio).value
 
 
 def repeated(term: Scalar, extent: int) -> str | None:

@@ -18,6 +18,8 @@ from eqsat.codegen.builder import Registers
 ROW, BESIDE, LITTLE, LONG_ROW = 17, 3, 2, 26
 # of longer bodies two vectors are side by side, of those beyond one is enough to look at
 MOST, LONG, LONGEST = 4, 256, 512
+# of bodies so short LLVM takes more side by side than registers hold around calls of functions
+SHORT, AROUND_CALLS = 13, 2
 _NAME = re.compile(r"%[\w.]+")
 
 
@@ -29,7 +31,8 @@ def side_by_side(body: Sequence[str], extent: int, itemsize: int, registers: Reg
     itemsize  bytes of its widest element
     """
     if len(body) > LONGEST or not waits(body):
-        return 1
+        around_calls = len(body) <= SHORT and any("@rare." in line for line in body)
+        return AROUND_CALLS if around_calls else 1
     lanes, count = max(1, registers.bytes // itemsize), MOST // 2 if len(body) > LONG else MOST
     while count > 1 and extent < MOST * count * lanes and extent % (count * lanes) >= lanes:
         count //= 2

@@ -16,16 +16,18 @@ SUFFIXES = {"float": ("f", "f32"), "double": ("", "f64")}
 TRAITS = "nounwind willreturn memory(none)"
 
 
-def unless_huge(name: str, args: tuple[Number, ...], size: Number, huge: Mapping[str, float], common: Number) -> Number:
+def unless_huge(
+    name: str, args: tuple[Number, ...], size: Number, huge: Mapping[str, float], common: Number, code: str | None = None
+) -> Number:
     """`common`, or the C function NAME of some arguments where the magnitude of `size` is above `huge`, which is of a function and a type
-    always the same."""
+    always the same.  `code`: that of the function, where it is none of C."""
     b, type = size.b, size.type
     symbol = name + SUFFIXES[type][0]
     most = real(huge[type], type).text
     b.declarations |= {_on_one(symbol, type, len(args), most)}
     b.declarations |= {text for lanes in LANES[type] for text in _on_vectors(symbol, type, lanes, len(args), most)}
     given = ", ".join([type] * len(args))
-    b.declarations |= {f"declare {type} @{symbol}({given}) {TRAITS}", f"declare {type} @llvm.fabs.{SUFFIXES[type][1]}({type})"}
+    b.declarations |= {code or f"declare {type} @{symbol}({given}) {TRAITS}", f"declare {type} @llvm.fabs.{SUFFIXES[type][1]}({type})"}
     places = "v" * (len(args) + 2)
     names = ",".join(f"_ZGV_LLVM_N{lanes}{places}_rare.{symbol}(rare.{symbol}.{lanes})" for lanes in LANES[type])
     values = ", ".join(f"{type} {value.value.text}" for value in (size, common, *args))
