@@ -7,6 +7,7 @@ iteration of the next loop before it has brought already.  Lines whose distance 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -114,12 +115,20 @@ class _Lines:
 
     def fit(self, size: int, most: float) -> bool:
         """Whether they stay in a cache; no more than so many are different."""
-        crowded = max(1.0, gcd(self.apart, _way(size)) / LINE_BYTES / self.run)
-        return min(self.count, most) * LINE_BYTES <= max(size / 2 / crowded, LINE_BYTES * WAYS / 2)
+        every = _way(size) / LINE_BYTES
+        used = min(1.0, _places(self.apart, round(self.count / self.run), _way(size)) * self.run / every)
+        return min(self.count, most) * LINE_BYTES <= max(size / 2 * used, LINE_BYTES * WAYS / 2)
 
     def share(self, size: int) -> float:
         """How many of them share the same places of a cache."""
-        return self.count / self.run * gcd(self.apart, _way(size)) / _way(size)
+        runs = self.count / self.run
+        return runs / _places(self.apart, round(runs), _way(size))
+
+
+@functools.lru_cache(maxsize=4096)
+def _places(apart: int, runs: int, way: int) -> int:
+    """In how many places of a cache so many runs begin."""
+    return len({k * apart % way // LINE_BYTES for k in range(min(max(runs, 1), way // LINE_BYTES))})
 
 
 def _way(size: int) -> int:

@@ -33,8 +33,8 @@ from eqsat.lowering.products.product import EVENLY
 from eqsat.lowering.ranges import order
 from eqsat.lowering.ranges.order import block_size, needed_by_folds
 
-# columns whose values are kept at the same time
-MOST_COLUMNS = 4096
+# columns whose values are kept at the same time, and about as many of a block where there are more
+MOST_COLUMNS, MANY_COLUMNS = 4096, 1024
 # of a block whose number does not divide that of all: a multiple of so many
 UNIT = 16
 # a row that is added up by itself, and stays in registers
@@ -55,7 +55,8 @@ def in_columns(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], ma
     around = tuple(v for v in nest.loops if v in needed and v is not column)
     inside = tuple(v for v in nest.loops if v not in needed)
     size = block_size(column.extent, prod(v.extent for v in around), order.LEAST_BLOCK) or _about(column.extent)
-    if column not in needed or size > MOST_COLUMNS:
+    size = size if size <= MOST_COLUMNS else _evenly(column.extent, -(-column.extent // MANY_COLUMNS))
+    if column not in needed:
         return None
     statements = nested(Nest((*around, column, *inside), nest.body, nest.index), outputs, buffers)
     return _Fission(column, size, buffers, markers).result(statements)
@@ -64,8 +65,12 @@ def in_columns(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], ma
 def _about(extent: int) -> int:
     """How many columns are a block where their number does not divide: whole vectors, and blocks that two threads share evenly; the last
     one goes back to where the columns end."""
-    count = extent // order.LEAST_BLOCK // EVENLY * EVENLY
-    return min(extent, -(-extent // count // UNIT) * UNIT)
+    return min(extent, _evenly(extent, extent // order.LEAST_BLOCK // EVENLY * EVENLY))
+
+
+def _evenly(extent: int, count: int) -> int:
+    """How many columns each of so many blocks has: whole vectors."""
+    return -(-extent // count // UNIT) * UNIT
 
 
 def one_by_one(nest: Nest, column: Var, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
