@@ -28,7 +28,7 @@ from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.node import to_text
 from eqsat.ir.shown import Shown
-from eqsat.ir.tensor import Gathered, Position, Scalar, Shape, Size, operands, rebuild, scalars, taken
+from eqsat.ir.tensor import Gathered, Position, Read, Scalar, Shape, Size, operands, rebuild, scalars, taken
 
 LoopKind = Choice["parallel", "serial", "tile"]
 Role = Choice["in", "out", "scratch"]
@@ -264,6 +264,8 @@ def rebuilt(term: Scalar, args: tuple[Scalar, ...], change: Callable[[Index], In
     """The same node over other operands, its index, if it has one, replaced by `change(index)`."""
     if isinstance(term, Load):
         return Load(term.buffer, change(term.index), term.dtype)
+    if isinstance(term, Read):
+        return Read(term.tensor, tuple(map(change, term.indices)))
     return Position(change(term.index), term.dtype) if isinstance(term, Position) else rebuild(term, args)
 
 

@@ -8,6 +8,7 @@ from eqsat.ir.loops import Buffer, Kernel
 from eqsat.ir.tensor import Build, Size, Tensor, sources
 from eqsat.lowering.nest import nest_of
 from eqsat.lowering.ranges import order
+from eqsat.lowering.ranges.fold_seams import folds_cut
 from eqsat.lowering.ranges.order import joined_outermost, merge, orders, shared_columns, unit_folds_innermost, widened
 from eqsat.lowering.ranges.seams import chosen_innermost
 from eqsat.lowering.ranges.size_blocks import in_blocks
@@ -18,7 +19,7 @@ from eqsat.lowering.schedule import Schedule
 
 MOST = 16
 # ways that need sums in another order, and ways that are open to loops which end at sizes known at run time
-REORDERING = ("tiled", "columns", "upright", "dots", "sums", "boxsums", "pooled")
+REORDERING = ("tiled", "columns", "upright", "dots", "sums", "boxsums", "pooled", "columns_cut")
 SIZED = ("nested", "outward", "columns")
 
 
@@ -46,7 +47,7 @@ class Schedules:
         self.buffers = (*(Buffer(names[t], t.dtype, t.size, "in") for t in read), *made)
         self.outputs, self.taken = tuple(output.name for output in made), frozenset(buffer.name for buffer in self.buffers)
         self.markers = {size.marker: size.variable for size in sizes}
-        self.written = nest_of(builds, names, self.markers)
+        self.written = nest_of(builds if sizes else tuple(folds_cut(build, tiles) for build in builds), names, self.markers)
         self.blocks = in_blocks(self.written, sizes, rows) if rows else None
         self.possible = self.blocks is not None or not rows
         if self.blocks is not None:
@@ -84,7 +85,7 @@ class Schedules:
         yield Schedule(cut)
         merged = dict.fromkeys((merge(cut), cut))
         yield from (Schedule(nest, way) for way in ("tiled", "dots") for nest in merged)
-        ways = ("turned", "results_turned", "upright", "shuffled", "patches", "pooled", "repeated", "jammed", "sums")
+        ways = ("turned", "results_turned", "upright", "shuffled", "patches", "pooled", "columns_cut", "repeated", "jammed", "sums")
         yield from (Schedule(nest, way) for way in ways for nest in merged)
         written_out = unrolled(cut, markers)
         if written_out != cut and self.tiles:

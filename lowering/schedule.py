@@ -11,6 +11,7 @@
     shuffled small blocks of elements that change places in registers
     patches  short runs that change places, a patch of them at a time
     columns  folds down columns, for blocks of neighbouring columns at a time
+    columns_cut  the same, every loop cut where what is read changes
     pooled   windows that step along lines, folded down for all places of a line first
     dots     folds along memory for several rows and columns at once
     pieces   the innermost loop cut where a condition changes, and where its middle begins, if that can be split
@@ -31,6 +32,7 @@ from itertools import combinations
 from eqsat.ir.loops import Stmt
 from eqsat.lowering.blocks import Body
 from eqsat.lowering.folds.columns import in_columns
+from eqsat.lowering.folds.columns_cut import columns_cut
 from eqsat.lowering.folds.dots import dots
 from eqsat.lowering.folds.outward import ABREAST, outward
 from eqsat.lowering.folds.pooled import pooled
@@ -92,6 +94,7 @@ WAYS: Mapping[str, Callable[[Nest, tuple[str, ...], frozenset[str]], Body | None
     "patches": lambda nest, outputs, buffers: _plain(in_patches(nest, outputs, buffers)),
     "dots": dots,
     "pooled": pooled,
+    "columns_cut": columns_cut,
     "repeated": repeated,
     "stepped": stepped,
     "pieces": in_pieces,

@@ -162,8 +162,8 @@ class _Cuts:
         few = not inner and loop.extent >= LEAST and len(starts) <= MOST_PIECES
         self.made = "pieces" if self.made != "boxes" and few else "boxes"
         pieces = list(enumerate(zip(starts, [*starts[1:], loop.hi + 1], strict=True)))
-        largest = max(pieces, key=lambda piece: piece[1][1] - piece[1][0])
-        rows = k > 0 and self._needs_rows(_piece(nest, k, 0, *largest))
+        largest = max(pieces, key=lambda one: one[1][1] - one[1][0])
+        rows = k > 0 and self._needs_rows(piece(nest, k, 0, *largest))
         first = 0 if rows else k  # each piece has loops around it of its own
         if len(pieces) == loop.extent and not rows and (k or scope.parent is not None) and not inner and not has_fold(nest.body):
             if not self.reordered or scope.parent is not None:  # else there are no rows but these
@@ -173,7 +173,7 @@ class _Cuts:
         for number, values in pieces:
             if self.in_vain:
                 break
-            cut = _piece(nest, k, first, number, values)
+            cut = piece(nest, k, first, number, values)
             self.place(cut, len(cut.loops) - len(inner), around[-1])
         self.placer.close_all(around)
 
@@ -182,7 +182,7 @@ class _Cuts:
         many that they are done in several turns."""
         for number, begin in enumerate(range(0, len(values), MOST_IN_TURN)):
             alike = _without(nest.body, nest.loops[k])
-            written = [_piece(nest, k, 0, number, (value, value + 1), alike) for value in values[begin : begin + MOST_IN_TURN]]
+            written = [piece(nest, k, 0, number, (value, value + 1), alike) for value in values[begin : begin + MOST_IN_TURN]]
             several = used_by_several(*(one.body for one in written))
             around = self.placer.nest(scope, *written[0].loops)
             for one in written if not self.in_vain else ():
@@ -239,16 +239,14 @@ def _without(body: Scalar, loop: Var) -> dict[Scalar, Scalar | None]:
     return {term: None for term, free in free_variables(body).items() if loop not in free}
 
 
-def _piece(
-    nest: Nest, cut: int, first: int, number: int, values: tuple[int, int], alike: dict[Scalar, Scalar | None] | None = None
-) -> Nest:
+def piece(nest: Nest, cut: int, first: int, number: int, values: tuple[int, int], alike: dict[Scalar, Scalar | None] | None = None) -> Nest:
     """The loops of a nest from `first` on, the one that is cut over the values from one to before another; they are loops of its own.
     `alike`: see `decided`."""
     loop, (begin, end) = nest.loops[cut], values
-    piece = Var(f"{loop.name}_{number}", 0, end - begin - 1)
-    loops = tuple(piece if v is loop else Var(f"{v.name}_{number}", v.lo, v.hi) for v in nest.loops[first:])
+    cut_loop = Var(f"{loop.name}_{number}", 0, end - begin - 1)
+    loops = tuple(cut_loop if v is loop else Var(f"{v.name}_{number}", v.lo, v.hi) for v in nest.loops[first:])
     here: dict[Var, Index] = dict(zip(nest.loops[first:], loops, strict=True))
-    here[loop] = Const(begin) if piece.extent == 1 else piece + begin if begin else piece
+    here[loop] = Const(begin) if cut_loop.extent == 1 else cut_loop + begin if begin else cut_loop
     forms = Forms()
     body = decided(nest.body, here, lambda term: bounds(forms(term)), alike)
     return Nest(tuple(v for v in loops if v.extent > 1), body, substitute(nest.index, here))

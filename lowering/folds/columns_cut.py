@@ -1,0 +1,60 @@
+"""Folds down columns where what they read changes along the loops of results: in boxes, each with its columns.
+
+for j < n + 2: fold over k of where(1 <= j < n + 1, x[k, j - 1], 0)     ->   for j < n: fold over k of x[k, j], row by row; and edges
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from eqsat.ir.index import Index, Var
+from eqsat.ir.loops import Buffer, Fold, Let, Stmt, statements
+from eqsat.ir.tensor import Reduce, has_fold, scalars
+from eqsat.lowering.affine import Forms, bounds
+from eqsat.lowering.blocks import Body
+from eqsat.lowering.folds.columns import in_columns
+from eqsat.lowering.nest import Nest
+from eqsat.lowering.place import nested
+from eqsat.lowering.ranges.order import merge
+from eqsat.lowering.ranges.seams import MOST_PIECES, begins, decided, piece
+
+# boxes of a nest
+MOST_BOXES = 9
+
+
+def columns_cut(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
+    """The statements; None where nothing changes along the loops, or too often, or the largest box has no columns."""
+    if not has_fold(nest.body):
+        return None
+    boxes = [_apart(merge(box), number) for number, box in enumerate(_boxes(nest, 0))]
+    largest = max(boxes, key=lambda box: prod(v.extent for v in box.loops))
+    if not 1 < len(boxes) <= MOST_BOXES or in_columns(largest, outputs, buffers) is None:
+        return None
+    body, scratch, taken = list[Stmt](), list[Buffer](), buffers
+    for box in boxes:
+        done, memory = in_columns(box, outputs, taken) or (nested(box, outputs, taken), ())
+        body += done
+        scratch += memory
+        taken |= {stmt.name for stmt in statements(done) if isinstance(stmt, Let | Fold)} | {buffer.name for buffer in memory}
+    return tuple(body), tuple(scratch)
+
+
+def _boxes(nest: Nest, at: int) -> Iterator[Nest]:
+    """The pieces of the loops from one on."""
+    found = ((k, starts) for k in range(at, len(nest.loops)) if len(starts := begins(nest.terms, nest.loops[k])) > 1)
+    k, starts = next(found, (0, []))
+    if not starts or len(starts) > MOST_PIECES:
+        yield nest
+        return
+    inner = len(nest.loops) - 1 - k
+    for number, values in enumerate(zip(starts, [*starts[1:], nest.loops[k].hi + 1], strict=True)):
+        cut = piece(nest, k, 0, number, values)
+        yield from _boxes(cut, len(cut.loops) - inner)
+
+
+def _apart(nest: Nest, number: int) -> Nest:
+    """A box whose folds have variables of their own."""
+    forms, folded = Forms(), [term.variable for term in scalars(nest.body) if isinstance(term, Reduce)]
+    own: dict[Var, Index] = {v: Var(f"{v.name}_{number}", v.lo, v.hi) for v in folded}
+    return Nest(nest.loops, decided(nest.body, own, lambda term: bounds(forms(term))), nest.index)
