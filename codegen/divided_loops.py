@@ -10,6 +10,7 @@ import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
+from eqsat.codegen.folds.rolled import is_written_out
 from eqsat.ir.affine import coefficient
 from eqsat.ir.index import Const, Index, Var, substitute
 from eqsat.ir.loops import Bind, Clip, Fold, For, Kernel, Load, Pick, Stmt, Store, bound_in, loaded, statements, values_of
@@ -30,11 +31,16 @@ def nested(outer: For, enough: int) -> tuple[For, ...]:
         *before, last = found[-1].body
         if not isinstance(last, For) or last.kind != "parallel" or not all(isinstance(stmt, Bind) for stmt in before):
             break
-        if not any(isinstance(inner, For | Fold) for inner in last.body):
+        if not any(isinstance(inner, For | Fold) and not _is_in_vectors(inner) for inner in last.body):
             break
         found.append(last)
         iterations *= last.variable.extent
     return tuple(found)
+
+
+def _is_in_vectors(inner: For | Fold) -> bool:
+    """Whether a loop is written out, so that the loop around it runs in vectors."""
+    return not any(isinstance(stmt, For | Fold) for stmt in inner.body) and is_written_out(inner)
 
 
 def divided(kernel: Kernel, loops: tuple[For, ...]) -> tuple[tuple[For, ...], bool]:

@@ -5,11 +5,11 @@ for j < n + 2: fold over k of where(1 <= j < n + 1, x[k, j - 1], 0)     ->   for
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import prod
 
 from eqsat.ir.index import Index, Var
-from eqsat.ir.loops import Buffer, Fold, Let, Stmt, statements
+from eqsat.ir.loops import Buffer, Fold, For, Let, Stmt, statements
 from eqsat.ir.tensor import Reduce, has_fold, scalars
 from eqsat.lowering.affine import Forms, bounds
 from eqsat.lowering.blocks import Body
@@ -36,7 +36,7 @@ def columns_cut(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -
         done, memory = in_columns(box, outputs, taken) or (nested(box, outputs, taken), ())
         body += done
         scratch += memory
-        taken |= {stmt.name for stmt in statements(done) if isinstance(stmt, Let | Fold)} | {buffer.name for buffer in memory}
+        taken |= {buffer.name for buffer in memory} | set(_names(done))
     return tuple(body), tuple(scratch)
 
 
@@ -58,3 +58,11 @@ def _apart(nest: Nest, number: int) -> Nest:
     forms, folded = Forms(), [term.variable for term in scalars(nest.body) if isinstance(term, Reduce)]
     own: dict[Var, Index] = {v: Var(f"{v.name}_{number}", v.lo, v.hi) for v in folded}
     return Nest(nest.loops, decided(nest.body, own, lambda term: bounds(forms(term))), nest.index)
+
+
+def _names(body: Iterable[Stmt]) -> Iterator[str]:
+    """The names of values and loops, with what they begin with: loops may be named after a fold that they do."""
+    for stmt in statements(tuple(body)):
+        if isinstance(stmt, Let | Fold | For):
+            name = stmt.variable.name if isinstance(stmt, For) else stmt.name
+            yield from (name, name.partition("_")[0])

@@ -128,6 +128,17 @@ def test_a_product_is_shared_by_more_threads_than_it_has_groups() -> None:
     assert [Units(601, 601).pieces(threads) for threads in (2, 16, 1000)] == [8, 64, 601]
 
 
+def test_loops_that_run_in_vectors_are_not_made_one_with_others() -> None:
+    """A sum of eight terms is written out, so the loop around it is the one of vectors."""
+    ways: list[tuple[Function, tuple[int, ...], int]] = [
+        (lambda x: x.sum(axis=1), (6, 8, 15), 1),
+        (lambda x: x[:, :15].sum(axis=2), (6, 16, 200), 2),
+    ]
+    for function, shape, loops in ways:
+        (kernel,) = eqsat.optimize(function, eqsat.spec(shape, "int64"), options=eqsat.Options(cache=False)).loops
+        assert len(shares(kernel)[0].loops) == loops
+
+
 def _product(size: int) -> tuple[Callable[..., Any], Any, Any]:
     return lambda a, b: a @ b, integers(size, size), integers(size, size)
 
