@@ -121,10 +121,16 @@ def _fourth_root(x: Scalar) -> Scalar:
     return call("sqrt", call("sqrt", call("add", x, 0)))  # of both zeros +0
 
 
+def _times_root(x: Scalar) -> Scalar:
+    return call("multiply", x, call("sqrt", x))
+
+
 # powers of roots that stay within 2 ulp
 ROOTS: dict[float, Callable[[Scalar], Scalar]] = {
+    -1.5: lambda x: _times_root(call("divide", 1, call("add", x, 0))),  # +inf of both zeros, and of -inf the product of two -0
+    -0.25: lambda x: call("where", call("equal", x, -np.inf), 0, call("divide", 1, _fourth_root(x))),
     0.25: lambda x: _of_minus_infinity(x, _fourth_root(x)),
-    1.5: lambda x: _of_minus_infinity(x, call("multiply", x, call("sqrt", x))),
+    1.5: lambda x: _of_minus_infinity(x, _times_root(x)),
     2.5: lambda x: _of_minus_infinity(x, call("multiply", call("multiply", x, x), call("sqrt", call("add", x, 0)))),
 }
 

@@ -52,7 +52,7 @@ def test_whole_powers_are_nearly_exact(exponent: int, dtype: str) -> None:
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("dtype", NEAR)
-@pytest.mark.parametrize("exponent", [0.25, 1.5, 2.5, -0.5, -1, -2])  # of 0.5 NumPy takes the root
+@pytest.mark.parametrize("exponent", [0.25, 1.5, 2.5, -0.25, -0.5, -1.5, -1, -2])  # of 0.5 NumPy takes the root
 def test_powers_of_roots_are_those_of_numpy(exponent: float, dtype: str) -> None:
     x = numbers(dtype, 20_000)
     wide = np.power(x.astype(np.longdouble), np.longdouble(exponent)).astype(dtype)
