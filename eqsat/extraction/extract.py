@@ -119,6 +119,10 @@ def cheapest(
     first = _selection(choices, outputs)
     if first is None:
         return None
+    stored = choices.flipped(order.keys() - choices.readable)
+    other = _selection(stored, outputs)
+    if other is not None and other.ns < first.ns:
+        choices, first = stored, other
     watch(first)
     choices.most = max(MOST_ELEMENTS, *(2 * kernel.size for kernel in first.kernels.values()), 0)
     ordered = sorted(moves, key=lambda move: (move.offer is None, order[move.tensors[-1]]))

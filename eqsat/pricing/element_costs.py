@@ -172,6 +172,8 @@ def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable:
     side_by_side = any(v.name[0] == "i" and v.extent >= SHORT_LOOP for v in body.loops - body.awkward)
     if not side_by_side and variable.extent >= SHORT_LOOP:
         own += model.cycles_ns(ACROSS_CYCLES) * trips(body.loops - {variable})
+    # where no loop has all loads side by side they are made one by one
+    one_by_one = not side_by_side and variable in body.awkward and variable.extent >= SHORT_LOOP
     parts: Parts = {}
     folded: dict[Hashable, float] = {}
     terms, iterations = 1, trips(inside)
@@ -180,12 +182,14 @@ def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable:
             repeated = 1.0 if _counts_only(name, variable) else iterations / trips(loops)
             if isinstance(name, Apply):  # what is added to places is shared as loads are
                 in_vectors = side_by_side and _is_simple(name)
-                at_once = model.lanes("int32") if in_vectors else 1.0
+                together = model.lanes("int32") if in_vectors else 1.0
                 decided = in_vectors and variable.extent < SHORT_LOOP and len([v for v in loops if level_of(v) is None]) == 1
-                folded[name] = ns if decided else ns / at_once * max(1.0, repeated / SERVED)
+                folded[name] = ns if decided else ns / together * max(1.0, repeated / SERVED)
             elif isinstance(name, tuple) and name[0] == "load":  # the same element for other iterations is there, or one load of a vector
                 whole = model.cycles_ns(model.target.load_cycles) / model.lanes(dtype) * trips(loops)
                 folded[name] = max(ns, min(ns, whole) * repeated / SERVED)
+                if one_by_one:
+                    folded[name] = max(folded[name], model.cycles_ns(model.target.gather_cycles) * trips(loops))
             else:
                 if isinstance(name, FoldPart):
                     terms = max(terms, name.terms)
