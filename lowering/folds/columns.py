@@ -27,14 +27,15 @@ from eqsat.lowering.blocks import BlockPlacer, Body, first_of
 from eqsat.lowering.folds.few_columns import NarrowFold, inlined, is_narrow
 from eqsat.lowering.folds.outward import ABREAST, LONGEST_SUM, jumps_behind
 from eqsat.lowering.folds.parted import WIDER
-from eqsat.lowering.nest import Nest, chains
+from eqsat.lowering.nest import Nest, chains, elements
 from eqsat.lowering.place import nested
 from eqsat.lowering.products.product import EVENLY
 from eqsat.lowering.ranges import order
 from eqsat.lowering.ranges.order import block_size, needed_by_folds
 
-# columns whose values are kept at the same time, and about as many of a block where there are more
-MOST_COLUMNS, MANY_COLUMNS = 4096, 1024
+# columns whose values are kept at the same time; about as many of a block where there are more, and where memory is what results of so
+# many bytes wait for, which comes faster from several places in turns
+MOST_COLUMNS, MANY_COLUMNS, FAR_COLUMNS, FAR_BYTES = 4096, 512, 64, 1 << 23
 # of a block whose number does not divide that of all: a multiple of so many
 UNIT = 16
 # a row that is added up by itself, and stays in registers
@@ -55,7 +56,9 @@ def in_columns(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], ma
     around = tuple(v for v in nest.loops if v in needed and v is not column)
     inside = tuple(v for v in nest.loops if v not in needed)
     size = block_size(column.extent, prod(v.extent for v in around), order.LEAST_BLOCK) or _about(column.extent)
-    size = size if size <= MOST_COLUMNS else _evenly(column.extent, -(-column.extent // MANY_COLUMNS))
+    if size > MOST_COLUMNS:
+        far = prod(v.extent for v in nest.loops) * itemsize(elements(nest.body)[0].dtype) >= FAR_BYTES
+        size = _evenly(column.extent, -(-column.extent // (FAR_COLUMNS if far else MANY_COLUMNS)))
     if column not in needed:
         return None
     statements = nested(Nest((*around, column, *inside), nest.body, nest.index), outputs, buffers)
