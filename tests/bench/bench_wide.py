@@ -37,6 +37,7 @@ from tests.bench.moved_programs import MOVED
 from tests.bench.ordered_programs import ORDERED
 from tests.bench.part_programs import PARTS
 from tests.bench.plain_programs import PLAIN, softmax
+from tests.bench.seam_programs import SEAMS
 from tests.bench.shared_programs import SHARED
 from tests.bench.short_row_programs import SHORT_ROWS
 from tests.bench.stacked_programs import STACKED
@@ -298,7 +299,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 
 
 PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES | PARTS | SHARED | FOLDED | ORDERED | FOUND
-PROGRAMS |= SUMMED | MOVED | ALIKE
+PROGRAMS |= SUMMED | MOVED | ALIKE | SEAMS
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:
