@@ -33,6 +33,8 @@ LOOP_CYCLES = 2.0
 SPLIT = 0.2
 # what a vector takes more by which a product is added to a kept row, if it is as long as a line of the cache: arrays seldom begin with one
 ACROSS_LINES = 1.0
+# what an operation takes on a small part of a vector, by one on the whole
+NARROW = 0.4
 # a load of one number for all of a vector
 ONE_NUMBER = 0.5
 # what rows of a tile take that lie side by side, for every term, when terms are LEAST_JUMP bytes apart at least, and a multiple of these:
@@ -100,7 +102,8 @@ class VectorCosts:
             shuffles = (picked * PICKED + turned * log2(vector)) * SHUFFLE
             operations = self.operations([value], stmt.op if isinstance(stmt, Fold) else None) + shuffles * self.target.op_cycles
             loaded = sum(_times(loops, vector, frozenset(variables(load.index))) * self.load_cycles(load, lane) for load in loads(value))
-            total += Work(loads=count * loaded, operations=count * times * operations)
+            part = min(1.0, max(NARROW, lane.extent * itemsize(value.dtype) / self.target.vector_bytes))
+            total += Work(loads=count * loaded, operations=count * times * operations * part)
             if isinstance(stmt, Fold):
                 total += Work(rest=self.model.cycles_ns(count * sum(self.jumped(load, lane, stmt.variable) for load in loads(value))))
             lines = several if not picked else set(self.bytes)
