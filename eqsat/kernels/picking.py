@@ -16,6 +16,7 @@ from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.steps import Parts, PlacedStep
 from eqsat.ir.tensor import Build, Constant, Shape, Size, Tensor, sources, tensors
 from eqsat.kernels.alike import Alike, Group, Priced
+from eqsat.kernels.copies import copies
 from eqsat.kernels.divided import Divided, divided
 from eqsat.kernels.joined import Made, joined
 from eqsat.kernels.loop_terms import simplifier
@@ -152,6 +153,8 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
             found.one_for(rows.made, rows.kernel)
         for pair in list(joined(found.kernels, levels, names, options.target, options.cost)):
             found.side_by_side(*pair)
+        while (found_copy := next(copies(found.kernels, shown | stay, names), None)) is not None:
+            found.at_once(*found_copy)
     in_rows = lowering.in_rows({group: found.kernels[group] for group in groups}, names) if program.sizes else {}
     by_name = {name: tensor for tensor, name in names.items()}
     nests: list[Nest] = []
@@ -188,6 +191,12 @@ class _Found:
         *inner, results = chain
         self.within[results] = (*(one for made in chain for one in self.within.get(made, ())), *(one for made in inner for one in made))
         self.kernels = {made: other for made, other in self.kernels.items() if made not in inner} | {results: kernel}
+
+    def at_once(self, made: Made, copy: Made, kernel: Kernel) -> None:
+        """One kernel in the place of one and of another that copies what it makes: it costs what the first one does."""
+        self.part_of[copy] = self.part_of.get(made, ((_builds(made), 1.0),))
+        self.within[copy] = self.within.get(made, ())
+        self.kernels = {one: other for one, other in self.kernels.items() if one != made} | {copy: kernel}
 
     def several_for(self, several: Divided) -> None:
         """Several kernels, one behind the other, in the place of one."""
