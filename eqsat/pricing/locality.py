@@ -22,6 +22,8 @@ WAYS = 8
 CROWDED = 8.0
 # lines that are fetched ahead in vain where a run of memory of so many lines, or more, ends
 AHEAD, LONG_RUN = 8, 8
+# runs whose places in a cache are counted one by one
+COUNTED = 2048
 # at so many places a processor sees what to fetch ahead; and the part that it takes more to bring what is not, since no run is as long, by
 # what is read and by what is written
 STREAMS, JUMPING, JUMPING_STORES = 16, 0.1, 1.0
@@ -127,8 +129,11 @@ class _Lines:
 
 @functools.lru_cache(maxsize=4096)
 def _places(apart: int, runs: int, way: int) -> int:
-    """In how many places of a cache so many runs begin."""
-    return len({k * apart % way // LINE_BYTES for k in range(min(max(runs, 1), way // LINE_BYTES))})
+    """In how many places of a cache so many runs begin: counted, unless they are many or begin where others did."""
+    step = gcd(apart, way)
+    if runs >= way // step or runs > COUNTED:
+        return max(1, min(runs, way // max(step, LINE_BYTES)))
+    return len({k * apart % way // LINE_BYTES for k in range(max(runs, 1))})
 
 
 def _way(size: int) -> int:
