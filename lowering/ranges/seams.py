@@ -73,7 +73,7 @@ def in_boxes(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], reor
     which pick them out of vectors; None where there are none such."""
     if not nest.conditions:
         return None
-    cuts = _Cuts(nest, outputs, buffers, 0, reordered, picking, _written_out_inside(nest))
+    cuts = _Cuts(nest, outputs, buffers, 0, reordered, picking, _written_out_inside(nest), in_vain_beyond=True)
     cuts.place(nest, 0, cuts.placer.top)
     found = (cuts.jammed or not reordered) and (cuts.picked or not picking)
     return cuts.result() if cuts.made == "boxes" and not cuts.in_vain and found else None
@@ -117,7 +117,7 @@ class _Cuts:
 
     behind  how many loops stand in the one that runs in vectors
     made  what came of it: nothing, "pieces" of the innermost loop, or "boxes"
-    left  how many terms the elements of further boxes may have
+    left  how many terms the elements of further boxes may have; `in_vain_beyond`: whether nothing is made of more
     parted  whether pieces are cut so that they can be split
     jammed  whether rows of a box are computed together
     picked  whether some loops are tiles that pick elements out of vectors
@@ -132,9 +132,10 @@ class _Cuts:
         reordered: bool = False,
         picking: bool = False,
         behind: int = 0,
+        in_vain_beyond: bool = False,
     ) -> None:
         self.outputs, self.first, self.reordered, self.picking = outputs, first, reordered, picking
-        self.picked = False
+        self.picked, self.in_vain_beyond = False, in_vain_beyond
         self.behind = len(nest.loops) - 1 - first if first else behind
         self.jammed = False
         self.placer = BlockPlacer(buffers)
@@ -145,8 +146,8 @@ class _Cuts:
 
     @property
     def in_vain(self) -> bool:
-        """Whether boxes have too many terms already."""
-        return self.left < 0 and not self.first
+        """Whether there are too many terms already for what comes of it to be of use."""
+        return self.in_vain_beyond and self.left < 0
 
     def result(self) -> Body:
         return alongside(self.placer.top.body), tuple(self.placer.scratch)
