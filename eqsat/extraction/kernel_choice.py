@@ -257,7 +257,7 @@ class KernelChoices:
             priced = price_gather(model, node, operands, node.args[0], *self.classes.tensor_type(node.args[0]))
         else:
             priced = price_call(model, node, operands, node.args[0], node.args[1], self._condition(node, operands))
-        return Choice(priced.own, priced.loops, priced.awkward, priced.operands, priced.sides, name, node, operands, *span)
+        return Choice(priced.own, priced.loops, priced.awkward, priced.operands, priced.sides, priced.apart, name, node, operands, *span)
 
     def _condition(self, node: ENode, operands: tuple[Choice, ...]) -> Index | None:
         """The index term that chooses between elements."""

@@ -51,6 +51,7 @@ class Priced:
     own       the parts that are its own
     operands  what else it is made of; parts that several of them share count once
     sides     of a choice that loops in boxes decide: where each side is chosen, and what is computed there
+    apart     the loop variables along which a load of its own, which varies with results, is apart in memory
     """
 
     own: Mapping[Hashable, Part] = field(default_factory=dict)
@@ -58,6 +59,19 @@ class Priced:
     awkward: Variables = NO_LOOPS
     operands: tuple[Priced, ...] = ()
     sides: Sides = ()
+    apart: Variables = NO_LOOPS
+
+    def is_apart(self, variable: Var) -> bool:
+        """Whether some load that varies with results is apart in memory along a loop."""
+        stack, seen = [self], set[Priced]()
+        while stack:
+            one = stack.pop()
+            if one not in seen:
+                seen.add(one)
+                stack += (*one.operands, *(priced for _, priced in one.sides))
+                if variable in one.apart:
+                    return True
+        return False
 
     @functools.cached_property
     def branches(self) -> int:
@@ -126,7 +140,9 @@ def _in_one_row(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[tup
 
 def price_read(key: Hashable, tensor: Hashable, access: Access) -> Priced:
     """A load; `key` names it, `tensor` what has to be moved for it."""
-    return Priced({("load", key): access.load, ("move", tensor): access.move, **access.indices}, access.load[1], access.awkward)
+    parts: Parts = {("load", key): access.load, ("move", tensor): access.move, **access.indices}
+    varies = any(v.name[0] == "i" for v in access.load[1])
+    return Priced(parts, access.load[1], access.awkward, apart=access.awkward if varies else NO_LOOPS)
 
 
 def price_gather(model: CostModel, key: Hashable, places: Sequence[Priced], tensor: Hashable, shape: tuple[int, ...], dtype: str) -> Priced:
@@ -173,7 +189,7 @@ def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable:
     if not side_by_side and variable.extent >= SHORT_LOOP:
         own += model.cycles_ns(ACROSS_CYCLES) * trips(body.loops - {variable})
     # where no loop has all loads side by side they are made one by one
-    one_by_one = not side_by_side and variable in body.awkward and variable.extent >= SHORT_LOOP
+    one_by_one = not side_by_side and variable.extent >= SHORT_LOOP and variable in body.awkward and body.is_apart(variable)
     parts: Parts = {}
     folded: dict[Hashable, float] = {}
     terms, iterations = 1, trips(inside)
