@@ -1,9 +1,10 @@
 """Random programs beside NumPy, and jax where installed: `python -m tests.bench.bench_random [--count 200] [--seed 0] [--graphs]`.
 
-The net for what nobody thought of: chains of a few steps, or graphs of up to fourteen, whose steps meet again, of floats or, with
---integers, of integers, truth values and half floats.  Each program is compared with NumPy, on float64 if it rounds, before it is timed:
-medians of interleaved rounds, the ratio is the time of the faster of the others over ours; jax counts if its results have NumPy's dtypes.
-Prints the worst with their texts, and how long first calls took; run it on one processor (`taskset -c 0`).
+The net for what nobody thought of: chains of a few steps, with --moved mostly movements and folds, or graphs of up to fourteen steps that
+meet again, of floats or, with --integers, of integers, truth values and half floats.  Each program is compared with NumPy, on float64 if
+it rounds, before it is timed: medians of interleaved rounds, the ratio is the time of the faster of the others over ours; jax counts if
+its results have NumPy's dtypes.  Prints the worst with their texts, and how long first calls took; run it on one processor
+(`taskset -c 0`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import eqsat.numpy as enp
 from eqsat.command_line.beside_numpy import interleaved_medians
 from tests.bench.beside import calls_beside, prepared, results
 from tests.bench.integer_programs import IntegerGraph
-from tests.bench.random_programs import RandomGraph, RandomProgram
+from tests.bench.random_programs import MovedProgram, RandomGraph, RandomProgram
 
 # for the calls of each
 SECONDS = 0.25
@@ -92,9 +93,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the first program; the others follow")
     parser.add_argument("--worst", type=int, default=10, help="how many are shown")
     parser.add_argument("--graphs", action="store_true", help="graphs of six to fourteen steps instead of chains of a few")
+    parser.add_argument("--moved", action="store_true", help="chains that are mostly movements and folds")
     parser.add_argument("--integers", action="store_true", help="graphs of integers, truth values and half floats")
     options = parser.parse_args()
-    jax, kind = prepared(), IntegerGraph if options.integers else RandomGraph if options.graphs else RandomProgram
+    kinds = {IntegerGraph: options.integers, RandomGraph: options.graphs, MovedProgram: options.moved, RandomProgram: True}
+    jax, kind = prepared(), next(kind for kind, asked in kinds.items() if asked)
     found, wrong = list[tuple[Times, RandomProgram]](), list[RandomProgram]()
     for seed in range(options.seed, options.seed + options.count):
         program = kind(seed)

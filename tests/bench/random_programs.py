@@ -37,6 +37,10 @@ LAST = (
     "xp.all({x} > -3, axis={a}, keepdims={k})",
     "xp.prod(1 + 0.001 * {x}, axis={a}, keepdims={k})",
 )
+SHAPES: tuple[Shape, ...] = (
+    (1024, 1024), (512, 300, 7), (100, 100, 100), (1 << 20,), (1000,), (64, 64, 64, 4), (4, 32, 56, 56), (3, 480, 640), (480, 640, 3),
+    (32, 1000), (2000, 33), (65, 4, 128, 32), (256, 4096), (16, 16, 4097),
+)  # fmt: skip
 
 
 @dataclass
@@ -67,8 +71,12 @@ class RandomProgram:
         value = self.array(self.first_shape())
         steps = self.random.choice([2, 3, 3, 4, 5])
         while len(self.lines) < steps and not self.ended:
-            value = self.line(self.random.choice(STEPS)(self, *value)) or value
+            value = self.line(self.random.choice(self.chain())(self, *value)) or value
         return [value[0]]
+
+    def chain(self) -> Sequence[Step]:
+        """What a step of a chain may be."""
+        return STEPS
 
     def line(self, found: tuple[str, Sequence[int]] | None) -> tuple[str, Shape] | None:
         """A line more, unless nothing or too much was found: its name and shape."""
@@ -115,6 +123,19 @@ class RandomProgram:
         """An axis with so many elements; None where there is none."""
         found = [k for k, n in enumerate(shape) if n >= least]
         return self.random.choice(found) if found else None
+
+
+class MovedProgram(RandomProgram):
+    """A chain of float32 of shapes as benches have them, most steps of which are movements, folds and normalizations."""
+
+    def dtypes(self) -> Sequence[str]:
+        return ["f4"]
+
+    def first_shape(self) -> Shape:
+        return self.random.choice(SHAPES)
+
+    def chain(self) -> Sequence[Step]:
+        return MOVED_STEPS
 
 
 class RandomGraph(RandomProgram):
@@ -222,6 +243,19 @@ def reshaped(p: RandomProgram, x: str, shape: Shape) -> tuple[str, Shape] | None
     return f"xp.reshape({x}, {found})", found
 
 
+def refactored(p: RandomProgram, x: str, shape: Shape) -> tuple[str, Shape] | None:
+    """Under any other shape of up to four axes."""
+    factors, left = list[int](), prod(shape)
+    for prime in (2, 3, 5, 7, 11, 13, 17):
+        while left > 1 and left % prime == 0:
+            factors.append(prime)
+            left //= prime
+    extents = [1] * p.random.choice([1, 2, 3, 4])
+    for factor in (*factors, left):
+        extents[p.random.randrange(len(extents))] *= factor
+    return (f"xp.reshape({x}, {tuple(extents)})", tuple(extents)) if prod(shape) > 1 else None
+
+
 def moved(p: RandomProgram, x: str, shape: Shape) -> tuple[str, Shape] | None:
     """Turned round, rolled, tiled, repeated, with an axis more."""
     k, small = p.axis(shape), prod(shape) < 1e6
@@ -321,3 +355,7 @@ STEPS: list[Step] = [
     *[neighbours] * 2, running, taken, *[product] * 2, joined, triangle,
 ]  # fmt: skip
 INNER_STEPS = [step for step in STEPS if step is not last_fold]
+MOVED_STEPS: list[Step] = [
+    *[function] * 2, of_two, *[normalized] * 2, *[fold] * 3, turned, refactored, *[moved] * 3, cut, padded, neighbours, running, taken,
+    product, joined,
+]  # fmt: skip
