@@ -33,8 +33,8 @@ LOOP_CYCLES = 2.0
 SPLIT = 0.2
 # what a vector takes more by which a product is added to a kept row, if it is as long as a line of the cache: arrays seldom begin with one
 ACROSS_LINES = 1.0
-# what an operation takes on a small part of a vector, by one on the whole
-NARROW = 0.4
+# bytes of shorter vectors, for which there are instructions without masks, and what an operation on the shortest takes, by one on a whole
+SHORT_VECTORS, NARROW = (16, 32), 0.4
 # a load of one number for all of a vector
 ONE_NUMBER = 0.5
 # what rows of a tile take that lie side by side, for every term, when terms are LEAST_JUMP bytes apart at least, and a multiple of these:
@@ -102,7 +102,8 @@ class VectorCosts:
             shuffles = (picked * PICKED + turned * log2(vector)) * SHUFFLE
             operations = self.operations([value], stmt.op if isinstance(stmt, Fold) else None) + shuffles * self.target.op_cycles
             loaded = sum(_times(loops, vector, frozenset(variables(load.index))) * self.load_cycles(load, lane) for load in loads(value))
-            part = min(1.0, max(NARROW, lane.extent * itemsize(value.dtype) / self.target.vector_bytes))
+            size = lane.extent * itemsize(value.dtype)
+            part = max(NARROW, size / self.target.vector_bytes) if size in SHORT_VECTORS else 1.0
             total += Work(loads=count * loaded, operations=count * times * operations * part)
             if isinstance(stmt, Fold):
                 total += Work(rest=self.model.cycles_ns(count * sum(self.jumped(load, lane, stmt.variable) for load in loads(value))))
