@@ -35,7 +35,7 @@ from eqsat.lowering.ranges.order import block_size, needed_by_folds
 
 # columns whose values are kept at the same time; about as many of a block where there are more, and where memory is what results of so
 # many bytes wait for, which comes faster from several places in turns
-MOST_COLUMNS, MANY_COLUMNS, FAR_COLUMNS, FAR_BYTES = 4096, 512, 64, 1 << 23
+MOST_COLUMNS, MANY_COLUMNS, FAR_COLUMNS, FAR_BYTES = 4096, 512, 64, 9 << 19
 # of a block whose number does not divide that of all: a multiple of so many
 UNIT = 16
 # a row that is added up by itself, and stays in registers
