@@ -119,10 +119,11 @@ def cheapest(
     first = _selection(choices, outputs)
     if first is None:
         return None
-    stored = choices.flipped(order.keys() - choices.readable)
-    other = _selection(stored, outputs)
-    if other is not None and other.ns < first.ns:
-        choices, first = stored, other
+    if computed := order.keys() - choices.readable:
+        stored = choices.flipped(computed)
+        other = _selection(stored, outputs)
+        if other is not None and other.ns < first.ns:
+            choices, first = stored, other
     watch(first)
     choices.most = max(MOST_ELEMENTS, *(2 * kernel.size for kernel in first.kernels.values()), 0)
     ordered = sorted(moves, key=lambda move: (move.offer is None, order[move.tensors[-1]]))
@@ -172,16 +173,20 @@ def _descend_together(
 ) -> tuple[KernelChoices, Selection]:
     """What is left of a long program, as loops of Python write it out, where runs of its tensors are stored no more together: one by one
     the search would price what they are made of as often as there are of them."""
-    stored = [name for name in names if name in choices.readable and name in best.kernels and name in best.read]
+
+    def stored_of(some: Sequence[int]) -> list[int]:
+        return [name for name in some if name in choices.readable and name in best.kernels and name in best.read]
+
+    stored = stored_of(names)
     if len(stored) <= TOGETHER:
         return choices, best
     runs = [stored[at : at + TOGETHER] for at in range(0, len(stored), TOGETHER)][::-1]
     while runs and not choices.effort.is_spent:
         run = runs.pop()
-        together = [name for name in run if name in choices.readable and name in best.kernels and name in best.read]
+        together, flipped = stored_of(run), choices
         if len(together) < FEWEST_TOGETHER:
             continue
-        flipped, found = choices, _selection(choices, outputs)
+        found: Selection | None = best
         while together and found is not None and not choices.effort.is_spent:
             flipped = flipped.flipped(together)
             found = _selection(flipped, outputs)

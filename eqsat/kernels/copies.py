@@ -28,11 +28,16 @@ def copies(kernels: Mapping[Made, Kernel], stay: Collection[Tensor], names: Mapp
 
 def copied(kernel: Kernel) -> str | None:
     """The array that a kernel copies, each element to where it is in it; None for any other kernel."""
-    body = [stmt for stmt in statements(kernel.body) if not isinstance(stmt, Bind)]
-    *loops, store = body
-    if not isinstance(store, Store) or store.combine is not None or not isinstance(store.value, Load) or kernel.sizes:
-        return None
     sizes = {buffer.size for buffer in kernel.buffers}
+    if len(kernel.buffers) != 2 or len(sizes) > 1 or kernel.sizes:
+        return None
+    *loops, store = [stmt for stmt in statements(kernel.body) if not isinstance(stmt, Bind)]
+    if (
+        not isinstance(store, Store)
+        or store.combine is not None
+        or not isinstance(store.value, Load)
+        or store.value.index is not store.index
+    ):
+        return None
     counted = prod(loop.variable.extent for loop in loops if isinstance(loop, For))
-    every = all(isinstance(loop, For) for loop in loops) and len(kernel.buffers) == 2 and sizes == {counted}
-    return store.value.buffer if every and store.value.index is store.index else None
+    return store.value.buffer if all(isinstance(loop, For) for loop in loops) and {counted} == sizes else None

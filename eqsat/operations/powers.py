@@ -109,7 +109,12 @@ def inverted(power: Scalar, base: Scalar) -> Scalar:
 
 def _reciprocal_root(x: Scalar) -> Scalar:
     """x ** -0.5: zero for -inf, and +inf for both zeros, of which adding makes one."""
-    return call("where", call("equal", x, -np.inf), 0, call("divide", 1, call("sqrt", call("add", x, 0))))
+    return _one_by(x, call("sqrt", call("add", x, 0)))
+
+
+def _one_by(x: Scalar, root: Scalar) -> Scalar:
+    """1 by a root of x, zero for -inf, of which there is none."""
+    return call("where", call("equal", x, -np.inf), 0, call("divide", 1, root))
 
 
 def _of_minus_infinity(x: Scalar, result: Scalar) -> Scalar:
@@ -128,7 +133,7 @@ def _times_root(x: Scalar) -> Scalar:
 # powers of roots that stay within 2 ulp
 ROOTS: dict[float, Callable[[Scalar], Scalar]] = {
     -1.5: lambda x: _times_root(call("divide", 1, call("add", x, 0))),  # +inf of both zeros, and of -inf the product of two -0
-    -0.25: lambda x: call("where", call("equal", x, -np.inf), 0, call("divide", 1, _fourth_root(x))),
+    -0.25: lambda x: _one_by(x, _fourth_root(x)),
     0.25: lambda x: _of_minus_infinity(x, _fourth_root(x)),
     1.5: lambda x: _of_minus_infinity(x, _times_root(x)),
     2.5: lambda x: _of_minus_infinity(x, call("multiply", call("multiply", x, x), call("sqrt", call("add", x, 0)))),

@@ -6,6 +6,7 @@ for j < n + 2: fold over k of where(1 <= j < n + 1, x[k, j - 1], 0)     ->   for
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice, pairwise
 from math import prod
 
 from eqsat.ir.index import Index, Var
@@ -27,17 +28,19 @@ def columns_cut(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -
     """The statements; None where nothing changes along the loops, or too often, or the largest box has no columns."""
     if not has_fold(nest.body):
         return None
-    boxes = [_apart(merge(box), number) for number, box in enumerate(_boxes(nest, 0))]
-    largest = max(boxes, key=lambda box: prod(v.extent for v in box.loops))
-    if not 1 < len(boxes) <= MOST_BOXES or in_columns(largest, outputs, buffers) is None:
+    boxes = list(islice(_boxes(nest, 0), MOST_BOXES + 1))
+    if not 1 < len(boxes) <= MOST_BOXES:
         return None
-    body, scratch, taken = list[Stmt](), list[Buffer](), buffers
-    for box in boxes:
-        done, memory = in_columns(box, outputs, taken) or (nested(box, outputs, taken), ())
-        body += done
+    boxes = [_apart(merge(box), number) for number, box in enumerate(boxes)]
+    bodies, scratch, taken = dict[Nest, tuple[Stmt, ...]](), list[Buffer](), buffers
+    for box in sorted(boxes, key=lambda box: -prod(v.extent for v in box.loops)):
+        columns = in_columns(box, outputs, taken)
+        if columns is None and not bodies:
+            return None
+        bodies[box], memory = columns or (nested(box, outputs, taken), ())
         scratch += memory
-        taken |= {buffer.name for buffer in memory} | set(_names(done))
-    return tuple(body), tuple(scratch)
+        taken |= {buffer.name for buffer in memory} | set(_names(bodies[box]))
+    return tuple(stmt for box in boxes for stmt in bodies[box]), tuple(scratch)
 
 
 def _boxes(nest: Nest, at: int) -> Iterator[Nest]:
@@ -48,7 +51,7 @@ def _boxes(nest: Nest, at: int) -> Iterator[Nest]:
         yield nest
         return
     inner = len(nest.loops) - 1 - k
-    for number, values in enumerate(zip(starts, [*starts[1:], nest.loops[k].hi + 1], strict=True)):
+    for number, values in enumerate(pairwise([*starts, nest.loops[k].hi + 1])):
         cut = piece(nest, k, 0, number, values)
         yield from _boxes(cut, len(cut.loops) - inner)
 
