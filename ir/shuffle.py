@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, product
+from itertools import pairwise, product
 
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
@@ -20,6 +20,8 @@ from eqsat.ir.tensor import scalars
 FEWEST, MOST = 8, 128
 # elements that lie side by side, on the average
 LEAST_RUN = 4
+# elements beside each other in a vector that is loaded are at most so far apart
+FARTHEST = 4
 # lanes of a vector, at most: LLVM takes forever over some shuffles of 64 bytes
 MOST_LANES = 16
 # rows and columns of a block that is turned by changing halves, quarters and so on
@@ -32,9 +34,15 @@ Point = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Part:
-    """A vector in memory: the iterations whose elements are its lanes."""
+    """A vector in memory: how far it begins from where all loops are zero, and the iterations whose elements are its lanes; of what is
+    loaded some lanes are nobody's."""
 
-    lanes: tuple[Point, ...]
+    begin: int
+    lanes: tuple[Point | None, ...]
+
+    @property
+    def width(self) -> int:
+        return len(self.lanes)
 
 
 @dataclass(frozen=True)
@@ -50,13 +58,15 @@ class Shuffle:
 
     def joined(self, load: Load) -> int:
         """How many vectors all results are put together from."""
-        return sum(len({self.found[load][point][0] for point in part.lanes}) for part in self.results)
+        found = self.found[load]
+        return sum(len({found[point][0] for point in part.lanes if point is not None}) for part in self.results)
 
 
 def moves(shuffle: Shuffle) -> bool:
     """Whether elements change places: not where results lie as some of what is loaded does, and every element of the rest is used several
     times, as in rows that are scaled."""
-    along = [load for load, parts in shuffle.sources.items() if parts == shuffle.results]
+    results = [part.lanes for part in shuffle.results]
+    along = [load for load, parts in shuffle.sources.items() if [part.lanes for part in parts] == results]
     often = [load for load, found in shuffle.found.items() if len(set(found.values())) < len(found)]
     return not along or len(along) + len(often) < len(shuffle.sources)
 
@@ -83,12 +93,12 @@ def shuffle_of(loops: tuple[Var, ...], store: Store, lanes: int) -> Shuffle | No
     if any(_is_square(load.index, loops) for load in varying):
         return None
     lanes = min(lanes, MOST_LANES)
-    results, _ = _vectors(stored, points, lanes)
+    results, _ = _vectors(stored, points, lanes, 1)
     sources: dict[Load, tuple[Part, ...]] = {}
     where: dict[Load, dict[Point, tuple[int, int]]] = {}
     for load, places in zip(varying, read, strict=True):
-        sources[load], where[load] = _vectors(places or [], points, lanes)
-    alone = any(len(part.lanes) == 1 for parts in (results, *sources.values()) for part in parts)
+        sources[load], where[load] = _vectors(places or [], points, lanes, FARTHEST)
+    alone = any(part.width == 1 for parts in (results, *sources.values()) for part in parts)
     least = LEAST_RUN * max(len(parts) for parts in (results, *sources.values()))
     return Shuffle(loops, store, results, sources, where) if least <= len(points) and not alone else None
 
@@ -114,18 +124,22 @@ def _offsets(index: Index, loops: Sequence[Var], points: Sequence[Point]) -> lis
     return [sum(step * at for step, at in zip(known, point, strict=True)) for point in points] if len(known) == len(steps) else None
 
 
-def _vectors(offsets: Sequence[int], points: Sequence[Point], lanes: int) -> tuple[tuple[Part, ...], dict[Point, tuple[int, int]]]:
-    """Vectors that hold the elements at these offsets, and where each iteration's is.  The last one of a run ends with it, and is no wider
-    than it needs to be."""
+def _vectors(
+    offsets: Sequence[int], points: Sequence[Point], lanes: int, farthest: int
+) -> tuple[tuple[Part, ...], dict[Point, tuple[int, int]]]:
+    """Vectors that hold the elements at these offsets, which are no farther apart in one, and where each iteration's is.  The last one of a
+    run ends with it, and is no wider than it needs to be."""
     first = dict(zip(reversed(offsets), reversed(points), strict=True))
+    used = sorted(first)
+    ends = [here for here, (one, other) in enumerate(pairwise(used), 1) if other - one > farthest]
     parts: list[Part] = []
     where: dict[int, tuple[int, int]] = {}
-    for _, group in groupby(enumerate(sorted(first)), key=lambda pair: pair[1] - pair[0]):
-        run = [offset for _, offset in group]
+    for start, end in pairwise((0, *ends, len(used))):
+        run = range(used[start], used[end - 1] + 1)
         for begin in range(0, len(run), lanes):
             width = min(lanes, max(LEAST_WIDTH, 1 << (len(run) - begin - 1).bit_length()))
             piece = run[max(0, min(begin, len(run) - width)) : begin + lanes]
             for lane, offset in enumerate(piece):
                 where.setdefault(offset, (len(parts), lane))
-            parts.append(Part(tuple(first[offset] for offset in piece)))
+            parts.append(Part(piece[0], tuple(map(first.get, piece))))
     return tuple(parts), {point: where[offset] for point, offset in zip(points, offsets, strict=True)}

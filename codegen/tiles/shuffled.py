@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from eqsat.codegen.builder import Value
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tiles.tile import Cell, Emitter, cell_of, spread, value_in, vector_load, vector_store, vector_type
 from eqsat.ir.loops import Load
-from eqsat.ir.shuffle import Part, Point, Shuffle
+from eqsat.ir.shuffle import Part, Shuffle
 
 
 def emit_shuffle(e: Emitter, shuffle: Shuffle, scope: Scope) -> None:
     """Write a block."""
-    width = max(len(part.lanes) for parts in (shuffle.results, *shuffle.sources.values()) for part in parts)
-    loaded = {load: [_loaded(e, shuffle, load, part, scope, width) for part in parts] for load, parts in shuffle.sources.items()}
-    for part in shuffle.results:
-        cell = _cell(e, shuffle, part, scope)
-        for load, vectors in loaded.items():
-            cell.turned[load] = _picked(e, load, vectors, [shuffle.found[load][point] for point in part.lanes], width)
-        value = spread(e, value_in(e, shuffle.store.value, cell), cell.width)
-        vector_store(e, shuffle.store, cell.scope, value)
-
-
-def _cell(e: Emitter, shuffle: Shuffle, part: Part, scope: Scope) -> Cell:
-    """Where the first lane of a vector is computed."""
     *around, lane = shuffle.loops
-    first: Point = part.lanes[0]
-    return cell_of(e, scope, dict(zip(around, first[:-1], strict=True)), lane, (first[-1], len(part.lanes)))
+    first = cell_of(e, scope, {loop: loop.lo for loop in around}, lane, (lane.lo, 1))
+    width = max(part.width for parts in (shuffle.results, *shuffle.sources.values()) for part in parts)
+    loaded = {load: [_loaded(e, load, part, first, width) for part in parts] for load, parts in shuffle.sources.items()}
+    for part in shuffle.results:
+        cell = replace(first, width=part.width, turned={})
+        for load, vectors in loaded.items():
+            places = [shuffle.found[load][point] for point in part.lanes if point is not None]
+            cell.turned[load] = _picked(e, load, vectors, places, width)
+        value = spread(e, value_in(e, shuffle.store.value, cell), part.width)
+        vector_store(e, shuffle.store, first.scope, value, part.begin)
 
 
-def _loaded(e: Emitter, shuffle: Shuffle, load: Load, part: Part, scope: Scope, width: int) -> Value:
+def _loaded(e: Emitter, load: Load, part: Part, first: Cell, width: int) -> Value:
     """A vector of memory, in the first lanes of a register."""
-    vector = vector_load(e, load, _cell(e, shuffle, part, scope).scope, len(part.lanes))
-    return vector if len(part.lanes) == width else _shuffled(e, load, vector, None, list(range(len(part.lanes))), width)
+    vector = vector_load(e, load, first.scope, part.width, part.begin)
+    return vector if part.width == width else _shuffled(e, load, vector, None, list(range(part.width)), width)
 
 
 def _picked(e: Emitter, load: Load, vectors: list[Value], places: list[tuple[int, int]], width: int) -> Value:

@@ -184,15 +184,20 @@ def _turn(e: Emitter, body: tuple[Stmt, ...], cells: list[Cell], row: Var) -> No
                         cell.turned[load] = value
 
 
-def vector_load(e: Emitter, load: Load, scope: Scope, width: int) -> Value:
-    """The neighbours in memory of the element that a load has in a scope."""
-    return _neighbours(e, load.dtype, e.address(e.buffer(load.buffer, load.dtype), load.index, scope), width)
+def vector_load(e: Emitter, load: Load, scope: Scope, width: int, behind: int = 0) -> Value:
+    """The neighbours in memory of the element that a load has in a scope, or of one so many elements behind it."""
+    return _neighbours(e, load.dtype, _behind(e, load.buffer, load.dtype, load.index, scope, behind), width)
 
 
-def vector_store(e: Emitter, store: Store, scope: Scope, value: Value) -> None:
-    """A vector in memory, from the element on that is stored in a scope."""
-    place = e.address(e.buffer(store.buffer, store.value.dtype), store.index, scope)
+def vector_store(e: Emitter, store: Store, scope: Scope, value: Value, behind: int = 0) -> None:
+    """A vector in memory, from the element on that is stored in a scope, or from one so many elements behind it."""
+    place = _behind(e, store.buffer, store.value.dtype, store.index, scope, behind)
     e.b.lines.append(f"  store {value}, {place}, align {itemsize(store.value.dtype)}")
+
+
+def _behind(e: Emitter, buffer: str, dtype: str, index: Index, scope: Scope, elements: int) -> Value:
+    place = e.address(e.buffer(buffer, dtype), index, scope)
+    return e.b.element(MEMORY_TYPES[dtype], place.text, integer(elements), "inbounds") if elements else place
 
 
 def _neighbours(e: Emitter, dtype: str, place: Value, width: int) -> Value:

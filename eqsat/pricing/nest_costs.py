@@ -57,6 +57,8 @@ DIVIDED_ALONE, NARROW_PART, NARROW_FUNCTION = 0.35, 0.5, 0.8
 WIDE_GATHER = 1.5
 # a store of one element of a vector
 SCATTERED_CYCLES = 1.5
+# an element of one or two bytes that LLVM puts in its place one by one
+SORTED_ALONE = 0.45
 # loops of functions that step over more are vectors from so many iterations on
 SORTED_STEP, LONG_ROW = 4, 128
 
@@ -120,6 +122,7 @@ class _Pricer(VectorCosts):
         total = self.value(value, place, lanes, done)
         if isinstance(stmt, Store):
             total += self.access(stmt.buffer, stmt.index, value.dtype, place, lanes, stores=True)
+            total += Work(operations=SORTED_ALONE * place.count * place.is_sorted_alone(stmt))
             if stmt.combine:
                 total += self.access(stmt.buffer, stmt.index, value.dtype, place, lanes)
                 step = self.folding(stmt.combine, value.dtype) if not is_product(value) or stmt.combine != "sum" else 0.0

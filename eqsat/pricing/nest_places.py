@@ -13,7 +13,7 @@ from eqsat.codegen.math import FUNCTIONS, instructions_of
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.index import Const, Index, Var, depends, substitute
-from eqsat.ir.loops import Fold, For, Pick, Stmt, Store, loads, statements, value_of, values_of
+from eqsat.ir.loops import Fold, For, Load, Pick, Stmt, Store, loads, statements, value_of, values_of
 from eqsat.ir.tensor import Call, Position, Scalar, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.pricing.cost_model import INTERLEAVED
@@ -28,6 +28,8 @@ INSTRUCTIONS = {"absolute": 2, "maximum": 4, "minimum": 4, "sign": 6}
 MASKED = 16
 # a vector that is loaded or stored in the other direction, by one that is not
 REVERSED = 2.0
+# elements of less bytes in stores that step over so many are put in their places one by one (see Place.is_sorted_alone)
+SORTED_BYTES, SORTED_STEP = 4, 3
 # elements that a fold loads which stay in registers where the loop around does not change them
 HELD = 128
 
@@ -136,6 +138,17 @@ class Place:
         """Whether an access steps over elements in the loop that runs in vectors."""
         step = coefficient(offset, self.inner) if self.inner is not None else 0
         return step is not None and 1 < abs(step) <= INTERLEAVED
+
+    def is_sorted_alone(self, stmt: Store) -> bool:
+        """Whether LLVM puts small elements in their places one by one: those of stores that step over some, but for what it has the shuffles
+        for, which is other elements for each of them that lie side by side or as what is stored."""
+        step = coefficient(stmt.index, self.inner) if self.inner is not None else None
+        if step is None or not SORTED_STEP <= abs(step) <= INTERLEAVED or itemsize(stmt.value.dtype) >= SORTED_BYTES:
+            return False
+        read = [term.index for term in scalars(stmt.value) if isinstance(term, Load | Position) and term.dtype != "bool"]
+        over = [variable for variable in self.unrolled if depends(stmt.index, variable)]
+        same = bool(over) and not any(depends(offset, variable) for offset in read for variable in over)
+        return same or any(coefficient(offset, self.inner) not in (0, 1, step) for offset in read)
 
     def repeated(self, offset: Index) -> int:
         """How often something is loaded: what a short fold loads in every iteration of the loop around it stays in registers."""

@@ -8,14 +8,14 @@ The block is made of the loops along which memory goes on in what is written, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.loops import For, Stmt, Store, with_offsets
-from eqsat.ir.shuffle import FEWEST, MOST, moves, shuffle_of
+from eqsat.ir.shuffle import FARTHEST, FEWEST, MOST, moves, shuffle_of
 from eqsat.ir.tensor import has_fold
-from eqsat.lowering.affine import Forms, rebuilt
+from eqsat.lowering.affine import Affine, Forms, rebuilt
 from eqsat.lowering.blocks import BlockPlacer, blocks_of
 from eqsat.lowering.nest import Nest, Several
 
@@ -61,13 +61,8 @@ def _block(nest: Nest) -> Mapping[Var, int] | None:
         return None
     sizes: dict[Var, int] = {}
     while prod(sizes.values()) <= MOST:
-        runs = []
-        for form in every:
-            run, stride = 1, {form.stride(v): v for v in nest.loops}
-            while (loop := stride.get(run)) is not None and sizes.get(loop) == loop.extent:
-                run *= loop.extent
-            if loop is not None:
-                runs.append((run, loop))
+        found = [_next_loop(form, sizes, nest.loops, FARTHEST if form is not every[0] else 1) for form in every]
+        runs = [(run, loop) for run, loop in found if loop is not None]
         free = [(run, loop) for run, loop in runs if loop not in sizes and prod(sizes.values()) * loop.extent <= MOST]
         if not free:
             shared = {loop for _, loop in runs if loop not in sizes}
@@ -79,3 +74,16 @@ def _block(nest: Nest) -> Mapping[Var, int] | None:
         _, loop = min(free, key=lambda pair: pair[0])
         sizes[loop] = loop.extent
     return sizes if FEWEST <= prod(sizes.values()) <= MOST else None
+
+
+def _next_loop(form: Affine, sizes: Mapping[Var, int], loops: Sequence[Var], farthest: int) -> tuple[int, Var | None]:
+    """How far an access goes in memory along the whole loops of a block, forwards or backwards, and the loop along which it goes on; it may
+    leave out less elements than it reads."""
+    run, strides = 1, {abs(stride): v for v in loops if (stride := form.stride(v))}
+    while True:
+        step = next((step for step in range(run, min(2 * run, run + farthest)) if step in strides), None)
+        if step is None:
+            return run, None
+        if sizes.get(strides[step]) != strides[step].extent:
+            return run, strides[step]
+        run = step * strides[step].extent
