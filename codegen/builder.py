@@ -244,6 +244,11 @@ class Builder:
         joined = f', !{{!"llvm.loop.interleave.count", i32 {vectors}}}' if vectors > 1 else ""
         return self.note(f'!{{!"llvm.loop.unroll.disable"}}{joined}')
 
+    def keep_masked(self, vectors: int) -> str:
+        """The note on a loop that LLVM makes so many vectors of, side by side, the last of them under a mask."""
+        hints = (f'interleave.count", i32 {vectors}', 'vectorize.predicate.enable", i1 true', 'vectorize.enable", i1 true')
+        return self.note(", ".join(('!{!"llvm.loop.unroll.disable"}', *(f'!{{!"llvm.loop.{hint}}}' for hint in hints))))
+
     def keep_together(self, vectors: int, besides: str = "") -> str:
         """The note that says how many vectors a loop computes side by side where LLVM makes vectors of it, and what it says besides; none
         for a single one."""

@@ -7,9 +7,10 @@ Before that the sum is wrong by less than 2^(2 - 2p) of itself, for floats of p 
 it is below the least normal number, quotients may be off by one unit in their last place: only those below 2^p of that number, and of
 no whole number.  `high` and `low` have one sign, so infinities, NaN, and zeros of both signs come out as they do of divisions.
 
-A divisor that a loop does not change is made such a pair before the loop, as the sum of a row is that its elements are divided by.  It may
-have any digits, so quotients within 2^(2 - 2p) of where rounding changes, one in some millions, may be off by a unit in their last place.
-One near the ends of the range is scaled by a power of two, and so is what it divides.
+A divisor that a loop does not change is made such a pair before the loop, as the sum of a row is that its elements are divided by; `high`
+is a unit or two in its last place less than the reciprocal then, which takes no comparisons.  It may have any digits, so quotients within
+2^(2 - 2p) of where rounding changes, one in some millions, may be off by a unit in their last place. One near the ends of the range is
+scaled by a power of two, and so is what it divides.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqsat.codegen.builder import Builder, Value, bits_of, integer, real
+from eqsat.codegen.builder import Builder, Value, real
 from eqsat.codegen.math.number import Number, fused
 from eqsat.codegen.math.remainder import floored
 from eqsat.ir.dtypes import INTEGERS, itemsize
@@ -32,10 +33,11 @@ from eqsat.ir.tensor import Call, Literal, Scalar, scalars
 # of floats: digits, and the exponents of divisors for which neither part of 1/c is near the ends of the range
 FORMATS = {"float32": (24, 60), "float64": (53, 900)}
 # of divisors that a loop does not change, by LLVM's type: exponents beyond which they are scaled, by as much, to the other side of 1, so
-# that what they divide leaves the range only where the quotient does; and of a part of the reciprocal that rounding never sees
-SCALED = {"float": (60, -60), "double": (900, -110)}
-# a loop over so many bytes is worth making the parts, for which it waits
-LEAST_BYTES = 1024
+# that what they divide leaves the range only where the quotient does; and what makes of a reciprocal a number below the exact one
+SCALED = {"float": 60, "double": 900}
+BELOW = {"float": 1 - 2.0**-23, "double": 1 - 2.0**-52}
+# a loop over so many bytes is worth making the parts, for which it waits; dividing doubles takes twice as long
+LEAST_BYTES = {"float32": 2048, "float64": 512}
 
 
 class Divisor(NamedTuple):
@@ -71,7 +73,12 @@ def rest_of(b: Builder, term: Call, dividend: Value) -> Value | None:
 
 def repeated(term: Scalar, extent: int) -> str | None:
     """The temporary that a division in a loop over so many elements is by, where making its parts is worth it."""
-    if not isinstance(term, Call) or term.op != "divide" or term.dtype not in FORMATS or extent * itemsize(term.dtype) < LEAST_BYTES:
+    if (
+        not isinstance(term, Call)
+        or term.op != "divide"
+        or term.dtype not in FORMATS
+        or extent * itemsize(term.dtype) < LEAST_BYTES[term.dtype]
+    ):
         return None
     return term.args[1].name if isinstance(term.args[1], Temp) else None
 
@@ -86,26 +93,15 @@ def divisors(b: Builder, values: Iterable[Scalar], extent: int, outside: Mapping
 
 def divisor_of(b: Builder, number: Value) -> Divisor:
     """The code that makes the parts of a number: infinite ones of zero, zeros of infinity, and NaN of NaN; `rest` is NaN then."""
-    beyond, unseen = SCALED[number.type]
-    size, one = b.intrinsic("fabs", number), real(1.0, number.type)
+    beyond, size, one = SCALED[number.type], b.intrinsic("fabs", number), real(1.0, number.type)
     small = b.compare("olt", size, real(2.0**-beyond, number.type))
     large = b.compare("ogt", size, real(2.0**beyond, number.type))
     scale = b.select(small, real(2.0**beyond, number.type), b.select(large, real(2.0**-beyond, number.type), one))
     scaled = b.binary("fmul", number, scale)
-    nearest = b.binary("fdiv", one, scaled)
-    integers = bits_of(number.type)
-    nearer_zero = b.cast("bitcast", b.binary("sub", b.cast("bitcast", nearest, integers), integer(1, integers)), number.type)
-    too_large = b.compare("olt", _rest(b, nearest, scaled), real(0.0, number.type))
-    high = b.select(too_large, nearer_zero, nearest)
-    rest = _rest(b, high, scaled)
-    some = b.select(b.compare("oeq", rest, real(0.0, number.type)), real(2.0**unseen, number.type), rest)
-    low = b.select(b.compare("uno", rest, rest), high, b.binary("fmul", some, high))
-    return Divisor(scale, high, low)
-
-
-def _rest(b: Builder, reciprocal: Value, number: Value) -> Value:
-    """1 - reciprocal * number, exactly."""
-    return b.intrinsic("fma", b.negate(reciprocal), number, real(1.0, number.type))
+    high = b.binary("fmul", b.binary("fdiv", one, scaled), real(BELOW[number.type], number.type))
+    rest = b.intrinsic("fma", b.negate(high), scaled, one)  # of 1, above zero
+    low = b.binary("fmul", b.intrinsic("fma", rest, rest, rest), high)
+    return Divisor(scale, high, b.select(b.compare("uno", rest, rest), high, low))
 
 
 def quotient(b: Builder, dividend: Value, divisor: Divisor) -> Value:

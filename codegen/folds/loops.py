@@ -9,7 +9,7 @@ folded block by block too.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import Protocol
 
@@ -17,6 +17,7 @@ from eqsat.codegen.builder import Value, integer
 from eqsat.codegen.elements.casts import convert
 from eqsat.codegen.elements.known_divisors import divisors
 from eqsat.codegen.folds.accumulator import BLOCK, LONG_OUTER_FOLD, Accumulator, Carried, Flags, accumulator, widest
+from eqsat.codegen.folds.rests import LONG_BYTES, end_of_vectors, rest_note, whole_note, width_of
 from eqsat.codegen.folds.rolled import vectors_of_fold
 from eqsat.codegen.folds.search import (
     BLOCK as SEARCHED,
@@ -33,7 +34,7 @@ from eqsat.codegen.index import llvm_type, resized
 from eqsat.codegen.scalar import literal
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tiles.tile import Emitter
-from eqsat.ir.dtypes import carrier, is_complex, is_float, is_inexact, itemsize
+from eqsat.ir.dtypes import carrier, is_complex, is_float, is_inexact
 from eqsat.ir.errors import InternalError
 from eqsat.ir.groups import connected
 from eqsat.ir.loops import Fold, For, Kernel, Stmt, Temp, loaded, over, statements, values_of
@@ -42,8 +43,6 @@ from eqsat.ir.tensor import Literal, Position, Scalar, scalars
 from eqsat.ir.value_bounds import needs_32_bits
 
 ZERO = integer(0)
-# the vectors of a fold of so many bytes stay a loop: LLVM would write out those of a row of 1,024 floats and join their sums into one chain
-LONG_BYTES = 1024
 # folds of fewer elements are written out, or are loops by themselves; of one loop at most so many values are carried on
 LEAST_TOGETHER, MOST_CARRIED = 64, 8
 
@@ -91,7 +90,7 @@ def _may_join(fold: Fold) -> bool:
 def _is_beside(fold: Fold, run: Sequence[Fold]) -> bool:
     """Whether it is of the same range as others, computes in elements as wide, and is made of none of them."""
     first, names = run[0], {other.name for other in run}
-    if (fold.variable.lo, fold.variable.hi) != (first.variable.lo, first.variable.hi) or _width(fold) != _width(first):
+    if (fold.variable.lo, fold.variable.hi) != (first.variable.lo, first.variable.hi) or width_of(fold) != width_of(first):
         return False
     values = [*values_of(fold.body), fold.value]
     return not any(isinstance(term, Temp) and term.name in names for term in scalars(*values))
@@ -107,11 +106,6 @@ def _loops_of(run: Sequence[Fold]) -> Iterator[tuple[Fold, ...]]:
                 group = []
             group.append(fold)
         yield tuple(group)
-
-
-def _width(fold: Fold) -> int:
-    """The bytes of the widest element that a fold computes with."""
-    return max(itemsize(term.dtype) for term in scalars(fold.value, *values_of(fold.body)))
 
 
 def _carried(fold: Fold) -> int:
@@ -239,15 +233,38 @@ def fold_range(
         if folds[0] in e.rolled or start is not None:
             terms = one.extent if start is None else SEARCHED
             return e.b.keep_rolled(vectors_of_fold(folds[0].dtype, terms, e.registers.bytes))
-        return e.b.keep_vectors_rolled() if one.extent * _width(folds[0]) >= LONG_BYTES else ""
+        return e.b.keep_vectors_rolled() if one.extent * width_of(folds[0]) >= LONG_BYTES else ""
 
     if folds[0] in e.across:
         last = _initial(into)
         for number in range(one.lo, one.hi + 1):
             last = step(integer(number, first.type), last)
+    elif (middle := end_of_vectors(e, folds, first, end)) is not None:
+        return _in_two_parts(e, folds, into, (first, middle, end), step, note)
     else:
         last = e.loop(first, end, _initial(into), step, note)
-    return [total.result(e.b, own) for total, own in zip(into, _split(into, last), strict=True)]
+    return _results(e, into, last)
+
+
+def _in_two_parts(
+    e: FoldEmitter,
+    folds: Sequence[Fold],
+    into: Sequence[Accumulator],
+    ends: tuple[Value, Value, Value],
+    step: Callable[[Value, Carried], Carried],
+    note: Callable[[], str],
+) -> Sequence[Value]:
+    """Folds from the first to the last of three numbers, in a loop as far as the second and one behind it."""
+    first, middle, end = ends
+    short = whole_note(e, folds, first, middle)
+    whole = e.loop(first, middle, _initial(into), step, note if short is None else lambda: short)
+    rest = e.loop(middle, end, _initial(into), step, lambda: rest_note(e, folds, middle, end))
+    found = zip(into, _results(e, into, whole), _results(e, into, rest), strict=True)
+    return [total.result(e.b, total.step(e.b, total.step(e.b, total.initial, one), other)) for total, one, other in found]
+
+
+def _results(e: FoldEmitter, into: Sequence[Accumulator], carried: Carried) -> list[Value]:
+    return [total.result(e.b, own) for total, own in zip(into, _split(into, carried), strict=True)]
 
 
 def _hidden(e: FoldEmitter, fold: Fold, scope: Scope) -> Scalar:

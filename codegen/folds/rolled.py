@@ -117,8 +117,8 @@ def leaves_much(loop: For, vector_bytes: int) -> bool:
     if any(isinstance(stmt, Fold) for stmt in loop.body):
         return 0 < whole <= FEW_VECTORS and left > 0
     if any(call.op in FUNCTIONS for call in calls):
-        return whole > 0 < left and loop.variable.extent <= FUNCTIONS_LEFT
-    return 0 < whole <= FEW_VECTORS and left % max(lanes // 2, 1) >= FEW_LEFT and len(calls) >= MANY_OPERATIONS
+        return whole > 0 and left >= FEW_LEFT and loop.variable.extent <= FUNCTIONS_LEFT
+    return whole > 0 and left >= FEW_LEFT and loop.variable.extent <= FUNCTIONS_LEFT
 
 
 def _loops_inside(body: tuple[Stmt, ...], around: Loop | None, bound: dict[Var, Index]) -> Iterator[tuple[Loop, Loop, dict[Var, Index]]]:

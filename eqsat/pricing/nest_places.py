@@ -140,8 +140,8 @@ class Place:
         return step is not None and 1 < abs(step) <= INTERLEAVED
 
     def is_sorted_alone(self, stmt: Store) -> bool:
-        """Whether LLVM puts small elements in their places one by one: those of stores that step over some, but for what it has the shuffles
-        for, which is other elements for each of them that lie side by side or as what is stored."""
+        """Whether LLVM puts small elements in their places one by one: those of stores that step over some, but for what it has shuffles
+        for, which is another element for each of them that lies beside others or as what is stored."""
         step = coefficient(stmt.index, self.inner) if self.inner is not None else None
         if step is None or not SORTED_STEP <= abs(step) <= INTERLEAVED or itemsize(stmt.value.dtype) >= SORTED_BYTES:
             return False
