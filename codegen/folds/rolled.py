@@ -32,10 +32,9 @@ CHOOSING = frozenset(("where", "maximum", "minimum", "fmax", "fmin", "floor_divi
 LINES, SORTED, SORTED_FOLD, SORTED_BYTES = 16, 4, 8, 64
 # loops over elements of two bytes or one; their folds are left to LLVM, but for products of bytes, which there is no instruction for
 NARROW, NARROW_SHORTEST, NARROW_LONGEST = 2, 6, 16
-# up to so many iterations of a loop that computes functions those that fill no vector matter
-FUNCTIONS_LEFT = 2048
-# of a loop with so many operations, in up to so many vectors, so many that fill no half of one
-MANY_OPERATIONS, FEW_VECTORS, FEW_LEFT = 4, 4, 2
+# of a loop of up to so many iterations what fills no vector matters, where it is so much, or functions; if the loop has more than so many
+# operations, which are written twice then, up to so many vectors
+LEFT, FEW_LEFT, MANY_OPERATIONS, FEW_VECTORS = 2048, 2, 32, 4
 # vectors of a fold that are folded side by side, at most
 SIDE_BY_SIDE = 4
 
@@ -108,8 +107,7 @@ def _goes_across(loop: For | Fold, around: For, bound: dict[Var, Index]) -> bool
 
 
 def leaves_much(loop: For, vector_bytes: int) -> bool:
-    """Whether what fills no vector of an innermost loop takes as long as vectors, computed one by one: functions, and the end of short
-    loops with many operations.  LLVM does a part of half a vector at once."""
+    """Whether what fills no vector of an innermost loop takes as long as vectors, which LLVM does in half of one and then one by one."""
     terms = list(scalars(*values_of(loop.body)))
     calls = [term for term in terms if isinstance(term, Call)]
     lanes = vector_bytes // max((itemsize(term.dtype) for term in terms), default=1)
@@ -117,8 +115,8 @@ def leaves_much(loop: For, vector_bytes: int) -> bool:
     if any(isinstance(stmt, Fold) for stmt in loop.body):
         return 0 < whole <= FEW_VECTORS and left > 0
     if any(call.op in FUNCTIONS for call in calls):
-        return whole > 0 and left >= FEW_LEFT and loop.variable.extent <= FUNCTIONS_LEFT
-    return whole > 0 and left >= FEW_LEFT and loop.variable.extent <= FUNCTIONS_LEFT
+        return whole > 0 < left and loop.variable.extent <= LEFT
+    return whole > 0 and left >= FEW_LEFT and loop.variable.extent <= LEFT and (whole <= FEW_VECTORS or len(calls) <= MANY_OPERATIONS)
 
 
 def _loops_inside(body: tuple[Stmt, ...], around: Loop | None, bound: dict[Var, Index]) -> Iterator[tuple[Loop, Loop, dict[Var, Index]]]:

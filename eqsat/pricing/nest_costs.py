@@ -16,7 +16,7 @@ from eqsat.codegen import shares
 from eqsat.codegen.folds.kept_rows import kept_row
 from eqsat.codegen.folds.loops import in_one_loop, kept_apart
 from eqsat.codegen.folds.recurrence import recurrence_of
-from eqsat.codegen.folds.rolled import FUNCTIONS_LEFT, LINES, across_rows, rolled_loops
+from eqsat.codegen.folds.rolled import LEFT, LINES, across_rows, rolled_loops
 from eqsat.codegen.folds.search import remembered
 from eqsat.codegen.math import FUNCTIONS
 from eqsat.codegen.shared_loops import units_of
@@ -205,7 +205,7 @@ class _Pricer(VectorCosts):
             return max(1.0, full * lanes)
         extent = place.inner.extent
         whole, rest = divmod(extent, full)
-        goes_back = place.computes_functions and isinstance(place.loop, For) and full < extent <= FUNCTIONS_LEFT
+        goes_back = place.computes_functions and isinstance(place.loop, For) and full < extent <= LEFT
         if place.masked or goes_back:
             return extent / (whole + (rest > 0))  # the last vector in part, or back to where the loop ends
         half = rest // (full / 2)
