@@ -20,7 +20,7 @@ from eqsat.ir.tensor import scalars
 FEWEST, MOST = 8, 128
 # elements that lie side by side, on the average
 LEAST_RUN = 4
-# elements beside each other in a vector that is loaded are at most so far apart
+# an element of a vector that is loaded is at most so far behind the one before
 FARTHEST = 4
 # lanes of a vector, at most: LLVM takes forever over some shuffles of 64 bytes
 MOST_LANES = 16
@@ -127,14 +127,19 @@ def _offsets(index: Index, loops: Sequence[Var], points: Sequence[Point]) -> lis
 def _vectors(
     offsets: Sequence[int], points: Sequence[Point], lanes: int, farthest: int
 ) -> tuple[tuple[Part, ...], dict[Point, tuple[int, int]]]:
-    """Vectors that hold the elements at these offsets, which are no farther apart in one, and where each iteration's is.  The last one of a
-    run ends with it, and is no wider than it needs to be."""
+    """Vectors that hold the elements at these offsets, and where each iteration's is.  The last one of a run ends with it, and is no wider
+    than it needs to be.  A run may leave out less elements than lie side by side before, and goes on at most so far behind."""
     first = dict(zip(reversed(offsets), reversed(points), strict=True))
-    used = sorted(first)
-    ends = [here for here, (one, other) in enumerate(pairwise(used), 1) if other - one > farthest]
+    used, ends, beside = sorted(first), [0], 0
+    for here, (one, other) in enumerate(pairwise(used), 1):
+        beside += 1
+        if other - one > 1:
+            if other - one > min(beside, farthest):
+                ends.append(here)
+            beside = 0
     parts: list[Part] = []
     where: dict[int, tuple[int, int]] = {}
-    for start, end in pairwise((0, *ends, len(used))):
+    for start, end in pairwise((*ends, len(used))):
         run = range(used[start], used[end - 1] + 1)
         for begin in range(0, len(run), lanes):
             width = min(lanes, max(LEAST_WIDTH, 1 << (len(run) - begin - 1).bit_length()))

@@ -19,6 +19,8 @@ from eqsat.ir.tensor import Scalar, scalars
 
 # the vectors of a fold of so many bytes stay a loop: LLVM would write out those of a row of 1,024 floats and join their sums into one chain
 LONG_BYTES = 1024
+# what takes as long across a vector as several vectors
+EXTREMA = ("max", "min")
 # elements of less bytes are left to LLVM
 LEAST_BYTES = 4
 
@@ -64,7 +66,11 @@ def _is_along_row(fold: Fold) -> bool:
     """Whether all that a fold loads, something at least, lies along memory, or is the same for all of its terms, and has whole lanes of
     registers."""
     terms, loaded = _terms(fold), [term for term in _terms(fold) if isinstance(term, Load)]
-    plain = carrier(fold.dtype) == fold.dtype and not any(is_complex(term.dtype) or isinstance(term, Pick) for term in terms)
+    plain = (
+        fold.op not in EXTREMA
+        and carrier(fold.dtype) == fold.dtype
+        and not any(is_complex(term.dtype) or isinstance(term, Pick) for term in terms)
+    )
     inside = any(isinstance(inner, For | Fold) for inner in fold.body)
     steps = {coefficient(load.index, fold.variable) for load in loaded}
     return plain and not inside and width_of(fold) >= LEAST_BYTES and 1 in steps and steps <= {0, 1}

@@ -32,9 +32,9 @@ CHOOSING = frozenset(("where", "maximum", "minimum", "fmax", "fmin", "floor_divi
 LINES, SORTED, SORTED_FOLD, SORTED_BYTES = 16, 4, 8, 64
 # loops over elements of two bytes or one; their folds are left to LLVM, but for products of bytes, which there is no instruction for
 NARROW, NARROW_SHORTEST, NARROW_LONGEST = 2, 6, 16
-# of a loop of up to so many iterations what fills no vector matters, where it is so much, or functions; if the loop has more than so many
-# operations, which are written twice then, up to so many vectors
-LEFT, FEW_LEFT, MANY_OPERATIONS, FEW_VECTORS = 2048, 2, 32, 4
+# of a loop of up to so many iterations what fills no half of a vector matters, where it is so much, or functions; if the loop has more
+# than so many operations, which are written twice then, up to so many vectors
+LEFT, FEW_LEFT, MANY_OPERATIONS, FEW_VECTORS = 2048, 3, 32, 4
 # vectors of a fold that are folded side by side, at most
 SIDE_BY_SIDE = 4
 
@@ -106,8 +106,9 @@ def _goes_across(loop: For | Fold, around: For, bound: dict[Var, Index]) -> bool
     return 1 in along and all(step in (0, 1) for step in along) and not any(step in (1, -1, None) for step in steps)
 
 
-def leaves_much(loop: For, vector_bytes: int) -> bool:
-    """Whether what fills no vector of an innermost loop takes as long as vectors, which LLVM does in half of one and then one by one."""
+def leaves_much(loop: For, vector_bytes: int, read_again: bool = False) -> bool:
+    """Whether what fills no vector of an innermost loop takes as long as vectors: LLVM does half of one together, the rest one by one.
+    `read_again`: what is stored is loaded soon, which waits where two vectors of it overlap."""
     terms = list(scalars(*values_of(loop.body)))
     calls = [term for term in terms if isinstance(term, Call)]
     lanes = vector_bytes // max((itemsize(term.dtype) for term in terms), default=1)
@@ -116,7 +117,12 @@ def leaves_much(loop: For, vector_bytes: int) -> bool:
         return 0 < whole <= FEW_VECTORS and left > 0
     if any(call.op in FUNCTIONS for call in calls):
         return whole > 0 < left and loop.variable.extent <= LEFT
-    return whole > 0 and left >= FEW_LEFT and loop.variable.extent <= LEFT and (whole <= FEW_VECTORS or len(calls) <= MANY_OPERATIONS)
+    return (
+        whole > 0
+        and left % max(lanes // 2, 1) >= FEW_LEFT
+        and loop.variable.extent <= LEFT
+        and (whole <= FEW_VECTORS or len(calls) <= MANY_OPERATIONS)
+    )
 
 
 def _loops_inside(body: tuple[Stmt, ...], around: Loop | None, bound: dict[Var, Index]) -> Iterator[tuple[Loop, Loop, dict[Var, Index]]]:
