@@ -11,11 +11,12 @@ from collections.abc import Sequence
 
 from eqsat.codegen.builder import Value, integer
 from eqsat.codegen.folds.rolled import SIDE_BY_SIDE, vectors_of_fold
+from eqsat.codegen.math import FUNCTIONS
 from eqsat.codegen.tiles.tile import Emitter
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import carrier, is_complex, itemsize
 from eqsat.ir.loops import Fold, For, Load, Pick, values_of
-from eqsat.ir.tensor import Scalar, scalars
+from eqsat.ir.tensor import Call, Scalar, scalars
 
 # the vectors of a fold of so many bytes stay a loop: LLVM would write out those of a row of 1,024 floats and join their sums into one chain
 LONG_BYTES = 1024
@@ -30,7 +31,8 @@ def end_of_vectors(e: Emitter, folds: Sequence[Fold], first: Value, end: Value) 
     vectors have no masks."""
     one, lanes = folds[0].variable, _lanes(e, folds)
     extent = one.extent
-    block = lanes * SIDE_BY_SIDE if extent >= lanes * SIDE_BY_SIDE else lanes
+    dear = any(isinstance(term, Call) and term.op in FUNCTIONS for fold in folds for term in _terms(fold))
+    block = lanes * SIDE_BY_SIDE if extent >= lanes * SIDE_BY_SIDE and not dear else lanes
     known = (first.text, end.text) == (str(one.lo), str(one.hi + 1))
     if not known or e.exact or not e.b.abilities.masks or extent < lanes or extent % block == 0:
         return None

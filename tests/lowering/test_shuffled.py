@@ -56,7 +56,26 @@ def windows(rows: int, columns: int) -> Build:
     return Build((rows, columns, 2, 2), read("a", (2 * rows, 2 * columns), i * 2 + k, j * 2 + m))
 
 
+def flipped(rows: int, columns: int, channels: int, dtype: str = "uint8") -> Build:
+    """Pixels from right to left."""
+    i, j, c = axes((rows, columns, channels))
+    return Build((rows, columns, channels), read("a", (rows, columns, channels), i, columns - 1 - j, c, dtype=dtype))
+
+
+def some_channels(rows: int, columns: int, channels: int, first: int, kept: int, dtype: str = "uint8") -> Build:
+    i, j, c = axes((rows, columns, kept))
+    return Build((rows, columns, kept), read("a", (rows, columns, channels), i, j, c + first, dtype=dtype))
+
+
 CASES = {
+    "pixels flipped": flipped(5, 37, 3),
+    "pixels of floats flipped": flipped(4, 19, 3, "float32"),
+    "pixels of seven bytes flipped": flipped(6, 33, 7),
+    "few pixels flipped": flipped(7, 3, 5),
+    "three of four channels": some_channels(5, 37, 4, 0, 3),
+    "the last three of four channels": some_channels(5, 37, 4, 1, 3),
+    "three of four channels of doubles": some_channels(4, 19, 4, 0, 3, "float64"),
+    "three of five channels": some_channels(4, 19, 5, 1, 3),
     "small matrices": turned((30, 7, 9), (0, 2, 1)),
     "tiny matrices": turned((50, 3, 3), (0, 2, 1)),
     "fewer than a block": turned((3, 3, 3), (0, 2, 1)),
@@ -123,6 +142,18 @@ def test_bytes_are_put_in_order_by_sixteen() -> None:
     np.testing.assert_array_equal(eqsat.optimize(lambda x: program(enp, x), x)(x), program(np, x))
 
 
+def test_what_lies_between_is_loaded_where_it_is_less() -> None:
+    i, j = Var("i", 0, 15), Var("j", 0, 2)
+    found = shuffle_of((i, j), Store("out", i * 3 + j, Load("a", i * 4 + j, "uint8")), 16)
+    assert found is not None
+    (parts,) = found.sources.values()
+    assert [(part.begin, part.width) for part in parts] == [(0, 16), (16, 16), (32, 16), (47, 16)]  # it ends with the last element
+    assert [lane for lane, point in enumerate(parts[3].lanes) if point is None] == [0, 4, 8, 12]
+    assert all(None not in part.lanes for part in found.results)
+    alone = Var("k", 0, 15)
+    assert shuffle_of((alone,), Store("out", alone, Load("a", alone * 2, "float32")), 16) is None
+
+
 def test_blocks_that_are_squares_are_turned_by_halves() -> None:
     for side, is_shuffled in ((LEAST_SQUARE, False), (LEAST_SQUARE - 1, True)):
         i, j = Var("i", 0, side - 1), Var("j", 0, side - 1)
@@ -139,6 +170,23 @@ def test_nothing_is_gathered(numerics: Any) -> None:
     assert kernel
     assert not re.search(r"gather|vinsertps|\tvmovss", kernel[1])
     np.testing.assert_array_equal(result(x), x.transpose(0, 2, 1) * 2)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda xp, x: xp.flip(x, axis=1),
+        lambda xp, x: x[:, :, :3],
+        lambda xp, x: x[:, ::-1, 1:],
+    ],
+)
+@pytest.mark.parametrize("shape", [(48, 64, 4), (20, 33, 5)])
+def test_small_elements_are_not_moved_one_by_one(program: Callable[[Any, Any], Any], shape: tuple[int, ...]) -> None:
+    """LLVM puts bytes of pixels in their places one by one; what it does is priced as that."""
+    x = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
+    result = eqsat.optimize(lambda x: program(enp, x), x)
+    assert "tile" in str(result.nests[0])
+    np.testing.assert_array_equal(result(x), program(np, x))
 
 
 PROGRAMS: dict[str, tuple[Callable[[Any, Any], Any], tuple[int, ...]]] = {
