@@ -20,7 +20,7 @@ from eqsat.lowering.products.complex_products import in_reals
 from eqsat.lowering.products.operand_order import batches_last, in_operand_order
 from eqsat.lowering.products.symmetric import in_triangle
 from eqsat.lowering.products.terms_first import places_first, terms_first
-from eqsat.lowering.sharing.folds_first import folds_apart, folds_first
+from eqsat.lowering.sharing.folds_first import folds_across, folds_apart, folds_first
 from eqsat.lowering.sharing.rows_first import rows_first
 from eqsat.lowering.sharing.spread import spread
 from eqsat.options import Options
@@ -109,8 +109,9 @@ def _ways(build: Build, ns: float, options: Options) -> Iterator[tuple[tuple[Sta
     yield from ((way, ns) for way in (reals, rows, columns, *(way(build) for way in ways)) if way is not None)
     if (shared := rows_first(build)) is not None:
         yield shared, ns * ROW_GAIN
-    apart = folds_apart(build)
-    if apart is not None:
+    for apart in (folds_apart(build), folds_across(build)):
+        if apart is None:
+            continue
         is_far = build.size * itemsize(build.dtype) >= FAR * options.target.cache_bytes[1]
         yield apart, ns if is_far else ns * NEAR_GAIN
     yield from ((way, ns) for way in (*in_triangle(build), *terms_first(build)))

@@ -9,6 +9,8 @@ so stored too; else each block of columns would arrange them again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from eqsat.ir.affine import coefficient, step_in_memory
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Var, variables
@@ -28,11 +30,13 @@ def left_turned(build: Build) -> tuple[Stages, Build] | None:
         return None
     chain, (*others, column) = found[0], axes(build.shape)
     free, terms = free_variables(chain[-1].body), [fold.variable for fold in chain]
+    if column not in free[chain[-1].body]:
+        return None
     left = [factor for factor in factors(chain[-1].body) if column not in free[factor]]
     if chain[0].op != "sum" or any(term.lo for term in terms) or len(left) != 1 or not isinstance(left[0], Read):
         return None
     known = [variable for variable in (*others, *terms) if variable in free[left[0]]]
-    if not (_is_across(left[0], terms[0], others) if len(terms) == 1 else _is_scattered(left[0], known, terms)):
+    if not (is_across(left[0], terms[0], others) if len(terms) == 1 else _is_scattered(left[0], known, terms)):
         return None
     turned = stored(left[0], known)
     assert isinstance(turned.tensor, Build)
@@ -44,7 +48,7 @@ def _is_scattered(left: Read, known: list[Var], terms: list[Var]) -> bool:
     return set(terms) <= set(known) and left.indices != tuple(known)
 
 
-def _is_across(left: Read, term: Var, others: list[Var]) -> bool:
+def is_across(left: Read, term: Var, others: Sequence[Var]) -> bool:
     """Whether neighbours of an axis lie side by side in memory, and terms far apart."""
     last = left.indices[-1]
     if term in variables(last) or not any(coefficient(last, variable) == 1 for variable in others):

@@ -74,6 +74,8 @@ def test_what_lies_along_memory_and_small_products_stay() -> None:
     assert left_turned(product(upright=True)) is None
     total = Reduce("max", K, Read(Input("a", (TERMS, ROWS), "int64"), (K, axes((ROWS, COLUMNS))[0])))
     assert left_turned(Build((ROWS, COLUMNS), total)) is None
+    alone = Reduce("sum", K, Read(Input("a", (TERMS, ROWS), "int64"), (K, axes((ROWS, COLUMNS))[0])))
+    assert left_turned(Build((ROWS, COLUMNS), alone)) is None  # columns share the sum
 
 
 def test_small_products_are_not_worth_it() -> None:

@@ -16,7 +16,7 @@ from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, Scalar, axes, axis, reduction, scalars
 from eqsat.lowering.folds import parted
 from eqsat.lowering.sharing import folds_first as module
-from eqsat.lowering.sharing.folds_first import folds_apart, folds_first
+from eqsat.lowering.sharing.folds_first import folds_across, folds_apart, folds_first
 from tests.effort import examples, some
 from tests.eqsat.programs import RandomProgram, programs
 from tests.eqsat.test_programs import check_stages
@@ -201,3 +201,30 @@ def test_folds_of_the_outer_axes_stay_where_they_are() -> None:
         assert (
             folds_apart(Build((60, 70, 90), Call("subtract", (Read(x, (i, j, k)), Reduce("sum", r, Read(x, places))), "float64"))) is None
         )
+
+
+def test_folds_of_columns_that_rows_share_are_computed_before() -> None:
+    x = Input("x", (600, 500), "float32")
+    (i, j), r = axes((500, 600)), reduction(0, 600)
+
+    def less_its_mean(upright: bool) -> Build:
+        total = Reduce("sum", r, Read(x, (r, i)))
+        own = Read(x, (j, i)) if upright else Read(Input("y", (500, 600), "float32"), (i, j))
+        return Build((500, 600), Call("subtract", (own, total), "float32"))
+
+    for upright in (True, False):
+        divided = folds_across(less_its_mean(upright))
+        assert divided is not None
+        assert not any(isinstance(term, Reduce) and term.variable.extent > 100 for term in scalars(divided[1].body))
+    along = Build((600, 500), Call("subtract", (Read(x, axes((600, 500))), Reduce("sum", reduction(0, 500), Read(x, (i, r)))), "float32"))
+    assert folds_across(along) is None  # which goes along memory
+
+
+@pytest.mark.parametrize("shape", [(600, 500), (301, 1000), (3, 300, 400)])
+def test_rows_of_a_transpose_less_their_means_equal_numpy(shape: tuple[int, ...]) -> None:
+    def centred(xp: Any, x: Any) -> Any:
+        y = xp.swapaxes(x, -1, -2)
+        return (y - xp.mean(y, axis=-1, keepdims=True)) / (1 + xp.std(y, axis=-1, keepdims=True))
+
+    x = np.random.default_rng(0).random(shape)
+    np.testing.assert_allclose(eqsat.jit(lambda x: centred(enp, x))(x), centred(np, x), rtol=1e-12, atol=1e-13)
