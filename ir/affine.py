@@ -19,6 +19,31 @@ def coefficient(term: Index, variable: Var) -> int | None:
     return found[term]
 
 
+def distance(one: Index, other: Index) -> int | None:
+    """one - other, where sums with the same terms differ by a constant; None for others."""
+    (first, terms), (second, others) = _sum(one), _sum(other)
+    return first - second if terms == others else None
+
+
+def _sum(term: Index) -> tuple[int, dict[Index, int]]:
+    """The constant of a sum, and how often it has each of its other terms."""
+    constant, terms, stack = 0, dict[Index, int](), [(term, 1)]
+    while stack:
+        sub, times = stack.pop()
+        if isinstance(sub, Const):
+            constant += times * int(sub.value)
+        elif isinstance(sub, Apply) and sub.op in ("add", "sub", "neg"):
+            signs = (-times,) if sub.op == "neg" else (times, times if sub.op == "add" else -times)
+            stack += zip(sub.args, signs, strict=True)
+        elif isinstance(sub, Apply) and sub.op == "mul" and any(isinstance(arg, Const) for arg in sub.args):
+            factor, other = sub.args if isinstance(sub.args[0], Const) else sub.args[::-1]
+            assert isinstance(factor, Const)
+            stack.append((other, times * int(factor.value)))
+        else:
+            terms[sub] = terms.get(sub, 0) + times
+    return constant, {sub: times for sub, times in terms.items() if times}
+
+
 def is_affine(term: Index) -> bool:
     """Whether a term is made of additions and of products with constants only."""
     return all(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from eqsat.ir.dtypes import DTYPES, carrier, is_complex
+from eqsat.ir.dtypes import DTYPES, UNSIGNED, carrier, is_complex, is_float, itemsize
 from eqsat.ir.loops import Bind, Load, Stmt, Store, Temp, value_of
 from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
 
@@ -45,4 +45,15 @@ def is_part(term: Scalar) -> bool:
 
 
 def _is_joint_call(call: Call) -> bool:
-    return call.op in OPS or is_part(call) or (call.op, call.dtype, call.args[0].dtype) == ("astype", "float64", "float32")
+    return call.op in OPS or is_part(call) or (call.op == "astype" and widening(call.args[0].dtype, call.dtype) is not None)
+
+
+def widening(source: str, target: str) -> str | None:
+    """LLVM's instruction that makes of elements of a dtype those of another that holds more, or a float of an integer; None for others."""
+    if not {source, target} <= LANES or (is_float(source) and not is_float(target)):
+        return None
+    if is_float(target) and not is_float(source):
+        return "uitofp" if source in UNSIGNED else "sitofp"
+    if itemsize(source) >= itemsize(target):
+        return None
+    return "fpext" if is_float(source) else "zext" if source in UNSIGNED else "sext"

@@ -5,13 +5,14 @@ for j < 9: for i < 7: out[63*n + 7*j + i] = f(a[63*n + 9*i + j])        four vec
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
+from typing import NamedTuple
 
-from eqsat.ir.affine import coefficient
+from eqsat.ir.affine import coefficient, distance
 from eqsat.ir.dtypes import itemsize
-from eqsat.ir.index import Index, Var
+from eqsat.ir.index import Const, Index, Var, substitute
 from eqsat.ir.joint import is_joint
 from eqsat.ir.loops import For, Load, Store, loads, nested_loops
 from eqsat.ir.tensor import scalars
@@ -32,43 +33,35 @@ LEAST_WIDTH = 4
 Point = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Part:
-    """A vector in memory: how far it begins from where all loops are zero, and the iterations whose elements are its lanes; of what is
-    loaded some lanes are nobody's."""
+class Part(NamedTuple):
+    """A vector in memory: how far it begins from where all loops are zero, and how many elements are in it."""
 
     begin: int
-    lanes: tuple[Point | None, ...]
+    width: int
 
-    @property
-    def width(self) -> int:
-        return len(self.lanes)
+
+# the number of a vector, and the lane in it
+Place = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Shuffle:
     """results  the vectors of what a block stores
-    sources  those of what it loads, and at which lane of which of them each iteration finds its element"""
+    order    the iterations whose elements are their lanes
+    sources  those of what it loads, by one of the loads of each buffer that lie in the same ones, from which they are counted
+    found    that load for every load, and at which lane of which of the vectors each iteration finds its element"""
 
     loops: tuple[Var, ...]
     store: Store
     results: tuple[Part, ...]
+    order: tuple[tuple[Point, ...], ...]
     sources: Mapping[Load, tuple[Part, ...]]
-    found: Mapping[Load, Mapping[Point, tuple[int, int]]]
+    found: Mapping[Load, tuple[Load, Mapping[Point, Place]]]
 
     def joined(self, load: Load) -> int:
         """How many vectors all results are put together from."""
-        found = self.found[load]
-        return sum(len({found[point][0] for point in part.lanes if point is not None}) for part in self.results)
-
-
-def moves(shuffle: Shuffle) -> bool:
-    """Whether elements change places: not where results lie as some of what is loaded does, and every element of the rest is used several
-    times, as in rows that are scaled."""
-    results = [part.lanes for part in shuffle.results]
-    along = [load for load, parts in shuffle.sources.items() if [part.lanes for part in parts] == results]
-    often = [load for load, found in shuffle.found.items() if len(set(found.values())) < len(found)]
-    return not along or len(along) + len(often) < len(shuffle.sources)
+        places = self.found[load][1]
+        return sum(len({places[point][0] for point in lanes}) for lanes in self.order)
 
 
 def block_of(outer: For) -> tuple[tuple[Var, ...], Store] | None:
@@ -85,7 +78,7 @@ def shuffle_of(loops: tuple[Var, ...], store: Store, lanes: int) -> Shuffle | No
     if not FEWEST <= len(points) <= MOST or store.combine is not None or not is_joint(store):
         return None
     offsets = {index: _offsets(index, loops, points) for index in (store.index, *(load.index for load in loads(store.value)))}
-    varying = [load for load in loads(store.value) if (found := offsets[load.index]) is None or len(set(found)) > 1]
+    varying = [load for load in loads(store.value) if (own := offsets[load.index]) is None or len(set(own)) > 1]
     stored = offsets[store.index]
     read = [offsets[load.index] for load in varying]
     if stored is None or None in read or len(set(stored)) < len(points) or all(one == stored for one in read):
@@ -93,14 +86,29 @@ def shuffle_of(loops: tuple[Var, ...], store: Store, lanes: int) -> Shuffle | No
     if any(_is_square(load.index, loops) for load in varying):
         return None
     lanes = min(lanes, MOST_LANES)
-    results, _ = _vectors(stored, points, lanes, 1)
+    results, where = _vectors(stored, lanes, 1)
+    point_at = dict(zip(stored, points, strict=True))
+    order = tuple(tuple(point_at[offset] for offset in range(part.begin, part.begin + part.width)) for part in results)
     sources: dict[Load, tuple[Part, ...]] = {}
-    where: dict[Load, dict[Point, tuple[int, int]]] = {}
-    for load, places in zip(varying, read, strict=True):
-        sources[load], where[load] = _vectors(places or [], points, lanes, FARTHEST)
+    found: dict[Load, tuple[Load, Mapping[Point, Place]]] = {}
+    for base, apart in _together(varying, loops):
+        reached = {load: [offset + far for offset in offsets[load.index] or ()] for load, far in apart.items()}
+        sources[base], where = _vectors({offset for places in reached.values() for offset in places}, lanes, FARTHEST)
+        found |= {load: (base, {point: where[at] for point, at in zip(points, reached[load], strict=True)}) for load in apart}
     alone = any(part.width == 1 for parts in (results, *sources.values()) for part in parts)
     least = LEAST_RUN * max(len(parts) for parts in (results, *sources.values()))
-    return Shuffle(loops, store, results, sources, where) if least <= len(points) and not alone else None
+    return Shuffle(loops, store, results, order, sources, found) if least <= len(points) and not alone else None
+
+
+def _together(loaded: Sequence[Load], loops: Sequence[Var]) -> Iterator[tuple[Load, Mapping[Load, int]]]:
+    """Loads of one buffer that are known distances apart where all loops are zero, by the first of them, each with how far it is."""
+    zero: dict[Var, Index] = dict.fromkeys(loops, Const(0))
+    rest = {load: substitute(load.index, zero) for load in loaded}
+    while rest:
+        base, start = next(iter(rest.items()))
+        apart = {load: far for load, at in rest.items() if load.buffer == base.buffer and (far := distance(at, start)) is not None}
+        yield base, apart
+        rest = {load: at for load, at in rest.items() if load not in apart}
 
 
 def shuffle_in(outer: For, vector_bytes: int) -> Shuffle | None:
@@ -124,13 +132,10 @@ def _offsets(index: Index, loops: Sequence[Var], points: Sequence[Point]) -> lis
     return [sum(step * at for step, at in zip(known, point, strict=True)) for point in points] if len(known) == len(steps) else None
 
 
-def _vectors(
-    offsets: Sequence[int], points: Sequence[Point], lanes: int, farthest: int
-) -> tuple[tuple[Part, ...], dict[Point, tuple[int, int]]]:
-    """Vectors that hold the elements at these offsets, and where each iteration's is.  The last one of a run ends with it, and is no wider
-    than it needs to be.  A run may leave out less elements than lie side by side before, and goes on at most so far behind."""
-    first = dict(zip(reversed(offsets), reversed(points), strict=True))
-    used, ends, beside = sorted(first), [0], 0
+def _vectors(offsets: Collection[int], lanes: int, farthest: int) -> tuple[tuple[Part, ...], dict[int, Place]]:
+    """Vectors that hold the elements at these offsets, and where each is.  The last one of a run ends with it, and is no wider than it
+    needs to be.  A run may leave out less elements than lie side by side before, and goes on at most so far behind."""
+    used, ends, beside = sorted(set(offsets)), [0], 0
     for here, (one, other) in enumerate(pairwise(used), 1):
         beside += 1
         if other - one > 1:
@@ -138,7 +143,7 @@ def _vectors(
                 ends.append(here)
             beside = 0
     parts: list[Part] = []
-    where: dict[int, tuple[int, int]] = {}
+    where: dict[int, Place] = {}
     for start, end in pairwise((*ends, len(used))):
         run = range(used[start], used[end - 1] + 1)
         for begin in range(0, len(run), lanes):
@@ -146,5 +151,5 @@ def _vectors(
             piece = run[max(0, min(begin, len(run) - width)) : begin + lanes]
             for lane, offset in enumerate(piece):
                 where.setdefault(offset, (len(parts), lane))
-            parts.append(Part(piece[0], tuple(map(first.get, piece))))
-    return tuple(parts), {point: where[offset] for point, offset in zip(points, offsets, strict=True)}
+            parts.append(Part(piece[0], len(piece)))
+    return tuple(parts), where

@@ -17,11 +17,10 @@ def emit_shuffle(e: Emitter, shuffle: Shuffle, scope: Scope) -> None:
     first = cell_of(e, scope, {loop: loop.lo for loop in around}, lane, (lane.lo, 1))
     width = max(part.width for parts in (shuffle.results, *shuffle.sources.values()) for part in parts)
     loaded = {load: [_loaded(e, load, part, first, width) for part in parts] for load, parts in shuffle.sources.items()}
-    for part in shuffle.results:
+    for part, points in zip(shuffle.results, shuffle.order, strict=True):
         cell = replace(first, width=part.width, turned={})
-        for load, vectors in loaded.items():
-            places = [shuffle.found[load][point] for point in part.lanes if point is not None]
-            cell.turned[load] = _picked(e, load, vectors, places, width)
+        for load, (base, places) in shuffle.found.items():
+            cell.turned[load] = _picked(e, load, loaded[base], [places[point] for point in points], width)
         value = spread(e, value_in(e, shuffle.store.value, cell), part.width)
         vector_store(e, shuffle.store, first.scope, value, part.begin)
 

@@ -334,7 +334,7 @@ def value_in(e: Emitter, root: Scalar, cell: Cell) -> Value:
         elif isinstance(term, Pick):
             done[term] = _neighbours(e, term.dtype, e.picked(term, args, cell.scope), cell.width)
         elif isinstance(term, Call) and term.op == "astype" and args[0].type.startswith("<"):
-            done[term] = e.b.cast("fpext", args[0], vector_type(term.dtype, cell.width))
+            done[term] = e.b.cast(joint.widening(term.args[0].dtype, term.dtype) or "bitcast", args[0], vector_type(term.dtype, cell.width))
         elif isinstance(term, Call) and any(arg.type.startswith("<") for arg in args):
             done[term] = scalar.call(e.b, term, tuple(spread(e, arg, cell.width) for arg in args), e.flags_of(term))
         elif isinstance(term, Call):

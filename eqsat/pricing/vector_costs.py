@@ -122,7 +122,7 @@ class VectorCosts:
         for loop in shuffle.loops:
             inside = inside.deeper(loop)
         results = len(shuffle.results)
-        joined = sum(max(results, shuffle.joined(load)) for load in shuffle.sources) * JOINED * self.target.op_cycles
+        joined = sum(max(results, shuffle.joined(load)) for load in shuffle.found) * JOINED * self.target.op_cycles
         loaded = sum(map(len, shuffle.sources.values())) * self.target.load_cycles * (1.0 + SPLIT)
         stored = results * self.target.store_cycles * (1.0 + SPLIT)
         operations = self.operations([value], None) * results + joined

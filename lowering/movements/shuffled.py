@@ -13,7 +13,7 @@ from math import prod
 
 from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.loops import For, Stmt, Store, with_offsets
-from eqsat.ir.shuffle import FARTHEST, FEWEST, MOST, moves, shuffle_of
+from eqsat.ir.shuffle import FARTHEST, FEWEST, MOST, shuffle_of
 from eqsat.ir.tensor import has_fold
 from eqsat.lowering.affine import Affine, Forms, rebuilt
 from eqsat.lowering.blocks import BlockPlacer, blocks_of
@@ -41,7 +41,7 @@ def in_shuffles(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -
     store = Store(outputs[0], place(nest.index), with_offsets(nest.body, place))
     loops = tuple(inner[v] for v in nest.loops if v in sizes)
     shuffle = shuffle_of(loops, store, MOST)
-    if shuffle is None or not moves(shuffle):
+    if shuffle is None:
         return None
     body: Stmt = store
     for loop in reversed(loops):
@@ -67,7 +67,7 @@ def _block(nest: Nest) -> Mapping[Var, int] | None:
         if not free:
             shared = {loop for _, loop in runs if loop not in sizes}
             count = next((count for count in SEVERAL if count * prod(sizes.values()) <= MOST), 1)
-            if count > 1 and len(shared) == 1 and len(runs) == len(every):
+            if count > 1 and len(shared) == 1:
                 (loop,) = shared
                 sizes[loop] = min(count, loop.extent)
             break

@@ -36,6 +36,7 @@ from tests.bench.large_programs import LARGE
 from tests.bench.moved_programs import MOVED
 from tests.bench.ordered_programs import ORDERED
 from tests.bench.part_programs import PARTS
+from tests.bench.pixel_programs import PIXELS
 from tests.bench.plain_programs import PLAIN, softmax
 from tests.bench.seam_programs import SEAMS
 from tests.bench.shared_programs import SHARED
@@ -299,7 +300,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 
 
 PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES | PARTS | SHARED | FOLDED | ORDERED | FOUND
-PROGRAMS |= SUMMED | MOVED | ALIKE | SEAMS
+PROGRAMS |= SUMMED | MOVED | ALIKE | SEAMS | PIXELS
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:
