@@ -37,8 +37,7 @@ def test_what_is_known() -> None:
 @given(SUMS, SUMS)
 def test_a_distance_is_that_of_all_values(one: Index, other: Index) -> None:
     found = distance(one, other)
-    differences = {
-        evaluate_index(one, {ROW: i, COLUMN: j}) - evaluate_index(other, {ROW: i, COLUMN: j}) for i, j in product(range(4), repeat=2)
-    }
+    values = [{ROW: i, COLUMN: j} for i, j in product(range(4), repeat=2)]
+    differences = {evaluate_index(one, each) - evaluate_index(other, each) for each in values}
     assert found is None or differences == {found}
     assert distance(one + 7, one) == 7
