@@ -272,7 +272,8 @@ class _Fission:
                 return tuple(stmt for fold in opened for stmt in self.folds([fold]))
             if all(narrow):
                 (fold,) = opened
-                return self.side_by_side(NarrowFold(fold.name, fold.op, fold.dtype, ranges, fold.inlined, self.size))
+                memory = self.placer.memory
+                return self.side_by_side(NarrowFold(fold.name, fold.op, fold.dtype, ranges, fold.inlined, self.size, self.column, memory))
         first, again = list[_Line](), list[_Line]()
         in_registers = len(opened) == 1 and self.size * itemsize(opened[0].dtype) <= KEPT_BYTES
         together = _together(opened) if not in_registers and not any(v.extent in self.markers for v in ranges) else None

@@ -3,20 +3,23 @@
     t[j] = fold over k of f(k, j)     ->     p[q, j] = fold over k of f(Q * k + q, j) for Q rows at once, t[j] = fold over q of p[q, j]
 
 In memory every step down a column waits for the store of the step before it; neighbours of a narrow row are too few to hide that.
-Rows that are no multiple follow in sections of their own.
+Rows that are no multiple follow in sections of their own.  Where rows lie one behind the other, Q of them are one row of whole vectors, and
+what is the same for all rows is written Q times side by side before.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
+from math import gcd
 
 from eqsat.ir.dtypes import itemsize
-from eqsat.ir.index import Const, Index, Var
+from eqsat.ir.index import Const, Index, Var, depends, substitute
 from eqsat.ir.joint import is_joint_value
-from eqsat.ir.loops import Fold, For, Load, Stmt, Store, Temp, over
+from eqsat.ir.loops import Fold, For, Load, Stmt, Store, Temp, loads, over
 from eqsat.ir.tensor import Scalar
+from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import folds_over
 from eqsat.lowering.products.product import LONGEST_RUN, VECTOR_BYTES
 
@@ -29,6 +32,8 @@ FEWEST_ROWS = 16
 
 # an element over these indices, where the number of the column within its block is given
 Over = Callable[[dict[Var, Index], Var], Scalar]
+# the name of more memory, of so many elements of a dtype
+NewMemory = Callable[[int, str], str]
 
 
 @dataclass(frozen=True)
@@ -75,26 +80,41 @@ def _last(first: int, rows: int, sides: int) -> Section:
     return Section(first, 1, 1, rows)
 
 
-def _sides(rows: int, size: int, dtype: str) -> int:
-    """How many rows of `size` elements are folded at the same time."""
-    vectors = -(-size * itemsize(dtype) // VECTOR_BYTES)
-    return max(1, min(SIDE_BY_SIDE // vectors, rows // FEWEST_ROWS * 2))
+def _sides(rows: int, size: int, dtype: str, in_one_row: bool) -> int:
+    """How many rows of `size` elements are folded at the same time; where they are one row, so many that they fill whole vectors, if these
+    are few enough."""
+    lanes = VECTOR_BYTES // itemsize(dtype)
+    least = lanes // gcd(size, lanes)
+    whole = SIDE_BY_SIDE // (least * size // lanes) * least
+    if in_one_row and 0 < whole <= rows // FEWEST_ROWS:
+        return whole
+    return max(1, min(SIDE_BY_SIDE // -(-size // lanes), rows // FEWEST_ROWS * 2))
 
 
 class NarrowFold:
     """A fold of `value`, over variables from the outermost on, for each of the columns of a block; the longest is cut into sections."""
 
-    def __init__(self, name: str, op: str, dtype: str, variables: tuple[Var, ...], value: Scalar, size: int) -> None:
+    def __init__(
+        self, name: str, op: str, dtype: str, variables: tuple[Var, ...], value: Scalar, size: int, column: Var, memory: NewMemory
+    ) -> None:
         self.name, self.op, self.dtype, self.variables, self.value, self.size = name, op, dtype, variables, value, size
-        self.rows = max(variables, key=lambda v: v.extent)
-        self.sections = tuple(sections(self.rows.extent, _sides(self.rows.extent, size, dtype)))
+        self.rows, self.memory = max(variables, key=lambda v: v.extent), memory
+        self.in_one_row = self._lies_in_one_row(column)
+        self.sections = tuple(sections(self.rows.extent, _sides(self.rows.extent, size, dtype, self.in_one_row)))
         self.sides = sum(section.sides for section in self.sections)
+
+    def _lies_in_one_row(self, column: Var) -> bool:
+        """Whether what is read lies one row behind the other, or is the same for all rows or all of a row."""
+        forms = Forms()
+        read = [(forms(load.index).stride(self.rows), forms(load.index).stride(column), load) for load in loads(self.value)]
+        fixed = all(down or all(not depends(load.index, v) for v in self.variables) for down, _, load in read)
+        return fixed and {(down, along) for down, along, _ in read} <= {(self.size, 1), (0, 1), (0, 0)}
 
     def statements(self, element: Over, sums: str, kept: str) -> tuple[Stmt, ...]:
         """What folds into memory `sums` of all sides, and those into `kept`; into the latter at once if there is one side."""
-        found, before = [], 0
+        found, before = list[Stmt](), 0
         for number, section in enumerate(self.sections):
-            found.append(self._section(element, section, f"{self.name}_{number}", sums if self.sides > 1 else kept, before))
+            found += self._section(element, section, f"{self.name}_{number}", sums if self.sides > 1 else kept, before)
             before += section.sides
         if self.sides > 1:
             side, lane = Var(f"{self.name}_side", 0, self.sides - 1), Var(f"{self.name}_column", 0, self.size - 1)
@@ -102,7 +122,7 @@ class NarrowFold:
             found.append(For(lane, "parallel", (total, Store(kept, lane, Temp(total.name, self.dtype)))))
         return tuple(found)
 
-    def _section(self, element: Over, section: Section, tag: str, memory: str, before: int) -> Stmt:
+    def _section(self, element: Over, section: Section, tag: str, sums: str, before: int) -> Iterator[Stmt]:
         def variable(what: str, extent: int) -> Index:
             return Var(f"{tag}_{what}", 0, extent - 1) if extent > 1 else Const(0)
 
@@ -115,10 +135,27 @@ class NarrowFold:
                 env[v] = variable(v.name, v.extent)
             loops += [run, step] if v is self.rows else [env[v]]
         names = (f"{tag}_fold{depth}" for depth in itertools.count())
-        body, value = folds_over(loops[::-1], names, self.op, element(env, lane))
-        place = (side + before) * self.size + lane
-        tile = For(lane, "tile", (*body, Store(memory, place, value)))
-        return For(side, "tile", (tile,)) if isinstance(side, Var) else tile
+        value = element(env, lane)
+        if isinstance(side, Var) and self.in_one_row:
+            row = Var(f"{tag}_row", 0, side.extent * self.size - 1)
+            value = yield from self._in_one_row(value, side, lane, row)
+            side, lane = Const(0), row
+        body, value = folds_over(loops[::-1], names, self.op, value)
+        tile = For(lane, "tile", (*body, Store(sums, (side + before) * self.size + lane, value)))
+        yield For(side, "tile", (tile,)) if isinstance(side, Var) else tile
+
+    def _in_one_row(self, value: Scalar, side: Var, lane: Var, row: Var) -> Generator[Stmt, None, Scalar]:
+        """An element over the row that all sides are; before it what is the same for all of them, written as often."""
+        known: dict[Scalar, Scalar] = {}
+        for load in dict.fromkeys(loads(value)):
+            if depends(load.index, side):
+                known[load] = Load(load.buffer, substitute(load.index, {side: Const(0), lane: row}), load.dtype)
+            elif depends(load.index, lane):
+                name = self.memory(row.extent, load.dtype)
+                known[load] = Load(name, row, load.dtype)
+                again = For(lane, "parallel", (Store(name, side * self.size + lane, load),))
+                yield For(side, "parallel", (again,))
+        return over(value, {}, known)
 
 
 def inlined(root: Scalar, lets: Mapping[str, Scalar]) -> Scalar:
