@@ -8,7 +8,7 @@ from eqsat.ir.loops import Buffer, Kernel
 from eqsat.ir.tensor import Build, Size, Tensor, sources
 from eqsat.lowering.nest import nest_of
 from eqsat.lowering.ranges import order
-from eqsat.lowering.ranges.fold_seams import folds_cut
+from eqsat.lowering.ranges.fold_order import folds_arranged
 from eqsat.lowering.ranges.order import joined_outermost, merge, orders, shared_columns, unit_folds_innermost, widened
 from eqsat.lowering.ranges.seams import chosen_innermost
 from eqsat.lowering.ranges.size_blocks import in_blocks
@@ -47,7 +47,7 @@ class Schedules:
         self.buffers = (*(Buffer(names[t], t.dtype, t.size, "in") for t in read), *made)
         self.outputs, self.taken = tuple(output.name for output in made), frozenset(buffer.name for buffer in self.buffers)
         self.markers = {size.marker: size.variable for size in sizes}
-        self.written = nest_of(builds if sizes else tuple(folds_cut(build, tiles) for build in builds), names, self.markers)
+        self.written = nest_of(builds if sizes else tuple(folds_arranged(build, tiles) for build in builds), names, self.markers)
         self.blocks = in_blocks(self.written, sizes, rows) if rows else None
         self.possible = self.blocks is not None or not rows
         if self.blocks is not None:

@@ -167,7 +167,7 @@ class TensorClasses:
     def _access(self, indices: tuple[Index, ...], shape: Shape, dtype: str) -> Access | None:
         if not in_range(shape, indices):
             return None
-        folded = min((v for v in loops_of(*indices) if level_of(v) is not None), key=lambda v: v.name, default=None)
+        folded = sorted((v for v in loops_of(*indices) if level_of(v) is not None), key=lambda v: v.name)
         return price_access(self.model, shape, dtype, indices, folded)
 
 

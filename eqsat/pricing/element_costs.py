@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from eqsat.codegen.folds.loops import LEAST_TOGETHER
-from eqsat.ir.affine import is_affine, joined, strides
+from eqsat.ir.affine import is_affine, joined, step_in_memory, strides
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
 from eqsat.ir.tensor import Call, Gather, Position, Read, Reduce, Scalar, level_of, operands, scalars
@@ -114,14 +114,16 @@ class Access:
     awkward: Variables
 
 
-def price_access(model: CostModel, shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...], folded: Var | None) -> Access:
-    """What a load costs; `folded` is the variable of the reduction around it."""
+def price_access(model: CostModel, shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...], folded: Sequence[Var]) -> Access:
+    """What a load costs; `folded`: the variables of the reductions around it, the innermost first.  One along memory goes innermost, since
+    reductions in each other are put in the order of memory (`lowering/ranges/fold_order.py`)."""
     move_ns = model.move_ns(shape, dtype)
     indices, shape = _in_one_row(*joined(indices, shape))
     parts: Parts = {}
     for index in indices:
         parts.update(model.index_parts(index))
-    load = model.read_ns(shape, dtype, indices, folded), loops_of(*indices)
+    innermost = next((v for v in folded if step_in_memory(indices, shape, v) == 1), folded[0] if folded else None)
+    load = model.read_ns(shape, dtype, indices, innermost), loops_of(*indices)
     pieces = model.pieces.longest(*indices)
     awkward = frozenset(v for v in loops_of(*indices) if load_steps(pieces, shape, v).isdisjoint(range(INTERLEAVED + 1)))
     return Access(load, (move_ns, NO_LOOPS), parts, awkward)
@@ -189,7 +191,9 @@ def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable:
     if not side_by_side and variable.extent >= SHORT_LOOP:
         own += model.cycles_ns(ACROSS_CYCLES) * trips(body.loops - {variable})
     # where no loop has all loads side by side they are made one by one
-    one_by_one = not side_by_side and variable.extent >= SHORT_LOOP and variable in body.awkward and body.is_apart(variable)
+    along = any(v.extent >= SHORT_LOOP for v in body.loops - body.awkward)
+    one_by_one = not side_by_side and variable.extent >= SHORT_LOOP and variable in body.awkward
+    one_by_one = one_by_one and (body.is_apart(variable) or not along)
     parts: Parts = {}
     folded: dict[Hashable, float] = {}
     terms, iterations = 1, trips(inside)
@@ -240,7 +244,7 @@ def price_body(model: CostModel, body: Scalar) -> Priced:
     done: dict[Scalar, Priced] = {}
     for term in scalars(body):
         if isinstance(term, Read):
-            folded = max((v for v in variables(*term.indices) if level_of(v) is not None), key=lambda v: v.name, default=None)
+            folded = sorted((v for v in variables(*term.indices) if level_of(v) is not None), key=lambda v: v.name, reverse=True)
             done[term] = price_read(term, term.tensor, price_access(model, term.tensor.shape, term.dtype, term.indices, folded))
         elif isinstance(term, Gather):
             done[term] = price_gather(model, term, [done[arg] for arg in term.args], term.tensor, term.tensor.shape, term.dtype)

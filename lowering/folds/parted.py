@@ -41,7 +41,7 @@ from eqsat.ir.tensor import (
     scalars,
 )
 from eqsat.lowering.nest import Stages, chains, free_variables
-from eqsat.lowering.ranges.fold_seams import folds_cut
+from eqsat.lowering.ranges.fold_order import folds_arranged
 
 # of a result of so few elements, or first places of extrema; so many terms at least, of each or of all these
 MOST_ELEMENTS, MOST_SOUGHT = 2, 16
@@ -60,7 +60,7 @@ WIDER = {"float32": "float64", "complex64": "complex128"}
 
 def in_parts(build: Build) -> tuple[Stages, Build] | None:
     """The parts, which are computed together, and the build over them; None where there are no long reductions, of as many terms all."""
-    build = folds_cut(build)
+    build = folds_arranged(build)
     folds = [chain[0] for chain in chains(build.body)]
     found = [fold for fold in folds if not any(fold in scalars(other.body) for other in folds if other is not fold)]
     if build.size > MOST_SOUGHT or not found or any(carrier(fold.dtype) != fold.dtype or fold.variable.lo for fold in found):
@@ -105,7 +105,7 @@ def row_in_parts(build: Build) -> tuple[Stages, Build] | None:
 def rows_in_parts(builds: Sequence[Build]) -> tuple[Stages, tuple[Build, ...]] | None:
     """The same for rows of results of one shape, whose folds are over the same terms; folds that do not vary along a row stay.  All parts
     are computed together."""
-    builds = [folds_cut(build) for build in builds]
+    builds = [folds_arranged(build) for build in builds]
     every = [chain[0] for build in builds for chain in chains(build.body)]
     shape, folds = builds[0].shape, [fold for fold in every if free_variables(fold)[fold]]
     if sum(n > 1 for n in shape) != 1 or max(build.size * itemsize(build.dtype) for build in builds) > ROW_BYTES:
@@ -137,7 +137,7 @@ def _are_alike(folds: Sequence[Reduce]) -> bool:
 def columns_in_parts(build: Build, longest: int = SHORT_TERMS) -> tuple[Stages, Build] | None:
     """Folds along axes between which another one lies, first for each element of the last of these, which is short, so that memory is gone
     through as it lies: sum over k, c of f(k, i, c) is the sum over c of the sums over k, which are a row for all i and c."""
-    build = folds_cut(build)
+    build = folds_arranged(build)
     found = chains(build.body)
     if len(found) != 1 or len(found[0]) < 2 or any(fold.variable.lo or carrier(fold.dtype) != fold.dtype for fold in found[0]):
         return None

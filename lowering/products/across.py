@@ -50,6 +50,8 @@ def _is_scattered(left: Read, known: list[Var], terms: list[Var]) -> bool:
 
 def is_across(left: Read, term: Var, others: Sequence[Var]) -> bool:
     """Whether neighbours of an axis lie side by side in memory, and terms far apart."""
+    if not left.indices:
+        return False
     last = left.indices[-1]
     if term in variables(last) or not any(coefficient(last, variable) == 1 for variable in others):
         return False
