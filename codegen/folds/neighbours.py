@@ -7,20 +7,21 @@ from collections.abc import Callable
 from eqsat.codegen import scalar
 from eqsat.codegen.builder import Value
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tiles.tile import Emitter, spread, vector_load, vector_type
+from eqsat.codegen.tiles.tile import Emitter, load_apart, spread, vector_type
 from eqsat.ir.dtypes import UNSIGNED, is_integer, itemsize
 from eqsat.ir.loops import Load
 from eqsat.ir.tensor import Call, Scalar, operands, scalars
 
 
-def of_neighbours(e: Emitter, root: Scalar, scope: Scope, width: int, is_run: Callable[[Load], bool]) -> Value:
-    """The element for as many iterations, from that of the scope on; `is_run`: whether the next one loads what is next in memory."""
+def of_neighbours(e: Emitter, root: Scalar, scope: Scope, width: int, step: Callable[[Load], int | None]) -> Value:
+    """The element for as many iterations, from that of the scope on; `step`: how far from one to the next a load goes, none of which may be
+    farther than `is_near`."""
     done: dict[Scalar, Value] = {}
     for term in scalars(root):
         args = tuple(done[arg] for arg in operands(term))
         wide = any(arg.type.startswith("<") for arg in args)
-        if isinstance(term, Load) and is_run(term):
-            done[term] = vector_load(e, term, scope, width)
+        if isinstance(term, Load) and step(term):
+            done[term] = load_apart(e, term, scope, width, step(term) or 1)
         elif isinstance(term, Call) and wide and widens(term):
             extended = "zext" if term.args[0].dtype in UNSIGNED else "sext"
             done[term] = e.b.emit(vector_type(term.dtype, width), f"{extended} {args[0]} to {vector_type(term.dtype, width)}")

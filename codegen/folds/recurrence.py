@@ -109,7 +109,7 @@ def emit_recurrence(e: Emitter, loop: For, scope: Scope) -> bool:
         first = e.b.binary("add", e.b.binary("mul", counter, integer(width, type), "nuw nsw"), integer(begin, type), "nsw")
         inner = at(first)
         neutral = e.b.insert(Value("poison", vector_type(found.dtype, width)), found.neutral, 0)
-        total = of_neighbours(e, found.added, inner, width, lambda load: found.step(load.index) == 1)
+        total = of_neighbours(e, found.added, inner, width, lambda load: found.step(load.index))
         shift = 1
         while shift < width:
             moved = ", ".join(f"i32 {k - shift if k >= shift else width}" for k in range(width))

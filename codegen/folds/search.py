@@ -20,7 +20,7 @@ from eqsat.codegen.folds.accumulator import Accumulator, Carried
 from eqsat.codegen.folds.neighbours import of_neighbours
 from eqsat.codegen.index import resized
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tiles.tile import Emitter
+from eqsat.codegen.tiles.tile import Emitter, is_near
 from eqsat.ir import joint
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import COMPLEX, UNSIGNED, itemsize
@@ -110,14 +110,15 @@ def emit_search(e: Emitter, fold: Fold, condition: Scalar, scope: Scope) -> Valu
 
 
 def is_marked(e: Emitter, fold: Fold) -> bool:
-    """Whether answers for neighbours may be the bits of a number: loads of neighbours are compared, and what is the same for all."""
+    """Whether answers for neighbours may be the bits of a number: loads a few steps apart are compared, and what is the same for all."""
     condition = sought(fold)
     if condition is None or not e.b.abilities.masks:
         return False
     steps = [_step(term, fold) for term in scalars(condition) if isinstance(term, Load)]
     known = (isinstance(term, Load | Literal | Temp) or (isinstance(term, Call) and term.op in ASKED) for term in scalars(condition))
     dtypes = {term.dtype for term in scalars(condition) if not isinstance(term, Call)}
-    return 1 in steps and set(steps) <= {0, 1} and all(known) and len(dtypes) == 1 and dtypes <= joint.LANES
+    along = any(steps) and all(step is not None and (step == 0 or is_near(step)) for step in steps)
+    return along and all(known) and len(dtypes) == 1 and dtypes <= joint.LANES
 
 
 def _step(load: Load, fold: Fold) -> int | None:
@@ -136,7 +137,7 @@ def emit_marked(e: Emitter, fold: Fold, first: Value, count: int, scope: Scope) 
         inner = scope.inner()
         inner.indices[e.typed[fold.variable]] = b.binary("add", first, integer(begin, first.type), "nsw")
         e.block(fold.body, inner)
-        return of_neighbours(e, condition, inner, width, lambda load: _step(load, fold) == 1)
+        return of_neighbours(e, condition, inner, width, lambda load: _step(load, fold))
 
     whole, left = divmod(count, width)
     marks = _number(b, [answers(k * width) for k in range(whole)], type)

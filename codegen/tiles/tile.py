@@ -189,6 +189,21 @@ def vector_load(e: Emitter, load: Load, scope: Scope, width: int, behind: int = 
     return _neighbours(e, load.dtype, _behind(e, load.buffer, load.dtype, load.index, scope, behind), width)
 
 
+def is_near(step: int) -> bool:
+    """Whether elements so many steps apart are in a few whole vectors."""
+    return step == -1 or 1 <= step <= joint.LARGEST_STEP
+
+
+def load_apart(e: Emitter, load: Load, scope: Scope, width: int, step: int) -> Value:
+    """Elements from that of a load in a scope on, so many steps apart."""
+    if step == -1:
+        vector = vector_load(e, load, scope, width, 1 - width)
+        return e.b.emit(vector.type, f"shufflevector {vector}, {vector.type} poison, {_mask(list(range(width))[::-1])}")
+    if step == 1:
+        return vector_load(e, load, scope, width)
+    return _stepped(e, e.address(e.buffer(load.buffer, load.dtype), load.index, scope), load.dtype, step, width)
+
+
 def vector_store(e: Emitter, store: Store, scope: Scope, value: Value, behind: int = 0) -> None:
     """A vector in memory, from the element on that is stored in a scope, or from one so many elements behind it."""
     place = _behind(e, store.buffer, store.value.dtype, store.index, scope, behind)

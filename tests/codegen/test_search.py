@@ -145,3 +145,17 @@ def test_the_first_of_few_places_is_found_wherever_it_is(dtype: str) -> None:
         function = eqsat.jit(lambda x: (np.argmin(x, axis=1), np.argmax(x, axis=1), np.argmin(x[:, ::-1], axis=1)))
         for found, expected in zip(function(x), (np.argmin(x, 1), np.argmax(x, 1), np.argmin(x[:, ::-1], 1)), strict=True):
             np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint16", "int32", "int64"])
+@pytest.mark.parametrize("columns", some([31, 40, 66, 130, 257, 600], 3))
+def test_places_among_elements_a_few_steps_apart_equal_numpy(dtype: str, columns: int) -> None:
+    """Vectors of every second element, and backwards, are compared at once."""
+    rng = np.random.default_rng(columns)
+    x = rng.integers(0, 60, (40, columns)).astype(dtype)
+    if dtype.startswith("float"):
+        x[rng.integers(0, 40, 5), rng.integers(0, columns, 5)] = np.nan
+    for part in (np.s_[:, ::2], np.s_[:, 1::3], np.s_[:, ::-1], np.s_[:, 3::4], np.s_[:, ::-2]):
+        for function in ("argmax", "argmin"):
+            result = eqsat.jit(lambda x, part=part, function=function: getattr(enp, function)(x[part], axis=1))(x)
+            np.testing.assert_array_equal(result, getattr(np, function)(x[part], axis=1))
