@@ -122,7 +122,9 @@ def price_access(model: CostModel, shape: tuple[int, ...], dtype: str, indices: 
     parts: Parts = {}
     for index in indices:
         parts.update(model.index_parts(index))
-    innermost = next((v for v in folded if step_in_memory(indices, shape, v) == 1), folded[0] if folded else None)
+    steps = {v: abs(step) for v in folded if v.extent >= SHORT_LOOP and (step := step_in_memory(indices, shape, v))}
+    near = {v: step for v, step in steps.items() if step <= INTERLEAVED}
+    innermost = min(near, key=lambda v: near[v], default=folded[0] if folded else None)
     load = model.read_ns(shape, dtype, indices, innermost), loops_of(*indices)
     pieces = model.pieces.longest(*indices)
     awkward = frozenset(v for v in loops_of(*indices) if load_steps(pieces, shape, v).isdisjoint(range(INTERLEAVED + 1)))
