@@ -135,7 +135,7 @@ class _Tiling:
         copies = {load: self._copy(around[-1], load) for load in self.dots.copied}
         tile, strip = Var(f"{rows.name}_tile", 0, self.tall - 1), Var(f"{columns.name}_strip", 0, self.across - 1)
         tiles = self.placer.nest(around[-1], *sorted((tile, strip), key=lambda v: v.extent, reverse=True))
-        number = self.block * self.tall + tile if self.block.extent > 1 else tile
+        number = self.block * self.tall + (tile if self.tall > 1 else 0) if self.block.extent > 1 else tile
         firsts = {
             rows: first_of(number, self.down, self.high, rows.extent),
             columns: first_of(strip, self.across, self.wide, columns.extent),
@@ -155,7 +155,8 @@ class _Tiling:
         name = self.placer.memory(columns.extent * self.stride, load.dtype)
         term, column = Var(f"{name}_term", 0, along.extent - 1), Var(f"{name}_column", 0, columns.extent - 1)
         opened = self.placer.nest(scope, term, column)
-        opened[-1].body.append(Store(name, column * self.stride + term, over(load, {columns: column, along: term})))
+        place = column * self.stride + term if columns.extent > 1 else term
+        opened[-1].body.append(Store(name, place, over(load, {columns: column, along: term})))
         self.placer.close_all(opened)
         return name
 

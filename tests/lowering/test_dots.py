@@ -154,3 +154,12 @@ def test_rows_share_a_long_column(rows: int, terms: int) -> None:
             check_kernel(kernel)
             np.testing.assert_allclose(machine(kernel, build), reference(build)[0], rtol=1e-4, atol=1e-2)
     assert not in_dots(Build((rows,), Reduce("sum", reduction(0, 900), read("a", (rows, 900), i, reduction(0, 900)))))
+
+
+@pytest.mark.parametrize("shape", [(256, 32, 128, 3), (256, 9, 256, 6), (1000, 12, 128, 6), (256, 8, 768, 6), (64, 32, 512, 2)])
+def test_batches_of_few_columns_are_compiled_and_equal_numpy(shape: tuple[int, int, int, int]) -> None:
+    """Of many shares each has one tile."""
+    batch, rows, terms, columns = shape
+    rng = np.random.default_rng(0)
+    a, b = rng.random((batch, rows, terms)), rng.random((batch, terms, columns))
+    np.testing.assert_allclose(eqsat.jit(lambda a, b: a @ b)(a, b), a @ b, rtol=1e-12)
