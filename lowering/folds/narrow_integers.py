@@ -2,13 +2,13 @@
 
 int64(x) == k, for x of int32 and a place k in its range  ->  x == int32(k)
 sum of int64(x > t), of fewer than 2^31 elements          ->  int64(sum of int32(x > t))
-sum of float64(x), of bytes                               ->  float64(sum of int32(x)), which is exact as the sum of floats was
+sum of float64(x), of bytes                               ->  float64(sum of int32(x)), which is exact as the sum of floats was; so are
+                                                              sums of such sums
 """
 
 from __future__ import annotations
 
 from eqsat.ir.dtypes import itemsize
-from eqsat.ir.index import Var
 from eqsat.ir.interval import within
 from eqsat.ir.tensor import Call, Literal, Position, Reduce, Scalar, as_dtype, operands, rebuild, scalars
 from eqsat.ir.value_bounds import Bounds, bounds_below, is_whole, limits, sum_bounds
@@ -36,12 +36,14 @@ class _Narrowed:
 
     whole       of its own dtype, with comparisons and sums in 32 bits
     in_32_bits  the same numbers as int32, of terms whose bounds say that it holds them
+    summed      sums of floats that are such numbers, as they are carried, and the bounds of these
     """
 
     def __init__(self, root: Scalar) -> None:
         self.bounds = bounds_below(root)
         self.whole: dict[Scalar, Scalar] = {}
         self.in_32_bits: dict[Scalar, Scalar] = {}
+        self.summed: dict[Scalar, tuple[Scalar, Bounds]] = {}
         for term in scalars(root):
             self.whole[term] = self._whole(term)
             if is_whole(term.dtype) and within(self.bounds[term], limits(NARROW)):
@@ -49,21 +51,33 @@ class _Narrowed:
 
     def _whole(self, term: Scalar) -> Scalar:
         args = operands(term)
-        if isinstance(term, Reduce) and term.op == "sum" and (found := self._sum(term.variable, term.body)) is not None:
+        if isinstance(term, Reduce) and term.op == "sum" and (found := self._sum(term)) is not None:
             return found
         compares = isinstance(term, Call) and term.op in COMPARISONS and any(isinstance(arg, Call) for arg in args)
         chosen = self.in_32_bits if compares and all(map(self._is_narrow, args)) else self.whole
         return rebuild(term, tuple(chosen[arg] for arg in args))
 
-    def _sum(self, variable: Var, term: Scalar) -> Scalar | None:
-        """The sum of a term, carried in 32 bits, if these hold it and whatever it passes through; None where they do not."""
-        number = term.args[0] if term.dtype in EXACT_TO and isinstance(term, Call) and term.op == "astype" else term
-        if number not in self.in_32_bits or (number is term and term.dtype not in ("int64", "uint64")):
+    def _sum(self, fold: Reduce) -> Scalar | None:
+        """A sum carried in 32 bits, if these hold it and whatever it passes through; None where they do not."""
+        number, own = self._number(fold.body)
+        if number is None:
             return None
-        found, most = sum_bounds(variable, self.bounds[number]), EXACT_TO.get(term.dtype, limits(NARROW)[1])
+        found, most = sum_bounds(fold.variable, own), EXACT_TO.get(fold.dtype, limits(NARROW)[1])
         if not within(found, _common(limits(NARROW), (-most, most))):
             return None
-        return as_dtype(Reduce("sum", variable, self.in_32_bits[number]), term.dtype)
+        carried = Reduce("sum", fold.variable, number)
+        if fold.dtype in EXACT_TO:
+            self.summed[fold] = carried, found
+        return as_dtype(carried, fold.dtype)
+
+    def _number(self, term: Scalar) -> tuple[Scalar | None, Bounds]:
+        """A whole number that 32 bits hold as that, and its bounds; what is no integer is one that became a float, or a sum of such."""
+        if term in self.summed:
+            return self.summed[term]
+        number = term.args[0] if term.dtype in EXACT_TO and isinstance(term, Call) and term.op == "astype" else term
+        if number not in self.in_32_bits or (number is term and term.dtype not in (WIDE, "uint64")):
+            return None, limits(NARROW)
+        return self.in_32_bits[number], self.bounds[number]
 
     def _is_narrow(self, value: Scalar) -> bool:
         """Whether a number of 64 bits was one of 32, or is chosen from such, or a place or a number in their range."""

@@ -83,6 +83,10 @@ SUMS: dict[str, tuple[Scalar, Scalar]] = {
     "how many are true": (summed(cast(TRUTH, "int64")), cast(summed(cast(TRUTH, "int32")), "int64")),
     "bytes": (summed(cast(BYTE, "uint64")), cast(summed(cast(BYTE, "int32")), "uint64")),
     "bytes as floats": (summed(cast(BYTE, "float64")), cast(summed(cast(BYTE, "int32")), "float64")),
+    "sums of bytes as floats": (
+        Reduce("sum", Var("q", 0, 63), summed(cast(BYTE, "float64"))),
+        cast(Reduce("sum", Var("q", 0, 63), summed(cast(BYTE, "int32"))), "float64"),
+    ),
     "what wraps at 8 bits": (
         summed(cast(Call("subtract", (BYTE, BYTE), "uint8"), "float64")),
         cast(summed(cast(Call("subtract", (BYTE, BYTE), "uint8"), "int32")), "float64"),
@@ -93,6 +97,7 @@ SUMS: dict[str, tuple[Scalar, Scalar]] = {
         cast(summed(Call("multiply", (cast(BYTE, "int32"), cast(BYTE, "int32")), "int32")), "int64"),
     ),
 }
+MANY_SUMS = Reduce("sum", Var("q", 0, (1 << 14) - 1), summed(cast(BYTE, "float64")))
 KEPT_SUMS = {
     "of more than 32 bits": summed(cast(SHORT, "int64"), 1 << 17),
     "of 32 bits": summed(cast(Load("x", Var("r", 0, 999), "int32"), "int64")),
@@ -106,6 +111,11 @@ KEPT_SUMS = {
 def test_what_32_bits_hold_is_done_in_them(name: str) -> None:
     before, after = (NARROWED | SUMS)[name]
     assert narrowed(before) is after
+
+
+def test_sums_of_sums_are_in_32_bits_as_far_as_these_hold_them() -> None:
+    inner = cast(summed(cast(BYTE, "int32")), "float64")
+    assert narrowed(MANY_SUMS) is Reduce("sum", Var("q", 0, (1 << 14) - 1), inner)
 
 
 @pytest.mark.parametrize("name", KEPT | KEPT_SUMS)
@@ -149,3 +159,11 @@ def test_sums_equal_numpy_at_the_ends_of_the_range(function: Callable[[Any], Any
                 np.testing.assert_allclose(found, expected, rtol=1e-6, atol=abs(float(ends[1])) * 1e-12)
             else:
                 np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("shape", [(32, 70, 40), (7, 300, 9), (3, 1000, 33)])
+def test_bytes_and_truths_along_two_axes_equal_numpy(shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
+    for function in (lambda x: np.mean(x > 99, axis=(0, 1)), lambda x: np.mean(x, axis=(0, 1)), lambda x: np.mean(x, axis=(1, 2))):
+        np.testing.assert_array_equal(eqsat.optimize(function, x)(x), function(x))
+    np.testing.assert_allclose(eqsat.optimize(lambda x: np.std(x, axis=(0, 1)), x)(x), np.std(x, axis=(0, 1)), rtol=1e-12)
