@@ -164,6 +164,11 @@ def test_sums_equal_numpy_at_the_ends_of_the_range(function: Callable[[Any], Any
 @pytest.mark.parametrize("shape", [(32, 70, 40), (7, 300, 9), (3, 1000, 33)])
 def test_bytes_and_truths_along_two_axes_equal_numpy(shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
-    for function in (lambda x: np.mean(x > 99, axis=(0, 1)), lambda x: np.mean(x, axis=(0, 1)), lambda x: np.mean(x, axis=(1, 2))):
+    means: list[Callable[[Any], Any]] = [
+        lambda x: np.mean(x > 99, axis=(0, 1)),
+        lambda x: np.mean(x, axis=(0, 1)),
+        lambda x: np.mean(x, axis=(1, 2)),
+    ]
+    for function in means:
         np.testing.assert_array_equal(eqsat.optimize(function, x)(x), function(x))
     np.testing.assert_allclose(eqsat.optimize(lambda x: np.std(x, axis=(0, 1)), x)(x), np.std(x, axis=(0, 1)), rtol=1e-12)
