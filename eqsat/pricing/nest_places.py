@@ -179,8 +179,14 @@ def _moved(loop: For | Fold) -> Iterator[str]:
 
 
 def _is_written_out(loop: For) -> bool:
-    """Whether a loop that is short enough is written out, and not a loop of vectors."""
+    """Whether a loop that is short enough is written out, and not a loop of vectors; around functions in loops LLVM makes none."""
+    if any(isinstance(stmt, For | Fold) for stmt in loop.body) and _holds_functions(loop):
+        return False
     return loop.variable.extent <= UNROLLED_LOOP or (loop.variable.extent <= MOST_STEPS_OVER and not _goes_along(loop))
+
+
+def _holds_functions(loop: For) -> bool:
+    return any(isinstance(term, Call) and term.op in FUNCTIONS for term in scalars(*values_of(statements((loop,)))))
 
 
 def _goes_along(loop: For) -> bool:
