@@ -43,6 +43,8 @@ AHEAD_CYCLES = 128.0
 SUMS, FEW_SUMS, WIDE_BYTES = 28, 12, 64
 # an addition begins when the one before is done
 LATENCY_CYCLES = 4.0
+# instructions of a step of a fold that is written out, and how many a processor has begun at once: so many folds beside each other wait
+STEP_INSTRUCTIONS, IN_FLIGHT = 3, 256
 # and one to a place in memory when that has been stored and loaded; under masks, when it is in the cache
 FORWARDED_CYCLES, MASKED_CYCLES = 12.0, 45.0
 # a vector of a running sum, whose lanes are added up before the last of them waits for the vector before
@@ -145,6 +147,9 @@ class _Pricer(VectorCosts):
             total += self.value(stmt.value, inside, lanes, set())
             if stmt.op != "sum" or not is_product(stmt.value):
                 total += self.step(stmt, inside, lanes, written_out=place.unrolls(stmt))
+            wait = LATENCY_CYCLES * stmt.variable.extent * STEP_INSTRUCTIONS / IN_FLIGHT
+            if place.unrolls(stmt) and is_float(stmt.dtype) and wait > 1.0:
+                total += Work(waits=wait * inside.count / self.together(stmt.dtype, inside, lanes))
         if place.unrolls(stmt):
             return total
         return self.started(stmt, place, inside, total)
