@@ -85,7 +85,7 @@ def _finished(
     dump: Dump,
 ) -> Result:
     """The pipeline behind extraction."""
-    apart = written.over(found.outputs)
+    apart = written.over(found.outputs).without_unread()
     parts, finite = apart.without_kept(*found.finite)
     if options.check:
         check_program(parts.joined())

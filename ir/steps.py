@@ -100,6 +100,15 @@ class Parts:
             steps.append(replace(placed, given=given))
         return Parts(self.whole, rest, tuple(steps))
 
+    def without_unread(self) -> Parts:
+        """The same without steps whose results nothing reads, as when what is made of them turned out to be zero."""
+        read, steps = set(tensors(*self.outputs)), list[PlacedStep]()
+        for placed in reversed(self.steps):
+            if not read.isdisjoint(placed.results):
+                read.update(tensors(*placed.given))
+                steps.append(placed)
+        return Parts(self.whole, self.outputs, tuple(reversed(steps)))
+
     def joined(self) -> Program:
         """The program with its steps in their places again."""
         known = self.joined_tensors()

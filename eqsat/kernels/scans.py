@@ -40,7 +40,7 @@ def scan_chains(
 
     for placed in steps:
         found = scan_of(placed) if placed.results in lowered else None
-        if found is None:
+        if found is None or found.initial:  # the result is longer than what it is of
             continue
         (source,), (result,) = placed.given, placed.results
         before = source if isinstance(source, Build) and (source,) in lowered and only((result,), source) else None

@@ -149,9 +149,13 @@ class VectorCosts:
         tile = tuple(loop.variable for loop in loops)
         if load.buffer in lines or self.uses_little(load, tile):
             return self.touched.moved_ns(load.buffer, load.index, load.dtype, (*around, *tile))
-        used = prod(v.extent for v in (*around, *(v for v in tile if depends(load.index, v))))
-        again, size = prod(v.extent for v in around if not depends(load.index, v)), self.bytes[load.buffer]
-        return min(used * itemsize(load.dtype), again * size) * self.target.byte_ns_of(size)
+        inside, again, size = prod(v.extent for v in tile if depends(load.index, v)) * itemsize(load.dtype), 1, self.bytes[load.buffer]
+        for v in reversed(around):
+            if depends(load.index, v):
+                inside *= v.extent
+            elif inside > self.target.cache_bytes[0] / 2:
+                again *= v.extent
+        return again * min(inside, size) * self.target.byte_ns_of(size)
 
     def uses_little(self, load: Load, tile: Sequence[Var]) -> bool:
         """Whether what a tile loads side by side is less than half a line of memory."""

@@ -306,7 +306,7 @@ def test_choices_that_few_iterations_share_are_no_branches(extent: int, function
         assert extent > WRITTEN_HERE
         assert "//" in str(result.program)
     else:
-        assert body.count("phi ") == (1 if extent <= WRITTEN_HERE else 2)  # counters of loops
+        assert body.count("phi ") <= (1 if extent <= WRITTEN_HERE else 2)  # counters of loops
 
 
 def softmax_of_columns(x: Any) -> Any:

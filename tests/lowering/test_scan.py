@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from math import prod
 from typing import Any, Literal
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import eqsat
+import eqsat.numpy as enp
 from eqsat.codegen import compile_kernels, parallel_extent
 from eqsat.codegen.builder import Registers
 from eqsat.codegen.emit import emit_module
@@ -166,3 +168,27 @@ def test_steps_around_long_rows_stay_a_loop() -> None:
     """LLVM wrote out 16 steps of 1,000 sums each, and took five seconds for it."""
     text = eqsat.optimize(lambda x: np.cumsum(x, axis=0), eqsat.spec((16, 1000), "float32")).llvm_ir
     assert text.count("llvm.loop.unroll.disable") == 1
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("shape", [(5, 6, 7), (40, 3, 8), (64, 65, 4)])
+def test_running_folds_that_begin_with_what_an_empty_one_has_equal_numpy(shape: tuple[int, ...], axis: int) -> None:
+    """What they are of, and what is made of them, may be computed with them where they do not."""
+    x = np.random.default_rng(axis).uniform(0.9, 1.1, shape)
+    before: list[Callable[[Any, Any], Any]] = [lambda xp, v: v, lambda xp, v: v * 2 + 1, lambda xp, v: xp.flip(v, axis)]
+    behind: list[Callable[[Any, Any], Any]] = [*before, lambda xp, v: xp.sum(v, axis=axis), lambda xp, v: v[1:]]
+    for one, other, name, initial in itertools.product(before, behind, ("cumulative_sum", "cumulative_prod"), (True, False)):
+
+        def program(xp: Any, x: Any, one: Any = one, other: Any = other, name: str = name, initial: bool = initial) -> Any:
+            return other(xp, getattr(xp, name)(one(xp, x), axis=axis, include_initial=initial))
+
+        np.testing.assert_allclose(eqsat.jit(lambda x, program=program: program(enp, x))(x), program(np, x), rtol=1e-9)
+
+
+def test_a_step_that_nothing_reads_is_not_run() -> None:
+    """The imaginary part of integers is zero, whatever they are."""
+    x = np.ones((4, 6), bool)
+    result = eqsat.optimize(lambda x: enp.imag(enp.cumsum(x, 0) * 2), x)
+    assert len(result.loops) == 1
+    assert float(result.cost) <= float(result.original_cost)
+    np.testing.assert_array_equal(result(x), np.zeros((4, 6), int))
