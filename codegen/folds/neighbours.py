@@ -7,8 +7,8 @@ from collections.abc import Callable
 from eqsat.codegen import scalar
 from eqsat.codegen.builder import Value
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tiles.tile import Emitter, load_apart, spread, vector_type
-from eqsat.ir.dtypes import UNSIGNED, is_integer, itemsize
+from eqsat.codegen.tiles.tile import Emitter, load_apart, spread, widened
+from eqsat.ir.joint import widening
 from eqsat.ir.loops import Load
 from eqsat.ir.tensor import Call, Scalar, operands, scalars
 
@@ -20,11 +20,10 @@ def of_neighbours(e: Emitter, root: Scalar, scope: Scope, width: int, step: Call
     for term in scalars(root):
         args = tuple(done[arg] for arg in operands(term))
         wide = any(arg.type.startswith("<") for arg in args)
-        if isinstance(term, Load) and step(term):
-            done[term] = load_apart(e, term, scope, width, step(term) or 1)
+        if isinstance(term, Load) and (apart := step(term)):
+            done[term] = load_apart(e, term, scope, width, apart)
         elif isinstance(term, Call) and wide and widens(term):
-            extended = "zext" if term.args[0].dtype in UNSIGNED else "sext"
-            done[term] = e.b.emit(vector_type(term.dtype, width), f"{extended} {args[0]} to {vector_type(term.dtype, width)}")
+            done[term] = widened(e, term, args[0], width)
         elif isinstance(term, Call):
             done[term] = scalar.call(e.b, term, tuple(spread(e, arg, width) for arg in args) if wide else args, e.flags_of(term))
         else:
@@ -34,8 +33,4 @@ def of_neighbours(e: Emitter, root: Scalar, scope: Scope, width: int, step: Call
 
 def widens(call: Call) -> bool:
     """Whether integers in memory become wider ones."""
-    before = call.args[0]
-    both = (
-        call.op == "astype" and isinstance(before, Load) and before.dtype != "bool" and is_integer(call.dtype) and is_integer(before.dtype)
-    )
-    return both and itemsize(call.dtype) > itemsize(before.dtype)
+    return call.op == "astype" and isinstance(call.args[0], Load) and widening(call.args[0].dtype, call.dtype) in ("sext", "zext")

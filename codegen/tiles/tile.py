@@ -19,6 +19,7 @@ from eqsat.codegen.tiles.parts import BEGUN, part_shape, parts_of, pieces_of, tu
 from eqsat.ir import joint
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_complex, itemsize
+from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.ir.loops import (
     Bind,
@@ -220,6 +221,14 @@ def _neighbours(e: Emitter, dtype: str, place: Value, width: int) -> Value:
     return e.b.emit(type, f"load {type}, {place}, align {itemsize(dtype)}")
 
 
+def widened(e: Emitter, call: Call, value: Value, width: int) -> Value:
+    """A vector of the elements that a call makes of those in a vector (see `joint.widening`)."""
+    instruction = joint.widening(call.args[0].dtype, call.dtype)
+    if instruction is None:
+        raise InternalError(f"codegen: found {call.args[0].dtype} made {call.dtype} in vectors, expected what holds more")
+    return e.b.cast(instruction, value, vector_type(call.dtype, width))
+
+
 def _transposed(e: Emitter, lines: list[Value]) -> list[Value]:
     """The columns of a square of vectors: halves of pairs change places, then their halves, down to single elements."""
     width, type = len(lines), lines[0].type
@@ -349,7 +358,7 @@ def value_in(e: Emitter, root: Scalar, cell: Cell) -> Value:
         elif isinstance(term, Pick):
             done[term] = _neighbours(e, term.dtype, e.picked(term, args, cell.scope), cell.width)
         elif isinstance(term, Call) and term.op == "astype" and args[0].type.startswith("<"):
-            done[term] = e.b.cast(joint.widening(term.args[0].dtype, term.dtype) or "bitcast", args[0], vector_type(term.dtype, cell.width))
+            done[term] = widened(e, term, args[0], cell.width)
         elif isinstance(term, Call) and any(arg.type.startswith("<") for arg in args):
             done[term] = scalar.call(e.b, term, tuple(spread(e, arg, cell.width) for arg in args), e.flags_of(term))
         elif isinstance(term, Call):

@@ -193,7 +193,7 @@ def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable:
     if not side_by_side and variable.extent >= SHORT_LOOP:
         own += model.cycles_ns(ACROSS_CYCLES) * trips(body.loops - {variable})
     # where no loop has all loads side by side they are made one by one
-    along = any(v.extent >= SHORT_LOOP for v in body.loops - body.awkward)
+    along = any(v.name[0] == "i" or (v.extent >= SHORT_LOOP and v not in body.awkward) for v in body.loops)
     one_by_one = not side_by_side and variable.extent >= SHORT_LOOP and variable in body.awkward
     one_by_one = one_by_one and (body.is_apart(variable) or not along)
     parts: Parts = {}

@@ -29,7 +29,7 @@ MASKED = 16
 # a vector that is loaded or stored in the other direction, by one that is not
 REVERSED = 2.0
 # elements of less bytes in stores that step over so many are put in their places one by one (see Place.is_sorted_alone)
-SORTED_BYTES, SORTED_STEP = 4, 3
+SMALL_BYTES, SMALL_STEP = 4, 3
 # elements that a fold loads which stay in registers where the loop around does not change them
 HELD = 128
 
@@ -143,7 +143,7 @@ class Place:
         """Whether LLVM puts small elements in their places one by one: those of stores that step over some, but for what it has shuffles
         for, which is another element for each of them that lies beside others or as what is stored."""
         step = coefficient(stmt.index, self.inner) if self.inner is not None else None
-        if step is None or not SORTED_STEP <= abs(step) <= INTERLEAVED or itemsize(stmt.value.dtype) >= SORTED_BYTES:
+        if step is None or not SMALL_STEP <= abs(step) <= INTERLEAVED or itemsize(stmt.value.dtype) >= SMALL_BYTES:
             return False
         read = [term.index for term in scalars(stmt.value) if isinstance(term, Load | Position) and term.dtype != "bool"]
         over = [variable for variable in self.unrolled if depends(stmt.index, variable)]

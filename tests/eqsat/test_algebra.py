@@ -320,7 +320,7 @@ PARTS: dict[str, tuple[Function, float]] = {
     "every other row of three": (lambda a, b, c: (a @ b)[np.array([3, 5, 7])], 10),
     "diagonal": (lambda a, b, c: enp.diag(a @ b), 4),
     "row of a chain": (lambda a, b, c: (a @ b @ c)[0], 20),
-    "last column of a chain": (lambda a, b, c: (a @ b @ c)[:, -1], 12),
+    "last column of a chain": (lambda a, b, c: (a @ b @ c)[:, -1], 20),
     "quadratic forms": (lambda a, b, c: enp.diag(a @ b @ a.T), 1.8),
     "rolled": (lambda a, b, c: enp.roll(a @ b, 1, axis=0)[0], 20),
     "joined": (lambda a, b, c: enp.concatenate([a @ b, c @ b])[:2], 20),
