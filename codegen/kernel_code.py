@@ -260,7 +260,7 @@ class KernelEmitter:
     def each_alone(self, loop: For, first: Value, end: Value, scope: Scope, rolled: bool) -> None:
         written: list[str] = []
         begin, variable = len(self.b.lines), loop.variable
-        by = divisors(self.b, values_of(loop.body), variable.extent, scope.temps, self.flags.arithmetic)
+        by = divisors(self.b, values_of(statements(loop.body)), variable.extent, scope.temps, self.flags.arithmetic)
 
         def step(counter: Value, carried: Carried) -> Carried:
             inner, before = scope.inner(by), len(self.b.lines)

@@ -23,5 +23,5 @@ class Scope:
 
     def inner(self, divisors: Mapping[str, Divisor] | None = None) -> Scope:
         inner = Scope(self.indices.new_child(), self.temps.new_child())
-        inner.divisors = divisors or {}
+        inner.divisors = {**self.divisors, **(divisors or {})}
         return inner

@@ -9,7 +9,7 @@ from eqsat.egraph.index_cost import IndexWeights
 from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.extraction.tensor_classes import TensorClasses, elements_of, reads
 from eqsat.ir.tensor import reduction
-from eqsat.pricing.cost_model import CostModel, Variables
+from eqsat.pricing.cost_model import CostModel, Variables, whole
 from eqsat.pricing.element_costs import Priced, price_call, price_fold, price_gather, price_position, price_read, total_ns
 from eqsat.pricing.target import Target
 
@@ -65,4 +65,4 @@ def _element(classes: TensorClasses, name: int, node: ENode) -> Priced | None:
 def _operands(loops: Mapping[int, Variables], node: ENode) -> tuple[Priced, ...] | None:
     """The elements below a node, as if they were free; None where it is not known which loops one of them depends on."""
     names = elements_of(node)
-    return tuple(Priced(loops=loops[name]) for name in names) if all(name in loops for name in names) else None
+    return tuple(Priced(loops=loops[name], digits=whole(loops[name])) for name in names) if all(name in loops for name in names) else None

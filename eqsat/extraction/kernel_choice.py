@@ -257,7 +257,8 @@ class KernelChoices:
             priced = price_gather(model, node, operands, node.args[0], *self.classes.tensor_type(node.args[0]))
         else:
             priced = price_call(model, node, operands, node.args[0], node.args[1], self._condition(node, operands))
-        return Choice(priced.own, priced.loops, priced.awkward, priced.operands, priced.sides, priced.apart, name, node, operands, *span)
+        known = priced.own, priced.loops, priced.awkward, priced.operands, priced.sides, priced.apart, priced.digits
+        return Choice(*known, name, node, operands, *span)
 
     def _condition(self, node: ENode, operands: tuple[Choice, ...]) -> Index | None:
         """The index term that chooses between elements."""
@@ -394,4 +395,5 @@ def _outside(fold: Priced) -> Priced:
     if not any(level_of(v) is not None for v in fold.loops):
         return fold
     parts = {key: (ns, outside(loops)) for key, (ns, loops) in fold.own.items()}
-    return Priced(parts, outside(fold.loops), outside(fold.awkward))
+    digits = frozenset((*outside(frozenset((loop,))), step, extent) for loop, step, extent in fold.digits)
+    return Priced(parts, outside(fold.loops), outside(fold.awkward), digits=digits)

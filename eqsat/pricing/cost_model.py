@@ -21,6 +21,7 @@ from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
 from eqsat.ir.tensor import (
     Tensor,
     is_size,
+    level_of,
 )
 from eqsat.lowering.affine import DIVISIONS
 from eqsat.pricing.cycles import DEFAULT_COSTS, Costs
@@ -45,6 +46,9 @@ Parts = dict[Hashable, Part]
 # a shape and a dtype
 Type = tuple[tuple[int, ...], str]
 NO_LOOPS: Variables = frozenset()
+# digits of loops, all of a loop among them
+Digits = frozenset[Digit]
+NO_DIGITS: Digits = frozenset()
 
 
 @dataclass(frozen=True)
@@ -79,22 +83,30 @@ class CostModel:
             known[sub] = self._operation(sub)
         return {sub: known[sub][0] for sub in walk(term) if isinstance(sub, Apply)}
 
-    def _operation(self, term: Index) -> tuple[Part, frozenset[Digit]]:
+    def digits(self, *terms: Index) -> Digits:
+        """The digits of loops that index terms are made of, the loops of reductions whole."""
+        known = self._operations
+        for sub in walk(*terms, known=known):
+            known[sub] = self._operation(sub)
+        found = NO_DIGITS.union(*(known[term][1] for term in terms))
+        return frozenset(digit if level_of(digit[0]) is None else (digit[0], 1, digit[0].extent) for digit in found)
+
+    def _operation(self, term: Index) -> tuple[Part, Digits]:
         """What an operation of an index term costs, those below it left out, and the digits of loops that it is made of."""
         loops = loops_of(term)
         if not isinstance(term, Apply):
-            return (0.0, loops), frozenset((loop, 1, loop.extent) for loop in loops)
+            return (0.0, loops), whole(loops)
         digit = even_digit(term)
-        digits = frozenset((digit,)) if digit is not None else frozenset[Digit]().union(*(self._operations[arg][1] for arg in term.args))
+        digits = frozenset((digit,)) if digit is not None else NO_DIGITS.union(*(self._operations[arg][1] for arg in term.args))
         decided = loops and self.pieces.are_decided(term)
-        repeated = trips(loops - {max(loops, key=lambda v: v.extent)}) if decided else _values(digits)
+        repeated = trips(loops - {max(loops, key=lambda v: v.extent)}) if decided else values(digits)
         cycles = 0.0 if digit is not None else _index_cycles(term, self.costs.index)
         if cycles == AFFINE_CYCLES:
             repeated //= max((loop.extent for loop in loops), default=1)
         return (self.cycles_ns(cycles) * repeated, loops), digits
 
     @functools.cached_property
-    def _operations(self) -> dict[Index, tuple[Part, frozenset[Digit]]]:
+    def _operations(self) -> dict[Index, tuple[Part, Digits]]:
         return {}
 
     @functools.cached_property
@@ -161,7 +173,12 @@ def _index_cycles(term: Apply, weights: IndexWeights) -> float:
     return weights.term_cycles(term)
 
 
-def _values(digits: Iterable[Digit]) -> int:
+def whole(loops: Iterable[Var]) -> Digits:
+    """Loops as digits of themselves."""
+    return frozenset((loop, 1, loop.extent) for loop in loops)
+
+
+def values(digits: Iterable[Digit]) -> int:
     """How often something that depends on these digits is computed."""
     found: dict[Var, int] = {}
     for loop, _, extent in digits:

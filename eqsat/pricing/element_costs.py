@@ -20,15 +20,19 @@ from eqsat.lowering.ranges.seams import MOST_BRANCHES
 from eqsat.lowering.ranges.unroll import MOST_TERMS
 from eqsat.pricing.cost_model import (
     INTERLEAVED,
+    NO_DIGITS,
     NO_LOOPS,
     SHORT_LOOP,
     CostModel,
+    Digits,
     Part,
     Parts,
     Variables,
     load_steps,
     loops_of,
     trips,
+    values,
+    whole,
 )
 from eqsat.pricing.locality import LINE_BYTES
 from eqsat.pricing.pieces import Box, box_of
@@ -52,6 +56,7 @@ class Priced:
     operands  what else it is made of; parts that several of them share count once
     sides     of a choice that loops in boxes decide: where each side is chosen, and what is computed there
     apart     the loop variables along which a load of its own, which varies with results, is apart in memory
+    digits    the digits of loops that it depends on: a mean of groups of channels varies with c // 8 only
     """
 
     own: Mapping[Hashable, Part] = field(default_factory=dict)
@@ -60,6 +65,7 @@ class Priced:
     operands: tuple[Priced, ...] = ()
     sides: Sides = ()
     apart: Variables = NO_LOOPS
+    digits: Digits = NO_DIGITS
 
     def is_apart(self, variable: Var) -> bool:
         """Whether some load that varies with results is apart in memory along a loop."""
@@ -112,6 +118,7 @@ class Access:
     move: Part
     indices: Parts
     awkward: Variables
+    digits: Digits
 
 
 def price_access(model: CostModel, shape: tuple[int, ...], dtype: str, indices: tuple[Index, ...], folded: Sequence[Var]) -> Access:
@@ -128,7 +135,7 @@ def price_access(model: CostModel, shape: tuple[int, ...], dtype: str, indices: 
     load = model.read_ns(shape, dtype, indices, innermost), loops_of(*indices)
     pieces = model.pieces.longest(*indices)
     awkward = frozenset(v for v in loops_of(*indices) if load_steps(pieces, shape, v).isdisjoint(range(INTERLEAVED + 1)))
-    return Access(load, (move_ns, NO_LOOPS), parts, awkward)
+    return Access(load, (move_ns, NO_LOOPS), parts, awkward, model.digits(*indices))
 
 
 def _in_one_row(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[tuple[Index, ...], tuple[int, ...]]:
@@ -146,7 +153,7 @@ def price_read(key: Hashable, tensor: Hashable, access: Access) -> Priced:
     """A load; `key` names it, `tensor` what has to be moved for it."""
     parts: Parts = {("load", key): access.load, ("move", tensor): access.move, **access.indices}
     varies = any(v.name[0] == "i" for v in access.load[1])
-    return Priced(parts, access.load[1], access.awkward, apart=access.awkward if varies else NO_LOOPS)
+    return Priced(parts, access.load[1], access.awkward, apart=access.awkward if varies else NO_LOOPS, digits=access.digits)
 
 
 def price_gather(model: CostModel, key: Hashable, places: Sequence[Priced], tensor: Hashable, shape: tuple[int, ...], dtype: str) -> Priced:
@@ -158,18 +165,19 @@ def price_gather(model: CostModel, key: Hashable, places: Sequence[Priced], tens
         min(model.move_ns(shape, dtype), model.target.byte_ns_of(prod(shape) * itemsize(dtype)) * LINE_BYTES * trips(loops)),
         NO_LOOPS,
     )
-    return Priced(parts, loops, NO_LOOPS.union(*(place.awkward for place in places)), tuple(places))
+    awkward, digits = NO_LOOPS.union(*(place.awkward for place in places)), NO_DIGITS.union(*(place.digits for place in places))
+    return Priced(parts, loops, awkward, tuple(places), digits=digits)
 
 
 def price_position(model: CostModel, index: Index) -> Priced:
     """The value of an index term."""
-    return Priced(model.index_parts(index), loops_of(index))
+    return Priced(model.index_parts(index), loops_of(index), digits=model.digits(index))
 
 
 @dataclass(frozen=True)
 class FoldPart:
-    """The name of the part of a reduction: how many terms it has, with those of reductions within it that are computed for each, and
-    whether it is computed for neighbours along an axis at once.
+    """The name of the part of a reduction: how many terms it has, with those of reductions within it that are computed for each, how many
+    times it is computed, and whether for neighbours along an axis at once.
 
     inside  the parts of what it folds, but for those of one with reductions in it: others in one loop with it do not compute them again
     width   the bytes of what it folds to: those of one loop have the same
@@ -179,6 +187,7 @@ class FoldPart:
     key: Hashable
     op: str
     terms: int
+    times: int
     side_by_side: bool
     inside: Mapping[Hashable, float] = field(default_factory=dict, compare=False)
     width: int = 0
@@ -186,32 +195,37 @@ class FoldPart:
 
 
 def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable: Var, dtype: str) -> Priced:
-    """A reduction: what depends on its variable is done in its loop, for every iteration of the loops around it."""
-    inside = body.loops | {variable}
-    own = model.call_ns("add", dtype, trips(inside))
+    """A reduction: what depends on its variable is done in its loop, for every iteration of the loops around it, or of the parts of them
+    that it depends on."""
+    inside, digits = body.loops | {variable}, body.digits | whole((variable,))
+    iterations, around = values(digits), _without(digits, variable)
+    own = model.call_ns("add", dtype, iterations)
     side_by_side = any(v.name[0] == "i" and v.extent >= SHORT_LOOP for v in body.loops - body.awkward)
     if not side_by_side and variable.extent >= SHORT_LOOP:
-        own += model.cycles_ns(ACROSS_CYCLES) * trips(body.loops - {variable})
+        own += model.cycles_ns(ACROSS_CYCLES) * values(around)
     # where no loop has all loads side by side they are made one by one
     along = any(v.name[0] == "i" or (v.extent >= SHORT_LOOP and v not in body.awkward) for v in body.loops)
     one_by_one = not side_by_side and variable.extent >= SHORT_LOOP and variable in body.awkward
     one_by_one = one_by_one and (body.is_apart(variable) or not along)
     parts: Parts = {}
     folded: dict[Hashable, float] = {}
-    terms, iterations = 1, trips(inside)
+    terms = 1
     for name, (ns, loops) in body.parts.items():
         if variable in loops:
-            repeated = 1.0 if _counts_only(name, variable) else iterations / trips(loops)
+            times = name.times if isinstance(name, FoldPart) else trips(loops)
+            repeated = 1.0 if _counts_only(name, variable) else iterations / times
             if isinstance(name, Apply):  # what is added to places is shared as loads are
                 in_vectors = side_by_side and _is_simple(name)
                 together = model.lanes("int32") if in_vectors else 1.0
                 decided = in_vectors and variable.extent < SHORT_LOOP and len([v for v in loops if level_of(v) is None]) == 1
                 folded[name] = ns if decided else ns / together * max(1.0, repeated / SERVED)
             elif isinstance(name, tuple) and name[0] == "load":  # the same element for other iterations is there, or one load of a vector
-                whole = model.cycles_ns(model.target.load_cycles) / model.lanes(dtype) * trips(loops)
-                folded[name] = max(ns, min(ns, whole) * repeated / SERVED)
+                needed = values(digit for digit in digits if digit[0] in loops)
+                whole_ns = model.cycles_ns(model.target.load_cycles) / model.lanes(dtype) * needed
+                ns *= needed / times
+                folded[name] = max(ns, min(ns, whole_ns) * iterations / needed / SERVED)
                 if one_by_one:
-                    folded[name] = max(folded[name], model.cycles_ns(model.target.gather_cycles) * trips(loops))
+                    folded[name] = max(folded[name], model.cycles_ns(model.target.gather_cycles) * needed)
             else:
                 if isinstance(name, FoldPart):
                     terms = max(terms, name.terms)
@@ -222,9 +236,13 @@ def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable:
             parts[name] = ns, loops
     alone = variable.extent >= LEAST_TOGETHER and not any(isinstance(name, FoldPart) for name in body.parts)
     across = side_by_side and variable in body.awkward
-    part = FoldPart(key, op, terms * variable.extent, side_by_side, folded if alone else {}, itemsize(dtype), across)
+    part = FoldPart(key, op, terms * variable.extent, values(around), side_by_side, folded if alone else {}, itemsize(dtype), across)
     parts[part] = own + sum(folded.values()), inside - {variable}
-    return Priced(parts, inside - {variable}, body.awkward - {variable})
+    return Priced(parts, inside - {variable}, body.awkward - {variable}, digits=around)
+
+
+def _without(digits: Digits, loop: Var) -> Digits:
+    return frozenset(digit for digit in digits if digit[0] is not loop)
 
 
 def _is_simple(term: Apply) -> bool:
@@ -273,7 +291,8 @@ def price_call(model: CostModel, key: Hashable, below: Sequence[Priced], op: str
         return boxes
     decided = condition is not None and _is_decided(model, condition, loops)
     parts: Parts = {key: (model.call_ns(op, dtype, trips(loops)), loops)} if op and not decided else {}
-    return Priced(parts, loops, NO_LOOPS.union(*(priced.awkward for priced in below)), tuple(below))
+    awkward, digits = NO_LOOPS.union(*(priced.awkward for priced in below)), NO_DIGITS.union(*(priced.digits for priced in below))
+    return Priced(parts, loops, awkward, tuple(below), digits=digits)
 
 
 def _is_decided(model: CostModel, condition: Index, loops: Variables) -> bool:
@@ -291,7 +310,8 @@ def _price_boxes(model: CostModel, condition: Index, below: Sequence[Priced], lo
     if any(level_of(v) is not None for v in loops) or any(priced.folds for priced in below[1:]):
         return None
     sides = tuple(zip((then, otherwise), below[1:], strict=True))
-    return Priced(_Decided(model, condition, sides), loops, NO_LOOPS.union(*(priced.awkward for priced in below[1:])), sides=sides)
+    awkward = NO_LOOPS.union(*(priced.awkward for priced in below[1:]))
+    return Priced(_Decided(model, condition, sides), loops, awkward, sides=sides, digits=whole(loops))
 
 
 class _Decided(Mapping[Hashable, Part]):
