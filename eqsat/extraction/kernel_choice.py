@@ -395,5 +395,5 @@ def _outside(fold: Priced) -> Priced:
     if not any(level_of(v) is not None for v in fold.loops):
         return fold
     parts = {key: (ns, outside(loops)) for key, (ns, loops) in fold.own.items()}
-    digits = frozenset((*outside(frozenset((loop,))), step, extent) for loop, step, extent in fold.digits)
+    digits = frozenset((v, step, extent) for loop, step, extent in fold.digits for v in outside(frozenset((loop,))))
     return Priced(parts, outside(fold.loops), outside(fold.awkward), digits=digits)

@@ -61,6 +61,8 @@ WIDE_GATHER = 1.5
 SCATTERED_CYCLES = 1.5
 # an element of one or two bytes that LLVM puts in its place one by one
 SORTED_ALONE = 0.45
+# a written out loop of so many iterations that steps over elements is one of vectors again
+SORTED_AT_ONCE = 8
 # loops of functions that step over more are vectors from so many iterations on
 SORTED_STEP, LONG_ROW = 4, 128
 
@@ -189,6 +191,8 @@ class _Pricer(VectorCosts):
         if any(place.step(offset)[0] not in (0, 1) and place.repeated(offset) == place.count for offset in offsets):
             return 0.25
         extent, stepped = place.inner.extent, [offset for offset in offsets if place.is_stepped(offset)]
+        if stepped and extent > SORTED_AT_ONCE and place.is_written_out_soon:
+            return 0.25
         if all(place.fills(offset) for offset in stepped):
             return 1.0
         if place.is_written_out:  # and what it reads is gathered

@@ -21,6 +21,7 @@ from eqsat.pricing.cost_model import INTERLEAVED
 Terms = frozenset[tuple[Index, int]]
 # LLVM writes out loops of so few instructions before it makes vectors of those around; in each iteration some are for counting.  Longer
 # loops of stores are vectors of their own, those that go along memory first
+UNROLLED_PLACES = 400
 UNROLLED_INSTRUCTIONS, COUNTING, UNROLLED_LOOP, MOST_STEPS_OVER = 300, 3, 4, 16
 # operations that are several instructions: those that look for NaN among them
 INSTRUCTIONS = {"absolute": 2, "maximum": 4, "minimum": 4, "sign": 6}
@@ -76,6 +77,11 @@ class Place:
     def is_written_out(self) -> bool:
         """Whether the innermost loop is so short that LLVM writes it out."""
         return self.loop is not None and is_short(self.loop)
+
+    @functools.cached_property
+    def is_written_out_soon(self) -> bool:
+        """Whether the innermost loop is so short that LLVM writes it out where places are known numbers then."""
+        return isinstance(self.loop, For) and is_short(self.loop, UNROLLED_PLACES)
 
     def inside(self, stmt: For | Fold) -> Place:
         place = self.deeper(stmt.variable)
