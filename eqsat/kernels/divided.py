@@ -71,6 +71,8 @@ def divided(groups: Mapping[Group, float], names: Mapping[Tensor, str], lowering
             rows = rows_in_parts(group) if lowering.options.numerics != "exact" else None
             ways += [] if rows is None else [(rows, ns)]
         else:
+            if parts is not None and (shared := _shared_and_in_parts(group[0])) is not None:
+                ways.append((shared, inf))
             first = folds_first(group[0])
             # long reductions are always in parts, which threads share
             ways = ways if first is None else [(_over_one(first), ns if parts is None else inf), *ways]
@@ -93,6 +95,13 @@ def _in_parts(group: Group) -> Way | None:
     if len(known) < len(found) or len({build.shape for build in made}) != 1:
         return None
     return (tuple(dict.fromkeys(made)),), tuple(build for _, build in known)
+
+
+def _shared_and_in_parts(build: Build) -> Way | None:
+    """A long reduction in parts, of rows that these share; None where there is none, or they share none."""
+    shared = rows_first(build)
+    parts = None if shared is None else _in_parts((shared[1],))
+    return None if shared is None or parts is None else ((*shared[0], *parts[0]), parts[1])
 
 
 def _over_one(way: tuple[Stages, Build]) -> Way:

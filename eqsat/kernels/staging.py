@@ -13,7 +13,7 @@ from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Build, Call, Constant, Reduce, Tensor, scalars, sources
 from eqsat.kernels.alike import Alike, Priced
 from eqsat.lowering.folds.short_rows import as_one
-from eqsat.lowering.joining.staged import WHOLE_BYTES, Group, composed, read_whole, strip_rows, strips, windows
+from eqsat.lowering.joining.staged import WHOLE_BYTES, Group, Strips, composed, read_whole, strip_rows, strips, turned, windows
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.nest_costs import nest_ns
 
@@ -134,21 +134,32 @@ class _Chains:
         if whole > WHOLE_BYTES:
             return None
         parts = strips(groups, found, strip_rows(results, found, whole), self.within)
+        ways = (parts, turned(parts)) if not self.within else (parts,)
+        kernels = [kernel for way in ways if way is not None for kernel in self.composed(groups, way)]
+        return min(kernels, key=self.price, default=None)
+
+    def composed(self, groups: Sequence[Group], parts: Strips) -> Iterator[Kernel]:
+        """The kernels that run one strip after the other, each as it is, or in strips of its own."""
+        results = groups[-1]
         small: dict[Tensor, str] = {part: self.names[made] for part, made in zip(chain(*parts.groups), chain(*groups), strict=True)}
         names = {**self.names, **small}
         cheapest = self.lowering.cheapest(parts.groups, names)
         ns = {group: cheapest[group][0] for group in parts.groups}
         kernels = {group: cheapest[group][1] for group in parts.groups}
-        between = [names[build] for build in producers]
+        between = [names[build] for group in reversed(groups[:-1]) for build in group]
         plain = composed(list(kernels.values()), parts, results, between)
-        if self.within == MOST_WITHIN or plain is None:
-            return plain
+        if plain is None:
+            return
+        yield plain
+        if self.within == MOST_WITHIN:
+            return
         inside = replace(self, ns=ns, names=names, within=self.within + 1)
         for inner in inside.of(parts.groups, parts.groups[-1]):
             *others, last = inner.groups
             kernels = {group: kernel for group, kernel in kernels.items() if group not in others} | {last: inner.kernel}
         nested = composed(list(kernels.values()), parts, results, between)
-        return min((plain, nested), key=self.price) if nested is not None else plain
+        if nested is not None:
+            yield nested
 
 
 def _bytes(groups: Sequence[Group]) -> int:

@@ -9,7 +9,7 @@ of the results needs: scale * first + low to scale * (first + R - 1) + high, alo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -19,6 +19,7 @@ from eqsat.ir.loops import Bind, Buffer, For, Kernel, Stmt, Store, loads, statem
 from eqsat.ir.tensor import Build, Gather, Read, Reduce, Scalar, Shape, Tensor, axes, axis, operands, rebuild, reindexed, scalars, sources
 from eqsat.lowering.affine import Affine, Forms, bounds, rebuilt as written
 from eqsat.lowering.blocks import first_of
+from eqsat.lowering.folds.upright import LONGEST, ROWS
 from eqsat.lowering.joining.in_place import in_place
 from eqsat.lowering.joining.renaming import Renaming
 
@@ -180,6 +181,38 @@ def strips(groups: Sequence[Group], found: Mapping[Build, Window], rows: int, wi
     return Strips(strip, first, begin, tuple(made))
 
 
+def turned(parts: Strips) -> Strips | None:
+    """The same, with columns of their own where short rows of what comes before are folded: neighbours are in other rows then, of which the
+    folds are as many at once.  None where there are none."""
+    made = [build for group in parts.groups[:-1] for build in group]
+    folded = {term.tensor for group in parts.groups for build in group for term in _read_along(build)}
+    chosen = [build for build in made if build in folded and len(build.shape) == 2 and build.shape[1] <= LONGEST and build.shape[0] >= ROWS]
+    if not chosen:
+        return None
+    known: dict[Tensor, Build] = {}
+    for group in parts.groups:
+        for build in group:
+            body = _rewritten(build.body, lambda term: _turned_read(term, known, chosen))
+            rows, columns = build.shape if build in chosen else (0, 0)
+            across: dict[Var, Index] = {axis(0, rows): axis(1, rows), axis(1, columns): axis(0, columns)} if build in chosen else {}
+            known[build] = Build((columns, rows), reindexed(body, across)) if build in chosen else Build(build.shape, body)
+    return replace(parts, groups=tuple(tuple(known[build] for build in group) for group in parts.groups))
+
+
+def _read_along(build: Build) -> Iterator[Read]:
+    """The reads of a build that a fold of the last index goes along."""
+    folds = {term.variable for term in scalars(build.body) if isinstance(term, Reduce)}
+    for term in scalars(build.body):
+        if isinstance(term, Read) and term.indices[-1] in folds and folds.isdisjoint(variables(*term.indices[:-1])):
+            yield term
+
+
+def _turned_read(term: Scalar, known: Mapping[Tensor, Build], chosen: Sequence[Build]) -> Scalar:
+    if not isinstance(term, Read) or term.tensor not in known:
+        return term
+    return Read(known[term.tensor], term.indices[::-1] if term.tensor in chosen else term.indices)
+
+
 def _begin(window: Window, first: Index) -> Index:
     return _plain(first * window.scale + window.low)
 
@@ -195,15 +228,23 @@ def _strip_of(build: Build, window: Window, begin: Index, rows: int, small: Mapp
     shape = tuple(count if k == window.dimension else n for k, n in enumerate(build.shape))
     old, new = (axis(window.dimension, n) for n in (build.shape[window.dimension], count))
     moved = reindexed(build.body, {old: (new if count > 1 else Const(0)) + begin})
+
+    def within(term: Scalar) -> Scalar:
+        if not isinstance(term, Read) or term.tensor not in small:
+            return term
+        part, start, dimension = small[term.tensor]
+        return Read(part, tuple(_plain(index - start) if k == dimension else index for k, index in enumerate(term.indices)))
+
+    return Build(shape, _rewritten(moved, within))
+
+
+def _rewritten(body: Scalar, change: Callable[[Scalar], Scalar]) -> Scalar:
+    """An element with each term changed that has no operands."""
     done: dict[Scalar, Scalar] = {}
-    for term in scalars(moved):
-        if isinstance(term, Read) and term.tensor in small:
-            part, start, dimension = small[term.tensor]
-            indices = tuple(_plain(index - start) if k == dimension else index for k, index in enumerate(term.indices))
-            done[term] = Read(part, indices)
-        else:
-            done[term] = rebuild(term, tuple(done[arg] for arg in operands(term)))
-    return Build(shape, done[moved])
+    for term in scalars(body):
+        below = operands(term)
+        done[term] = rebuild(term, tuple(done[arg] for arg in below)) if below else change(term)
+    return done[body]
 
 
 def composed(kernels: Sequence[Kernel], parts: Strips, results: Group, between: Sequence[str]) -> Kernel | None:

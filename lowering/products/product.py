@@ -33,8 +33,8 @@ VECTORS = 31
 VECTOR_BYTES = 64
 # of a tile: LLVM keeps the address of each row in a register, and where those are not enough it moves sums, which takes twice as long
 MOST_VECTORS, MOST_ROWS = 4, 12
-# for what is on the way to a sum
-BETWEEN = 3
+# vectors of sums of what is no product, as squares of differences are: LLVM makes all terms of a step before it adds one of them
+VECTORS_MADE = 12
 # of the tiles of a strip together, and what they have to save
 STRIP_VECTORS, SAVED = 7, 1.03
 # rows of a tile that is as wide as that, unless it has all: a part of it finds its columns in a quarter of the first cache, and few rows
@@ -95,9 +95,9 @@ class Product:
         return over(self.made, {}, {self.left[0]: left, self.right[0]: right})
 
     @property
-    def between(self) -> int:
-        """How many registers it takes besides those of its factors and sums: a product is added to the sum as it is made."""
-        return 0 if self.made is None else BETWEEN
+    def most_sums(self) -> int:
+        """How many vectors of sums a tile has at the most: a product is added to its sum as it is made."""
+        return VECTORS if self.made is None else VECTORS_MADE
 
     @property
     def terms(self) -> int:
@@ -153,9 +153,9 @@ class Products:
         return self.sums[0].chain[0].dtype
 
     @property
-    def between(self) -> int:
-        """How many registers terms take that are no products."""
-        return max(one.between for one in self.sums)
+    def most_sums(self) -> int:
+        """How many vectors of sums a tile has at the most."""
+        return min(one.most_sums for one in self.sums)
 
     @property
     def most_rows(self) -> int:
@@ -304,7 +304,7 @@ def blocking(products: Products, outer: Sequence[Var], shape: tuple[int, int] | 
     width, rows, columns, terms = itemsize(products.dtype), products.rows.extent, products.columns.extent, products.sums[0].at_once
     unit, lanes = products.columns.unit, VECTOR_BYTES // width
     if shape is None:
-        shapes = strip_shape(rows, columns, lanes, products.most_rows, unit, products.between)
+        shapes = strip_shape(rows, columns, lanes, products.most_rows, unit, products.most_sums)
     else:
         shapes = ((min(shape[0], rows), min(max(shape[1] // unit, 1) * unit, columns)),)
     high, wide = max(high for high, _ in shapes), sum(wide for _, wide in shapes)
@@ -362,7 +362,7 @@ def part_of_one(extent: int) -> float:
 
 
 def strip_shape(
-    rows: int, columns: int, lanes: int, most_rows: int = MOST_ROWS, unit: int = 1, between: int = 0
+    rows: int, columns: int, lanes: int, most_rows: int = MOST_ROWS, unit: int = 1, most_sums: int = VECTORS
 ) -> tuple[tuple[int, int], ...]:
     """(high, wide) of the tiles, one or two side by side, with which all take the fewest steps.
 
@@ -370,7 +370,7 @@ def strip_shape(
 
     most_rows  of a tile of one vector each
     unit       of which the width of all is a multiple
-    between    registers for what is on the way to a sum
+    most_sums  vectors of sums of a tile
     """
     best: tuple[tuple[int, int], ...] = ((1, columns),)
     least = float("inf")
@@ -381,17 +381,17 @@ def strip_shape(
         used = _vectors(wide, lanes)
         first = wide if used <= MOST_VECTORS else -(-used // 2) * lanes
         widths = [width for width in (first, wide - first) if width]
-        tiles = [_tile(rows, width, lanes, most_rows, between) for width in widths]
+        tiles = [_tile(rows, width, lanes, most_rows, most_sums) for width in widths]
         cycles = across * sum(needed for _, needed in tiles) * (SAVED if len(tiles) > 1 else 1)
         if cycles < least:
             best, least = tuple((high, width) for (high, _), width in zip(tiles, widths, strict=True)), cycles
     return best
 
 
-def _tile(rows: int, wide: int, lanes: int, most_rows: int, between: int) -> tuple[int, float]:
+def _tile(rows: int, wide: int, lanes: int, most_rows: int, most_sums: int) -> tuple[int, float]:
     """The rows of a tile that is so wide, and the cycles of a step of all tiles under each other."""
     used = _vectors(wide, lanes)
-    tallest = min(rows, most_rows if used == 1 else MOST_ROWS, (VECTORS - used - 1 - between) // used)
+    tallest = min(rows, most_rows if used == 1 else MOST_ROWS, min(most_sums, VECTORS - used - 1) // used)
     best, least = 1, float("inf")
     for high in range(min(rows, LEAST_ROWS) if used == MOST_VECTORS else 1, tallest + 1):
         sums, loaded = high * used, high + used

@@ -2,11 +2,13 @@
 
     out[i, j] = f(x[i, j], g(v[j, 0]))     ->     r[j] = g(v[j, 0]), and out[i, j] = f(x[i, j], r[j])
 
-A column of an array, or what is gathered from one, is read from as many lines of the cache as it has elements, again for every row.
+A column of an array, or what is gathered from one, is read from as many lines of the cache as it has elements, again for every row; so are
+the coordinates of points, which a short loop goes through, as a fold of three terms that is written out: they are rows then, one for each.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import prod
 
 from eqsat.ir.affine import step_in_memory
@@ -18,6 +20,8 @@ from eqsat.lowering.products.product import stored
 
 # how often what is made is read, and what is made at the most
 LEAST_TIMES, MOST_ELEMENTS = 4, 1 << 20
+# iterations of short loops
+SHORT = 8
 
 
 def rows_first(build: Build) -> tuple[Stages, Build] | None:
@@ -26,10 +30,12 @@ def rows_first(build: Build) -> tuple[Stages, Build] | None:
         return None
     body = alike(build.body)
     free = free_variables(body)
-    loops = (*axes(build.shape), *(term.variable for term in free if isinstance(term, Reduce)))
+    # of folds in each other the inner ones come first among the terms
+    folds = dict.fromkeys(term.variable for term in scalars(body) if isinstance(term, Reduce))
+    loops = (*axes(build.shape), *reversed(folds))
     found: dict[Scalar, Scalar] = {}
     for term in largest(body, {term for term in free if _is_shared(term, free, loops)}):
-        known = [v for v in loops if v in free[term]]
+        known = sorted((v for v in loops if v in free[term]), key=lambda v: v.extent > SHORT)
         if any(_jumps(below) for below in scalars(term)):
             found[term] = stored(term, known)
     if not found:
@@ -43,16 +49,20 @@ def _is_shared(term: Scalar, free: Free, loops: tuple[Var, ...]) -> bool:
     here = free[term]
     if not here or any(v.lo for v in here) or prod(v.extent for v in here) > MOST_ELEMENTS:
         return False
-    last = max(k for k, v in enumerate(loops) if v in here)
+    last = max(loops.index(v) for v in _long(here))
     around = prod(v.extent for v in loops[:last] if v not in here)
     return around >= LEAST_TIMES and not has_fold(term)
 
 
 def _jumps(term: Scalar) -> bool:
-    """Whether a term reads memory of which no loop goes through neighbours."""
+    """Whether a term reads memory of which no loop, unless it is short, goes through neighbours."""
     if isinstance(term, Gather):
         return True
     if not isinstance(term, Read):
         return False
-    steps = (step_in_memory(term.indices, term.tensor.shape, variable) for variable in variables(*term.indices))
-    return all(step not in (1, -1) for step in steps)
+    return all(step_in_memory(term.indices, term.tensor.shape, v) not in (1, -1) for v in _long(variables(*term.indices)))
+
+
+def _long(loops: Collection[Var]) -> Collection[Var]:
+    """Those of some loops that are not short; all where none is long."""
+    return [v for v in loops if v.extent > SHORT] or loops

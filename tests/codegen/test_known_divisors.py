@@ -15,8 +15,9 @@ from eqsat.codegen.elements.known_divisors import FORMATS, reciprocal
 from eqsat.codegen.emit import emit_module
 from eqsat.codegen.folds.accumulator import Numerics
 from eqsat.codegen.llvm.machine import host
-from eqsat.ir.loops import Kernel
-from eqsat.ir.tensor import Literal, Scalar
+from eqsat.ir.index import Const, Var
+from eqsat.ir.loops import Buffer, For, Kernel, Let, Load, Store, Temp
+from eqsat.ir.tensor import Call, Literal, Scalar
 from eqsat.lowering import type_indices
 from tests.codegen.nests import Array, astype, call, elementwise
 from tests.effort import examples, some
@@ -186,3 +187,14 @@ def test_rows_divided_by_any_number(dtype: str) -> None:
 def test_short_rows_are_divided() -> None:
     result = eqsat.optimize(lambda x, s: x / s[:, None], eqsat.spec((5, 200), "float32"), eqsat.spec((5,), "float32"))
     assert "fma" not in result.llvm_ir
+
+
+def test_the_parts_are_made_outside_of_all_loops_that_divide() -> None:
+    """A row of 784 of four, each of which is divided by what all share."""
+    i, j = Var("i", 0, 783), Var("j", 0, 3)
+    place = j * 784 + i
+    buffers = Buffer("s", "float32", 1, "in"), Buffer("x", "float32", 3136, "in"), Buffer("y", "float32", 3136, "out")
+    quotient = Call("divide", (Load("x", place, "float32"), Temp("t", "float32")), "float32")
+    loops = For(i, "parallel", (For(j, "parallel", (Store("y", place, quotient),)),))
+    kernel = Kernel("k", buffers, (Let("t", Load("s", Const(0), "float32")), loops))
+    assert emit_module([type_indices(kernel)], "default", FUSES).count("fdiv") == 1  # of the reciprocal

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.extraction import extract
 from eqsat.extraction.kernel_choice import Effort, KernelChoices
+from eqsat.ir.loops import Fold, For, statements
 from tests.effort import THOROUGH
 
 STEPS = 4 if THOROUGH else 3
@@ -77,6 +79,27 @@ def test_folds_along_rows_and_along_columns_are_kernels_of_their_own(function: A
     assert len(result.nests) == kernels
     x = np.random.default_rng(0).standard_normal((300, 300))
     np.testing.assert_allclose(result(x), function(x), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("inside", [(-1,), (8, 14, 14)])
+def test_what_groups_of_an_axis_share_is_computed_once_for_each(inside: tuple[int, ...]) -> None:
+    """Groups of channels, which a reshape makes and takes back: their means vary with channel // 8 only."""
+
+    def normalized(x: Any, g: Any) -> Any:
+        y = np.reshape(x, (4, 8, *inside))
+        axes = tuple(range(2, 2 + len(inside)))
+        centred = y - y.mean(axis=axes, keepdims=True)
+        y = centred / np.sqrt((centred * centred).mean(axis=axes, keepdims=True) + 1e-5)
+        return np.reshape(y, x.shape) * g[:, None, None]
+
+    specs = eqsat.spec((4, 64, 14, 14), "float32"), eqsat.spec((64,), "float32")
+    result = eqsat.optimize(normalized, *specs)
+    assert len(result.nests) == 1
+    loops = [stmt for stmt in statements(result.loops[0].body) if isinstance(stmt, For | Fold)]
+    around = [stmt.variable.extent for stmt in loops if any(isinstance(inner, Fold) for inner in statements(stmt.body))]
+    assert math.prod(around) == 4 * 8
+    x, g = (np.random.default_rng(3).standard_normal(one.shape).astype(one.dtype) for one in specs)
+    np.testing.assert_allclose(result(x, g), normalized(x, g), rtol=2e-5, atol=2e-5)
 
 
 @pytest.mark.parametrize(

@@ -184,6 +184,42 @@ def test_attention_with_heads_is_one_kernel_that_keeps_few_rows_of_scores() -> N
     assert_close(result(q, k, v), attention(np, q, k, v))
 
 
+def nearest(xp: Any, x: Any, c: Any) -> Any:
+    return xp.argmin(xp.sum((x[:, None, :] - c[None, :, :]) ** 2, axis=2), axis=1)
+
+
+@pytest.mark.parametrize(("points", "centres", "width"), some([(20_000, 16, 2), (9_999, 12, 3), (5_001, 24, 1)], 2))
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_that_are_folded_lie_beside_each_other_in_strips(points: int, centres: int, width: int, dtype: str) -> None:
+    x, c = (RNG.standard_normal((n, width)).astype(dtype) for n in (points, centres))
+    x[::1000] = np.nan
+    result = eqsat.optimize(lambda *a: nearest(enp, *a), x, c)
+    (nest,) = result.nests
+    check_kernel(nest.kernel)
+    assert len(nest.within) == 1
+    assert not any(isinstance(stmt, For) and stmt.kind == "tile" for stmt in statements(nest.kernel.body))  # nothing is turned
+    np.testing.assert_array_equal(result(x, c), nearest(np, x, c))
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize(("points", "centres"), some([(40, 5), (33, 17), (57, 64), (18, 2)], 2))
+def test_strips_that_are_turned_compute_what_the_program_says(points: int, centres: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def only_turned(chains: staging._Chains, groups: Any, parts: staged.Strips) -> Any:
+        found.append(parts)
+        turned = staged.turned(parts)
+        return composed(chains, groups, parts if turned is None else turned)
+
+    found: list[staged.Strips] = []
+    composed = staging._Chains.composed
+    monkeypatch.setattr(staging._Chains, "composed", only_turned)
+    x, c = RNG.standard_normal((points, 3)), RNG.standard_normal((centres, 3))
+    result = eqsat.optimize(lambda *a: (nearest(enp, *a), enp.max(enp.exp(a[0] @ a[1].T), axis=1)), x, c)
+    for outputs in (run_loops(result, [x, c]), result(x, c)):
+        np.testing.assert_array_equal(outputs[0], nearest(np, x, c))
+        assert_close(outputs[1], np.exp(x @ c.T).max(axis=1))
+    assert found
+
+
 def build(shape: tuple[int, ...], *reads: Read) -> Build:
     total: Scalar = reads[0]
     for read in reads[1:]:

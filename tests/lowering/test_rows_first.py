@@ -13,8 +13,8 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.index import Const, Index, Var
-from eqsat.ir.tensor import Build, Call, Gather, Input, Literal, Read, Reduce, Scalar, axes, reduction
-from eqsat.lowering.sharing.rows_first import LEAST_TIMES, rows_first
+from eqsat.ir.tensor import Build, Call, Gather, Input, Literal, Read, Reduce, Scalar, axes, reduction, scalars
+from eqsat.lowering.sharing.rows_first import LEAST_TIMES, SHORT, rows_first
 from tests.effort import examples
 from tests.lowering.builds import inputs_of, reference
 
@@ -73,6 +73,28 @@ def test_what_a_fold_reads_again_for_every_row_is_a_row_of_its_own() -> None:
     assert [made.shape for stage in found[0] for made in stage] == [(30,)]
 
 
+@pytest.mark.parametrize("width", [2, 3, SHORT])
+def test_coordinates_that_a_short_fold_goes_through_are_rows(width: int) -> None:
+    points = Input("x", (40, width), "float64")
+    (i, j), r = axes((40, 40)), reduction(0, width)
+    apart = Call("subtract", (Read(points, (i, r)), Read(points, (j, r))), "float64")
+    found = rows_first(build := Build((40, 40), Reduce("sum", r, Call("multiply", (apart, apart), "float64"))))
+    assert found is not None
+    assert [made.shape for stage in found[0] for made in stage] == [(width, 40)]
+    np.testing.assert_array_equal(evaluate_tensor(found[1], inputs_of(build)), reference(build)[0])
+
+
+def test_of_folds_in_each_other_the_outer_one_goes_round_the_inner() -> None:
+    points, r, s = Input("x", (40, 3), "float64"), reduction(0, 40), reduction(1, 40)
+    apart = Call("subtract", (Read(points, (r, Const(1))), Read(points, (s, Const(1)))), "float64")
+    found = rows_first(build := Build((), Reduce("sum", r, Reduce("max", s, apart))))
+    assert found is not None
+    ((made,),) = found[0]
+    (kept,) = {term.tensor for term in scalars(found[1].body) if isinstance(term, Read)} - {made}
+    assert kept is points  # of the outer loop it is read once for each
+    np.testing.assert_array_equal(evaluate_tensor(found[1], inputs_of(build)), reference(build)[0])
+
+
 X = np.random.default_rng(0).standard_normal((300, 300)).astype("float32")
 PLACES = np.random.default_rng(1).integers(0, 300, 300)
 PROGRAMS: dict[str, Callable[..., Any]] = {
@@ -83,6 +105,9 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "two columns": lambda xp, x, p: x * x[:, 0] - x[0] * x[:, 1],
     "repeated": lambda xp, x, p: x + xp.repeat(x[0, :100], 3),
     "greatest of differences": lambda xp, x, p: xp.max(x[:, 0][:, None] - x[:, 1][None, :], axis=1),
+    "points apart": lambda xp, x, p: xp.sum((x[:, None, :3] - x[None, :, :3]) ** 2, axis=2) < 1.0,
+    "sums over pairs": lambda xp, x, p: xp.sum(1.0 / (1.0 + xp.sum((x[:, None, :3] - x[None, :, :3]) ** 2, axis=2)), axis=1),
+    "all pairs": lambda xp, x, p: xp.sum(1.0 / (1.0 + xp.sum((x[:, None, :2] - x[None, :, :2]) ** 2, axis=2))),
     "turned matrices": lambda xp, x, p: xp.reshape(x, (6, 50, 300)) * x[:, :50].T,
 }
 

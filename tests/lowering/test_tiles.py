@@ -22,7 +22,7 @@ from eqsat.lowering import hoist, type_indices
 from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.movements.turned import SIDE
 from eqsat.lowering.products import product
-from eqsat.lowering.products.product import MOST_VECTORS, STRIP_VECTORS, VECTORS, products_of, strip_shape
+from eqsat.lowering.products.product import MOST_VECTORS, STRIP_VECTORS, VECTORS, VECTORS_MADE, products_of, strip_shape
 from tests.effort import THOROUGH, examples, some
 from tests.lowering.builds import lowered, machine, machines, names_of, offered, reference, run
 
@@ -257,15 +257,16 @@ def test_every_width_of_registers_is_legal_code(registers: Registers) -> None:
             assert assembly_text(text)
 
 
-@given(st.integers(1, 3000), st.integers(4, 3000), st.sampled_from([4, 8, 16]))
-def test_the_sums_of_a_tile_fit_the_registers(rows: int, columns: int, lanes: int) -> None:
-    tiles = strip_shape(rows, columns, lanes)
+@given(st.integers(1, 3000), st.integers(4, 3000), st.sampled_from([4, 8, 16]), st.sampled_from([VECTORS, VECTORS_MADE]))
+def test_the_sums_of_a_tile_fit_the_registers(rows: int, columns: int, lanes: int, sums: int) -> None:
+    tiles = strip_shape(rows, columns, lanes, most_sums=sums)
     assert sum(wide for _, wide in tiles) <= min(columns, STRIP_VECTORS * lanes)
     for high, wide in tiles:
         vectors = -(-wide // lanes)
         assert 1 <= high <= rows
         assert 1 <= vectors <= MOST_VECTORS
         assert high * vectors + vectors + 1 <= VECTORS
+        assert high * vectors <= sums
 
 
 def test_seven_vectors_are_four_and_three_each_as_high_as_its_registers_allow() -> None:
