@@ -18,7 +18,7 @@ from eqsat.pricing.target import Target
 LINE_BYTES = 64
 # places in a cache for lines whose addresses end alike, at least
 WAYS = 8
-# how much longer vectors take whose lines push each other out, and stores to such
+# how much longer vectors take of whose lines twice as many as there is room for push each other out, and stores to such
 CROWDED = 8.0
 # lines that are fetched ahead in vain where a run of memory of so many lines, or more, ends
 AHEAD, LONG_RUN = 8, 8
@@ -42,9 +42,10 @@ def moved_ns(target: Target, array_bytes: int, width: int, loops: Sequence[Step]
     slowest = 0.0
     most = array_bytes / LINE_BYTES + 1
     touched = [_lines(loops[k:], width) for k in range(len(loops) + 1)]
-    gone = touched[-TAPS - 1].share(target.cache_bytes[0]) > WAYS  # vectors begin within lines, which the next one does not find any more
+    # vectors begin within lines, which the next one does not find any more
+    gone = min(1.0, max(0.0, touched[-TAPS - 1].share(target.cache_bytes[0]) / WAYS - 1.0))
     in_parts = stores and _run_bytes(loops, width) < LINE_BYTES
-    times = _times(loops, width / target.vector_bytes * (CROWDED if gone else 1.0))
+    times = _times(loops, width / target.vector_bytes * (1.0 + (CROWDED - 1.0) * gone))
     for size, byte_ns in zip(target.cache_bytes, target.byte_ns[1:], strict=True):
         pushed_out = in_parts and size > target.cache_bytes[0] and any(lines.share(size) >= WAYS for lines in touched)
         if (array_bytes > size or pushed_out) and (again is None or not touched[again].fit(size, most)):

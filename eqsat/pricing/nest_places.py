@@ -101,7 +101,7 @@ class Place:
         if self.inner is None or not isinstance(stmt, For | Fold) or stmt in self.rolled:
             return False
         if stmt not in self.short:
-            self.short[stmt] = is_short(stmt) and (isinstance(stmt, Fold) or _is_written_out(stmt))
+            self.short[stmt] = is_short(stmt) and (not _gathers(stmt) if isinstance(stmt, Fold) else _is_written_out(stmt))
         return self.short[stmt]
 
     def step(self, offset: Index) -> tuple[int | None, float]:
@@ -189,6 +189,11 @@ def _is_written_out(loop: For) -> bool:
     if any(isinstance(stmt, For | Fold) for stmt in loop.body) and _holds_functions(loop):
         return False
     return loop.variable.extent <= UNROLLED_LOOP or (loop.variable.extent <= MOST_STEPS_OVER and not _goes_along(loop))
+
+
+def _gathers(fold: Fold) -> bool:
+    """Whether a fold goes along what is at computed places, of which LLVM makes vectors before it writes loops out."""
+    return any(isinstance(term, Pick) for term in scalars(*values_of(statements((fold,)))))
 
 
 def _holds_functions(loop: For) -> bool:
