@@ -5,20 +5,24 @@
 Alone a short row fills a part of a vector, and its fold ends with steps across that vector.  So blocks of rows are turned in
 registers first, and what is computed for one row is computed for all of a block, one in each lane.  Where out has rows too,
 out[n*i + j], a block of them is computed in scratch memory and turned back.  Functions of the elements of a row that are needed for
-several loops along it, as the exponentials of softmax for their sum and for the result, are computed once, in scratch memory.
+several loops along it, as the exponentials of softmax for their sum and for the result, are computed once, in scratch memory.  Records,
+of which fields that lie apart are computed with, are short rows as well:
+
+    for i: out[i] = x[9*i] * x[9*i + 4] - x[9*i + 1] * x[9*i + 3]
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 
 from eqsat.ir.dtypes import itemsize
-from eqsat.ir.index import Index, Var, depends, substitute, variables
+from eqsat.ir.index import Const, Index, Var, depends, substitute, variables
 from eqsat.ir.joint import LANES, OPS as CHEAP
 from eqsat.ir.loops import Load, Store, over
 from eqsat.ir.tensor import Call, Reduce, Scalar, is_size, scalars
-from eqsat.lowering.affine import Forms
+from eqsat.lowering.affine import Forms, rebuilt
 from eqsat.lowering.blocks import BlockPlacer, Body, first_of, over_forms, tile_over
 from eqsat.lowering.folds.columns import one_by_one
 from eqsat.lowering.joining.renaming import Renaming
@@ -30,6 +34,8 @@ from eqsat.lowering.ranges.unroll import unrolled
 # rows of a block, and elements of a row
 ROWS = 16
 LONGEST = 64
+# fields of records that are worth turning, and elements of records out of which LLVM picks no vectors
+LEAST_FIELDS, LEAST_STEP = 4, 8
 # bytes of results that are near whatever the order in which they are written, and elements of rows that take longer to fold than to write
 NEAR_BYTES, LONG = 1 << 20, 8
 
@@ -37,9 +43,11 @@ NEAR_BYTES, LONG = 1 << 20, 8
 def upright(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Body | None:
     """The statements and their scratch memory; None where no short rows are folded."""
     folds = [term.variable for term in scalars(nest.body) if isinstance(term, Reduce)]
-    if not folds or isinstance(nest.body, Several):
+    if isinstance(nest.body, Several):
         return None
     forms = Forms()
+    if not folds:
+        return _of_records(nest, outputs, buffers, forms)
     for lane in (v for v in nest.loops if v.extent >= ROWS and not v.lo):
         along = [v for v in nest.loops if v is not lane and forms(nest.index).stride(v) == 1]
         if forms(nest.index).stride(lane) == 1:
@@ -47,25 +55,63 @@ def upright(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> Bo
         elif len(along) != 1 or not _is_row(along[0]) or nest.body.dtype not in LANES:
             continue
         rows = _rows(nest, lane, [v for v in (*folds, *along) if _is_row(v)], forms)
-        if any(row in folds for row in rows.values()):
+        if any(row.which in folds for row in rows.values()):
             return _Upright(nest, outputs, buffers, lane, along[0] if along else None).result(rows)
     return None
+
+
+def _of_records(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], forms: Forms) -> Body | None:
+    """The statements for results beside each other, each made of the fields of a record."""
+    for lane in (v for v in nest.loops if v.extent >= ROWS and not v.lo and forms(nest.index).stride(v) == 1):
+        rows = _fields(nest, lane, forms)
+        if rows and len({load.index for load in rows}) >= LEAST_FIELDS:
+            return _Upright(nest, outputs, buffers, lane, None).result(rows)
+    return None
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What a load reads along a row: which element, a variable or a number, of how many, and where they are in memory, by ELEMENT."""
+
+    which: Index
+    extent: int
+    place: Index
+
+
+ELEMENT = Var("element", 0, LONGEST - 1)
 
 
 def _is_row(variable: Var) -> bool:
     return not variable.lo and variable.extent <= LONGEST
 
 
-def _rows(nest: Nest, lane: Var, along: Sequence[Var], forms: Forms) -> dict[Load, Var]:
+def _rows(nest: Nest, lane: Var, along: Sequence[Var], forms: Forms) -> dict[Load, _Row]:
     """The loads along rows, each with the variable that goes along its row, the only one that does not go on around a block."""
     around = {v for v in nest.loops if v not in along}
-    found: dict[Load, Var] = {}
+    found: dict[Load, _Row] = {}
     for load in nest.loads:
         form = forms(load.index)
         inside = [v for v in variables(load.index) if v not in around and not is_size(v)]
         across = form.stride(lane) not in (0, 1, None)
         if across and len(inside) == 1 and inside[0] in along and form.stride(inside[0]) == 1 and load.dtype in LANES:
-            found[load] = inside[0]
+            found[load] = _Row(inside[0], inside[0].extent, substitute(load.index, {inside[0]: ELEMENT}))
+    return found
+
+
+def _fields(nest: Nest, lane: Var, forms: Forms) -> dict[Load, _Row]:
+    """The loads of fields of records, as elements of rows from the first to the last of them."""
+    records: dict[object, list[tuple[int, Load]]] = {}
+    for load in nest.loads:
+        form = forms(load.index)
+        step = form.stride(lane)
+        if step is not None and step >= LEAST_STEP and load.dtype in LANES:
+            records.setdefault((load.buffer, frozenset(form.terms.items())), []).append((form.constant, load))
+    found: dict[Load, _Row] = {}
+    for fields in records.values():
+        first, last = min(place for place, _ in fields), max(place for place, _ in fields)
+        if len(fields) > 1 and last - first < min(LONGEST, forms(fields[0][1].index).stride(lane) or 0):
+            for place, load in fields:
+                found[load] = _Row(Const(place - first), last - first + 1, load.index + (ELEMENT - (place - first)))
     return found
 
 
@@ -77,7 +123,7 @@ class _Upright:
         self.lane, self.along = lane, along
         self.placer = BlockPlacer(buffers)
 
-    def result(self, rows: dict[Load, Var]) -> Body | None:
+    def result(self, rows: Mapping[Load, _Row]) -> Body | None:
         nest, lane, along, placer = self.nest, self.lane, self.along, self.placer
         count = -(-lane.extent // ROWS)
         block, row = Var(f"{lane.name}_block", 0, count - 1), Var(f"{lane.name}_row", 0, ROWS - 1)
@@ -108,12 +154,12 @@ class _Upright:
         placer.close_all(opened)
         return tuple(placer.top.body), (*placer.scratch, *found[1])
 
-    def sharing(self, rows: dict[Load, Var], count: int) -> list[Var]:
+    def sharing(self, rows: Mapping[Load, _Row], count: int) -> list[Var]:
         """The loops that share a block of rows, each of which is turned once, around them; none where there is less than threads can share.
         Short rows of large results wait for memory, which is then written a line here and a line there."""
         around = [v for v in self.nest.loops if v not in (self.lane, self.along)]
         inside = [v for v in around if not any(depends(load.index, v) for load in rows)]
-        longest = max(variable.extent for variable in rows.values())
+        longest = max(along.extent for along in rows.values())
         size = prod(v.extent for v in self.nest.loops) * itemsize(self.nest.body.dtype)
         few = count * prod(v.extent for v in around if v not in inside) < ENOUGH
         return [] if few or (size > NEAR_BYTES and longest < LONG) else inside
@@ -149,16 +195,17 @@ class _Upright:
         self.placer.scratch += found[1]
         return {term: Load(name, variable * ROWS + row, term.dtype) for term, variable in terms.items()}
 
-    def copied(self, rows: dict[Load, Var], row: Var, first: Index, scope: Scope) -> dict[Scalar, Scalar]:
+    def copied(self, rows: Mapping[Load, _Row], row: Var, first: Index, scope: Scope) -> dict[Scalar, Scalar]:
         """Blocks of rows as columns of scratch memory, each once, and what is read of them in place of memory."""
         copies: dict[tuple[str, Index], str] = {}
+        forms = Forms()
         known: dict[Scalar, Scalar] = {}
-        for load, variable in rows.items():
-            source = load.buffer, substitute(load.index, {variable: Var("element", 0, variable.extent - 1)})
+        for load, along in rows.items():
+            source = load.buffer, rebuilt(forms(along.place))
             if source not in copies:
-                copies[source] = name = self.placer.memory(variable.extent * ROWS, load.dtype)
-                element, column = Var(f"{name}_element", 0, variable.extent - 1), Var(f"{name}_row", 0, ROWS - 1)
-                place = substitute(load.index, {variable: element, self.lane: first + column})
+                copies[source] = name = self.placer.memory(along.extent * ROWS, load.dtype)
+                element, column = Var(f"{name}_element", 0, along.extent - 1), Var(f"{name}_row", 0, ROWS - 1)
+                place = substitute(along.place, {ELEMENT: element, self.lane: first + column})
                 scope.body.append(tile_over(element, column, Store(name, element * ROWS + column, Load(load.buffer, place, load.dtype))))
-            known[load] = Load(copies[source], variable * ROWS + row, load.dtype)
+            known[load] = Load(copies[source], along.which * ROWS + row, load.dtype)
         return known

@@ -38,6 +38,7 @@ from tests.bench.ordered_programs import ORDERED
 from tests.bench.part_programs import PARTS
 from tests.bench.pixel_programs import PIXELS
 from tests.bench.plain_programs import PLAIN, softmax
+from tests.bench.point_programs import POINTS
 from tests.bench.seam_programs import SEAMS
 from tests.bench.shared_programs import SHARED
 from tests.bench.short_row_programs import SHORT_ROWS
@@ -300,7 +301,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 
 
 PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES | PARTS | SHARED | FOLDED | ORDERED | FOUND
-PROGRAMS |= SUMMED | MOVED | ALIKE | SEAMS | PIXELS
+PROGRAMS |= SUMMED | MOVED | ALIKE | SEAMS | PIXELS | POINTS
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.ir.index import Index, Var
+from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.loops import For, statements, values_of
 from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Reduce, Scalar, axes, reduction, scalars
 from eqsat.lowering.folds.upright import LONGEST, ROWS
@@ -75,7 +76,23 @@ def products(rows: int, columns: int) -> Build:
     return Build((rows,), Reduce("sum", k, Call("multiply", (Read(a, (i, k)), Read(b, (rows - 1 - i, k + 2))), "float64")))
 
 
+def records(rows: int, columns: int, fields: tuple[int, ...], dtype: str = "float32", page: int = 1) -> Build:
+    """Products of fields of records, each with the one before, added up; of the second of some pages, which may be the only one."""
+    (i,) = axes((rows,))
+    a = Input("a", (page + 1, rows, columns), dtype)
+    read = [Read(a, (Const(page), i, Const(k))) for k in fields]
+    total: Scalar = read[0]
+    for one, other in pairwise(read):
+        total = Call("add", (total, Call("multiply", (one, other), dtype)), dtype)
+    return Build((rows,), total)
+
+
 CASES = {
+    "records": records(40, 9, (0, 4, 8, 5, 7)),
+    "records, in whole blocks": records(48, 16, tuple(range(16))),
+    "records, some of many fields": records(37, 70, (20, 31, 44, 22)),
+    "records of doubles": records(33, 10, (1, 9, 3, 5), "float64"),
+    "records of bytes": records(50, 12, (11, 0, 6, 5), "uint8", 0),
     "one block": folded(ROWS, 10),
     "whole blocks": folded(3 * ROWS, 12),
     "a rest": folded(2 * ROWS + 5, 7),
@@ -104,6 +121,10 @@ OTHERS = {
     "truth values": folded(40, 10, "max", "bool"),
     "complex numbers": folded(40, 10, "sum", "complex64"),
     "what is carried in another dtype": folded(40, 10, "sum", "float16"),
+    "records of few fields": records(40, 9, (0, 8, 4)),
+    "short records": records(40, 7, (0, 6, 3, 4)),
+    "fields far apart": records(40, 70, (0, 65, 3, 4)),
+    "few records": records(ROWS - 1, 9, (0, 4, 8, 5, 7)),
     "no fold": Build((40, 10), Read(Input("a", (40, 10), "float32"), axes((40, 10)))),
     "columns": Build((40,), Reduce("sum", reduction(0, 10), Read(Input("a", (10, 40), "float32"), (reduction(0, 10), *axes((40,)))))),
 }
