@@ -4,6 +4,10 @@
 
 Where results go along short axes only, as those of an image that is magnified do, tiles have no columns.
 
+    out[j, i] = g(fold over k of f(x[k, i, j], y[k, i]))           ->   t[i, j], the fold, and out = g(t), moved
+
+What has all axes of the result is read as it lies in memory.
+
     out[b, i, j] = g(sum over k of w[i, k] * x[b, k, j])   ->   p[k, b, j] = x[b, k, j], t[i, b, j], the sum, and out = g(t), moved
 
 Columns of few elements, of many products with the same left factor, are the columns of one product.
@@ -16,7 +20,7 @@ from math import prod
 from eqsat.ir.dtypes import is_float
 from eqsat.ir.index import Var, variables
 from eqsat.ir.loops import over
-from eqsat.ir.tensor import Build, Read, axes
+from eqsat.ir.tensor import Build, Read, Reduce, Scalar, axes, scalars
 from eqsat.lowering.nest import Stages, chains, free_variables
 from eqsat.lowering.products.product import factors, stored
 
@@ -27,19 +31,32 @@ MOST_SHARED, LEAST_BATCHES = 64, 4
 
 
 def in_operand_order(build: Build) -> tuple[Stages, Build] | None:
-    """The sums with the axes of a factor last, in its order, and the build over them; None where results have columns, or no factor has."""
-    found = chains(build.body)
-    if len(found) != 1 or found[0][0].op != "sum" or len(build.shape) < 2 or build.shape[-1] > MOST_LAST:
+    """The folds with the axes of what they read last, in its order, and the build over them; None where results have columns, or nothing
+    that is read has."""
+    found, every = chains(build.body), axes(build.shape)
+    if len(found) != 1 or len(build.shape) < 2:
         return None
-    total, terms, every = found[0][0], tuple(factors(found[0][-1].body)), axes(build.shape)
-    along = next((read for read in terms if isinstance(read, Read) and len(terms) > 1 and _has_columns(read, every)), None)
+    fold, terms = found[0][0], found[0][-1].body
+    along = _short_result(fold, terms, every) if build.shape[-1] <= MOST_LAST else _has_all(terms, every)
     if along is None:
         return None
     own = [v for index in along.indices for v in variables(index) if v in every]
-    free = free_variables(build.body)[total]
-    read = stored(total, [v for v in (*(v for v in every if v not in own), *dict.fromkeys(own)) if v in free])
+    free = free_variables(build.body)[fold]
+    read = stored(fold, [v for v in (*(v for v in every if v not in own), *dict.fromkeys(own)) if v in free])
     assert isinstance(read.tensor, Build)
-    return ((read.tensor,),), Build(build.shape, over(build.body, {}, {total: read}))
+    return ((read.tensor,),), Build(build.shape, over(build.body, {}, {fold: read}))
+
+
+def _short_result(fold: Reduce, terms: Scalar, every: tuple[Var, ...]) -> Read | None:
+    """The factor of a product that has columns."""
+    known = tuple(factors(terms)) if fold.op == "sum" else ()
+    return next((read for read in known if isinstance(read, Read) and len(known) > 1 and _has_columns(read, every)), None)
+
+
+def _has_all(terms: Scalar, every: tuple[Var, ...]) -> Read | None:
+    """What has all axes of the result and goes along memory with another one than that, as all that has them does."""
+    whole = [read for read in scalars(terms) if isinstance(read, Read) and set(every).issubset(variables(*read.indices))]
+    return whole[0] if whole and all(_has_columns(read, every) for read in whole) else None
 
 
 def batches_last(build: Build) -> tuple[Stages, Build] | None:

@@ -59,7 +59,8 @@ def _by_steps(chain: Sequence[Reduce]) -> list[Var]:
                 return variables
             steps[v].append(abs(step))
     found = sorted(variables, key=lambda v: -sum(steps[v]))
-    agree = all(one >= other for u, v in combinations(found, 2) for one, other in zip(steps[u], steps[v], strict=True))
+    # what does not vary with one of two folds lies alike in either order
+    agree = all(one >= other or not one for u, v in combinations(found, 2) for one, other in zip(steps[u], steps[v], strict=True))
     return found if agree else variables
 
 

@@ -4,6 +4,7 @@
 
 A column of an array, or what is gathered from one, is read from as many lines of the cache as it has elements, again for every row; so are
 the coordinates of points, which a short loop goes through, as a fold of three terms that is written out: they are rows then, one for each.
+What goes along another loop than a larger array with all its loops is turned.
 """
 
 from __future__ import annotations
@@ -33,10 +34,12 @@ def rows_first(build: Build) -> tuple[Stages, Build] | None:
     # of folds in each other the inner ones come first among the terms
     folds = dict.fromkeys(term.variable for term in scalars(body) if isinstance(term, Reduce))
     loops = (*axes(build.shape), *reversed(folds))
+    inner, around = _innermost(body)
     found: dict[Scalar, Scalar] = {}
     for term in largest(body, {term for term in free if _is_shared(term, free, loops)}):
-        known = sorted((v for v in loops if v in free[term]), key=lambda v: v.extent > SHORT)
-        if any(_jumps(below) for below in scalars(term)):
+        along = inner if inner is not None and free[term] < around else None
+        known = sorted((v for v in loops if v in free[term]), key=lambda v: (v.extent > SHORT, v is along))
+        if any(_jumps(below, along) for below in scalars(term)):
             found[term] = stored(term, known)
     if not found:
         return None
@@ -54,13 +57,27 @@ def _is_shared(term: Scalar, free: Free, loops: tuple[Var, ...]) -> bool:
     return around >= LEAST_TIMES and not has_fold(term)
 
 
-def _jumps(term: Scalar) -> bool:
-    """Whether a term reads memory of which no loop, unless it is short, goes through neighbours."""
+def _innermost(body: Scalar) -> tuple[Var | None, frozenset[Var]]:
+    """The loop along which the read goes through memory that has most loops, and these; None where several have as many."""
+    reads = [term for term in scalars(body) if isinstance(term, Read)]
+    most = max((prod(v.extent for v in variables(*read.indices)) for read in reads), default=0)
+    largest = [read for read in reads if prod(v.extent for v in variables(*read.indices)) == most]
+    if len(largest) != 1:
+        return None, frozenset()
+    around = variables(*largest[0].indices)
+    units = [v for v in around if step_in_memory(largest[0].indices, largest[0].tensor.shape, v) in (1, -1)]
+    return (units[0] if len(units) == 1 else None), frozenset(around)
+
+
+def _jumps(term: Scalar, along: Var | None) -> bool:
+    """Whether a term reads memory of which no loop, unless it is short, goes through neighbours; or not the one `along` which all goes."""
     if isinstance(term, Gather):
         return True
     if not isinstance(term, Read):
         return False
-    return all(step_in_memory(term.indices, term.tensor.shape, v) not in (1, -1) for v in _long(variables(*term.indices)))
+    inside = variables(*term.indices)
+    loops = [along] if along in inside else _long(inside)
+    return all(step_in_memory(term.indices, term.tensor.shape, v) not in (1, -1) for v in loops if v is not None)
 
 
 def _long(loops: Collection[Var]) -> Collection[Var]:

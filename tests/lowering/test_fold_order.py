@@ -89,3 +89,20 @@ def test_all_of_a_transpose_is_read_as_it_lies(name: str) -> None:
     folds = [stmt for kernel in result.loops for stmt in statements(kernel.body) if isinstance(stmt, Fold)]
     assert not any("* 700" in str(fold) for fold in folds)
     assert all(kernel.buffers[-1].size < 1000 for kernel in result.loops)  # nothing is transposed
+
+
+@pytest.mark.parametrize("loops", ["b,adb", "d,adb", "a,adb", "db,adb"])
+def test_what_does_not_vary_with_a_fold_agrees_with_any_order(loops: str) -> None:
+    sizes = {"a": 4, "d": 30, "b": 20}
+    one, other = loops.split(",")
+    inputs = [Input(name, tuple(sizes[v] for v in part), "int64") for name, part in (("v", one), ("x", other))]
+    order = [*one, *(v for v in other if v not in one)]  # as einsum folds them
+    folds = {v: reduction(k, sizes[v]) for k, v in enumerate(order)}
+    reads = [Read(array, tuple(folds[v] for v in part)) for array, part in zip(inputs, (one, other), strict=True)]
+    body: Scalar = Call("multiply", (reads[0], reads[1]), "int64")
+    for v in reversed(order):
+        body = Reduce("sum", folds[v], body)
+    build = in_memory_order(Build((), body))
+    assert order_of(build) == [4, 30, 20]
+    arrays = {array: np.random.default_rng(5).integers(-9, 9, array.shape) for array in inputs}
+    np.testing.assert_array_equal(evaluate_tensor(build, arrays), np.sum(np.einsum(f"{loops}->adb", *arrays.values())))

@@ -11,6 +11,7 @@ import eqsat
 from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.tensor import Build, Call, Input, Literal, Read, Reduce, axes, reduction
 from eqsat.lowering.products.operand_order import LEAST_BATCHES, LEAST_COLUMNS, MOST_LAST, MOST_SHARED, batches_last, in_operand_order
+from tests.effort import some
 from tests.lowering.builds import inputs_of, reference
 
 TERMS, WIDE = 3, LEAST_COLUMNS
@@ -43,6 +44,37 @@ def test_what_reads_no_second_factor_stays() -> None:
     row, lane, _ = axes((2, WIDE, 2))
     read = Read(Input("x", (TERMS, 2, WIDE), "int64"), (K, row, lane))
     assert in_operand_order(Build((2, WIDE, 2), Reduce("sum", K, read))) is None
+
+
+@pytest.mark.parametrize("op", ["sum", "max"])
+def test_what_has_all_axes_of_the_result_is_read_as_it_lies(op: str) -> None:
+    """out[j, i] = fold over k of x[k, i, j] * y[k, i]"""
+    j, i = axes((WIDE, 20))
+    x, y = Read(Input("x", (TERMS, 20, WIDE), "int64"), (K, i, j)), Read(Input("y", (TERMS, 20), "int64"), (K, i))
+    build = Build((WIDE, 20), Call("negative", (Reduce(op, K, Call("multiply", (x, y), "int64")),), "int64"))
+    divided = in_operand_order(build)
+    assert divided is not None
+    ((made,),), whole = divided
+    assert made.shape == (20, WIDE)
+    np.testing.assert_array_equal(evaluate_tensor(whole, inputs_of(build)), reference(build)[0])
+
+
+def test_products_of_matrices_have_columns_of_both() -> None:
+    i, j = axes((WIDE, WIDE))
+    a, b = Read(Input("a", (TERMS, WIDE), "int64"), (K, i)), Read(Input("b", (TERMS, WIDE), "int64"), (K, j))
+    assert in_operand_order(Build((WIDE, WIDE), Reduce("sum", K, Call("multiply", (a, b), "int64")))) is None
+    both = Read(Input("x", (TERMS, WIDE, WIDE), "int64"), (K, i, j))  # goes along the result already
+    turned = Read(Input("y", (TERMS, WIDE, WIDE), "int64"), (K, j, i))
+    assert in_operand_order(Build((WIDE, WIDE), Reduce("sum", K, Call("multiply", (both, turned), "int64")))) is None
+
+
+@pytest.mark.parametrize("shape", some([(9, 30, 70), (3, 256, 17), (40, 20, 300)], 2))
+@pytest.mark.parametrize("spelled", ["bac,ba->ca", "cab,ba->c", "bac,b->ca", "bac,ac->", "bac,c->"])
+def test_sums_of_products_in_any_order_equal_numpy(spelled: str, shape: tuple[int, int, int]) -> None:
+    sizes = dict(zip(spelled[:3], shape, strict=True))
+    given = [np.random.default_rng(4).standard_normal([sizes[v] for v in part]) for part in spelled.split("->")[0].split(",")]
+    found = eqsat.optimize(lambda *a: np.einsum(spelled, *a), *given)
+    np.testing.assert_allclose(found(*given), np.einsum(spelled, *given), rtol=1e-10, atol=1e-9)
 
 
 def test_a_magnified_image_is_a_product_in_tiles() -> None:

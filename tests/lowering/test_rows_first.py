@@ -84,6 +84,16 @@ def test_coordinates_that_a_short_fold_goes_through_are_rows(width: int) -> None
     np.testing.assert_array_equal(evaluate_tensor(found[1], inputs_of(build)), reference(build)[0])
 
 
+def test_what_goes_along_another_loop_than_a_larger_array_is_turned() -> None:
+    """out[i] = sum over j, k of x[i, j, k] * y[k, j]"""
+    (i,), j, k = axes((12,)), reduction(0, 20), reduction(1, 30)
+    x, y = Read(Input("x", (12, 20, 30), "int64"), (i, j, k)), Read(Input("y", (30, 20), "int64"), (k, j))
+    found = rows_first(build := Build((12,), Reduce("sum", j, Reduce("sum", k, Call("multiply", (x, y), "int64")))))
+    assert found is not None
+    assert [made.shape for stage in found[0] for made in stage] == [(20, 30)]
+    np.testing.assert_array_equal(evaluate_tensor(found[1], inputs_of(build)), reference(build)[0])
+
+
 def test_of_folds_in_each_other_the_outer_one_goes_round_the_inner() -> None:
     points, r, s = Input("x", (40, 3), "float64"), reduction(0, 40), reduction(1, 40)
     apart = Call("subtract", (Read(points, (r, Const(1))), Read(points, (s, Const(1)))), "float64")
