@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from eqsat.codegen.builder import Value
+from eqsat.codegen.emitter import Emitter
 from eqsat.codegen.folds.accumulator import Carried
 from eqsat.codegen.folds.recurrence import difference
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tiles.parts import pieces_of
-from eqsat.codegen.tiles.tile import Cell, Emitter, cell_of, spread, value_in, vector_load, vector_store
+from eqsat.codegen.tiles.tile import Cell, cell_of, value_in
+from eqsat.codegen.tiles.vectors import spread, vector_load, vector_store
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute

@@ -14,9 +14,11 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from eqsat.codegen.emitter import Emitter
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tiles.parts import pieces_of
-from eqsat.codegen.tiles.tile import Emitter, cell_of, fold_cells, vector_load
+from eqsat.codegen.tiles.tile import cell_of, fold_cells
+from eqsat.codegen.tiles.vectors import vector_load
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.index import Index, Var, substitute, variables

@@ -16,6 +16,7 @@ from typing import Protocol
 from eqsat.codegen.builder import Value, integer
 from eqsat.codegen.elements.casts import convert
 from eqsat.codegen.elements.known_divisors import divisors
+from eqsat.codegen.emitter import Emitter
 from eqsat.codegen.folds.accumulator import BLOCK, LONG_OUTER_FOLD, Accumulator, Carried, Flags, accumulator, widest
 from eqsat.codegen.folds.rests import LONG_BYTES, end_of_vectors, rest_note, whole_note, width_of
 from eqsat.codegen.folds.rolled import vectors_of_fold
@@ -33,7 +34,6 @@ from eqsat.codegen.folds.search import (
 from eqsat.codegen.index import llvm_type, resized
 from eqsat.codegen.scalar import literal
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tiles.tile import Emitter
 from eqsat.ir.dtypes import carrier, is_complex, is_float, is_inexact
 from eqsat.ir.errors import InternalError
 from eqsat.ir.groups import connected

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from eqsat.codegen import scalar
 from eqsat.codegen.builder import Value
+from eqsat.codegen.emitter import Emitter
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tiles.tile import Emitter, load_apart, spread, widened
+from eqsat.codegen.tiles.vectors import load_apart, spread, widened
 from eqsat.ir.joint import widening
 from eqsat.ir.loops import Load
 from eqsat.ir.tensor import Call, Scalar, operands, scalars

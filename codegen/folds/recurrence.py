@@ -16,11 +16,12 @@ from dataclasses import dataclass
 
 from eqsat.codegen import scalar
 from eqsat.codegen.builder import LLVM_TYPES, Value, integer, is_real, real
+from eqsat.codegen.emitter import Emitter
 from eqsat.codegen.folds.accumulator import Carried
 from eqsat.codegen.folds.neighbours import of_neighbours, widens
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tiles.tile import Emitter, spread, vector_store, vector_type
+from eqsat.codegen.tiles.vectors import spread, vector_store, vector_type
 from eqsat.ir import joint
 from eqsat.ir.affine import coefficient, is_affine
 from eqsat.ir.dtypes import is_integer, itemsize

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eqsat.codegen.builder import Value, integer
+from eqsat.codegen.emitter import Emitter
 from eqsat.codegen.folds.rolled import SIDE_BY_SIDE, vectors_of_fold
 from eqsat.codegen.math import FUNCTIONS
-from eqsat.codegen.tiles.tile import Emitter
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import carrier, is_complex, itemsize
 from eqsat.ir.loops import Fold, For, Load, Pick, values_of

@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterator
 
 from eqsat.codegen import scalar
 from eqsat.codegen.builder import Builder, Value, integer, is_real, truth
+from eqsat.codegen.emitter import Emitter
 from eqsat.codegen.folds.accumulator import Accumulator, Carried
 from eqsat.codegen.folds.neighbours import of_neighbours
 from eqsat.codegen.index import resized
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tiles.tile import Emitter, is_near
+from eqsat.codegen.tiles.vectors import is_near
 from eqsat.ir import joint
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import COMPLEX, UNSIGNED, itemsize

@@ -14,10 +14,10 @@ from math import prod
 from typing import NamedTuple
 
 from eqsat.codegen.builder import Value, integer
+from eqsat.codegen.emitter import Emitter
 from eqsat.codegen.folds.accumulator import Carried
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tiles.tile import Emitter
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, Var, substitute, variables

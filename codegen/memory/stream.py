@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eqsat.codegen.builder import MEMORY_TYPES, Value, integer
+from eqsat.codegen.emitter import Emitter
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tiles.tile import Emitter
 from eqsat.ir import joint
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize

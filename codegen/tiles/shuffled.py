@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from eqsat.codegen.builder import Value
+from eqsat.codegen.emitter import Emitter
 from eqsat.codegen.scope import Scope
-from eqsat.codegen.tiles.tile import Cell, Emitter, cell_of, spread, value_in, vector_load, vector_store, vector_type
+from eqsat.codegen.tiles.tile import Cell, cell_of, value_in
+from eqsat.codegen.tiles.vectors import spread, vector_load, vector_store, vector_type
 from eqsat.ir.loops import Load
 from eqsat.ir.shuffle import Part, Shuffle
 

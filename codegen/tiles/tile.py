@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import functools
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Protocol
 
 from eqsat.codegen import scalar
-from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, Value, integer, is_real
-from eqsat.codegen.folds.accumulator import Carried, Flags
+from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Value, integer, is_real
+from eqsat.codegen.emitter import Emitter
+from eqsat.codegen.folds.accumulator import Carried
 from eqsat.codegen.index import llvm_type
 from eqsat.codegen.math import FUNCTIONS
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tiles.parts import BEGUN, part_shape, parts_of, pieces_of, turned_part_shape
+from eqsat.codegen.tiles.vectors import neighbours, spread, stepped, transposed, vector_load, vector_type, widened
 from eqsat.ir import joint
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_complex, itemsize
-from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Index, Var, substitute, variables
 from eqsat.ir.loops import (
     Bind,
-    Buffer,
     Fold,
     For,
     Kernel,
@@ -42,40 +41,10 @@ from eqsat.ir.loops import (
 )
 from eqsat.ir.ops import identity_of
 from eqsat.ir.tensor import Call, Literal, Scalar, operands, scalars
-from eqsat.ir.typed import Bound, Cast, Operation, Typed, Vector
+from eqsat.ir.typed import Bound, Cast, Operation, Vector
 
 # index terms that are made of others
 COMPUTED = (Operation, Cast, Vector, Bound)
-
-
-class Emitter(Protocol):
-    """What the code of some loops needs of the code around it."""
-
-    b: Builder
-    kernel: Kernel
-    exact: bool
-    flags: Flags
-    registers: Registers
-    typed: Mapping[Index, Typed]
-    loaded: set[str]
-    stored: set[str]
-
-    def flags_of(self, term: Scalar) -> str: ...
-
-    def block(self, body: tuple[Stmt, ...], scope: Scope) -> None: ...
-    def index(self, term: Index, scope: Scope) -> Value: ...
-    def range(self, variable: Var, scope: Scope) -> tuple[Value, Value]: ...
-    def loop(
-        self, first: Value, end: Value, initial: Carried, step: Callable[[Value, Carried], Carried], note: Callable[[], str] = str
-    ) -> Carried: ...
-    def element(self, term: Scalar, scope: Scope) -> Value: ...
-    def value(self, root: Scalar, scope: Scope) -> Value: ...
-    def ask_ahead(self, variable: Var, counter: Value, end: Value, scope: Scope) -> None: ...
-    def buffer(self, name: str, dtype: str) -> Buffer: ...
-    def address(self, buffer: Buffer, index: Index, scope: Scope) -> Value: ...
-    def read(self, buffer: Buffer, place: Value) -> Value: ...
-    def picked(self, term: Pick, places: tuple[Value, ...], scope: Scope) -> Value: ...
-    def write_element(self, buffer: Buffer, place: Value, value: Value) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -181,71 +150,8 @@ def _turn(e: Emitter, body: tuple[Stmt, ...], cells: list[Cell], row: Var) -> No
             for square in parts_of(column, width):
                 if len(square) == width == piece[1]:
                     lines = [vector_load(e, load, _lane(e, square[0], k), width) for k in range(width)]
-                    for cell, value in zip(square, _transposed(e, lines), strict=True):
+                    for cell, value in zip(square, transposed(e, lines), strict=True):
                         cell.turned[load] = value
-
-
-def vector_load(e: Emitter, load: Load, scope: Scope, width: int, behind: int = 0) -> Value:
-    """The neighbours in memory of the element that a load has in a scope, or of one so many elements behind it."""
-    return _neighbours(e, load.dtype, _behind(e, load.buffer, load.dtype, load.index, scope, behind), width)
-
-
-def is_near(step: int) -> bool:
-    """Whether elements so many steps apart are in a few whole vectors."""
-    return step == -1 or 1 <= step <= joint.LARGEST_STEP
-
-
-def load_apart(e: Emitter, load: Load, scope: Scope, width: int, step: int) -> Value:
-    """Elements from that of a load in a scope on, so many steps apart."""
-    if step == -1:
-        vector = vector_load(e, load, scope, width, 1 - width)
-        return e.b.emit(vector.type, f"shufflevector {vector}, {vector.type} poison, {_mask(list(range(width))[::-1])}")
-    if step == 1:
-        return vector_load(e, load, scope, width)
-    return _stepped(e, e.address(e.buffer(load.buffer, load.dtype), load.index, scope), load.dtype, step, width)
-
-
-def vector_store(e: Emitter, store: Store, scope: Scope, value: Value, behind: int = 0) -> None:
-    """A vector in memory, from the element on that is stored in a scope, or from one so many elements behind it."""
-    place = _behind(e, store.buffer, store.value.dtype, store.index, scope, behind)
-    e.b.lines.append(f"  store {value}, {place}, align {itemsize(store.value.dtype)}")
-
-
-def _behind(e: Emitter, buffer: str, dtype: str, index: Index, scope: Scope, elements: int) -> Value:
-    place = e.address(e.buffer(buffer, dtype), index, scope)
-    return e.b.element(MEMORY_TYPES[dtype], place.text, integer(elements), "inbounds") if elements else place
-
-
-def _neighbours(e: Emitter, dtype: str, place: Value, width: int) -> Value:
-    type = vector_type(dtype, width)
-    return e.b.emit(type, f"load {type}, {place}, align {itemsize(dtype)}")
-
-
-def widened(e: Emitter, call: Call, value: Value, width: int) -> Value:
-    """A vector of the elements that a call makes of those in a vector (see `joint.widening`)."""
-    instruction = joint.widening(call.args[0].dtype, call.dtype)
-    if instruction is None:
-        raise InternalError(f"codegen: found {call.args[0].dtype} made {call.dtype} in vectors, expected what holds more")
-    return e.b.cast(instruction, value, vector_type(call.dtype, width))
-
-
-def _transposed(e: Emitter, lines: list[Value]) -> list[Value]:
-    """The columns of a square of vectors: halves of pairs change places, then their halves, down to single elements."""
-    width, type = len(lines), lines[0].type
-    step = width // 2
-    while step:
-        for k in range(width):
-            if not k & step:
-                low, high = lines[k], lines[k | step]
-                firsts = [width + j - step if j & step else j for j in range(width)]
-                seconds = [width + j if j & step else j + step for j in range(width)]
-                lines[k], lines[k | step] = (e.b.emit(type, f"shufflevector {low}, {high}, {_mask(mask)}") for mask in (firsts, seconds))
-        step //= 2
-    return lines
-
-
-def _mask(places: list[int]) -> str:
-    return f"<{len(places)} x i32> <{', '.join(f'i32 {k}' for k in places)}>"
 
 
 def _bytes(stmt: Stmt) -> int:
@@ -326,19 +232,6 @@ def fold_cells(e: Emitter, stmt: Fold, cells: list[Cell], start: Carried = ()) -
     return functools.reduce(combined, (carried[k * count : (k + 1) * count] for k in range(1, copies)), carried[:count])
 
 
-def vector_type(dtype: str, width: int) -> str:
-    return f"<{width} x {LLVM_TYPES[dtype]}>" if width > 1 else LLVM_TYPES[dtype]
-
-
-def spread(e: Emitter, value: Value, width: int) -> Value:
-    """A value in all lanes."""
-    if width == 1 or value.type.startswith("<"):
-        return value
-    type = f"<{width} x {value.type}>"
-    first = e.b.insert(Value("poison", type), value, 0)
-    return e.b.emit(type, f"shufflevector {first}, {type} poison, <{width} x i32> zeroinitializer")
-
-
 def value_in(e: Emitter, root: Scalar, cell: Cell) -> Value:
     """The value of an element in every lane, or a scalar where it is the same in all."""
     done: dict[Scalar, Value] = {}
@@ -356,7 +249,7 @@ def value_in(e: Emitter, root: Scalar, cell: Cell) -> Value:
         elif isinstance(term, Load) and cell.width > 1 and _varies(term.index, cell):
             done[term] = _load(e, term, cell)
         elif isinstance(term, Pick):
-            done[term] = _neighbours(e, term.dtype, e.picked(term, args, cell.scope), cell.width)
+            done[term] = neighbours(e, term.dtype, e.picked(term, args, cell.scope), cell.width)
         elif isinstance(term, Call) and term.op == "astype" and args[0].type.startswith("<"):
             done[term] = widened(e, term, args[0], cell.width)
         elif isinstance(term, Call) and any(arg.type.startswith("<") for arg in args):
@@ -379,7 +272,7 @@ def _load(e: Emitter, load: Load, cell: Cell) -> Value:
         return vector_load(e, load, cell.scope, cell.width)
     buffer = e.buffer(load.buffer, load.dtype)
     if step is not None and _is_picked(step, cell):
-        return _stepped(e, e.address(buffer, load.index, _lane(e, cell, 0)), load.dtype, step, cell.width)
+        return stepped(e, e.address(buffer, load.index, _lane(e, cell, 0)), load.dtype, step, cell.width)
     result = Value("poison", vector_type(load.dtype, cell.width))
     for k in range(cell.width):
         result = e.b.insert(result, e.read(buffer, e.address(buffer, load.index, _lane(e, cell, k))), k)
@@ -402,7 +295,7 @@ def _part(e: Emitter, term: Call, cell: Cell) -> Value:
         return single(cell.scope)
     step = coefficient(cell.over_loops(load.index), cell.lane)
     if step is not None and _is_picked(2 * step, cell):
-        return _stepped(e, address(_lane(e, cell, 0)), term.dtype, 2 * step, cell.width)
+        return stepped(e, address(_lane(e, cell, 0)), term.dtype, 2 * step, cell.width)
     result = Value("poison", vector_type(term.dtype, cell.width))
     for k in range(cell.width):
         result = e.b.insert(result, single(_lane(e, cell, k)), k)
@@ -412,25 +305,6 @@ def _part(e: Emitter, term: Call, cell: Cell) -> Value:
 def _is_picked(step: int, cell: Cell) -> bool:
     """Whether elements so many steps apart are picked out of whole vectors."""
     return 1 < step <= joint.LARGEST_STEP and cell.width & (cell.width - 1) == 0
-
-
-def _stepped(e: Emitter, first: Value, dtype: str, step: int, width: int) -> Value:
-    """Every `step`-th element from the one at an address on, of vectors that lie side by side, the last of which ends with the last."""
-    type, span = vector_type(dtype, width), (width - 1) * step + 1
-    result: Value | None = None
-    for number in range(-(-span // width)):
-        begin = min(number * width, span - width)
-        place = e.b.element(MEMORY_TYPES[dtype], first.text, integer(begin), "inbounds")
-        part = e.b.emit(type, f"load {type}, {place}, align {itemsize(dtype)}")
-        picked = [k * step - begin for k in range(width)]
-        if result is None:
-            mask = [at if at < width else 0 for at in picked]
-            result = e.b.emit(type, f"shufflevector {part}, {type} poison, {_mask(mask)}")
-        else:
-            mask = [width + at if number * width <= k * step < (number + 1) * width else k for k, at in enumerate(picked)]
-            result = e.b.emit(type, f"shufflevector {result}, {part}, {_mask(mask)}")
-    assert result is not None
-    return result
 
 
 def _lane(e: Emitter, cell: Cell, k: int) -> Scope:
