@@ -2,23 +2,64 @@
 
     out = x;  for k: p = places[k];  out[i, p, j] = values[i, k, j], or is combined with it
 
-One step follows the other: places may be the same.
+One step follows the other: places may be the same.  Many whole numbers that are added at few places are added to several tables in turns,
+for a step that adds where the one before did waits for it:
+
+    for k: tables[0][places[4*k]] += ..;  tables[1][places[4*k + 1]] += ..;  ..        out = x + tables[0] + tables[1] + ..
+
+Places, values and the array may be made of others as they are read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from math import prod
 
-from eqsat.ir.index import Index, Var, as_index
-from eqsat.ir.loops import Buffer, Clip, For, Kernel, Load, Stmt, Store
-from eqsat.ir.tensor import Shape, Size
+from eqsat.ir.dtypes import INTEGERS, itemsize
+from eqsat.ir.index import Const, Index, Var, as_index
+from eqsat.ir.loops import Buffer, Clip, For, Kernel, Load, Pick, Stmt, Store, over
+from eqsat.ir.tensor import Build, Call, Gather, Literal, Scalar, Shape, Size, has_fold, scalars, sources
 from eqsat.lowering.affine import Affine, rebuilt
+from eqsat.lowering.nest import Names, nest_of
+
+# tables that take turns, how often each place is added to on average at the least, and what the tables may take, in the first cache
+TABLES, LEAST_STEPS, MOST_BYTES = 4, 8, 16 << 10
+
+
+@dataclass(frozen=True)
+class Given:
+    """An array: how many elements it has, those in order, and the buffers that they are read from."""
+
+    size: int
+    element: Callable[[Index], Scalar]
+    buffers: tuple[Buffer, ...]
+
+
+def stored(buffer: Buffer) -> Given:
+    """An array in memory."""
+    return Given(buffer.size, lambda at: Load(buffer.name, at, buffer.dtype), (buffer,))
+
+
+def computed(build: Build, names: Names) -> Given | None:
+    """An array made element by element of others as it is read; None where elements are folds, or of several axes."""
+    if has_fold(build.body) or any(isinstance(term, Gather) for term in scalars(build.body)):
+        return None
+    nest = nest_of((build,), names, {})
+    if (
+        len(nest.loops) > 1
+        or (nest.loops and nest.index is not nest.loops[0])
+        or any(isinstance(term, Pick) for term in scalars(nest.body))
+    ):
+        return None
+    read = tuple(Buffer(names[tensor], tensor.dtype, tensor.size, "in") for tensor in sources(build))
+    return Given(build.size, lambda at: over(nest.body, dict.fromkeys(nest.loops, at)), read)
 
 
 def scattered(
     shape: Shape,
     axis: int,
-    given: tuple[Buffer, Buffer, Buffer],
+    given: tuple[Given, Given, Given],
     result: Buffer,
     combine: str | None,
     name: str,
@@ -33,15 +74,46 @@ def scattered(
     before, extent, behind = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
     every, row, lane = Var("every", 0, result.size - 1), Var("row", 0, before - 1), Var("lane", 0, behind - 1)
     step, place = Var("step", 0, places.size - 1), Var("place", 0, extent - 1)
+    buffers = tuple(dict.fromkeys(buffer for one in given for buffer in one.buffers))
+    alone = before == behind == 1 and not sizes
+    if alone and combine == "sum" and result.dtype in INTEGERS and _are_worth_tables(result, places.size):
+        return _in_turns(given, result, name, buffers)
 
     def at(along: Var) -> Index:
         parts = ((row, along.extent * behind), (along, behind), (lane, 1))
         return rebuilt(Affine(0, {v: stride for v, stride in parts if v.extent > 1}))
 
-    start = For(every, "serial", (Store(result.name, every, Load(first.name, every, first.dtype)),))
-    body: Stmt = Store(result.name, at(place), Load(values.name, at(step), values.dtype), combine)
+    start = For(every, "serial", (Store(result.name, every, first.element(every)),))
+    body: Stmt = Store(result.name, at(place), values.element(at(step)), combine)
     body = For(lane, "parallel", (body,)) if behind > 1 else body
-    chosen = Clip(place, Load(places.name, step if places.size > 1 else as_index(0), places.dtype))
+    chosen = Clip(place, places.element(step if places.size > 1 else as_index(0)))
     loop: Stmt = For(step, "serial", (chosen, body))
     loop = For(row, "serial", (loop,)) if before > 1 else loop
-    return Kernel(name, (*dict.fromkeys(given), result), (start, loop), sizes)
+    return Kernel(name, (*buffers, result), (start, loop), sizes)
+
+
+def _are_worth_tables(result: Buffer, steps: int) -> bool:
+    return steps >= LEAST_STEPS * TABLES * result.size and (TABLES - 1) * result.size * itemsize(result.dtype) <= MOST_BYTES
+
+
+def _in_turns(given: tuple[Given, Given, Given], result: Buffer, name: str, buffers: tuple[Buffer, ...]) -> Kernel:
+    """Whole numbers added to tables in turns: to the result, and to others, which it is given in the end."""
+    first, places, values = given
+    tables = [Buffer(f"table{k}", result.dtype, result.size, "scratch") for k in range(1, TABLES)]
+    rounds, rest = divmod(places.size, TABLES)
+
+    def added(number: Index, k: int, table: Buffer) -> Iterator[Stmt]:
+        place = Var(f"place{k}", 0, result.size - 1)
+        yield Clip(place, places.element(number))
+        yield Store(table.name, place, values.element(number), "sum")
+
+    every, turn, back = (Var(v, 0, n - 1) for v, n in (("every", result.size), ("turn", rounds), ("back", result.size)))
+    zero = Literal(0, result.dtype)
+    start = For(every, "serial", (Store(result.name, every, first.element(every)), *(Store(t.name, every, zero) for t in tables)))
+    some = tuple(stmt for k, table in enumerate((result, *tables)) for stmt in added(turn * TABLES + k, k, table))
+    others = tuple(stmt for k in range(rest) for stmt in added(Const(rounds * TABLES + k), TABLES + k, result))
+    total: Scalar = Load(tables[0].name, back, result.dtype)
+    for table in tables[1:]:
+        total = Call("add", (total, Load(table.name, back, result.dtype)), result.dtype)
+    end = For(back, "serial", (Store(result.name, back, total, "sum"),))
+    return Kernel(name, (*buffers, result), (start, For(turn, "serial", some), *others, end), scratch=tuple(tables))

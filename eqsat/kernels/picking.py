@@ -23,7 +23,7 @@ from eqsat.kernels.loop_terms import simplifier
 from eqsat.kernels.row_chains import row_chains
 from eqsat.kernels.scans import scan_chains
 from eqsat.kernels.staging import chains
-from eqsat.kernels.step_loops import step_kernel
+from eqsat.kernels.step_loops import made_within, step_kernel
 from eqsat.kernels.tuning import Tuner
 from eqsat.lowering import candidates, hoist, in_place
 from eqsat.lowering.candidates import Schedules
@@ -123,6 +123,8 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
     for tensor in tensors(*program.outputs):
         names.setdefault(tensor, f"t{len(names)}")
     levels = _levels(builds, parts.steps)
+    within = made_within(parts, kept, names)
+    builds = [build for build in builds if build not in within]
     siblings = _siblings(builds, levels)
     stay = {*kept, *program.outputs}
     lowering = _Lowering(program.sizes, options, report)
@@ -132,7 +134,7 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
     groups = sorted(_chosen(builds, siblings, ns, model), key=lambda group: levels[group[0]])
     found = _Found({group: picked[group][1] for group in groups}, names, levels)
     running: dict[Made, Kernel] = {}
-    running |= {one.results: kernel for one in parts.steps if (kernel := step_kernel(one, names, program.sizes)) is not None}
+    running |= {one.results: kernel for one in parts.steps if (kernel := step_kernel(one, names, program.sizes, within)) is not None}
     found.kernels |= running
     if not program.sizes:
         parts_of, known = dict[Group, Divided](), dict(names)

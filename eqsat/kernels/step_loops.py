@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -10,26 +11,39 @@ from eqsat.ir.dtypes import carrier
 from eqsat.ir.host import keywords
 from eqsat.ir.loops import Buffer, Kernel
 from eqsat.ir.ops import BOOL_FOLD, FOLD_OF
-from eqsat.ir.steps import HostCall, PlacedStep
-from eqsat.ir.tensor import Size, Tensor
+from eqsat.ir.steps import HostCall, Parts, PlacedStep
+from eqsat.ir.tensor import Build, Size, Tensor, sources, tensors
 from eqsat.lowering.scan import is_ahead, is_of_rows, scan
-from eqsat.lowering.scatter import scattered
+from eqsat.lowering.scatter import Given, computed, scattered, stored
 
 # functions of NumPy that loops compute as well
 SCANS = {"cumulative_sum": "sum", "cumulative_prod": "prod", "cumulative_max": "max", "cumulative_min": "min"}
 SCATTERS = {"scatter": None, **{f"scatter_{op}": fold for op, fold in FOLD_OF.items()}}
 
 
-def step_kernel(placed: PlacedStep, names: Mapping[Tensor, str], sizes: tuple[Size, ...]) -> Kernel | None:
-    """Loops for a step, where there are some."""
+def step_kernel(placed: PlacedStep, names: Mapping[Tensor, str], sizes: tuple[Size, ...], within: Container[Tensor] = ()) -> Kernel | None:
+    """Loops for a step, where there are some; `within`: tensors that they compute as they read them."""
     step = placed.step
     if not isinstance(step, HostCall):
         return None
     if (found := scan_of(placed)) is not None:
         return _scan(placed, found, names, sizes)
     if step.invocation.function in SCATTERS:
-        return _scatter(placed, step, names, sizes)
+        return _scatter(placed, step, names, sizes, within)
     return None
+
+
+def made_within(parts: Parts, kept: Collection[Tensor], names: Mapping[Tensor, str]) -> frozenset[Tensor]:
+    """The builds that nothing reads but the loops of a step, once for each element, which compute them then; none that is `kept`."""
+    program = parts.around
+    if program.sizes:
+        return frozenset()
+    read = Counter(source for tensor in tensors(*program.outputs) if isinstance(tensor, Build) for source in dict.fromkeys(sources(tensor)))
+    read += Counter(given for placed in parts.steps for given in placed.given) + Counter({*parts.outputs, *kept})
+    loops = [one for one in parts.steps if isinstance(one.step, HostCall) and one.step.invocation.function in SCATTERS]
+    given = (tensor for one in loops if step_kernel(one, names, ()) is not None for tensor in one.given)
+    alone = [tensor for tensor in given if isinstance(tensor, Build) and read[tensor] == 1]
+    return frozenset(tensor for tensor in alone if computed(tensor, names) is not None)
 
 
 @dataclass(frozen=True)
@@ -59,15 +73,21 @@ def _scan(placed: PlacedStep, found: Running, names: Mapping[Tensor, str], sizes
     return scan(found.op, given.shape, axis, found.initial, source, result, placed.name, sizes)
 
 
-def _scatter(placed: PlacedStep, step: HostCall, names: Mapping[Tensor, str], sizes: tuple[Size, ...]) -> Kernel | None:
+def _scatter(
+    placed: PlacedStep, step: HostCall, names: Mapping[Tensor, str], sizes: tuple[Size, ...], within: Container[Tensor]
+) -> Kernel | None:
     (first, places, values), (made,) = placed.given, placed.results
     if carrier(made.dtype) != made.dtype:  # NumPy rounds sums of 16 bits at every step
         return None
     if any(size.marker in tensor.shape for size in sizes for tensor in placed.given):
         return None
-    given = tuple(Buffer(names[one], one.dtype, one.size, "in") for one in (first, places, values))
+
+    def element(tensor: Tensor) -> Given:
+        found = computed(tensor, names) if isinstance(tensor, Build) and tensor in within else None
+        return stored(Buffer(names[tensor], tensor.dtype, tensor.size, "in")) if found is None else found
+
     combine = SCATTERS[step.invocation.function]
     combine = BOOL_FOLD.get(combine, combine) if combine is not None and made.dtype == "bool" else combine
     result = Buffer(names[made], made.dtype, made.size, "out")
     axis = int(keywords(step.invocation, 3).get("axis", 0))
-    return scattered(first.shape, axis, (given[0], given[1], given[2]), result, combine, placed.name, sizes)
+    return scattered(first.shape, axis, (element(first), element(places), element(values)), result, combine, placed.name, sizes)

@@ -17,29 +17,10 @@ from eqsat.ir.errors import EqsatError
 from eqsat.ir.tensor import Constant, Input
 from eqsat.operations import array_api, ufunc_folds
 from eqsat.operations.host import signature
-from eqsat.operations.table import ALIASES, OPERATIONS, numpy_function, plain_signature, run
+from eqsat.operations.table import ALIASES, INTERNAL, OPERATIONS, numpy_function, plain_signature, run
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 KINDS = {"bool": ("bool",), "int": ("int64", "uint8"), "float": ("float32", "float64"), "complex": ("complex64", "complex128")}
-INTERNAL = (
-    "cumulative_max",
-    "cumulative_min",
-    "scatter_multiply",
-    "scatter_maximum",
-    "scatter_minimum",
-    "getitem",
-    "setitem",
-    "shape",
-    "ndim",
-    "size",
-    "threefry",
-    "bits",
-    "of_bits",
-    "view",
-    "complex",
-    *ufunc_folds.OPERATIONS,
-)
-
 _HEAD = """# Operations
 
 Written by `python -m eqsat.operations.document` from the table in `eqsat/operations/`; do not edit.
@@ -159,7 +140,7 @@ def page() -> str:
 
 def public() -> list[str]:
     """The operations that eqsat.numpy has under the same names."""
-    return [name for name in OPERATIONS if name not in INTERNAL and not name.startswith("random_")]
+    return [name for name in OPERATIONS if name not in (*INTERNAL, *ufunc_folds.OPERATIONS) and not name.startswith("random_")]
 
 
 def _random() -> list[str]:

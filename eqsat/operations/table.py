@@ -319,6 +319,26 @@ def plain_signature(signature: inspect.Signature) -> str:
     return str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))
 
 
+# operations that have no name in eqsat.numpy: what others, attributes, items and methods of ufuncs are made of
+INTERNAL = (
+    "cumulative_max",
+    "cumulative_min",
+    "scatter_multiply",
+    "scatter_maximum",
+    "scatter_minimum",
+    "getitem",
+    "setitem",
+    "shape",
+    "ndim",
+    "size",
+    "threefry",
+    "bits",
+    "of_bits",
+    "view",
+    "complex",
+)
+
+
 def missing(name: str, function: Any = None) -> str:
     """One line for an operation that is not in the table, with the nearest way that works; `function`: NumPy's."""
     if name in VALUES_DECIDE_SHAPES:
@@ -326,6 +346,6 @@ def missing(name: str, function: Any = None) -> str:
     option = f", or {FALLBACK}" if numpy_name(function if function is not None else numpy_function(name)) else ""
     if name in INSTEAD_OF:
         return f"{name}: not supported on traced arrays; use {INSTEAD_OF[name]}{option}"
-    near = difflib.get_close_matches(name, [known for known in OPERATIONS if known != "getitem"], n=3, cutoff=0.7)
+    near = difflib.get_close_matches(name, [known for known in OPERATIONS if known not in INTERNAL], n=3, cutoff=0.7)
     hint = f"the nearest are {', '.join(near)}" if near else "eqsat.numpy lists what is"
     return f"{name}: not supported on traced arrays; {hint}{option}"

@@ -16,11 +16,11 @@ import eqsat.numpy as enp
 from eqsat.codegen import compile_kernels, parallel_extent
 from eqsat.ir.errors import BoundsError, DTypeError, InternalError, UnsupportedError
 from eqsat.ir.index import Var, as_index
-from eqsat.ir.loops import Buffer, Clip, Fold, For, Kernel, Load, Store, Temp
+from eqsat.ir.loops import Buffer, Clip, Fold, For, Kernel, Load, Store, Temp, statements
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.lowering import hoist, type_indices
-from eqsat.lowering.scatter import scattered
+from eqsat.lowering.scatter import LEAST_STEPS, TABLES, scattered, stored
 from eqsat.operations.placing import MOST_COMPARISONS
 from tests.effort import examples, some
 
@@ -30,8 +30,8 @@ DTYPES = ("bool", "int8", "uint32", "int64", "float32", "float64", "complex64")
 
 def kernel_of(shape: tuple[int, ...], axis: int, count: int, dtype: str, combine: str | None, places: str = "int64") -> Kernel:
     size = prod(shape)
-    buffers = Buffer("x", dtype, size, "in"), Buffer("p", places, count, "in"), Buffer("v", dtype, size // shape[axis] * count, "in")
-    found = scattered(shape, axis, buffers, Buffer("out", dtype, size, "out"), combine, "k")
+    x, p, v = Buffer("x", dtype, size, "in"), Buffer("p", places, count, "in"), Buffer("v", dtype, size // shape[axis] * count, "in")
+    found = scattered(shape, axis, (stored(x), stored(p), stored(v)), Buffer("out", dtype, size, "out"), combine, "k")
     check_kernel(found)
     check_kernel(hoist(found))
     return found
@@ -78,6 +78,67 @@ def test_no_place_is_outside_of_the_array(dtype: str) -> None:
     places = np.array([limits.max, limits.min, 1], dtype)
     found = both(kernel_of((4,), 0, 3, "int64", "sum", dtype), np.zeros(4, np.int64), places, np.array([1, 10, 100]))
     np.testing.assert_array_equal(found, [10, 100, 0, 1])
+
+
+@pytest.mark.parametrize("rest", range(TABLES))
+@pytest.mark.parametrize("dtype", some(["int8", "uint8", "int32", "uint32", "int64"], 2))
+def test_many_values_at_few_places_are_added_to_tables_in_turns(dtype: str, rest: int) -> None:
+    rng, count = np.random.default_rng(rest), LEAST_STEPS * TABLES * 5 + rest
+    x, values = (rng.integers(0, 100, size).astype(dtype) for size in (5, count))
+    places = rng.integers(-1, 6, count)  # some outside, which are clipped
+    kernel = kernel_of((5,), 0, count, dtype, "sum")
+    assert len(kernel.scratch) == TABLES - 1
+    expected = x.copy()
+    np.add.at(expected, places.clip(0, 4), values)
+    np.testing.assert_array_equal(both(kernel, x, places, values), expected)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        kernel_of((5,), 0, LEAST_STEPS * TABLES * 5 - 1, "int64", "sum"),
+        kernel_of((5,), 0, 1000, "float64", "sum"),
+        kernel_of((5,), 0, 1000, "int64", "max"),
+        kernel_of((5,), 0, 1000, "int64", None),
+        kernel_of((2, 5), 1, 1000, "int64", "sum"),
+        kernel_of((4096,), 0, 1 << 20, "int64", "sum"),
+    ],
+)
+def test_others_have_one_table(kernel: Kernel) -> None:
+    assert not kernel.scratch
+
+
+def greatest(i: Any, v: Any) -> Any:
+    found = enp.zeros(9)
+    np.maximum.at(found, i % 9, -v)
+    return found
+
+
+PUT: dict[str, Callable[..., Any]] = {
+    "counts": lambda i, v: np.bincount(i % 7, minlength=9),
+    "weights": lambda i, v: enp.scatter_add(enp.zeros(9, "float64"), i % 9, v * 2 + 1),
+    "where the array is made": lambda i, v: enp.scatter_add(v[:9] - 1, i % 9, v),
+    "places that are a result": lambda i, v: (i % 9, enp.scatter_add(enp.zeros(9), i % 9, v)),
+    "places that are read twice": lambda i, v: enp.scatter_add(enp.zeros(9), i % 9, enp.where(i % 9 > 3, v, 1.0)),
+    "values that are folds": lambda i, v: enp.scatter_add(enp.zeros(9), i % 9, v - v.mean()),
+    "rows": lambda i, v: enp.scatter_add(enp.zeros((9, 2)), i[::2] % 9, enp.reshape(v, (-1, 2)) + 1),
+    "the greatest": greatest,
+}
+
+
+@pytest.mark.parametrize("name", PUT)
+def test_what_is_put_is_computed_as_it_is_read(name: str) -> None:
+    rng = np.random.default_rng(1)
+    i, v = rng.integers(0, 100, MOST_COMPARISONS), rng.standard_normal(MOST_COMPARISONS)
+    result = eqsat.optimize(PUT[name], i, v)
+    plain = eqsat.optimize(PUT[name], i, v, options=eqsat.Options(rules=(), numerics="exact"))
+    outputs = (one if isinstance(one, tuple) else (one,) for one in (result(i, v), plain(i, v)))
+    for found, expected in zip(*outputs, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    if name in ("counts", "weights", "the greatest"):
+        adding = [kernel for kernel in result.loops if any(isinstance(stmt, Clip) for stmt in statements(kernel.body))]
+        assert len(adding) == 1
+        assert "i" in {buffer.name for buffer in adding[0].buffers}
 
 
 def test_steps_are_not_shared_by_threads() -> None:
