@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from eqsat.ir.loops import Kernel
 from eqsat.ir.steps import PlacedStep
-from eqsat.ir.tensor import Build, Tensor
+from eqsat.ir.tensor import Build, Tensor, sources
 from eqsat.kernels.joined import Chain, Made, readers_of
 from eqsat.kernels.step_loops import scan_of
 from eqsat.lowering.joining.scanned import Scan, scanned
@@ -38,18 +38,24 @@ def scan_chains(
         """Whether nothing but one kernel reads a tensor."""
         return tensor not in stay and readers.get(names[tensor]) == {reader}
 
+    def as_it_is(build: Build) -> bool:
+        """Whether a build has a kernel, which reads what the build does: of one in strips that is gone."""
+        kernel = lowered.get((build,))
+        read = {buffer.name for buffer in kernel.buffers} if kernel is not None else set[str]()
+        return kernel is not None and read.issuperset(names[source] for source in sources(build))
+
     for placed in steps:
         found = scan_of(placed) if placed.results in lowered else None
         if found is None or found.initial:  # the result is longer than what it is of
             continue
         (source,), (result,) = placed.given, placed.results
-        before = source if isinstance(source, Build) and (source,) in lowered and only((result,), source) else None
+        before = source if isinstance(source, Build) and as_it_is(source) and only((result,), source) else None
         users = readers.get(names[result], set())
         after = next((made[0] for made in users if len(made) == 1 and only(made, result)), None)
         best: tuple[float, Chain | None] = 0.0, None
         for computed, made in itertools.product(dict.fromkeys((before, None)), dict.fromkeys((after, None))):
             chain = tuple((one,) for one in (computed, result, made) if one is not None)
-            if len(chain) < 2 or not gone.isdisjoint(chain) or not (made is None or isinstance(made, Build)):
+            if len(chain) < 2 or not gone.isdisjoint(chain) or not (made is None or (isinstance(made, Build) and as_it_is(made))):
                 continue
             one = scanned(Scan(found.op, found.axis, source, result, computed, made), "kernel", names)
             if one is not None:

@@ -203,7 +203,7 @@ def _read_along(build: Build) -> Iterator[Read]:
     """The reads of a build that a fold of the last index goes along."""
     folds = {term.variable for term in scalars(build.body) if isinstance(term, Reduce)}
     for term in scalars(build.body):
-        if isinstance(term, Read) and term.indices[-1] in folds and folds.isdisjoint(variables(*term.indices[:-1])):
+        if isinstance(term, Read) and term.indices and term.indices[-1] in folds and folds.isdisjoint(variables(*term.indices[:-1])):
             yield term
 
 

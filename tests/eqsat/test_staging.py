@@ -101,6 +101,27 @@ def test_random_programs_in_strips_equal_numpy_at_every_stage() -> None:
     assert inside > 10
 
 
+@pytest.mark.usefixtures("everywhere")
+def test_running_sums_of_what_is_made_in_strips_read_the_kernel_that_there_is() -> None:
+    """The kernel of strips reads other tensors than what it makes, and so no running sum is computed of those."""
+
+    def running(x: Any) -> Any:
+        y = np.take(x, [0, 0], axis=0)
+        return np.cumprod(np.sort(np.abs(y + y), axis=1), axis=0)
+
+    x = RNG.integers(-6, 7, (4, 6)).astype(np.int8)
+    result = eqsat.optimize(running, x, options=eqsat.Options(rules=()))
+    for found in (*run_loops(result, [x]), result(x)):
+        assert_close(found, running(x))
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_arrays_of_no_axes_between_strips() -> None:
+    x, six = RNG.standard_normal((4, 6)), np.array(6, np.int8)
+    result = eqsat.optimize(lambda x, i: enp.abs(enp.take(x, i, axis=0, mode="wrap")), x, six, options=eqsat.Options(rules=()))
+    assert_close(result(x, six), np.abs(x[2]))
+
+
 def test_a_kernel_in_strips_is_made_of_a_dozen_at_most() -> None:
     def normalized(x: Any) -> Any:
         for _ in range(14):
