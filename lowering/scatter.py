@@ -19,10 +19,17 @@ from math import prod
 from eqsat.ir.dtypes import INTEGERS, itemsize
 from eqsat.ir.index import Const, Index, Var, as_index
 from eqsat.ir.loops import Buffer, Clip, For, Kernel, Load, Pick, Stmt, Store, over
-from eqsat.ir.tensor import Build, Call, Gather, Literal, Scalar, Shape, Size, has_fold, scalars, sources
+from eqsat.ir.tensor import Build, Call, Gather, Literal, Reduce, Scalar, Shape, Size, scalars, sources
 from eqsat.lowering.affine import Affine, rebuilt
 from eqsat.lowering.nest import Names, nest_of
 
+# operations that take no longer by themselves than in vectors: loading what they make does; how many of them, and for arrays of how many
+# elements, for a longer one is made by several threads
+PLAIN = (
+    *("add", "subtract", "multiply", "negative", "absolute", "minimum", "maximum", "where", "astype", "bitwise_and", "bitwise_or"),
+    *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_not"),
+)
+MOST_PLAIN, MOST_ALONE = 8, 1 << 16
 # tables that take turns, how often each place is added to on average at the least, and what the tables may take, in the first cache
 TABLES, LEAST_STEPS, MOST_BYTES = 4, 8, 16 << 10
 
@@ -42,8 +49,12 @@ def stored(buffer: Buffer) -> Given:
 
 
 def computed(build: Build, names: Names) -> Given | None:
-    """An array made element by element of others as it is read; None where elements are folds, or of several axes."""
-    if has_fold(build.body) or any(isinstance(term, Gather) for term in scalars(build.body)):
+    """An array made element by element of others as it is read; None where elements are more than a few plain operations, or of several
+    axes."""
+    calls = [term.op for term in scalars(build.body) if isinstance(term, Call)]
+    if len(calls) > MOST_PLAIN or not all(op in PLAIN for op in calls):
+        return None
+    if any(isinstance(term, Reduce | Gather) for term in scalars(build.body)):
         return None
     nest = nest_of((build,), names, {})
     if (

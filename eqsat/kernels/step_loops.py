@@ -14,7 +14,7 @@ from eqsat.ir.ops import BOOL_FOLD, FOLD_OF
 from eqsat.ir.steps import HostCall, Parts, PlacedStep
 from eqsat.ir.tensor import Build, Size, Tensor, sources, tensors
 from eqsat.lowering.scan import is_ahead, is_of_rows, scan
-from eqsat.lowering.scatter import Given, computed, scattered, stored
+from eqsat.lowering.scatter import MOST_ALONE, Given, computed, scattered, stored
 
 # functions of NumPy that loops compute as well
 SCANS = {"cumulative_sum": "sum", "cumulative_prod": "prod", "cumulative_max": "max", "cumulative_min": "min"}
@@ -41,9 +41,10 @@ def made_within(parts: Parts, kept: Collection[Tensor], names: Mapping[Tensor, s
     read = Counter(source for tensor in tensors(*program.outputs) if isinstance(tensor, Build) for source in dict.fromkeys(sources(tensor)))
     read += Counter(given for placed in parts.steps for given in placed.given) + Counter({*parts.outputs, *kept})
     loops = [one for one in parts.steps if isinstance(one.step, HostCall) and one.step.invocation.function in SCATTERS]
-    given = (tensor for one in loops if step_kernel(one, names, ()) is not None for tensor in one.given)
-    alone = [tensor for tensor in given if isinstance(tensor, Build) and read[tensor] == 1]
-    return frozenset(tensor for tensor in alone if computed(tensor, names) is not None)
+    given = ((tensor, tensor is one.given[0]) for one in loops if step_kernel(one, names, ()) is not None for tensor in one.given)
+    alone = [(tensor, first) for tensor, first in given if isinstance(tensor, Build) and read[tensor] == 1]
+    short = [tensor for tensor, first in alone if not first or tensor.size <= MOST_ALONE]
+    return frozenset(tensor for tensor in short if computed(tensor, names) is not None)
 
 
 @dataclass(frozen=True)
