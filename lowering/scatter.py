@@ -18,7 +18,7 @@ from math import prod
 
 from eqsat.ir.dtypes import INTEGERS, itemsize
 from eqsat.ir.index import Const, Index, Var, as_index
-from eqsat.ir.loops import Buffer, Clip, For, Kernel, Load, Pick, Stmt, Store, over
+from eqsat.ir.loops import Buffer, Clip, For, Kernel, Load, Stmt, Store, over
 from eqsat.ir.tensor import Build, Call, Gather, Literal, Reduce, Scalar, Shape, Size, scalars, sources
 from eqsat.lowering.affine import Affine, rebuilt
 from eqsat.lowering.nest import Names, nest_of
@@ -57,11 +57,7 @@ def computed(build: Build, names: Names) -> Given | None:
     if any(isinstance(term, Reduce | Gather) for term in scalars(build.body)):
         return None
     nest = nest_of((build,), names, {})
-    if (
-        len(nest.loops) > 1
-        or (nest.loops and nest.index is not nest.loops[0])
-        or any(isinstance(term, Pick) for term in scalars(nest.body))
-    ):
+    if len(nest.loops) > 1 or (nest.loops and nest.index is not nest.loops[0]):
         return None
     read = tuple(Buffer(names[tensor], tensor.dtype, tensor.size, "in") for tensor in sources(build))
     return Given(build.size, lambda at: over(nest.body, dict.fromkeys(nest.loops, at)), read)

@@ -9,14 +9,14 @@ of the results needs: scale * first + low to scale * (first + R - 1) + high, alo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var, variables
-from eqsat.ir.loops import Bind, Buffer, For, Kernel, Stmt, Store, loads, statements, value_of
-from eqsat.ir.tensor import Build, Gather, Read, Reduce, Scalar, Shape, Tensor, axes, axis, operands, rebuild, reindexed, scalars, sources
+from eqsat.ir.loops import Bind, Buffer, For, Kernel, Stmt, Store, loads, over, statements, value_of
+from eqsat.ir.tensor import Build, Gather, Read, Reduce, Scalar, Shape, Tensor, axes, axis, reindexed, scalars, sources
 from eqsat.lowering.affine import Affine, Forms, bounds, rebuilt as written
 from eqsat.lowering.blocks import first_of
 from eqsat.lowering.folds.upright import LONGEST, ROWS
@@ -192,10 +192,16 @@ def turned(parts: Strips) -> Strips | None:
     known: dict[Tensor, Build] = {}
     for group in parts.groups:
         for build in group:
-            body = _rewritten(build.body, lambda term: _turned_read(term, known, chosen))
-            rows, columns = build.shape if build in chosen else (0, 0)
-            across: dict[Var, Index] = {axis(0, rows): axis(1, rows), axis(1, columns): axis(0, columns)} if build in chosen else {}
-            known[build] = Build((columns, rows), reindexed(body, across)) if build in chosen else Build(build.shape, body)
+            read: dict[Scalar, Scalar] = {
+                term: Read(known[term.tensor], term.indices[::-1] if term.tensor in chosen else term.indices)
+                for term in scalars(build.body)
+                if isinstance(term, Read) and term.tensor in known
+            }
+            known[build] = Build(build.shape, over(build.body, {}, read))
+            if build in chosen:
+                rows, columns = build.shape
+                across: dict[Var, Index] = {axis(0, rows): axis(1, rows), axis(1, columns): axis(0, columns)}
+                known[build] = Build((columns, rows), reindexed(known[build].body, across))
     return replace(parts, groups=tuple(tuple(known[build] for build in group) for group in parts.groups))
 
 
@@ -205,12 +211,6 @@ def _read_along(build: Build) -> Iterator[Read]:
     for term in scalars(build.body):
         if isinstance(term, Read) and term.indices and term.indices[-1] in folds and folds.isdisjoint(variables(*term.indices[:-1])):
             yield term
-
-
-def _turned_read(term: Scalar, known: Mapping[Tensor, Build], chosen: Sequence[Build]) -> Scalar:
-    if not isinstance(term, Read) or term.tensor not in known:
-        return term
-    return Read(known[term.tensor], term.indices[::-1] if term.tensor in chosen else term.indices)
 
 
 def _begin(window: Window, first: Index) -> Index:
@@ -228,23 +228,12 @@ def _strip_of(build: Build, window: Window, begin: Index, rows: int, small: Mapp
     shape = tuple(count if k == window.dimension else n for k, n in enumerate(build.shape))
     old, new = (axis(window.dimension, n) for n in (build.shape[window.dimension], count))
     moved = reindexed(build.body, {old: (new if count > 1 else Const(0)) + begin})
-
-    def within(term: Scalar) -> Scalar:
-        if not isinstance(term, Read) or term.tensor not in small:
-            return term
-        part, start, dimension = small[term.tensor]
-        return Read(part, tuple(_plain(index - start) if k == dimension else index for k, index in enumerate(term.indices)))
-
-    return Build(shape, _rewritten(moved, within))
-
-
-def _rewritten(body: Scalar, change: Callable[[Scalar], Scalar]) -> Scalar:
-    """An element with each term changed that has no operands."""
-    done: dict[Scalar, Scalar] = {}
-    for term in scalars(body):
-        below = operands(term)
-        done[term] = rebuild(term, tuple(done[arg] for arg in below)) if below else change(term)
-    return done[body]
+    read: dict[Scalar, Scalar] = {}
+    for term in scalars(moved):
+        if isinstance(term, Read) and term.tensor in small:
+            part, start, dimension = small[term.tensor]
+            read[term] = Read(part, tuple(_plain(index - start) if k == dimension else index for k, index in enumerate(term.indices)))
+    return Build(shape, over(moved, {}, read))
 
 
 def composed(kernels: Sequence[Kernel], parts: Strips, results: Group, between: Sequence[str]) -> Kernel | None:
