@@ -207,8 +207,8 @@ class Builder:
         """A number that LLVM knows nothing about."""
         if self.abilities.floats and a.type in ("float", "double"):
             return self.emit(a.type, f'call {a.type} asm "", "={self.abilities.floats},0"({a})')
-        bits = bits_of(a.type)
-        return self.cast("bitcast", self.emit(bits, f'call {bits} asm "", "=r,0"({self.cast("bitcast", a, bits)})'), a.type)
+        bits = bits_of(a.type) if is_real(a.type) else a.type
+        return self.cast("bitcast", self.emit(bits, f'call {bits} asm "", "=r,0"({self.cast("bitcast", a, bits)}) memory(none)'), a.type)
 
     def load(self, type: str, pointer: Value) -> Value:
         """The value at an address; the parts of a complex number lie one behind the other."""

@@ -55,8 +55,8 @@ ZERO = integer(0)
 # of scratch memory: a line of the cache
 ALIGNMENT = 64
 ON_STACK = 32 << 10
-# loops of so many elements are not written out several times side by side in the serial loop that they are in
-LONG = 256
+# loops of so many iterations are not written out several times in the loop that they are in
+LONG = 128
 # functions that make much of a difference, or are defined as far as zero or one
 SENSITIVE = frozenset(
     ("exp", "exp2", "expm1", "power", "sqrt", "log", "log2", "log10", "log1p", "arcsin", "arccos", "arccosh", "arctanh"),
@@ -170,7 +170,7 @@ class KernelEmitter:
                     inner.indices[self.typed[stmt.variable]] = integer(value, llvm_type(self.typed[stmt.variable]))
                     self.block(stmt.body, inner)
             elif stmt.variable.extent > 0 and not self.special(stmt, scope):
-                long = stmt.kind == "serial" and any(isinstance(inner, For) and inner.variable.extent >= LONG for inner in stmt.body)
+                long = any(isinstance(inner, For | Fold) and inner.variable.extent >= LONG for inner in statements(stmt.body))
                 rolled = stmt.kind == "tile" or stmt in self.rolled or long
                 for first, end in self.ranges(stmt, scope):
                     self.each(stmt, first, end, scope, rolled)

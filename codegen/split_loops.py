@@ -89,12 +89,13 @@ def _emit_divided(e: ThreadEmitter, share: Share, scope: Scope) -> None:
 
 
 def _share_of(e: ThreadEmitter, loop: For, place: Value, units: int) -> Value:
-    """The iteration of a loop that begins where so many of the units of another one do."""
+    """The iteration of a loop that begins where so many of the units of another one do.  LLVM does not know how it is found, or it takes
+    twice the time to make code of the loop."""
     b, low, extent = e.b, loop.variable.lo, loop.variable.extent
     if extent != units:
         place = b.binary("udiv", b.binary("mul", place, integer(extent), "nuw nsw"), integer(units))
     place = b.binary("add", place, integer(low), "nsw") if low else place
-    return resized(b, place, llvm_type(e.typed[loop.variable]), (low, loop.variable.hi + 1))
+    return b.opaque(resized(b, place, llvm_type(e.typed[loop.variable]), (low, loop.variable.hi + 1)))
 
 
 def emit_part(e: ThreadEmitter, stmt: For, scope: Scope) -> None:
