@@ -19,7 +19,7 @@ from eqsat.lowering.schedule import Schedule
 
 MOST = 16
 # ways that need sums in another order, and ways that are open to loops which end at sizes known at run time
-REORDERING = ("tiled", "columns", "upright", "dots", "sums", "boxsums", "pooled", "columns_cut")
+REORDERING = ("at_places", "tiled", "columns", "upright", "dots", "sums", "boxsums", "pooled", "columns_cut")
 SIZED = ("nested", "outward", "columns")
 
 
@@ -83,6 +83,7 @@ class Schedules:
         cut = split(self.written, markers)
         yield Schedule(self.written)
         yield Schedule(cut)
+        yield Schedule(self.written, "at_places")
         merged = dict.fromkeys((merge(cut), cut))
         yield from (Schedule(nest, way) for way in ("tiled", "dots") for nest in merged)
         ways = ("turned", "results_turned", "upright", "shuffled", "patches", "pooled", "columns_cut", "repeated", "jammed", "sums")

@@ -13,6 +13,7 @@
     columns  folds down columns, for blocks of neighbouring columns at a time
     columns_cut  the same, every loop cut where what is read changes
     pooled   windows that step along lines, folded down for all places of a line first
+    at_places  folds of which every term counts at one place only, added there
     dots     folds along memory for several rows and columns at once
     pieces   the innermost loop cut where a condition changes, and where its middle begins, if that can be split
     boxes    every loop cut where a condition changes
@@ -31,6 +32,7 @@ from itertools import combinations
 
 from eqsat.ir.loops import Stmt
 from eqsat.lowering.blocks import Body
+from eqsat.lowering.folds.at_places import at_places
 from eqsat.lowering.folds.columns import in_columns
 from eqsat.lowering.folds.columns_cut import columns_cut
 from eqsat.lowering.folds.dots import dots
@@ -92,6 +94,7 @@ WAYS: Mapping[str, Callable[[Nest, tuple[str, ...], frozenset[str]], Body | None
     "sums": lambda nest, outputs, buffers: _plain(jammed(nest, outputs, buffers, reordered=True)),
     "shuffled": lambda nest, outputs, buffers: _plain(in_shuffles(nest, outputs, buffers)),
     "patches": lambda nest, outputs, buffers: _plain(in_patches(nest, outputs, buffers)),
+    "at_places": at_places,
     "dots": dots,
     "pooled": pooled,
     "columns_cut": columns_cut,

@@ -12,7 +12,7 @@ from eqsat.algebra.extrema import without_invariants
 from eqsat.algebra.gathers import without_stored_tensors
 from eqsat.algebra.magnitudes import with_magnitudes
 from eqsat.algebra.narrowing import only_what_is_read
-from eqsat.algebra.points import without_spikes
+from eqsat.algebra.points import Chosen, at_places, without_spikes
 from eqsat.algebra.polynomial import collected, with_common_factor
 from eqsat.algebra.products import LARGEST_COEFFICIENT, CoefficientError, Opener, variables_of
 from eqsat.algebra.repeats import without_repeats
@@ -100,9 +100,20 @@ def sum_of_one_point(tensor: Build) -> Iterator[Found]:
     """Sums over elements of which all but one are zero."""
     found = without_spikes(tensor)
     if found is not None:
-        spelling = Spelling()
-        build = spelling.result(cheapest_order(found.product, axes(tensor.shape)), found.product, tensor.shape, tensor.dtype)
-        yield Found(build, tuple(spelling.made), shows=found.shows, finite=found.multiplied, assumes=found.overflows)
+        yield _spelled(found, tensor)
+
+
+def sum_at_places(tensor: Build) -> Iterator[Found]:
+    """Sums of products with comparisons that say at which place a term is added."""
+    found = at_places(tensor)
+    if found is not None:
+        yield _spelled(found, tensor)
+
+
+def _spelled(chosen: Chosen, tensor: Build) -> Found:
+    spelling = Spelling()
+    build = spelling.result(cheapest_order(chosen.product, axes(tensor.shape)), chosen.product, tensor.shape, tensor.dtype)
+    return Found(build, tuple(spelling.made), shows=chosen.shows, finite=chosen.multiplied, assumes=chosen.overflows)
 
 
 def fold_of_invariant(tensor: Build) -> Iterator[Found]:
@@ -160,6 +171,7 @@ ROWS = (
     AlgebraRow("sum-in-parts", ROUNDS, sum_in_parts, folds=True),
     AlgebraRow("common-factor-of-sums", ROUNDS, common_factor_of_sums, folds=True),
     AlgebraRow("sum-of-one-point", ROUNDS, sum_of_one_point, folds=True),
+    AlgebraRow("sum-at-places", ROUNDS, sum_at_places, folds=True),
     AlgebraRow("like-terms", ASSUMES, like_terms),
     AlgebraRow("greater-of-opposites", ROUNDS, greater_of_opposites),
     AlgebraRow("fold-of-invariant", EXACT, fold_of_invariant, folds=True),

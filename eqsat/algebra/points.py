@@ -2,18 +2,22 @@
 
     sum k of where(k == e, x[k], 0)   =   x[e]        one-hot rows, identity and diagonal matrices, shifts by a product of matrices
 
-A factor that is not zero at one value of a bound variable only takes the sum over that variable with it.
+A factor that is not zero at one value of a bound variable only takes the sum over that variable with it.  One that is not zero at one place
+of the result only says where the rest of the product is added:
+
+    sum k of (p[k] == i) * x[k, j]   =   sum k of where(p[k] == i, x[k, j], 0)        groups, tables of pairs
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from eqsat.algebra.constants import as_function
-from eqsat.algebra.products import Number, Opener, Product, exact, function_of, is_call, tensor_of, through_movements
+from eqsat.algebra.products import Number, Opener, Product, exact, function_of, is_call, multiplied, tensor_of, through_movements
 from eqsat.egraph.schema import GATHER_RANKS
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import integer_range, is_integer, promote
@@ -71,6 +75,39 @@ def without_spikes(tensor: Build) -> Chosen | None:
     return found if found is not None and found.product is not product else None
 
 
+def at_places(tensor: Build) -> Chosen | None:
+    """The sum of products that a tensor is, of which some factors say at which place of the result the others are added, as a sum of what
+    these comparisons choose; None where it is not of that kind."""
+    product = Opener().product(tensor)
+    if product is None or not product.bound or len(product.factors) < 2:
+        return None
+    found = {k: spike for k, factor in enumerate(product.factors) if (spike := _place_of_result(factor, product, axes(tensor.shape)))}
+    if not found:
+        return None
+    others = tuple(factor for k, factor in enumerate(product.factors) if k not in found)
+    values = (spike.value for spike in found.values() if not (isinstance(spike.value, Literal) and exact(spike.value) == 1))
+    conditions = [Call("equal", (as_dtype(one.left, PLACE), as_dtype(one.right, PLACE)), "bool") for one in found.values()]
+    condition = functools.reduce(lambda one, other: Call("logical_and", (one, other), "bool"), conditions)
+    value = multiplied(1, (*values, *others), tensor.dtype)
+    chosen = Call("where", (condition, value, Literal(0, tensor.dtype)), tensor.dtype)
+    return Chosen(
+        Product(product.coefficient, product.bound, (chosen,)), _read_by(others), overflows=_may_overflow(product.coefficient, others)
+    )
+
+
+def _place_of_result(factor: Scalar, product: Product, loops: tuple[Var, ...]) -> Spike | None:
+    """A factor that is not zero at one place of the result only, which an element says that varies with what is summed."""
+    spike = spike_of(factor)
+    if spike is None:
+        return None
+    for mine, other in ((spike.left, spike.right), (spike.right, spike.left)):
+        if isinstance(mine, Position) and not isinstance(other, Position) and other.dtype != "uint64":
+            along = [v for v in loops if _place(mine.index, v) is not None and not _depends_on(other, v)]
+            if along and any(_depends_on(other, v) for v in product.bound):
+                return spike
+    return None
+
+
 def of_one_point(product: Product) -> Chosen:
     """A product with every sum of one element replaced by that."""
     found = Chosen(product)
@@ -93,10 +130,15 @@ def _smaller(before: Chosen) -> Chosen | None:
                 overflows = _may_overflow(product.coefficient, others)
                 if overflows and _is_everywhere(spike, variable, others):
                     return Chosen(smaller, before.multiplied, True, before.overflows)
-                read = (tensor_of(through_movements(below)) for other in others for below in scalars(other) if isinstance(below, Read))
-                multiplied = tuple(dict.fromkeys((*before.multiplied, *read)))
-                return Chosen(smaller, multiplied, before.shows, before.overflows or overflows)
+                zeros = tuple(dict.fromkeys((*before.multiplied, *_read_by(others))))
+                return Chosen(smaller, zeros, before.shows, before.overflows or overflows)
     return None
+
+
+def _read_by(factors: tuple[Scalar, ...]) -> tuple[Tensor, ...]:
+    """The tensors that factors read, each once."""
+    reads = (below for factor in factors for below in scalars(factor) if isinstance(below, Read))
+    return tuple(dict.fromkeys(tensor_of(through_movements(below)) for below in reads))
 
 
 def _is_everywhere(spike: Spike, variable: Var, others: tuple[Scalar, ...]) -> bool:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from eqsat.egraph.encode_tensor import literal_from
 from eqsat.egraph.snapshot import ENode
 from eqsat.extraction.tensor_classes import TensorClasses, outside, reads
 from eqsat.ir.dtypes import is_complex, is_inexact
@@ -240,7 +241,7 @@ class KernelChoices:
         if len(operands) < len(below):
             return None
         if node.op == "Literal":
-            return Choice(name=name, node=node, since=span[0], until=span[1])
+            return Choice(name=name, node=node, since=span[0], until=span[1], number=literal_from(*node.args).value)
         model = self.classes.model
         if node.op == "Position":
             index = self.classes.position(name, node)
@@ -257,7 +258,18 @@ class KernelChoices:
             priced = price_gather(model, node, operands, node.args[0], *self.classes.tensor_type(node.args[0]))
         else:
             priced = price_call(model, node, operands, node.args[0], node.args[1], self._condition(node, operands))
-        known = priced.own, priced.loops, priced.awkward, priced.operands, priced.sides, priced.apart, priced.digits
+        known = (
+            priced.own,
+            priced.loops,
+            priced.awkward,
+            priced.operands,
+            priced.sides,
+            priced.apart,
+            priced.digits,
+            priced.number,
+            priced.along,
+            priced.spikes,
+        )
         return Choice(*known, name, node, operands, *span)
 
     def _condition(self, node: ENode, operands: tuple[Choice, ...]) -> Index | None:

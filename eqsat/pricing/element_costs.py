@@ -8,13 +8,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from math import inf, prod
 
 from eqsat.codegen.folds.loops import LEAST_TOGETHER
-from eqsat.ir.affine import is_affine, joined, step_in_memory, strides
-from eqsat.ir.dtypes import itemsize
+from eqsat.ir.affine import coefficient, is_affine, joined, step_in_memory, strides
+from eqsat.ir.dtypes import is_inexact, is_integer, itemsize
 from eqsat.ir.index import Apply, Const, Index, Var, apply, variables, walk
-from eqsat.ir.tensor import Call, Gather, Position, Read, Reduce, Scalar, level_of, operands, scalars
+from eqsat.ir.ops import identity_of
+from eqsat.ir.tensor import Call, Gather, Literal, Position, Read, Reduce, Scalar, level_of, operands, scalars
 from eqsat.lowering.affine import DIVISIONS, Forms, rebuilt, recombined, sum_of
 from eqsat.lowering.ranges.seams import MOST_BRANCHES
 from eqsat.lowering.ranges.unroll import MOST_TERMS
@@ -43,6 +44,8 @@ ACROSS_CYCLES = 2.0
 SERVED = 8
 # a loop more
 BOX_CYCLES = 20.0
+# adding a number to a place that has to be looked up, and a vector to such a row
+PLACED_CYCLES, VECTOR_ADDED_CYCLES = 2.5, 2.0
 # a long reduction within another is no loop around vectors: nothing but its own variable can run in them
 ENCLOSED = 6.0
 
@@ -57,6 +60,9 @@ class Priced:
     sides     of a choice that loops in boxes decide: where each side is chosen, and what is computed there
     apart     the loop variables along which a load of its own, which varies with results, is apart in memory
     digits    the digits of loops that it depends on: a mean of groups of channels varies with c // 8 only
+    number    what it is, where that is a number
+    along     the loop of a kernel whose places it is, as they are or some further on
+    spikes    loops of a kernel at one place of which only it is not the number beside them
     """
 
     own: Mapping[Hashable, Part] = field(default_factory=dict)
@@ -66,6 +72,9 @@ class Priced:
     sides: Sides = ()
     apart: Variables = NO_LOOPS
     digits: Digits = NO_DIGITS
+    number: complex | None = None
+    along: Var | None = None
+    spikes: Spikes = frozenset()
 
     def is_apart(self, variable: Var) -> bool:
         """Whether some load that varies with results is apart in memory along a loop."""
@@ -108,6 +117,7 @@ class Priced:
 
 
 Sides = tuple[tuple[Box, Priced], ...]
+Spikes = frozenset[tuple[Var, complex]]
 
 
 @dataclass(frozen=True)
@@ -171,7 +181,8 @@ def price_gather(model: CostModel, key: Hashable, places: Sequence[Priced], tens
 
 def price_position(model: CostModel, index: Index) -> Priced:
     """The value of an index term."""
-    return Priced(model.index_parts(index), loops_of(index), digits=model.digits(index))
+    loops = [v for v in variables(index) if level_of(v) is None and coefficient(index, v) == 1]
+    return Priced(model.index_parts(index), loops_of(index), digits=model.digits(index), along=loops[0] if len(loops) == 1 else None)
 
 
 @dataclass(frozen=True)
@@ -237,8 +248,23 @@ def price_fold(model: CostModel, key: Hashable, op: str, body: Priced, variable:
     alone = variable.extent >= LEAST_TOGETHER and not any(isinstance(name, FoldPart) for name in body.parts)
     across = side_by_side and variable in body.awkward
     part = FoldPart(key, op, terms * variable.extent, values(around), side_by_side, folded if alone else {}, itemsize(dtype), across)
-    parts[part] = own + sum(folded.values()), inside - {variable}
+    added = _added_at_places(model, body, op, variable, dtype)
+    parts[part] = min(own + sum(folded.values()), added), inside - {variable}
     return Priced(parts, inside - {variable}, body.awkward - {variable}, digits=around)
+
+
+def _added_at_places(model: CostModel, body: Priced, op: str, variable: Var, dtype: str) -> float:
+    """What a fold costs of which a term counts at one place of some loops only, and is added there (`lowering/folds/at_places.py`): along
+    other loops that are neighbours in memory in vectors."""
+    zero = identity_of(op, dtype).item()
+    alone = {loop for loop, number in body.spikes if number == zero}
+    if not alone:
+        return inf
+    added = [digit for digit in body.digits | whole((variable,)) if digit[0] not in alone]
+    beside = {digit[0] for digit in added if level_of(digit[0]) is None and digit[0] not in body.awkward}
+    steps = values(digit for digit in added if digit[0] not in beside)
+    vectors = steps * -(-trips(frozenset(beside)) // int(model.lanes(dtype))) if beside else 0
+    return model.cycles_ns(PLACED_CYCLES) * steps + model.cycles_ns(VECTOR_ADDED_CYCLES) * vectors
 
 
 def _without(digits: Digits, loop: Var) -> Digits:
@@ -270,6 +296,8 @@ def price_body(model: CostModel, body: Scalar) -> Priced:
             done[term] = price_gather(model, term, [done[arg] for arg in term.args], term.tensor, term.tensor.shape, term.dtype)
         elif isinstance(term, Position):
             done[term] = price_position(model, term.index)
+        elif isinstance(term, Literal):
+            done[term] = Priced(number=term.value)
         elif isinstance(term, Reduce):
             done[term] = price_fold(model, term, term.op, done[term.body], term.variable, term.dtype)
         else:
@@ -292,7 +320,22 @@ def price_call(model: CostModel, key: Hashable, below: Sequence[Priced], op: str
     decided = condition is not None and _is_decided(model, condition, loops)
     parts: Parts = {key: (model.call_ns(op, dtype, trips(loops)), loops)} if op and not decided else {}
     awkward, digits = NO_LOOPS.union(*(priced.awkward for priced in below)), NO_DIGITS.union(*(priced.digits for priced in below))
-    return Priced(parts, loops, awkward, tuple(below), digits=digits)
+    along = below[0].along if op == "astype" and is_integer(dtype) else None
+    return Priced(parts, loops, awkward, tuple(below), digits=digits, along=along, spikes=_spikes(op, below, dtype))
+
+
+def _spikes(op: str, below: Sequence[Priced], dtype: str) -> Spikes:
+    """Loops at one place of which only an operation is not a number: comparisons with places, and what they choose."""
+    if op == "equal":
+        sides = zip(below, below[::-1], strict=True)
+        return frozenset((one.along, 0) for one, other in sides if one.along is not None and one.along not in other.loops)
+    if op == "where" and below[2].number is not None:
+        zero = below[2].number
+        chosen = frozenset((loop, zero) for loop, number in below[0].spikes if number == 0)
+        return chosen | frozenset(spike for spike in below[1].spikes if spike[1] == zero)
+    if op == "astype" or (op in ("multiply", "logical_and", "bitwise_and") and not is_inexact(dtype)):
+        return frozenset(spike for one in below for spike in one.spikes if spike[1] == 0)
+    return frozenset()
 
 
 def _is_decided(model: CostModel, condition: Index, loops: Variables) -> bool:

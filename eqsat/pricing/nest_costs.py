@@ -23,11 +23,12 @@ from eqsat.codegen.shared_loops import units_of
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_complex, is_float, itemsize
 from eqsat.ir.index import Index, variables
-from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Pick, Stmt, Store, loads, value_of
+from eqsat.ir.loops import Bind, Clip, Fold, For, Kernel, Load, Pick, Stmt, Store, loads, value_of
 from eqsat.ir.picked_rows import place_in_row
 from eqsat.ir.tensor import Call, Position, Scalar, scalars
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.cycles import DEFAULT_COSTS, Costs
+from eqsat.pricing.element_costs import PLACED_CYCLES
 from eqsat.pricing.locality import LINE_BYTES
 from eqsat.pricing.nest_places import Place, offsets_of
 from eqsat.pricing.nest_spelling import spelled_out
@@ -124,6 +125,8 @@ class _Pricer(VectorCosts):
         value = value_of(stmt)
         assert value is not None
         total = self.value(value, place, lanes, done)
+        if isinstance(stmt, Clip):
+            total += Work(waits=PLACED_CYCLES * place.count)
         if isinstance(stmt, Store):
             total += self.access(stmt.buffer, stmt.index, value.dtype, place, lanes, stores=True)
             total += Work(operations=SORTED_ALONE * place.count * place.is_sorted_alone(stmt))
@@ -184,7 +187,9 @@ class _Pricer(VectorCosts):
 
     def lanes(self, body: tuple[Stmt, ...], place: Place, extra: Scalar | None = None) -> float:
         """How many iterations of the innermost loop one instruction does, as a fraction of a full vector."""
-        if place.inner is None or any(isinstance(stmt, For | Fold) and not place.unrolls(stmt) for stmt in body):
+        if place.inner is None or any(
+            isinstance(stmt, Clip) or (isinstance(stmt, For | Fold) and not place.unrolls(stmt)) for stmt in body
+        ):
             return 0.0
         offsets = [offset for stmt in body if not isinstance(stmt, For | Fold) for offset in offsets_of(stmt)]
         offsets += [load.index for load in loads(extra)] if extra is not None else []

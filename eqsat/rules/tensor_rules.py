@@ -195,6 +195,11 @@ ALGEBRA = Table(
             "sum k. where(k == e, x[k], 0) = x[e]",
             "one-hot rows, identity and diagonal matrices: the other elements are zero",
         ),
+        SumRow(
+            "sum-at-places",
+            "sum k. (p[k] == i)*x[k] = sum k. where(p[k] == i, x[k], 0)",
+            "sums of groups, tables of pairs: what is compared with places says where the rest is added",
+        ),
         SumRow("constant-is-function", "[0, 1, 2, 3][i] = i", "arange, eye, tri, one value: known arrays that follow a rule need no loads"),
         SumRow("fold-of-invariant", "max r. x + y[r] = x + max r. y[r]", "what does not vary with a greatest or least element"),
         SumRow(
