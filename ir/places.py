@@ -33,15 +33,18 @@ ON_PLACES = {
 
 
 def place_at(index: Index, env: Mapping[Var, Scalar]) -> Scalar | None:
-    """An index term at places; an index term itself where they all are."""
+    """An index term at places; an index term itself where they all are, and so what it is made of."""
     moved = {v: env[v] for v in variables(index) if v in env}
     plain = {v: place.index for v, place in moved.items() if isinstance(place, Position)}
     if len(plain) == len(moved):
         term = substitute(index, plain)
         return Position(term, _dtype(term))
+    elements = moved.keys() - plain.keys()
     done: dict[Index, Scalar] = {}
     for term in walk(index):
-        if isinstance(term, Apply):
+        if not isinstance(term, Const) and elements.isdisjoint(variables(term)):
+            done[term] = Position(substitute(term, plain), _dtype(term))
+        elif isinstance(term, Apply):
             if term.op not in ON_PLACES:
                 return None
             of_truths = term.op in ("and", "or", "not") or (term.op == "where" and term.kind == "bool")
@@ -53,7 +56,7 @@ def place_at(index: Index, env: Mapping[Var, Scalar]) -> Scalar | None:
             done[term] = Literal(term.value, _dtype(term))
         else:
             assert isinstance(term, Var)
-            done[term] = env.get(term, Position(term, PLACE))
+            done[term] = env[term]
     return done[index]
 
 

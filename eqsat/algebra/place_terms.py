@@ -83,4 +83,5 @@ def _divided(op: str, form: Affine, divisor: int, forms: Forms) -> Index:
         if op == "floordiv":
             return apply(op, whole, divisor // factor) if factor < divisor else whole
         return rebuilt(forms(apply(op, whole, divisor // factor) * factor + digit)) if factor < divisor else digit
-    return apply(op, rebuilt(form), divisor)
+    evenly, left = quotient(form, divisor), rebuilt(remainder(form, divisor))
+    return apply("mod", left, divisor) if op == "mod" else rebuilt(evenly) + apply("floordiv", left, divisor)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import prod
 
 from eqsat.algebra.gathers import clipped
+from eqsat.algebra.place_terms import simple_place
 from eqsat.egraph.schema import GATHER_RANKS
 from eqsat.ir.generics import as_build
 from eqsat.ir.places import PLACE
@@ -20,9 +21,10 @@ def through_reshapes(gather: Gather, places: tuple[Scalar, ...]) -> Scalar:
     tensor = gather.tensor
     while (source := _reshaped(tensor)) is not None:
         tensor = source
-    if tensor is gather.tensor:
+    if tensor.shape == gather.tensor.shape:
         return Gather(tensor, places)
-    return Gather(tensor, _digits(_number(places, gather.tensor.shape, tensor.shape), tensor.shape))
+    digits = _digits(_number(places, gather.tensor.shape, tensor.shape), tensor.shape)
+    return Gather(tensor, tuple(map(simple_place, digits)))
 
 
 def _reshaped(tensor: Tensor) -> Tensor | None:

@@ -31,6 +31,7 @@ from tests.bench.folded_programs import FOLDED
 from tests.bench.found_programs import FOUND
 from tests.bench.further_programs import FURTHER
 from tests.bench.gather_programs import GATHERS
+from tests.bench.group_programs import GROUPS
 from tests.bench.half_programs import HALVES
 from tests.bench.large_programs import LARGE
 from tests.bench.moved_programs import MOVED
@@ -301,7 +302,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 
 
 PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES | PARTS | SHARED | FOLDED | ORDERED | FOUND
-PROGRAMS |= SUMMED | MOVED | ALIKE | SEAMS | PIXELS | POINTS
+PROGRAMS |= SUMMED | MOVED | ALIKE | SEAMS | PIXELS | POINTS | GROUPS
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:

@@ -15,7 +15,7 @@ from eqsat.egraph.encode_tensor import TensorEncoder
 from eqsat.egraph.schema import GATHER_RANKS
 from eqsat.ir.check import check_program
 from eqsat.ir.evaluate import evaluate, evaluate_tensor
-from eqsat.ir.index import Index, apply, maximum, minimum, where
+from eqsat.ir.index import Const, Index, apply, maximum, minimum, where
 from eqsat.ir.tensor import (
     Arg,
     Build,
@@ -223,6 +223,14 @@ def positioned(tensor: Tensor) -> list[Tensor]:
     ]
 
 
+def grouped(keys: Tensor, rows: Tensor) -> Build:
+    """Sums of rows by the first element of another tensor's."""
+    group, column = axes((3, rows.shape[1]))
+    row = reduction(0, rows.shape[0])
+    same = call("equal", Read(keys, (row, Const(0))), Position(group, INT), dtype="bool")
+    return Build((3, rows.shape[1]), Reduce("sum", row, call("multiply", call("astype", same), Read(rows, (row, column)))))
+
+
 def programs(shape: Shape) -> dict[str, Tensor]:
     """Programs on two integer inputs of one shape, by name."""
     x, y = Input("x", shape, INT), Input("y", shape, INT)
@@ -258,6 +266,7 @@ def programs(shape: Shape) -> dict[str, Tensor]:
         sums, both = row_sums(total), product(total, chosen)
         made.update(
             {
+                "sums of groups": grouped(total, y),
                 "product": both,
                 "turned product": turned(both),
                 "sums of products": rows_folded(both, "sum"),
