@@ -26,7 +26,7 @@ from eqsat.codegen.split_loops import emit_by_one_thread, emit_part, emit_split
 from eqsat.codegen.tiles.gathered import gathered_rows
 from eqsat.codegen.tiles.shuffled import emit_shuffle
 from eqsat.codegen.tiles.tile import emit_row, emit_run, emit_tile
-from eqsat.ir.dtypes import alignment, itemsize
+from eqsat.ir.dtypes import alignment, is_float, is_integer, itemsize
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Apply, Index, Var, walk
 from eqsat.ir.loops import (
@@ -57,9 +57,12 @@ ALIGNMENT = 64
 ON_STACK = 32 << 10
 # loops of so many iterations are not written out several times in the loop that they are in
 LONG = 128
-# functions that make much of a difference, or are defined as far as zero or one
+# functions that make much of a difference, are defined as far as zero or one, or go in steps: what is off by a little is off by one then
 SENSITIVE = frozenset(
-    ("exp", "exp2", "expm1", "power", "sqrt", "log", "log2", "log10", "log1p", "arcsin", "arccos", "arccosh", "arctanh"),
+    (
+        *("exp", "exp2", "expm1", "power", "sqrt", "log", "log2", "log10", "log1p", "arcsin", "arccos", "arccosh", "arctanh"),
+        *("floor", "ceil", "trunc", "rint", "floor_divide", "remainder", "fmod"),
+    ),
 )
 # of the default target
 REGISTERS = Registers(64, 28)
@@ -395,7 +398,7 @@ def rounded_sums(kernel: Kernel) -> Iterator[Scalar]:
     the root of x * x - y * y would be NaN where they are equal."""
     named = {stmt.name: stmt.value for stmt in statements(kernel.body) if isinstance(stmt, Let)}
     values = scalars(*values_of(statements(kernel.body)))
-    asked = [arg for term in values if isinstance(term, Call) and term.op in SENSITIVE for arg in term.args]
+    asked = [arg for term in values if isinstance(term, Call) and _is_sensitive(term) for arg in term.args]
     known = set(asked)
     while asked:
         for term in scalars(asked.pop()):
@@ -405,3 +408,8 @@ def rounded_sums(kernel: Kernel) -> Iterator[Scalar]:
             if below is not None and below not in known:
                 known.add(below)
                 asked.append(below)
+
+
+def _is_sensitive(term: Call) -> bool:
+    """Whether an operation makes much of a small difference; casts of floats to integers go in steps."""
+    return term.op in SENSITIVE or (term.op == "astype" and is_integer(term.dtype) and is_float(term.args[0].dtype))

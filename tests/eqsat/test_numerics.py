@@ -219,3 +219,25 @@ def test_what_is_zero_is_not_less(function: Any) -> None:
         for y in (x[::-1].copy(), x.copy()):
             exact = eqsat.optimize(function, x, y, options=eqsat.Options(numerics="exact"))(x, y)
             assert np.array_equal(np.isnan(eqsat.optimize(function, x, y)(x, y)), np.isnan(exact))
+
+
+STEPS: dict[str, Callable[..., Any]] = {
+    "cast": lambda xp, x: xp.astype(x, "uint8") if xp is enp else x.astype("uint8"),
+    "floor": lambda xp, x: xp.floor(x),
+    "ceil": lambda xp, x: xp.ceil(x),
+    "rint": lambda xp, x: xp.rint(x),
+    "remainder": lambda xp, x: xp.remainder(x, np.float32(5)),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("share", [0.1, 1 / 3, 0.7])
+def test_what_goes_in_steps_steps_where_numpy_does(name: str, share: float) -> None:
+    """A blend of two equal bytes is that byte: with a product that is not rounded it would be a little less, and one less as a byte."""
+    a, b = (side.reshape(-1).astype(np.uint8) for side in np.meshgrid(np.arange(256), np.arange(256)))
+    t = np.float32(share)
+
+    def blended(xp: Any, a: Any, b: Any) -> Any:
+        return STEPS[name](xp, a * (np.float32(1) - t) + b * t)
+
+    np.testing.assert_array_equal(np.asarray(eqsat.jit(lambda a, b: blended(enp, a, b))(a, b)), blended(np, a, b))
