@@ -61,6 +61,10 @@ class Invocation(NamedTuple):
     values: tuple[Static, ...]
 
 
+# stands for the array of a call
+_GIVEN = object()
+
+
 @functools.cache
 def host_function(name: str) -> HostFunction:
     """The function of that name; UsageError where there is none."""
@@ -121,18 +125,25 @@ def run_host(call: Invocation, arrays: Sequence[Array], made: Sequence[tuple[tup
     return found
 
 
-def run_inside(call: Invocation, arrays: Sequence[Array], results: Sequence[Array]) -> bool:
-    """Write the result of a call to an array without another one for it; False where the function has none such, or not for these."""
+def inside(call: Invocation, given: int) -> Callable[[Sequence[Array], Sequence[Array]], bool] | None:
+    """What writes the result of a call on one array into another without a third, and says whether it did; None where the function has
+    none such, or takes more arrays."""
     function = host_function(call.function).inside
-    if function is None or len(results) != 1:
-        return False
-    (first, *others), kwargs = rebuild_result(call.arguments, [*arrays, *call.values])
-    (result,) = results
-    if not isinstance(first, np.ndarray) or (first.shape, first.dtype) != (result.shape, result.dtype):
-        return False
-    np.copyto(result, first)
-    function(result, *others, **kwargs)
-    return True
+    if function is None or given != 1:
+        return None
+    (first, *others), kwargs = rebuild_result(call.arguments, [_GIVEN, *call.values])
+    if first is not _GIVEN:
+        return None
+
+    def write(arrays: Sequence[Array], results: Sequence[Array]) -> bool:
+        (array,), (result,) = arrays, results
+        if (array.shape, array.dtype) != (result.shape, result.dtype):
+            return False
+        np.copyto(result, array)
+        function(result, *others, **kwargs)
+        return True
+
+    return write
 
 
 def keywords(call: Invocation, given: int) -> dict[str, Any]:

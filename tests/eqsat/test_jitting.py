@@ -355,3 +355,31 @@ def test_compiled_functions_are_pickled_by_name() -> None:
     assert copy.deepcopy([doubled])[0] is doubled
     with pytest.raises((pickle.PicklingError, AttributeError)):
         pickle.dumps(jit(lambda x: x))
+
+
+def test_calls_that_need_numpy_are_found_again_by_how_their_arrays_lie() -> None:
+    """Sorting is a call of NumPy: its plan is looked up without describing the arguments again, and never for others."""
+    calls = 0
+
+    @jit
+    def ordered(x: Any, y: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return enp.sort(x) + y
+
+    rng = np.random.default_rng(3)
+    kinds = [((7,), "float32"), ((7,), "float64"), ((3, 7), "float32"), ((7,), ">f4")]
+    for _ in range(3):
+        for shape, dtype in kinds[:3]:
+            x, y = (rng.standard_normal(shape).astype(dtype) for _ in range(2))
+            np.testing.assert_array_equal(ordered(x, y), np.sort(x) + y)
+            np.testing.assert_array_equal(ordered(x, y=y), np.sort(x) + y)
+            turned = np.asfortranarray(x)
+            np.testing.assert_array_equal(ordered(turned, y), np.sort(turned) + y)
+            every_second = np.repeat(x, 2, axis=-1)[..., ::2]
+            np.testing.assert_array_equal(ordered(every_second, y), np.sort(x) + y)
+    assert calls == len(kinds[:3]) + 1  # one plan more for columns that lie beside each other
+    with pytest.raises(EqsatError):
+        ordered(np.zeros(7, ">f4"), np.zeros(7, "float32"))
+    with pytest.raises(EqsatError):
+        ordered(np.zeros(7, "float32"), np.zeros(6, "float32"))
