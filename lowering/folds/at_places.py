@@ -8,21 +8,21 @@ every place.  A place that is none of the loop's is clipped to one, where the co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import prod
 
 from eqsat.ir.affine import coefficient
-from eqsat.ir.dtypes import carrier, integer_range, is_complex, is_integer, itemsize
+from eqsat.ir.dtypes import integer_range, is_integer, itemsize
 from eqsat.ir.index import Const, Index, Var, substitute
 from eqsat.ir.interval import within
 from eqsat.ir.loops import Clip, Load, Store, over
 from eqsat.ir.ops import identity_of
 from eqsat.ir.places import PLACE
 from eqsat.ir.tensor import Call, Literal, Position, Reduce, Scalar, as_dtype, has_fold
-from eqsat.lowering.affine import Affine, rebuilt
 from eqsat.lowering.blocks import BlockPlacer, Body
+from eqsat.lowering.folds.columns import adds_up
 from eqsat.lowering.folds.outward import LONGEST_SUM
-from eqsat.lowering.nest import Nest, Several, chains, free_variables
+from eqsat.lowering.nest import Nest, Several, chains, flat, free_variables
 from eqsat.lowering.place import Scope
 
 # what is added to at random stays in the second cache
@@ -38,7 +38,7 @@ def at_places(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> 
     if isinstance(nest.body, Several):
         return None
     found = chains(nest.body)
-    if not found or any(has_fold(chain[-1].body) or not _may_be_carried(chain[0]) for chain in found):
+    if not found or any(has_fold(chain[-1].body) or not adds_up(chain[0]) for chain in found):
         return None
     places = [places_of(chain, nest.loops) for chain in found]
     if not all(places):
@@ -57,8 +57,8 @@ def at_places(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> 
         if fold is nest.body and longer == fold.dtype and own == inside:
             table, place = outputs[0], nest.index
         else:
-            place = _in_order(own)
-            size = prod(v.extent for v in own)
+            shape = tuple(v.extent for v in own)
+            place, size = flat(own, shape, {}), prod(shape)
             if size * itemsize(longer) > MOST_BYTES:
                 return None
             table = placer.memory(size, longer)
@@ -74,23 +74,10 @@ def at_places(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> 
     return tuple(placer.top.body), tuple(placer.scratch)
 
 
-def _may_be_carried(fold: Reduce) -> bool:
-    return carrier(fold.dtype) == fold.dtype and not is_complex(fold.dtype)
-
-
 def _carried_in(chain: tuple[Reduce, ...]) -> str:
     """The dtype in which a fold is carried: long sums of float32 in float64, as NumPy's are added up in parts."""
     long = chain[0].op == "sum" and prod(fold.variable.extent for fold in chain) > LONGEST_SUM
     return "float64" if long and chain[0].dtype == "float32" else chain[0].dtype
-
-
-def _in_order(loops: Iterable[Var]) -> Index:
-    """The offset of an element of a table of these loops, the first one slowest."""
-    terms: dict[Var, int] = {}
-    stride = 1
-    for v in reversed(tuple(loops)):
-        terms[v], stride = stride, stride * v.extent
-    return rebuilt(Affine(0, dict(reversed(terms.items()))))
 
 
 def _start(placer: BlockPlacer, scope: Scope, loops: tuple[Var, ...], store: Store, number: int) -> None:

@@ -89,7 +89,7 @@ def _column(nest: Nest, alone: bool) -> Var | None:
         return None
     folds = [fold for chain in chains(nest.body) for fold in chain]
     loads = [term for fold in folds for term in scalars(fold.body) if isinstance(term, Load)]
-    if not all(_adds_up(fold) for fold in folds):
+    if not all(adds_up(fold) for fold in folds):
         return None
     picks = [term for fold in folds for term in scalars(fold.body) if isinstance(term, Pick)]
     for column in nest.loops:
@@ -103,7 +103,7 @@ def _column(nest: Nest, alone: bool) -> Var | None:
     return None
 
 
-def _adds_up(fold: Reduce) -> bool:
+def adds_up(fold: Reduce) -> bool:
     """Whether it may be done element by element in its own dtype."""
     return carrier(fold.dtype) == fold.dtype and not is_complex(fold.dtype) and not fold.variable.lo
 
