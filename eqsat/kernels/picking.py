@@ -1,7 +1,6 @@
 """From an extracted program to the loop nests that run it: candidates lowered, their indices simplified, priced, one picked.
 
-Builds of one shape that wait for the same kernels and read some array in common are siblings: one nest may compute them all.  Both ways are
-lowered and priced.
+Siblings (siblings.py) are lowered and priced in both ways, each alone and all in one nest.
 """
 
 from __future__ import annotations
@@ -14,14 +13,16 @@ from eqsat.capture.compared import compared_with_itself
 from eqsat.ir.loops import Kernel, map_indices
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.steps import Parts, PlacedStep
-from eqsat.ir.tensor import Build, Constant, Shape, Size, Tensor, sources, tensors
+from eqsat.ir.tensor import Build, Constant, Program, Size, Tensor, tensors
 from eqsat.kernels.alike import Alike, Group, Priced
 from eqsat.kernels.copies import copies
 from eqsat.kernels.divided import Divided, divided
 from eqsat.kernels.joined import Made, joined
 from eqsat.kernels.loop_terms import simplifier
+from eqsat.kernels.on_the_way import OnTheWay, on_the_way
 from eqsat.kernels.row_chains import row_chains
 from eqsat.kernels.scans import scan_chains
+from eqsat.kernels.siblings import chosen, levels_of, siblings_of
 from eqsat.kernels.staging import chains
 from eqsat.kernels.step_loops import made_within, step_kernel
 from eqsat.kernels.tuning import Tuner
@@ -30,7 +31,6 @@ from eqsat.lowering.candidates import Schedules
 from eqsat.lowering.ranges.size_seams import LEAST
 from eqsat.options import Options
 from eqsat.pricing.cost_model import CostModel
-from eqsat.pricing.costs import kernel_ns
 from eqsat.pricing.cycles import Costs
 from eqsat.pricing.nest_costs import nest_ns
 from eqsat.pricing.target import Target, near
@@ -117,21 +117,31 @@ def _builds(made: Iterable[Tensor]) -> Group:
 def lower_program(parts: Parts, options: Options, report: Report, kept: Collection[Tensor] = ()) -> tuple[Nest, ...]:
     """Loop nests for all tensors that a program stores around its steps, and for steps that loops can make, in execution order; `kept` are
     read after all of them."""
-    program = parts.around
-    builds = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
+    lowering, model = _Lowering(parts.around.sizes, options, report), CostModel(options.target, options.cost)
+    found = on_the_way(parts, kept, made_within(parts, kept, _names(parts.around)), model, lowering)
+    nests = _nests(found.parts, found.kept, model, lowering)
+    return tuple(_of_original(nest, found) for nest in nests) if found.original else nests
+
+
+def _names(program: Program) -> dict[Tensor, str]:
+    """The names of all tensors of a program in its kernels."""
     names: dict[Tensor, str] = {tensor: tensor.name for tensor in program.inputs}
     for tensor in tensors(*program.outputs):
         names.setdefault(tensor, f"t{len(names)}")
-    levels = _levels(builds, parts.steps)
+    return names
+
+
+def _nests(parts: Parts, kept: Collection[Tensor], model: CostModel, lowering: _Lowering) -> tuple[Nest, ...]:
+    program, options = parts.around, lowering.options
+    builds = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
+    names, levels = _names(program), levels_of(builds, parts.steps)
     within = made_within(parts, kept, names)
     builds = [build for build in builds if build not in within]
-    siblings = _siblings(builds, levels)
+    siblings = siblings_of(builds, levels)
     stay = {*kept, *program.outputs}
-    lowering = _Lowering(program.sizes, options, report)
     picked = lowering.picked([*((build,) for build in builds), *siblings], names)
     ns = {group: priced for group, (priced, _) in picked.items()}
-    model = CostModel(options.target, options.cost)
-    groups = sorted(_chosen(builds, siblings, ns, model), key=lambda group: levels[group[0]])
+    groups = sorted(chosen(builds, siblings, ns, model), key=lambda group: levels[group[0]])
     found = _Found({group: picked[group][1] for group in groups}, names, levels)
     running: dict[Made, Kernel] = {}
     running |= {one.results: kernel for one in parts.steps if (kernel := step_kernel(one, names, program.sizes, within)) is not None}
@@ -170,6 +180,20 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
             same.update(made)
         nests.append(replace(nest, in_rows=in_rows.get(nest.builds, ()), once=made[0] in same))
     return tuple(_finished(nest) for nest in _written_over(nests, levels, stay))
+
+
+def _of_original(nest: Nest, found: OnTheWay) -> Nest:
+    """A nest for the program as it was before it was rewritten."""
+    original = found.original
+
+    def before(tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
+        return tuple(original.get(tensor, tensor) for tensor in tensors)
+
+    made = before(nest.made)
+    within = (*before(nest.within), *(one for tensor in made for one in found.within.get(tensor, ())))
+    part_of = tuple((_builds(before(group)), share) for group, share in nest.part_of)
+    over = tuple((original.get(read, read), original.get(one, one)) for read, one in nest.over)
+    return replace(nest, made=made, tensors=before(nest.tensors), over=over, within=within, part_of=part_of)
 
 
 @dataclass
@@ -340,48 +364,3 @@ def _is_as_cheap_as_its_copies(nest: Nest, outputs: Collection[Tensor], model: C
 def _cheapest(kernels: Iterable[Kernel], target: Target, costs: Costs) -> Priced:
     """The cheapest of several kernels, and what it costs."""
     return min(((nest_ns(kernel, target, costs), kernel) for kernel in kernels), key=lambda priced: priced[0])
-
-
-def _levels(builds: Sequence[Build], steps: Sequence[PlacedStep]) -> dict[Tensor, float]:
-    """How many others, kernels and steps, wait for each other before a build can begin, or before a step has a result."""
-    levels: dict[Tensor, float] = {}
-    made = {result: step for step in steps for result in step.results}
-
-    def level(tensor: Tensor) -> float:
-        if tensor in made and tensor not in levels:
-            levels[tensor] = 1 + max((level(given) for given in made[tensor].given), default=-1)
-        return levels.get(tensor, -1)
-
-    for build in builds:  # what steps are given comes first
-        levels[build] = 1 + max((level(source) for source in sources(build)), default=-1)
-    for result in made:
-        level(result)
-    return levels
-
-
-def _siblings(builds: Sequence[Build], levels: Mapping[Tensor, float]) -> list[Group]:
-    """Builds of one shape on one level that read some tensor in common with another of them."""
-    alike: dict[tuple[float, Shape], list[Build]] = {}
-    for build in builds:
-        alike.setdefault((levels[build], build.shape), []).append(build)
-    related = ([one for one in group if any(_share(one, other) for other in group if other is not one)] for group in alike.values())
-    return [tuple(group) for group in related if len(group) > 1]
-
-
-def _share(one: Build, other: Build) -> bool:
-    return not set(sources(one)).isdisjoint(sources(other))
-
-
-def _chosen(builds: Sequence[Build], siblings: list[Group], ns: Mapping[Group, float], model: CostModel) -> list[Group]:
-    """Siblings together where that is cheaper."""
-    together = [group for group in siblings if _is_cheaper(group, ns, model)]
-    group_of = {build: (build,) for build in builds} | {build: group for group in together for build in group}
-    return list(dict.fromkeys(group_of[build] for build in builds))
-
-
-def _is_cheaper(group: Group, ns: Mapping[Group, float], model: CostModel) -> bool:
-    """Whether siblings cost less in one kernel: by the objective of the caller, where there is one, and then by their loops."""
-    apart = sum(ns[one,] for one in group)
-    if model.costs.objective is None:
-        return ns[group] < apart
-    return (kernel_ns(model, *group), ns[group]) < (sum(kernel_ns(model, one) for one in group), apart)

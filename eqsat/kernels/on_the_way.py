@@ -1,0 +1,148 @@
+"""Stored tensors of which others are made element by element: one kernel makes both, and stores on its way what is read elsewhere.
+
+    m[i] = 0.9*m0[i] + 0.1*g[i];  p[i] = p0[i] - m[i]/s[i]   ->   for i: { m[i] = 0.9*m0[i] + 0.1*g[i];  p[i] = p0[i] - (..)/s[i] }
+
+The program is rewritten for that: p is computed from what m is made of, so that both are siblings, and one loop computes what they have in
+common once.  What nothing else reads is not stored any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from eqsat.capture.compared import compared_with_itself
+from eqsat.ir.definitions import with_inlined
+from eqsat.ir.index import Const
+from eqsat.ir.steps import Parts
+from eqsat.ir.tensor import Build, Gather, Input, Read, Scalar, Tensor, axes, has_fold, over, scalars, sources, tensors
+from eqsat.kernels.alike import Group, Priced
+from eqsat.kernels.siblings import Levels, chosen, is_cheaper, levels_of, siblings_of
+from eqsat.options import Options
+from eqsat.pricing.cost_model import CostModel
+
+
+class Lowering(Protocol):
+    """`cheapest`: the cheapest kernel of every group and what it costs, given the names of their tensors."""
+
+    options: Options
+
+    def cheapest(self, groups: Sequence[Group], names: Mapping[Tensor, str]) -> Mapping[Group, Priced]: ...
+
+
+@dataclass(frozen=True)
+class OnTheWay:
+    """A program that is rewritten, and `kept` tensors of it.
+
+    original  the tensors as they were, by what they are now
+    within    tensors as they were that are not stored any more, by one that the kernel makes in which they are computed
+    """
+
+    parts: Parts
+    kept: tuple[Tensor, ...]
+    original: Mapping[Tensor, Tensor] = field(default_factory=dict)
+    within: Mapping[Tensor, Group] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Together:
+    """Builds as they were and as they would be, and those of them that nothing would read any more."""
+
+    builds: Group
+    rewritten: Group
+    within: Group
+
+    @property
+    def stored(self) -> Group:
+        return tuple(build for build in self.builds if build not in self.within)
+
+
+def on_the_way(parts: Parts, kept: Collection[Tensor], apart: Collection[Tensor], model: CostModel, lowering: Lowering) -> OnTheWay:
+    """A program rewritten where one kernel for what is stored and for what is made of it is estimated to cost less than several; `kept`
+    tensors are read after all of it, and some are made `apart`, by other loops."""
+    program = parts.around
+    builds = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build) and tensor not in apart]
+    levels = levels_of(builds, parts.steps)
+    alone = {*compared_with_itself(program, lowering.options.numerics), *apart}
+    stay = {*kept, *program.outputs, *apart}
+    taken = [group for group in _possible(builds, levels, alone, stay) if _is_cheaper(group, levels, model, lowering)]
+    while taken:
+        found = _over(parts, kept, taken)
+        if found is None:
+            break
+        made = [tensor for tensor in tensors(*found.parts.around.outputs) if isinstance(tensor, Build)]
+        now = {found.original[tensor]: level for tensor, level in levels_of(made, found.parts.steps).items()}
+        side_by_side = [group for group in taken if len({now[build] for build in group.stored}) == 1]
+        if len(side_by_side) == len(taken):
+            return found
+        taken = side_by_side
+    return OnTheWay(parts, tuple(kept))
+
+
+def _possible(builds: Sequence[Build], levels: Levels, alone: Collection[Tensor], stay: Collection[Tensor]) -> Iterator[_Together]:
+    """Builds that are siblings once they are rewritten, of which some are not as they were."""
+    rewritten = dict(_rewritten(builds, levels, alone))
+    original = {new: build for build, (new, _) in rewritten.items()}
+    if len(original) < len(rewritten) or all(new is build for new, build in original.items()):
+        return
+    for group in siblings_of(list(original), dict(rewritten.values())):
+        old = tuple(original[new] for new in group)
+        if old != group:
+            read = {source for build in builds for source in sources(rewritten[build][0] if build in old else build)}
+            within = tuple(build for build in old if build not in read and build not in stay)
+            if len(within) < len(old) - 1:
+                yield _Together(old, group, within)
+
+
+def _is_cheaper(group: _Together, levels: Levels, model: CostModel, lowering: Lowering) -> bool:
+    """Whether one kernel costs less than those that there are for the builds as they were."""
+    stored = tuple(new for new, build in zip(group.rewritten, group.builds, strict=True) if build not in group.within)
+    siblings = siblings_of(group.builds, levels)
+    known = tensors(*group.builds, *group.rewritten)
+    names: dict[Tensor, str] = {tensor: tensor.name if isinstance(tensor, Input) else f"t{number}" for number, tensor in enumerate(known)}
+    priced = lowering.cheapest([stored, *siblings, *((build,) for build in group.builds)], names)
+    ns = {one: cost for one, (cost, _) in priced.items()}
+    return is_cheaper(stored, chosen(group.builds, siblings, ns, model), ns, model)
+
+
+def _rewritten(builds: Sequence[Build], levels: Levels, apart: Collection[Tensor]) -> Iterator[tuple[Build, tuple[Build, float]]]:
+    """Every build, computed from what those are made of of which it is made element by element, and the level that it has then.  Others
+    that are on an earlier level then are read as before: they are there by that time."""
+    now: dict[Tensor, float] = {}
+    bodies: dict[Tensor, Scalar] = {}
+    for build in builds:
+        near = set() if has_fold(build.body) else {one for one in _read_in_place(build) if one in now and one not in apart}
+        near = {one for one in near if not has_fold(one.body)}
+        now[build] = level = max((now.get(one, levels.get(one, -1)) + (one not in near) for one in sources(build)), default=0)
+        within: dict[Tensor, Scalar] = {one: bodies[one] for one in near if now[one] == level}
+        new = with_inlined(build, within.get) if within else build
+        bodies[build] = new.body
+        yield build, (new, level)
+
+
+def _read_in_place(build: Build) -> set[Build]:
+    """The builds of its shape of which a build reads, for each of its elements, the element at the same place and no other."""
+    own = tuple(v if v.extent > 1 else Const(0) for v in axes(build.shape))
+    found, elsewhere = set[Build](), set[Tensor]()
+    for term in scalars(build.body):
+        if isinstance(term, Read) and isinstance(term.tensor, Build) and term.tensor.shape == build.shape:
+            in_place = all(index is here or n == 1 for index, here, n in zip(term.indices, own, build.shape, strict=True))
+            (found if in_place else elsewhere).add(term.tensor)
+        elif isinstance(term, Read | Gather):
+            elsewhere.add(term.tensor)
+    return found - elsewhere
+
+
+def _over(parts: Parts, kept: Collection[Tensor], groups: Sequence[_Together]) -> OnTheWay | None:
+    """The program with groups of builds as they would be; None where two of its tensors would be one."""
+    taken: dict[Tensor, Build] = {build: new for group in groups for build, new in zip(group.builds, group.rewritten, strict=True)}
+    now: dict[Tensor, Tensor] = {}
+    for tensor in tensors(*parts.around.outputs):
+        now[tensor] = over(taken.get(tensor, tensor), now)
+    original = {new: tensor for tensor, new in now.items()}
+    if len(original) < len(now):
+        return None
+    within: dict[Tensor, Group] = {group.stored[0]: group.within for group in groups}
+    rewritten = parts.over([now[output] for output in parts.around.outputs])
+    return OnTheWay(rewritten, tuple(now[tensor] for tensor in kept), original, within)
