@@ -53,6 +53,7 @@ class Registers(NamedTuple):
 class Abilities(NamedTuple):
     """What a machine does in one instruction, also on vectors: take floats apart and scale them by powers of two (codegen/math/native.py),
     a * b + c rounded once (llvm.fma);
+    `chooses`: bits of the elements that it chooses from registers (codegen/elements/small_tables.py);
     `masks`: it keeps the truth values of vectors in registers of their own, not as numbers as wide as what was compared;
     `floats`: what inline assembly calls registers of floats, nothing where that is not known."""
 
@@ -60,6 +61,7 @@ class Abilities(NamedTuple):
     fuses: bool = False
     masks: bool = False
     floats: str = ""
+    chooses: frozenset[int] = frozenset()
 
 
 NO_ABILITIES = Abilities()

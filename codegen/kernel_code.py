@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 
 from eqsat.codegen import scalar
 from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, Value, integer, symbol
 from eqsat.codegen.elements.casts import convert
 from eqsat.codegen.elements.known_divisors import divisors, quotient
+from eqsat.codegen.elements.small_tables import chosen, is_small_table
 from eqsat.codegen.folds.accumulator import FLAGS, Carried, Numerics
 from eqsat.codegen.folds.carried_rows import emit_carried_row
 from eqsat.codegen.folds.interleaved import side_by_side
@@ -319,11 +321,20 @@ class KernelEmitter:
 
     def pick(self, term: Pick, places: tuple[Value, ...], scope: Scope) -> Value:
         """An element at computed places."""
-        return self.read(self.buffer(term.buffer, term.dtype), self.picked(term, places, scope))
+        buffer = self.buffer(term.buffer, term.dtype)
+        if buffer.role == "in" and not self.sizes.keys() & set(term.shape) and is_small_table(self.b, buffer.dtype, term.shape):
+            found = chosen(self.b, buffer.dtype, prod(term.shape), self.places[buffer.name], self.offset(term, places, scope))
+            return self.b.compare("ne", found, integer(0, "i8")) if buffer.dtype == "bool" else found
+        return self.read(buffer, self.picked(term, places, scope))
 
     def picked(self, term: Pick, places: tuple[Value, ...], scope: Scope) -> Value:
-        """Where in memory the element at computed places is; they are clipped here, so that none is outside of the buffer."""
-        b, buffer, offset = self.b, self.buffer(term.buffer, term.dtype), ZERO
+        """Where in memory the element at computed places is."""
+        buffer = self.buffer(term.buffer, term.dtype)
+        return self.b.element(MEMORY_TYPES[buffer.dtype], self.places[buffer.name], self.offset(term, places, scope), "inbounds nuw")
+
+    def offset(self, term: Pick, places: tuple[Value, ...], scope: Scope) -> Value:
+        """Which element of a buffer is at computed places; they are clipped here, so that none is outside of the buffer."""
+        b, offset = self.b, ZERO
         for place, extent in zip(places, term.shape, strict=True):
             length, last = integer(extent), integer(extent - 1)
             if extent in self.sizes:
@@ -331,7 +342,7 @@ class KernelEmitter:
                 last = b.binary("sub", length, integer(1), "nuw nsw")
             inside = b.intrinsic("smin", b.intrinsic("smax", place, ZERO), last)
             offset = b.binary("add", b.binary("mul", offset, length, "nuw nsw"), inside, "nuw nsw")
-        return b.element(MEMORY_TYPES[buffer.dtype], self.places[buffer.name], offset, "inbounds nuw")
+        return offset
 
     def clipped(self, stmt: Clip, scope: Scope) -> Value:
         """An integer element as an index in its range."""

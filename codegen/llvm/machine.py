@@ -26,10 +26,15 @@ TARGET = {"opt": 3, "reloc": "pic", "codemodel": "small"}
 TUNING = {"speed_level": 3, "loop_vectorization": True, "slp_vectorization": True, "loop_unrolling": True, "loop_interleaving": True}
 
 # vectors of processors that LLVM knows by name, where no features are listed
+WIDE = ("avx2", "avx512f", "avx512vl", "avx512bw")
 IMPLIED = {
     **dict.fromkeys(("haswell", "x86-64-v3", "znver2", "znver3"), ("avx2",)),
-    **dict.fromkeys(("skylake-avx512", "icelake-server", "sapphirerapids", "x86-64-v4", "znver4"), ("avx2", "avx512f", "avx512vl")),
+    **dict.fromkeys(("skylake-avx512", "x86-64-v4"), WIDE),
+    **dict.fromkeys(("icelake-server", "sapphirerapids", "znver4"), (*WIDE, "avx512vbmi")),
 }
+
+# features of AVX-512 that choose elements of so many bits from registers
+CHOOSING = (("avx512f", (32, 64)), ("avx512bw", (16,)), ("avx512vbmi", (8,)))
 
 _lock = threading.RLock()
 _libraries = itertools.count()
@@ -64,7 +69,8 @@ class Machine:
         wide = {"avx512f", "avx512vl"} <= self.known
         fuses = not {"fma", "avx2", "avx512f"}.isdisjoint(self.known) or self.triple.startswith("aarch64")
         floats = "x" if self.triple.startswith("x86_64") else "w" if self.triple.startswith("aarch64") else ""
-        return Abilities(scales=wide, fuses=fuses, masks=wide, floats=floats)
+        chooses = frozenset(bits for feature, sizes in CHOOSING for bits in sizes if wide and feature in self.known)
+        return Abilities(scales=wide, fuses=fuses, masks=wide, floats=floats, chooses=chooses)
 
     @property
     def registers(self) -> Registers:

@@ -53,15 +53,15 @@ def looked_up(index: Number, table: tuple[float, ...]) -> Number:
         all, vector = f"<{TABLE} x i32>", f"<{TABLE} x float>"
         intrinsic = f"{vector} @llvm.x86.avx512.permvar.sf.{WIDEST}"
         return [
-            f"  %wide = shufflevector <{lanes} x i32> %x, <{lanes} x i32> poison, {_places(range(TABLE), lanes)}",
+            f"  %wide = shufflevector <{lanes} x i32> %x, <{lanes} x i32> poison, {lanes_at(range(TABLE), lanes)}",
             f"  %found = call {intrinsic}({vector} <{entries}>, {all} %wide)",
-            f"  %all = shufflevector {vector} %found, {vector} poison, {_places(range(lanes), lanes)}",
+            f"  %all = shufflevector {vector} %found, {vector} poison, {lanes_at(range(lanes), lanes)}",
         ], f"declare {intrinsic}({vector}, {all})"
 
     return _function(f"table{zlib.crc32(entries.encode()):08x}", "float", (index,), body)
 
 
-def _places(lanes: range, most: int) -> str:
+def lanes_at(lanes: range, most: int) -> str:
     """The lanes of a shuffle, of which those that are not there may be anything."""
     return f"<{len(lanes)} x i32> <{', '.join(f'i32 {lane}' if lane < most else 'i32 poison' for lane in lanes)}>"
 
@@ -117,10 +117,10 @@ def _on_vectors(name: str, result: str, args: list[Value], lanes: int, body: Bod
         return "\n".join([head, *lines, end]), declaration
     half, lines = lanes // 2, []
     for part in range(2):
-        taken = _places(range(part * half, part * half + half), lanes)
+        taken = lanes_at(range(part * half, part * half + half), lanes)
         halves = [Value(f"{arg.text}{part}", arg.type) for arg in args]
         for arg, one in zip(args, halves, strict=True):
             lines.append(f"  {one.text} = shufflevector {_vectors([arg], lanes)}, <{lanes} x {arg.type}> poison, {taken}")
         lines.append(f"  %r{part} = call <{half} x {result}> @{name}.{half}({_vectors(halves, half)})")
-    lines.append(f"  %all = shufflevector <{half} x {result}> %r0, <{half} x {result}> %r1, {_places(range(lanes), lanes)}")
+    lines.append(f"  %all = shufflevector <{half} x {result}> %r0, <{half} x {result}> %r1, {lanes_at(range(lanes), lanes)}")
     return ("\n".join([head, *lines, end]),)
