@@ -136,7 +136,7 @@ def test_a_gate_is_chosen_by_the_same_weights() -> None:
 # programs ---------------------------------------------------------------------------------------------------------------
 def test_what_is_cheap_is_computed_again_and_what_is_dear_is_stored() -> None:
     free, dear = (eqsat.optimize(sums_and_products, WIDE, WIDE, options=options(element_cycles={"exp": c})) for c in (0.0, 900.0))
-    assert (len(free.loops), len(dear.loops)) == (2, 3)
+    assert [str(found.loops).count("exp(") for found in (free, dear)] == [2, 1]
     assert free.cost < dear.cost
     a, b = (np.random.default_rng(k).normal(size=WIDE.shape).astype(np.float32) for k in range(2))  # type: ignore[arg-type]
     for one, other in zip(free(a, b), dear(a, b), strict=True):

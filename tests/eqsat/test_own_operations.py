@@ -193,15 +193,15 @@ def test_bounds_make_checks_of_places_unnecessary(register: Register) -> None:
 def test_what_is_told_to_be_cheap_is_computed_again(register: Register) -> None:
     cheap = register("gentle", np.negative, cycles=0.0)
     dear = register("heavy", np.negative, cycles=900.0)
-    loops = []
-    for own in (cheap, dear):
+    computed = []
+    for own, name in ((cheap, "gentle("), (dear, "heavy(")):
 
         def function(a: Any, b: Any, own: Operation = own) -> Any:
             e = own(a)
             return e.sum(axis=1), e * b
 
-        loops.append(len(eqsat.optimize(function, *[eqsat.spec((64, 1000), "float32")] * 2).loops))
-    assert loops == [2, 3]
+        computed.append(str(eqsat.optimize(function, *[eqsat.spec((64, 1000), "float32")] * 2).loops).count(name))
+    assert computed == [2, 1]
 
 
 def test_a_cost_model_may_say_something_else(register: Register) -> None:
