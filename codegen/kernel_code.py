@@ -10,7 +10,7 @@ from eqsat.codegen import scalar
 from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, Value, integer, symbol
 from eqsat.codegen.elements.casts import convert
 from eqsat.codegen.elements.known_divisors import divisors, quotient
-from eqsat.codegen.elements.small_tables import chosen, is_small_table
+from eqsat.codegen.elements.small_tables import chosen, is_in_registers
 from eqsat.codegen.folds.accumulator import FLAGS, Carried, Numerics
 from eqsat.codegen.folds.carried_rows import emit_carried_row
 from eqsat.codegen.folds.interleaved import side_by_side
@@ -322,7 +322,7 @@ class KernelEmitter:
     def pick(self, term: Pick, places: tuple[Value, ...], scope: Scope) -> Value:
         """An element at computed places."""
         buffer = self.buffer(term.buffer, term.dtype)
-        if buffer.role == "in" and not self.sizes.keys() & set(term.shape) and is_small_table(self.b, buffer.dtype, term.shape):
+        if buffer.role == "in" and not self.sizes.keys() & set(term.shape) and is_in_registers(self.b, buffer.dtype, term.shape):
             found = chosen(self.b, buffer.dtype, prod(term.shape), self.places[buffer.name], self.offset(term, places, scope))
             return self.b.compare("ne", found, integer(0, "i8")) if buffer.dtype == "bool" else found
         return self.read(buffer, self.picked(term, places, scope))

@@ -9,15 +9,12 @@ there nobody writes while the kernel runs.
 
 from __future__ import annotations
 
-from math import prod
-
 from eqsat.codegen.builder import MEMORY_TYPES, Builder, Value
 from eqsat.codegen.math.native import WIDEST, lanes_at
 from eqsat.codegen.math.rare import TRAITS
-from eqsat.ir.dtypes import is_complex, itemsize
+from eqsat.ir.dtypes import itemsize
+from eqsat.ir.small_tables import is_small_table
 
-# elements of the largest table, by their bits: choosing from more takes as long as loading them one by one
-MOST = {8: 256, 16: 512, 32: 256, 64: 32}
 # what instructions that choose among one register, and among two, are called for the types of elements
 INSTRUCTIONS = {
     "i8": ("permvar.qi", "vpermi2var.qi"),
@@ -31,12 +28,9 @@ INSTRUCTIONS = {
 LANES = (2, 4, 8, 16, 32, 64)
 
 
-def is_small_table(b: Builder, dtype: str, shape: tuple[int, ...]) -> bool:
+def is_in_registers(b: Builder, dtype: str, shape: tuple[int, ...]) -> bool:
     """Whether all elements of an array fit in registers, from which the machine can choose them."""
-    if is_complex(dtype) or MEMORY_TYPES[dtype] not in INSTRUCTIONS:
-        return False
-    bits = 8 * itemsize(dtype)
-    return bits in b.abilities.chooses and 1 < prod(shape) <= MOST[bits]
+    return MEMORY_TYPES[dtype] in INSTRUCTIONS and 8 * itemsize(dtype) in b.abilities.chooses and is_small_table(dtype, shape)
 
 
 def chosen(b: Builder, dtype: str, count: int, table: str, place: Value) -> Value:

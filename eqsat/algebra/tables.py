@@ -2,7 +2,8 @@
 
 f(a[p], b[p]) = t[p]  with  t[r] = f(a[r], b[r])          exp(a[p]) = t[p]  with  t[r] = exp(a[r])
 
-Where more elements are chosen than there are to choose from: one gather in the place of two, and a function of fewer elements.
+Where more elements are chosen than there are to choose from: one gather in the place of two, and a function of fewer elements.  A byte is
+chosen from the 256 that there are, so functions of bytes are such too:  f(x[i]) = t[x[i]]  with  t[r] = f(r).
 """
 
 from __future__ import annotations
@@ -30,12 +31,17 @@ from eqsat.ir.tensor import (
     rebuild,
     reindexed,
     scalars,
+    tensors,
 )
 
 # elements of the table by those that are chosen, at most
 MOST_OF_CHOSEN = 2 / 3
-# tensors that are opened within each other, and terms of what comes of that
-DEPTH, MOST_TERMS = 3, 200
+# the numbers that a byte may be
+BYTES = (256,)
+# operations on bytes that are worth a table, if they are fewer
+FEW = 3
+# tensors that are opened within each other, where there are bytes and elsewhere, and terms of what comes of that
+DEPTH_OF_BYTES, DEPTH, MOST_TERMS = 12, 3, 200
 
 
 @dataclass(frozen=True)
@@ -65,22 +71,33 @@ class Chosen:
 
 def in_tables(tensor: Build) -> tuple[Build, tuple[Build, ...]] | None:
     """The build with functions of chosen elements chosen from tables, and these; None where there are none of fewer elements."""
-    body = elementwise(tensor, DEPTH, opens=_gathers)
-    if not _gathers(body) or sum(1 for _ in scalars(body)) > MOST_TERMS:
+    of_bytes = any(source.dtype == "uint8" for source in tensors(tensor))
+    body = elementwise(tensor, DEPTH_OF_BYTES if of_bytes else DEPTH, opens=_chooses)
+    if not _chooses(body) or sum(1 for _ in scalars(body)) > MOST_TERMS:
         return None
     known = _chosen(body).items()
     functions = {term: chosen for term, chosen in known if isinstance(term, Call) and chosen is not None and chosen.is_table}
     within = {arg for term in functions for arg in operands(term)}
-    tables = {term: _table(term, chosen) for term, chosen in functions.items() if term not in within}
+    tables = {term: _table(term, chosen) for term, chosen in functions.items() if term not in within and _is_worth_it(term, chosen)}
     done: dict[Scalar, Scalar] = {}
     for term in scalars(body):
         args = tuple(done[arg] for arg in operands(term))
-        done[term] = Gather(tables[term], functions[term].places) if term in tables else rebuild(term, args)
+        done[term] = Gather(tables[term], tuple(map(_as_place, functions[term].places))) if term in tables else rebuild(term, args)
     return (Build(tensor.shape, done[body]), tuple(dict.fromkeys(tables.values()))) if tables else None
 
 
-def _gathers(body: Scalar) -> bool:
-    return any(isinstance(term, Gather) for term in scalars(body))
+def _chooses(body: Scalar) -> bool:
+    return any(isinstance(term, Gather) or _is_byte(term) for term in scalars(body))
+
+
+def _is_byte(term: Scalar) -> bool:
+    return isinstance(term, Read) and term.dtype == "uint8"
+
+
+def _is_worth_it(term: Scalar, chosen: Chosen) -> bool:
+    """Whether a function is more than bytes as other numbers, and the like."""
+    (place, *others) = chosen.places
+    return bool(others) or not _is_byte(place) or sum(isinstance(below, Call) for below in scalars(term)) >= FEW
 
 
 def _chosen(root: Scalar) -> dict[Scalar, Chosen | None]:
@@ -89,6 +106,8 @@ def _chosen(root: Scalar) -> dict[Scalar, Chosen | None]:
     for term in scalars(root):
         if isinstance(term, Gather) and not term.checked:
             found[term] = Chosen(term.args, term.tensor.shape, tuple(_along(term)))
+        elif _is_byte(term):
+            found[term] = Chosen((term,), BYTES)
         elif isinstance(term, Read):
             found[term] = Chosen(loops=frozenset(v for index in term.indices for v in variables(index)))
         elif isinstance(term, Call | Literal):
@@ -110,6 +129,10 @@ def _along(gathered: Gather) -> Iterator[tuple[Var, int]]:
             yield place.index, k
 
 
+def _as_place(place: Scalar) -> Scalar:
+    return place if place.dtype == "int64" else Call("astype", (place,), "int64")
+
+
 def _table(root: Scalar, chosen: Chosen) -> Build:
     """What a function makes of all elements."""
     places = axes(chosen.shape)
@@ -118,6 +141,8 @@ def _table(root: Scalar, chosen: Chosen) -> Build:
     for term in scalars(root):
         if isinstance(term, Gather):
             done[term] = Read(term.tensor, places)
+        elif (term,) == chosen.places:
+            done[term] = Call("astype", (Position(places[0], "int32"),), term.dtype)
         elif isinstance(term, Read):
             done[term] = reindexed(term, env)
         elif all(arg in done for arg in operands(term)):

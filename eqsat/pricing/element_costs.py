@@ -170,7 +170,8 @@ def price_gather(model: CostModel, key: Hashable, places: Sequence[Priced], tens
     """A load at computed places, as often as they vary; what is read of the tensor is moved, a line for each element at the most."""
     loops = NO_LOOPS.union(*(place.loops for place in places))
     parts: Parts = {}
-    parts["load", key] = model.cycles_ns(model.target.gather_cycles * len(places)) * trips(loops), loops
+    cycles = model.target.choosing_cycles(dtype, shape)
+    parts["load", key] = model.cycles_ns(cycles * len(places)) * trips(loops), loops
     parts["move", tensor] = (
         min(model.move_ns(shape, dtype), model.target.byte_ns_of(prod(shape) * itemsize(dtype)) * LINE_BYTES * trips(loops)),
         NO_LOOPS,

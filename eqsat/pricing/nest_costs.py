@@ -251,6 +251,11 @@ class _Pricer(VectorCosts):
         own = [name for name, loop in self.around.items() if loop is inner]
         index = place_in_row(term, inner, own, {}) if inner is not None else None
         if inner is None or index is None or coefficient(index, inner) != 1:
+            if (
+                self.together(term.dtype, place, lanes) > 1
+                and (cycles := self.target.choosing_cycles(term.dtype, term.shape)) < self.target.gather_cycles
+            ):
+                return Work(loads=place.count * cycles * len(term.args), rest=self.bytes[term.buffer] * byte_ns)
             return Work(loads=place.count * self.target.gather_cycles * len(term.args), rest=place.count * LINE_BYTES * byte_ns)
         rows = place.count / max(inner.extent, 1) * self.target.gather_cycles * (len(term.args) - 1)
         loaded = place.count * self.target.load_cycles / self.together(term.dtype, place, lanes)

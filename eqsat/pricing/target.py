@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import ceil, prod
+
+from eqsat.ir.dtypes import itemsize
+from eqsat.ir.small_tables import is_small_table
 
 # below this estimate a kernel is faster on one thread than handed to several
 SPLIT_NS = 25_000.0
+# bytes of the registers from which elements are chosen
+CHOOSING_BYTES = 64
 # bytes of an array that there is not
 BEYOND = 1 << 62
 
@@ -43,6 +49,14 @@ class Target:
             if size_bytes <= size:
                 return cost
         return self.byte_ns[-1]
+
+    def choosing_cycles(self, dtype: str, shape: tuple[int, ...]) -> float:
+        """An element at a computed place of an array; small arrays stand in wide registers, of which two instructions for every pair choose
+        a vector of elements."""
+        if self.vector_bytes < CHOOSING_BYTES or not is_small_table(dtype, shape):
+            return self.gather_cycles
+        lanes = self.vector_bytes / itemsize(dtype)
+        return min(self.gather_cycles, 2 * self.op_cycles * (1 + ceil(prod(shape) / lanes)) / lanes)
 
     def move_ns(self, size_bytes: float) -> float:
         """Streaming an array of this size once."""

@@ -210,7 +210,7 @@ ALGEBRA = Table(
         SumRow(
             "function-of-a-table",
             "f(a[p], b[p]) = t[p], t[r] = f(a[r], b[r])",
-            "functions of chosen elements, where fewer are to be chosen from: one gather in the place of several",
+            "functions of chosen elements, where fewer are to be chosen from: one gather in the place of several; a byte is one of 256",
         ),
         SumRow(
             "part-that-is-read",
