@@ -40,12 +40,14 @@ from tests.bench.part_programs import PARTS
 from tests.bench.pixel_programs import PIXELS
 from tests.bench.plain_programs import PLAIN, softmax
 from tests.bench.point_programs import POINTS
+from tests.bench.result_programs import RESULTS
 from tests.bench.seam_programs import SEAMS
 from tests.bench.shared_programs import SHARED
 from tests.bench.short_row_programs import SHORT_ROWS
 from tests.bench.stacked_programs import STACKED
 from tests.bench.stencil_programs import STENCILS
 from tests.bench.summed_programs import SUMMED
+from tests.bench.table_programs import TABLES
 
 RNG = np.random.default_rng(0)
 ROUNDS, SECONDS = 5, 0.03
@@ -302,7 +304,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 
 
 PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES | PARTS | SHARED | FOLDED | ORDERED | FOUND
-PROGRAMS |= SUMMED | MOVED | ALIKE | SEAMS | PIXELS | POINTS | GROUPS
+PROGRAMS |= SUMMED | MOVED | ALIKE | SEAMS | PIXELS | POINTS | GROUPS | RESULTS | TABLES
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:

@@ -1,0 +1,78 @@
+"""Programs for bench_wide: several results of one shape, of which some are made of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.bench.further_programs import floats
+
+
+def adam(xp: Any, p: Any, g: Any, m: Any, v: Any) -> Any:
+    m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+    return p - 1e-3 * (m * 5.26) / (xp.sqrt(v * 500.0) + 1e-8), m, v
+
+
+def momentum(xp: Any, p: Any, g: Any, m: Any) -> Any:
+    m = 0.9 * m + g
+    return p - 0.01 * m, m
+
+
+def memory_cell(xp: Any, gates: Any, c: Any) -> Any:
+    """A step of a network with long and short memory (LSTM)."""
+
+    def sigmoid(x: Any) -> Any:
+        return 1 / (1 + xp.exp(-x))
+
+    n = c.shape[1]
+    c = c * sigmoid(gates[:, :n]) + sigmoid(gates[:, n : 2 * n]) * xp.tanh(gates[:, 2 * n : 3 * n])
+    return c, sigmoid(gates[:, 3 * n :]) * xp.tanh(c)
+
+
+def leapfrog(xp: Any, x: Any, v: Any) -> Any:
+    v = v - 0.01 * x * x * x
+    return x + 0.01 * v, v
+
+
+def kept_for_gradient(xp: Any, x: Any, b: Any) -> Any:
+    z = x + b
+    y = xp.maximum(z, 0)
+    return z, y, 0.5 * y * y
+
+
+def wave(xp: Any, u: Any, v: Any) -> Any:
+    inner = u[1:-1, 1:-1]
+    v = v + 0.1 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * inner)
+    return inner + v, v
+
+
+def filtered(xp: Any, x: Any, p: Any, z: Any) -> Any:
+    """A step of a Kalman filter for every element."""
+    x, p = 0.98 * x, 0.96 * p + 0.01
+    gain = p / (p + 0.1)
+    return x + gain * (z - x), (1 - gain) * p, gain
+
+
+def option(xp: Any, s: Any, k: Any) -> Any:
+    d = (xp.log(s / k) + 0.07) / 0.2
+    one, other = 1 / (1 + xp.exp(-1.702 * d)), 1 / (1 + xp.exp(-1.702 * (d - 0.2)))
+    call = s * one - k * 0.95 * other
+    return call, call - s + k * 0.95, one
+
+
+def parts_of_exponentials(xp: Any, x: Any, y: Any, z: Any) -> Any:
+    e = xp.exp(x)
+    return e * y, e * z
+
+
+RESULTS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+    "adam_step": (adam, [floats(70_001), floats(70_001), floats(70_001), abs(floats(70_001))]),
+    "momentum": (momentum, [floats(70_001), floats(70_001), floats(70_001)]),
+    "memory_cell": (memory_cell, [floats(128, 512), floats(128, 128)]),
+    "leapfrog": (leapfrog, [floats(40_001), floats(40_001)]),
+    "kept_for_gradient": (kept_for_gradient, [floats(200, 301), floats(301)]),
+    "wave_step": (wave, [floats(202, 252), floats(200, 250)]),
+    "kalman": (filtered, [floats(30_001), abs(floats(30_001)), floats(30_001)]),
+    "option": (option, [abs(floats(20_001)) + 1, abs(floats(20_001)) + 1]),
+    "parts_of_exponentials": (parts_of_exponentials, [floats(60_000), floats(60_000), floats(60_000)]),
+}
