@@ -246,6 +246,11 @@ class Builder:
         joined = f', !{{!"llvm.loop.interleave.count", i32 {vectors}}}' if vectors > 1 else ""
         return self.note(f'!{{!"llvm.loop.unroll.disable"}}{joined}')
 
+    def keep_for_vectors(self) -> str:
+        """The note that forbids unrolling a loop before LLVM makes vectors of it."""
+        vectors = '!{!"llvm.loop.vectorize.followup_vectorized", !{!"llvm.loop.isvectorized"}}'
+        return self.note(f'!{{!"llvm.loop.unroll.disable"}}, {vectors}')
+
     def keep_masked(self, vectors: int) -> str:
         """The note on a loop that LLVM makes so many vectors of, side by side, the last of them under a mask."""
         hints = (f'interleave.count", i32 {vectors}', 'vectorize.predicate.enable", i1 true', 'vectorize.enable", i1 true')

@@ -30,7 +30,7 @@ from eqsat.codegen.tiles.shuffled import emit_shuffle
 from eqsat.codegen.tiles.tile import emit_row, emit_run, emit_tile
 from eqsat.ir.dtypes import alignment, is_float, is_integer, itemsize
 from eqsat.ir.errors import InternalError
-from eqsat.ir.index import Apply, Index, Var, walk
+from eqsat.ir.index import Apply, Index, Var, variables, walk
 from eqsat.ir.loops import (
     Bind,
     Buffer,
@@ -54,6 +54,10 @@ from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
 from eqsat.ir.typed_kernel import TypedKernel
 
 ZERO = integer(0)
+# of a row of a table: it is in registers for that row alone
+ROW_BYTES = 512
+# elements of a row that are so many are chosen together, but LLVM would write the loop out before it sees that
+CHOSEN_TOGETHER = range(8, 32)
 # of scratch memory: a line of the cache
 ALIGNMENT = 64
 ON_STACK = 32 << 10
@@ -279,6 +283,8 @@ class KernelEmitter:
             if rolled:
                 return self.b.keep_rolled()
             terms = list(scalars(*values_of(loop.body)))
+            if variable.extent in CHOSEN_TOGETHER and any(self.is_of_a_row(term, variable) for term in terms):
+                return self.b.keep_for_vectors()
             if not terms or any(isinstance(part, For | Fold | Pick) for part in (*loop.body, *terms)):
                 return ""
             widest = max(itemsize(term.dtype) for term in terms)
@@ -322,20 +328,48 @@ class KernelEmitter:
     def pick(self, term: Pick, places: tuple[Value, ...], scope: Scope) -> Value:
         """An element at computed places."""
         buffer = self.buffer(term.buffer, term.dtype)
-        if buffer.role == "in" and not self.sizes.keys() & set(term.shape) and is_in_registers(self.b, buffer.dtype, term.shape):
-            found = chosen(self.b, buffer.dtype, prod(term.shape), self.places[buffer.name], self.offset(term, places, scope))
-            return self.b.compare("ne", found, integer(0, "i8")) if buffer.dtype == "bool" else found
-        return self.read(buffer, self.picked(term, places, scope))
+        first = self.table_of(term, buffer, scope)
+        if first is None:
+            return self.read(buffer, self.picked(term, places, scope))
+        table, own = self.places[buffer.name], term.shape[first:]
+        if first:
+            row = self.b.binary("mul", self.offset(term.shape[:first], places[:first], scope), integer(prod(own)), "nuw nsw")
+            table = self.b.element(MEMORY_TYPES[buffer.dtype], table, row, "inbounds nuw").text
+        found = chosen(self.b, buffer.dtype, prod(own), table, self.offset(own, places[first:], scope))
+        return self.b.compare("ne", found, integer(0, "i8")) if buffer.dtype == "bool" else found
+
+    def table_of(self, term: Pick, buffer: Buffer, scope: Scope) -> int | None:
+        """The first of the axes that make a table that registers hold, those before it having the same places throughout the innermost
+        loop; None where there is no such table."""
+        if buffer.role != "in" or not self.sizes.keys().isdisjoint(term.shape):
+            return None
+        inner = scope.indices.maps[0]
+        for first in range(len(term.shape)):
+            own = term.shape[first:]
+            if is_in_registers(self.b, buffer.dtype, own) and (not first or prod(own) * itemsize(buffer.dtype) <= ROW_BYTES):
+                return first
+            arg = term.args[first]
+            if not isinstance(arg, Position) or any(self.typed[v] in inner for v in variables(arg.index)):
+                return None
+        return None
+
+    def is_of_a_row(self, term: Scalar, variable: Var) -> bool:
+        """Whether an element is chosen from what is the same row in all iterations of a loop."""
+        if not isinstance(term, Pick) or len(term.shape) < 2:
+            return False
+        row = term.args[0]
+        same = isinstance(row, Position) and variable not in variables(row.index)
+        return same and is_in_registers(self.b, term.dtype, term.shape[1:])
 
     def picked(self, term: Pick, places: tuple[Value, ...], scope: Scope) -> Value:
         """Where in memory the element at computed places is."""
         buffer = self.buffer(term.buffer, term.dtype)
-        return self.b.element(MEMORY_TYPES[buffer.dtype], self.places[buffer.name], self.offset(term, places, scope), "inbounds nuw")
+        return self.b.element(MEMORY_TYPES[buffer.dtype], self.places[buffer.name], self.offset(term.shape, places, scope), "inbounds nuw")
 
-    def offset(self, term: Pick, places: tuple[Value, ...], scope: Scope) -> Value:
-        """Which element of a buffer is at computed places; they are clipped here, so that none is outside of the buffer."""
+    def offset(self, shape: tuple[int, ...], places: tuple[Value, ...], scope: Scope) -> Value:
+        """Which element of an array of this shape is at computed places; they are clipped here, so that none is outside of it."""
         b, offset = self.b, ZERO
-        for place, extent in zip(places, term.shape, strict=True):
+        for place, extent in zip(places, shape, strict=True):
             length, last = integer(extent), integer(extent - 1)
             if extent in self.sizes:
                 length = self.size(self.sizes[extent], "i64", scope)

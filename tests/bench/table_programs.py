@@ -24,6 +24,12 @@ TABLES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "weights_of_64": (lambda xp, w, k: xp.take(w, k) * 2 + 1, [floats(64), members(60_000, 64)]),
     "weights_of_bytes": (lambda xp, w, x: xp.take(w, x), [floats(256), bytes_of(200, 300)]),
     "doubles_of_16": (lambda xp, w, k: xp.take(w, k), [floats(16).astype("f8"), members(60_000, 16)]),
+    "columns_of_64": (lambda xp, x, j: x[:, j], [floats(400, 64), members(64, 64)]),
+    "columns_of_bytes": (lambda xp, x, j: x[:, j], [bytes_of(400, 200), members(200, 200)]),
+    "places_along_rows": (
+        lambda xp, x, j: xp.take_along_axis(x, j, 1),
+        [floats(400, 16), members(6_400, 16).reshape(400, 16).astype("i8")],
+    ),
     "gamma_of_bytes": (lambda xp, x: ((x.astype("float32") / 255) ** 0.4545 * 255 + 0.5).astype("uint8"), [bytes_of(200, 300)]),
     "contrast": (lambda xp, x: xp.clip((x.astype("float32") - 128) * 1.3 + 128, 0, 255).astype("uint8"), [bytes_of(200, 300)]),
     "linear_light": (linear_light, [bytes_of(200, 300)]),

@@ -83,6 +83,29 @@ def test_a_table_that_the_kernel_makes_itself() -> None:
     )
 
 
+@pytest.mark.parametrize("columns", [2, 5, 8, 16, 24, 31, 32, 64, 100, 130])
+@pytest.mark.parametrize(
+    ("dtype", "at"), some([(dtype, at) for dtype in ("uint8", "bool", "int16", "float32", "float64") for at in PLACES])
+)
+def test_a_row_is_a_table_for_its_elements(dtype: str, at: str, columns: int) -> None:
+    values = table(33 * columns, dtype).reshape(33, columns)
+    for count in (3, columns, 70):
+        same, own = places((count,), columns, at), places((33, count), columns, at)
+        result = eqsat.optimize(lambda x, i, j: (x[:, i], enp.take_along_axis(x, j, axis=1)), values, same, own)
+        found = result(values, same, own)
+        np.testing.assert_array_equal(found[0], values[:, same])
+        np.testing.assert_array_equal(found[1], np.take_along_axis(values, own, axis=1))
+
+
+def test_rows_that_elements_choose_and_planes() -> None:
+    values, rows, columns = table(40 * 64, "float32").reshape(40, 64), places((50,), 40, "int32"), places((50, 64), 64, "int32")
+    found = eqsat.optimize(lambda x, i, j: x[i[:, None], j], values, rows, columns)(values, rows, columns)
+    np.testing.assert_array_equal(found, values[rows[:, None], columns])
+    planes, first, second = values.reshape(10, 4, 64), places((77,), 4, "int64"), places((77,), 64, "int64")
+    found = eqsat.optimize(lambda x, i, j: x[:, i, j], planes, first, second)(planes, first, second)
+    np.testing.assert_array_equal(found, planes[:, first, second])
+
+
 @pytest.fixture
 def page() -> Iterator[Array]:
     """A page of memory behind which nothing may be read."""
@@ -103,6 +126,8 @@ def test_nothing_behind_a_table_is_read(page: Array, dtype: str) -> None:
         values[:] = table(count, dtype)
         chosen = places((777,), count, "int64")
         np.testing.assert_array_equal(eqsat.optimize(lambda t, i: enp.take(t, i), values, chosen)(values, chosen), values[chosen])
+        rows = page[PAGE - 2 * values.nbytes :].view(dtype).reshape(2, count)
+        np.testing.assert_array_equal(eqsat.optimize(lambda t, i: t[:, i], rows, chosen)(rows, chosen), rows[:, chosen])
 
 
 def loops(dtype: str, count: int) -> Any:
