@@ -133,6 +133,10 @@ def _extremum(on_reals: str, on_integers: str, on_bools: str) -> Code:
             return b.binary(on_bools, a, c)
         if not is_real(a.type):
             return b.intrinsic(on_integers, a, c)
+        constant = next((arg for arg in args if _number(arg)), None)
+        if constant is not None:
+            other = c if constant is a else a
+            return b.select(b.compare(on_reals, constant, other), constant, other)
         known = [b.extrema.get(arg.text, (arg, (arg,))) for arg in args]
         among = tuple(dict.fromkeys(value for _, values in known for value in values))
         if len(among) > MOST_COMPARED:
@@ -146,17 +150,18 @@ def _extremum(on_reals: str, on_integers: str, on_bools: str) -> Code:
     return code
 
 
-def _is_number(value: Value) -> bool:
-    """Whether a float is a constant that is no NaN."""
+def _number(value: Value) -> float | None:
+    """The float that a constant is; None of NaN, of halves, and of what is no constant."""
     text = value.text
     if text.startswith("0x") and text[2:3] not in ("H", "R"):
-        return not math.isnan(struct.unpack(">d", int(text, 16).to_bytes(8, "big"))[0])
-    return text[:1].isdigit() or (text[:1] == "-" and text[1:2].isdigit())
+        found = struct.unpack(">d", int(text, 16).to_bytes(8, "big"))[0]
+        return None if math.isnan(found) else found
+    return float(text) if text[:1].isdigit() or (text[:1] == "-" and text[1:2].isdigit()) else None
 
 
 def _unordered(b: Builder, values: tuple[Value, ...]) -> Value:
     """Whether any of some floats is NaN."""
-    unknown = [value for value in values if not _is_number(value)] or list(values[:1])
+    unknown = [value for value in values if _number(value) is None] or list(values[:1])
     pairs = zip(unknown[::2], (*unknown[1::2], *unknown[-1:]), strict=False)
     return functools.reduce(lambda x, y: b.binary("or", x, y), (b.compare("uno", *pair) for pair in pairs))
 
