@@ -16,12 +16,11 @@ from eqsat.codegen.emit import emit_module
 from eqsat.codegen.llvm.machine import assembly_text, host, machine_of
 from eqsat.ir.small_tables import MOST, is_small_table
 from eqsat.lowering import type_indices
-from tests.effort import some
 
 Array = np.ndarray[Any, Any]
 DTYPES = ("uint8", "int8", "bool", "uint16", "int16", "float16", "int32", "float32", "int64", "float64", "complex64")
-COUNTS = (1, 2, 3, 8, 16, 17, 32, 64, 100, 128, 200, 256, 257, 512)
-PLACES = ("int64", "uint8", "int32", "int16")
+COUNTS = (1, 3, 16, 17, 64, 100, 256, 257, 512)
+PLACES = ("int64", "uint8", "int16")
 PAGE = mmap.PAGESIZE
 
 
@@ -36,7 +35,8 @@ def places(shape: tuple[int, ...], count: int, dtype: str) -> Array:
 
 
 @pytest.mark.parametrize("count", COUNTS)
-@pytest.mark.parametrize(("dtype", "at"), some([(dtype, at) for dtype in DTYPES for at in PLACES]))
+@pytest.mark.parametrize("at", PLACES)
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_elements_are_numpys(dtype: str, at: str, count: int) -> None:
     values = table(count, dtype)
     for length in (5, 1000):
@@ -44,7 +44,7 @@ def test_elements_are_numpys(dtype: str, at: str, count: int) -> None:
         np.testing.assert_array_equal(eqsat.optimize(lambda t, i: enp.take(t, i), values, chosen)(values, chosen), values[chosen])
 
 
-@pytest.mark.parametrize("length", [*range(1, 20), 31, 32, 33, 63, 64, 65, 127, 129])
+@pytest.mark.parametrize("length", [1, 2, 3, 5, 8, 15, 16, 17, 31, 33, 63, 64, 65, 129])
 def test_loops_of_any_length(length: int) -> None:
     values, chosen = table(100, "uint8"), places((length,), 100, "uint8")
     np.testing.assert_array_equal(eqsat.optimize(lambda t, i: t[i], values, chosen)(values, chosen), values[chosen])
@@ -89,7 +89,7 @@ def test_a_table_that_the_kernel_makes_itself() -> None:
 )
 def test_a_row_is_a_table_for_its_elements(dtype: str, at: str, columns: int) -> None:
     values = table(33 * columns, dtype).reshape(33, columns)
-    for count in (3, columns, 70):
+    for count in (columns, 70):
         same, own = places((count,), columns, at), places((33, count), columns, at)
         result = eqsat.optimize(lambda x, i, j: (x[:, i], enp.take_along_axis(x, j, axis=1)), values, same, own)
         found = result(values, same, own)
@@ -121,7 +121,7 @@ def page() -> Iterator[Array]:
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mprotect"), reason="the system has no mprotect")
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "float64"])
 def test_nothing_behind_a_table_is_read(page: Array, dtype: str) -> None:
-    for count in (2, 3, 9, 17, 31, 32, 33, 70, 100, 250):
+    for count in (2, 9, 17, 32, 33, 100, 250):
         values = page[PAGE - count * np.dtype(dtype).itemsize :].view(dtype)
         values[:] = table(count, dtype)
         chosen = places((777,), count, "int64")
