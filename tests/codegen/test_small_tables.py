@@ -83,10 +83,9 @@ def test_a_table_that_the_kernel_makes_itself() -> None:
     )
 
 
-@pytest.mark.parametrize("columns", [2, 5, 8, 16, 24, 31, 32, 64, 100, 130])
-@pytest.mark.parametrize(
-    ("dtype", "at"), some([(dtype, at) for dtype in ("uint8", "bool", "int16", "float32", "float64") for at in PLACES])
-)
+@pytest.mark.parametrize("columns", [2, 5, 8, 24, 31, 64, 130])
+@pytest.mark.parametrize("at", PLACES)
+@pytest.mark.parametrize("dtype", ["uint8", "bool", "float32", "float64"])
 def test_a_row_is_a_table_for_its_elements(dtype: str, at: str, columns: int) -> None:
     values = table(33 * columns, dtype).reshape(33, columns)
     for count in (columns, 70):
