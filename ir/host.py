@@ -19,7 +19,7 @@ import numpy as np
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import EqsatError, UnsupportedError, UsageError
 from eqsat.ir.host_functions import FUNCTIONS, HostFunction, Made
-from eqsat.ir.structure import Structure, rebuild_result
+from eqsat.ir.structure import Structure, positions, rebuild_result
 
 Array = np.ndarray[Any, Any]
 Static = bool | int | float | str | None
@@ -112,9 +112,15 @@ def _public(path: str) -> Callable[..., Any] | None:
     return found if hasattr(found, "_implementation") else None  # what __array_function__ is asked about
 
 
-def run_host(call: Invocation, arrays: Sequence[Array], made: Sequence[tuple[tuple[int, ...], str | np.dtype[Any]]]) -> list[Array]:
-    """The results of a call on these arrays; what NumPy raises, and UnsupportedError where they are not of the shapes and dtypes `made`."""
-    found = [np.asarray(leaf) for leaf in flat(_result(call, arrays))]
+def run_host(
+    call: Invocation,
+    arrays: Sequence[Array],
+    made: Sequence[tuple[tuple[int, ...], str | np.dtype[Any]]],
+    calling: Callable[[Sequence[Array]], Any] | None = None,
+) -> list[Array]:
+    """The results of a call on these arrays; what NumPy raises, and UnsupportedError where they are not of the shapes and dtypes `made`.
+    `calling`: what `caller` makes of the call, for many calls."""
+    found = [np.asarray(leaf) for leaf in flat((calling or caller(call, len(arrays)))(arrays))]
     for array, (shape, dtype) in zip(found, made, strict=True):
         if array.shape != shape or array.dtype != dtype:
             name = call.function.removeprefix("numpy.")
@@ -152,10 +158,32 @@ def keywords(call: Invocation, given: int) -> dict[str, Any]:
     return dict(named)
 
 
-def _result(call: Invocation, arrays: Sequence[Array]) -> Any:
-    args, kwargs = rebuild_result(call.arguments, [*map(_locked, arrays), *call.values])
-    with np.errstate(all="ignore"):
-        return host_function(call.function).call(*args, **kwargs)
+def caller(call: Invocation, given: int) -> Callable[[Sequence[Array]], Any]:
+    """What calls a function on so many arrays.  Where these are arguments by themselves, each once, the other arguments are put in their
+    places beforehand."""
+    function = host_function(call.function).call
+    order = positions(call.arguments)
+    once = len(set(order)) == len(order)
+    args, kwargs = rebuild_result(call.arguments, [*map(_Place, range(given)), *call.values]) if once else ((), {})
+    places = [(k, arg.number) for k, arg in enumerate(args) if isinstance(arg, _Place)]
+
+    def run(arrays: Sequence[Array]) -> Any:
+        if len(places) == given:
+            filled, named = list(args), kwargs
+            for place, number in places:
+                filled[place] = _locked(arrays[number])
+        else:
+            filled, named = rebuild_result(call.arguments, [*map(_locked, arrays), *call.values])
+        with np.errstate(all="ignore"):
+            return function(*filled, **named)
+
+    return run
+
+
+class _Place(NamedTuple):
+    """Stands for one of the arrays that a function is called on."""
+
+    number: int
 
 
 def _locked(array: Array) -> Array:
@@ -217,7 +245,7 @@ def _made_on_examples(call: Invocation, given: Sequence[Any]) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                found[_described(_result(call, arrays), name)] = None
+                found[_described(caller(call, len(arrays))(arrays), name)] = None
             except (EqsatError, MemoryError):
                 raise
             except Exception as error:  # whatever NumPy says about these values, it may take others

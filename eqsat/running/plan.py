@@ -17,7 +17,7 @@ from eqsat.codegen.calls.running import Run, TableKernel, TableLoop
 from eqsat.codegen.memory.places import aligned_bytes
 from eqsat.ir.dtypes import itemsize, part_of
 from eqsat.ir.errors import UsageError
-from eqsat.ir.host import inside, run_host
+from eqsat.ir.host import caller, inside, run_host
 from eqsat.ir.shown import Shown
 from eqsat.ir.structure import Structure, each_by_itself, positions, rebuild_result
 from eqsat.pricing.target import SPLIT_NS
@@ -311,13 +311,13 @@ def _entry(step: PlanStep) -> Entry:
 
 def _calling(step: PlanCall) -> Entry:
     given = len(positions(step.invocation.arguments)) - len(step.invocation.values)
-    write_inside = inside(step.invocation, given)
+    write_inside, calling = inside(step.invocation, given), caller(step.invocation, given)
 
     def entry(*arguments: Any) -> None:
         arrays, results = arguments[:given], arguments[given:-2]
         if write_inside is not None and write_inside(arrays, results):
             return
-        values = run_host(step.invocation, arrays, [(array.shape, array.dtype) for array in results])
+        values = run_host(step.invocation, arrays, [(array.shape, array.dtype) for array in results], calling)
         for array, value in zip(results, values, strict=True):
             np.copyto(array, value)
 
