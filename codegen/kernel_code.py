@@ -10,7 +10,7 @@ from eqsat.codegen import scalar
 from eqsat.codegen.builder import LLVM_TYPES, MEMORY_TYPES, Builder, Registers, Value, integer, symbol
 from eqsat.codegen.elements.casts import convert
 from eqsat.codegen.elements.known_divisors import divisors, quotient
-from eqsat.codegen.elements.small_tables import chosen, is_in_registers
+from eqsat.codegen.elements.small_tables import chooses, chosen
 from eqsat.codegen.folds.accumulator import FLAGS, Carried, Numerics
 from eqsat.codegen.folds.carried_rows import emit_carried_row
 from eqsat.codegen.folds.interleaved import side_by_side
@@ -50,12 +50,11 @@ from eqsat.ir.loops import (
     values_of,
 )
 from eqsat.ir.shuffle import shuffle_in
+from eqsat.ir.small_tables import table_axis
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
 from eqsat.ir.typed_kernel import TypedKernel
 
 ZERO = integer(0)
-# of a row of a table: it is in registers for that row alone
-ROW_BYTES = 512
 # elements of a row that are so many are chosen together, but LLVM would write the loop out before it sees that
 CHOSEN_TOGETHER = range(8, 32)
 # of scratch memory: a line of the cache
@@ -283,7 +282,7 @@ class KernelEmitter:
             if rolled:
                 return self.b.keep_rolled()
             terms = list(scalars(*values_of(loop.body)))
-            if variable.extent in CHOSEN_TOGETHER and any(self.is_of_a_row(term, variable) for term in terms):
+            if variable.extent in CHOSEN_TOGETHER and any(self.is_of_a_part(term, variable) for term in terms):
                 return self.b.keep_for_vectors()
             if not terms or any(isinstance(part, For | Fold | Pick) for part in (*loop.body, *terms)):
                 return ""
@@ -327,44 +326,38 @@ class KernelEmitter:
 
     def pick(self, term: Pick, places: tuple[Value, ...], scope: Scope) -> Value:
         """An element at computed places."""
-        buffer = self.buffer(term.buffer, term.dtype)
-        first = self.table_of(term, buffer, scope)
-        if first is None:
+        buffer, inner = self.buffer(term.buffer, term.dtype), scope.indices.maps[0]
+        axis = self.table_axis(term, lambda v: self.typed[v] in inner)
+        if axis is None:
             return self.read(buffer, self.picked(term, places, scope))
-        table, own = self.places[buffer.name], term.shape[first:]
-        if first:
-            row = self.b.binary("mul", self.offset(term.shape[:first], places[:first], scope), integer(prod(own)), "nuw nsw")
+        table, own = self.places[buffer.name], term.shape[axis:]
+        if axis:
+            row = self.b.binary("mul", self.offset(term.shape[:axis], places[:axis], scope), integer(prod(own)), "nuw nsw")
             table = self.b.element(MEMORY_TYPES[buffer.dtype], table, row, "inbounds nuw").text
-        found = chosen(self.b, buffer.dtype, prod(own), table, self.offset(own, places[first:], scope))
+        found = chosen(self.b, buffer.dtype, prod(own), table, self.offset(own, places[axis:], scope))
         return self.b.compare("ne", found, integer(0, "i8")) if buffer.dtype == "bool" else found
 
-    def table_of(self, term: Pick, buffer: Buffer, scope: Scope) -> int | None:
-        """The first of the axes that make a table that registers hold, those before it having the same places throughout the innermost
-        loop; None where there is no such table."""
-        if buffer.role != "in" or not self.sizes.keys().isdisjoint(term.shape):
+    def table_axis(self, term: Pick, varies: Callable[[Var], bool]) -> int | None:
+        """The first of the axes of a table in registers that an element is chosen from (`ir/small_tables.py`) in a loop in which some
+        variables vary; None where it is loaded."""
+        buffer = self.buffer(term.buffer, term.dtype)
+        if buffer.role != "in" or not chooses(self.b, buffer.dtype) or not self.sizes.keys().isdisjoint(term.shape):
             return None
-        inner = scope.indices.maps[0]
-        for first in range(len(term.shape)):
-            own = term.shape[first:]
-            if is_in_registers(self.b, buffer.dtype, own) and (not first or prod(own) * itemsize(buffer.dtype) <= ROW_BYTES):
-                return first
-            arg = term.args[first]
-            if not isinstance(arg, Position) or any(self.typed[v] in inner for v in variables(arg.index)):
-                return None
-        return None
 
-    def is_of_a_row(self, term: Scalar, variable: Var) -> bool:
-        """Whether an element is chosen from what is the same row in all iterations of a loop."""
-        if not isinstance(term, Pick) or len(term.shape) < 2:
-            return False
-        row = term.args[0]
-        same = isinstance(row, Position) and variable not in variables(row.index)
-        return same and is_in_registers(self.b, term.dtype, term.shape[1:])
+        def is_same(axis: int) -> bool:
+            place = term.args[axis]
+            return isinstance(place, Position) and not any(map(varies, variables(place.index)))
+
+        return table_axis(buffer.dtype, term.shape, is_same)
+
+    def is_of_a_part(self, term: Scalar, variable: Var) -> bool:
+        """Whether an element is chosen from a part of an array that is the same in all iterations of a loop."""
+        return isinstance(term, Pick) and bool(self.table_axis(term, lambda v: v is variable))
 
     def picked(self, term: Pick, places: tuple[Value, ...], scope: Scope) -> Value:
-        """Where in memory the element at computed places is."""
-        buffer = self.buffer(term.buffer, term.dtype)
-        return self.b.element(MEMORY_TYPES[buffer.dtype], self.places[buffer.name], self.offset(term.shape, places, scope), "inbounds nuw")
+        """Where in memory the element at computed places is, which are clipped."""
+        offset = self.offset(term.shape, places, scope)
+        return self.b.element(MEMORY_TYPES[term.dtype], self.places[self.buffer(term.buffer, term.dtype).name], offset, "inbounds nuw")
 
     def offset(self, shape: tuple[int, ...], places: tuple[Value, ...], scope: Scope) -> Value:
         """Which element of an array of this shape is at computed places; they are clipped here, so that none is outside of it."""

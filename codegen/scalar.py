@@ -125,7 +125,8 @@ MOST_COMPARED = 16
 def _extremum(on_reals: str, on_integers: str, on_bools: str) -> Code:
     """NaN where either operand is, else the first one where it is better: that LLVM makes one instruction, and another one with a mask of
     the choice of a constant NaN; of the first operand instead it would make two comparisons.  Extrema of extrema choose among numbers, and
-    are NaN where any of what they choose among is, of which one comparison looks at two."""
+    are NaN where any of what they choose among is, of which one comparison looks at two.  Beside a constant that instruction is enough: it
+    gives the second operand where either is NaN.  Not beside zero, which it would give with another sign."""
 
     def code(b: Builder, args: tuple[Value, ...], flags: str) -> Value:
         a, c = args
@@ -133,7 +134,7 @@ def _extremum(on_reals: str, on_integers: str, on_bools: str) -> Code:
             return b.binary(on_bools, a, c)
         if not is_real(a.type):
             return b.intrinsic(on_integers, a, c)
-        constant = next((arg for arg in args if _number(arg)), None)
+        constant = next((arg for arg in args if _number(arg) not in (None, 0.0)), None)
         if constant is not None:
             other = c if constant is a else a
             return b.select(b.compare(on_reals, constant, other), constant, other)

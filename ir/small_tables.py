@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import prod
 
 from eqsat.ir.dtypes import is_complex, itemsize
@@ -10,6 +11,22 @@ from eqsat.ir.dtypes import is_complex, itemsize
 MOST = {1: 256, 2: 512, 4: 256, 8: 32}
 
 
-def is_small_table(dtype: str, shape: tuple[int, ...]) -> bool:
+# bytes of a part of a larger array: it is loaded for every row of a loop
+MOST_OF_PART = 512
+
+
+def is_small_table(dtype: str, shape: Sequence[int]) -> bool:
     """Whether an array is so small, and of more than one element."""
     return not is_complex(dtype) and 1 < prod(shape) <= MOST.get(itemsize(dtype), 0)
+
+
+def table_axis(dtype: str, shape: Sequence[int], is_same: Callable[[int], bool]) -> int | None:
+    """The first of the last axes of an array that are a small table for a loop, in which places along those before are the `same`; None
+    where there are none such."""
+    for axis in range(len(shape)):
+        own = shape[axis:]
+        if is_small_table(dtype, own) and (not axis or prod(own) * itemsize(dtype) <= MOST_OF_PART):
+            return axis
+        if not is_same(axis):
+            return None
+    return None

@@ -1,5 +1,5 @@
 """How much the tests try.  The command of the README takes a part of the long lists and of the random cases, so that it ends soon; with
-`EQSAT_TESTS=thorough`, as in `.ci/run`, they try everything."""
+`EQSAT_TESTS=thorough`, as in `.ci/run`, they try all random cases and more of the lists, with `EQSAT_TESTS=all` everything."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 
 T = TypeVar("T")
 
-# of tests with more cases, one of every so many, and no fewer
-MOST_CASES, EVERY = 8, 3
-
-THOROUGH = os.environ.get("EQSAT_TESTS") == "thorough"
+LEVEL = os.environ.get("EQSAT_TESTS", "")
+THOROUGH = LEVEL in ("thorough", "all")
+# of tests with more cases than so many one of every so many, and no fewer
+MOST_CASES, EVERY = (20, 2) if THOROUGH else (8, 3)
 
 # of tests that take many seconds, of which a shorter one checks the most
 thorough = pytest.mark.skipif(not THOROUGH, reason="runs with EQSAT_TESTS=thorough")
@@ -37,7 +37,7 @@ def some(cases: Iterable[T], every: int = 3) -> list[T]:
 def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """The cases of long lists that are not tried, always the same: which ones their names say, so that no value of a product of lists is
     left out as a whole."""
-    if THOROUGH:
+    if LEVEL == "all":
         return []
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:

@@ -3,8 +3,9 @@
 AVX-512 chooses among two registers (vpermi2b and its like), which hold 128 bytes, 64 numbers of 16 bits, 32 of 32 or 16 of 64.  Of a larger
 table that is done for every pair, and what the place says is taken.  LLVM makes no such instructions of loads at computed places, so
 `table.NAME` is a function of an address and a place, with variants on vectors that the loop vectorizer finds by their names;
-`machine.optimize` puts them in place afterwards.  The address is a number, for LLVM vectorizes no call that is given a pointer; what is
-there nobody writes while the kernel runs.
+`machine.optimize` puts them in place afterwards.  The address is a number, for LLVM vectorizes no call that is given a pointer, and the
+function says that it reads no memory: nobody writes what is there while the kernel runs, every kernel is a module of its own, and no pass
+that could move loads comes after the function is put in place.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from eqsat.codegen.builder import MEMORY_TYPES, Builder, Value
 from eqsat.codegen.math.native import WIDEST, lanes_at
 from eqsat.codegen.math.rare import TRAITS
 from eqsat.ir.dtypes import itemsize
-from eqsat.ir.small_tables import is_small_table
 
 # what instructions that choose among one register, and among two, are called for the types of elements
 INSTRUCTIONS = {
@@ -28,9 +28,9 @@ INSTRUCTIONS = {
 LANES = (2, 4, 8, 16, 32, 64)
 
 
-def is_in_registers(b: Builder, dtype: str, shape: tuple[int, ...]) -> bool:
-    """Whether all elements of an array fit in registers, from which the machine can choose them."""
-    return MEMORY_TYPES[dtype] in INSTRUCTIONS and 8 * itemsize(dtype) in b.abilities.chooses and is_small_table(dtype, shape)
+def chooses(b: Builder, dtype: str) -> bool:
+    """Whether the machine has instructions that choose such elements from registers."""
+    return MEMORY_TYPES[dtype] in INSTRUCTIONS and 8 * itemsize(dtype) in b.abilities.chooses
 
 
 def chosen(b: Builder, dtype: str, count: int, table: str, place: Value) -> Value:

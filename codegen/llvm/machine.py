@@ -29,8 +29,8 @@ TUNING = {"speed_level": 3, "loop_vectorization": True, "slp_vectorization": Tru
 WIDE = ("avx2", "avx512f", "avx512vl", "avx512bw")
 IMPLIED = {
     **dict.fromkeys(("haswell", "x86-64-v3", "znver2", "znver3"), ("avx2",)),
-    **dict.fromkeys(("skylake-avx512", "x86-64-v4"), WIDE),
-    **dict.fromkeys(("icelake-server", "sapphirerapids", "znver4"), (*WIDE, "avx512vbmi")),
+    **dict.fromkeys(("skylake-avx512", "cascadelake", "cooperlake", "x86-64-v4"), WIDE),
+    **dict.fromkeys(("icelake-client", "icelake-server", "tigerlake", "sapphirerapids", "znver4", "znver5"), (*WIDE, "avx512vbmi")),
 }
 
 # features of AVX-512 that choose elements of so many bits from registers

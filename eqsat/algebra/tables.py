@@ -38,8 +38,8 @@ from eqsat.ir.tensor import (
 MOST_OF_CHOSEN = 2 / 3
 # the numbers that a byte may be
 BYTES = (256,)
-# operations on bytes that are worth a table, if they are fewer
-FEW = 3
+# operations on bytes that are worth a table at the least
+LEAST = 3
 # tensors that are opened within each other, where there are bytes and elsewhere, and terms of what comes of that
 DEPTH_OF_BYTES, DEPTH, MOST_TERMS = 12, 3, 200
 
@@ -73,7 +73,7 @@ def in_tables(tensor: Build) -> tuple[Build, tuple[Build, ...]] | None:
     """The build with functions of chosen elements chosen from tables, and these; None where there are none of fewer elements."""
     of_bytes = any(source.dtype == "uint8" for source in tensors(tensor))
     body = elementwise(tensor, DEPTH_OF_BYTES if of_bytes else DEPTH, opens=_chooses)
-    if not _chooses(body) or sum(1 for _ in scalars(body)) > MOST_TERMS:
+    if not any(isinstance(term, Gather) or _is_byte(term) for term in scalars(body)) or sum(1 for _ in scalars(body)) > MOST_TERMS:
         return None
     known = _chosen(body).items()
     functions = {term: chosen for term, chosen in known if isinstance(term, Call) and chosen is not None and chosen.is_table}
@@ -87,7 +87,9 @@ def in_tables(tensor: Build) -> tuple[Build, tuple[Build, ...]] | None:
 
 
 def _chooses(body: Scalar) -> bool:
-    return any(isinstance(term, Gather) or _is_byte(term) for term in scalars(body))
+    """Whether elements are chosen, or bytes read at one place: of bytes at several places nothing is a function."""
+    terms = list(scalars(body))
+    return any(isinstance(term, Gather) for term in terms) or sum(map(_is_byte, terms)) == 1
 
 
 def _is_byte(term: Scalar) -> bool:
@@ -97,7 +99,7 @@ def _is_byte(term: Scalar) -> bool:
 def _is_worth_it(term: Scalar, chosen: Chosen) -> bool:
     """Whether a function is more than bytes as other numbers, and the like."""
     (place, *others) = chosen.places
-    return bool(others) or not _is_byte(place) or sum(isinstance(below, Call) for below in scalars(term)) >= FEW
+    return bool(others) or not _is_byte(place) or sum(isinstance(below, Call) for below in scalars(term)) >= LEAST
 
 
 def _chosen(root: Scalar) -> dict[Scalar, Chosen | None]:

@@ -35,27 +35,30 @@ class Lowering(Protocol):
 class OnTheWay:
     """A program that is rewritten, and `kept` tensors of it.
 
-    original  the tensors as they were, by what they are now
-    within    tensors as they were that are not stored any more, by one that the kernel makes in which they are computed
+    groups  its builds that are to be one kernel
+    before  the tensors as they were, by what they are now
+    within  by a tensor as it was those that are computed in its kernel, and not stored any more
     """
 
     parts: Parts
     kept: tuple[Tensor, ...]
-    original: Mapping[Tensor, Tensor] = field(default_factory=dict)
+    groups: tuple[Group, ...] = ()
+    before: Mapping[Tensor, Tensor] = field(default_factory=dict)
     within: Mapping[Tensor, Group] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class _Together:
-    """Builds as they were and as they would be, and those of them that nothing would read any more."""
+    """Builds as they were and as they would be, and those of them that nothing would read any more (`unread`)."""
 
     builds: Group
     rewritten: Group
-    within: Group
+    unread: Group
 
     @property
-    def stored(self) -> Group:
-        return tuple(build for build in self.builds if build not in self.within)
+    def stored(self) -> dict[Build, Build]:
+        """What one kernel would make, by the builds as they were."""
+        return {build: new for build, new in zip(self.builds, self.rewritten, strict=True) if build not in self.unread}
 
 
 def on_the_way(parts: Parts, kept: Collection[Tensor], apart: Collection[Tensor], model: CostModel, lowering: Lowering) -> OnTheWay:
@@ -65,45 +68,49 @@ def on_the_way(parts: Parts, kept: Collection[Tensor], apart: Collection[Tensor]
     builds = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build) and tensor not in apart]
     levels = levels_of(builds, parts.steps)
     alone = {*compared_with_itself(program, lowering.options.numerics), *apart}
-    stay = {*kept, *program.outputs, *apart}
-    taken = [group for group in _possible(builds, levels, alone, stay) if _is_cheaper(group, levels, model, lowering)]
+    siblings = siblings_of(builds, levels)
+    possible = _possible(builds, levels, alone, {*kept, *program.outputs, *apart})
+    taken = [group for group in possible if _is_cheaper(group, siblings, levels, model, lowering)]
     while taken:
         found = _over(parts, kept, taken)
         if found is None:
             break
         made = [tensor for tensor in tensors(*found.parts.around.outputs) if isinstance(tensor, Build)]
-        now = {found.original[tensor]: level for tensor, level in levels_of(made, found.parts.steps).items()}
-        side_by_side = [group for group in taken if len({now[build] for build in group.stored}) == 1]
-        if len(side_by_side) == len(taken):
+        now = levels_of(made, found.parts.steps)
+        side_by_side = [len({now[build] for build in group}) == 1 for group in found.groups]
+        if all(side_by_side):
             return found
-        taken = side_by_side
+        taken = [group for group, can_be_one in zip(taken, side_by_side, strict=True) if can_be_one]
     return OnTheWay(parts, tuple(kept))
 
 
 def _possible(builds: Sequence[Build], levels: Levels, alone: Collection[Tensor], stay: Collection[Tensor]) -> Iterator[_Together]:
     """Builds that are siblings once they are rewritten, of which some are not as they were."""
     rewritten = dict(_rewritten(builds, levels, alone))
-    original = {new: build for build, (new, _) in rewritten.items()}
-    if len(original) < len(rewritten) or all(new is build for new, build in original.items()):
+    before = {new: build for build, (new, _) in rewritten.items()}
+    if len(before) < len(rewritten) or all(new is build for new, build in before.items()):
         return
-    for group in siblings_of(list(original), dict(rewritten.values())):
-        old = tuple(original[new] for new in group)
+    for group in siblings_of(list(before), dict(rewritten.values())):
+        old = tuple(before[new] for new in group)
         if old != group:
             read = {source for build in builds for source in sources(rewritten[build][0] if build in old else build)}
-            within = tuple(build for build in old if build not in read and build not in stay)
-            if len(within) < len(old) - 1:
-                yield _Together(old, group, within)
+            unread = tuple(build for build in old if build not in read and build not in stay)
+            if len(unread) < len(old) - 1:
+                yield _Together(old, group, unread)
 
 
-def _is_cheaper(group: _Together, levels: Levels, model: CostModel, lowering: Lowering) -> bool:
-    """Whether one kernel costs less than those that there are for the builds as they were."""
-    stored = tuple(new for new, build in zip(group.rewritten, group.builds, strict=True) if build not in group.within)
-    siblings = siblings_of(group.builds, levels)
-    known = tensors(*group.builds, *group.rewritten)
+def _is_cheaper(group: _Together, siblings: Sequence[Group], levels: Levels, model: CostModel, lowering: Lowering) -> bool:
+    """Whether one kernel costs less than those that there are for the builds as they were; with their siblings that are not among them,
+    which then are without them."""
+    near = [several for several in siblings if not set(group.builds).isdisjoint(several)]
+    every = tuple(dict.fromkeys((*group.builds, *(build for several in near for build in several))))
+    others = tuple(build for build in every if build not in group.builds)
+    left, together = siblings_of(others, levels), tuple(group.stored.values())
+    known = tensors(*every, *group.rewritten)
     names: dict[Tensor, str] = {tensor: tensor.name if isinstance(tensor, Input) else f"t{number}" for number, tensor in enumerate(known)}
-    priced = lowering.cheapest([stored, *siblings, *((build,) for build in group.builds)], names)
+    priced = lowering.cheapest([together, *near, *left, *((build,) for build in every)], names)
     ns = {one: cost for one, (cost, _) in priced.items()}
-    return is_cheaper(stored, chosen(group.builds, siblings, ns, model), ns, model)
+    return is_cheaper([together, *chosen(others, left, ns, model)], chosen(every, near, ns, model), ns, model)
 
 
 def _rewritten(builds: Sequence[Build], levels: Levels, apart: Collection[Tensor]) -> Iterator[tuple[Build, tuple[Build, float]]]:
@@ -140,9 +147,10 @@ def _over(parts: Parts, kept: Collection[Tensor], groups: Sequence[_Together]) -
     now: dict[Tensor, Tensor] = {}
     for tensor in tensors(*parts.around.outputs):
         now[tensor] = over(taken.get(tensor, tensor), now)
-    original = {new: tensor for tensor, new in now.items()}
-    if len(original) < len(now):
+    before = {new: tensor for tensor, new in now.items()}
+    if len(before) < len(now):
         return None
-    within: dict[Tensor, Group] = {group.stored[0]: group.within for group in groups}
+    together = tuple(tuple(made for build in group.stored if isinstance(made := now[build], Build)) for group in groups)
+    within: dict[Tensor, Group] = {next(iter(group.stored)): group.unread for group in groups}
     rewritten = parts.over([now[output] for output in parts.around.outputs])
-    return OnTheWay(rewritten, tuple(now[tensor] for tensor in kept), original, within)
+    return OnTheWay(rewritten, tuple(now[tensor] for tensor in kept), together, before, within)

@@ -119,8 +119,8 @@ def lower_program(parts: Parts, options: Options, report: Report, kept: Collecti
     read after all of them."""
     lowering, model = _Lowering(parts.around.sizes, options, report), CostModel(options.target, options.cost)
     found = on_the_way(parts, kept, made_within(parts, kept, _names(parts.around)), model, lowering)
-    nests = _nests(found.parts, found.kept, model, lowering)
-    return tuple(_of_original(nest, found) for nest in nests) if found.original else nests
+    nests = _nests(found, model, lowering)
+    return tuple(_as_before(nest, found) for nest in nests) if found.before else nests
 
 
 def _names(program: Program) -> dict[Tensor, str]:
@@ -131,17 +131,20 @@ def _names(program: Program) -> dict[Tensor, str]:
     return names
 
 
-def _nests(parts: Parts, kept: Collection[Tensor], model: CostModel, lowering: _Lowering) -> tuple[Nest, ...]:
-    program, options = parts.around, lowering.options
+def _nests(rewritten: OnTheWay, model: CostModel, lowering: _Lowering) -> tuple[Nest, ...]:
+    parts, kept, options = rewritten.parts, rewritten.kept, lowering.options
+    program = parts.around
     builds = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
     names, levels = _names(program), levels_of(builds, parts.steps)
     within = made_within(parts, kept, names)
     builds = [build for build in builds if build not in within]
-    siblings = siblings_of(builds, levels)
+    together = {build for group in rewritten.groups for build in group}
+    others = [build for build in builds if build not in together]
+    siblings = siblings_of(others, levels)
     stay = {*kept, *program.outputs}
-    picked = lowering.picked([*((build,) for build in builds), *siblings], names)
+    picked = lowering.picked([*((build,) for build in others), *siblings, *rewritten.groups], names)
     ns = {group: priced for group, (priced, _) in picked.items()}
-    groups = sorted(chosen(builds, siblings, ns, model), key=lambda group: levels[group[0]])
+    groups = sorted([*chosen(others, siblings, ns, model), *rewritten.groups], key=lambda group: levels[group[0]])
     found = _Found({group: picked[group][1] for group in groups}, names, levels)
     running: dict[Made, Kernel] = {}
     running |= {one.results: kernel for one in parts.steps if (kernel := step_kernel(one, names, program.sizes, within)) is not None}
@@ -182,17 +185,16 @@ def _nests(parts: Parts, kept: Collection[Tensor], model: CostModel, lowering: _
     return tuple(_finished(nest) for nest in _written_over(nests, levels, stay))
 
 
-def _of_original(nest: Nest, found: OnTheWay) -> Nest:
+def _as_before(nest: Nest, found: OnTheWay) -> Nest:
     """A nest for the program as it was before it was rewritten."""
-    original = found.original
 
     def before(tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
-        return tuple(original.get(tensor, tensor) for tensor in tensors)
+        return tuple(found.before.get(tensor, tensor) for tensor in tensors)
 
     made = before(nest.made)
     within = (*before(nest.within), *(one for tensor in made for one in found.within.get(tensor, ())))
     part_of = tuple((_builds(before(group)), share) for group, share in nest.part_of)
-    over = tuple((original.get(read, read), original.get(one, one)) for read, one in nest.over)
+    over = tuple(zip(before(read for read, _ in nest.over), before(one for _, one in nest.over), strict=True))
     return replace(nest, made=made, tensors=before(nest.tensors), over=over, within=within, part_of=part_of)
 
 

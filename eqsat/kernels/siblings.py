@@ -45,15 +45,16 @@ def _share(one: Build, other: Build) -> bool:
 
 def chosen(builds: Sequence[Build], siblings: Sequence[Group], ns: Mapping[Group, float], model: CostModel) -> list[Group]:
     """Siblings together where that is cheaper."""
-    together = [group for group in siblings if is_cheaper(group, [(one,) for one in group], ns, model)]
+    together = [group for group in siblings if is_cheaper([group], [(one,) for one in group], ns, model)]
     group_of = {build: (build,) for build in builds} | {build: group for group in together for build in group}
     return list(dict.fromkeys(group_of[build] for build in builds))
 
 
-def is_cheaper(group: Group, others: Sequence[Group], ns: Mapping[Group, float], model: CostModel) -> bool:
-    """Whether builds cost less in one kernel than others in several: by the objective of the caller, where there is one, and then by their
+def is_cheaper(some: Sequence[Group], others: Sequence[Group], ns: Mapping[Group, float], model: CostModel) -> bool:
+    """Whether some kernels cost less than others in their place: by the objective of the caller, where there is one, and then by their
     loops."""
-    apart = sum(ns[one] for one in others)
+    here, there = sum(ns[group] for group in some), sum(ns[group] for group in others)
     if model.costs.objective is None:
-        return ns[group] < apart
-    return (kernel_ns(model, *group), ns[group]) < (sum(kernel_ns(model, *one) for one in others), apart)
+        return here < there
+    asked = [sum(kernel_ns(model, *group) for group in groups) for groups in (some, others)]
+    return (asked[0], here) < (asked[1], there)

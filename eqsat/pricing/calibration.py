@@ -66,6 +66,7 @@ def measure(progress: Progress = lambda what: None) -> Target:
         store_cycles=_rounded(store_ns(near) * vector * ghz),
         load_cycles=_rounded(rates[0] * vector * ghz),
         op_cycles=_rounded(operation_ns(near) * ghz),
+        chosen_bytes=min(host().abilities.chooses, default=128) // 8,
     )
 
 

@@ -10,8 +10,6 @@ from eqsat.ir.small_tables import is_small_table
 
 # below this estimate a kernel is faster on one thread than handed to several
 SPLIT_NS = 25_000.0
-# bytes of the registers from which elements are chosen
-CHOOSING_BYTES = 64
 # bytes of an array that there is not
 BEYOND = 1 << 62
 
@@ -29,6 +27,7 @@ class Target:
     gather_cycles  a load whose neighbours in the innermost loop are not neighbours in memory
     store_cycles, load_cycles  a vector access that hits the first cache
     op_cycles      an addition or multiplication of vectors, of many that do not wait for each other
+    chosen_bytes   of the smallest elements that it chooses from registers (ir/small_tables.py); more than 8 where it does not
     """
 
     name: str
@@ -42,6 +41,7 @@ class Target:
     store_cycles: float
     load_cycles: float
     op_cycles: float = 0.5
+    chosen_bytes: int = 16
 
     def byte_ns_of(self, size_bytes: float) -> float:
         """Moving one byte of an array of this size."""
@@ -53,7 +53,7 @@ class Target:
     def choosing_cycles(self, dtype: str, shape: tuple[int, ...]) -> float:
         """An element at a computed place of an array; small arrays stand in wide registers, of which two instructions for every pair choose
         a vector of elements."""
-        if self.vector_bytes < CHOOSING_BYTES or not is_small_table(dtype, shape):
+        if itemsize(dtype) < self.chosen_bytes or not is_small_table(dtype, shape):
             return self.gather_cycles
         lanes = self.vector_bytes / itemsize(dtype)
         return min(self.gather_cycles, 2 * self.op_cycles * (1 + ceil(prod(shape) / lanes)) / lanes)
@@ -80,4 +80,5 @@ DEFAULT_TARGET = Target(
     store_cycles=1.0,
     load_cycles=0.5,
     op_cycles=0.5,
+    chosen_bytes=1,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -191,6 +192,13 @@ def test_bytes_of_bytes_are_chosen_from_a_table_that_is_made_once() -> None:
     result = eqsat.optimize(lambda x: FUNCTIONS["gamma"](enp, x), eqsat.spec((1000, 1000), "uint8"))
     assert [nest.once for nest in result.nests] == [True, False]
     assert "function-of-a-table" in result.explain()
+
+
+def test_machines_that_choose_no_bytes_compute_what_is_cheap() -> None:
+    older = eqsat.Options(target=replace(eqsat.DEFAULT_TARGET, chosen_bytes=2))
+    for name, nests in (("contrast", 1), ("gamma", 2)):
+        result = eqsat.optimize(lambda x, name=name: FUNCTIONS[name](enp, x), eqsat.spec((300, 300), "uint8"), options=older)
+        assert len(result.nests) == nests
 
 
 def test_few_bytes_are_computed() -> None:

@@ -121,6 +121,20 @@ def test_what_is_compared_with_what_is_made_of_it_is_computed_once() -> None:
     np.testing.assert_array_equal(found[2], found[0] == found[0].max(axis=1, keepdims=True))
 
 
+def test_siblings_that_a_build_leaves_count() -> None:
+    """f and g share the load of a: g is not taken from f for what it would save beside a and c."""
+
+    def function(x: Any, y: Any) -> Any:
+        a = enp.where(x > x, x, x * 0.25)
+        e = enp.maximum(a, 1.0) - enp.minimum(a, 0.5)
+        d = enp.sort(y, axis=1) + a
+        return a, x + x + 1.0, d + 1.0, enp.where(e > e, e, e * 0.25)
+
+    specs = [eqsat.spec((60, 110), "float64")] * 2
+    found = eqsat.optimize(function, *specs)
+    assert sorted(len(nest.made) for nest in found.nests) == [2, 2]
+
+
 OPERATIONS: list[Any] = [
     lambda a, b: a + b,
     lambda a, b: a * b - 0.5,
