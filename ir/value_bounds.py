@@ -19,6 +19,8 @@ from eqsat.ir.tensor import Arg, Build, Call, Constant, Gather, Generic, Input, 
 Bounds = interval.Interval
 # how many tensors above the one that is asked for are looked at
 DEPTH = 8
+# bits of the widest integers: shifted by more, nothing is left of them either
+MOST_SHIFTED = 64
 _KNOWN: weakref.WeakKeyDictionary[Tensor, Bounds] = weakref.WeakKeyDictionary()
 
 
@@ -116,5 +118,10 @@ CALLS: dict[str, Callable[..., Bounds]] = {
     "where": interval.where,
     "remainder": lambda a, b: interval.mod(a, b) if b[0] > 0 else limits("int64"),
     "floor_divide": lambda a, b: interval.floordiv(a, b) if b[0] > 0 else limits("int64"),
+    "absolute": interval.absolute,
+    "bitwise_and": interval.bitand,
+    "bitwise_or": interval.bitor,
+    "bitwise_xor": interval.bitxor,
+    "right_shift": lambda a, b: interval.shr(a, (b[0], min(b[1], MOST_SHIFTED))) if b[0] >= 0 else limits("int64"),
     "astype": lambda a: a,
 }
