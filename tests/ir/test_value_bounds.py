@@ -1,4 +1,4 @@
-"""Bounds of integer elements, exhaustively: what NumPy makes of the numbers between those of the operands is between those of the result."""
+"""Bounds of integer elements, exhaustively: what NumPy makes of all numbers between those of the operands is between theirs."""
 
 from __future__ import annotations
 
