@@ -22,6 +22,9 @@ from eqsat.kernels.siblings import Levels, chosen, is_cheaper, levels_of, siblin
 from eqsat.options import Options
 from eqsat.pricing.cost_model import CostModel
 
+# results of one loop: more are as many streams to memory, and the time that LLVM takes grows faster than their number
+MOST_TOGETHER = 24
+
 
 class Lowering(Protocol):
     """`cheapest`: the cheapest kernel of every group and what it costs, given the names of their tensors."""
@@ -92,7 +95,7 @@ def _possible(builds: Sequence[Build], levels: Levels, alone: Collection[Tensor]
         return
     for group in siblings_of(list(before), dict(rewritten.values())):
         old = tuple(before[new] for new in group)
-        if old != group:
+        if old != group and len(old) <= MOST_TOGETHER:
             read = {source for build in builds for source in sources(rewritten[build][0] if build in old else build)}
             unread = tuple(build for build in old if build not in read and build not in stay)
             if len(unread) < len(old) - 1:
