@@ -15,7 +15,7 @@ T = TypeVar("T")
 LEVEL = os.environ.get("EQSAT_TESTS", "")
 THOROUGH = LEVEL in ("thorough", "all")
 # of tests with more cases than so many one of every so many, and no fewer
-MOST_CASES, EVERY = (20, 2) if THOROUGH else (8, 3)
+MOST_CASES, EVERY = (12, 2) if THOROUGH else (8, 3)
 
 # of tests that take many seconds, of which a shorter one checks the most
 thorough = pytest.mark.skipif(not THOROUGH, reason="runs with EQSAT_TESTS=thorough")
