@@ -122,6 +122,6 @@ CALLS: dict[str, Callable[..., Bounds]] = {
     "bitwise_and": interval.bitand,
     "bitwise_or": interval.bitor,
     "bitwise_xor": interval.bitxor,
-    "right_shift": lambda a, b: interval.shr(a, (b[0], min(b[1], MOST_SHIFTED))) if b[0] >= 0 else limits("int64"),
+    "right_shift": lambda a, b: interval.shr(a, (min(b[0], MOST_SHIFTED), min(b[1], MOST_SHIFTED))) if b[0] >= 0 else limits("int64"),
     "astype": lambda a: a,
 }

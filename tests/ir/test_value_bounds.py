@@ -48,8 +48,10 @@ def test_results_of_one_operand_are_within_their_bounds(op: str) -> None:
         assert (found.min(), found.max()) == CALLS[op]((lo, hi))
 
 
-def test_a_shift_by_a_negative_number_may_be_anything() -> None:
+def test_shifts_by_numbers_that_are_no_numbers_of_bits() -> None:
     assert CALLS["right_shift"]((5, 9), (-1, 3)) == limits("int64")
+    assert CALLS["right_shift"]((0, 1), (1 << 40, 1 << 41)) == (0, 0)
+    assert CALLS["right_shift"]((-8, 1), (2, 1 << 41)) == (-2, 0)
 
 
 PLACES = {
