@@ -30,7 +30,7 @@ from eqsat.codegen.tiles.shuffled import emit_shuffle
 from eqsat.codegen.tiles.tile import emit_row, emit_run, emit_tile
 from eqsat.ir.dtypes import alignment, is_float, is_integer, itemsize
 from eqsat.ir.errors import InternalError
-from eqsat.ir.index import Apply, Index, Var, variables, walk
+from eqsat.ir.index import Apply, Index, Var, walk
 from eqsat.ir.loops import (
     Bind,
     Buffer,
@@ -340,15 +340,8 @@ class KernelEmitter:
     def table_axis(self, term: Pick, varies: Callable[[Var], bool]) -> int | None:
         """The first of the axes of a table in registers that an element is chosen from (`ir/small_tables.py`) in a loop in which some
         variables vary; None where it is loaded."""
-        buffer = self.buffer(term.buffer, term.dtype)
-        if buffer.role != "in" or not chooses(self.b, buffer.dtype) or not self.sizes.keys().isdisjoint(term.shape):
-            return None
-
-        def is_same(axis: int) -> bool:
-            place = term.args[axis]
-            return isinstance(place, Position) and not any(map(varies, variables(place.index)))
-
-        return table_axis(buffer.dtype, term.shape, is_same)
+        is_read = self.buffer(term.buffer, term.dtype).role == "in" and self.sizes.keys().isdisjoint(term.shape)
+        return table_axis(term, varies) if is_read and chooses(self.b, term.dtype) else None
 
     def is_of_a_part(self, term: Scalar, variable: Var) -> bool:
         """Whether an element is chosen from a part of an array that is the same in all iterations of a loop."""

@@ -74,11 +74,10 @@ class _Table:
 
     def _halves(self, lanes: int) -> list[str]:
         half, indices, lines = lanes // 2, f"<{lanes} x {self.index}>", []
+        found = f"<{half} x {self.element}>"
         for part in range(2):
-            lines.append(
-                f"  %x{part} = shufflevector {indices} %x, {indices} poison, {lanes_at(range(part * half, (part + 1) * half), lanes)}"
-            )
-            found = f"<{half} x {self.element}>"
+            own = lanes_at(range(part * half, (part + 1) * half), lanes)
+            lines.append(f"  %x{part} = shufflevector {indices} %x, {indices} poison, {own}")
             lines.append(f"  %r{part} = call {found} @{self.name}.{half}(i64 %table, <{half} x {self.index}> %x{part})")
         return [*lines, f"  %all = shufflevector {found} %r0, {found} %r1, {lanes_at(range(lanes), lanes)}"]
 

@@ -36,7 +36,7 @@ class Lowering(Protocol):
 
 @dataclass(frozen=True)
 class OnTheWay:
-    """A program that is rewritten, and `kept` tensors of it.
+    """A program that is rewritten, `kept` tensors of it, and those that are made `apart`.
 
     groups  its builds that are to be one kernel
     before  the tensors as they were, by what they are now
@@ -45,6 +45,7 @@ class OnTheWay:
 
     parts: Parts
     kept: tuple[Tensor, ...]
+    apart: frozenset[Tensor]
     groups: tuple[Group, ...] = ()
     before: Mapping[Tensor, Tensor] = field(default_factory=dict)
     within: Mapping[Tensor, Group] = field(default_factory=dict)
@@ -64,18 +65,21 @@ class _Together:
         return {build: new for build, new in zip(self.builds, self.rewritten, strict=True) if build not in self.unread}
 
 
-def on_the_way(parts: Parts, kept: Collection[Tensor], apart: Collection[Tensor], model: CostModel, lowering: Lowering) -> OnTheWay:
+def on_the_way(parts: Parts, kept: Collection[Tensor], apart: frozenset[Tensor], model: CostModel, lowering: Lowering) -> OnTheWay:
     """A program rewritten where one kernel for what is stored and for what is made of it is estimated to cost less than several; `kept`
     tensors are read after all of it, and some are made `apart`, by other loops."""
-    program = parts.around
-    builds = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build) and tensor not in apart]
-    levels = levels_of(builds, parts.steps)
+    program, as_it_was = parts.around, OnTheWay(parts, tuple(kept), apart)
+    every = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
+    builds = [build for build in every if build not in apart]
+    if all(build.shape != source.shape for build in builds for source in sources(build) if isinstance(source, Build)):
+        return as_it_was
+    levels = levels_of(every, parts.steps)
     alone = {*compared_with_itself(program, lowering.options.numerics), *apart}
     siblings = siblings_of(builds, levels)
     possible = _possible(builds, levels, alone, {*kept, *program.outputs, *apart})
     taken = [group for group in possible if _is_cheaper(group, siblings, levels, model, lowering)]
     while taken:
-        found = _over(parts, kept, taken)
+        found = _over(as_it_was, taken)
         if found is None:
             break
         made = [tensor for tensor in tensors(*found.parts.around.outputs) if isinstance(tensor, Build)]
@@ -84,7 +88,7 @@ def on_the_way(parts: Parts, kept: Collection[Tensor], apart: Collection[Tensor]
         if all(side_by_side):
             return found
         taken = [group for group, can_be_one in zip(taken, side_by_side, strict=True) if can_be_one]
-    return OnTheWay(parts, tuple(kept))
+    return as_it_was
 
 
 def _possible(builds: Sequence[Build], levels: Levels, alone: Collection[Tensor], stay: Collection[Tensor]) -> Iterator[_Together]:
@@ -144,16 +148,17 @@ def _read_in_place(build: Build) -> set[Build]:
     return found - elsewhere
 
 
-def _over(parts: Parts, kept: Collection[Tensor], groups: Sequence[_Together]) -> OnTheWay | None:
+def _over(program: OnTheWay, groups: Sequence[_Together]) -> OnTheWay | None:
     """The program with groups of builds as they would be; None where two of its tensors would be one."""
     taken: dict[Tensor, Build] = {build: new for group in groups for build, new in zip(group.builds, group.rewritten, strict=True)}
     now: dict[Tensor, Tensor] = {}
-    for tensor in tensors(*parts.around.outputs):
+    for tensor in tensors(*program.parts.around.outputs):
         now[tensor] = over(taken.get(tensor, tensor), now)
     before = {new: tensor for tensor, new in now.items()}
     if len(before) < len(now):
         return None
     together = tuple(tuple(made for build in group.stored if isinstance(made := now[build], Build)) for group in groups)
     within: dict[Tensor, Group] = {next(iter(group.stored)): group.unread for group in groups}
-    rewritten = parts.over([now[output] for output in parts.around.outputs])
-    return OnTheWay(rewritten, tuple(now[tensor] for tensor in kept), together, before, within)
+    rewritten = program.parts.over([now[output] for output in program.parts.around.outputs])
+    apart = frozenset(now[tensor] for tensor in program.apart)
+    return OnTheWay(rewritten, tuple(now[tensor] for tensor in program.kept), apart, together, before, within)

@@ -135,11 +135,8 @@ def _nests(rewritten: OnTheWay, model: CostModel, lowering: _Lowering) -> tuple[
     parts, kept, options = rewritten.parts, rewritten.kept, lowering.options
     program = parts.around
     builds = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
-    names, levels = _names(program), levels_of(builds, parts.steps)
-    within = made_within(parts, kept, names)
-    builds = [build for build in builds if build not in within]
-    together = {build for group in rewritten.groups for build in group}
-    others = [build for build in builds if build not in together]
+    names, levels, within = _names(program), levels_of(builds, parts.steps), rewritten.apart
+    others = [build for build in builds if build not in within.union(*rewritten.groups)]
     siblings = siblings_of(others, levels)
     stay = {*kept, *program.outputs}
     picked = lowering.picked([*((build,) for build in others), *siblings, *rewritten.groups], names)

@@ -22,10 +22,9 @@ from eqsat.codegen.math import FUNCTIONS
 from eqsat.codegen.shared_loops import units_of
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_complex, is_float, itemsize
-from eqsat.ir.index import Index, Var, variables
+from eqsat.ir.index import Index, variables
 from eqsat.ir.loops import Bind, Clip, Fold, For, Kernel, Load, Pick, Stmt, Store, loads, value_of
 from eqsat.ir.picked_rows import place_in_row
-from eqsat.ir.small_tables import table_axis
 from eqsat.ir.tensor import Call, Position, Scalar, scalars
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.cycles import DEFAULT_COSTS, Costs
@@ -100,7 +99,6 @@ class _Pricer(VectorCosts):
     def __init__(self, kernel: Kernel, model: CostModel) -> None:
         super().__init__(kernel, model)
         self.rolled = rolled_loops(kernel)
-        self.read = {buffer.name for buffer in kernel.buffers if buffer.role == "in"}
         self.apart = kept_apart(kernel, self.rolled, remembered(kernel))
         self.registers = SUMS if self.target.vector_bytes >= WIDE_BYTES else FEW_SUMS
 
@@ -262,17 +260,6 @@ class _Pricer(VectorCosts):
         rows = place.count / max(inner.extent, 1) * self.target.gather_cycles * (len(term.args) - 1)
         loaded = place.count * self.target.load_cycles / self.together(term.dtype, place, lanes)
         return Work(loads=rows + loaded, rest=place.count * itemsize(term.dtype) * byte_ns)
-
-    def table_axis(self, term: Pick, inner: Var | None) -> int | None:
-        """The first of the axes of a table in registers that an element is chosen from in a loop; None where it is loaded."""
-        if term.buffer not in self.read or itemsize(term.dtype) < self.target.chosen_bytes:
-            return None
-
-        def is_same(axis: int) -> bool:
-            place = term.args[axis]
-            return isinstance(place, Position) and inner not in variables(place.index)
-
-        return table_axis(term.dtype, term.shape, is_same)
 
     def work(self, op: str, dtype: str, place: Place, lanes: float) -> Work:
         """An elementwise operation; dividing one number takes a part of what a vector takes."""
