@@ -136,7 +136,8 @@ def _nests(rewritten: OnTheWay, model: CostModel, lowering: _Lowering) -> tuple[
     program = parts.around
     builds = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
     names, levels, within = _names(program), levels_of(builds, parts.steps), rewritten.apart
-    others = [build for build in builds if build not in within.union(*rewritten.groups)]
+    elsewhere = within.union(*rewritten.groups)
+    others = [build for build in builds if build not in elsewhere]
     siblings = siblings_of(others, levels)
     stay = {*kept, *program.outputs}
     picked = lowering.picked([*((build,) for build in others), *siblings, *rewritten.groups], names)
