@@ -20,6 +20,7 @@ from eqsat.ir.index import Index, as_index
 from eqsat.ir.steps import Loop, Parts
 from eqsat.ir.tensor import Program
 from eqsat.kernels.picking import Nest, lower_program, remaining
+from eqsat.kernels.rolled import rolled
 from eqsat.options import Options, options_of
 from eqsat.pipeline import Pipeline
 from eqsat.pricing.cost_model import CostModel
@@ -67,6 +68,7 @@ def optimize_program(program: Program, options: Options) -> Result:
 
 def _optimized(program: Program, options: Options) -> Result:
     check_program(program)
+    program = rolled(program)
     dump = Dump(options.dump)
     dump.write("program", program)
     report = Report()

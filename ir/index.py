@@ -138,8 +138,9 @@ class Const(Index):
         object.__setattr__(self, "bounds", (int(self.value), int(self.value)))
         object.__setattr__(self, "kind", "bool" if isinstance(self.value, bool) else "int")
 
-    def identity(self) -> tuple[Any, ...]:
-        return self.value, self.kind
+    @staticmethod
+    def identified(value: int) -> tuple[Any, ...]:
+        return value, isinstance(value, bool)
 
     def __bool__(self) -> bool:
         return bool(self.value)

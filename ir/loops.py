@@ -188,6 +188,12 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
             yield from statements(stmt.body)
 
 
+def bound(body: tuple[Stmt, ...]) -> set[str]:
+    """The names that statements bind."""
+    elements = {stmt.name for stmt in statements(body) if isinstance(stmt, Let | Fold)}
+    return elements | {stmt.variable.name for stmt in statements(body) if isinstance(stmt, For | Fold | Bind | Clip)}
+
+
 def value_of(stmt: Stmt) -> Scalar | None:
     """The element expression that a statement evaluates."""
     return stmt.value if isinstance(stmt, Clip | Let | Fold | Store) else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import threading
 import weakref
 from collections.abc import Callable, Container, Iterator
@@ -18,25 +19,44 @@ N = TypeVar("N", bound="Node")
 REMEMBERED = 256
 
 
+class _Entry(weakref.ref[Any]):
+    """A node in the table, and where it stands there."""
+
+    __slots__ = ("key",)
+    key: tuple[Any, ...]
+
+
 class Interned(type):
     """Metaclass of node classes: one table for all of them, which holds the nodes weakly."""
 
-    _table: ClassVar[weakref.WeakValueDictionary[tuple[Any, ...], Any]] = weakref.WeakValueDictionary()
+    _table: ClassVar[dict[tuple[Any, ...], _Entry]] = {}
     _lock = threading.RLock()
-    identity: Callable[..., tuple[Any, ...]]
+    identified: Callable[..., tuple[Any, ...]] | None
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        key: tuple[Any, ...] = (cls, *args)
-        as_given = not kwargs and cls.identity is Node.identity  # its fields are the key
-        if as_given:
-            known = Interned._table.get(key)
+        if kwargs or len(args) != len(_parameters(cls)):
+            args = _completed(cls, args, kwargs)
+        key = (cls, *(args if cls.identified is None else cls.identified(*args)))
+        entry = Interned._table.get(key)
+        known = None if entry is None else entry()
+        if known is not None:
+            return known
+        made = _Entry(node := super().__call__(*args), _forget)
+        made.key = key
+        with Interned._lock:
+            entry = Interned._table.get(key)
+            known = None if entry is None else entry()
             if known is not None:
                 return known
-        node = super().__call__(*args, **kwargs)
-        if not as_given or len(args) < len(_parameters(cls)):
-            key = (cls, *node.identity())
-        with Interned._lock:
-            return Interned._table.setdefault(key, node)
+            Interned._table[key] = made
+        return node
+
+
+def _forget(entry: _Entry, table: dict[tuple[Any, ...], _Entry] = Interned._table, lock: Any = Interned._lock) -> None:
+    """Take out an entry whose node is gone, unless another has its place; where the interpreter ends too, when names are gone."""
+    with lock:
+        if table.get(entry.key) is entry:
+            del table[entry.key]
 
 
 @functools.cache
@@ -45,12 +65,28 @@ def _parameters(node_class: Any) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(node_class) if field.init)
 
 
+@functools.cache
+def _signature(node_class: Any) -> inspect.Signature:
+    return inspect.signature(node_class.__init__)
+
+
+def _completed(node_class: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """What a constructor is given, by position and with its defaults."""
+    bound = _signature(node_class).bind(None, *args, **kwargs)
+    bound.apply_defaults()
+    return bound.args[1:]
+
+
 class Node(metaclass=Interned):
     """A term; its fields never change."""
 
+    # what makes two nodes of one class the same node, of what the constructor is given: all of that, unless a class has a function for it
+    identified: ClassVar[Callable[..., tuple[Any, ...]] | None] = None
+
     def identity(self) -> tuple[Any, ...]:
         """What makes two nodes of one class the same node."""
-        return tuple(getattr(self, name) for name in _parameters(type(self)))
+        given = tuple(getattr(self, name) for name in _parameters(type(self)))
+        return given if self.identified is None else self.identified(*given)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, name) for name in _parameters(type(self)))

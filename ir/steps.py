@@ -48,9 +48,10 @@ class HostCall(Step):
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.invocation.function.removeprefix("numpy."))
 
-    def identity(self) -> tuple[Any, ...]:
-        function, arguments, values = self.invocation
-        return function, arguments, tuple(map(repr, values)), self.given, self.made
+    @staticmethod
+    def identified(invocation: Invocation, given: tuple[Tensor, ...], made: tuple[tuple[Shape, str], ...]) -> tuple[Any, ...]:
+        function, arguments, values = invocation
+        return function, arguments, tuple(map(repr, values)), given, made
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -88,8 +88,9 @@ class Literal(Scalar):
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", np.array(self.value, self.dtype).item())
 
-    def identity(self) -> tuple[Any, ...]:
-        return np.array(self.value, self.dtype).tobytes(), self.dtype
+    @staticmethod
+    def identified(value: bool | int | float | complex, dtype: str) -> tuple[Any, ...]:
+        return np.array(value, dtype).tobytes(), dtype
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -190,8 +191,10 @@ class Constant(Tensor):
         object.__setattr__(self, "shape", data.shape)
         object.__setattr__(self, "dtype", dtype_name(data.dtype, "constant"))
 
-    def identity(self) -> tuple[Any, ...]:
-        return self.data.tobytes(), self.data.shape, self.dtype
+    @staticmethod
+    def identified(data: Any) -> tuple[Any, ...]:
+        data = np.asarray(data)
+        return data.tobytes(), data.shape, dtype_name(data.dtype, "constant")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,21 +7,23 @@ for a step that adds where the one before did waits for it:
 
     for k: tables[0][places[4*k]] += ..;  tables[1][places[4*k + 1]] += ..;  ..        out = x + tables[0] + tables[1] + ..
 
-Places, values and the array may be made of others as they are read.
+Several arrays that are added to at the same places are one loop.  Places, values and the array may be made of others as they are read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from eqsat.ir.dtypes import INTEGERS, itemsize
 from eqsat.ir.index import Const, Index, Var, as_index
-from eqsat.ir.loops import Buffer, Clip, For, Kernel, Load, Stmt, Store, over
+from eqsat.ir.loops import Buffer, Clip, For, Kernel, Load, Stmt, Store, over, statements
 from eqsat.ir.tensor import Build, Call, Gather, Literal, Reduce, Scalar, Shape, Size, scalars, sources
 from eqsat.lowering.affine import Affine, rebuilt
+from eqsat.lowering.joining.renaming import Renaming
 from eqsat.lowering.nest import Names, nest_of
+from eqsat.lowering.sharing.alongside import abreast
 
 # operations that take no longer by themselves than in vectors: loading what they make does; how many of them, and for arrays of how many
 # elements, for a longer one is made by several threads
@@ -32,6 +34,8 @@ PLAIN = (
 MOST_PLAIN, MOST_ALONE = 8, 1 << 16
 # tables that take turns, how often each place is added to on average at the least, and what the tables may take, in the first cache
 TABLES, LEAST_STEPS, MOST_BYTES = 4, 8, 16 << 10
+# what is added to in one loop stays in the second cache
+MOST_ADDED_BYTES = 256 << 10
 
 
 @dataclass(frozen=True)
@@ -71,18 +75,20 @@ def scattered(
     combine: str | None,
     name: str,
     sizes: tuple[Size, ...] = (),
+    alone: bool = True,
 ) -> Kernel:
     """An array of this shape with values put at places of an axis, or combined with what is there.
 
     given  the array, as many places as there are values along the axis, and the values, of the array's shape but for that axis
     sizes  of the program; none of these arrays has one
+    alone  whether nothing else is done at these places
     """
     first, places, values = given
     before, extent, behind = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
     every, row, lane = Var("every", 0, result.size - 1), Var("row", 0, before - 1), Var("lane", 0, behind - 1)
     step, place = Var("step", 0, places.size - 1), Var("place", 0, extent - 1)
     buffers = tuple(dict.fromkeys(buffer for one in given for buffer in one.buffers))
-    alone = before == behind == 1 and not sizes
+    alone = alone and before == behind == 1 and not sizes
     if alone and combine == "sum" and result.dtype in INTEGERS and _are_worth_tables(result, places.size):
         return _in_turns(given, result, name, buffers)
 
@@ -97,6 +103,21 @@ def scattered(
     loop: Stmt = For(step, "serial", (chosen, body))
     loop = For(row, "serial", (loop,)) if before > 1 else loop
     return Kernel(name, (*buffers, result), (start, loop), sizes)
+
+
+def together(kernels: Sequence[Kernel]) -> Kernel | None:
+    """One kernel for several that none of them waits for, which goes through their places once; None where these are not the same, or
+    what they add to is more than the second cache holds."""
+    first, *others = kernels
+    body = first.body
+    for number, other in enumerate(others, 1):
+        body = abreast(body, Renaming(f"_{number}", {}, {}).block(other.body))
+    results = tuple(buffer for kernel in kernels for buffer in kernel.outputs)
+    stepping = [stmt for stmt in body if isinstance(stmt, For) and any(isinstance(inner, Clip) for inner in statements(stmt.body))]
+    if len(stepping) > 1 or sum(buffer.size * itemsize(buffer.dtype) for buffer in results) > MOST_ADDED_BYTES:
+        return None
+    read = dict.fromkeys(buffer for kernel in kernels for buffer in kernel.buffers if buffer.role == "in")
+    return Kernel(first.name, (*read, *results), body, first.sizes)
 
 
 def _are_worth_tables(result: Buffer, steps: int) -> bool:

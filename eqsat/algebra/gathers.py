@@ -14,7 +14,22 @@ from eqsat.egraph.schema import GATHER_RANKS
 from eqsat.ir.check import in_range
 from eqsat.ir.index import Var
 from eqsat.ir.places import PLACE, place_at
-from eqsat.ir.tensor import Build, Call, Gather, Literal, Position, Read, Scalar, Tensor, axes, has_fold, operands, rebuild, scalars
+from eqsat.ir.tensor import (
+    Build,
+    Call,
+    Gather,
+    Literal,
+    Position,
+    Read,
+    Scalar,
+    Tensor,
+    as_dtype,
+    axes,
+    has_fold,
+    operands,
+    rebuild,
+    scalars,
+)
 from eqsat.ir.value_bounds import scalar_bounds
 
 # at so many places a tensor is opened for one build, and so many tensors within each other
@@ -124,3 +139,12 @@ def clipped(place: Scalar, extent: int) -> Scalar:
     if least < 0:
         place = Call("maximum", (place, Literal(0, PLACE)), PLACE)
     return Call("minimum", (place, Literal(extent - 1, PLACE)), PLACE) if most >= extent else place
+
+
+def held(place: Scalar, extent: int) -> Scalar:
+    """A place that is within a dimension, the same one if it was: one comparison of numbers without a sign, of which those below 0 are the
+    greatest."""
+    if scalar_bounds(place)[0] >= 0:
+        return clipped(place, extent)
+    unsigned = Call("minimum", (as_dtype(place, "uint64"), Literal(extent - 1, "uint64")), "uint64")
+    return as_dtype(unsigned, PLACE)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal as OneOf
 
 import numpy as np
 
-from eqsat.algebra.gathers import clipped
+from eqsat.algebra.gathers import clipped, held
 from eqsat.capture.through_reshapes import through_reshapes
 from eqsat.ir.definitions import redefined
+from eqsat.ir.dtypes import itemsize
 from eqsat.ir.errors import BoundsError
 from eqsat.ir.generics import as_builds
 from eqsat.ir.index import Index, Var, variables
@@ -24,6 +26,7 @@ from eqsat.ir.tensor import (
     Call,
     Constant,
     Gather,
+    Literal,
     Program,
     Reduce,
     Scalar,
@@ -46,31 +49,48 @@ INT64 = np.iinfo(np.int64)
 
 @dataclass(frozen=True)
 class PlaceLimit:
-    """What indices of a dimension have to be: not too low (`low`), or less than `extent`; `wraps`: whether negative ones count from the
-    end."""
+    """What indices of a dimension have to be, of which one value is looked at.
 
-    low: bool
+    side   "low": the least of them, which is not too low; "high": the greatest, which is less than `extent`; "both": the greatest distance
+           from the first, in numbers of so many `bits` without a sign, where an index below it is far away
+    wraps  whether negative ones count from the end
+    """
+
+    side: OneOf["low", "high", "both"]
     extent: int
     dimension: int
     wraps: bool = True
+    bits: int = 64
 
     @property
     def first(self) -> int:
         """The least index."""
-        return -self.extent if self.wraps else 0
+        return first_of(self.extent, self.wraps)
 
     @property
     def range(self) -> tuple[int, int]:
-        """The least and the greatest of the indices that keep it."""
-        return (self.first, int(INT64.max)) if self.low else (int(INT64.min), self.extent - 1)
+        """The least and the greatest of the values that keep it, as int64."""
+        least, most = int(INT64.min), int(INT64.max)
+        return {"low": (self.first, most), "high": (least, self.extent - 1), "both": (0, self.extent - 1 - self.first)}[self.side]
 
-    def check(self, index: int) -> None:
-        """BoundsError for the least or the greatest index if that is out of range."""
+    def check(self, value: int) -> None:
+        """BoundsError for a value that is out of range."""
         least, most = self.range
-        if not least <= index <= most:
+        if not least <= value <= most:
+            index = signed(value + self.first, self.bits) if self.side == "both" else value
             raise BoundsError(
                 f"call: found index {index} in dimension {self.dimension} of an array, expected {self.first}..{self.extent - 1}"
             )
+
+
+def first_of(extent: int, wraps: bool) -> int:
+    """The least index of a dimension."""
+    return -extent if wraps else 0
+
+
+def signed(value: int, bits: int) -> int:
+    """The number with a sign whose bits, of which there are so many, are those of a value."""
+    return (value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
 
 
 def explicit(parts: Parts) -> tuple[Parts, tuple[PlaceLimit, ...]]:
@@ -101,7 +121,7 @@ def _unchecked(body: Scalar, sized: bool) -> Scalar:
     for term in scalars(body):
         args = tuple(done[arg] for arg in operands(term))
         if isinstance(term, Gather) and _counts_up(term.tensor):
-            done[term] = as_dtype(clipped(args[0], term.tensor.size), term.dtype)
+            done[term] = as_dtype((held if term.checked else clipped)(args[0], term.tensor.size), term.dtype)
         elif isinstance(term, Gather):
             done[term] = Gather(term.tensor, args) if sized else through_reshapes(term, args)
         else:
@@ -131,17 +151,36 @@ def _limits(gather: Gather, least: Mapping[int, int]) -> Iterator[tuple[PlaceLim
         found = _index_of(place)
         index, wraps = (place, False) if found is None else (found, True)
         (low, high), shortest = scalar_bounds(index), least.get(extent, extent)
-        if low < (-shortest if wraps else 0):
-            yield PlaceLimit(True, extent, dimension, wraps), _extremum("min", index)
-        if high >= shortest:
-            yield PlaceLimit(False, extent, dimension, wraps), _extremum("max", index)
+        sides = low < first_of(shortest, wraps), high >= shortest
+        if all(sides) and extent not in least:
+            from_first = _from_first(index, first_of(extent, wraps))
+            bits = 8 * itemsize(from_first.dtype)
+            yield PlaceLimit("both", extent, dimension, wraps, bits), _extremum("max", from_first)
+        elif sides[0]:
+            yield PlaceLimit("low", extent, dimension, wraps), _extremum("min", index)
+        if sides[1] and (extent in least or not sides[0]):
+            yield PlaceLimit("high", extent, dimension, wraps), _extremum("max", index)
+
+
+def _from_first(index: Scalar, first: int) -> Scalar:
+    """How far an index is from the first one, as a number without a sign: all that are out of range are too far."""
+    index = _kept_in_order(index)
+    unsigned = f"uint{8 * itemsize(index.dtype)}"
+    found = as_dtype(index, unsigned)
+    return Call("add", (found, Literal(-first, unsigned)), unsigned) if first else found
+
+
+def _kept_in_order(place: Scalar) -> Scalar:
+    """What a place is made of by nothing but what keeps the order, which is done to an extremum alone: vectors hold more of what is
+    narrow."""
+    while isinstance(place, Call) and place.op == "astype" and np.can_cast(place.args[0].dtype, place.dtype):
+        (place,) = place.args
+    return place
 
 
 def _extremum(op: str, place: Scalar) -> Build:
     """The least or the greatest value of an element, whatever the loop variables are."""
-    dtype = place.dtype
-    while isinstance(place, Call) and place.op == "astype" and np.can_cast(place.args[0].dtype, place.dtype):
-        (place,) = place.args  # what keeps the order is done to the extremum alone, and vectors hold more of what is narrow
+    dtype, place = place.dtype, _kept_in_order(place)
     inside = [term.variable for term in scalars(place) if isinstance(term, Reduce)]
     free = [v for v in variables(*(index for term in scalars(place) for index in index_terms(term))) if v not in inside and not is_size(v)]
     first = max((1 + (level_of(variable) or 0) for variable in inside), default=0)

@@ -1,4 +1,5 @@
-"""Which kernels that read the same arrays become one, where that is estimated to be cheaper: what they read is moved once."""
+"""Which kernels that read the same arrays, or of which one reads what the other makes, become one, where that is estimated to be cheaper:
+what they read is moved once."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from itertools import combinations
 from math import ceil
 
 from eqsat.ir.dtypes import itemsize
-from eqsat.ir.loops import For, Kernel
+from eqsat.ir.loops import For, Kernel, statements
 from eqsat.ir.tensor import Build, Tensor
 from eqsat.lowering.joining.beside import beside
 from eqsat.pricing.cycles import Costs
@@ -16,8 +17,8 @@ from eqsat.pricing.nest_costs import nest_ns
 from eqsat.pricing.target import Target
 
 Made = tuple[Tensor, ...]
-# what both read has so many bytes at least, more than the first caches hold
-LEAST_BYTES = 1 << 20
+# what both read has so many bytes at least, more than the first cache holds; more than the second, where tiles read it again and again
+LEAST_BYTES, LEAST_OF_TILES = 1 << 16, 1 << 20
 # what one kernel has to save of what two cost: estimates are not better than that
 LEAST_SAVED = 0.005
 
@@ -45,22 +46,29 @@ def joined(
 ) -> Iterator[tuple[Made, Made, Kernel]]:
     """Pairs of kernels, by what they make, and the one kernel that makes both, those first that save most; none is in two pairs.
 
-    Both wait for nothing on their level, which ends at a whole number, so nothing that waits for the one is what the other waits for.
+    Both wait for nothing on the level of the first, which ends at a whole number, but the second for what the first one makes; so nothing
+    that waits for the one is what the other waits for.
     """
     found: list[tuple[float, Made, Made, Kernel]] = []
     ns: dict[Made, float] = {}
     level_of = {names[tensor]: ceil(level) for tensor, level in levels.items() if tensor in names}
 
-    def begins(made: Made) -> bool:
-        read = (buffer.name for buffer in lowered[made].buffers if buffer.role == "in")
-        of_builds = all(isinstance(tensor, Build) for tensor in made)  # what a step makes has a price of its own
-        return of_builds and all(level_of.get(name, -1) < ceil(levels[made[0]]) for name in read)
+    def level(made: Made) -> int:
+        return ceil(levels[made[0]])
 
-    large = [made for made, kernel in lowered.items() if _shared(kernel, kernel) >= LEAST_BYTES and begins(made)]
+    def begins(made: Made, first: Made) -> bool:
+        """Whether it may begin with `first`, of which it may read what is made."""
+        own = {buffer.name for buffer in lowered[first].outputs} if made != first else set()
+        read = (buffer.name for buffer in lowered[made].buffers if buffer.role == "in" and buffer.name not in own)
+        return all(level_of.get(name, -1) < level(first) for name in read)
+
+    # what a step makes has a price of its own
+    large = [made for made, kernel in lowered.items() if _bytes(kernel) >= LEAST_BYTES and all(isinstance(one, Build) for one in made)]
     for one, other in combinations(large, 2):
-        if ceil(levels[one[0]]) != ceil(levels[other[0]]) or _shared(lowered[one], lowered[other]) < LEAST_BYTES:
+        rows, parts = sorted((one, other), key=lambda made: (level(made), -_outermost(lowered[made])))
+        least = max(map(_least, (lowered[rows], lowered[parts])))
+        if _shared(lowered[rows], lowered[parts]) < least or not (begins(rows, rows) and begins(parts, rows)):
             continue
-        rows, parts = sorted((one, other), key=lambda made: -_outermost(lowered[made]))
         kernel = beside(lowered[rows], lowered[parts])
         if kernel is not None:
             ns |= {made: nest_ns(lowered[made], target, costs) for made in (rows, parts) if made not in ns}
@@ -75,10 +83,20 @@ def joined(
             yield rows, parts, kernel
 
 
+def _least(kernel: Kernel) -> int:
+    """How many bytes a kernel has to share with another that is to be one with it."""
+    return LEAST_OF_TILES if any(isinstance(stmt, For) and stmt.kind == "tile" for stmt in statements(kernel.body)) else LEAST_BYTES
+
+
+def _bytes(kernel: Kernel) -> int:
+    """Bytes of all that it reads and writes."""
+    return sum(buffer.size * itemsize(buffer.dtype) for buffer in kernel.buffers)
+
+
 def _shared(one: Kernel, other: Kernel) -> int:
-    """Bytes of what both read."""
-    read = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in one.buffers if buffer.role == "in"}
-    return sum(read.get(buffer.name, 0) for buffer in other.buffers if buffer.role == "in")
+    """Bytes of what both read, or the second one reads of what the first one stores."""
+    known = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in one.buffers}
+    return sum(known.get(buffer.name, 0) for buffer in other.buffers if buffer.role == "in")
 
 
 def _outermost(kernel: Kernel) -> int:

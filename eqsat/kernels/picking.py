@@ -24,7 +24,7 @@ from eqsat.kernels.row_chains import row_chains
 from eqsat.kernels.scans import scan_chains
 from eqsat.kernels.siblings import chosen, levels_of, siblings_of
 from eqsat.kernels.staging import chains
-from eqsat.kernels.step_loops import made_within, step_kernel
+from eqsat.kernels.step_loops import at_same_places, made_within, step_kernel
 from eqsat.kernels.tuning import Tuner
 from eqsat.lowering import candidates, hoist, in_place
 from eqsat.lowering.candidates import Schedules
@@ -164,8 +164,11 @@ def _nests(rewritten: OnTheWay, model: CostModel, lowering: _Lowering) -> tuple[
             running |= {scan.made[-1]: scan.kernel}
         for rows in list(row_chains(found.kernels, found.order, shown, running, names, options.target, options.cost)):
             found.one_for(rows.made, rows.kernel)
-        for pair in list(joined(found.kernels, levels, names, options.target, options.cost)):
-            found.side_by_side(*pair)
+        for several_made, kernel in at_same_places(parts.steps, levels, names, within):
+            found.side_by_side(several_made, kernel)
+        while pairs := list(joined(found.kernels, found.levels, names, options.target, options.cost)):
+            for one, other, kernel in pairs:
+                found.side_by_side((one, other), kernel)
         while (found_copy := next(copies(found.kernels, shown | stay, names), None)) is not None:
             found.at_once(*found_copy)
     in_rows = lowering.in_rows({group: found.kernels[group] for group in groups}, names) if program.sizes else {}
@@ -232,13 +235,13 @@ class _Found:
         self.kernels |= several.kernels
         self.part_of |= {group: ((several.builds, share),) for group, share in several.shares.items()}
 
-    def side_by_side(self, first: Made, second: Made, kernel: Kernel) -> None:
-        """One kernel in the place of two that do not wait for each other."""
-        both = (*first, *second)
-        self.part_of[both] = tuple(priced for made in (first, second) for priced in self.part_of.get(made, ((_builds(made), 1.0),)))
-        self.within[both] = tuple(one for made in (first, second) for one in self.within.get(made, ()))
-        self.levels |= dict.fromkeys(both, min(self.levels[first[0]], self.levels[second[0]]))
-        self.kernels = {made: other for made, other in self.kernels.items() if made not in (first, second)} | {both: kernel}
+    def side_by_side(self, several: Sequence[Made], kernel: Kernel) -> None:
+        """One kernel in the place of several that do not wait for each other."""
+        all_made = tuple(tensor for made in several for tensor in made)
+        self.part_of[all_made] = tuple(priced for made in several for priced in self.part_of.get(made, ((_builds(made), 1.0),)))
+        self.within[all_made] = tuple(one for made in several for one in self.within.get(made, ()))
+        self.levels |= dict.fromkeys(all_made, min(self.levels[made[0]] for made in several))
+        self.kernels = {made: other for made, other in self.kernels.items() if made not in several} | {all_made: kernel}
 
 
 class _Lowering:

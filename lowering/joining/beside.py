@@ -3,37 +3,131 @@
     for i < n: a[i] = f(x[i])
     for p < P: b[p] = fold of g(x[p * n/P + k]) over k   ->   for p < P: { for i < n/P: a[p * n/P + i] = ..; b[p] = .. }
 
-What both read is still near when the second one comes to it.
+What both read is still near when the second one comes to it.  Folds of all elements are cut in parts for that, which are folded in the end:
+
+    b = fold of g(x[k]) over k < n                       ->   for p < P: { for i < n/P: a[..] = ..; t[p] = .. }; b = fold of t
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+from math import gcd
 
 from eqsat.ir.index import Var
-from eqsat.ir.loops import Buffer, For, Kernel
+from eqsat.ir.loops import Bind, Buffer, Clip, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, bound, statements, values_of
+from eqsat.ir.tensor import scalars
+from eqsat.lowering.affine import Affine, Forms, bounds
 from eqsat.lowering.joining.renaming import Renaming
 from eqsat.lowering.joining.row_by_row import outermost
 from eqsat.lowering.sharing.alongside import abreast
 
+# elements of a part of a fold: what is read of several arrays stays in the first cache, and a part is worth its beginning and its end
+MOST_IN_PART, LEAST_IN_PART = 2048, 256
+
 
 def beside(rows: Kernel, parts: Kernel) -> Kernel | None:
-    """One kernel that does both, with the results of both in this order; None where the outermost loops, which are all that there is, do
-    not divide evenly."""
-    outer, each = outermost(rows), outermost(parts)
-    if rows.scratch or parts.scratch or outer is None or each is None or outer.variable.extent % each.variable.extent:
+    """One kernel that does both, with the results of both in this order; the second may read what the first one stores in the same part.
+    None where the outermost loops, which are all that there is, do not divide evenly."""
+    outer = outermost(rows)
+    if rows.scratch or parts.scratch or parts.sizes or outer is None:
         return None
     if not {buffer.name for buffer in rows.buffers}.isdisjoint(buffer.name for buffer in parts.outputs):
         return None
-    if not {buffer.name for buffer in parts.buffers}.isdisjoint(buffer.name for buffer in rows.outputs):
-        return None
-    count = outer.variable.extent // each.variable.extent
-    renaming = Renaming("_rows", {}, {})
-    within = Var(f"{outer.variable.name}_rows", 0, count - 1)
-    renaming.variables[outer.variable] = each.variable * count + within if count > 1 else each.variable
-    body = renaming.block(outer.body)
-    inner = (For(within, outer.kind, body),) if count > 1 else body
+    stored = {buffer.name: buffer for buffer in rows.outputs}
     read = {buffer.name: buffer for kernel in (rows, parts) for buffer in kernel.buffers if buffer.role == "in"}
-    buffers: Sequence[Buffer] = (*read.values(), *rows.outputs, *parts.outputs)
-    whole = For(each.variable, "parallel", abreast(inner, each.body))
-    return Kernel(rows.name, tuple(buffers), (whole,))
+    passed = [stored[name] for name in read if name in stored]
+    buffers = (*(buffer for name, buffer in read.items() if name not in stored), *rows.outputs, *parts.outputs)
+    each = outermost(parts)
+    found = _parts_of_folds(outer, parts, passed) if each is None else _rows_of(outer, each, passed)
+    return None if found is None else Kernel(rows.name, buffers, found[0], scratch=found[1])
+
+
+# statements, and their scratch memory
+Body = tuple[tuple[Stmt, ...], tuple[Buffer, ...]]
+
+
+def _rows_of(outer: For, each: For, passed: Sequence[Buffer]) -> Body | None:
+    """Several iterations of one loop in each of another."""
+    if outer.variable.extent % each.variable.extent:
+        return None
+    first = _within(outer, each.variable, each.variable.extent, (outer, each))
+    if not _keeps_to_parts((first, each.body), passed, each.variable):
+        return None
+    body = (*first, *each.body) if passed else abreast(first, each.body)
+    return (For(each.variable, "parallel", body),), ()
+
+
+def _keeps_to_parts(bodies: Sequence[tuple[Stmt, ...]], passed: Sequence[Buffer], part: Var) -> bool:
+    """Whether all that is stored and loaded of some buffers is the same part of each."""
+    forms, width = Forms(), {buffer.name: buffer.size // part.extent for buffer in passed}
+    indices = [(stmt.buffer, stmt.index) for body in bodies for stmt in statements(body) if isinstance(stmt, Store)]
+    terms = [term for body in bodies for stmt in statements(body) for value in values_of((stmt,)) for term in scalars(value)]
+    indices += [(term.buffer, term.index) for term in terms if isinstance(term, Load)]
+    if any(isinstance(term, Pick) and term.buffer in width for term in terms) or any(buffer.size % part.extent for buffer in passed):
+        return False
+    for buffer, index in indices:
+        form = forms(index)
+        if buffer not in width:
+            continue
+        if form.stride(part) != width[buffer]:
+            return False
+        least, most = bounds(Affine(form.constant, {term: step for term, step in form.terms.items() if term is not part}))
+        if least < 0 or most >= width[buffer]:
+            return False
+    return True
+
+
+def _parts_of_folds(outer: For, folds: Kernel, passed: Sequence[Buffer]) -> Body | None:
+    """A part of a loop, and of folds of all elements, in each of a third one, and folds of what is folded then."""
+    found = [stmt for stmt in folds.body if isinstance(stmt, Fold)]
+    extents = {fold.variable.extent for fold in found}
+    if len(extents) != 1 or not all(map(_is_alone, found)) or any(isinstance(stmt, For | Bind | Clip) for stmt in folds.body):
+        return None
+    (extent,) = extents
+    common = gcd(extent, outer.variable.extent)
+    lengths = (n for n in range(LEAST_IN_PART, min(MOST_IN_PART, extent - 1) + 1) if not extent % n and not common % (extent // n))
+    length = max(lengths, default=0)
+    if not length:
+        return None
+    count = extent // length
+    part = Var("part", 0, count - 1)
+    scratch = {fold: Buffer(f"parts_{fold.name}", fold.dtype, count, "scratch") for fold in found}
+    folded: list[Stmt] = []
+    for fold in found:
+        renaming = Renaming("_part", {}, {})
+        within = Var(f"{fold.variable.name}_part", 0, length - 1)
+        renaming.variables[fold.variable] = part * length + within
+        body = renaming.block(fold.body)
+        folded.append(Fold(f"{fold.name}_part", fold.op, fold.dtype, within, body, renaming.scalar(fold.value)))
+    folded += [Store(buffer.name, part, Temp(f"{fold.name}_part", fold.dtype)) for fold, buffer in scratch.items()]
+    first = _within(outer, part, count, (outer, *folds.body))
+    if not _keeps_to_parts((first, tuple(folded)), passed, part):
+        return None
+    rest = [_of_parts(stmt, scratch[stmt]) if isinstance(stmt, Fold) else stmt for stmt in folds.body]
+    return (For(part, "serial", (*first, *folded)), *rest), tuple(scratch.values())
+
+
+def _of_parts(fold: Fold, parts: Buffer) -> Fold:
+    """The fold of what parts of it are folded to."""
+    each = Var(f"{fold.name}_each", 0, parts.size - 1)
+    return Fold(fold.name, fold.op, fold.dtype, each, (), Load(parts.name, each, fold.dtype))
+
+
+def _is_alone(fold: Fold) -> bool:
+    """Whether a fold of elements needs no other one, nor what stands before it."""
+    known = {stmt.name for stmt in fold.body if isinstance(stmt, Let)}
+    read = {term.name for value in values_of((fold,)) for term in scalars(value) if isinstance(term, Temp)}
+    return not fold.variable.lo and all(isinstance(stmt, Let) for stmt in fold.body) and read <= known
+
+
+def _within(outer: For, around: Var, times: int, beside: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The iterations of a loop that belong to one of another, which has so many; under names that no statement beside them has."""
+    count, known = outer.variable.extent // times, bound(beside)
+    ends = (f"_rows{number or ''}" for number in itertools.count())
+    suffix = next(end for end in ends if not any(name.endswith(end) for name in known))
+    renaming = Renaming(suffix, {}, {})
+    within = Var(f"{outer.variable.name}{suffix}", 0, count - 1)
+    renaming.variables[outer.variable] = around * count + within if count > 1 else around
+    body = renaming.block(outer.body)
+    return (For(within, outer.kind, body),) if count > 1 else body

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from eqsat.ir.index import Var
-from eqsat.ir.loops import For, Let, Load, Stmt, Store, loaded, loads, statements
+from eqsat.ir.loops import Clip, For, Let, Load, Stmt, Store, loaded, loads, statements
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.joining.renaming import Renaming
 
@@ -97,5 +97,5 @@ def _read_alike(one: tuple[Stmt, ...], other: tuple[Stmt, ...], variable: Var, f
 def _loads(body: tuple[Stmt, ...]) -> Iterator[Load]:
     """What the statements of a block load, not those of loops in it."""
     for stmt in body:
-        if isinstance(stmt, Let | Store):
+        if isinstance(stmt, Let | Store | Clip):
             yield from loads(stmt.value)

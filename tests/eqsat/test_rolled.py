@@ -1,0 +1,164 @@
+"""Loops of Python that were written out in a program, as loops again: the same values, one body, and what stays as it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import eqsat
+import eqsat.numpy as enp
+from eqsat.ir.steps import Loop
+from eqsat.ir.tensor import StepResult, tensors
+from eqsat.kernels.rolled import rolled
+from tests.effort import examples
+
+Array = Any
+RNG = np.random.default_rng(0)
+X, Y = RNG.random(100), RNG.random(100)
+SQUARE, POINTS = RNG.random((20, 20)), RNG.random((30, 3))
+
+
+def diffusion(xp: Any, u: Array) -> Array:
+    u = u.copy()
+    for _ in range(30):
+        u[1:-1] += 0.1 * (u[2:] - 2 * u[1:-1] + u[:-2])
+    return u
+
+
+def waves(xp: Any, u: Array, v: Array) -> Array:
+    """What is two steps back is carried too."""
+    for _ in range(20):
+        u, v = 2 * u - v + 0.1 * (xp.roll(u, 1) + xp.roll(u, -1) - 2 * u), u
+    return u
+
+
+def leapfrog(xp: Any, x: Array, v: Array) -> tuple[Array, Array]:
+    for _ in range(15):
+        v = v - 0.01 * x / (xp.sum(x * x, axis=1, keepdims=True) + 0.1)
+        x = x + 0.01 * v
+    return x, v
+
+
+def iteration(xp: Any, a: Array, v: Array) -> Array:
+    """A factor that stays, and one that is made of it before the loop."""
+    shifted = a + xp.eye(a.shape[0])
+    for _ in range(12):
+        v = shifted @ v
+        v = v / xp.sqrt(xp.sum(v * v))
+    return v @ (a @ v)
+
+
+def read_behind(xp: Any, u: Array, v: Array) -> Array:
+    """The last states are read behind the loop, that before them too."""
+    for _ in range(25):
+        u, v = v, 0.5 * (u + xp.roll(v, 2))
+    return u * 2 + v
+
+
+# programs and their arguments, with how often their body runs in a loop
+ROLLED: dict[str, tuple[Callable[..., Any], tuple[Array, ...], int]] = {
+    "diffusion": (diffusion, (X,), 29),
+    "waves": (waves, (X, Y), 18),
+    "leapfrog": (leapfrog, (POINTS, POINTS[::-1].copy()), 14),
+    "iteration": (iteration, (SQUARE, X[:20]), 11),
+    "read behind": (read_behind, (X, Y), 23),
+}
+
+
+def every_state(xp: Any, u: Array) -> Array:
+    found = []
+    for _ in range(12):
+        u = 0.5 * (xp.roll(u, 1) + u)
+        found.append(xp.sum(u))
+    return xp.stack(found)
+
+
+def by_elements(xp: Any, x: Array) -> Array:
+    y = x + 1.0
+    for _ in range(12):
+        y = 0.5 * (y + x / y)
+    return y
+
+
+def steps_that_differ(xp: Any, x: Array) -> Array:
+    for k in range(12):
+        x = xp.roll(x, k) * 0.5 + x
+    return x
+
+
+def few(xp: Any, x: Array) -> Array:
+    for _ in range(4):
+        x = xp.roll(x, 1) * 0.5 + x
+    return x
+
+
+AS_WRITTEN: dict[str, tuple[Callable[..., Any], Array]] = {
+    "every state is read": (every_state, X),
+    "one kernel anyway": (by_elements, X),
+    "steps differ": (steps_that_differ, X),
+    "few steps": (few, X),
+}
+
+
+def loops(result: eqsat.Result) -> list[int]:
+    return [placed.step.count for placed in result.parts.steps if isinstance(placed.step, Loop)]
+
+
+@pytest.mark.parametrize("name", ROLLED)
+def test_what_repeats_itself_is_a_loop(name: str) -> None:
+    function, arrays, count = ROLLED[name]
+    result = eqsat.optimize(lambda *a: function(enp, *a), *arrays)
+    found, expected = result(*arrays), function(np, *arrays)
+    for one, other in zip(*(v if isinstance(v, tuple) else (v,) for v in (found, expected)), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    # a part or two before the loop, where what it begins with is not made as in the others
+    assert len(loops(result)) == 1
+    assert count - 2 <= loops(result)[0] <= count
+
+
+@pytest.mark.parametrize("name", AS_WRITTEN)
+def test_what_stays_as_it_is_written(name: str) -> None:
+    function, x = AS_WRITTEN[name]
+    result = eqsat.optimize(lambda x: function(enp, x), x)
+    assert loops(result) == []
+    np.testing.assert_allclose(result(x), function(np, x), rtol=1e-12)
+
+
+def test_many_operations_by_elements_are_a_loop() -> None:
+    def many(x: Array) -> Array:
+        y = x + 1.0
+        for _ in range(300):
+            y = 0.5 * (y + x / y)
+        return y
+
+    assert loops(eqsat.optimize(many, X)) == [299]
+
+
+def test_a_rolled_program_is_rolled() -> None:
+    program = eqsat.trace(lambda u: diffusion(enp, u), X)
+    once = rolled(program)
+    assert once is not program
+    assert rolled(once) is once
+    (loop,) = {tensor.step for tensor in tensors(*once.outputs) if isinstance(tensor, StepResult)}
+    assert isinstance(loop, Loop)
+    assert len(loop.body.inputs) == 2
+
+
+@given(st.integers(8, 20), st.integers(0, 2), st.integers(1, 3), st.integers(0, 3), st.booleans())
+@settings(max_examples=examples(25), deadline=None)
+def test_programs_with_loops_are_what_they_are_in_numpy(steps: int, before: int, states: int, behind: int, scaled: bool) -> None:
+    """Recurrences over several states, of which several are read behind the loop."""
+
+    def program(xp: Any, x: Array) -> Array:
+        found = [xp.roll(x, k) * (1.0 + k) for k in range(states)]
+        weight = xp.cos(x) if scaled else 0.25
+        for _ in range(steps):
+            found.append(0.5 * xp.roll(found[-1], 1) + weight * found[-states] - 0.1 * xp.sum(found[-1 - before % len(found)]))
+        return found[-1] + (found[-1 - behind] if behind else 0.0)
+
+    result = eqsat.optimize(lambda x: program(enp, x), X[:17])
+    np.testing.assert_allclose(result(X[:17]), program(np, X[:17]), rtol=1e-9, atol=1e-9)
