@@ -18,9 +18,11 @@ from eqsat.ir.check import check_program
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Index, as_index
 from eqsat.ir.steps import Loop, Parts
+from eqsat.ir.structure import positions
 from eqsat.ir.tensor import Program
 from eqsat.kernels.picking import Nest, lower_program, remaining
 from eqsat.kernels.rolled import rolled
+from eqsat.kernels.step_loops import StepBody
 from eqsat.options import Options, options_of
 from eqsat.pipeline import Pipeline
 from eqsat.pricing.cost_model import CostModel
@@ -31,7 +33,7 @@ from eqsat.proving.certificate import Certificate, Compared
 from eqsat.proving.values import compare_values
 from eqsat.report import Report
 from eqsat.result import IndexResult, Result
-from eqsat.running.loop_bodies import as_computed
+from eqsat.running.loop_bodies import LoopBody, as_computed
 from eqsat.running.plan import Plan
 from eqsat.sizes.facts import facts_about
 from eqsat.uncollected import uncollected
@@ -93,9 +95,11 @@ def _finished(
         check_program(parts.joined())
     dump.write("extracted", parts.joined())
     loops = {placed.name: placed.step for placed in parts.steps if isinstance(placed.step, Loop)}
-    bodies = {name: _optimized_body(as_computed(loop.body).program, options) for name, loop in loops.items()}
+    computed = {name: as_computed(loop.body) for name, loop in loops.items()}
+    bodies = {name: _optimized_body(body.program, options) for name, body in computed.items()}
     tell("lowering")
-    nests = lower_program(parts, options, report, finite)
+    steps = {name: _step_body(body, bodies[name]) for name, body in computed.items()}
+    nests = lower_program(parts, options, report, finite, steps)
     dump.write("loops", "\n\n".join(str(nest.kernel) for nest in nests))
     model = CostModel(options.target, options.cost)
     kernels = tuple((nest.kernel.name, 0.0 if nest.once else _nest_ns(nest, model)) for nest in nests)
@@ -153,6 +157,14 @@ def _optimized_body(body: Program, options: Options) -> Result:
     plain = replace(options, dump=None)
     result = optimize_program(body, plain)
     return optimize_program(body, plain.without("algebra")) if result.finite else result
+
+
+def _step_body(body: LoopBody, result: Result) -> StepBody:
+    """The body of a loop for those who make one kernel of all steps."""
+    outputs = tuple(result.parts.outputs[position] for position in positions(body.program.structure))
+    plain = not (result.places or result.finite or result.parts.steps or any(nest.once or nest.over for nest in result.nests))
+    kernels = tuple((nest.kernel, nest.tensors) for nest in result.nests) if plain else None
+    return StepBody(body.program.inputs, outputs, body.following, body.puts, kernels)
 
 
 def optimize_index(term: Index, options: Options) -> IndexResult:

@@ -134,12 +134,12 @@ class Result(OfOneProcess, Shown):
     @property
     def _others(self) -> list[PlanStep]:
         """The steps of the plan that are no kernels."""
-        bodies = iter(self.bodies)
+        bodies = dict(zip((one.name for one in self.parts.steps if isinstance(one.step, Loop)), self.bodies, strict=True))
         found: list[PlanStep] = []
         for placed in remaining(self.parts.steps, self.nests):
             if isinstance(placed.step, Loop):
                 body = as_computed(placed.step.body)
-                blueprint = next(bodies).compile().blueprint
+                blueprint = bodies[placed.name].compile().blueprint
                 found.append(PlanLoop(placed.name, placed.step.count, blueprint, body.following, body.puts))
             elif isinstance(placed.step, HostCall):
                 found.append(PlanCall(placed.name, placed.step.invocation))

@@ -12,7 +12,7 @@ from typing import TypeVar
 from eqsat.capture.compared import compared_with_itself
 from eqsat.ir.loops import Kernel, map_indices
 from eqsat.ir.loops_check import check_kernel
-from eqsat.ir.steps import Parts, PlacedStep
+from eqsat.ir.steps import Loop, Parts, PlacedStep
 from eqsat.ir.tensor import Build, Constant, Program, Size, Tensor, tensors
 from eqsat.kernels.alike import Alike, Group, Priced
 from eqsat.kernels.copies import copies
@@ -24,7 +24,7 @@ from eqsat.kernels.row_chains import row_chains
 from eqsat.kernels.scans import scan_chains
 from eqsat.kernels.siblings import chosen, levels_of, siblings_of
 from eqsat.kernels.staging import chains
-from eqsat.kernels.step_loops import at_same_places, made_within, step_kernel
+from eqsat.kernels.step_loops import StepBody, at_same_places, loop_kernel, made_within, step_kernel
 from eqsat.kernels.tuning import Tuner
 from eqsat.lowering import candidates, hoist, in_place
 from eqsat.lowering.candidates import Schedules
@@ -42,6 +42,8 @@ ROWS = (1, 8, 64)
 GAIN = 1.05
 # what a call takes longer that copies what is kept, which is done in Python
 COPIED_NS = 15_000.0
+# a kernel for all steps of a loop takes no longer
+LONGEST_NS = 50_000_000.0
 
 
 # what kernels are chosen for
@@ -114,12 +116,17 @@ def _builds(made: Iterable[Tensor]) -> Group:
     return tuple(tensor for tensor in made if isinstance(tensor, Build))
 
 
-def lower_program(parts: Parts, options: Options, report: Report, kept: Collection[Tensor] = ()) -> tuple[Nest, ...]:
+def lower_program(
+    parts: Parts, options: Options, report: Report, kept: Collection[Tensor] = (), bodies: Mapping[str, StepBody] | None = None
+) -> tuple[Nest, ...]:
     """Loop nests for all tensors that a program stores around its steps, and for steps that loops can make, in execution order; `kept` are
-    read after all of them."""
+    read after all of them, `bodies` those of its loops by the names of steps."""
     lowering, model = _Lowering(parts.around.sizes, options, report), CostModel(options.target, options.cost)
-    found = on_the_way(parts, kept, made_within(parts, kept, _names(parts.around)), model, lowering)
-    nests = _nests(found, model, lowering)
+    names = _names(parts.around)
+    known = bodies or {}
+    loops = {one.name: known[one.name] for one in parts.steps if _loop_kernel(one, known, names, lowering) is not None}
+    found = on_the_way(parts, kept, made_within(parts, kept, names, loops), model, lowering)
+    nests = _nests(found, model, lowering, loops)
     return tuple(_as_before(nest, found) for nest in nests) if found.before else nests
 
 
@@ -131,7 +138,7 @@ def _names(program: Program) -> dict[Tensor, str]:
     return names
 
 
-def _nests(rewritten: OnTheWay, model: CostModel, lowering: _Lowering) -> tuple[Nest, ...]:
+def _nests(rewritten: OnTheWay, model: CostModel, lowering: _Lowering, bodies: Mapping[str, StepBody]) -> tuple[Nest, ...]:
     parts, kept, options = rewritten.parts, rewritten.kept, lowering.options
     program = parts.around
     builds = [tensor for tensor in tensors(*program.outputs) if isinstance(tensor, Build)]
@@ -146,6 +153,8 @@ def _nests(rewritten: OnTheWay, model: CostModel, lowering: _Lowering) -> tuple[
     found = _Found({group: picked[group][1] for group in groups}, names, levels)
     running: dict[Made, Kernel] = {}
     running |= {one.results: kernel for one in parts.steps if (kernel := step_kernel(one, names, program.sizes, within)) is not None}
+    every_step = ((one.results, _loop_kernel(one, bodies, names, lowering, within)) for one in parts.steps)
+    running |= {made: kernel for made, kernel in every_step if kernel is not None}
     found.kernels |= running
     if not program.sizes:
         parts_of, known = dict[Group, Divided](), dict(names)
@@ -184,6 +193,19 @@ def _nests(rewritten: OnTheWay, model: CostModel, lowering: _Lowering) -> tuple[
             same.update(made)
         nests.append(replace(nest, in_rows=in_rows.get(nest.builds, ()), once=made[0] in same))
     return tuple(_finished(nest) for nest in _written_over(nests, levels, stay))
+
+
+def _loop_kernel(
+    placed: PlacedStep, bodies: Mapping[str, StepBody], names: dict[Tensor, str], lowering: _Lowering, within: Collection[Tensor] = ()
+) -> Kernel | None:
+    """A loop as one kernel; none that takes long, since calls of machine code are not interrupted."""
+    if not isinstance(placed.step, Loop) or placed.name not in bodies:
+        return None
+    kernel = loop_kernel(placed, placed.step.count, bodies[placed.name], names, within)
+    if kernel is None:
+        return None
+    ns, simplified = lowering.priced(kernel)
+    return simplified if ns < LONGEST_NS else None
 
 
 def _as_before(nest: Nest, found: OnTheWay) -> Nest:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Container, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
-from eqsat.ir.dtypes import carrier
+from eqsat.codegen.calls.running import TablePut
+from eqsat.ir.dtypes import carrier, itemsize
 from eqsat.ir.host import keywords
-from eqsat.ir.loops import Buffer, Kernel
+from eqsat.ir.index import Const
+from eqsat.ir.loops import Buffer, For, Kernel, Load, Role, Store
 from eqsat.ir.ops import BOOL_FOLD, FOLD_OF
 from eqsat.ir.steps import HostCall, Parts, PlacedStep
-from eqsat.ir.tensor import Build, Size, Tensor, sources, tensors
+from eqsat.ir.tensor import Build, Constant, Scalar, Size, Tensor, sources, tensors
 from eqsat.lowering.scan import is_ahead, is_of_rows, scan
 from eqsat.lowering.scatter import MOST_ALONE, Given, computed, scattered, stored, together
+from eqsat.lowering.stepping import Put, State, stepping
 
 Made = tuple[Tensor, ...]
 # arrays that one loop adds to
@@ -39,6 +42,71 @@ def step_kernel(
     return None
 
 
+@dataclass(frozen=True)
+class StepBody:
+    """The body of a loop as it is computed.
+
+    inputs     of the body: the counter, what is carried, and what stays
+    outputs    what it computes, by positions that `following` and `puts` name (running/loop_bodies.py)
+    kernels    that compute it, each with the tensors of its buffers; None where something else is needed for it
+    """
+
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    following: tuple[int | None, ...]
+    puts: tuple[TablePut, ...]
+    kernels: tuple[tuple[Kernel, tuple[Tensor, ...]], ...] | None
+
+
+def loop_kernel(placed: PlacedStep, count: int, body: StepBody, names: dict[Tensor, str], within: Container[Tensor] = ()) -> Kernel | None:
+    """All steps of a loop as one kernel, where each is one nest of loops over elements; gives names to constants of its body.  `within`:
+    tensors that it computes as it reads them."""
+    if body.kernels is None:
+        return None
+    inside = {tensor: buffer.name for kernel, given in body.kernels for tensor, buffer in zip(given, kernel.buffers, strict=True)}
+    counter, *carries = body.inputs[: 1 + len(body.following)]
+    stays = body.inputs[1 + len(carries) :]
+    computed = [body.outputs[at] for at in (*body.following, *(put.values for put in body.puts)) if at is not None]
+    if not count or any(tensor not in inside or tensor in body.inputs for tensor in computed):
+        return None
+    places: dict[Tensor, Scalar] = {counter: Load(inside.setdefault(counter, "i"), Const(0), counter.dtype)}
+    every_place = [body.outputs[put.place] for put in body.puts]
+    put_at = {inside[place]: place for place in every_place if place in inside and place is not counter}
+    steps: list[Kernel] = []
+    for kernel, _ in body.kernels:
+        stored = {stmt.buffer: stmt for stmt in kernel.body if isinstance(stmt, Store) and stmt.buffer in put_at}
+        places |= {put_at[buffer]: stmt.value for buffer, stmt in stored.items()}
+        rest = tuple(stmt for stmt in kernel.body if stmt not in stored.values())
+        if any(isinstance(stmt, Store | For) for stmt in rest):
+            buffers = tuple(buffer for buffer in kernel.buffers if buffer.name not in stored)
+            steps.append(replace(kernel, body=rest, buffers=buffers))
+    if len(steps) != 1 or any(place not in places for place in every_place):
+        return None
+
+    def buffer(tensor: Tensor, role: Role = "in") -> Buffer:
+        if isinstance(tensor, Constant):
+            names.setdefault(tensor, f"constant{len(names)}")
+        return Buffer(names[tensor], tensor.dtype, tensor.size, role)
+
+    states: list[State] = []
+    puts: list[Put] = []
+    for k, (carry, at) in enumerate(zip(carries, body.following, strict=True)):
+        ends = _given(placed.given[k], names, within), buffer(placed.results[k], "out")
+        before, changes = inside.get(carry, f"carry {k}"), [put for put in body.puts if put.carry == k]
+        if at is not None:
+            states.append(State(before, inside[body.outputs[at]], *ends))
+        for put in changes:
+            values, at_place = inside[body.outputs[put.values]], places[body.outputs[put.place]]
+            puts.append(Put(before, values, at_place, put.rows, put.extent, put.nbytes // itemsize(carry.dtype), *ends))
+        if at is None and not changes:
+            return None
+    outer = dict(zip(stays, placed.given[len(carries) :], strict=True))
+    read = {tensor: name for tensor, name in inside.items() if tensor in outer or isinstance(tensor, Constant)}
+    known = {name: buffer(outer.get(tensor, tensor)) for tensor, name in read.items()}
+    of_step = {name: places[tensor] for name, tensor in put_at.items()}
+    return stepping(steps[0], count, inside[counter], of_step, (states, puts), known, placed.name)
+
+
 def at_same_places(
     steps: Sequence[PlacedStep], levels: Mapping[Tensor, float], names: Mapping[Tensor, str], within: Container[Tensor]
 ) -> Iterator[tuple[tuple[Made, ...], Kernel]]:
@@ -55,15 +123,17 @@ def at_same_places(
             yield tuple(placed.results for placed in several[:MOST_TOGETHER]), kernel
 
 
-def made_within(parts: Parts, kept: Collection[Tensor], names: Mapping[Tensor, str]) -> frozenset[Tensor]:
-    """The builds that nothing reads but loops of steps, each once for each element, which compute them then; none that is `kept`."""
+def made_within(parts: Parts, kept: Collection[Tensor], names: Mapping[Tensor, str], loops: Container[str] = ()) -> frozenset[Tensor]:
+    """The builds that nothing reads but loops of steps, each once for each element, which compute them then; none that is `kept`.
+    `loops`: names of those that are kernels."""
     program = parts.around
     if program.sizes:
         return frozenset()
     read = Counter(source for tensor in tensors(*program.outputs) if isinstance(tensor, Build) for source in dict.fromkeys(sources(tensor)))
     read += Counter(given for placed in parts.steps for given in placed.given) + Counter({*parts.outputs, *kept})
-    loops = [one for one in parts.steps if isinstance(one.step, HostCall) and one.step.invocation.function in SCATTERS]
-    given = [(tensor, tensor is one.given[0]) for one in loops if step_kernel(one, names, ()) is not None for tensor in one.given]
+    puts = [one for one in parts.steps if isinstance(one.step, HostCall) and one.step.invocation.function in SCATTERS]
+    given = [(tensor, tensor is one.given[0]) for one in puts if step_kernel(one, names, ()) is not None for tensor in one.given]
+    given += [(tensor, True) for one in parts.steps if one.name in loops for tensor in one.given[: len(one.results)]]
     times = Counter(tensor for tensor, _ in given)
     alone = [(tensor, first) for tensor, first in given if isinstance(tensor, Build) and read[tensor] == times[tensor]]
     short = [tensor for tensor, first in alone if not first or tensor.size <= MOST_ALONE]
@@ -106,12 +176,15 @@ def _scatter(
     if any(size.marker in tensor.shape for size in sizes for tensor in placed.given):
         return None
 
-    def element(tensor: Tensor) -> Given:
-        found = computed(tensor, names) if isinstance(tensor, Build) and tensor in within else None
-        return stored(Buffer(names[tensor], tensor.dtype, tensor.size, "in")) if found is None else found
-
+    given = _given(first, names, within), _given(places, names, within), _given(values, names, within)
     combine = SCATTERS[step.invocation.function]
     combine = BOOL_FOLD.get(combine, combine) if combine is not None and made.dtype == "bool" else combine
     result = Buffer(names[made], made.dtype, made.size, "out")
     axis = int(keywords(step.invocation, 3).get("axis", 0))
-    return scattered(first.shape, axis, (element(first), element(places), element(values)), result, combine, placed.name, sizes, alone)
+    return scattered(first.shape, axis, given, result, combine, placed.name, sizes, alone)
+
+
+def _given(tensor: Tensor, names: Mapping[Tensor, str], within: Container[Tensor]) -> Given:
+    """An array that loops read, or compute as they read it."""
+    found = computed(tensor, names) if isinstance(tensor, Build) and tensor in within else None
+    return stored(Buffer(names[tensor], tensor.dtype, tensor.size, "in")) if found is None else found

@@ -1,0 +1,306 @@
+"""Loops whose steps are one kernel, element by element, as one nest: what is carried stays where it is, in registers where it is short.
+
+    for k serial: { for e: h'[e] = f(h[e], x[k, e]);  h = h';  ys[k + 1] = h' }
+    ->  for e: h[e] = first[e];   for k serial: for e: { t = f(h[e], x[k, e]); h[e] = t; ys[k + 1, e] = t }
+
+Elements that are many are blocks, and all steps are done for one block after the other: no element waits for another one.  What is put at
+places may be read at others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from eqsat.ir.dtypes import is_integer, itemsize
+from eqsat.ir.index import Const, Index, Var, as_index, substitute
+from eqsat.ir.loops import Bind, Buffer, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, loads, over, rebuilt, values_of
+from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
+from eqsat.lowering.affine import Affine, Forms, bounds
+from eqsat.lowering.joining.renaming import Renaming
+from eqsat.lowering.scatter import Given
+
+# bytes of a block of the widest of its elements, whole lines, and of a row that is none
+BLOCK_BYTES, LINE = 256, 64
+LONGEST_ROW = 512
+
+
+@dataclass(frozen=True)
+class State:
+    """What is carried and made anew by every step: where the kernel of a step reads it and stores the next one."""
+
+    before: str
+    after: str
+    first: Given
+    result: Buffer
+
+
+@dataclass(frozen=True)
+class Put:
+    """What is carried and changed at one place by a step: `rows` blocks of `inner` elements of `values`, each at a place of `extent`."""
+
+    before: str
+    values: str
+    place: Scalar
+    rows: int
+    extent: int
+    inner: int
+    first: Given
+    result: Buffer
+
+
+def stepping(
+    kernel: Kernel,
+    count: int,
+    counter: str,
+    of_step: Mapping[str, Scalar],
+    carried: tuple[Sequence[State], Sequence[Put]],
+    stays: Mapping[str, Buffer],
+    name: str,
+) -> Kernel | None:
+    """One kernel for so many steps of another, which knows the step by the buffer `counter`; None where a step is more than one nest, or
+    elements wait for others.
+
+    of_step  buffers of one element that are made of the counter alone, as functions of it
+    stays    the buffers that the kernel of a step reads beside these, by its names for them
+    """
+    states, puts = carried
+    made = {counter, *of_step, *(one.after for one in states), *(one.values for one in puts)}
+    every: tuple[State | Put, ...] = (*states, *puts)
+    known = made | stays.keys() | {one.before for one in every}
+    if kernel.sizes or kernel.scratch or any(buffer.name not in known for buffer in kernel.buffers):
+        return None
+    step = Var("step", 0, count - 1)
+    found = _Steps(kernel, step, {counter: Position(step, "int64"), **of_step}, states, puts, stays)
+    body = found.body()
+    if body is None:
+        return None
+    buffers: dict[str, Buffer] = {}
+    for buffer in (*stays.values(), *(buffer for one in every for buffer in one.first.buffers)):
+        buffers.setdefault(buffer.name, buffer)
+    results = tuple(dict.fromkeys(one.result for one in every))
+    return Kernel(name, (*buffers.values(), *results), (*found.starts(), *body))
+
+
+class _Steps:
+    """The statements of all steps."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        step: Var,
+        of_step: Mapping[str, Scalar],
+        states: Sequence[State],
+        puts: Sequence[Put],
+        stays: Mapping[str, Buffer],
+    ) -> None:
+        self.kernel, self.step, self.of_step, self.states, self.puts = kernel, step, of_step, states, puts
+        memory = {one.before: one.result.name for one in states} | {one.before: one.result.name for one in puts}
+        memory |= {inner: outer.name for inner, outer in stays.items()}
+        self.carried = set(memory.values()) - {outer.name for outer in stays.values()}
+        self.renaming = Renaming("_step", memory, {})
+        self.forms = Forms()
+        self.crosses, self.earlier = False, True
+
+    def starts(self) -> Iterator[Stmt]:
+        """What is put into begins as it was given, but for what steps put there before anything reads it."""
+        for k, result in enumerate(dict.fromkeys(put.result for put in self.puts)):
+            first = next(put.first for put in self.puts if put.result == result)
+            for end, (low, high) in enumerate(self._left(result)):
+                every = Var(f"every{k}_{end}", 0, high - low - 1)
+                yield For(every, "parallel", (Store(result.name, every + low, first.element(every + low)),))
+
+    def _left(self, result: Buffer) -> list[tuple[int, int]]:
+        """The elements that no step puts, or that may be read before."""
+        put = next(put for put in self.puts if put.result == result)
+        place = self._place(put)
+        form = None if place is None else self.forms(place)
+        if form is None or form.terms != {self.step: 1} or put.rows > 1 or not self.earlier:
+            return [(0, result.size)]
+        begin, end = form.constant * put.inner, (form.constant + self.step.extent) * put.inner
+        return [(low, high) for low, high in ((0, begin), (end, result.size)) if low < high]
+
+    def body(self) -> tuple[Stmt, ...] | None:
+        """Loops along elements around the steps, and in them; without those where there is one element."""
+        around, inner = self._nest()
+        found = None if inner is None else self._element(inner)
+        if found is None:
+            return None
+        element, starts = found
+        if not around:
+            return (*starts, For(self.step, "serial", element))
+        *rows, lane = around
+        if self.crosses:  # what other elements put is read: all of them take a step before the next one
+            body: tuple[Stmt, ...] = element
+            for variable in reversed(around):
+                body = (For(variable, "parallel", body),)
+            begin = _again(starts, around, "_first")
+            return (*begin, For(self.step, "serial", body))
+        if rows:
+            return self._around(rows, self._steps(element, starts, lane))
+        length = self._block(lane)
+        count, rest = divmod(lane.extent, length)
+        if count == 1 and not rest:
+            return self._steps(element, starts, lane)
+        block = Var(f"{lane.name}_block", 0, count - 1)
+        each = self._within(element, starts, lane, block * length, length, "_lane")
+        last = self._within(element, starts, lane, as_index(count * length), rest, "_last") if rest else ()
+        return (*self._around([block], each), *last)
+
+    def _within(
+        self, element: tuple[Stmt, ...], starts: tuple[Stmt, ...], lane: Var, begin: Index, length: int, suffix: str
+    ) -> tuple[Stmt, ...]:
+        """All steps of so many elements, from one on."""
+        within = Var(f"{lane.name}{suffix}", 0, length - 1)
+        moved = Renaming(suffix, {}, {})
+        moved.variables |= {lane: begin + within, self.step: (step := Var(f"{self.step.name}{suffix}", 0, self.step.hi))}
+        return self._steps(moved.block(element), moved.block(starts), within, step)
+
+    def _steps(self, element: tuple[Stmt, ...], starts: tuple[Stmt, ...], lane: Var, step: Var | None = None) -> tuple[Stmt, ...]:
+        return (*_again(starts, [lane], "_first"), For(self.step if step is None else step, "serial", (For(lane, "parallel", element),)))
+
+    def _around(self, rows: Sequence[Var], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        for row in reversed(rows):
+            body = (For(row, "parallel", body),)
+        return body
+
+    def _nest(self) -> tuple[list[Var], tuple[Stmt, ...] | None]:
+        """The loops around the elements of a step, and what is in the innermost one; None where there are several."""
+        around: list[Var] = []
+        body = _written_out(self.renaming.block(self.kernel.body), {}, {})
+        while len(body) == 1 and isinstance(body[0], For):
+            if body[0].kind != "parallel" or body[0].variable.lo:
+                return around, None
+            around.append(body[0].variable)
+            body = body[0].body
+        return around, body if all(isinstance(stmt, Store) for stmt in body) else None
+
+    def _block(self, lane: Var) -> int:
+        """How many elements all steps are done for at a time: whole vectors, a divisor of all where there is one of more than a half."""
+        results: list[Buffer] = [*(state.result for state in self.states), *(put.result for put in self.puts)]
+        widest = max(itemsize(result.dtype) for result in results)
+        most, vector = BLOCK_BYTES // widest, LINE // widest
+        if lane.extent * widest <= LONGEST_ROW:
+            return lane.extent
+        return next((length for length in range(most, most // 2, -vector) if not lane.extent % length), most)
+
+    def _element(self, inner: tuple[Stmt, ...]) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]] | None:
+        """The statements of one element of a step, all loads of what is carried first, and those before the first step."""
+        known: dict[Scalar, Scalar] = {}
+        at_step = [Store(s.buffer, s.index, self._of_step(s.value, known), s.combine) for s in inner if isinstance(s, Store)]
+        values = values_of(at_step)
+        carried = self.carried
+        if any(isinstance(term, Pick) and term.buffer in carried for term in scalars(*values)):
+            return None
+        read = dict.fromkeys(load for value in values for load in loads(value) if load.buffer in carried)
+        before: dict[Scalar, Scalar] = {load: Temp(f"carried{k}", load.dtype) for k, load in enumerate(read)}
+        lets: list[Stmt] = [Let(f"carried{k}", load) for k, load in enumerate(read)]
+        stores = {stmt.buffer: stmt for stmt in at_step if stmt.combine is None}
+        if len(stores) < len(at_step) or stores.keys() != {one.after for one in self.states} | {one.values for one in self.puts}:
+            return None
+        following = {buffer: Temp(f"next{k}", stmt.value.dtype) for k, (buffer, stmt) in enumerate(stores.items())}
+        lets += [Let(f"next{k}", over(stmt.value, {}, before)) for k, stmt in enumerate(stores.values())]
+        starts: list[Stmt] = []
+        ends: list[Stmt] = []
+        for state in self.states:
+            index = stores[state.after].index
+            if any(load.buffer == state.result.name and load.index is not index for load in read):
+                return None
+            ends.append(Store(state.result.name, index, following[state.after]))
+            starts.append(Store(state.result.name, index, state.first.element(index)))
+        for put in self.puts:
+            index, place = stores[put.values].index, self._place(put)
+            if place is None:
+                return None
+            row, rest = (index // put.inner * put.extent, index % put.inner) if put.rows > 1 else (as_index(0), index)
+            at = (row + place) * put.inner + rest
+            if not all(self._are_apart(load.index, at, place, put) for load in read if load.buffer == put.result.name):
+                return None  # it would have to be put behind everything that reads it
+            ends.append(Store(put.result.name, at, following[put.values]))
+        return (*lets, *ends), tuple(starts)
+
+    def _are_apart(self, read: Index, stored: Index, place: Index, put: Put) -> bool:
+        """Whether an element that is read is the one that is put by the same iteration, or of another place; notes where that is."""
+        away = self.forms(read - place * put.inner)
+        least, most = bounds(Affine(away.constant, dict(away.terms)))
+        distance = self.forms(read - stored)
+        self.crosses |= bool(distance.terms) or distance.constant % put.inner != 0
+        self.earlier &= most < 0
+        return read is stored or (put.rows == 1 and (least >= put.inner or most < 0))
+
+    def _place(self, put: Put) -> Index | None:
+        """The place as a function of the step; None where it is another, or out of range."""
+        place = as_term(self._of_step(put.place, {}))
+        if place is None:
+            return None
+        least, most = bounds(self.forms(place))
+        return place if least >= 0 and most < put.extent else None
+
+    def _of_step(self, root: Scalar, known: dict[Scalar, Scalar]) -> Scalar:
+        """An element with the step itself in the place of the counter in memory; places that are functions of it are no gathers."""
+        for term in scalars(root):
+            args = tuple(known[arg] for arg in operands(term))
+            if isinstance(term, Load) and term.buffer in self.of_step:
+                element = self.of_step[term.buffer]
+                known[term] = element if isinstance(element, Position) else self._of_step(element, known)
+            elif isinstance(term, Pick):
+                known[term] = _picked(Pick(term.buffer, term.shape, args, term.dtype), self.forms)
+            else:
+                known[term] = rebuilt(term, args, lambda index: index)
+        return known[root]
+
+
+def _again(body: tuple[Stmt, ...], loops: Sequence[Var], suffix: str) -> tuple[Stmt, ...]:
+    """Statements in loops of their own over the same ranges."""
+    renaming = Renaming(suffix, {}, {})
+    variables = [renaming.variable(variable) for variable in loops]
+    found = renaming.block(body)
+    for variable in reversed(variables):
+        found = (For(variable, "parallel", found),) if found else ()
+    return found
+
+
+def _picked(pick: Pick, forms: Forms) -> Scalar:
+    """A load where all places are index terms in range."""
+    index: Index = Const(0)
+    for arg, extent in zip(pick.args, pick.shape, strict=True):
+        place = as_term(arg)
+        if place is None:
+            return pick
+        least, most = bounds(forms(place))
+        if least < 0 or most >= extent:
+            return pick
+        index = index * extent + place
+    return Load(pick.buffer, index, pick.dtype)
+
+
+def as_term(element: Scalar) -> Index | None:
+    """An integer element that is a function of loop variables alone, as an index term."""
+    if isinstance(element, Position):
+        return element.index
+    if isinstance(element, Literal):
+        return as_index(int(element.value.real)) if is_integer(element.dtype) else None
+    if isinstance(element, Call) and is_integer(element.dtype):
+        args = [as_term(arg) for arg in element.args]
+        if element.op == "astype" and element.args[0].dtype != "bool" and is_integer(element.args[0].dtype):
+            return args[0]
+        if element.op in ("add", "subtract", "multiply") and (left := args[0]) is not None and (right := args[1]) is not None:
+            return left + right if element.op == "add" else left - right if element.op == "subtract" else left * right
+    return None
+
+
+def _written_out(body: tuple[Stmt, ...], bound: Mapping[Var, Index], elements: Mapping[Scalar, Scalar]) -> tuple[Stmt, ...]:
+    """Statements with index terms and elements in the places of what is bound to them."""
+    here, known, found = dict(bound), dict(elements), list[Stmt]()
+    for stmt in body:
+        if isinstance(stmt, Bind):
+            here[stmt.variable] = substitute(stmt.value, here)
+        elif isinstance(stmt, Let):
+            known[Temp(stmt.name, stmt.value.dtype)] = over(stmt.value, here, known)
+        elif isinstance(stmt, For):
+            found.append(For(stmt.variable, stmt.kind, _written_out(stmt.body, here, known)))
+        elif isinstance(stmt, Store):
+            found.append(Store(stmt.buffer, substitute(stmt.index, here), over(stmt.value, here, known), stmt.combine))
+        else:
+            found.append(stmt)
+    return tuple(found)
