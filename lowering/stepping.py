@@ -50,7 +50,7 @@ class Put:
 
 
 def stepping(
-    kernel: Kernel,
+    kernels: Sequence[Kernel],
     count: int,
     counter: str,
     of_step: Mapping[str, Scalar],
@@ -58,20 +58,19 @@ def stepping(
     stays: Mapping[str, Buffer],
     name: str,
 ) -> Kernel | None:
-    """One kernel for so many steps of another, which knows the step by the buffer `counter`; None where a step is more than one nest, or
-    elements wait for others.
+    """One kernel for so many steps of others, which know the step by the buffer `counter`; None where elements of a step wait for others.
 
     of_step  buffers of one element that are made of the counter alone, as functions of it
-    stays    the buffers that the kernel of a step reads beside these, by its names for them
+    stays    the buffers that the kernels of a step read beside these, by their names for them
     """
     states, puts = carried
     made = {counter, *of_step, *(one.after for one in states), *(one.values for one in puts)}
     every: tuple[State | Put, ...] = (*states, *puts)
     known = made | stays.keys() | {one.before for one in every}
-    if kernel.sizes or kernel.scratch or any(buffer.name not in known for buffer in kernel.buffers):
+    if any(kernel.sizes or kernel.scratch or any(buffer.name not in known for buffer in kernel.buffers) for kernel in kernels):
         return None
     step = Var("step", 0, count - 1)
-    found = _Steps(kernel, step, {counter: Position(step, "int64"), **of_step}, states, puts, stays)
+    found = _Steps(kernels, step, {counter: Position(step, "int64"), **of_step}, states, puts, stays)
     body = found.body()
     if body is None:
         return None
@@ -82,19 +81,56 @@ def stepping(
     return Kernel(name, (*buffers.values(), *results), (*found.starts(), *body))
 
 
+@dataclass(frozen=True)
+class _Piece:
+    """A nest of loops around stores."""
+
+    around: tuple[Var, ...]
+    stores: tuple[Store, ...]
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        return tuple(variable.extent for variable in self.around)
+
+    def along(self, around: tuple[Var, ...]) -> tuple[Store, ...]:
+        """The stores over other loops."""
+        env: dict[Var, Index] = dict(zip(self.around, around, strict=True))
+        return tuple(Store(one.buffer, substitute(one.index, env), over(one.value, env), one.combine) for one in self.stores)
+
+
+def _piece(loop: For) -> _Piece | None:
+    """A loop and those in it, if one is all that there is in each, around stores."""
+    around: list[Var] = []
+    body: tuple[Stmt, ...] = (loop,)
+    while len(body) == 1 and isinstance(body[0], For):
+        if body[0].kind != "parallel" or body[0].variable.lo:
+            return None
+        around.append(body[0].variable)
+        body = body[0].body
+    stores = tuple(stmt for stmt in body if isinstance(stmt, Store))
+    return _Piece(tuple(around), stores) if len(stores) == len(body) else None
+
+
+def _around(loops: Sequence[Var], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Statements in loops whose iterations are independent."""
+    for variable in reversed(loops):
+        body = (For(variable, "parallel", body),)
+    return body
+
+
 class _Steps:
     """The statements of all steps."""
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernels: Sequence[Kernel],
         step: Var,
         of_step: Mapping[str, Scalar],
         states: Sequence[State],
         puts: Sequence[Put],
         stays: Mapping[str, Buffer],
     ) -> None:
-        self.kernel, self.step, self.of_step, self.states, self.puts = kernel, step, of_step, states, puts
+        self.kernels, self.step, self.of_step, self.states, self.puts = kernels, step, of_step, states, puts
         memory = {one.before: one.result.name for one in states} | {one.before: one.result.name for one in puts}
         memory |= {inner: outer.name for inner, outer in stays.items()}
         self.carried = set(memory.values()) - {outer.name for outer in stays.values()}
@@ -122,22 +158,40 @@ class _Steps:
 
     def body(self) -> tuple[Stmt, ...] | None:
         """Loops along elements around the steps, and in them; without those where there is one element."""
-        around, inner = self._nest()
-        found = None if inner is None else self._element(inner)
-        if found is None:
+        pieces = self._pieces()
+        if pieces is None:
             return None
-        element, starts = found
-        if not around:
-            return (*starts, For(self.step, "serial", element))
-        *rows, lane = around
-        if self.crosses:  # what other elements put is read: all of them take a step before the next one
-            body: tuple[Stmt, ...] = element
-            for variable in reversed(around):
-                body = (For(variable, "parallel", body),)
-            begin = _again(starts, around, "_first")
-            return (*begin, For(self.step, "serial", body))
+        found = [self._element(piece, number) for number, piece in enumerate(pieces)]
+        stored = {store.buffer for piece in pieces for store in piece.stores}
+        if stored != {one.after for one in self.states} | {one.values for one in self.puts}:
+            return None
+        elements = [element for element in found if element is not None and self._may_follow(pieces)]
+        if len(elements) < len(found):
+            return None
+        if len(pieces) == 1 and pieces[0].around and not self.crosses:
+            ((element, starts),), (*rows, lane) = elements, pieces[0].around
+            return self._by_lanes(element, starts, rows, lane)
+        begins: list[Stmt] = []
+        step: list[Stmt] = []
+        for piece, (element, starts) in zip(pieces, elements, strict=True):
+            begins += _again(starts, piece.around, "_first")
+            step += _around(piece.around, element)
+        return (*begins, For(self.step, "serial", tuple(step)))
+
+    def _may_follow(self, pieces: Sequence[_Piece]) -> bool:
+        """Whether no piece reads what is carried where one before it stores the next."""
+        state_of = {state.after: state.result.name for state in self.states}
+        for k, piece in enumerate(pieces):
+            own = {store.buffer for store in piece.stores}
+            before = {state_of.get(store.buffer) for other in pieces[:k] for store in other.stores if store.buffer not in own}
+            if any(load.buffer in before for value in values_of(piece.stores) for load in loads(value)):
+                return False
+        return True
+
+    def _by_lanes(self, element: tuple[Stmt, ...], starts: tuple[Stmt, ...], rows: Sequence[Var], lane: Var) -> tuple[Stmt, ...]:
+        """All steps of some elements, which wait for no others, before those of the next ones."""
         if rows:
-            return self._around(rows, self._steps(element, starts, lane))
+            return _around(rows, self._steps(element, starts, lane))
         length = self._block(lane)
         count, rest = divmod(lane.extent, length)
         if count == 1 and not rest:
@@ -145,7 +199,7 @@ class _Steps:
         block = Var(f"{lane.name}_block", 0, count - 1)
         each = self._within(element, starts, lane, block * length, length, "_lane")
         last = self._within(element, starts, lane, as_index(count * length), rest, "_last") if rest else ()
-        return (*self._around([block], each), *last)
+        return (*_around([block], each), *last)
 
     def _within(
         self, element: tuple[Stmt, ...], starts: tuple[Stmt, ...], lane: Var, begin: Index, length: int, suffix: str
@@ -159,21 +213,22 @@ class _Steps:
     def _steps(self, element: tuple[Stmt, ...], starts: tuple[Stmt, ...], lane: Var, step: Var | None = None) -> tuple[Stmt, ...]:
         return (*_again(starts, [lane], "_first"), For(self.step if step is None else step, "serial", (For(lane, "parallel", element),)))
 
-    def _around(self, rows: Sequence[Var], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        for row in reversed(rows):
-            body = (For(row, "parallel", body),)
-        return body
-
-    def _nest(self) -> tuple[list[Var], tuple[Stmt, ...] | None]:
-        """The loops around the elements of a step, and what is in the innermost one; None where there are several."""
-        around: list[Var] = []
-        body = _written_out(self.renaming.block(self.kernel.body), {}, {})
-        while len(body) == 1 and isinstance(body[0], For):
-            if body[0].kind != "parallel" or body[0].variable.lo:
-                return around, None
-            around.append(body[0].variable)
-            body = body[0].body
-        return around, body if all(isinstance(stmt, Store) for stmt in body) else None
+    def _pieces(self) -> list[_Piece] | None:
+        """The nests of a step; one, where all go through the same elements.  None where there are others."""
+        found: list[_Piece] = []
+        for kernel in self.kernels:
+            body = self.renaming.block(self._written_out(kernel.body, {}, {}))
+            alone = tuple(stmt for stmt in body if isinstance(stmt, Store))
+            pieces = [_Piece((), alone)] if alone else []
+            pieces += [piece for stmt in body if isinstance(stmt, For) and (piece := _piece(stmt)) is not None]
+            if len(pieces) < bool(alone) + len(body) - len(alone):
+                return None
+            found += pieces
+        first, *others = found
+        if len(found) == len(self.kernels) and all(piece.extents == first.extents for piece in others):
+            stores = (store for piece in others for store in piece.along(first.around))
+            return [_Piece(first.around, (*first.stores, *stores))]
+        return found
 
     def _block(self, lane: Var) -> int:
         """How many elements all steps are done for at a time: whole vectors, a divisor of all where there is one of more than a half."""
@@ -184,31 +239,32 @@ class _Steps:
             return lane.extent
         return next((length for length in range(most, most // 2, -vector) if not lane.extent % length), most)
 
-    def _element(self, inner: tuple[Stmt, ...]) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]] | None:
+    def _element(self, piece: _Piece, number: int) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]] | None:
         """The statements of one element of a step, all loads of what is carried first, and those before the first step."""
-        known: dict[Scalar, Scalar] = {}
-        at_step = [Store(s.buffer, s.index, self._of_step(s.value, known), s.combine) for s in inner if isinstance(s, Store)]
-        values = values_of(at_step)
-        carried = self.carried
-        if any(isinstance(term, Pick) and term.buffer in carried for term in scalars(*values)):
+        stores = {store.buffer: store for store in piece.stores if store.combine is None}
+        values = values_of(piece.stores)
+        new: dict[Scalar, Scalar] = {Load(store.buffer, store.index, store.value.dtype): store.value for store in piece.stores}
+        made = {one.after for one in self.states} | {one.values for one in self.puts}
+        if len(stores) < len(piece.stores) or any(isinstance(t, Pick) and t.buffer in self.carried | made for t in scalars(*values)):
             return None
-        read = dict.fromkeys(load for value in values for load in loads(value) if load.buffer in carried)
-        before: dict[Scalar, Scalar] = {load: Temp(f"carried{k}", load.dtype) for k, load in enumerate(read)}
-        lets: list[Stmt] = [Let(f"carried{k}", load) for k, load in enumerate(read)]
-        stores = {stmt.buffer: stmt for stmt in at_step if stmt.combine is None}
-        if len(stores) < len(at_step) or stores.keys() != {one.after for one in self.states} | {one.values for one in self.puts}:
+        values = [over(over(value, {}, new), {}, new) for value in values]  # what is made of what is made here
+        every = dict.fromkeys(load for value in values for load in loads(value))
+        if any(load.buffer in made for load in every):
             return None
-        following = {buffer: Temp(f"next{k}", stmt.value.dtype) for k, (buffer, stmt) in enumerate(stores.items())}
-        lets += [Let(f"next{k}", over(stmt.value, {}, before)) for k, stmt in enumerate(stores.values())]
+        read = [load for load in every if load.buffer in self.carried]
+        before: dict[Scalar, Scalar] = {load: Temp(f"carried{number}_{k}", load.dtype) for k, load in enumerate(read)}
+        lets: list[Stmt] = [Let(f"carried{number}_{k}", load) for k, load in enumerate(read)]
+        following = {buffer: Temp(f"next{number}_{k}", value.dtype) for k, (buffer, value) in enumerate(zip(stores, values, strict=True))}
+        lets += [Let(f"next{number}_{k}", over(value, {}, before)) for k, value in enumerate(values)]
         starts: list[Stmt] = []
         ends: list[Stmt] = []
-        for state in self.states:
+        for state in (state for state in self.states if state.after in stores):
             index = stores[state.after].index
             if any(load.buffer == state.result.name and load.index is not index for load in read):
                 return None
             ends.append(Store(state.result.name, index, following[state.after]))
             starts.append(Store(state.result.name, index, state.first.element(index)))
-        for put in self.puts:
+        for put in (put for put in self.puts if put.values in stores):
             index, place = stores[put.values].index, self._place(put)
             if place is None:
                 return None
@@ -217,16 +273,24 @@ class _Steps:
             if not all(self._are_apart(load.index, at, place, put) for load in read if load.buffer == put.result.name):
                 return None  # it would have to be put behind everything that reads it
             ends.append(Store(put.result.name, at, following[put.values]))
+        for put in (put for put in self.puts if put.values not in stores):
+            place = self._place(put)
+            if place is None or not all(self._is_elsewhere(load.index, place, put) for load in read if load.buffer == put.result.name):
+                return None
         return (*lets, *ends), tuple(starts)
 
     def _are_apart(self, read: Index, stored: Index, place: Index, put: Put) -> bool:
         """Whether an element that is read is the one that is put by the same iteration, or of another place; notes where that is."""
-        away = self.forms(read - place * put.inner)
-        least, most = bounds(Affine(away.constant, dict(away.terms)))
         distance = self.forms(read - stored)
         self.crosses |= bool(distance.terms) or distance.constant % put.inner != 0
+        return self._is_elsewhere(read, place, put) or not (distance.terms or distance.constant)
+
+    def _is_elsewhere(self, read: Index, place: Index, put: Put) -> bool:
+        """Whether an element is of another place than the one that is put; notes whether of one before."""
+        away = self.forms(read - place * put.inner)
+        least, most = bounds(Affine(away.constant, dict(away.terms)))
         self.earlier &= most < 0
-        return read is stored or (put.rows == 1 and (least >= put.inner or most < 0))
+        return put.rows == 1 and (least >= put.inner or most < 0)
 
     def _place(self, put: Put) -> Index | None:
         """The place as a function of the step; None where it is another, or out of range."""
@@ -235,6 +299,24 @@ class _Steps:
             return None
         least, most = bounds(self.forms(place))
         return place if least >= 0 and most < put.extent else None
+
+    def _written_out(self, body: tuple[Stmt, ...], bound: Mapping[Var, Index], elements: Mapping[Scalar, Scalar]) -> tuple[Stmt, ...]:
+        """Statements with index terms and elements in the places of what is bound to them, as functions of the step."""
+        here, known, found = dict(bound), dict(elements), list[Stmt]()
+        for stmt in body:
+            if isinstance(stmt, Bind):
+                here[stmt.variable] = substitute(stmt.value, here)
+            elif isinstance(stmt, Let):
+                known[Temp(stmt.name, stmt.value.dtype)] = over(stmt.value, here, known)
+            elif isinstance(stmt, For):
+                found.append(For(stmt.variable, stmt.kind, self._written_out(stmt.body, here, known)))
+            elif isinstance(stmt, Store):
+                found.append(
+                    Store(stmt.buffer, substitute(stmt.index, here), self._of_step(over(stmt.value, here, known), {}), stmt.combine)
+                )
+            else:
+                found.append(stmt)
+        return tuple(found)
 
     def _of_step(self, root: Scalar, known: dict[Scalar, Scalar]) -> Scalar:
         """An element with the step itself in the place of the counter in memory; places that are functions of it are no gathers."""
@@ -287,20 +369,3 @@ def as_term(element: Scalar) -> Index | None:
         if element.op in ("add", "subtract", "multiply") and (left := args[0]) is not None and (right := args[1]) is not None:
             return left + right if element.op == "add" else left - right if element.op == "subtract" else left * right
     return None
-
-
-def _written_out(body: tuple[Stmt, ...], bound: Mapping[Var, Index], elements: Mapping[Scalar, Scalar]) -> tuple[Stmt, ...]:
-    """Statements with index terms and elements in the places of what is bound to them."""
-    here, known, found = dict(bound), dict(elements), list[Stmt]()
-    for stmt in body:
-        if isinstance(stmt, Bind):
-            here[stmt.variable] = substitute(stmt.value, here)
-        elif isinstance(stmt, Let):
-            known[Temp(stmt.name, stmt.value.dtype)] = over(stmt.value, here, known)
-        elif isinstance(stmt, For):
-            found.append(For(stmt.variable, stmt.kind, _written_out(stmt.body, here, known)))
-        elif isinstance(stmt, Store):
-            found.append(Store(stmt.buffer, substitute(stmt.index, here), over(stmt.value, here, known), stmt.combine))
-        else:
-            found.append(stmt)
-    return tuple(found)

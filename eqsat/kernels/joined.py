@@ -3,7 +3,7 @@ what they read is moved once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from math import ceil
@@ -42,9 +42,15 @@ def readers_of(lowered: Mapping[Made, Kernel]) -> dict[str, set[Made]]:
 
 
 def joined(
-    lowered: Mapping[Made, Kernel], levels: Mapping[Tensor, float], names: Mapping[Tensor, str], target: Target, costs: Costs
+    lowered: Mapping[Made, Kernel],
+    levels: Mapping[Tensor, float],
+    stay: Collection[Tensor],
+    names: Mapping[Tensor, str],
+    target: Target,
+    costs: Costs,
 ) -> Iterator[tuple[Made, Made, Kernel]]:
-    """Pairs of kernels, by what they make, and the one kernel that makes both, those first that save most; none is in two pairs.
+    """Pairs of kernels, by what they make, and the one kernel that makes both, those first that save most; none is in two pairs, and none
+    reads of the other but what has to `stay`: anything else may be written over.
 
     Both wait for nothing on the level of the first, which ends at a whole number, but the second for what the first one makes; so nothing
     that waits for the one is what the other waits for.
@@ -67,6 +73,9 @@ def joined(
     for one, other in combinations(large, 2):
         rows, parts = sorted((one, other), key=lambda made: (level(made), -_outermost(lowered[made])))
         least = max(map(_least, (lowered[rows], lowered[parts])))
+        own = {names[tensor] for tensor in rows if tensor not in stay}
+        if any(buffer.name in own for buffer in lowered[parts].buffers):
+            continue
         if _shared(lowered[rows], lowered[parts]) < least or not (begins(rows, rows) and begins(parts, rows)):
             continue
         kernel = beside(lowered[rows], lowered[parts])

@@ -175,7 +175,7 @@ def _nests(rewritten: OnTheWay, model: CostModel, lowering: _Lowering, bodies: M
             found.one_for(rows.made, rows.kernel)
         for several_made, kernel in at_same_places(parts.steps, levels, names, within):
             found.side_by_side(several_made, kernel)
-        while pairs := list(joined(found.kernels, found.levels, names, options.target, options.cost)):
+        while pairs := list(joined(found.kernels, found.levels, {*kept, *parts.outputs}, names, options.target, options.cost)):
             for one, other, kernel in pairs:
                 found.side_by_side((one, other), kernel)
         while (found_copy := next(copies(found.kernels, shown | stay, names), None)) is not None:

@@ -11,7 +11,7 @@ from eqsat.codegen.calls.running import TablePut
 from eqsat.ir.dtypes import carrier, itemsize
 from eqsat.ir.host import keywords
 from eqsat.ir.index import Const
-from eqsat.ir.loops import Buffer, For, Kernel, Load, Role, Store
+from eqsat.ir.loops import Buffer, For, Kernel, Let, Load, Role, Store, Temp, over
 from eqsat.ir.ops import BOOL_FOLD, FOLD_OF
 from eqsat.ir.steps import HostCall, Parts, PlacedStep
 from eqsat.ir.tensor import Build, Constant, Scalar, Size, Tensor, sources, tensors
@@ -75,12 +75,13 @@ def loop_kernel(placed: PlacedStep, count: int, body: StepBody, names: dict[Tens
     steps: list[Kernel] = []
     for kernel, _ in body.kernels:
         stored = {stmt.buffer: stmt for stmt in kernel.body if isinstance(stmt, Store) and stmt.buffer in put_at}
-        places |= {put_at[buffer]: stmt.value for buffer, stmt in stored.items()}
+        known: dict[Scalar, Scalar] = {Temp(stmt.name, stmt.value.dtype): stmt.value for stmt in kernel.body if isinstance(stmt, Let)}
+        places |= {put_at[buffer]: over(over(stmt.value, {}, known), {}, known) for buffer, stmt in stored.items()}
         rest = tuple(stmt for stmt in kernel.body if stmt not in stored.values())
         if any(isinstance(stmt, Store | For) for stmt in rest):
             buffers = tuple(buffer for buffer in kernel.buffers if buffer.name not in stored)
             steps.append(replace(kernel, body=rest, buffers=buffers))
-    if len(steps) != 1 or any(place not in places for place in every_place):
+    if not steps or any(place not in places for place in every_place):
         return None
 
     def buffer(tensor: Tensor, role: Role = "in") -> Buffer:
@@ -102,9 +103,9 @@ def loop_kernel(placed: PlacedStep, count: int, body: StepBody, names: dict[Tens
             return None
     outer = dict(zip(stays, placed.given[len(carries) :], strict=True))
     read = {tensor: name for tensor, name in inside.items() if tensor in outer or isinstance(tensor, Constant)}
-    known = {name: buffer(outer.get(tensor, tensor)) for tensor, name in read.items()}
+    stay = {name: buffer(outer.get(tensor, tensor)) for tensor, name in read.items()}
     of_step = {name: places[tensor] for name, tensor in put_at.items()}
-    return stepping(steps[0], count, inside[counter], of_step, (states, puts), known, placed.name)
+    return stepping(steps, count, inside[counter], of_step, (states, puts), stay, placed.name)
 
 
 def at_same_places(
