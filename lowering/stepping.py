@@ -10,7 +10,7 @@ places may be read at others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from eqsat.ir.dtypes import is_integer, itemsize
 from eqsat.ir.index import Const, Index, Var, as_index, substitute
@@ -66,7 +66,8 @@ def stepping(
     states, puts = carried
     made = {counter, *of_step, *(one.after for one in states), *(one.values for one in puts)}
     every: tuple[State | Put, ...] = (*states, *puts)
-    known = made | stays.keys() | {one.before for one in every}
+    between = {buffer.name for kernel in kernels for buffer in kernel.outputs} - made
+    known = made | between | stays.keys() | {one.before for one in every}
     if any(kernel.sizes or kernel.scratch or any(buffer.name not in known for buffer in kernel.buffers) for kernel in kernels):
         return None
     step = Var("step", 0, count - 1)
@@ -130,11 +131,17 @@ class _Steps:
         puts: Sequence[Put],
         stays: Mapping[str, Buffer],
     ) -> None:
-        self.kernels, self.step, self.of_step, self.states, self.puts = kernels, step, of_step, states, puts
+        self.kernels, self.step, self.of_step = kernels, step, of_step
+        # what a step makes, and what it makes on the way, has names that no buffer outside has
+        self.states = [replace(state, after=f"next {state.after}") for state in states]
+        self.puts = [replace(put, values=f"next {put.values}") for put in puts]
         memory = {one.before: one.result.name for one in states} | {one.before: one.result.name for one in puts}
         memory |= {inner: outer.name for inner, outer in stays.items()}
         self.carried = set(memory.values()) - {outer.name for outer in stays.values()}
-        self.renaming = Renaming("_step", memory, {})
+        outputs = [buffer.name for kernel in kernels for buffer in kernel.outputs]
+        self.renaming = Renaming("_step", memory | {name: f"next {name}" for name in outputs}, {})
+        self.made = {f"next {name}" for name in outputs}
+        self.following = {one.after for one in self.states} | {one.values for one in self.puts}
         self.forms = Forms()
         self.crosses, self.earlier = False, True
 
@@ -162,8 +169,7 @@ class _Steps:
         if pieces is None:
             return None
         found = [self._element(piece, number) for number, piece in enumerate(pieces)]
-        stored = {store.buffer for piece in pieces for store in piece.stores}
-        if stored != {one.after for one in self.states} | {one.values for one in self.puts}:
+        if not self.following <= {store.buffer for piece in pieces for store in piece.stores}:
             return None
         elements = [element for element in found if element is not None and self._may_follow(pieces)]
         if len(elements) < len(found):
@@ -242,20 +248,24 @@ class _Steps:
     def _element(self, piece: _Piece, number: int) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]] | None:
         """The statements of one element of a step, all loads of what is carried first, and those before the first step."""
         stores = {store.buffer: store for store in piece.stores if store.combine is None}
-        values = values_of(piece.stores)
-        new: dict[Scalar, Scalar] = {Load(store.buffer, store.index, store.value.dtype): store.value for store in piece.stores}
-        made = {one.after for one in self.states} | {one.values for one in self.puts}
-        if len(stores) < len(piece.stores) or any(isinstance(t, Pick) and t.buffer in self.carried | made for t in scalars(*values)):
+        if len(stores) < len(piece.stores):
             return None
-        values = [over(over(value, {}, new), {}, new) for value in values]  # what is made of what is made here
-        every = dict.fromkeys(load for value in values for load in loads(value))
-        if any(load.buffer in made for load in every):
+        new: dict[Scalar, Scalar] = {}
+        for store in piece.stores:  # what is made of what is made here
+            new[Load(store.buffer, store.index, store.value.dtype)] = over(store.value, {}, new)
+        of_buffer = dict(zip(stores, new.values(), strict=True))
+        values = {buffer: of_buffer[buffer] for buffer in stores if buffer in self.following}
+        terms = list(scalars(*values.values()))
+        if any(isinstance(term, Pick) and term.buffer in self.carried | self.made for term in terms):
+            return None
+        every = [term for term in terms if isinstance(term, Load)]
+        if any(load.buffer in self.made for load in every):
             return None
         read = [load for load in every if load.buffer in self.carried]
         before: dict[Scalar, Scalar] = {load: Temp(f"carried{number}_{k}", load.dtype) for k, load in enumerate(read)}
         lets: list[Stmt] = [Let(f"carried{number}_{k}", load) for k, load in enumerate(read)]
-        following = {buffer: Temp(f"next{number}_{k}", value.dtype) for k, (buffer, value) in enumerate(zip(stores, values, strict=True))}
-        lets += [Let(f"next{number}_{k}", over(value, {}, before)) for k, value in enumerate(values)]
+        following = {buffer: Temp(f"next{number}_{k}", value.dtype) for k, (buffer, value) in enumerate(values.items())}
+        lets += [Let(f"next{number}_{k}", over(value, {}, before)) for k, value in enumerate(values.values())]
         starts: list[Stmt] = []
         ends: list[Stmt] = []
         for state in (state for state in self.states if state.after in stores):
