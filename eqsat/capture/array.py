@@ -16,8 +16,8 @@ import numpy as np
 
 from eqsat.capture.changing import CHANGING, put_into
 from eqsat.capture.masked import Masked
-from eqsat.capture.sharing import change, is_part
-from eqsat.capture.traces import Traced, apply, is_traced, on_host, traced_deep
+from eqsat.capture.sharing import change, is_part, put_back
+from eqsat.capture.traces import Traced, apply, is_traced, on_host, stacked, traced_deep
 from eqsat.ir.errors import DTypeError, MissingError, ShapeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.host import numpy_name, plain_name
 from eqsat.ir.ops import FOLD_OF
@@ -91,7 +91,16 @@ def _contains(array: np.ndarray[Any, Any], value: Any) -> bool:
 
 
 def _changed_at(name: str, target: Any, places: Any, values: Any = None) -> None:
-    """What the `at` of a ufunc does to an array of the trace, at places of its first axis."""
+    """What the `at` of a ufunc does to an array of the trace, at places of its first axes."""
+    if isinstance(target, TracedArray) and isinstance(places, tuple) and _are_places(places, target):
+        rows = apply("reshape", target, (-1, *target.shape[len(places) :]))
+        flat: Any = 0
+        for n, place in zip(target.shape, places, strict=False):  # what is out of range is found, negative ones count from the end
+            flat = flat * n + (apply("take", np.arange(n), place) if is_traced(place) else np.arange(n)[place])
+        changed = apply("copy", rows)
+        _changed_at(name, changed, flat, values)
+        target._put(apply("reshape", changed, target.shape), f"{name}.at", "x = eqsat.numpy.scatter_add(x, i, y)")
+        return
     if isinstance(target, TracedArray) and not isinstance(places, tuple) and values is not None and name in (*FOLD_OF, "subtract"):
         dtype = values.dtype if hasattr(values, "dtype") else np.result_type(target.dtype, values)
         if not np.can_cast(dtype, target.dtype, "same_kind") or (name == "subtract" and target.dtype == np.bool_):
@@ -104,6 +113,12 @@ def _changed_at(name: str, target: Any, places: Any, values: Any = None) -> None
         f"{name}.at: supported are {', '.join(FOLD_OF)} and subtract of values at places of the first axis of a traced array; "
         "use eqsat.numpy.scatter_add for sums, or where"
     )
+
+
+def _are_places(places: tuple[Any, ...], target: TracedArray) -> bool:
+    """Whether a key is integers of the first axes, some of which are arrays."""
+    kinds = ["" if isinstance(place, slice) else np.dtype(getattr(place, "dtype", None) or type(place)).kind for place in places]
+    return 1 <= len(places) <= target.ndim and all(kind in ("i", "u") for kind in kinds)
 
 
 def _in_place(symbol: str, name: str) -> Callable[..., TracedArray]:
@@ -130,6 +145,28 @@ def _in_place_method(name: str) -> Callable[..., None]:
         self._put(apply(name, self, *args, **kwargs), f"x.{name}()", f"x = np.{name}(x)")
 
     return changed
+
+
+class _Flat:
+    """The elements of an array one behind the other: what x.flat is for reading and writing at places."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: TracedArray) -> None:
+        self._array = array
+
+    def __getitem__(self, key: Any) -> Any:
+        return apply("getitem", _flattened(self._array), key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        found = apply("reshape", apply("setitem", _flattened(self._array), key, stacked(value)), self._array.shape)
+        self._array._put(found, "x.flat[...] = y", "x = where(mask, y, x)")
+
+    def __len__(self) -> int:
+        return math.prod(self._array.shape)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(_flattened(self._array))
 
 
 class TracedArray(Traced):
@@ -190,7 +227,12 @@ class TracedArray(Traced):
     def imag(self, value: Any) -> None:
         if self.dtype.kind != "c":
             raise DTypeError(f"x.imag = y: found {self.dtype}, expected complex numbers")
-        self[...] = apply("add", apply("multiply", value, 1j), self._apply("real"))
+        self[...] = apply("add", np.multiply(value, 1j), self._apply("real"))
+
+    def copy(self, order: str = "C") -> TracedArray:
+        found: TracedArray = self._apply("copy")
+        found.memory.is_whole = order == "C"
+        return found
 
     def __copy__(self) -> TracedArray:
         return self._apply("copy")
@@ -221,8 +263,8 @@ class TracedArray(Traced):
         if isinstance(value, Masked) and value.has_mask(key):
             value = value.chosen(self)
             key = Ellipsis
-        if isinstance(value, tuple | list) and any(True for _ in traced_deep(value)):
-            value = apply("stack", [part if isinstance(part, TracedArray) else np.asarray(part) for part in value])
+        value = stacked(value)
+        put_back(value, self, key)
         if not is_part(value, self, key):
             self._put(apply("setitem", self, key, value), "x[...] = y", "x = where(mask, y, x)")
 
@@ -278,7 +320,7 @@ class TracedArray(Traced):
     mean, var, std = _method("mean"), _method("var"), _method("std")
     dot, trace, diagonal, repeat = _method("dot"), _method("trace"), _method("diagonal"), _method("repeat")
     take, choose = _method("take"), _method("choose")
-    astype, copy, flatten, ravel = _method("astype"), _method("copy"), _flattened, _method("ravel")
+    astype, flatten, ravel = _method("astype"), _flattened, _method("ravel")
     view = _method("view")
     swapaxes, squeeze = _method("swapaxes"), _method("squeeze")
     clip, round, __round__ = _method("clip"), _method("round"), _method("round")
@@ -296,7 +338,7 @@ class TracedArray(Traced):
             raise UnsupportedError("x.flat = y: supported is one value for all; write x[...] = y.reshape(x.shape)")
         self[...] = value
 
-    flat = property(None, _set_flat)  # to be written only
+    flat = property(lambda self: _Flat(self), _set_flat)
 
     __bool__ = _needs_element("bool()", f"use enp.where(condition, a, b), & | ~; {REPEAT}", bool)
     __int__ = _needs_element("int()", f"use astype('int64'), enp.where; {REPEAT}", int)

@@ -60,6 +60,7 @@ INVERSES: Mapping[str, Inverse] = {
     "flip": lambda base, part, axis=None: flip(part, axis),
     "squeeze": lambda base, part, axis=None: reshape(part, base.shape),
     "expand_dims": lambda base, part, axis: reshape(part, base.shape),
+    "reshape": lambda base, part, shape: reshape(part, base.shape),  # of what lies in order
 }
 
 
@@ -86,13 +87,19 @@ class View:
 
 
 class Sharers:
-    """Arrays that may lie in one memory: how often one of them was changed; `is_given`: an argument is one, which belongs to the caller."""
+    """Arrays that may lie in one memory, and which of them were changed, in order; `is_given`: an argument is one, which belongs to the
+    caller."""
 
-    __slots__ = ("changes", "is_given")
+    __slots__ = ("changed", "is_given")
 
     def __init__(self, is_given: bool) -> None:
-        self.changes = 0
+        self.changed: list[Memory] = []
         self.is_given = is_given
+
+    @property
+    def changes(self) -> int:
+        """How often one of them was changed."""
+        return len(self.changed)
 
 
 class Memory:
@@ -101,15 +108,19 @@ class Memory:
     view       what it shows of another one; None for one that stands for itself
     sharers    those that may lie in one memory with it, for each memory that it may lie in, and how many changes of them it knows: where
                another one was changed since, nobody knows what it is
+    taken      which array it is a view or a copy of, by what key, where that is the caller's affair
+    is_whole   whether NumPy has its elements one behind the other in memory, so that reshapes are views
     is_number  whether NumPy has a number for it, where it has no dimensions; None where that is the caller's affair
     """
 
-    __slots__ = ("is_number", "sharers", "tensor", "view")
+    __slots__ = ("is_number", "is_whole", "sharers", "taken", "tensor", "view")
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
         self.view: View | None = None
         self.sharers: dict[Sharers, int] = {}
+        self.taken: tuple[Handle, Any] | None = None
+        self.is_whole = False
         self.is_number: bool | None = None if isinstance(tensor, Input) else True
 
     def current(self) -> Tensor:
@@ -136,7 +147,10 @@ def note(made: Any, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], t
     given = [value for value in (*args, *kwargs.values()) if hasattr(value, "memory") and not _is_number(value)]
     if hasattr(made, "memory") and not made.memory.tensor.shape:
         made.memory.is_number = not _is_array(name, args, given)
-    if name in INVERSES and args and any(args[0] is array for array in given):
+    if name in ("reshape", "ravel") and len(given) == 1 and given[0].memory.is_whole and _is_in_order(args, kwargs):
+        made.memory.view = View(given[0], "reshape", None, (made.tensor.shape,), {}, given[0].tensor)
+        made.memory.is_whole = True
+    elif name in INVERSES and name not in SHARING and args and any(args[0] is array for array in given):
         kind = _is_view(made, args[1]) if name == "getitem" else True
         if kind:
             key = args[1] if len(args) > 1 else None
@@ -145,11 +159,17 @@ def note(made: Any, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], t
             )
         elif kind is None:
             _lend(_root(args[0]), made)
+            made.memory.taken = args[0], args[1]
     elif name in SHARING or (name in INVERSES and not args) or (name in SOMETIMES and SOMETIMES[name](tuple(args), kwargs)):
         roots = [_root(array) for array in given]
         for one in made if isinstance(made, tuple | list) else (made,):
             for root in roots if hasattr(one, "memory") else ():
                 _lend(root, one)
+
+
+def _is_in_order(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a reshape reads its argument as it lies in memory."""
+    return {kwargs.get("order", "C"), *(value for value in args if isinstance(value, str))} <= {"C"}
 
 
 def _is_array(name: str, args: Sequence[Any], given: Sequence[Handle]) -> bool:
@@ -197,6 +217,16 @@ def is_part(array: Any, of: Handle, key: Any) -> bool:
     return view.key is key or bool(_is_basic(key) and _is_basic(view.key) and view.key == key)
 
 
+def put_back(array: Any, of: Handle, key: Any) -> None:
+    """Where an array was taken from another one by this key, and nothing else changed since that may share their memory, the other one may
+    be used again, with the array put there: then it is the same, view or copy."""
+    memory = getattr(array, "memory", None)
+    if memory is None or memory.taken is None or memory.taken[0] is not of or memory.taken[1] is not key or of.memory.view is not None:
+        return
+    if all(other is memory for sharers, known in of.memory.sharers.items() for other in sharers.changed[known:]):
+        of.memory.sharers |= {sharers: sharers.changes for sharers in of.memory.sharers}
+
+
 def _is_basic(key: Any) -> bool:
     """Whether there is no array in a key."""
     return all(part is None or isinstance(part, int | np.integer | slice | EllipsisType) for part in _parts(key))
@@ -218,7 +248,7 @@ def change(array: Handle, tensor: Tensor, what: str, instead: str) -> None:
     _check(array, what, instead)
     array.memory.tensor = tensor
     for sharers in array.memory.sharers:
-        sharers.changes += 1
+        sharers.changed.append(array.memory)
         array.memory.sharers[sharers] = sharers.changes
 
 

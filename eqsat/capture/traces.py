@@ -16,6 +16,7 @@ from eqsat.ir.errors import TraceError, UnsupportedError, UsageError
 from eqsat.ir.host import numpy_name
 from eqsat.ir.host_functions import VALUES_DECIDE
 from eqsat.ir.tensor import Constant, Input, Tensor
+from eqsat.operations.generic import known
 from eqsat.operations.host import host_call
 from eqsat.operations.table import FALLBACK, OPERATIONS, VALUES_DECIDE_SHAPES, missing, numpy_function, run
 from eqsat.sizes.markers import NO_SIZES, DerivedSizeError, Markers
@@ -64,7 +65,7 @@ class Traced:
     @property
     def is_known(self) -> bool:
         """Whether its elements are known while the program is recorded."""
-        return isinstance(self.tensor, Constant)
+        return isinstance(known(self.tensor), Constant)
 
 
 class Trace:
@@ -129,12 +130,24 @@ class Trace:
         )
 
 
+# functions of one array, which may be given as a list of arrays
+OF_ONE = frozenset(
+    (
+        *("sum", "prod", "max", "min", "mean", "var", "std", "any", "all", "argmax", "argmin", "median", "ptp", "average", "count_nonzero"),
+        *("nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd", "percentile", "quantile", "sort", "argsort", "cumsum"),
+        *("cumprod", "norm", "linalg.norm", "transpose", "flip", "roll", "reshape", "ravel", "diff"),
+    )
+)
+
+
 def apply(name: str, *args: Any, **kwargs: Any) -> Any:
     """The named operation; its result belongs to the trace of its arguments, or is a lazy tensor if all of them are."""
     if name not in OPERATIONS:
         return on_host(numpy_function(name), args, kwargs, name)
     owner = _common_owner(name, list(traced_deep((args, kwargs)))).innermost
     owner.count()
+    if name in OF_ONE and args and isinstance(args[0], list | tuple):
+        args = (stacked(args[0]), *args[1:])
     bare = [_bare(value, owner) for value in args]
     named = {key: _bare(value, owner) for key, value in kwargs.items()}
     try:
@@ -152,6 +165,13 @@ def apply(name: str, *args: Any, **kwargs: Any) -> Any:
     if not owner.lazy:
         note(made, name, args, kwargs, bare, named)
     return made
+
+
+def stacked(value: Any) -> Any:
+    """Nested lists with arrays of a trace in them as one array; anything else as it is."""
+    if not isinstance(value, list | tuple) or not any(True for _ in traced_deep(value)):
+        return value
+    return apply("stack", [part if isinstance(part, Traced) else np.asarray(part) for part in map(stacked, value)])
 
 
 def _owned(result: Any, owner: Trace) -> Any:

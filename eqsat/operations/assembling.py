@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from eqsat.ir.errors import BoundsError, ShapeError, UnsupportedError, UsageError
-from eqsat.ir.tensor import Tensor
+from eqsat.ir.tensor import Constant, Tensor
 from eqsat.operations.elementwise import astype
-from eqsat.operations.generic import broadcast_shapes, integer, normalize_axes, one_axis, tensor_of
+from eqsat.operations.generic import broadcast_shapes, integer, known, normalize_axes, one_axis, tensor_of
 from eqsat.operations.indexing import getitem
 from eqsat.operations.joining import concatenate
 from eqsat.operations.movement import broadcast_to, expand_dims, flip, moveaxis, ravel, reshape, swapaxes
@@ -166,6 +166,8 @@ def _along_axis(name: str, arr: Any, axis: Any) -> tuple[Tensor, int]:
 
 def _known(name: str, obj: Any, length: int) -> Any:
     """Places that are known while the program is recorded."""
+    found = known(obj) if isinstance(obj, Tensor) else obj
+    obj = found.data if isinstance(found, Constant) else found
     if isinstance(obj, Tensor):
         raise UnsupportedError(f"{name}: found an array of the trace as the places, supported are numbers, slices, lists; use where")
     if isinstance(obj, slice):

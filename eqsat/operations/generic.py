@@ -14,10 +14,11 @@ import numpy as np
 
 from eqsat.ir.dtypes import dtype_name, integer_range, is_integer, wrapped
 from eqsat.ir.errors import EqsatError, ShapeError, TraceError, UsageError
+from eqsat.ir.evaluate import evaluate_tensor
 from eqsat.ir.host import flat
 from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.ops import converted, identity_of
-from eqsat.ir.tensor import Arg, Build, Constant, Generic, IteratorKind, Literal, Position, Scalar, Shape, Tensor, axes
+from eqsat.ir.tensor import Arg, Build, Constant, Generic, IteratorKind, Literal, Position, Scalar, Shape, Tensor, axes, tensors
 from eqsat.sizes.markers import Extent, plain, shape_text
 
 Number = bool | int | float | complex
@@ -52,6 +53,10 @@ def _array(name: str, value: Any) -> np.ndarray[Any, Any]:
         raise UsageError(f"{name}: found a {type(value).__name__} that is no array: {error}") from None
 
 
+# elements of what is made of constants and evaluated while a program is recorded
+MOST_KNOWN = 1 << 16
+
+
 def tensor_of(name: str, value: Any) -> Tensor:
     """The value as a tensor; a number gets the dtype that NumPy gives it."""
     found = operand(name, value)
@@ -60,6 +65,14 @@ def tensor_of(name: str, value: Any) -> Tensor:
     if isinstance(found, Extent):
         return Build((), Position(found.polynomial.term, "int64"))
     return Constant(np.array(found.value, found.dtype) if isinstance(found, Literal) else np.array(found))
+
+
+def known(tensor: Tensor) -> Tensor:
+    """A tensor that is made of constants alone as a constant; any other as it is."""
+    made = list(tensors(tensor))
+    if isinstance(tensor, Constant) or tensor.size > MOST_KNOWN or not all(isinstance(one, Constant | Build | Generic) for one in made):
+        return tensor
+    return Constant(evaluate_tensor(tensor, {}))
 
 
 def literal(value: Number, dtype: str, wraps: bool = False) -> Literal:

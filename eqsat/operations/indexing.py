@@ -19,7 +19,7 @@ from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.tensor import Build, Constant, Gather, Position, Read, Scalar, Shape, Tensor, axes
 from eqsat.ir.value_bounds import tensor_bounds
 from eqsat.operations.elementwise import call, cast
-from eqsat.operations.generic import broadcast_map, broadcast_shapes, integer, tensor_of, view
+from eqsat.operations.generic import broadcast_map, broadcast_shapes, integer, known, tensor_of, view
 from eqsat.operations.movement import moveaxis, reshape, scaled, strided
 from eqsat.sizes.markers import least_of
 
@@ -242,10 +242,13 @@ def _part(entry: Any) -> Any:
         return entry
     if isinstance(entry, bool | np.bool_):
         raise UnsupportedError("getitem: found a bool as the index, supported are integers, slices, None, ... and arrays; use x[None]")
+    if isinstance(entry, range):
+        entry = np.asarray(entry, np.int64)
     if not isinstance(entry, Tensor | np.ndarray | list | tuple):
         return integer("getitem", "the index", entry)
     found = tensor_of("getitem", np.empty(np.shape(entry), int) if isinstance(entry, list) and not np.size(entry) else entry)
     if found.dtype == "bool":
+        found = known(found)
         if not isinstance(found, Constant) or not found.shape:
             raise UnsupportedError(f"getitem: found a mask of the shape {found.shape} as the index; {MASKS}")
         return found.data
