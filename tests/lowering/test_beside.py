@@ -21,6 +21,7 @@ from tests.lowering.builds import count_few_terms_as_many
 Array = Any
 RNG = np.random.default_rng(0)
 X, Y = (RNG.standard_normal((1000, 1024)).astype(np.float32) for _ in range(2))
+SMALL = RNG.standard_normal((300, 400)).astype(np.float32)
 PLACES = RNG.integers(-1000, 1000, (512, 1024))
 # programs of NumPy's or of eqsat's functions, with how many kernels they are
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Array, ...], int]] = {
@@ -28,6 +29,24 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Array, ...], int]] = {
     "all elements, and a sum of all": (lambda xp, x: (xp.maximum(x, 0), xp.sum(x)), (X,), 2),
     "a loss and its gradient": (lambda xp, x, y: (xp.mean((x - y) ** 2), 2 * (x - y) / x.size), (X, Y), 2),
     "extremes of all": (lambda xp, x: (xp.min(x), xp.max(x)), (X,), 2),
+    "a scaled array, and a sum of all squares": (lambda xp, x: (x * 2 + 1, xp.sum(x * x), xp.max(x)), (SMALL,), 1),
+    "an array that is stored, and a sum of it": (lambda xp, x: (xp.exp(x), xp.sum(xp.exp(x), axis=1)), (SMALL,), 1),
+    "a difference, and its mean square": (lambda xp, x, y: (x - y, xp.mean((x - y) ** 2)), (SMALL, SMALL[::-1].copy()), 1),
+    "terms with what they share": (
+        lambda xp, x, y: (xp.clip(x - y, -1, 1), xp.mean(xp.where(xp.abs(x - y) < 1, 0.5 * (x - y) ** 2, xp.abs(x - y) - 0.5))),
+        (SMALL, SMALL[::-1].copy()),
+        1,
+    ),
+    "rows with their means and deviations": (
+        lambda xp, x: (
+            (x - xp.mean(x, axis=1, keepdims=True)) / xp.std(x, axis=1, keepdims=True),
+            xp.mean(x, axis=1, keepdims=True),
+            xp.std(x, axis=1, keepdims=True),
+        ),
+        (SMALL,),
+        1,
+    ),
+    "a length that is no product": (lambda xp, x: (x + 1, xp.sum(x * x)), (SMALL.ravel()[:32771].copy(),), 2),
     "places that are checked": (lambda xp, x, i: xp.take(x, i), (X[0, :1000].copy(), PLACES), 2),
     "running sums stay by themselves": (lambda xp, x: (xp.cumulative_sum(x, axis=0), x * 2), (X,), 2),
     "no common divisor": (lambda xp, x: (x[:997] * 2, xp.sum(x[:991], axis=1)), (X,), 2),

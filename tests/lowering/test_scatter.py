@@ -328,3 +328,43 @@ def test_arrays_of_known_sizes_are_counted_in_loops_beside_others() -> None:
     for n in (1, 7, 1000):
         for found, expected in zip(plan(numbers, numbers[:n]), counted(numbers, numbers[:n]), strict=True):
             np.testing.assert_array_equal(found, expected)
+
+
+def clipping(result: eqsat.Result) -> int:
+    """How many kernels put values at places."""
+    return sum(any(isinstance(stmt, Clip) for stmt in statements(kernel.body)) for kernel in result.loops)
+
+
+def test_arrays_added_to_at_the_same_places_are_one_loop() -> None:
+    rng = np.random.default_rng(3)
+    places, a, b = rng.integers(0, 50, 3000), rng.standard_normal(3000), rng.standard_normal((3000, 4))
+
+    def program(xp: Any, places: Any, a: Any, b: Any) -> Any:
+        counts = xp.bincount(places, minlength=50)
+        rows = xp.scatter_add(xp.zeros((50, 4)), places, b) if xp is enp else _added(np.zeros((50, 4)), places, b)
+        return counts, xp.bincount(places, a, minlength=50) / counts, xp.bincount(places, a * a, minlength=50), rows
+
+    result = eqsat.optimize(lambda *x: program(enp, *x), places, a, b)
+    assert clipping(result) == 2  # rows of four are another loop
+    for found, expected in zip(result(places, a, b), program(np, places, a, b), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    places[7] = 50
+    with pytest.raises(BoundsError, match="found index 50"):
+        result(places, a, b)
+
+
+def _added(x: Array, places: Array, values: Array) -> Array:
+    np.add.at(x, places, values)
+    return x
+
+
+def test_what_one_adds_to_may_be_where_another_one_reads() -> None:
+    places = np.random.default_rng(4).integers(0, 40, 5000)
+
+    def program(xp: Any, places: Any) -> Any:
+        first = xp.bincount(places, minlength=40)
+        return first, xp.bincount(places, xp.take(first, places).astype(xp.float64), minlength=40)
+
+    result = eqsat.optimize(lambda x: program(enp, x), places)
+    for found, expected in zip(result(places), program(np, places), strict=True):
+        np.testing.assert_array_equal(found, expected)
