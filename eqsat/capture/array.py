@@ -110,7 +110,7 @@ def _changed_at(name: str, target: Any, places: Any, values: Any = None) -> None
         target._put(apply(f"scatter_{op}", target, places, given), f"{name}.at", "x = eqsat.numpy.scatter_add(x, i, y)")
         return
     raise UnsupportedError(
-        f"{name}.at: supported are {', '.join(FOLD_OF)} and subtract of values at places of the first axis of a traced array; "
+        f"{name}.at: supported are {', '.join(FOLD_OF)} and subtract of values at places of the first axes of a traced array; "
         "use eqsat.numpy.scatter_add for sums, or where"
     )
 

@@ -146,6 +146,59 @@ def edit_distance(xp: Any, fori: Fori, a: Any, b: Any) -> Any:
     return fori(a.shape[0], step, places)[-1]
 
 
+def smoothed(xp: Any, fori: Fori, x: Any) -> Any:
+    """Exponentially weighted means down columns."""
+
+    def step(i: Any, carry: Any) -> Any:
+        h, y = carry
+        h = 0.06 * x[i] + 0.94 * h
+        return h, put(y, i, h)
+
+    return fori(x.shape[0], step, (x[0] * 1.0, x * 0))[1]
+
+
+def envelope(xp: Any, fori: Fori, x: Any) -> Any:
+    def step(i: Any, carry: Any) -> Any:
+        e, y = carry
+        level = xp.abs(x[i])
+        e = e + xp.where(level > e, 0.1, 0.001) * (level - e)
+        return e, put(y, i, e)
+
+    return fori(x.shape[0], step, (x[0] * 0, x * 0))[1]
+
+
+def biquad(xp: Any, fori: Fori, x: Any, b: Any, a: Any) -> Any:
+    """A filter of second order, for many channels."""
+
+    def step(i: Any, carry: Any) -> Any:
+        s, t, y = carry
+        v = b[0] * x[i] + s
+        return b[1] * x[i] - a[0] * v + t, b[2] * x[i] - a[1] * v, put(y, i, v)
+
+    return fori(x.shape[0], step, (x[0] * 0, x[0] * 0, x * 0))[2]
+
+
+def garch(xp: Any, fori: Fori, r: Any) -> Any:
+    def step(i: Any, carry: Any) -> Any:
+        h, v = carry
+        return 1e-6 + 0.1 * r[i] * r[i] + 0.85 * h, put(v, i, h)
+
+    return fori(r.shape[0], step, (r[0] * 0 + 1e-4, r * 0))[1]
+
+
+def goertzel(xp: Any, fori: Fori, x: Any, k: Any) -> Any:
+    c = 2 * xp.cos(k)
+    s, t = fori(x.shape[0], lambda i, s: (x[i] + c * s[0] - s[1], s[0]), (k * 0, k * 0))
+    return s * s + t * t - s * t * c
+
+
+def clenshaw(xp: Any, fori: Fori, c: Any, x: Any) -> Any:
+    """A sum of Chebyshev polynomials."""
+    n = c.shape[0]
+    a, b = fori(n - 1, lambda k, s: (c[n - 1 - k] + 2 * x * s[0] - s[1], s[0]), (x * 0, x * 0))
+    return c[0] + x * a - b
+
+
 SPD = (lambda m: (m @ m.T / 256 + np.eye(256, dtype=np.float32)).astype(np.float32))(floats(256, 256))
 GRID = np.meshgrid(np.linspace(-2, 0.5, 128, dtype=np.float32), np.linspace(-1.2, 1.2, 128, dtype=np.float32))
 EVEN = np.full(128, 1 / 128, np.float32)
@@ -163,4 +216,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
     "means": (means, (floats(2048, 16), floats(10, 16))),
     "forward": (forward, (shares(32, 32), shares(32, 10), RNG.integers(0, 10, 100), shares(32))),
     "edit distance": (edit_distance, (RNG.integers(0, 4, 60), RNG.integers(0, 4, 60))),
+    "smoothed": (smoothed, (RNG.standard_normal((500, 37)),)),
+    "envelope": (envelope, (RNG.standard_normal(3000),)),
+    "biquad": (biquad, (floats(600, 64), floats(3) / 4, floats(2) / 4)),
+    "garch": (garch, (RNG.standard_normal((1000, 8)) / 100,)),
+    "goertzel": (goertzel, (RNG.standard_normal(400), RNG.uniform(0, 3, 48))),
+    "clenshaw": (clenshaw, (floats(24), RNG.uniform(-1, 1, 10_000).astype(np.float32))),
 }

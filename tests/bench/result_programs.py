@@ -1,11 +1,15 @@
-"""Programs for bench_wide: several results of one shape, of which some are made of others."""
+"""Programs for bench_wide: several results of one shape, of which some are made of others, and results that are made of the same."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tests.bench.further_programs import floats
+
+RNG = np.random.default_rng(5)
 
 
 def adam(xp: Any, p: Any, g: Any, m: Any, v: Any) -> Any:
@@ -65,6 +69,17 @@ def parts_of_exponentials(xp: Any, x: Any, y: Any, z: Any) -> Any:
     return e * y, e * z
 
 
+def group_means(xp: Any, places: Any, a: Any, b: Any) -> Any:
+    known = {"minlength": 64} | ({"length": 64} if hasattr(places, "at") else {})
+    counts = xp.bincount(places, **known)
+    return xp.bincount(places, a, **known) / counts, xp.bincount(places, b, **known) / counts
+
+
+def with_statistics(xp: Any, x: Any) -> Any:
+    mean, deviation = xp.mean(x, axis=1, keepdims=True), xp.std(x, axis=1, keepdims=True)
+    return (x - mean) / deviation, mean, deviation
+
+
 RESULTS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "adam_step": (adam, [floats(70_001), floats(70_001), floats(70_001), abs(floats(70_001))]),
     "momentum": (momentum, [floats(70_001), floats(70_001), floats(70_001)]),
@@ -75,4 +90,10 @@ RESULTS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "kalman": (filtered, [floats(30_001), abs(floats(30_001)), floats(30_001)]),
     "option": (option, [abs(floats(20_001)) + 1, abs(floats(20_001)) + 1]),
     "parts_of_exponentials": (parts_of_exponentials, [floats(60_000), floats(60_000), floats(60_000)]),
+    "scaled_and_squares_of_rows": (lambda xp, x: (x * 2 + 1, xp.sum(x * x, axis=1)), [floats(300, 400)]),
+    "scaled_and_square": (lambda xp, x: (x * 2 + 1, xp.sum(x * x)), [floats(100_000)]),
+    "mean_max_next": (lambda xp, x: (xp.mean(x, axis=1), xp.max(x, axis=1), x + 1), [floats(300, 400)]),
+    "with_statistics": (with_statistics, [floats(300, 400)]),
+    "difference_and_loss": (lambda xp, x, y: (x - y, xp.mean((x - y) ** 2)), [floats(300, 400), floats(300, 400)]),
+    "group_means": (group_means, [RNG.integers(0, 64, 30_000), RNG.standard_normal(30_000), RNG.standard_normal(30_000)]),
 }

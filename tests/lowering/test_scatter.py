@@ -256,7 +256,7 @@ def test_one_place_of_every_row_is_put(axis: int) -> None:
     ("function", "found"),
     [
         (lambda x, i: np.logaddexp.at(x, i, x), "logaddexp.at: supported are add"),
-        (lambda x, i: np.add.at(x, (i, i), 1.0), "add.at: supported are add"),
+        (lambda x, i: np.add.at(x, (i, slice(2)), 1.0), "add.at: supported are add"),
         (lambda x, i: np.put_along_axis(x, i, 0.0, None), "put_along_axis: found the axis None"),
     ],
 )
@@ -345,7 +345,7 @@ def test_arrays_added_to_at_the_same_places_are_one_loop() -> None:
         return counts, xp.bincount(places, a, minlength=50) / counts, xp.bincount(places, a * a, minlength=50), rows
 
     result = eqsat.optimize(lambda *x: program(enp, *x), places, a, b)
-    assert clipping(result) == 2  # rows of four are another loop
+    assert clipping(result) == 1
     for found, expected in zip(result(places, a, b), program(np, places, a, b), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
     places[7] = 50
