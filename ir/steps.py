@@ -15,8 +15,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eqsat.ir.host import Invocation
-from eqsat.ir.structure import Container
+from eqsat.ir.structure import Container, rebuild_result
 from eqsat.ir.tensor import Input, Program, Shape, Step, StepResult, Tensor, over, tensors
+from eqsat.ir.value_bounds import is_whole, tensor_bounds
+
+# functions whose results are elements of their first array
+SELECTING = frozenset(("cumulative_max", "cumulative_min", "sort", "partition"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,6 +51,18 @@ class HostCall(Step):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.invocation.function.removeprefix("numpy."))
+
+    def bounds(self, position: int) -> tuple[int, int] | None:
+        function = self.invocation.function.removeprefix("numpy.")
+        if position or not self.given or not is_whole(self.made[0][1]):
+            return None
+        if function in SELECTING and self.given[0].dtype == self.made[0][1]:
+            return tensor_bounds(self.given[0])
+        if function == "argsort" and self.given[0].size:
+            args, named = rebuild_result(self.invocation.arguments, [*self.given, *self.invocation.values])
+            axis = args[1] if len(args) > 1 else named.get("axis", -1)
+            return 0, (self.given[0].size if axis is None else self.given[0].shape[int(axis)]) - 1
+        return None
 
     @staticmethod
     def identified(invocation: Invocation, given: tuple[Tensor, ...], made: tuple[tuple[Shape, str], ...]) -> tuple[Any, ...]:
@@ -162,8 +178,12 @@ def take_apart(program: Program, kept: Collection[Tensor] = ()) -> Parts:
 def _placed(step: Step, position: int, done: Mapping[Tensor, Tensor]) -> PlacedStep:
     name = f"{step.name}_{position}"
     # no parameter of a function is called so
-    results = tuple(Input(f"{name}.{k}", shape, dtype) for k, (shape, dtype) in enumerate(step.made))
+    results = tuple(Input(f"{name}.{k}", shape, dtype, _most(step.bounds(k))) for k, (shape, dtype) in enumerate(step.made))
     return PlacedStep(name, step, tuple(done[tensor] for tensor in step.given), results)
+
+
+def _most(bounds: tuple[int, int] | None) -> int | None:
+    return None if bounds is None or bounds[0] < 0 else bounds[1]
 
 
 def _replaced(roots: Sequence[Tensor], known: dict[Tensor, Tensor]) -> tuple[Tensor, ...]:

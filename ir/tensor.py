@@ -253,6 +253,10 @@ class Step(Node):
     def results(self) -> tuple[StepResult, ...]:
         return tuple(StepResult(self, k) for k in range(len(self.made)))
 
+    def bounds(self, position: int) -> tuple[int, int] | None:
+        """The least and the greatest of the integers that it makes; None where nothing is known of them."""
+        return None
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StepResult(Tensor):

@@ -14,7 +14,23 @@ import numpy as np
 from eqsat.ir import interval
 from eqsat.ir.dtypes import is_integer
 from eqsat.ir.index import Var
-from eqsat.ir.tensor import Arg, Build, Call, Constant, Gather, Generic, Input, Literal, Position, Read, Reduce, Scalar, Tensor, scalars
+from eqsat.ir.tensor import (
+    Arg,
+    Build,
+    Call,
+    Constant,
+    Gather,
+    Generic,
+    Input,
+    Literal,
+    Position,
+    Read,
+    Reduce,
+    Scalar,
+    StepResult,
+    Tensor,
+    scalars,
+)
 
 Bounds = interval.Interval
 # how many tensors above the one that is asked for are looked at
@@ -34,6 +50,8 @@ def tensor_bounds(tensor: Tensor, depth: int = DEPTH) -> Bounds:
             found = 0, tensor.most
         elif isinstance(tensor, Constant):
             found = int(tensor.data.min()), int(tensor.data.max())
+        elif isinstance(tensor, StepResult):
+            found = tensor.step.bounds(tensor.position) or found
         elif isinstance(tensor, Build):
             found = scalar_bounds(tensor.body, (), depth)
         elif isinstance(tensor, Generic) and tensor.combine in (None, "max", "min"):

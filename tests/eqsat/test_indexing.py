@@ -328,3 +328,16 @@ def test_places_of_uint64_are_cast_as_numpy_casts_them() -> None:
     np.testing.assert_array_equal(eqsat.jit(lambda x, i: x[i])(x, places), x[places])
     with pytest.raises(BoundsError, match="found index -6 in dimension 0"):
         eqsat.jit(lambda x, i: x[i])(x, np.array([2**64 - 6], "uint64"))
+
+
+def test_places_of_an_order_and_of_running_extrema_are_not_checked() -> None:
+    x, y = np.random.default_rng(1).random((40, 5)), np.random.default_rng(2).random((40, 5))
+    ordered = eqsat.optimize(lambda x, y: (np.take_along_axis(y, np.argsort(x, 0), 0), y[np.argsort(x[:, 0])]), x, y)
+    assert ordered.places == ()
+    for found, expected in zip(ordered(x, y), (np.take_along_axis(y, np.argsort(x, 0), 0), y[np.argsort(x[:, 0])]), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    filled = eqsat.optimize(lambda v: v[enp.cumulative_max(enp.where(enp.isnan(v), 0, enp.arange(40)), axis=0)], x[:, 0])
+    assert filled.places == ()
+    # the order of rows has places of rows alone
+    rows = eqsat.optimize(lambda x, y: y[:5][np.argsort(x, 0)[:, 0]], x, y)
+    assert len(rows.places) == 1
