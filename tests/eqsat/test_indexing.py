@@ -336,7 +336,7 @@ def test_places_of_an_order_and_of_running_extrema_are_not_checked() -> None:
     assert ordered.places == ()
     for found, expected in zip(ordered(x, y), (np.take_along_axis(y, np.argsort(x, 0), 0), y[np.argsort(x[:, 0])]), strict=True):
         np.testing.assert_array_equal(found, expected)
-    filled = eqsat.optimize(lambda v: v[enp.cumulative_max(enp.where(enp.isnan(v), 0, enp.arange(40)), axis=0)], x[:, 0])
+    filled = eqsat.optimize(lambda v: v[np.maximum.accumulate(enp.where(enp.isnan(v), 0, enp.arange(40)))], x[:, 0])
     assert filled.places == ()
     # the order of rows has places of rows alone
     rows = eqsat.optimize(lambda x, y: y[:5][np.argsort(x, 0)[:, 0]], x, y)
