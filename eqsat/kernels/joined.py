@@ -49,8 +49,8 @@ def joined(
     target: Target,
     costs: Costs,
 ) -> Iterator[tuple[Made, Made, Kernel]]:
-    """Pairs of kernels, by what they make, and the one kernel that makes both, those first that save most; none is in two pairs, and none
-    reads of the other but what has to `stay`: anything else may be written over.
+    """Pairs of kernels, by what they make, and the one kernel that makes both, those first that save most; none is in two pairs.  What
+    does not have to `stay`, and nothing else reads, is not stored.
 
     Both wait for nothing on the level of the first, which ends at a whole number, but the second for what the first one makes; so nothing
     that waits for the one is what the other waits for.
@@ -68,17 +68,18 @@ def joined(
         read = (buffer.name for buffer in lowered[made].buffers if buffer.role == "in" and buffer.name not in own)
         return all(level_of.get(name, -1) < level(first) for name in read)
 
+    readers = readers_of(lowered)
     # what a step makes has a price of its own
     large = [made for made, kernel in lowered.items() if _bytes(kernel) >= LEAST_BYTES and all(isinstance(one, Build) for one in made)]
     for one, other in combinations(large, 2):
         rows, parts = sorted((one, other), key=lambda made: (level(made), -_outermost(lowered[made])))
         least = max(map(_least, (lowered[rows], lowered[parts])))
-        own = {names[tensor] for tensor in rows if tensor not in stay}
-        if any(buffer.name in own for buffer in lowered[parts].buffers):
+        passing = {names[tensor] for tensor in rows if tensor not in stay} & {buffer.name for buffer in lowered[parts].buffers}
+        if any(readers[name] != {parts} for name in passing):
             continue
         if _shared(lowered[rows], lowered[parts]) < least or not (begins(rows, rows) and begins(parts, rows)):
             continue
-        kernel = beside(lowered[rows], lowered[parts])
+        kernel = beside(lowered[rows], lowered[parts], passing)
         if kernel is not None:
             ns |= {made: nest_ns(lowered[made], target, costs) for made in (rows, parts) if made not in ns}
             apart = ns[rows] + ns[parts]

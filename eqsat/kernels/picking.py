@@ -259,7 +259,8 @@ class _Found:
 
     def side_by_side(self, several: Sequence[Made], kernel: Kernel) -> None:
         """One kernel in the place of several that do not wait for each other."""
-        all_made = tuple(tensor for made in several for tensor in made)
+        stored = {buffer.name for buffer in kernel.outputs}
+        all_made = tuple(tensor for made in several for tensor in made if self.names[tensor] in stored)
         self.part_of[all_made] = tuple(priced for made in several for priced in self.part_of.get(made, ((_builds(made), 1.0),)))
         self.within[all_made] = tuple(one for made in several for one in self.within.get(made, ()))
         self.levels |= dict.fromkeys(all_made, min(self.levels[made[0]] for made in several))

@@ -11,7 +11,7 @@ What both read is still near when the second one comes to it.  Folds of all elem
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import gcd
 
 from eqsat.ir.index import Var
@@ -26,9 +26,10 @@ from eqsat.lowering.sharing.alongside import abreast
 MOST_IN_PART, LEAST_IN_PART = 2048, 256
 
 
-def beside(rows: Kernel, parts: Kernel) -> Kernel | None:
+def beside(rows: Kernel, parts: Kernel, passing: Collection[str] = ()) -> Kernel | None:
     """One kernel that does both, with the results of both in this order; the second may read what the first one stores in the same part.
-    None where the outermost loops, which are all that there is, do not divide evenly."""
+    What is only `passing` from the one to the other is scratch memory, of a part.  None where the outermost loops, which are all that there
+    is, do not divide evenly."""
     outer = outermost(rows)
     if rows.scratch or parts.scratch or parts.sizes or outer is None:
         return None
@@ -37,9 +38,12 @@ def beside(rows: Kernel, parts: Kernel) -> Kernel | None:
     stored = {buffer.name: buffer for buffer in rows.outputs}
     read = {buffer.name: buffer for kernel in (rows, parts) for buffer in kernel.buffers if buffer.role == "in"}
     passed = [stored[name] for name in read if name in stored]
-    buffers = (*(buffer for name, buffer in read.items() if name not in stored), *rows.outputs, *parts.outputs)
+    results = (*(buffer for buffer in rows.outputs if buffer.name not in passing), *parts.outputs)
+    buffers = (*(buffer for name, buffer in read.items() if name not in stored), *results)
     each = outermost(parts)
-    found = _parts_of_folds(outer, parts, passed) if each is None else _rows_of(outer, each, passed)
+    if each is not None and passing:
+        return None
+    found = _parts_of_folds(outer, parts, passed, passing) if each is None else _rows_of(outer, each, passed)
     return None if found is None else Kernel(rows.name, buffers, found[0], scratch=found[1])
 
 
@@ -78,7 +82,7 @@ def _keeps_to_parts(bodies: Sequence[tuple[Stmt, ...]], passed: Sequence[Buffer]
     return True
 
 
-def _parts_of_folds(outer: For, folds: Kernel, passed: Sequence[Buffer]) -> Body | None:
+def _parts_of_folds(outer: For, folds: Kernel, passed: Sequence[Buffer], passing: Collection[str]) -> Body | None:
     """A part of a loop, and of folds of all elements, in each of a third one, and folds of what is folded then."""
     found = [stmt for stmt in folds.body if isinstance(stmt, Fold)]
     extents = {fold.variable.extent for fold in found}
@@ -105,7 +109,9 @@ def _parts_of_folds(outer: For, folds: Kernel, passed: Sequence[Buffer]) -> Body
     if not _keeps_to_parts((first, tuple(folded)), passed, part):
         return None
     rest = [_of_parts(stmt, scratch[stmt]) if isinstance(stmt, Fold) else stmt for stmt in folds.body]
-    return (For(part, "serial", (*first, *folded)), *rest), tuple(scratch.values())
+    own = [Buffer(buffer.name, buffer.dtype, buffer.size // count, "scratch") for buffer in passed if buffer.name in passing]
+    each = Renaming("", {}, {buffer.name: part * -buffer.size for buffer in own}).block((*first, *folded))
+    return (For(part, "serial", each), *rest), (*scratch.values(), *own)
 
 
 def _of_parts(fold: Fold, parts: Buffer) -> Fold:
