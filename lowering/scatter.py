@@ -22,7 +22,7 @@ from eqsat.ir.loops import Buffer, Clip, For, Kernel, Load, Stmt, Store, over, s
 from eqsat.ir.tensor import Build, Call, Gather, Literal, Reduce, Scalar, Shape, Size, scalars, sources
 from eqsat.lowering.affine import Affine, rebuilt
 from eqsat.lowering.joining.renaming import Renaming
-from eqsat.lowering.nest import Names, nest_of
+from eqsat.lowering.nest import Names, flat, nest_of
 from eqsat.lowering.sharing.alongside import abreast
 
 # operations that take no longer by themselves than in vectors: loading what they make does; how many of them, and for arrays of how many
@@ -52,9 +52,9 @@ def stored(buffer: Buffer) -> Given:
     return Given(buffer.size, lambda at: Load(buffer.name, at, buffer.dtype), (buffer,))
 
 
-def computed(build: Build, names: Names) -> Given | None:
+def computed(build: Build, names: Names, once: bool = False) -> Given | None:
     """An array made element by element of others as it is read; None where elements are more than a few plain operations, or of several
-    axes."""
+    axes, into which places would have to be divided, unless that is done `once` and not for every step."""
     calls = [term.op for term in scalars(build.body) if isinstance(term, Call)]
     if len(calls) > MOST_PLAIN or not all(op in PLAIN for op in calls):
         return None
@@ -63,10 +63,23 @@ def computed(build: Build, names: Names) -> Given | None:
     if all(isinstance(term, Literal | Call) for term in scalars(build.body)):
         return Given(build.size, lambda at: build.body, ())
     nest = nest_of((build,), names, {})
-    if len(nest.loops) > 1 or (nest.loops and nest.index is not nest.loops[0]):
+    loops = nest.loops
+    shape = tuple(loop.extent for loop in loops)
+    if (len(loops) > 1 and not once) or (loops and nest.index is not flat(loops, shape, {})):
         return None
     read = tuple(Buffer(names[tensor], tensor.dtype, tensor.size, "in") for tensor in sources(build))
-    return Given(build.size, lambda at: over(nest.body, dict.fromkeys(nest.loops, at)), read)
+
+    def element(at: Index) -> Scalar:
+        if len(loops) < 2:
+            return over(nest.body, dict.fromkeys(loops, at))
+        places: dict[Var, Index] = {}
+        for k, loop in enumerate(loops):
+            step = prod(shape[k + 1 :])
+            along = at // step if step > 1 else at
+            places[loop] = along % loop.extent if k else along
+        return over(nest.body, places)
+
+    return Given(build.size, element, read)
 
 
 def scattered(

@@ -92,7 +92,7 @@ def loop_kernel(placed: PlacedStep, count: int, body: StepBody, names: dict[Tens
     states: list[State] = []
     puts: list[Put] = []
     for k, (carry, at) in enumerate(zip(carries, body.following, strict=True)):
-        ends = _given(placed.given[k], names, within), buffer(placed.results[k], "out")
+        ends = _given(placed.given[k], names, within, once=True), buffer(placed.results[k], "out")
         before, changes = inside.get(carry, f"carry {k}"), [put for put in body.puts if put.carry == k]
         if at is not None:
             states.append(State(before, inside[body.outputs[at]], *ends))
@@ -137,8 +137,10 @@ def made_within(parts: Parts, kept: Collection[Tensor], names: Mapping[Tensor, s
     given += [(tensor, True) for one in parts.steps if one.name in loops for tensor in one.given[: len(one.results)]]
     times = Counter(tensor for tensor, _ in given)
     alone = [(tensor, first) for tensor, first in given if isinstance(tensor, Build) and read[tensor] == times[tensor]]
+    begun = {tensor for one in parts.steps if one.name in loops for tensor in one.given[: len(one.results)]}
+    begun -= {tensor for one in puts for tensor in one.given}
     short = [tensor for tensor, first in alone if not first or tensor.size <= MOST_ALONE]
-    return frozenset(tensor for tensor in short if computed(tensor, names) is not None)
+    return frozenset(tensor for tensor in short if computed(tensor, names, once=tensor in begun) is not None)
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,7 @@ def _scatter(
     return scattered(first.shape, axis, given, result, combine, placed.name, sizes, alone)
 
 
-def _given(tensor: Tensor, names: Mapping[Tensor, str], within: Container[Tensor]) -> Given:
+def _given(tensor: Tensor, names: Mapping[Tensor, str], within: Container[Tensor], once: bool = False) -> Given:
     """An array that loops read, or compute as they read it."""
-    found = computed(tensor, names) if isinstance(tensor, Build) and tensor in within else None
+    found = computed(tensor, names, once) if isinstance(tensor, Build) and tensor in within else None
     return stored(Buffer(names[tensor], tensor.dtype, tensor.size, "in")) if found is None else found
