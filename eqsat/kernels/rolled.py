@@ -4,19 +4,48 @@
 
 Tensors stand in the order in which they are made.  Where what stands there repeats itself, each tensor the same function of tensors that
 stand as far before it, or of tensors that are the same all the time, a part of it is the body of a loop; what reaches from one part into
-later ones is carried.  Parts whose tensors are made element by element stay as they are as long as they are few: they become one kernel.
+later ones is carried.  What is read at places that go on by one step from part to part (`x[t]`) is read at the counter, and what of every
+part is joined behind them (`stack(states)`) is put into an array.  Parts whose tensors are made element by element stay as they are as long
+as they are few: they become one kernel.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from eqsat.ir.generics import as_build
+from eqsat.ir.index import Const, Index
+from eqsat.ir.places import PLACE
 from eqsat.ir.steps import Loop
-from eqsat.ir.tensor import Build, Constant, Generic, Input, Program, Read, Tensor, axes, copied, has_fold, over, scalars, sources, tensors
+from eqsat.ir.tensor import (
+    Build,
+    Call,
+    Constant,
+    Gather,
+    Generic,
+    Input,
+    Literal,
+    Position,
+    Program,
+    Read,
+    Scalar,
+    Tensor,
+    axes,
+    copied,
+    has_fold,
+    over,
+    scalars,
+    sources,
+    tensors,
+)
 from eqsat.kernels.invariant import without_invariants
+from eqsat.operations.joining import concatenate
+from eqsat.operations.movement import moveaxis, reshape
+from eqsat.operations.placing import put_at
 
 # parts that are worth a loop, and tensors in them: of parts that become a kernel each, and of such as become one together
 LEAST_PARTS, LEAST_TENSORS, MANY_TENSORS = 8, 32, 600
@@ -55,7 +84,9 @@ class _Line:
     def __init__(self, order: Sequence[Tensor]) -> None:
         self.order = order
         self.position = {tensor: k for k, tensor in enumerate(order)}
-        self.function = [_function(tensor) for tensor in order]
+        known = [_function(tensor) for tensor in order]
+        self.function = [function for function, _ in known]
+        self.places = [places for _, places in known]
 
     def lengths(self) -> list[int]:
         """How far apart tensors stand that are made alike, the most frequent first."""
@@ -88,9 +119,22 @@ class _Line:
         return one in self.position and other in self.position and self.position[other] - self.position[one] == length
 
 
-def _function(tensor: Tensor) -> Tensor:
-    """What is done to the sources of a tensor, whatever they are: the same node for all that is made alike."""
-    return over(tensor, {source: Input(f"source{k}", source.shape, source.dtype) for k, source in enumerate(sources(tensor))})
+def _function(tensor: Tensor) -> tuple[Tensor, tuple[int, ...]]:
+    """What is done to the sources of a tensor, whatever they are: the same node for all that is made alike; of one that only reads another,
+    wherever in that, with the numbers among its places."""
+    places = tuple(int(term.value) for term in _read_at(tensor) if isinstance(term, Const))
+    if places:
+        (source,) = sources(tensor)
+        moved = tuple(Const(0) if isinstance(term, Const) else term for term in _read_at(tensor))
+        tensor = Build(tensor.shape, Read(source, moved))
+    replaced: dict[Tensor, Tensor] = {source: Input(f"source{k}", source.shape, source.dtype) for k, source in enumerate(sources(tensor))}
+    return over(tensor, replaced), places
+
+
+def _read_at(tensor: Tensor) -> tuple[Index, ...]:
+    """Where a tensor that only reads another one reads it; nothing of others."""
+    build = as_build(tensor) if isinstance(tensor, Generic) and tensor.combine is None else tensor
+    return build.body.indices if isinstance(build, Build) and isinstance(build.body, Read) else ()
 
 
 def _with_loop(program: Program, line: _Line, run: _Run) -> Program:
@@ -104,17 +148,20 @@ def _with_loop(program: Program, line: _Line, run: _Run) -> Program:
     peeled = max(far for _, far in carried)
     begin = first + peeled * length
     body = line.order[begin : begin + length]
-    if not _is_worth_it(body, parts - peeled):
+    steps = _steps_of_places(line, range(begin, after, length))
+    if steps is None or not _is_worth_it(body, parts - peeled):
         return program
+    histories = _histories(line, range(begin, after, length))
     given = [line.order[begin - far * length + place] for place, far in carried]
     made = [line.order[after - far * length + place] for place, far in carried]
-    inside = {tensor for tensor in _read_behind(program, line, after) if begin <= line.position.get(tensor, -1) < after}
+    inside = {one for one in _read_behind(program, line, after, histories) if begin <= line.position.get(one, -1) < after}
     if not inside <= set(made):
         return program
     carries = [Input(f"carry[{k}]", tensor.shape, tensor.dtype) for k, tensor in enumerate(given)]
+    counter = Input("i", (), "int64", parts - peeled - 1)
     known: dict[Tensor, Tensor] = dict(zip(given, carries, strict=True))
     stays: dict[Tensor, Input] = {}
-    for tensor in body:
+    for place, tensor in enumerate(body):
         for source in sources(tensor):
             if isinstance(source, Constant):
                 known[source] = source
@@ -122,14 +169,25 @@ def _with_loop(program: Program, line: _Line, run: _Run) -> Program:
                 if line.position.get(source, -1) >= begin:
                     return program
                 known[source] = stays[source] = Input(f"captured{len(stays)}", source.shape, source.dtype)
-        known[tensor] = over(tensor, known)
+        begins = line.places[begin + place]
+        known[tensor] = _at_step(tensor, known, begins, steps[place], counter) if any(steps[place]) else over(tensor, known)
     following = [known[body[place]] if far == 1 else carries[carried.index((place, far - 1))] for place, far in carried]
-    counter = Input("i", (), "int64", parts - peeled - 1)
+    kept = list(dict.fromkeys(history.place for history in histories.values()))
+    for place in kept:
+        every = Input(f"carry[{len(carries)}]", (parts - peeled, *body[place].shape), body[place].dtype)
+        carries.append(every)
+        given.append(Build(every.shape, Literal(0, every.dtype)))
+        following.append(put_at(every, [counter, *[None] * len(body[place].shape)], (), known[body[place]]))
     step = Program((counter, *carries, *stays.values()), tuple(map(copied, following)))
     loop = without_invariants(Loop(parts - peeled, step, (*given, *stays)))
-    done: dict[Tensor, Tensor] = dict(zip(made, loop.results, strict=True))
+    done: dict[Tensor, Tensor] = dict(zip(made, loop.results, strict=False))
+    states = dict(zip(kept, loop.results[len(made) :], strict=True))
     for tensor in tensors(*program.outputs):
-        if tensor not in done and not begin <= line.position.get(tensor, -1) < after:
+        if tensor in done or begin <= line.position.get(tensor, -1) < after:
+            continue
+        if tensor in histories:
+            done[tensor] = histories[tensor].joined(states, done)
+        else:
             done[tensor] = over(tensor, done)
     return Program(program.inputs, tuple(done[output] for output in program.outputs), program.structure)
 
@@ -158,15 +216,93 @@ def _carried(program: Program, line: _Line, begins: range) -> list[tuple[int, in
         shifted = [source for source, later in zip(sources(one), sources(again), strict=True) if source is not later]
         if not all(reached(source, FARTHEST) for source in shifted):
             return None
-    for source in _read_behind(program, line, after):
+    last = range(begins[min(FARTHEST, parts - 1)], after, length)
+    for source in _read_behind(program, line, after, _histories(line, last)):
         if after - FARTHEST * length <= line.position.get(source, -1) < after:
             reached(source, parts)
     return sorted(found) if len(found) <= MOST_CARRIED else None
 
 
-def _read_behind(program: Program, line: _Line, after: int) -> set[Tensor]:
-    """What is read by what stands behind a place, or handed out."""
-    return {source for tensor in line.order[after:] for source in sources(tensor)} | set(program.outputs)
+def _read_behind(program: Program, line: _Line, after: int, histories: Mapping[Tensor, _History]) -> set[Tensor]:
+    """What is read by what stands behind a place, or handed out; of parts that are joined only what is not kept for that."""
+    read = {source for tensor in line.order[after:] if tensor not in histories for source in sources(tensor)}
+    return read | {source for one in histories.values() for source in one.others} | set(program.outputs)
+
+
+@dataclass(frozen=True)
+class _History:
+    """A tensor that joins what is at one `place` of each part, its sources from `first` up to `end`, along an axis, with others."""
+
+    place: int
+    axis: int
+    first: int
+    end: int
+    operands: tuple[Tensor, ...]
+
+    @property
+    def others(self) -> tuple[Tensor, ...]:
+        """What is joined beside the parts."""
+        return (*self.operands[: self.first], *self.operands[self.end :])
+
+    def joined(self, states: Mapping[int, Tensor], known: Mapping[Tensor, Tensor]) -> Tensor:
+        """The same of an array of all parts."""
+        every = states[self.place]
+        count, *shape = every.shape
+        merged = (*shape[: self.axis], count * shape[self.axis], *shape[self.axis + 1 :])
+        whole = reshape(moveaxis(every, 0, self.axis), merged)
+        before, behind = self.operands[: self.first], self.operands[self.end :]
+        return concatenate([*(known[one] for one in before), whole, *(known[one] for one in behind)], self.axis)
+
+
+def _histories(line: _Line, begins: range) -> dict[Tensor, _History]:
+    """The tensors behind parts that join what is at one place of each of them; `begins`: where parts begin."""
+    found: dict[Tensor, _History] = {}
+    for tensor in line.order[begins.stop :]:
+        operands = tensor.operands if isinstance(tensor, Generic) else ()
+        inside = [k for k, operand in enumerate(operands) if begins.start <= line.position.get(operand, -1) < begins.stop]
+        if len(inside) != len(begins) or inside != list(range(inside[0], inside[0] + len(inside))):
+            continue
+        places = [line.position[operands[k]] - begin for k, begin in zip(inside, begins, strict=True)]
+        axis = _axis_joined(tensor, operands)
+        if axis is not None and len(set(places)) == 1 and 0 <= places[0] < begins.step:
+            found[tensor] = _History(places[0], axis, inside[0], inside[-1] + 1, operands)
+    return found
+
+
+def _axis_joined(tensor: Tensor, operands: Sequence[Tensor]) -> int | None:
+    """The axis along which a tensor joins its operands; None of others."""
+    for axis, extent in enumerate(tensor.shape):
+        others = {(*operand.shape[:axis], *operand.shape[axis + 1 :]) for operand in operands if len(operand.shape) == len(tensor.shape)}
+        if others == {(*tensor.shape[:axis], *tensor.shape[axis + 1 :])} and sum(one.shape[axis] for one in operands) == extent:
+            return axis if concatenate(list(operands), axis) is tensor else None
+    return None
+
+
+def _steps_of_places(line: _Line, begins: range) -> list[tuple[int, ...]] | None:
+    """How the numbers among places go on from part to part, for each tensor of a part; None where not by one step."""
+    found: list[tuple[int, ...]] = []
+    for place in range(begins.step):
+        every = np.array([line.places[begin + place] for begin in begins], np.int64)
+        steps = np.diff(every, axis=0)
+        if (steps != steps[:1]).any():
+            return None
+        found.append(tuple(steps[0].tolist()))
+    return found
+
+
+def _at_step(tensor: Tensor, known: Mapping[Tensor, Tensor], begins: Sequence[int], steps: Sequence[int], counter: Input) -> Tensor:
+    """What a tensor that reads another one is in each step: it reads at places that go on with the counter."""
+    numbers = iter(zip(begins, steps, strict=True))
+    places: list[Scalar] = []
+    for term in _read_at(tensor):
+        if isinstance(term, Const):
+            begin, step = next(numbers)
+            moved: Scalar = Call("multiply", (Read(counter, ()), Literal(step, PLACE)), PLACE)
+            places.append(Call("add", (moved, Literal(begin, PLACE)), PLACE))
+        else:
+            places.append(Position(term, PLACE))
+    (source,) = sources(tensor)
+    return Build(tensor.shape, Gather(known[source], tuple(places)))
 
 
 def _is_worth_it(body: Sequence[Tensor], parts: int) -> bool:
