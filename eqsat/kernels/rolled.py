@@ -44,11 +44,13 @@ from eqsat.ir.tensor import (
 )
 from eqsat.kernels.invariant import without_invariants
 from eqsat.operations.joining import concatenate
-from eqsat.operations.movement import moveaxis, reshape
+from eqsat.operations.movement import flip, moveaxis, reshape
 from eqsat.operations.placing import put_at
 
 # parts that are worth a loop, and tensors in them: of parts that become a kernel each, and of such as become one together
 LEAST_PARTS, LEAST_TENSORS, MANY_TENSORS = 8, 32, 600
+# tensors of parts that are read one by one, though all parts have to be kept for it
+MOST_FAR = 4
 # tensors of a part, how many lengths of parts are tried, parts across which something is carried, and what is carried
 LONGEST_PART, MOST_LENGTHS, FARTHEST, MOST_CARRIED = 400, 6, 4, 16
 
@@ -60,9 +62,33 @@ def rolled(program: Program) -> Program:
     order = [tensor for tensor in tensors(*program.outputs) if sources(tensor) or isinstance(tensor, Build | Generic)]
     if len(order) < LEAST_TENSORS:
         return program
-    line = _Line(order)
+    line = _Line(_in_order(order))
     found = max((run for length in line.lengths() for run in line.runs(length)), key=lambda run: run.covered, default=None)
     return program if found is None else _with_loop(program, line, found)
+
+
+def _in_order(made: Sequence[Tensor]) -> list[Tensor]:
+    """Tensors, sources first, as a loop makes them: what is made of those on the longest way through them at once, everything else when it
+    is needed."""
+    inside = set(made)
+    below = {tensor: [source for source in sources(tensor) if source in inside] for tensor in made}
+    up: dict[Tensor, int] = {}
+    for tensor in made:
+        up[tensor] = 1 + max((up[source] for source in below[tensor]), default=0)
+    down = dict.fromkeys(made, max(up.values()))
+    for tensor in reversed(made):
+        for source in below[tensor]:
+            down[source] = min(down[source], down[tensor] - 1)
+    key: dict[Tensor, tuple[int, int]] = {}
+    early: set[Tensor] = set()
+    for k, tensor in enumerate(made):
+        if any(source in early or up[source] == down[source] for source in below[tensor]):
+            early.add(tensor)
+            place, further = max(key[source] for source in below[tensor])
+            key[tensor] = place, further + 1
+        else:
+            key[tensor] = k, 0
+    return sorted(made, key=key.__getitem__)
 
 
 @dataclass(frozen=True)
@@ -155,7 +181,8 @@ def _with_loop(program: Program, line: _Line, run: _Run) -> Program:
     given = [line.order[begin - far * length + place] for place, far in carried]
     made = [line.order[after - far * length + place] for place, far in carried]
     inside = {one for one in _read_behind(program, line, after, histories) if begin <= line.position.get(one, -1) < after}
-    if not inside <= set(made):
+    far = [tensor for tensor in line.order[begin:after] if tensor in inside and tensor not in made]
+    if len(far) > MOST_FAR:
         return program
     carries = [Input(f"carry[{k}]", tensor.shape, tensor.dtype) for k, tensor in enumerate(given)]
     counter = Input("i", (), "int64", parts - peeled - 1)
@@ -172,7 +199,7 @@ def _with_loop(program: Program, line: _Line, run: _Run) -> Program:
         begins = line.places[begin + place]
         known[tensor] = _at_step(tensor, known, begins, steps[place], counter) if any(steps[place]) else over(tensor, known)
     following = [known[body[place]] if far == 1 else carries[carried.index((place, far - 1))] for place, far in carried]
-    kept = list(dict.fromkeys(history.place for history in histories.values()))
+    kept = list(dict.fromkeys([one.place for one in histories.values()] + [(line.position[one] - begin) % length for one in far]))
     for place in kept:
         every = Input(f"carry[{len(carries)}]", (parts - peeled, *body[place].shape), body[place].dtype)
         carries.append(every)
@@ -182,6 +209,9 @@ def _with_loop(program: Program, line: _Line, run: _Run) -> Program:
     loop = without_invariants(Loop(parts - peeled, step, (*given, *stays)))
     done: dict[Tensor, Tensor] = dict(zip(made, loop.results, strict=False))
     states = dict(zip(kept, loop.results[len(made) :], strict=True))
+    for tensor in far:  # one of all states
+        part, place = divmod(line.position[tensor] - begin, length)
+        done[tensor] = Build(tensor.shape, Read(states[place], (Const(part), *axes(tensor.shape))))
     for tensor in tensors(*program.outputs):
         if tensor in done or begin <= line.position.get(tensor, -1) < after:
             continue
@@ -231,12 +261,14 @@ def _read_behind(program: Program, line: _Line, after: int, histories: Mapping[T
 
 @dataclass(frozen=True)
 class _History:
-    """A tensor that joins what is at one `place` of each part, its sources from `first` up to `end`, along an axis, with others."""
+    """A tensor that joins what is at one `place` of each part, its sources from `first` up to `end`, along an axis, with others;
+    `backwards`: the last part first."""
 
     place: int
     axis: int
     first: int
     end: int
+    backwards: bool
     operands: tuple[Tensor, ...]
 
     @property
@@ -249,7 +281,7 @@ class _History:
         every = states[self.place]
         count, *shape = every.shape
         merged = (*shape[: self.axis], count * shape[self.axis], *shape[self.axis + 1 :])
-        whole = reshape(moveaxis(every, 0, self.axis), merged)
+        whole = reshape(moveaxis(flip(every, 0) if self.backwards else every, 0, self.axis), merged)
         before, behind = self.operands[: self.first], self.operands[self.end :]
         return concatenate([*(known[one] for one in before), whole, *(known[one] for one in behind)], self.axis)
 
@@ -259,13 +291,19 @@ def _histories(line: _Line, begins: range) -> dict[Tensor, _History]:
     found: dict[Tensor, _History] = {}
     for tensor in line.order[begins.stop :]:
         operands = tensor.operands if isinstance(tensor, Generic) else ()
-        inside = [k for k, operand in enumerate(operands) if begins.start <= line.position.get(operand, -1) < begins.stop]
-        if len(inside) != len(begins) or inside != list(range(inside[0], inside[0] + len(inside))):
-            continue
-        places = [line.position[operands[k]] - begin for k, begin in zip(inside, begins, strict=True)]
-        axis = _axis_joined(tensor, operands)
-        if axis is not None and len(set(places)) == 1 and 0 <= places[0] < begins.step:
-            found[tensor] = _History(places[0], axis, inside[0], inside[-1] + 1, operands)
+        at: dict[int, list[tuple[int, int]]] = {}
+        for k, operand in enumerate(operands):
+            part, place = divmod(line.position.get(operand, -1) - begins.start, begins.step)
+            if 0 <= part < len(begins):
+                at.setdefault(place, []).append((k, part))
+        every = list(range(len(begins)))
+        for place, joined in at.items():
+            first, parts = joined[0][0], [part for _, part in joined]
+            if parts not in (every, every[::-1]) or [k for k, _ in joined] != [first + k for k in every]:
+                continue
+            axis = _axis_joined(tensor, operands)
+            if axis is not None:
+                found[tensor] = _History(place, axis, first, first + len(every), parts != every, operands)
     return found
 
 
