@@ -12,17 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from eqsat.ir.dtypes import is_integer, itemsize
+from eqsat.ir.dtypes import integer_range, is_integer, itemsize
 from eqsat.ir.index import Const, Index, Var, as_index, substitute
-from eqsat.ir.loops import Bind, Buffer, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, loads, over, rebuilt, values_of
+from eqsat.ir.loops import Bind, Buffer, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, loads, over, rebuilt, statements, values_of
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
 from eqsat.lowering.affine import Affine, Forms, bounds
 from eqsat.lowering.joining.renaming import Renaming
-from eqsat.lowering.scatter import Given
+from eqsat.lowering.scatter import PLAIN, Given
 
-# bytes of a block of the widest of its elements, whole lines, and of a row that is none
-BLOCK_BYTES, LINE = 256, 64
-LONGEST_ROW = 512
+# bytes of a block of the widest of its elements, whole lines; so many times as many where functions are computed, whose terms wait for each
+# other, twice as many of one state
+BLOCK_BYTES, LINE, HEAVY = 256, 64, 16
 
 
 @dataclass(frozen=True)
@@ -139,11 +139,14 @@ class _Steps:
         memory |= {inner: outer.name for inner, outer in stays.items()}
         self.carried = set(memory.values()) - {outer.name for outer in stays.values()}
         outputs = [buffer.name for kernel in kernels for buffer in kernel.outputs]
-        self.renaming = Renaming("_step", memory | {name: f"next {name}" for name in outputs}, {})
+        self.memory = memory | {name: f"next {name}" for name in outputs}
         self.made = {f"next {name}" for name in outputs}
         self.following = {one.after for one in self.states} | {one.values for one in self.puts}
         self.forms = Forms()
+        # whether steps read what other elements put, and only what was put before; known when the elements are
         self.crosses, self.earlier = False, True
+        calls = [term for kernel in kernels for stmt in statements(kernel.body) for value in values_of((stmt,)) for term in scalars(value)]
+        self.is_heavy = any(isinstance(term, Call) and term.op not in PLAIN for term in calls)
 
     def starts(self) -> Iterator[Stmt]:
         """What is put into begins as it was given, but for what steps put there before anything reads it."""
@@ -171,8 +174,8 @@ class _Steps:
         found = [self._element(piece, number) for number, piece in enumerate(pieces)]
         if not self.following <= {store.buffer for piece in pieces for store in piece.stores}:
             return None
-        elements = [element for element in found if element is not None and self._may_follow(pieces)]
-        if len(elements) < len(found):
+        elements = [element for element in found if element is not None]
+        if len(elements) < len(found) or not self._may_follow(pieces):
             return None
         if len(pieces) == 1 and pieces[0].around and not self.crosses:
             ((element, starts),), (*rows, lane) = elements, pieces[0].around
@@ -194,10 +197,11 @@ class _Steps:
                 return False
         return True
 
-    def _by_lanes(self, element: tuple[Stmt, ...], starts: tuple[Stmt, ...], rows: Sequence[Var], lane: Var) -> tuple[Stmt, ...]:
+    def _by_lanes(self, element: tuple[Stmt, ...], starts: tuple[Stmt, ...], rows: Sequence[Var], lane: Var) -> tuple[Stmt, ...] | None:
         """All steps of some elements, which wait for no others, before those of the next ones."""
         if rows:
-            return _around(rows, self._steps(element, starts, lane))
+            is_short = lane.extent * self._widest < 2 * LINE
+            return None if is_short else _around(rows, self._steps(element, starts, lane))
         length = self._block(lane)
         count, rest = divmod(lane.extent, length)
         if count == 1 and not rest:
@@ -222,8 +226,9 @@ class _Steps:
     def _pieces(self) -> list[_Piece] | None:
         """The nests of a step; one, where all go through the same elements.  None where there are others."""
         found: list[_Piece] = []
-        for kernel in self.kernels:
-            body = self.renaming.block(self._written_out(kernel.body, {}, {}))
+        for number, kernel in enumerate(self.kernels):
+            renaming = Renaming(f"_step{number or ''}", self.memory, {})
+            body = renaming.block(self._written_out(kernel.body, {}, {}))
             alone = tuple(stmt for stmt in body if isinstance(stmt, Store))
             pieces = [_Piece((), alone)] if alone else []
             pieces += [piece for stmt in body if isinstance(stmt, For) and (piece := _piece(stmt)) is not None]
@@ -236,12 +241,18 @@ class _Steps:
             return [_Piece(first.around, (*first.stores, *stores))]
         return found
 
+    @property
+    def _widest(self) -> int:
+        """Bytes of the widest element that is carried."""
+        results: list[Buffer] = [*(state.result for state in self.states), *(put.result for put in self.puts)]
+        return max(itemsize(result.dtype) for result in results)
+
     def _block(self, lane: Var) -> int:
         """How many elements all steps are done for at a time: whole vectors, a divisor of all where there is one of more than a half."""
-        results: list[Buffer] = [*(state.result for state in self.states), *(put.result for put in self.puts)]
-        widest = max(itemsize(result.dtype) for result in results)
-        most, vector = BLOCK_BYTES // widest, LINE // widest
-        if lane.extent * widest <= LONGEST_ROW:
+        widest = self._widest
+        block = (HEAVY if self.is_heavy else 2 if len(self.states) == 1 else 1) * BLOCK_BYTES
+        most, vector = block // widest, LINE // widest
+        if lane.extent * widest <= 2 * block:
             return lane.extent
         return next((length for length in range(most, most // 2, -vector) if not lane.extent % length), most)
 
@@ -367,7 +378,15 @@ def _picked(pick: Pick, forms: Forms) -> Scalar:
 
 
 def as_term(element: Scalar) -> Index | None:
-    """An integer element that is a function of loop variables alone, as an index term."""
+    """An integer element that is a function of loop variables alone, as an index term; None where the dtype may not hold it."""
+    found = _as_term(element)
+    if found is None:
+        return None
+    least, most = integer_range(element.dtype)
+    return found if least <= found.bounds[0] and found.bounds[1] <= most else None
+
+
+def _as_term(element: Scalar) -> Index | None:
     if isinstance(element, Position):
         return element.index
     if isinstance(element, Literal):

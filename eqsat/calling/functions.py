@@ -56,7 +56,8 @@ def creation(name: str, make: Callable[..., Tensor], to_fill: bool = True) -> Ca
         except (TypeError, EqsatError):  # NumPy says what is wrong, or where the array is to lie
             tensor = Constant(plain(*args, **kwargs))
         made = TracedArray(tensor if min(tensor.shape, default=0) >= 0 else Constant(plain(*args, **kwargs)), owner)
-        made.memory.is_number, made.memory.is_whole = False, True
+        in_order = {kwargs.get("order") or "C", *(value for value in args[1:] if isinstance(value, str))} & {"F", "A", "K"}
+        made.memory.is_number, made.memory.is_whole = False, not in_order
         return made
 
     found.__name__ = found.__qualname__ = name

@@ -117,7 +117,8 @@ def _changed_at(name: str, target: Any, places: Any, values: Any = None) -> None
 
 def _are_places(places: tuple[Any, ...], target: TracedArray) -> bool:
     """Whether a key is integers of the first axes, some of which are arrays."""
-    kinds = ["" if isinstance(place, slice) else np.dtype(getattr(place, "dtype", None) or type(place)).kind for place in places]
+    kinds = ["" if isinstance(place, slice) else getattr(place, "dtype", None) or np.asarray(place).dtype for place in places]
+    kinds = [np.dtype(kind).kind if kind else "" for kind in kinds]
     return 1 <= len(places) <= target.ndim and all(kind in ("i", "u") for kind in kinds)
 
 

@@ -119,7 +119,7 @@ class Memory:
         self.tensor = tensor
         self.view: View | None = None
         self.sharers: dict[Sharers, int] = {}
-        self.taken: tuple[Handle, Any] | None = None
+        self.taken: tuple[Handle, Any, tuple[Tensor, ...]] | None = None
         self.is_whole = False
         self.is_number: bool | None = None if isinstance(tensor, Input) else True
 
@@ -159,7 +159,7 @@ def note(made: Any, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], t
             )
         elif kind is None:
             _lend(_root(args[0]), made)
-            made.memory.taken = args[0], args[1]
+            made.memory.taken = args[0], args[1], _indices(args[1])
     elif name in SHARING or (name in INVERSES and not args) or (name in SOMETIMES and SOMETIMES[name](tuple(args), kwargs)):
         roots = [_root(array) for array in given]
         for one in made if isinstance(made, tuple | list) else (made,):
@@ -169,7 +169,7 @@ def note(made: Any, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], t
 
 def _is_in_order(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     """Whether a reshape reads its argument as it lies in memory."""
-    return {kwargs.get("order", "C"), *(value for value in args if isinstance(value, str))} <= {"C"}
+    return {kwargs.get("order", "C"), *(value for value in args if isinstance(value, str))} <= {"C"} and not kwargs.get("copy")
 
 
 def _is_array(name: str, args: Sequence[Any], given: Sequence[Handle]) -> bool:
@@ -221,10 +221,18 @@ def put_back(array: Any, of: Handle, key: Any) -> None:
     """Where an array was taken from another one by this key, and nothing else changed since that may share their memory, the other one may
     be used again, with the array put there: then it is the same, view or copy."""
     memory = getattr(array, "memory", None)
-    if memory is None or memory.taken is None or memory.taken[0] is not of or memory.taken[1] is not key or of.memory.view is not None:
+    if memory is None or memory.taken is None or of.memory.view is not None:
+        return
+    base, taken, indices = memory.taken
+    if base is not of or taken is not key or indices != _indices(key):
         return
     if all(other is memory for sharers, known in of.memory.sharers.items() for other in sharers.changed[known:]):
         of.memory.sharers |= {sharers: sharers.changes for sharers in of.memory.sharers}
+
+
+def _indices(key: Any) -> tuple[Tensor, ...]:
+    """The arrays in a key, as they are by now."""
+    return tuple(part.tensor for part in _parts(key) if hasattr(part, "memory"))
 
 
 def _is_basic(key: Any) -> bool:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eqsat.ir.generics import as_build
-from eqsat.ir.index import Const, Index
+from eqsat.ir.index import Const, Index, Var
 from eqsat.ir.places import PLACE
 from eqsat.ir.steps import Loop
 from eqsat.ir.tensor import (
@@ -128,18 +128,23 @@ class _Line:
     def runs(self, length: int) -> Iterator[_Run]:
         """The longest stretches that repeat themselves after so many tensors."""
         start = 0
+        stays: dict[int, tuple[bool, ...] | None] = {}
         for k in range(length, len(self.order) + 1):
-            if k < len(self.order) and self._is_again(k, length):
+            stays[k] = self._again(k, length) if k < len(self.order) else None
+            if stays[k] is not None and (k - length < start + length or stays[k] == stays[k - length]):
                 continue
             if k - start >= (LEAST_PARTS + 1) * length:
                 yield _Run(start, k, length)
             start = k - length + 1
 
-    def _is_again(self, k: int, length: int) -> bool:
+    def _again(self, k: int, length: int) -> tuple[bool, ...] | None:
+        """Which sources of a tensor are those of the one `length` before it, where it is made as that one of others that stand as far
+        before it; None where it is not."""
         if self.function[k] is not self.function[k - length]:
-            return False
-        pairs = zip(sources(self.order[k - length]), sources(self.order[k]), strict=True)
-        return all(one is other or self._is_shifted(one, other, length) for one, other in pairs)
+            return None
+        pairs = list(zip(sources(self.order[k - length]), sources(self.order[k]), strict=True))
+        made = all(one is other or self._is_shifted(one, other, length) for one, other in pairs)
+        return tuple(one is other for one, other in pairs) if made else None
 
     def _is_shifted(self, one: Tensor, other: Tensor, length: int) -> bool:
         return one in self.position and other in self.position and self.position[other] - self.position[one] == length
@@ -354,4 +359,4 @@ def _is_by_elements(tensor: Tensor) -> bool:
     if not isinstance(build, Build) or has_fold(build.body):
         return False
     reads = [term for term in scalars(build.body) if isinstance(term, Read)]
-    return all(read.indices == axes(build.shape) or not read.indices for read in reads)
+    return all(isinstance(index, Var | Const) for read in reads for index in read.indices)

@@ -156,7 +156,26 @@ def after_another_change(x: Array, k: Array) -> Array:
     return y
 
 
-@pytest.mark.parametrize("function", [out_of_order, of_a_part, after_another_change])
+def of_columns(x: Array) -> Array:
+    y = enp.zeros((2, 3), order="F")
+    y.ravel()[0] = 7
+    return y
+
+
+def of_columns_by_position(x: Array) -> Array:
+    y = enp.ones((2, 3), "float64", "F")
+    y.reshape(-1)[0] = 7
+    return y
+
+
+def of_a_copy(x: Array) -> Array:
+    y = x.copy()
+    z = np.reshape(y, (6, 4), copy=True)
+    z += 1
+    return y
+
+
+@pytest.mark.parametrize("function", [of_columns, of_columns_by_position, of_a_copy, out_of_order, of_a_part, after_another_change])
 def test_what_may_be_a_copy_is_refused(function: Callable[..., Any]) -> None:
     with pytest.raises(UnsupportedError, match="may share memory"):
         eqsat.trace(function, *(X, K)[: function.__code__.co_argcount])

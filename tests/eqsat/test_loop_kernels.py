@@ -132,6 +132,32 @@ def by_rows(xp: Any, x: Array, w: Array) -> Array:
     return repeat(xp, 5, lambda i, c: c * w[:, None] + x[0] * i, x)
 
 
+def of_two_lengths(xp: Any, x: Array, y: Array) -> Array:
+    return repeat(xp, 5, lambda i, c: (c[0] * 0.5 + i, c[1] * 0.9), (x, y))
+
+
+def two_histories(xp: Any, x: Array, y: Array) -> Array:
+    def body(i: Any, carry: Any) -> Any:
+        h, a, b = carry
+        a[i] = h * 2
+        b[i] = y * i
+        return h + x[i], a, b
+
+    return repeat(xp, 9, body, (x[0], xp.zeros((9, x.shape[1])), xp.zeros((9, y.shape[0]))))
+
+
+def places_that_wrap(xp: Any, z: Array) -> Array:
+    """The counter in eight bits begins anew."""
+
+    def body(i: Any, carry: Any) -> Any:
+        h, y = carry
+        place = xp.asarray(i).astype(np.uint8)
+        y[place] = z[i]
+        return h + z[place], y
+
+    return repeat(xp, 300, body, (z[0] * 0, z * 0))
+
+
 F, G = RNG.standard_normal((40, 37)), RNG.standard_normal((24, 64)).astype(np.float32)
 LONG = RNG.standard_normal((9, 1001))
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
@@ -150,9 +176,13 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
     "changing places": (changing_places, (F[0], F[1])),
     "flags": (flags, (RNG.integers(0, 10, 50),)),
     "by rows": (by_rows, (F, F[:, 1].copy())),
+    "of two lengths": (of_two_lengths, (F[0], F[:5, 0].copy())),
+    "two histories": (two_histories, (F, F[:5, 0].copy())),
 }
 # loops that are none, for what they do in a step
 OTHERS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
+    "places that wrap": (places_that_wrap, (np.arange(300.0),)),
+    "many short rows": (by_rows, (RNG.random((300, 2)), RNG.random(300))),
     "neighbours": (lambda xp, x: repeat(xp, 6, lambda i, c: 0.5 * (c + xp.roll(c, 1)), x), (F[0],)),
     "sums": (lambda xp, x: repeat(xp, 6, lambda i, c: c / xp.sum(c), x), (np.abs(F[0]),)),
     "what is stored in a step": (triangle, (LONG,)),

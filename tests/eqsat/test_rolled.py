@@ -137,16 +137,33 @@ def steps_that_differ(xp: Any, x: Array) -> Array:
     return x
 
 
+def few_places(xp: Any, x: Array) -> Array:
+    """Sums of rows, element by element, are one kernel."""
+    rows = [x[0]]
+    for k in range(1, 20):
+        rows.append(0.9 * rows[-1] + x[k])
+    return xp.stack(rows)
+
+
 def few(xp: Any, x: Array) -> Array:
     for _ in range(4):
         x = xp.roll(x, 1) * 0.5 + x
     return x
 
 
+def one_state_that_stays(xp: Any, x: Array) -> Array:
+    """What is read goes on from step to step, and stays from the fifth on."""
+    states = [x]
+    for k in range(20):
+        states.append(0.5 * xp.roll(states[-1], 1) + 0.1 * states[min(k, 4)])
+    return states[-1]
+
+
 AS_WRITTEN: dict[str, tuple[Callable[..., Any], Array]] = {
     "one kernel anyway": (by_elements, X),
     "steps differ": (steps_that_differ, X),
     "few steps": (few, X),
+    "few places": (few_places, STEPS + 0.5),
 }
 
 
@@ -172,6 +189,11 @@ def test_what_stays_as_it_is_written(name: str) -> None:
     result = eqsat.optimize(lambda x: function(enp, x), x)
     assert loops(result) == []
     np.testing.assert_allclose(result(x), function(np, x), rtol=1e-12)
+
+
+def test_what_is_read_is_the_same_way_in_every_step() -> None:
+    result = eqsat.optimize(lambda x: one_state_that_stays(enp, x), X)
+    np.testing.assert_allclose(result(X), one_state_that_stays(np, X), rtol=1e-12)
 
 
 def test_many_operations_by_elements_are_a_loop() -> None:
