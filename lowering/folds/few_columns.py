@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from math import gcd
 
+from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var, depends, substitute
 from eqsat.ir.joint import is_joint_value
@@ -108,7 +109,8 @@ class NarrowFold:
         forms = Forms()
         read = [(forms(load.index).stride(self.rows), forms(load.index).stride(column), load) for load in loads(self.value)]
         fixed = all(down or all(not depends(load.index, v) for v in self.variables) for down, _, load in read)
-        return fixed and {(down, along) for down, along, _ in read} <= {(self.size, 1), (0, 1), (0, 0)}
+        written = all(coefficient(load.index, column) is not None for _, _, load in read)  # not as a remainder, which ends with the row
+        return fixed and written and {(down, along) for down, along, _ in read} <= {(self.size, 1), (0, 1), (0, 0)}
 
     def statements(self, element: Over, sums: str, kept: str) -> tuple[Stmt, ...]:
         """What folds into memory `sums` of all sides, and those into `kept`; into the latter at once if there is one side."""

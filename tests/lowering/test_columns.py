@@ -169,10 +169,14 @@ R0 = reduction(0, 2)
 # fewer columns than the least block
 FOUR_COLUMNS = Build((4,), Reduce("sum", R0, Read(Input("x", (8,), "int64"), (R0 * 4 + axes((4,))[0],))))
 
+# what is the column only as long as it is one
+COLUMN_AS_A_REMAINDER = Build((1, 2), Reduce("sum", R0, Read(Input("x", (2, 2), "int64"), (R0, axes((1, 2))[1] % 2))))
+
 
 @pytest.mark.parametrize("blocks", [(1, 2, 1), (2, 2, 1), (3, 1, 1), (100, 3, 2)])
 @settings(max_examples=examples(60), deadline=None)
 @example(build=FOUR_COLUMNS)
+@example(build=COLUMN_AS_A_REMAINDER)
 @given(build=builds())
 def test_columns_of_random_builds(build: Build, blocks: tuple[int, int, int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
