@@ -48,7 +48,7 @@ from eqsat.operations.movement import flip, moveaxis, reshape
 from eqsat.operations.placing import put_at
 
 # parts that are worth a loop, and tensors in them: of parts that become a kernel each, and of such as become one together
-LEAST_PARTS, LEAST_TENSORS, MANY_TENSORS = 8, 32, 600
+LEAST_PARTS, LEAST_TENSORS, MANY_TENSORS = 8, 48, 600
 # tensors of parts that are read one by one, though all parts have to be kept for it
 MOST_FAR = 4
 # tensors of a part, how many lengths of parts are tried, parts across which something is carried, and what is carried
