@@ -53,12 +53,11 @@ class HostCall(Step):
         object.__setattr__(self, "name", self.invocation.function.removeprefix("numpy."))
 
     def bounds(self, position: int) -> tuple[int, int] | None:
-        function = self.invocation.function.removeprefix("numpy.")
         if position or not self.given or not is_whole(self.made[0][1]):
             return None
-        if function in SELECTING and self.given[0].dtype == self.made[0][1]:
+        if self.name in SELECTING and self.given[0].dtype == self.made[0][1]:
             return tensor_bounds(self.given[0])
-        if function == "argsort" and self.given[0].size:
+        if self.name == "argsort" and self.given[0].size:
             args, named = rebuild_result(self.invocation.arguments, [*self.given, *self.invocation.values])
             axis = args[1] if len(args) > 1 else named.get("axis", -1)
             return 0, (self.given[0].size if axis is None else self.given[0].shape[int(axis)]) - 1

@@ -16,7 +16,7 @@ from eqsat.ir.dtypes import integer_range, is_integer, itemsize
 from eqsat.ir.index import Const, Index, Var, as_index, substitute
 from eqsat.ir.loops import Bind, Buffer, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, loads, over, rebuilt, statements, values_of
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
-from eqsat.lowering.affine import Affine, Forms, bounds
+from eqsat.lowering.affine import Forms, bounds
 from eqsat.lowering.joining.renaming import Renaming
 from eqsat.lowering.scatter import PLAIN, Given
 
@@ -308,8 +308,7 @@ class _Steps:
 
     def _is_elsewhere(self, read: Index, place: Index, put: Put) -> bool:
         """Whether an element is of another place than the one that is put; notes whether of one before."""
-        away = self.forms(read - place * put.inner)
-        least, most = bounds(Affine(away.constant, dict(away.terms)))
+        least, most = bounds(self.forms(read - place * put.inner))
         self.earlier &= most < 0
         return put.rows == 1 and (least >= put.inner or most < 0)
 
@@ -357,10 +356,7 @@ def _again(body: tuple[Stmt, ...], loops: Sequence[Var], suffix: str) -> tuple[S
     """Statements in loops of their own over the same ranges."""
     renaming = Renaming(suffix, {}, {})
     variables = [renaming.variable(variable) for variable in loops]
-    found = renaming.block(body)
-    for variable in reversed(variables):
-        found = (For(variable, "parallel", found),) if found else ()
-    return found
+    return _around(variables, renaming.block(body)) if body else ()
 
 
 def _picked(pick: Pick, forms: Forms) -> Scalar:

@@ -9,6 +9,7 @@ import numpy as np
 
 from eqsat.calling.lazy import asarray
 from eqsat.capture.array import TracedArray
+from eqsat.capture.sharing import is_in_order
 from eqsat.capture.traces import apply, traced_deep
 from eqsat.capture.tracing import CURRENT
 from eqsat.ir.errors import EqsatError
@@ -56,8 +57,7 @@ def creation(name: str, make: Callable[..., Tensor], to_fill: bool = True) -> Ca
         except (TypeError, EqsatError):  # NumPy says what is wrong, or where the array is to lie
             tensor = Constant(plain(*args, **kwargs))
         made = TracedArray(tensor if min(tensor.shape, default=0) >= 0 else Constant(plain(*args, **kwargs)), owner)
-        in_order = {kwargs.get("order") or "C", *(value for value in args[1:] if isinstance(value, str))} & {"F", "A", "K"}
-        made.memory.is_number, made.memory.is_whole = False, not in_order
+        made.memory.is_number, made.memory.is_whole = False, is_in_order(args, kwargs)
         return made
 
     found.__name__ = found.__qualname__ = name

@@ -117,8 +117,9 @@ def _changed_at(name: str, target: Any, places: Any, values: Any = None) -> None
 
 def _are_places(places: tuple[Any, ...], target: TracedArray) -> bool:
     """Whether a key is integers of the first axes, some of which are arrays."""
-    kinds = ["" if isinstance(place, slice) else getattr(place, "dtype", None) or np.asarray(place).dtype for place in places]
-    kinds = [np.dtype(kind).kind if kind else "" for kind in kinds]
+    if any(isinstance(place, slice) for place in places):
+        return False
+    kinds = [(place.dtype if hasattr(place, "dtype") else np.asarray(place).dtype).kind for place in places]
     return 1 <= len(places) <= target.ndim and all(kind in ("i", "u") for kind in kinds)
 
 

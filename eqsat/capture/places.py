@@ -156,9 +156,10 @@ def _limits(gather: Gather, least: Mapping[int, int]) -> Iterator[tuple[PlaceLim
             from_first = _from_first(index, first_of(extent, wraps))
             bits = 8 * itemsize(from_first.dtype)
             yield PlaceLimit("both", extent, dimension, wraps, bits), _extremum("max", from_first)
-        elif sides[0]:
+            continue
+        if sides[0]:
             yield PlaceLimit("low", extent, dimension, wraps), _extremum("min", index)
-        if sides[1] and (extent in least or not sides[0]):
+        if sides[1]:
             yield PlaceLimit("high", extent, dimension, wraps), _extremum("max", index)
 
 

@@ -147,7 +147,13 @@ def note(made: Any, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], t
     given = [value for value in (*args, *kwargs.values()) if hasattr(value, "memory") and not _is_number(value)]
     if hasattr(made, "memory") and not made.memory.tensor.shape:
         made.memory.is_number = not _is_array(name, args, given)
-    if name in ("reshape", "ravel") and len(given) == 1 and given[0].memory.is_whole and _is_in_order(args, kwargs):
+    if (
+        name in ("reshape", "ravel")
+        and len(given) == 1
+        and given[0].memory.is_whole
+        and is_in_order(args, kwargs)
+        and not kwargs.get("copy")
+    ):
         made.memory.view = View(given[0], "reshape", None, (made.tensor.shape,), {}, given[0].tensor)
         made.memory.is_whole = True
     elif name in INVERSES and name not in SHARING and args and any(args[0] is array for array in given):
@@ -167,9 +173,10 @@ def note(made: Any, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], t
                 _lend(root, one)
 
 
-def _is_in_order(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Whether a reshape reads its argument as it lies in memory."""
-    return {kwargs.get("order", "C"), *(value for value in args if isinstance(value, str))} <= {"C"} and not kwargs.get("copy")
+def is_in_order(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether no other order of elements than that of C is asked for, by name or among the arguments."""
+    asked = (kwargs.get("order") or "C", *(value for value in args if isinstance(value, str)))
+    return {order.upper() for order in asked}.isdisjoint(("F", "A", "K"))
 
 
 def _is_array(name: str, args: Sequence[Any], given: Sequence[Handle]) -> bool:

@@ -19,17 +19,15 @@ import numpy as np
 
 from eqsat.ir.generics import as_build
 from eqsat.ir.index import Const, Index, Var
-from eqsat.ir.places import PLACE
+from eqsat.ir.places import place_at
 from eqsat.ir.steps import Loop
 from eqsat.ir.tensor import (
     Build,
-    Call,
     Constant,
     Gather,
     Generic,
     Input,
     Literal,
-    Position,
     Program,
     Read,
     Scalar,
@@ -335,15 +333,13 @@ def _steps_of_places(line: _Line, begins: range) -> list[tuple[int, ...]] | None
 
 def _at_step(tensor: Tensor, known: Mapping[Tensor, Tensor], begins: Sequence[int], steps: Sequence[int], counter: Input) -> Tensor:
     """What a tensor that reads another one is in each step: it reads at places that go on with the counter."""
-    numbers = iter(zip(begins, steps, strict=True))
+    numbers, number = iter(zip(begins, steps, strict=True)), Var("step", 0, counter.most or 0)
     places: list[Scalar] = []
     for term in _read_at(tensor):
-        if isinstance(term, Const):
-            begin, step = next(numbers)
-            moved: Scalar = Call("multiply", (Read(counter, ()), Literal(step, PLACE)), PLACE)
-            places.append(Call("add", (moved, Literal(begin, PLACE)), PLACE))
-        else:
-            places.append(Position(term, PLACE))
+        begin, step = next(numbers) if isinstance(term, Const) else (0, 0)
+        place = place_at(number * step + begin if isinstance(term, Const) else term, {number: Read(counter, ())})
+        assert place is not None
+        places.append(place)
     (source,) = sources(tensor)
     return Build(tensor.shape, Gather(known[source], tuple(places)))
 

@@ -75,8 +75,10 @@ def loop_kernel(placed: PlacedStep, count: int, body: StepBody, names: dict[Tens
     steps: list[Kernel] = []
     for kernel, _ in body.kernels:
         stored = {stmt.buffer: stmt for stmt in kernel.body if isinstance(stmt, Store) and stmt.buffer in put_at}
-        known: dict[Scalar, Scalar] = {Temp(stmt.name, stmt.value.dtype): stmt.value for stmt in kernel.body if isinstance(stmt, Let)}
-        places |= {put_at[buffer]: over(over(stmt.value, {}, known), {}, known) for buffer, stmt in stored.items()}
+        known: dict[Scalar, Scalar] = {}
+        for let in (stmt for stmt in kernel.body if isinstance(stmt, Let)):
+            known[Temp(let.name, let.value.dtype)] = over(let.value, {}, known)
+        places |= {put_at[buffer]: over(stmt.value, {}, known) for buffer, stmt in stored.items()}
         rest = tuple(stmt for stmt in kernel.body if stmt not in stored.values())
         if any(isinstance(stmt, Store | For) for stmt in rest):
             buffers = tuple(buffer for buffer in kernel.buffers if buffer.name not in stored)
@@ -134,13 +136,13 @@ def made_within(parts: Parts, kept: Collection[Tensor], names: Mapping[Tensor, s
     read += Counter(given for placed in parts.steps for given in placed.given) + Counter({*parts.outputs, *kept})
     puts = [one for one in parts.steps if isinstance(one.step, HostCall) and one.step.invocation.function in SCATTERS]
     given = [(tensor, tensor is one.given[0]) for one in puts if step_kernel(one, names, ()) is not None for tensor in one.given]
-    given += [(tensor, True) for one in parts.steps if one.name in loops for tensor in one.given[: len(one.results)]]
+    begun = [tensor for one in parts.steps if one.name in loops for tensor in one.given[: len(one.results)]]
+    given += [(tensor, True) for tensor in begun]
     times = Counter(tensor for tensor, _ in given)
     alone = [(tensor, first) for tensor, first in given if isinstance(tensor, Build) and read[tensor] == times[tensor]]
-    begun = {tensor for one in parts.steps if one.name in loops for tensor in one.given[: len(one.results)]}
-    begun -= {tensor for one in puts for tensor in one.given}
+    once = set(begun) - {tensor for one in puts for tensor in one.given}
     short = [tensor for tensor, first in alone if not first or tensor.size <= MOST_ALONE]
-    return frozenset(tensor for tensor in short if computed(tensor, names, once=tensor in begun) is not None)
+    return frozenset(tensor for tensor in short if computed(tensor, names, once=tensor in once) is not None)
 
 
 @dataclass(frozen=True)
