@@ -162,6 +162,12 @@ def of_columns(x: Array) -> Array:
     return y
 
 
+def of_columns_in_small_letters(x: Array) -> Array:
+    y = enp.zeros((2, 3), order="f")
+    y.ravel()[0] = 7
+    return y
+
+
 def of_columns_by_position(x: Array) -> Array:
     y = enp.ones((2, 3), "float64", "F")
     y.reshape(-1)[0] = 7
@@ -175,7 +181,9 @@ def of_a_copy(x: Array) -> Array:
     return y
 
 
-@pytest.mark.parametrize("function", [of_columns, of_columns_by_position, of_a_copy, out_of_order, of_a_part, after_another_change])
+@pytest.mark.parametrize(
+    "function", [of_columns, of_columns_in_small_letters, of_columns_by_position, of_a_copy, out_of_order, of_a_part, after_another_change]
+)
 def test_what_may_be_a_copy_is_refused(function: Callable[..., Any]) -> None:
     with pytest.raises(UnsupportedError, match="may share memory"):
         eqsat.trace(function, *(X, K)[: function.__code__.co_argcount])
