@@ -90,7 +90,7 @@ class KernelEmitter:
         self.rolled = rolled_loops(kernel)
         self.across = across_rows(kernel)
         self.gathered = gathered_rows(kernel, registers.bytes)
-        self.ahead = pieces_ahead(kernel)
+        self.ahead = pieces_ahead(kernel, b.abilities.finds_rows)
         self.remembered = remembered(kernel)
         self.rounded = frozenset(rounded_sums(kernel)) if numerics == "default" else frozenset[Scalar]()
         self.apart = kept_apart(kernel, self.rolled, self.remembered)

@@ -33,6 +33,9 @@ IMPLIED = {
     **dict.fromkeys(("icelake-client", "icelake-server", "tigerlake", "sapphirerapids", "znver4", "znver5"), (*WIDE, "avx512vbmi")),
 }
 
+# processors of AMD, and those of no maker in particular, by the beginnings of their names
+OF_AMD_OR_ANY = ("znver", "bdver", "btver", "amdfam", "x86-64")
+
 # features of AVX-512 that choose elements of so many bits from registers
 CHOOSING = (("avx512f", (32, 64)), ("avx512bw", (16,)), ("avx512vbmi", (8,)))
 
@@ -70,7 +73,8 @@ class Machine:
         fuses = not {"fma", "avx2", "avx512f"}.isdisjoint(self.known) or self.triple.startswith("aarch64")
         floats = "x" if self.triple.startswith("x86_64") else "w" if self.triple.startswith("aarch64") else ""
         chooses = frozenset(bits for feature, sizes in CHOOSING for bits in sizes if wide and feature in self.known)
-        return Abilities(scales=wide, fuses=fuses, masks=wide, floats=floats, chooses=chooses)
+        finds_rows = floats == "x" and not self.cpu.startswith(OF_AMD_OR_ANY)
+        return Abilities(scales=wide, fuses=fuses, masks=wide, floats=floats, chooses=chooses, finds_rows=finds_rows)
 
     @property
     def registers(self) -> Registers:

@@ -2,7 +2,8 @@
 
 A processor brings the next lines of a stream by itself, but only where it has seen some of them, and not past the end of a page: it
 waits at every row of two pages and less, and for every line of what is read across rows.  To ask for what is there anyway costs a few
-instructions, and changes no result.
+instructions, and changes no result.  Some processors find several rows at once: asking for all lines of one then only keeps what is read
+now waiting.
 """
 
 from __future__ import annotations
@@ -54,6 +55,11 @@ class Piece:
     lines: tuple[int, ...]
 
     @property
+    def is_row(self) -> bool:
+        """Whether it is at least one row of several lines."""
+        return bool(self.repeats) and self.repeats[-1][1] == LINE
+
+    @property
     def bytes(self) -> int:
         return LINE * len(self.lines) * prod(count for count, _ in self.repeats)
 
@@ -86,8 +92,8 @@ class Stretch(NamedTuple):
         return True
 
 
-def pieces_ahead(kernel: Kernel) -> dict[Var, tuple[Piece, ...]]:
-    """What to ask for in iterations of loops, by their variables."""
+def pieces_ahead(kernel: Kernel, finds_rows: bool = False) -> dict[Var, tuple[Piece, ...]]:
+    """What to ask for in iterations of loops, by their variables; of a processor that finds rows by itself single lines alone."""
     sizes = kernel.bytes
     if kernel.sizes or sum(sizes.values()) < LEAST_BYTES:
         return {}
@@ -100,7 +106,7 @@ def pieces_ahead(kernel: Kernel) -> dict[Var, tuple[Piece, ...]]:
         return {}
     found: dict[Var, list[Piece]] = {}
     for stretch in _stretches(read for read in reads if touched[read.load.buffer] >= LEAST_BUFFER):
-        if not stretch.is_stream and (first := next(_pieces(stretch), None)) is not None:
+        if not stretch.is_stream and (first := next(_pieces(stretch), None)) is not None and not (finds_rows and first[1].is_row):
             found.setdefault(first[0], []).append(first[1])
     return {variable: tuple(pieces) for variable, pieces in found.items() if _bytes(pieces) >= FEWEST}
 
