@@ -17,6 +17,7 @@ import numpy as _np
 
 from eqsat import fft as fft, linalg as linalg, random as random
 from eqsat.calling.functions import array as _array, creation as _creation, function as _function
+from eqsat.calling.joined_by_items import Columns as _Columns, Rows as _Rows
 from eqsat.calling.lazy import asarray as _lazy
 from eqsat.capture.array import TracedArray as _TracedArray
 from eqsat.capture.traces import apply as _apply, traced_deep as _traced_deep
@@ -80,6 +81,12 @@ isclose = _function("isclose")
 allclose = _function("allclose")
 heaviside = _function("heaviside")
 bitwise_count = _function("bitwise_count")
+packbits = _function("packbits")
+unpackbits = _function("unpackbits")
+gcd = _function("gcd")
+lcm = _function("lcm")
+ldexp = _function("ldexp")
+frexp = _function("frexp")
 sqrt = _function("sqrt")
 square = _function("square")
 exp = _function("exp")
@@ -114,6 +121,7 @@ acosh = _function("acosh")
 arctanh = _function("arctanh")
 atanh = _function("atanh")
 sinc = _function("sinc")
+i0 = _function("i0")
 deg2rad = _function("deg2rad")
 radians = _function("radians")
 rad2deg = _function("rad2deg")
@@ -195,6 +203,8 @@ diagflat = _function("diagflat")
 take = _function("take")
 take_along_axis = _function("take_along_axis")
 choose = _function("choose")
+compress = _function("compress")
+extract = _function("extract")
 select = _function("select")
 reshape = _function("reshape")
 ravel = _function("ravel")
@@ -253,11 +263,16 @@ polyadd = _function("polyadd")
 polysub = _function("polysub")
 polyder = _function("polyder")
 polyint = _function("polyint")
+polyfit = _function("polyfit")
 isin = _function("isin")
 resize = _function("resize")
 unravel_index = _function("unravel_index")
 ravel_multi_index = _function("ravel_multi_index")
 array_equal = _function("array_equal")
+array_equiv = _function("array_equiv")
+diag_indices_from = _function("diag_indices_from")
+tril_indices_from = _function("tril_indices_from")
+triu_indices_from = _function("triu_indices_from")
 shape, ndim, size = _function("shape"), _function("ndim"), _function("size")
 result_type = _function("result_type")
 can_cast = _function("can_cast")
@@ -296,6 +311,10 @@ digitize = _function("digitize")
 interp = _function("interp")
 bincount = _function("bincount")
 histogram = _function("histogram")
+histogram2d = _function("histogram2d")
+histogram_bin_edges = _function("histogram_bin_edges")
+lexsort = _function("lexsort")
+sort_complex = _function("sort_complex")
 median = _function("median")
 percentile = _function("percentile")
 quantile = _function("quantile")
@@ -374,7 +393,13 @@ def asarray(x: Any, /, dtype: Any = None, *, copy: _bool | None = None, order: s
     return _lazy(x, dtype)
 
 
-asanyarray = ascontiguousarray = asarray
+asanyarray = ascontiguousarray = asfortranarray = asarray
+r_, c_ = _Rows(), _Columns()
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
+    """asarray: what is computed lies in C order, is aligned, writeable and owns its memory."""
+    return asarray(a, dtype)
 
 
 def array(object: Any, dtype: Any = None, *, copy: _bool | None = True, order: str | None = None) -> Any:
@@ -387,7 +412,10 @@ def array(object: Any, dtype: Any = None, *, copy: _bool | None = True, order: s
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"eqsat.numpy.{_missing(name)}")
+    """What NumPy has besides: on traced arrays its functions say what to use instead."""
+    if name.startswith("_") or not hasattr(_np, name):
+        raise AttributeError(f"eqsat.numpy.{_missing(name)}")
+    return getattr(_np, name)
 
 
 _TracedArray.namespace = _sys.modules[__name__]

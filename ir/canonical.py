@@ -51,7 +51,7 @@ def _spelled(field: Any, numbers: Mapping[Node, int]) -> str:
     if isinstance(field, tuple):
         return f"({' '.join(_spelled(part, numbers) for part in field)})"
     if isinstance(field, Container):
-        return f"{field.kind}{_spelled(field.items, numbers)}{field.keys!r}"
+        return f"{field.kind}{_spelled(field.items, numbers)}{field.keys!r}{field.of}"
     if isinstance(field, bytes) and len(field) > LONG_BYTES:
         return f"{len(field)}:{hashlib.blake2b(field, digest_size=32).hexdigest()}"
     if not isinstance(field, PLAIN):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eqsat.ir.dtypes import part_of
-from eqsat.ir.errors import DTypeError, ShapeError
+from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
 
 Shape = tuple[int, ...]
 Rule = Callable[..., Any]
@@ -101,6 +101,52 @@ def _scatter(x: Any, places: Any, rows: Any) -> Any:
     found = x.copy()
     found[places] = rows
     return found
+
+
+def _lexsort(keys: Any, axis: int = -1) -> Any:
+    return np.lexsort(keys, axis)
+
+
+def _of_two(op: np.ufunc) -> Callable[..., Any]:
+    """A ufunc without what it takes besides its operands."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        return op(x1, x2)
+
+    return call
+
+
+def _frexp(x: Any, /) -> Any:
+    return np.frexp(x)
+
+
+def _reduceat(op: np.ufunc) -> Callable[..., Any]:
+    def call(array: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:
+        return op.reduceat(array, indices, axis, dtype)
+
+    return call
+
+
+def _accumulated(op: np.ufunc) -> Callable[..., Any]:
+    def call(array: Any, axis: int = 0, dtype: Any = None) -> Any:
+        return op.accumulate(array, axis, dtype)
+
+    return call
+
+
+# ufuncs of which NumPy folds what is between places, and those of whose running folds it has no function
+REDUCED_AT = (np.add, np.multiply, np.maximum, np.minimum, np.logical_and, np.logical_or, np.bitwise_and, np.bitwise_or, np.bitwise_xor)
+ACCUMULATED = (np.logical_and, np.logical_or, np.logical_xor, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.logaddexp, np.subtract)
+
+
+def _lexsort_made(keys: Any, axis: int = -1) -> Made:
+    """The last key is the first to decide; all have one shape."""
+    shapes = [tuple(key.shape) for key in keys] if isinstance(keys, tuple | list) else [tuple(keys.shape[1:])] * keys.shape[0]
+    if not shapes or len(set(shapes)) > 1:
+        raise ShapeError(f"lexsort: found keys of the shapes {shapes}, expected one or more of one shape")
+    if not -len(shapes[0]) <= axis < max(len(shapes[0]), 1):
+        raise ShapeError(f"lexsort: found axis {axis}, expected one of keys of {len(shapes[0])} dimensions")
+    return Made(shapes[0], "int64")
 
 
 def _same(a: Any, *_args: Any, **_kwargs: Any) -> Made:
@@ -221,6 +267,31 @@ def _pinv(a: Any, **_kwargs: Any) -> Made:
     return Made((*stack, n, m), inexact("linalg.pinv", a))
 
 
+def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """As of columns that are independent, and more rows than these for sums of residuals."""
+    if len(a.shape) != 2 or len(b.shape) not in (1, 2):
+        raise ShapeError(f"linalg.lstsq: found the shapes {a.shape} and {b.shape}, expected a matrix and a vector or a matrix")
+    (rows, columns), rest = a.shape, b.shape[1:]
+    if b.shape[0] != rows:
+        raise ShapeError(f"linalg.lstsq: found {b.shape[0]} rows on the right, expected {rows}")
+    dtype = inexact("linalg.lstsq", a, b)
+    residuals = Made((rest or (1,)) if rows > columns else (0,), part_of(dtype))
+    return Made((columns, *rest), dtype), residuals, Made((), "int32"), Made((min(rows, columns),), part_of(dtype))
+
+
+def _polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Made:
+    if full or cov is not False:
+        raise UnsupportedError("polyfit: found full or cov, supported are the coefficients alone; use linalg.lstsq of vander(x, deg + 1)")
+    if type(deg) is not int or deg < 0:
+        raise UsageError(f"polyfit: found deg = {deg!r}, expected 0 or more")
+    if len(x.shape) != 1 or len(y.shape) not in (1, 2) or x.shape != y.shape[:1] or (w is not None and w.shape != x.shape):
+        raise ShapeError(f"polyfit: found places and values of the shapes {x.shape} and {y.shape}, expected as many, and weights alike")
+    if not x.shape[0]:
+        raise ShapeError("polyfit: found no places, expected one or more")
+    is_complex = np.dtype(inexact("polyfit", x, y, *([] if w is None else [w]))).kind == "c"
+    return Made((deg + 1, *y.shape[1:]), "complex128" if is_complex else "float64")
+
+
 def _matrix_rank(a: Any, **_kwargs: Any) -> Made:
     stack, _, _ = _matrices("linalg.matrix_rank", a, square=False)
     inexact("linalg.matrix_rank", a)
@@ -267,7 +338,19 @@ FUNCTIONS = {
         HostFunction("cumulative_max", np.maximum.accumulate, _same),
         HostFunction("cumulative_min", np.minimum.accumulate, _same),
         HostFunction("searchsorted", np.searchsorted, _found),
+        HostFunction("lexsort", _lexsort, _lexsort_made),
+        HostFunction("sort_complex", np.sort_complex),
         HostFunction("histogram", np.histogram),
+        HostFunction("histogram2d", np.histogram2d),
+        HostFunction("histogram_bin_edges", np.histogram_bin_edges),
+        HostFunction("polyfit", np.polyfit, _polyfit),
+        HostFunction("i0", np.i0),
+        HostFunction("gcd", _of_two(np.gcd)),
+        HostFunction("lcm", _of_two(np.lcm)),
+        HostFunction("ldexp", _of_two(np.ldexp)),
+        HostFunction("frexp", _frexp),
+        *(HostFunction(f"{op.__name__}.reduceat", _reduceat(op)) for op in REDUCED_AT),
+        *(HostFunction(f"{op.__name__}.accumulate", _accumulated(op)) for op in ACCUMULATED),
         HostFunction("median", np.median),
         HostFunction("percentile", np.percentile),
         HostFunction("quantile", np.quantile),
@@ -285,6 +368,7 @@ FUNCTIONS = {
         HostFunction("linalg.eigh", np.linalg.eigh, _eigh),
         HostFunction("linalg.eigvalsh", np.linalg.eigvalsh, _eigvalsh),
         HostFunction("linalg.pinv", np.linalg.pinv, _pinv),
+        HostFunction("linalg.lstsq", np.linalg.lstsq, _lstsq, "columns have to be independent; use linalg.pinv(a) @ b for others"),
         HostFunction("linalg.matrix_rank", np.linalg.matrix_rank, _matrix_rank),
         HostFunction("linalg.matrix_power", np.linalg.matrix_power, _matrix_power),
         HostFunction("linalg.cond", np.linalg.cond, _cond),

@@ -1,28 +1,35 @@
 """The nested containers that a traced function takes and returns, apart from the arrays in them.
 
 structure ::= int                              position in the outputs of a Program, or among the leaves of a call
-            | Container(kind, items, keys)     kind: "tuple", "list" or "dict"; keys: of a dict or a named tuple, in order
+            | Container(kind, items, keys, of)
+                  kind  "tuple", "list", "dict", or "fields" of a dataclass
+                  keys  of a dict, or the names of fields, in order
+                  of    the class of a named tuple or a dataclass, by module and name
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
+import sys
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal as Choice
+from weakref import WeakValueDictionary
 
 from eqsat.ir.errors import UsageError
 
 
 @dataclass(frozen=True)
 class Container:
-    """A tuple, list or dict of results."""
+    """A tuple, list, dict or dataclass of results."""
 
-    kind: Choice["tuple", "list", "dict"]
+    kind: Choice["tuple", "list", "dict", "fields"]
     items: tuple[Structure, ...]
     keys: tuple[str, ...] = ()
+    of: str = ""
 
 
 Structure = int | Container
@@ -42,7 +49,7 @@ def each_by_itself(structure: Structure) -> Structure:
     def numbered(part: Structure) -> Structure:
         if isinstance(part, int):
             return next(numbers)
-        return Container(part.kind, tuple(numbered(item) for item in part.items), part.keys)
+        return dataclasses.replace(part, items=tuple(numbered(item) for item in part.items))
 
     return numbered(structure)
 
@@ -50,13 +57,14 @@ def each_by_itself(structure: Structure) -> Structure:
 def flatten_result(result: Any, place: Callable[[Any, str], int], where: str = "result") -> Structure:
     """The structure of what a function returned, or takes; `place(leaf, where)` stores a leaf and gives its position.
 
-    Of a named tuple the fields are kept, not the class.  Raises UsageError for dict keys that are no strings; other leaves are judged by
-    `place`.
+    Raises UsageError for dict keys that are no strings; other leaves are judged by `place`.
     """
-    fields = getattr(result, "_fields", ()) if isinstance(result, tuple) else ()
-    if type(result) is tuple or type(result) is list or fields:
+    if fields := fields_of(result):
+        items = tuple(flatten_result(getattr(result, name), place, f"{where}.{name}") for name in fields)
+        return Container("tuple" if isinstance(result, tuple) else "fields", items, fields, _noted(type(result)))
+    if type(result) is tuple or type(result) is list:
         items = tuple(flatten_result(item, place, f"{where}[{k}]") for k, item in enumerate(result))
-        return Container("list" if type(result) is list else "tuple", items, fields)
+        return Container("list" if type(result) is list else "tuple", items)
     if type(result) is dict:
         for key in result:
             if type(key) is not str:
@@ -81,10 +89,52 @@ def rebuild_result(structure: Structure, arrays: Sequence[Any]) -> Any:
         if part.kind == "dict":
             return dict(zip(part.keys, filled, strict=True))
         if part.keys:
-            return named(part.keys)(*filled)
+            return _with_fields(part, filled)
         return tuple(filled) if part.kind == "tuple" else filled
 
     return fill(structure)
+
+
+def fields_of(value: Any) -> tuple[str, ...]:
+    """The names of the fields of a named tuple or a dataclass; none of anything else, nor of what has a shape and a dtype itself."""
+    if isinstance(value, tuple):
+        return tuple(getattr(value, "_fields", ()))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type) and not hasattr(value, "dtype"):
+        return tuple(field.name for field in dataclasses.fields(value))
+    return ()
+
+
+# classes with fields that have been met, by module and name: those of functions are found nowhere else
+_CLASSES: WeakValueDictionary[str, type[Any]] = WeakValueDictionary()
+
+
+def _noted(kind: type[Any]) -> str:
+    name = f"{kind.__module__}:{kind.__qualname__}"
+    _CLASSES[name] = kind
+    return name
+
+
+def _with_fields(part: Container, values: Sequence[Any]) -> Any:
+    """A named tuple or dataclass of these values; of a class that this process does not know a named tuple of its own."""
+    found = _CLASSES.get(part.of) or _loaded(part.of)
+    if part.kind == "tuple":
+        is_it = isinstance(found, type) and issubclass(found, tuple) and getattr(found, "_fields", ()) == part.keys
+        return tuple.__new__(found, values) if is_it and found is not None else named(part.keys)(*values)
+    if not dataclasses.is_dataclass(found) or tuple(field.name for field in dataclasses.fields(found)) != part.keys:
+        return named(part.keys)(*values)
+    made = object.__new__(found)
+    for key, value in zip(part.keys, values, strict=True):
+        object.__setattr__(made, key, value)  # of frozen ones too, and without what a new one would do
+    return made
+
+
+def _loaded(name: str) -> type[Any] | None:
+    """The class of that module and name, if the module is loaded; nothing is imported for it."""
+    module, _, path = name.partition(":")
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found if isinstance(found, type) else None
 
 
 @functools.cache

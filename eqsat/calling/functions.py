@@ -26,10 +26,12 @@ def function(name: str) -> Callable[..., Any]:
     """The operation `name` on traced arrays, numpy's on others (of erf, which it lacks, what its row means)."""
     numpys = numpy_function(name)
     plain = numpys or SCALAR_OPS[name].meaning
+    outs = range(numpys.nin + 1, numpys.nargs + 1) if isinstance(numpys, np.ufunc) else range(0)
 
     def found(*args: Any, **kwargs: Any) -> Any:
         if any(True for _ in traced_deep((args, kwargs))):
-            return apply(name, *args, **kwargs)
+            writes = numpys is not None and (kwargs.get("out") is not None or len(args) in outs)
+            return numpys(*args, **kwargs) if writes else apply(name, *args, **kwargs)  # NumPy finds the array to be changed
         return plain(*args, **kwargs)
 
     found.__name__ = found.__qualname__ = name.rpartition(".")[2]

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
+from eqsat.capture.callbacks import CALLING
 from eqsat.capture.changing import CHANGING, put_into
 from eqsat.capture.masked import Masked
 from eqsat.capture.sharing import change, is_part, put_back
@@ -57,7 +58,13 @@ def _reflected(name: str) -> Callable[..., Any]:
 
 
 def _method(name: str) -> Callable[..., Any]:
-    return lambda self, *args, **kwargs: apply(name, self, *args, **kwargs)
+    def method(self: TracedArray, *args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("out") is None:
+            return apply(name, self, *args, **kwargs)
+        out = kwargs.pop("out")
+        return put_into(out, lambda: apply(name, self, *args, **kwargs), name)
+
+    return method
 
 
 def _needs_value(what: str, instead: str, convert: Callable[..., Any]) -> Callable[..., Any]:
@@ -333,6 +340,10 @@ class TracedArray(Traced):
         """Let all elements be this one."""
         self._put(apply("setitem", self, Ellipsis, value), "x.fill(y)", "x = np.full_like(x, y)")
 
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """Let elements, counted in C order, be these, which are repeated where they are fewer."""
+        CHANGING[np.put](self, indices, values, mode)
+
     sort, partition, resize = _in_place_method("sort"), _in_place_method("partition"), _resized
 
     def _set_flat(self, value: Any) -> None:
@@ -387,12 +398,16 @@ class TracedArray(Traced):
             return put_into(out, lambda: ufunc(*inputs, **kwargs), ufunc.__name__, where)
         if method == "__call__":
             return apply(name, *inputs, **kwargs) if name else on_host(ufunc, inputs, kwargs, ufunc.__name__)
-        return on_host(getattr(ufunc, method), inputs, kwargs, f"{ufunc.__name__}.{method}")
+        if (found := f"{ufunc.__name__}.{method}") in OPERATIONS:
+            return apply(found, *inputs, **kwargs)
+        return on_host(getattr(ufunc, method), inputs, kwargs, found)
 
     def __array_function__(self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
         name = _BY_FUNCTION.get(func)
         if not any(True for _ in traced_deep((args, kwargs))) and hasattr(self.namespace, plain_name(func)):  # np.zeros(3, like=x)
             return getattr(self.namespace, plain_name(func))(*args, **kwargs)
+        if func in CALLING:
+            return CALLING[func](*args, **kwargs)
         if func in CHANGING and args and isinstance(args[0], TracedArray):
             return CHANGING[func](*args, **kwargs)
         if any(True for _ in traced_deep(kwargs.get("out"))):

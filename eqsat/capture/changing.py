@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError
+from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
 from eqsat.operations.generic import literal
 
 
@@ -70,10 +70,29 @@ def _putmask(target: Any, mask: Any, values: Any) -> None:
     _choose(target, mask, values, "putmask")
 
 
+def _place(target: Any, mask: Any, vals: Any) -> None:
+    if np.size(vals) != 1:
+        raise UnsupportedError(f"place: found {np.size(vals)} values, supported is one; use where(mask, values, x)")
+    _choose(target, mask, np.reshape(vals, ()), "place")
+
+
+def _put(target: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    if mode not in ("raise", "wrap", "clip"):
+        raise UsageError(f"put: found the mode {mode!r}, expected 'raise', 'wrap' or 'clip'")
+    count, size = np.size(ind), target.size
+    places = np.reshape(ind, (count,))
+    if mode != "raise":
+        places = np.remainder(places, size) if mode == "wrap" else np.clip(places, 0, size - 1)
+    if count:
+        target.flat[places] = np.reshape(v, ()) if np.size(v) == 1 else np.resize(v, (count,))
+
+
 # functions of NumPy that change their first argument
 CHANGING: Mapping[Any, Callable[..., None]] = {
     np.copyto: _copyto,
     np.fill_diagonal: _fill_diagonal,
     np.putmask: _putmask,
+    np.place: _place,
+    np.put: _put,
     np.put_along_axis: _put_along_axis,
 }

@@ -14,7 +14,7 @@ from eqsat.capture.arguments import array_spec
 from eqsat.capture.array import TracedArray
 from eqsat.capture.specs import Spec
 from eqsat.ir.errors import UsageError
-from eqsat.ir.structure import Structure, flatten_result
+from eqsat.ir.structure import Structure, fields_of, flatten_result
 from eqsat.operations.table import plain_signature
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -90,8 +90,8 @@ def describe(
     """The arguments of a call, and the arrays, lazy tensors and specs in them, in order; `as_they_lie`: arrays with their axes in the order
     of memory, where that leaves no gaps (see Laid).
 
-    Tuples, lists and dicts with an array somewhere in them are containers.  Raises UsageError and DTypeError, naming the place, for
-    what is neither array nor static, and for arguments named in `static` that cannot be hashed.
+    Tuples, also named ones, lists, dicts and dataclasses with an array somewhere in them are containers.  Raises UsageError and
+    DTypeError, naming the place, for what is neither array nor static, and for arguments named in `static` that cannot be hashed.
     """
     leaves: list[tuple[str, Spec | Laid | Baked]] = []
     arrays: list[Any] = []
@@ -114,7 +114,7 @@ def describe(
         if name in static:
             leaves.append((name, Baked(_key(value, f"{function}: {name}"), value)))
             return len(leaves) - 1
-        contained = type(value) in CONTAINERS and any(_is_array(leaf) for leaf in leaves_of(value))
+        contained = is_container(value) and any(_is_array(leaf) for leaf in leaves_of(value))
         return flatten_result(value, place, name) if contained else place(value, name)
 
     first = tuple((name, structure(name, value)) for name, value in positional)
@@ -131,12 +131,20 @@ def _order_in_memory(array: np.ndarray[Any, Any]) -> tuple[int, ...] | None:
 
 
 def leaves_of(*values: Any) -> Iterator[Any]:
-    """What is in nested tuples, lists and dicts."""
+    """What is in nested tuples, lists, dicts and dataclasses."""
     for value in values:
-        if type(value) in CONTAINERS:
-            yield from leaves_of(*(value.values() if type(value) is dict else value))
+        if type(value) is dict:
+            yield from leaves_of(*value.values())
+        elif isinstance(value, tuple) or type(value) is list:
+            yield from leaves_of(*value)
+        elif fields := fields_of(value):
+            yield from leaves_of(*(getattr(value, name) for name in fields))
         else:
             yield value
+
+
+def is_container(value: Any) -> bool:
+    return type(value) in CONTAINERS or bool(fields_of(value))
 
 
 def _is_array(value: Any) -> bool:

@@ -187,10 +187,21 @@ def _owned(result: Any, owner: Trace) -> Any:
 def on_host(function: Any, args: Any, kwargs: Any, what: str) -> Any:
     """A function of NumPy that is no operation: called by the program where its owner says so; UnsupportedError where not."""
     owner = _common_owner(what, list(traced_deep((args, kwargs))))
+    if what in VALUES_DECIDE_SHAPES and owner.lazy:
+        return function(*_values(args, what), **_values(kwargs, what))
     name = numpy_name(function)
     if not owner.fallback or name is None or what in VALUES_DECIDE_SHAPES:
         raise UnsupportedError(missing(what, function))
     return _on_host(name, args, kwargs, owner)
+
+
+def _values(value: Any, what: str) -> Any:
+    """Nested tuples, lists and dicts with NumPy arrays in the place of lazy tensors."""
+    if isinstance(value, Traced):
+        return value.owner.value(value, what, "")
+    if isinstance(value, dict):
+        return {key: _values(part, what) for key, part in value.items()}
+    return type(value)(_values(part, what) for part in value) if type(value) in (tuple, list) else value
 
 
 def _on_host(name: str, args: Any, kwargs: Any, owner: Trace) -> Any:

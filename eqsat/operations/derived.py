@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from eqsat.operations.assembling import along
 from eqsat.operations.differences import diff
 from eqsat.operations.elementwise import astype, call, cast, elementwise, full_like, real, scalar_operation, where
 from eqsat.operations.generic import integer, integers, one_axis, operand, tensor_of
+from eqsat.operations.host import as_numpy
 from eqsat.operations.joining import concatenate, stack
 from eqsat.operations.movement import expand_dims, moveaxis, ravel, reshape, transpose
 from eqsat.operations.products import diagonal, matmul
@@ -206,6 +208,53 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
         return call("logical_or", call("equal", a, b), call("logical_and", call("not_equal", a, a), call("not_equal", b, b)))
 
     return every(elementwise("array_equal", (first, second), block))
+
+
+def array_equiv(a1: Any, a2: Any) -> Tensor:
+    """Whether two arrays have the same elements when one is repeated to the shape of both, as a 0-d array."""
+    first, second = tensor_of("array_equiv", a1), tensor_of("array_equiv", a2)
+    try:
+        np.broadcast_shapes(first.shape, second.shape)
+    except ValueError:
+        return Constant(np.array(False))
+    return every(_equal(first, second))
+
+
+def places_of(name: str) -> Callable[..., tuple[np.ndarray[Any, Any], ...]]:
+    """NumPy's places of a diagonal or a triangle of an array, which its shape decides."""
+    square = name == "diag_indices"
+
+    def function(arr: Any, k: int = 0) -> tuple[np.ndarray[Any, Any], ...]:
+        shape = tensor_of(f"{name}_from", arr).shape
+        if (square and (len(shape) < 2 or len(set(shape)) > 1)) or (not square and len(shape) != 2):
+            raise ShapeError(f"{name}_from: found the shape {shape}, expected {'equal' if square else 'two'} dimensions")
+        found: Any = np.diag_indices(shape[0], len(shape)) if square else getattr(np, name)(shape[0], k, shape[1])
+        return tuple(found)
+
+    return function
+
+
+def tensorinv(a: Any, ind: Any = 2) -> Tensor:
+    """The inverse of an array as a matrix with its first `ind` dimensions as rows: its dimensions are those behind, then those before."""
+    source, count = tensor_of("linalg.tensorinv", a), integer("linalg.tensorinv", "ind", ind)
+    if count < 1:
+        raise UsageError(f"linalg.tensorinv: found ind={count}, expected 1 or more")
+    rows, columns = source.shape[:count], source.shape[count:]
+    if prod(rows) != prod(columns):
+        raise ShapeError(f"linalg.tensorinv: found the shape {source.shape}, expected as many elements before dimension {count} as behind")
+    return reshape(as_numpy("linalg.inv")(reshape(source, (prod(rows), prod(columns)))), (*columns, *rows))
+
+
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Tensor:
+    """What `a`, as a matrix with a row for every element of `b`, makes `b` of; `axes` of `a` are moved to its end first."""
+    source, right = tensor_of("linalg.tensorsolve", a), tensor_of("linalg.tensorsolve", b)
+    if axes is not None:
+        moved = [one_axis("linalg.tensorsolve", axis, len(source.shape)) for axis in integers("linalg.tensorsolve", "axes", axes)]
+        source = transpose(source, [*(k for k in range(len(source.shape)) if k not in moved), *moved])
+    rest = source.shape[len(right.shape) :]
+    if prod(rest) != right.size or prod(source.shape) != right.size * prod(rest):
+        raise ShapeError(f"linalg.tensorsolve: found the shapes {source.shape} and {right.shape}, expected as many unknowns as equations")
+    return reshape(as_numpy("linalg.solve")(reshape(source, (right.size, prod(rest))), ravel(right)), rest)
 
 
 def multi_dot(arrays: Sequence[Any], *, out: None = None) -> Tensor:

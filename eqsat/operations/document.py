@@ -14,8 +14,9 @@ import numpy as np
 
 import eqsat.numpy as enp
 from eqsat.ir.errors import EqsatError
+from eqsat.ir.host import UFUNC_METHODS
 from eqsat.ir.tensor import Constant, Input
-from eqsat.operations import array_api, ufunc_folds
+from eqsat.operations import array_api
 from eqsat.operations.host import signature
 from eqsat.operations.table import ALIASES, INTERNAL, OPERATIONS, numpy_function, plain_signature, run
 
@@ -28,12 +29,18 @@ Written by `python -m eqsat.operations.document` from the table in `eqsat/operat
 These are functions of `eqsat.numpy`, and NumPy's own functions, ufuncs, operators and methods on traced arrays and lazy tensors come to the
 same.  Shapes, dtypes and values are NumPy's.  Of every function:
 
-- `out=` (the compiled function takes it), `order=`, `casting=` and `subok=`, and of functions of elements `where=` and `dtype=`, are taken
-  only with the values that change nothing.
+- `out=` changes an array of the trace, and with it `where=` of functions of elements; arguments are not changed (the compiled function
+  takes `out=` itself).  `order=`, `casting=`, `subok=`, and `dtype=` of functions of elements, are taken only with the values that change
+  nothing.
 - What depends on values cannot decide about shapes: masks as indices, for one, must be known when the program is recorded.
 - Sums, means and products of floats may be rounded in another order than NumPy's ([numerics](numerics.md)).
 - Of ufuncs `outer` is there for all, `reduce` for sums, products, extremes (also `fmax`), truth values, bits and `logaddexp`, `accumulate`
-  for sums, products and extremes (`np.maximum.accumulate`), `at` for sums, products and extremes.
+  for sums, products and extremes (`np.maximum.accumulate`), truth values and bits, `reduceat` for the same and `at` for sums, products
+  and extremes.
+- `np.copyto`, `put`, `place`, `putmask`, `put_along_axis`, `fill_diagonal` change arrays of the trace.  `np.piecewise`,
+  `apply_along_axis` (of up to 64 rows) and `apply_over_axes` record the functions that they are given.
+- Any other name of NumPy is NumPy's own (`enp.s_`, `enp.errstate`, `enp.unique`): it takes what has a value when the program is recorded,
+  and says so of traced arrays.
 - Arrays of integers are indices: x[i], x[i, :, j], with NumPy's rules for where their axes are.  One out of range is an
   `eqsat.ir.errors.BoundsError`, which is an IndexError: while the program is recorded where that is known, else after the kernels of the
   call that met it and before its results are handed out (arrays given as `out=` are written by then).  What no result needs is not
@@ -74,6 +81,14 @@ PROBES: dict[str, Probe] = {
     "linalg.multi_dot": lambda x: ([x(_SQUARE)] * 3,),
     **dict.fromkeys(("searchsorted", "digitize", "polyadd", "polysub", "linalg.outer"), lambda x: (x(_FLAT), x(_FLAT))),
     "interp": lambda x: (x(_SQUARE), x(_FLAT), x(_FLAT)),
+    "ldexp": lambda x: (x(_SQUARE), 2),
+    "compress": lambda x: ([True, False, True], x(_SQUARE), 0),
+    "extract": lambda x: (np.eye(3), x(_SQUARE)),
+    "histogram2d": lambda x: (x(_FLAT), x(_FLAT), 2, [[0, 1], [0, 1]]),
+    "polyfit": lambda x: (x(_FLAT), x(_FLAT), 1),
+    "linalg.tensorinv": lambda x: (x(_SQUARE), 1),
+    "linalg.tensorsolve": lambda x: (x(_SQUARE), x((3,))),
+    "linalg.lstsq": lambda x: (x(_SQUARE), x(_SQUARE)),
     "linalg.solve": lambda x: (x(_SQUARE), x(_SQUARE)),
     "bincount": lambda x: (x(_FLAT), None, 3),
     "astype": lambda x: (x(_SQUARE), "complex128"),
@@ -140,7 +155,12 @@ def page() -> str:
 
 def public() -> list[str]:
     """The operations that eqsat.numpy has under the same names."""
-    return [name for name in OPERATIONS if name not in (*INTERNAL, *ufunc_folds.OPERATIONS) and not name.startswith("random_")]
+    return [name for name in OPERATIONS if not (name in INTERNAL or _is_of_ufunc(name) or name.startswith("random_"))]
+
+
+def _is_of_ufunc(name: str) -> bool:
+    """Whether it is what a method of a ufunc does: add.reduceat."""
+    return name.rpartition(".")[2] in UFUNC_METHODS
 
 
 def _random() -> list[str]:
@@ -209,10 +229,8 @@ def lacks(name: str) -> Iterator[str]:
 
 def _has(name: str) -> bool:
     """Whether eqsat.numpy has a function."""
-    found: Any = enp
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found is not None
+    module, _, function = name.rpartition(".")
+    return function in vars(getattr(enp, module) if module else enp)  # what has no row is NumPy's own
 
 
 def covered() -> list[str]:

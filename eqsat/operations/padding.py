@@ -28,15 +28,14 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
           other end, or mirrored at an edge, which reflect does not repeat; empty: any numbers
     """
     source = tensor_of("pad", array)
-    widths = _widths(pad_width, len(source.shape))
+    widths = widths_of(pad_width, len(source.shape))
     if mode == "empty":
         return _constant(source, widths, 0)
     if mode == "constant":
         return _constants(source, widths, constant_values)
     if mode not in MODES:
-        raise UnsupportedError(
-            f"pad: found the mode {mode!r}, supported are constant, empty, {', '.join(MODES)}; concatenate slices instead"
-        )
+        supported = ("constant", "empty", *MODES, "mean", "maximum", "minimum", "linear_ramp")
+        raise UnsupportedError(f"pad: found the mode {mode!r}, supported are {', '.join(supported)}; concatenate slices instead")
     if reflect_type != "even":
         raise UnsupportedError(f"pad: found reflect_type={reflect_type!r}, supported is 'even'; use 2 * edge - pad(...)")
     for axis, (extent, width) in enumerate(zip(source.shape, widths, strict=True)):
@@ -81,7 +80,7 @@ MODES: dict[str, Callable[[Index, int, bool, bool], Index]] = {
 }
 
 
-def _widths(given: Any, rank: int) -> Widths:
+def widths_of(given: Any, rank: int) -> Widths:
     if isinstance(given, Mapping):
         by_axis = {one_axis("pad", axis, rank): np.broadcast_to(np.asarray(pair), (2,)) for axis, pair in given.items()}
         given = [by_axis.get(axis, (0, 0)) for axis in range(rank)]

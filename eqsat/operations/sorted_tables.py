@@ -26,7 +26,7 @@ from eqsat.operations.elementwise import astype, call, cast, elementwise, scalar
 from eqsat.operations.generic import literal, make_generic, tensor_of
 from eqsat.operations.host import as_numpy, host_call
 from eqsat.operations.joining import concatenate
-from eqsat.operations.movement import broadcast_to, flip, ravel
+from eqsat.operations.movement import broadcast_to, flip, ravel, reshape
 from eqsat.operations.sorting import below
 from eqsat.operations.taking import scatter_add, take
 from eqsat.sizes.markers import of_any_size
@@ -178,10 +178,8 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     empty = np.empty(0, given.dtype)
     _, edges = np.histogram(empty, bins, range, weights=None if added is None else np.empty(0, added.dtype))
     numbers = astype(given, promoted(given.dtype, edges.dtype.name))
-    even = counted_by and edges.size > MOST_COMPARED
-    place = _even_bins(numbers, edges) if even else _subtract(_found(Constant(edges), numbers, "right", known=True), 1)
     count = edges.size - 1
-    counted = elementwise("histogram", (numbers, place), functools.partial(_bin, edges[0].item(), edges[-1].item(), count))
+    counted = _bins(numbers, edges, counted_by)
     dtype = "int64" if added is None else "float64"
     amounts = broadcast_to(tensor_of("histogram", 1), numbers.shape) if added is None else astype(added, dtype)
     counts = along(scatter_add(Constant(np.zeros(count + 1, dtype)), counted, amounts), 0, slice(count))
@@ -190,6 +188,59 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     if density:
         counts = _divide(_divide(counts, np.diff(edges).astype(float)), reductions.sum(counts))
     return counts, copied(Constant(edges))
+
+
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """How many pairs are in each bin of a grid, or what they weigh together, as float64, and the edges of the bins along `x` and `y`.
+    Where the pairs decide about the bins NumPy is called."""
+    given = [tensor_of("histogram2d", one) for one in (x, y)]
+    added = None if weights is None else tensor_of("histogram2d", weights)
+    if len({one.shape for one in (*given, *([] if added is None else [added]))}) > 1 or len(given[0].shape) != 1:
+        raise ShapeError(f"histogram2d: found the shapes {given[0].shape} and {given[1].shape}, expected one dimension of as many elements")
+    known = not any(isinstance(leaf, Tensor) for leaf in flat((bins, range)))
+    grid = list(bins) if isinstance(bins, list | tuple | np.ndarray) and len(bins) == 2 else [bins, bins]
+    known = known and (range is not None or not any(isinstance(one, int | np.integer) for one in grid))
+    kinds = {np.dtype(tensor.dtype).kind for tensor in (*given, *([] if added is None else [added]))}
+    if not known or not given[0].size or not kinds <= set("biuf") or of_any_size():
+        found: tuple[Tensor, Tensor, Tensor] = as_numpy("histogram2d")(x, y, bins=bins, range=range, density=density, weights=weights)
+        return found
+    _, (first, second) = np.histogramdd(np.empty((0, 2)), grid, range)
+    counts = first.size - 1, second.size - 1
+    axes_of = zip(given, (first, second), grid, strict=True)
+    places = [_bins(astype(one, "float64"), edges, isinstance(number, int | np.integer)) for one, edges, number in axes_of]
+
+    def cell(row: Scalar, column: Scalar) -> Scalar:
+        outside = call("logical_or", call("equal", row, counts[0]), call("equal", column, counts[1]))
+        return call("where", outside, literal(counts[0] * counts[1], "int64"), call("add", call("multiply", row, counts[1]), column))
+
+    cells = elementwise("histogram2d", places, cell)
+    amounts = broadcast_to(tensor_of("histogram2d", 1.0), cells.shape) if added is None else astype(added, "float64")
+    total = scatter_add(Constant(np.zeros(counts[0] * counts[1] + 1)), cells, amounts)
+    grid_of = reshape(along(total, 0, slice(counts[0] * counts[1])), counts)
+    if density:
+        widths = np.diff(first)[:, None], np.diff(second)
+        grid_of = _divide(_divide(_divide(grid_of, widths[0]), widths[1]), reductions.sum(grid_of))
+    return grid_of, copied(Constant(np.asarray(first))), copied(Constant(np.asarray(second)))
+
+
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Tensor:
+    """The edges of the bins of a histogram, one more than bins; where the elements decide about them NumPy is called."""
+    source = tensor_of("histogram_bin_edges", a)
+    counted_by = isinstance(bins, int | np.integer)
+    known = not isinstance(bins, str) and not any(isinstance(leaf, Tensor) for leaf in flat((bins, range)))
+    if known and (range is not None or not counted_by) and not is_complex(source.dtype):
+        return copied(Constant(np.histogram_bin_edges(np.empty(0, source.dtype), bins, range)))
+    found: Tensor = as_numpy("histogram_bin_edges")(a, bins=bins, range=range, weights=weights)
+    return found
+
+
+def _bins(numbers: Tensor, edges: np.ndarray[Any, Any], of_one_width: bool) -> Tensor:
+    """The number of the bin of each, and how many there are of what is in none."""
+    even = of_one_width and edges.size > MOST_COMPARED
+    place = _even_bins(numbers, edges) if even else _subtract(_found(Constant(edges), numbers, "right", known=True), 1)
+    return elementwise("histogram", (numbers, place), functools.partial(_bin, edges[0].item(), edges[-1].item(), edges.size - 1))
 
 
 def _bin(first: float, last: float, count: int, number: Scalar, place: Scalar) -> Scalar:

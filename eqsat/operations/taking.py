@@ -10,6 +10,7 @@ import numpy as np
 
 from eqsat.ir.dtypes import carrier
 from eqsat.ir.errors import BoundsError, DTypeError, ShapeError, UnsupportedError, UsageError
+from eqsat.ir.host_functions import VALUES_DECIDE
 from eqsat.ir.ops import BOOL_FOLD, FOLD_OF, given_dtype, identity_of
 from eqsat.ir.tensor import Arg, Constant, Literal, Position, Scalar, Shape, Tensor, axes, reduction
 from eqsat.ir.value_bounds import tensor_bounds
@@ -35,6 +36,31 @@ def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: str = "
     return indexed(
         "take", source, [*_whole(source.shape[:k]), _moded("take", places, source.shape[k], mode), *_whole(source.shape[k + 1 :])]
     )
+
+
+def compress(condition: Any, a: Any, axis: Any = None, out: None = None) -> Tensor:
+    """The slices of an axis, the elements where it is None, of which a condition that is known when the program is recorded is true."""
+    chosen = _known_places("compress", condition)
+    source = tensor_of("compress", a)
+    extent = source.size if axis is None else source.shape[one_axis("compress", axis, len(source.shape))]
+    if chosen.size and chosen[-1] >= extent:
+        raise BoundsError(f"compress: found a condition that is true at {chosen[-1]}, expected places below {extent}")
+    return take(source, chosen, axis)
+
+
+def extract(condition: Any, arr: Any) -> Tensor:
+    """The elements where a condition that is known when the program is recorded is true, in one row."""
+    chosen, source = _known_places("extract", condition), ravel(tensor_of("extract", arr))
+    if chosen.size and chosen[-1] >= source.size:
+        raise BoundsError(f"extract: found a condition that is true at {chosen[-1]}, expected places below {source.size}")
+    return take(source, chosen)
+
+
+def _known_places(name: str, condition: Any) -> np.ndarray[Any, Any]:
+    known = tensor_of(name, condition)
+    if not isinstance(known, Constant):
+        raise UnsupportedError(f"{name}: found a condition whose elements decide about the shape of the result; {VALUES_DECIDE}")
+    return np.flatnonzero(known.data)
 
 
 def _whole(shape: Shape) -> list[Entry]:

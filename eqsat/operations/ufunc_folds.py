@@ -1,4 +1,4 @@
-"""Folds by ufuncs of which NumPy has no function: np.bitwise_or.reduce, np.logaddexp.reduce, np.fmax.reduce."""
+"""Folds by ufuncs of which NumPy has no function: np.bitwise_or.reduce, np.logaddexp.reduce, np.fmax.reduce, np.logical_or.accumulate."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from eqsat.ir.tensor import Scalar, Tensor
 from eqsat.operations import reductions, statistics
 from eqsat.operations.elementwise import Element, astype, call, cast, elementwise
 from eqsat.operations.generic import tensor_of
+from eqsat.operations.host import as_numpy, extreme_scan
 from eqsat.operations.movement import squeeze
 
 Fold = Callable[..., Tensor]
@@ -97,7 +98,21 @@ def _numbers(name: str, extreme: Fold) -> Fold:
     return function
 
 
+def _truths_so_far(name: str, extreme: str) -> Fold:
+    """Of truth values the least or greatest so far, compiled; of others NumPy's own."""
+
+    def function(array: Any, axis: Any = 0, dtype: Any = None) -> Tensor:
+        source = tensor_of(name, array)
+        if source.dtype != "bool" or dtype not in (None, bool, np.dtype(bool)):
+            return as_numpy(name)(source, axis, dtype)  # type: ignore[no-any-return]
+        return extreme_scan(extreme)(source, axis)
+
+    return function
+
+
 OPERATIONS: dict[str, Fold] = {
+    "logical_and.accumulate": _truths_so_far("logical_and.accumulate", "cumulative_min"),
+    "logical_or.accumulate": _truths_so_far("logical_or.accumulate", "cumulative_max"),
     "bitwise_and.reduce": _bits("bitwise_and.reduce", "and", "min"),
     "bitwise_or.reduce": _bits("bitwise_or.reduce", "or", "max"),
     "bitwise_xor.reduce": _bits("bitwise_xor.reduce", "xor", "odd"),

@@ -128,11 +128,11 @@ def _elements(blob: bytes, buffer: PlanBuffer) -> Array:
 def _plain(structure: Structure) -> Any:
     if isinstance(structure, int):
         return structure
-    return [structure.kind, [_plain(item) for item in structure.items], structure.keys]
+    return [structure.kind, [_plain(item) for item in structure.items], structure.keys, structure.of]
 
 
 def _structure(plain: Any) -> Structure:
     if isinstance(plain, int):
         return plain
-    kind, items, keys = plain
-    return Container(kind, tuple(_structure(item) for item in items), tuple(keys))
+    kind, items, keys, of = plain
+    return Container(kind, tuple(_structure(item) for item in items), tuple(keys), of)

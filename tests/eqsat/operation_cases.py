@@ -234,6 +234,50 @@ CASES: dict[str, str] = {
         enp.nanargmax(g) | enp.nanargmax(g, 1) | enp.nanargmin(g, 0, keepdims=True) | enp.nanargmin(g) | enp.nanargmin(m, 1)
         enp.nanargmax(m) | enp.nanargmax(g[:, ::-1], -1)
     """,
+    "bits and bytes": """
+        enp.packbits(k) | enp.packbits(k, 1) | enp.packbits(k, axis=0, bitorder='little') | enp.packbits(m, -1) | enp.packbits(e > 0)
+        enp.unpackbits(m.astype('uint8')) | enp.unpackbits(m.astype('uint8'), 1) | enp.unpackbits(v.astype('uint8'), count=-3)
+        enp.unpackbits(m.astype('uint8'), axis=0, count=11, bitorder='little') | enp.unpackbits(v.astype('uint8'), count=50)
+        enp.gcd(m, 12) | enp.gcd(j, i) | enp.lcm(m, m[:, ::-1]) | enp.ldexp(m, j[0, 0]) | enp.ldexp(w, i[:, None]) | enp.frexp(m)
+        np.logical_or.accumulate(k) | np.logical_and.accumulate(k, axis=1) | np.logical_or.accumulate(m, 1)
+        np.bitwise_xor.accumulate(m, 1)
+        np.bitwise_and.accumulate(m) | np.add.reduceat(m, [0, 3, 5], axis=1) | np.maximum.reduceat(w, [4, 0, 2])
+        np.add.reduceat(v, np.abs(i))
+        np.logical_or.reduceat(k, [0, 2]) | np.multiply.reduceat(m, [1, 1, 3])
+    """,
+    "more frames": """
+        enp.pad(m, 2, mode='mean') | enp.pad(m, ((1, 2), (0, 3)), mode='maximum') | enp.pad(c, 1, 'minimum', stat_length=2)
+        enp.pad(v, (3, 1), mode='mean', stat_length=((2, 9),)) | enp.pad(m, 2, mode='linear_ramp') | enp.pad(z, 1, mode='mean')
+        enp.pad(v, (2, 3), mode='linear_ramp', end_values=(4, 7)) | enp.pad(m, ((1, 0), (2, 2)), 'linear_ramp', end_values=3)
+        enp.pad(v, 1, mode='maximum', stat_length=0) | enp.pad(m, {1: (2, 0)}, mode='maximum') | enp.pad(s, 1, mode='mean')
+    """,
+    "grids and orders": """
+        enp.histogram2d(v, v[::-1], bins=4, range=[[-3, 3], [-3, 3]]) | enp.histogram2d(v, w[:5], bins=[3, 40], range=[[-3, 3], [0, 9]])
+        enp.histogram2d(v, w[:5], bins=[[-9, 0, 2, 9], 3], range=[[0, 1], [0, 9]], weights=v)
+        enp.histogram2d(v, v, [-3, 0, 3], density=True)
+        enp.histogram_bin_edges(m, 4, (-2, 2)) | enp.histogram_bin_edges(m, [1, 2, 4]) | enp.lexsort((v, v > 0))
+        enp.lexsort((m, k), axis=0)
+        enp.lexsort((w,)) | enp.sort_complex(v) | enp.array_equiv(m, m[:1]) | enp.array_equiv(m, m) | enp.array_equiv(m, v)
+        m[:, :4][enp.triu_indices_from(m[:, :4], 1)] | m[enp.tril_indices_from(m)] | q[enp.diag_indices_from(q)] | enp.diag_indices_from(m)
+        enp.compress([True, False, True], m, axis=0) | enp.compress([0, 1, 0, 1], m[:, 0]) | enp.compress([0] * 9 + [1], m)
+        enp.extract(np.arange(24).reshape(4, 6) % 5 == 0, m) | enp.compress([0, 0, 0, 0, 1], m, axis=0) | enp.r_[v, 0, 2:5, w]
+        enp.c_[v, v * 2]
+        enp.r_[m, m] | enp.c_[m, m[:, 0], m] | enp.r_[1.5, v, [2, 3]] | enp.c_[q, [1, 2, 3]]
+    """,
+    "equations": """
+        enp.linalg.lstsq(m.T, w) | enp.linalg.lstsq(m.T[:, :2], m.T) | enp.linalg.tensorinv((q + np.eye(3) * 9).reshape(3, 1, 3), 1)
+        enp.linalg.tensorsolve(q.reshape(3, 3, 1) + np.eye(3).reshape(3, 3, 1) * 9, v[:3]) | enp.linalg.tensorinv(c)
+        enp.polyfit(v, w[:5], 1)
+        enp.polyfit(v, m[:, :5].T, 1, w=np.arange(5.0)) | enp.polyfit(v * 2, w[:5], 0)
+        enp.linalg.tensorsolve((q + np.eye(3) * 9).reshape(3, 1, 3), v[:3], axes=(2,)) | enp.i0(v)
+    """,
+    "pieces by functions": """
+        np.piecewise(m, [m < 0, m >= 2], [lambda x: x * x, 3, lambda x: x + 1]) | np.piecewise(v, v > 1, [1, 0])
+        np.piecewise(v, [v > 1], [np.exp, 0])
+        np.apply_along_axis(np.sum, 0, m) | np.apply_along_axis(np.sort, 1, m) | np.apply_along_axis(lambda r: r[:2, None] * r[:3], 0, m)
+        np.apply_along_axis(np.cumsum, -1, c) | np.apply_over_axes(np.sum, c, [0, 2]) | np.apply_over_axes(np.max, c, (-1,))
+        np.piecewise(m, [k, ~k], [lambda x, y: x + y, 2], 5) | np.piecewise(m, [k, ~k], [1, 2, 3, 4]) | np.piecewise(s, s > 0, [1, -1])
+    """,
 }
 
 

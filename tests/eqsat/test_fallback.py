@@ -86,10 +86,10 @@ def test_the_option_reaches_loops_and_every_entry() -> None:
 def test_lazy_tensors_go_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     x = enp.asarray(X)
     with pytest.raises(UnsupportedError, match="fallback"):
-        np.i0(x)
+        np.poly(x[0])
     monkeypatch.setenv("EQSAT_FALLBACK", "1")
-    check(np.asarray(np.i0(x * 2) + 1), np.i0(X * 2) + 1)
-    check(eqsat.jit(lambda a: np.i0(a))(X), np.i0(X))
+    check(np.asarray(np.poly(x[0] * 2) + 1), np.poly(X[0] * 2) + 1)
+    check(eqsat.jit(lambda a: np.poly(a[0]))(X), np.poly(X[0]))
 
 
 @pytest.mark.parametrize("name", LEFT_TO_NUMPY)
@@ -106,7 +106,7 @@ REFUSED: dict[str, tuple[Function, type[Exception], str]] = {
     "nonzero": (lambda x: ANY.nonzero(x), UnsupportedError, "values"),
     "unique": (lambda x: ANY.unique(x), UnsupportedError, "values"),
     "a shape that examples disagree on": (lambda x: ANY.ix_(x[0] > 0), UnsupportedError, "several shapes"),
-    "a function as an argument": (lambda x: ANY.apply_along_axis(lambda r: r.sum(), 0, x), UnsupportedError, "a function"),
+    "a function as an argument": (lambda x: ANY.pad(x, 1, mode=lambda *row: None), UnsupportedError, "a function"),
     "writing to arguments": (lambda x: ANY.copyto(x, 1), UnsupportedError, "copyto"),
     "writing to files": (lambda x: ANY.save("x.npy", x), UnsupportedError, "save"),
     "writing to a place": (lambda x: ANY.put_along_axis(x, np.zeros((1, 5), int), 0.0, 0), UnsupportedError, "belongs to the caller"),
@@ -117,7 +117,7 @@ REFUSED: dict[str, tuple[Function, type[Exception], str]] = {
     "a keyword that the mode lacks": (lambda x: ANY.pad(x, 1, end_value=2), UsageError, "pad: NumPy says"),
     "changing in place": (lambda x: ANY.nan_to_num(x, copy=False), UsageError, "read-only"),
     "filling an argument": (lambda x: x.fill(1), UnsupportedError, "found an argument"),
-    "what NumPy refuses": (lambda x: ANY.polyfit(x[0], x[0], -1), UsageError, "polyfit: NumPy says"),
+    "what NumPy refuses": (lambda x: ANY.polyfit(x[0], x[0], -1), UsageError, "polyfit: found deg = -1"),
     "the fallback of numpy.random": (lambda x: np.random.default_rng(0).permutation(x), TraceError, "run time"),
 }
 

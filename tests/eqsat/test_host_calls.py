@@ -473,7 +473,7 @@ REFUSED: dict[str, tuple[Function, type[Exception] | tuple[type[Exception], ...]
     "a norm of three axes": (lambda x: ANY.linalg.norm(x[None], 2), ShapeError, "three|3"),
     "eig": (lambda x: ANY.linalg.eig(x[:, :3]), UnsupportedError, "eigh"),
     "lstsq": (lambda x: ANY.linalg.lstsq(x, x[:, 0]), UnsupportedError, "pinv"),
-    "polyfit": (lambda x: ANY.polyfit(x[0], x[0], 1), UnsupportedError, r"Options\(fallback=True\)"),
+    "a function without a row": (lambda x: ANY.poly(x[0]), UnsupportedError, r"Options\(fallback=True\)"),
     "an unknown method": (lambda x: x.sorted(), AttributeError, "sorted"),
 }
 

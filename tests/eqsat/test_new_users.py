@@ -72,7 +72,7 @@ TRIED: dict[str, tuple[Callable[..., Any], Any, type[EqsatError] | None]] = {
     "builtin pow3": (lambda x: pow(x, 2, 3), N, UnsupportedError),
     "sliding": (lambda x: np.lib.stride_tricks.sliding_window_view(x, 3), V, None),
     "add.at": (lambda x: np.add.at(x, 0, 1), V, UnsupportedError),
-    "add.reduceat": (lambda x: np.add.reduceat(x, [0, 3]), V, UnsupportedError),
+    "add.reduceat": (lambda x: np.add.reduceat(x, [0, 3]), V, None),
     "add.outer": (lambda x: np.add.outer(x, x), V, None),
     "out in": (written, X, UnsupportedError),
     "where=": (lambda x: np.add(x, 1, where=x > 0), X, UnsupportedError),
@@ -80,16 +80,16 @@ TRIED: dict[str, tuple[Callable[..., Any], Any, type[EqsatError] | None]] = {
     "copyto": (lambda x: np.copyto(x, 0), X, UnsupportedError),
     "put": (lambda x: np.put(x, 0, 1), X, UnsupportedError),
     "partition()": (lambda x: x.partition(2), V, UnsupportedError),
-    "apply_along_axis": (lambda x: np.apply_along_axis(np.sum, 0, x), X, UnsupportedError),
-    "piecewise": (lambda x: np.piecewise(x, [x < 0], [0, 1]), V, UnsupportedError),
+    "apply_along_axis": (lambda x: np.apply_along_axis(np.sum, 0, x), X, None),
+    "piecewise": (lambda x: np.piecewise(x, [x < 0], [0, 1]), V, None),
     "interp": (lambda x: np.interp(x, [0, 1], [0, 1]), V, None),
-    "polyfit": (lambda x: np.polyfit(x, x, 1), V, UnsupportedError),
+    "polyfit": (lambda x: np.polyfit(x, x, 1), V, None),
     "roots": (lambda x: np.roots(x), V, UnsupportedError),
     "eig": (lambda x: np.linalg.eig(x[:, :4]), X, UnsupportedError),
-    "lstsq": (lambda x: np.linalg.lstsq(x, x[:, 0]), X, UnsupportedError),
+    "lstsq": (lambda x: np.linalg.lstsq(x, x[:, 0]), X, None),
     "save": (lambda x: np.save(io.BytesIO(), x), V, UnsupportedError),
     "bincount no min": (lambda n: np.bincount(n), N, UnsupportedError),
-    "pad callable": (lambda x: np.pad(x, 1, mode="linear_ramp"), V, UnsupportedError),
+    "pad to a number": (lambda x: np.pad(x, 1, mode="linear_ramp"), V, None),
     "digitize": (lambda x: np.digitize(x, [0, 1]), V, None),
     "setdiff": (lambda n: np.setdiff1d(n, n), N, UnsupportedError),
     "order F": (lambda x: x.reshape(6, 4, order="F"), X, None),
@@ -190,7 +190,7 @@ TRIED: dict[str, tuple[Callable[..., Any], Any, type[EqsatError] | None]] = {
 
 # where the fallback is offered, and cannot do it either: arguments that change, elements that NumPy leaves open, a function as an argument,
 # a dtype that depends on values
-NOT_EVEN_SO = {"out in", "where=", "apply_along_axis", "eig"}
+NOT_EVEN_SO = {"out in", "where=", "eig"}
 
 
 def leaves(value: Any) -> list[Any]:
