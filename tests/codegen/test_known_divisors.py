@@ -23,10 +23,12 @@ from tests.codegen.nests import Array, astype, call, elementwise
 from tests.effort import examples, some
 
 DTYPES = list(FORMATS)
-DIVISORS = (3.0, -7.0, 9.0, 10.0, 255.0, 65535.0, 0.75, 999999.0, 1.9, 2.0**40 * 5, 3 * 2.0**-50, 1048575.0, 6.0)
+DIVISORS = (3.0, -7.0, 9.0, 10.0, 255.0, 65535.0, 0.75, 999999.0, 1.9, 2.0**40 * 5, 3 * 2.0**-50, 1048575.0, 6.0, 0.1, -0.7, np.pi, 1e-5)
 # below it quotients may be off by a unit in the last place
 LEAST = {dtype: float(np.finfo(dtype).smallest_normal) * 2.0**digits for dtype, (digits, _) in FORMATS.items()}
 SIZE = 4096
+# divisors for which no parts are right
+NOT_KNOWN = {"float32": 7462059.0, "float64": 1.8359375000000475}
 FUSES = Abilities(fuses=True)
 
 
@@ -110,10 +112,12 @@ def test_what_is_written_otherwise() -> None:
     assert "fdiv" not in text("float32", 255.0, "float32", "default")
     assert "fdiv" not in text("float32", 255.0, "uint8", "exact")
     assert "fdiv" not in text("float64", 255.0, "int64", "exact")
+    assert "fdiv" not in text("float32", 0.1, "float32", "default")
     as_divisions: list[tuple[str, float, str, Numerics]] = [
         ("float32", 255.0, "float32", "exact"),  # quotients near zero
         ("float32", 255.0, "float32", "fast"),  # LLVM multiplies by the reciprocal
-        ("float32", 0.1, "float32", "default"),  # too many digits
+        ("float32", NOT_KNOWN["float32"], "float32", "default"),  # no parts that round right
+        ("float64", NOT_KNOWN["float64"], "float64", "default"),
         ("float32", 4.0, "float32", "default"),  # a product is exact
         ("float32", 0.0, "float32", "default"),
         ("float32", 3 * 2.0**80, "float32", "default"),  # near the ends of the range
@@ -124,8 +128,8 @@ def test_what_is_written_otherwise() -> None:
     assert host().abilities.fuses or "fma" not in host().known
 
 
-def test_divisors_of_many_digits_are_wrong() -> None:
-    """Why the digits of a divisor are counted: 23 of 24 are too many."""
+def test_the_nearest_parts_of_divisors_of_many_digits_may_be_wrong() -> None:
+    """Why quotients near to half way are looked at: of 23 digits of 24 there are divisors without right parts."""
     divisor, x = Fraction(7462059), Fraction(float(np.float32(2.0893576e14)))
     exact = 1 / divisor
     high = np.float32(float(exact))
@@ -133,7 +137,50 @@ def test_divisors_of_many_digits_are_wrong() -> None:
     low = np.float32(float(exact - Fraction(float(high))))
     total = x * Fraction(float(high)) + Fraction(float(np.float32(float(x)) * low))
     assert np.float32(float(total)) != np.float32(float(x)) / np.float32(float(divisor))
+    assert all_mantissas(float(divisor), (float(high), float(low))) > 0
     assert reciprocal(float(divisor), "float32") is None
+
+
+def all_mantissas(divisor: float, parts: tuple[float, float]) -> int:
+    """How many of all floats between 2^23 and 2^24 are not rounded as a division rounds them."""
+    x = np.arange(1 << 23, 1 << 24, dtype=np.float32)
+    low = (x * np.float32(parts[1])).astype(np.longdouble)
+    found = (x.astype(np.longdouble) * np.longdouble(parts[0]) + low).astype(np.float32)  # 64 digits hold the sum
+    return int(np.count_nonzero(found != x / np.float32(divisor)))
+
+
+@pytest.mark.parametrize("divisor", some([0.1, 0.7, np.pi, np.e, 0.229, 6.2831855, 1.0000001, 1.9999999, 1e-5, 0.9, 12345.678], 3))
+def test_all_floats_divided_by_one_of_many_digits(divisor: float) -> None:
+    divisor = float(np.float32(divisor))
+    parts = reciprocal(divisor, "float32")
+    assert parts is not None
+    assert all_mantissas(divisor, parts) == 0
+
+
+@settings(max_examples=examples(400), deadline=None, derandomize=True)
+@given(st.sampled_from(DTYPES), st.data())
+def test_what_is_known_to_round_right_does(dtype: str, data: st.DataObject) -> None:
+    """Quotients as near to half way as there are, of divisors of all digits, in exact arithmetic."""
+    digits, _ = FORMATS[dtype]
+    c = data.draw(st.integers(1 << (digits - 1), (1 << digits) - 1).filter(lambda m: m & (m - 1) > 0))
+    parts = reciprocal(float(c), dtype)
+    if parts is None:
+        return
+    high, low = map(Fraction, parts)
+    m = data.draw(st.integers(1 << digits, (2 << digits) - 1)) | 1
+    for j in (digits, digits + 1):
+        for x in ((m * c >> j) + k for k in (-1, 0, 1)):
+            if 1 << (digits - 1) <= x < 1 << digits:
+                total = x * high + rounded(x * low, digits)
+                assert rounded(total, digits) == rounded(Fraction(x, c), digits)
+
+
+def rounded(number: Fraction, digits: int) -> Fraction:
+    """The nearest number of so many digits, of two the even one."""
+    unit = Fraction(2) ** (number.numerator.bit_length() - number.denominator.bit_length() - digits)
+    while number >= unit * (1 << digits):
+        unit *= 2
+    return round(number / unit) * unit
 
 
 def by_rows(dtype: str, numbers: Array, rows: Array, numerics: Numerics = "default") -> Array:
