@@ -284,7 +284,7 @@ class KernelEmitter:
             terms = list(scalars(*values_of(loop.body)))
             if variable.extent in CHOSEN_TOGETHER and any(self.is_of_a_part(term, variable) for term in terms):
                 return self.b.keep_for_vectors()
-            if not terms or any(isinstance(part, For | Fold | Pick) for part in (*loop.body, *terms)):
+            if not terms or any(isinstance(part, For | Fold) for part in (*loop.body, *terms)):
                 return ""
             widest = max(itemsize(term.dtype) for term in terms)
             vectors = side_by_side(written, variable.extent, widest, self.registers)

@@ -1,7 +1,8 @@
 """How many vectors of iterations a loop computes side by side.
 
 A vector of many operations, each of which needs the one before, waits most of the time: a processor begins what it sees some hundred
-instructions ahead, which are those of one or two such vectors.  Several whose instructions stand beside each other wait together.  LLVM
+instructions ahead, which are those of one or two such vectors.  So does a search, in which every element that is looked at says where the
+next one is.  Several vectors whose instructions stand beside each other wait together.  LLVM
 does so for short bodies and for folds, and takes the vectors of long bodies one after the other.  Where much is loaded and little waits,
 that is right: more vectors leave no registers.
 """

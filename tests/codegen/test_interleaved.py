@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import eqsat
+import eqsat.numpy as enp
 from eqsat.codegen import kernel_code
 from eqsat.codegen.builder import Registers
 from eqsat.codegen.emit import emit_module
@@ -87,6 +89,11 @@ def test_the_note_stands_on_loops_of_long_bodies_only() -> None:
     assert COUNT in emitted(1 << 12)
     assert COUNT not in emit_module([type_indices(elementwise(lambda x: call("add", x, x), ("float32",), 1 << 12))], "default")
     assert COUNT not in emit_module([type_indices(rows("sum", (8, 2048), "float32"))], "default")
+
+
+def test_searches_wait_for_each_element_that_they_look_at() -> None:
+    specs = eqsat.spec((500,), "float32"), eqsat.spec((4096,), "float32")
+    assert COUNT in eqsat.optimize(lambda a, v: enp.searchsorted(a, v), *specs).llvm_ir
 
 
 def test_the_loop_over_vectors_has_several_of_them() -> None:
