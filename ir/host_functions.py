@@ -39,6 +39,8 @@ class HostFunction:
     inside: Callable[..., None] | None = None
 
 
+# elements of a row that takes no longer to be sorted than to be parted
+SORTED_WHOLE = 2048
 # of the elements of a row, a part that is found without putting all in order
 FEW = 4
 
@@ -60,6 +62,22 @@ def _argsort(a: Any, axis: int, descending: bool = False, **how: Any) -> Any:
     if not descending:
         return np.argsort(a, axis=axis, **how)
     return a.shape[axis] - 1 - np.flip(np.argsort(np.flip(a, axis), axis=axis, **how), axis)
+
+
+def _sorted_part(a: Any, low: int, high: int, axis: int, descending: bool) -> Any:
+    """What is at the places low .. high of a sorted axis: rows that vectors sort at once are sorted, of others the part is found first."""
+    extent = a.shape[axis]
+    first, last = (extent - 1 - high, extent - 1 - low) if descending else (low, high)
+    part = (*(slice(None),) * axis, slice(first, last + 1))
+    if extent < SORTED_WHOLE and a.dtype.itemsize > 1:
+        found = np.sort(a, axis)[part]
+    else:
+        found = np.sort(np.partition(a, sorted({first, last}), axis)[part], axis)
+    return np.flip(found, axis) if descending else found
+
+
+def _sorted_part_made(a: Any, low: int, high: int, axis: int, _descending: bool) -> Made:
+    return Made((*a.shape[:axis], high - low + 1, *a.shape[axis + 1 :]), a.dtype)
 
 
 def _topk(x: Any, k: int, axis: int, largest: bool) -> Any:
@@ -329,6 +347,7 @@ FUNCTIONS = {
         HostFunction("sort", _sort, _same, inside=_sort_inside),
         HostFunction("argsort", _argsort, _places),
         HostFunction("topk", _topk, _topk_made),
+        HostFunction("sorted_part", _sorted_part, _sorted_part_made),
         *(HostFunction(f"scatter_{op.__name__}", _scattered(op), _same) for op in (np.add, np.multiply, np.maximum, np.minimum)),
         HostFunction("scatter", _scatter, _same),
         HostFunction("partition", np.partition, _same, inside=np.ndarray.partition),

@@ -114,13 +114,15 @@ def order_of(made: HostCall) -> Order | None:
 
 
 def part_of_order(order: Order, low: int, high: int) -> Tensor | None:
-    """What is at the places low .. high of an order, found without the others: of short rows anywhere, of longer ones near an end."""
+    """What is at the places low .. high of an order, found without the others: in short rows anywhere, else places near an end."""
     source, axis, descending, places, stable = order
     extent, count = source.shape[axis], high - low + 1
     if not (places or stable) and extent <= MOST_RANKED and count <= MOST_RANKS:
         ranks = [extent - 1 - place if descending else place for place in range(low, high + 1)]
         row = _sorted(_elements(source, axis), needed(network(extent), ranks), nan_last=True)
         return _row(source, axis, [row[rank] for rank in ranks])
+    if not (places or stable) and min(high + 1, extent - low) > MOST_PASSES:
+        return host_call("sorted_part", (source, low, high, axis, descending), {}) if count < extent else None
     whole = (slice(None),) * axis
     if high + 1 <= max(MOST_PASSES, extent // FEW):
         return getitem(topk(source, high + 1, axis, descending)[places], (*whole, slice(low, None)))

@@ -331,6 +331,7 @@ INTERNAL = (
     "scatter_minimum",
     "getitem",
     "setitem",
+    "sorted_part",
     "shape",
     "ndim",
     "size",

@@ -47,6 +47,7 @@ HOST_CYCLES: dict[str, tuple[Work, float]] = {
     "scatter": (elements, 2.0),
     "scatter_add": (elements, 13.0),
     "topk": (sorted_elements, 13.0),
+    "sorted_part": (elements, 5.0),
     "partition": (elements, 2.5),
     "argpartition": (elements, 5.0),
     "cumulative_sum": (elements, 3.6),

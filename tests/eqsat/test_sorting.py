@@ -215,8 +215,9 @@ PARTS: dict[str, tuple[Function, str]] = {
     "of what is computed": (lambda np, x: np.argsort(-(x * 2), axis=1, kind="stable")[:, :2], ""),
     "both ends": (lambda np, x: np.sort(x, axis=1)[:, -1] - np.sort(x, axis=1)[:, 0], "sort"),
     "the first of many": (lambda np, x: np.argsort(x, axis=1, kind="stable")[:, :17], "topk"),
-    "the last of many": (lambda np, x: np.sort(x, axis=1)[:, -14:], "topk"),
-    "in the middle": (lambda np, x: np.sort(x, axis=1)[:, 40], "sort"),
+    "the last of many": (lambda np, x: np.sort(x, axis=1)[:, -14:], "sorted_part"),
+    "in the middle": (lambda np, x: np.sort(x, axis=1)[:, 40], "sorted_part"),
+    "most of it": (lambda np, x: np.sort(x, axis=0)[9:80], "sorted_part"),
     "all of it": (lambda np, x: np.sort(x, axis=1)[:, ::-1], "sort"),
     "a part and all": (lambda np, x: (np.argsort(x, axis=1, kind="stable")[:, :2], np.argsort(x, axis=1, kind="stable")), "argsort"),
     "at computed places": (lambda np, x: np.take_along_axis(np.sort(x, axis=1), (x[:, :2] > 0).astype("int64"), 1), "sort"),
@@ -241,6 +242,19 @@ def test_places_in_the_middle_of_short_rows_are_found() -> None:
     result = eqsat.optimize(lambda a: enp.sort(a, axis=1, descending=True)[:, 11:13], x)
     assert not calls(result)
     np.testing.assert_array_equal(result(x), np.sort(x, axis=1)[:, 13:11:-1])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "float64"])
+@pytest.mark.parametrize("extent", [400, 3000])
+def test_a_part_of_values_in_order_is_found_in_rows_of_any_length(dtype: str, extent: int) -> None:
+    x = np.random.default_rng(7).integers(0, 250, (3, extent)).astype(dtype)
+    if is_float(dtype):
+        x[0, :5] = x[2, 7:] = np.nan
+    for low, high, descending in ((0, 30, False), (0, 30, True), (100, 101, False), (extent - 50, extent, True), (7, extent - 1, False)):
+        result = eqsat.optimize(lambda a, d=descending, p=slice(low, high): enp.sort(a, axis=1, descending=d)[:, p], x)
+        assert {name.rpartition("_")[0] for name in calls(result)} == {"sorted_part"}
+        found = np.sort(x, axis=1)
+        np.testing.assert_array_equal(result(x), (found[:, ::-1] if descending else found)[:, low:high])
 
 
 @pytest.mark.parametrize("largest", [True, False])
