@@ -3,6 +3,8 @@
     s = sum over r of f(r)
     t = sum over r of g(r)        what both read is read once, and each has something to do while the other waits
 
+So are folds of folds: their outer loops are one, and then their inner ones.
+
 Long sums of floats are in blocks, whose sums are added with the most digits there are (see `fold`); in one loop with them the others are
 folded block by block too.
 """
@@ -81,16 +83,31 @@ def in_one_loop(body: Sequence[Stmt], apart: Collection[Stmt] = ()) -> Iterator[
 
 
 def _may_join(fold: Fold) -> bool:
-    """Whether it may be in one loop with others: it has no loops of its own, and is no search."""
+    """Whether it may be in one loop with others: it has no loops of its own but a fold that may, which comes last, and is no search."""
+    *before, last = fold.body or (None,)
+    if isinstance(last, Fold):
+        return not any(isinstance(stmt, For | Fold) for stmt in before) and _may_join(last)
     inside = any(isinstance(stmt, For | Fold) for stmt in fold.body)
     searches = fold.op == "min" and any(isinstance(term, Position) for term in scalars(fold.value))
     return not inside and not searches and fold.variable.extent >= LEAST_TOGETHER
 
 
+def bodies(folds: Sequence[Fold]) -> tuple[Stmt, ...]:
+    """What folds that are one loop do in it, the folds in them last, which are one loop again."""
+    inside = [stmt for fold in folds for stmt in fold.body]
+    return (*(stmt for stmt in inside if not isinstance(stmt, Fold)), *(stmt for stmt in inside if isinstance(stmt, Fold)))
+
+
+def _ranges(fold: Fold) -> list[tuple[int, int]]:
+    """The first and the last number of its loop and of that in it."""
+    inner = [found for stmt in fold.body if isinstance(stmt, Fold) for found in _ranges(stmt)]
+    return [(fold.variable.lo, fold.variable.hi), *inner]
+
+
 def _is_beside(fold: Fold, run: Sequence[Fold]) -> bool:
-    """Whether it is of the same range as others, computes in elements as wide, and is made of none of them."""
+    """Whether it is of the same ranges as others, computes in elements as wide, and is made of none of them."""
     first, names = run[0], {other.name for other in run}
-    if (fold.variable.lo, fold.variable.hi) != (first.variable.lo, first.variable.hi) or width_of(fold) != width_of(first):
+    if _ranges(fold) != _ranges(first) or width_of(fold) != width_of(first):
         return False
     values = [*values_of(fold.body), fold.value]
     return not any(isinstance(term, Temp) and term.name in names for term in scalars(*values))
@@ -221,10 +238,11 @@ def fold_range(
     def step(counter: Value, carried: Carried) -> Carried:
         inner, following = scope.inner(by), list[Value]()
         counter = counter if start is None else e.b.binary("add", start, counter, "nsw")
-        for fold, total, own in zip(folds, into, _split(into, carried), strict=True):
+        for fold in folds:
             place = e.typed[fold.variable]
             inner.indices[place] = resized(e.b, counter, llvm_type(place), place.bounds)
-            e.block(fold.body, inner)
+        e.block(bodies(folds), inner)
+        for fold, total, own in zip(folds, into, _split(into, carried), strict=True):
             shown = () if hidden[fold] is fold.value else (e.value(fold.value, inner),)
             following += total.step(e.b, own, e.value(hidden[fold], inner), *shown)
         return tuple(following)

@@ -14,7 +14,7 @@ from math import log2, prod
 
 from eqsat.codegen import shares
 from eqsat.codegen.folds.kept_rows import kept_row
-from eqsat.codegen.folds.loops import in_one_loop, kept_apart
+from eqsat.codegen.folds.loops import bodies, in_one_loop, kept_apart
 from eqsat.codegen.folds.recurrence import recurrence_of
 from eqsat.codegen.folds.rolled import LEFT, LINES, across_rows, rolled_loops
 from eqsat.codegen.folds.search import remembered
@@ -163,9 +163,10 @@ class _Pricer(VectorCosts):
         """Folds of one range in one loop: what several of them read is read once."""
         one, inside, done = group[0], place.inside(group[0]), set[Scalar]()
         total = NOTHING
+        for stmt, *others in in_one_loop(bodies(group), self.apart):
+            total += self.statement(stmt, *others, place=inside, lanes=self.lanes(one.body, inside, one.value), done=done)
         for fold in group:
             lanes = self.lanes(fold.body, inside, fold.value)
-            total += sum((self.statement(stmt, place=inside, lanes=lanes, done=done) for stmt in fold.body), NOTHING)
             total += self.value(fold.value, inside, lanes, done)
             if fold.op != "sum" or not is_product(fold.value):
                 total += self.step(fold, inside, lanes)

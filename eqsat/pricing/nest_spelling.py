@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from eqsat.codegen.folds.loops import in_one_loop, kept_apart
@@ -38,11 +38,18 @@ def _by_one_variable(body: tuple[Stmt, ...], apart: Collection[Stmt]) -> Iterato
     """Statements with one variable for all folds that are one loop."""
     for stmt, *others in in_one_loop(body, apart):
         yield replace(stmt, body=tuple(_by_one_variable(stmt.body, apart))) if isinstance(stmt, For | Fold) else stmt
-        yield from (_along(fold, stmt.variable) for fold in others if isinstance(fold, Fold) and isinstance(stmt, Fold))
+        yield from (_along(fold, stmt, {}) for fold in others if isinstance(fold, Fold) and isinstance(stmt, Fold))
 
 
-def _along(fold: Fold, variable: Var) -> Fold:
-    """A fold without loops in it by another variable."""
-    env = {fold.variable: variable}
-    body = [replace(stmt, value=over(stmt.value, env)) if isinstance(stmt, Let) else stmt for stmt in fold.body]
-    return replace(fold, variable=variable, body=tuple(body), value=over(fold.value, env))
+def _along(fold: Fold, other: Fold, outer: Mapping[Var, Index]) -> Fold:
+    """A fold by the variables of another one and of the fold in it; `outer`: those of the folds around."""
+    env, inner = {**outer, fold.variable: other.variable}, next((stmt for stmt in other.body if isinstance(stmt, Fold)), None)
+    body = [
+        replace(stmt, value=over(stmt.value, env))
+        if isinstance(stmt, Let)
+        else _along(stmt, inner, env)
+        if isinstance(stmt, Fold) and inner is not None
+        else stmt
+        for stmt in fold.body
+    ]
+    return replace(fold, variable=other.variable, body=tuple(body), value=over(fold.value, env))

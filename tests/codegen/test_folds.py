@@ -13,7 +13,7 @@ import eqsat
 import eqsat.numpy as enp
 from eqsat.codegen.emit import emit_module
 from eqsat.codegen.folds.accumulator import BLOCK, Numerics
-from eqsat.codegen.folds.loops import LEAST_TOGETHER, MOST_CARRIED, in_one_loop
+from eqsat.codegen.folds.loops import LEAST_TOGETHER, MOST_CARRIED, bodies, in_one_loop
 from eqsat.ir.index import Var
 from eqsat.ir.loops import Fold, Let, Load, Stmt, Store, Temp
 from eqsat.ir.tensor import Call, Position, Scalar
@@ -66,6 +66,42 @@ def test_which_folds_are_one_loop(body: tuple[Stmt, ...], loops: list[str]) -> N
     found = list(in_one_loop(body))
     assert [" ".join(stmt.name for stmt in group if not isinstance(stmt, Store)) for group in found] == loops  # type: ignore[union-attr]
     assert sorted(str(stmt) for group in found for stmt in group) == sorted(map(str, body))
+
+
+def nested(name: str, *reads: str, extent: int = 3, inner: int = N) -> Fold:
+    """A fold of folds."""
+    return fold(name, f"{name}_in", extent=extent, body=(fold(f"{name}_in", *reads, extent=inner),))
+
+
+@pytest.mark.parametrize(
+    ("others", "loops"),
+    [
+        ((nested("t1", "x"),), ["t0 t1"]),
+        ((nested("t1", "y"),), ["t0", "t1"]),
+        ((nested("t1", "x", extent=4),), ["t0", "t1"]),
+        ((nested("t1", "x", inner=N + 1),), ["t0", "t1"]),
+        ((nested("t1", "x", "t0"),), ["t0", "t1"]),  # made of the first
+        ((fold("t1", "x", extent=3),), ["t0", "t1"]),
+    ],
+)
+def test_folds_of_folds_are_one_loop_of_one_loop(others: tuple[Fold, ...], loops: list[str]) -> None:
+    found = list(in_one_loop((nested("t0", "x"), *others)))
+    assert [" ".join(stmt.name for stmt in group if isinstance(stmt, Fold)) for group in found] == loops
+    for group in found:
+        inside = bodies([stmt for stmt in group if isinstance(stmt, Fold)])
+        assert [len(one) for one in in_one_loop(inside)] == ([len(group)] if inside else [])
+
+
+@pytest.mark.parametrize("numerics", ["exact", "default"])
+def test_sums_over_pairs_are_those_of_numpy(numerics: Numerics) -> None:
+    x, y = data("float64", (150,), 3)
+
+    def pairs(a: Any, b: Any) -> Any:
+        p, q = np.abs(a[:, None] - a) - a[:, None], np.abs(b[:, None] - b) * b
+        return (p * q).sum() / np.sqrt((p * p).sum() * (q * q).sum()), p.max() - q.min()
+
+    result = eqsat.optimize(pairs, x, y, options=eqsat.Options(numerics=numerics))
+    np.testing.assert_allclose(result(x, y), pairs(x, y), rtol=1e-12)
 
 
 def test_what_stays_a_short_loop_is_apart() -> None:
