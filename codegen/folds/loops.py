@@ -94,6 +94,8 @@ def _may_join(fold: Fold) -> bool:
 
 def bodies(folds: Sequence[Fold]) -> tuple[Stmt, ...]:
     """What folds that are one loop do in it, the folds in them last, which are one loop again."""
+    if len(folds) == 1:
+        return folds[0].body
     inside = [stmt for fold in folds for stmt in fold.body]
     return (*(stmt for stmt in inside if not isinstance(stmt, Fold)), *(stmt for stmt in inside if isinstance(stmt, Fold)))
 

@@ -74,6 +74,8 @@ def divided(groups: Mapping[Group, float], names: Mapping[Tensor, str], lowering
             if parts is not None and (shared := _shared_and_in_parts(group[0])) is not None:
                 ways.append((shared, inf))
             first = folds_first(group[0])
+            if parts is not None:
+                ways += [(_over_one(way), inf) for way in terms_first(group[0])]
             # long reductions are always in parts, which threads share
             ways = ways if first is None else [(_over_one(first), ns if parts is None else inf), *ways]
             ways = ways or [(_over_one(way), most) for way, most in _ways(group[0], ns, lowering.options)]

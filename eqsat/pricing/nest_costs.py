@@ -52,6 +52,8 @@ FORWARDED_CYCLES, MASKED_CYCLES = 12.0, 45.0
 RUNNING_CYCLES = 8.0
 # LLVM fills vectors with the widest elements of a loop; narrower ones take parts of vectors, of which more are done at the same time
 NARROWER = 2
+# a function of one number, which waits for what a loop before has folded and for itself, by one of a vector
+FUNCTION_ALONE = 4.0
 # an iteration that is done alone, by one in a vector
 LEFT_OVER = 0.5
 # a division or root of one number, by one of a vector; any operation on a vector of half the width, and a function, which waits for itself
@@ -266,6 +268,8 @@ class _Pricer(VectorCosts):
         """An elementwise operation; dividing one number takes a part of what a vector takes."""
         together, cycles = self.together(dtype, place, lanes), self.model.op_cycles(op, dtype)
         part = DIVIDED_ALONE if together == 1.0 and op in ("divide", "sqrt") else 1.0
+        if lanes == 0.0 and op in FUNCTIONS:
+            part = FUNCTION_ALONE
         if place.masked and place.inner is not None and 2 * place.inner.extent <= self.model.lanes(dtype):
             part = NARROW_FUNCTION if op in FUNCTIONS else NARROW_PART
         return Work(operations=part * cycles * place.count / together)

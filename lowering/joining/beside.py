@@ -14,10 +14,10 @@ import itertools
 from collections.abc import Collection, Sequence
 from math import gcd
 
-from eqsat.ir.index import Var
+from eqsat.ir.index import Index, Var
 from eqsat.ir.loops import Bind, Buffer, Clip, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, bound, statements, values_of
 from eqsat.ir.tensor import scalars
-from eqsat.lowering.affine import Affine, Forms, bounds
+from eqsat.lowering.affine import Affine, Forms, bounds, rebuilt
 from eqsat.lowering.joining.renaming import Renaming
 from eqsat.lowering.joining.row_by_row import outermost
 from eqsat.lowering.sharing.alongside import abreast
@@ -110,8 +110,16 @@ def _parts_of_folds(outer: For, folds: Kernel, passed: Sequence[Buffer], passing
         return None
     rest = [_of_parts(stmt, scratch[stmt]) if isinstance(stmt, Fold) else stmt for stmt in folds.body]
     own = [Buffer(buffer.name, buffer.dtype, buffer.size // count, "scratch") for buffer in passed if buffer.name in passing]
-    each = Renaming("", {}, {buffer.name: part * -buffer.size for buffer in own}).block((*first, *folded))
+    each = _OfPart("", {}, {buffer.name: part * -buffer.size for buffer in own}).block((*first, *folded))
     return (For(part, "serial", each), *rest), (*scratch.values(), *own)
+
+
+class _OfPart(Renaming):
+    """Statements in which some buffers are a part of what they were, whose beginning is no part of an index any more."""
+
+    def element(self, buffer: str, index: Index) -> tuple[str, Index]:
+        name, there = super().element(buffer, index)
+        return name, rebuilt(Forms()(there)) if buffer in self.moved else there
 
 
 def _of_parts(fold: Fold, parts: Buffer) -> Fold:

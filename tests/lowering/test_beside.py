@@ -46,6 +46,11 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Array, ...], int]] = {
         (SMALL,),
         1,
     ),
+    "elements with a sum, and quotients of a product": (
+        lambda xp, x: (xp.sum(xp.exp(x)), (xp.exp(x) / (x * x + 1)) @ xp.ones((400, 3), np.float32)),
+        (SMALL[:256].copy(),),
+        2,
+    ),
     "a length that is no product": (lambda xp, x: (x + 1, xp.sum(x * x)), (SMALL.ravel()[:32771].copy(),), 2),
     "places that are checked": (lambda xp, x, i: xp.take(x, i), (X[0, :1000].copy(), PLACES), 2),
     "running sums stay by themselves": (lambda xp, x: (xp.cumulative_sum(x, axis=0), x * 2), (X,), 2),
