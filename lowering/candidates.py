@@ -16,6 +16,7 @@ from eqsat.lowering.ranges.size_seams import at_seams
 from eqsat.lowering.ranges.split import split
 from eqsat.lowering.ranges.unroll import unrolled
 from eqsat.lowering.schedule import Schedule
+from eqsat.lowering.sharing.folds_outside import folds_outside
 
 MOST = 16
 # ways that need sums in another order, and ways that are open to loops which end at sizes known at run time
@@ -63,7 +64,7 @@ class Schedules:
         done, scratch = body
         if self.blocks is not None and not self.blocks.may_overlap(done, self.outputs):
             return None
-        whole, counts = (done, ()) if self.blocks is None else self.blocks.around(done)
+        whole, counts = (done if self.sizes else folds_outside(done), ()) if self.blocks is None else self.blocks.around(done)
         return Kernel(self.name, self.buffers, whole, self.sizes, scratch, counts)
 
     def at_seams(self) -> Kernel | None:

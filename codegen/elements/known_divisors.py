@@ -36,7 +36,7 @@ FORMATS = {"float32": (24, 60), "float64": (53, 900)}
 SCALED = {"float": 60, "double": 900}
 BELOW = {"float": 1 - 2.0**-23, "double": 1 - 2.0**-52}
 # a loop over so many bytes is worth making the parts, for which it waits; dividing doubles takes twice as long
-LEAST_BYTES = {"float32": 2048, "float64": 512}
+LEAST_BYTES = {"float32": 512, "float64": 256}
 
 
 class Divisor(NamedTuple):

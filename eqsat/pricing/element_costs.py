@@ -8,8 +8,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf, prod
+from math import frexp, inf, prod
 
+from eqsat.codegen.elements.known_divisors import FORMATS, reciprocal
 from eqsat.codegen.folds.loops import LEAST_TOGETHER
 from eqsat.ir.affine import coefficient, is_affine, joined, step_in_memory, strides
 from eqsat.ir.dtypes import is_inexact, is_integer, itemsize
@@ -319,10 +320,21 @@ def price_call(model: CostModel, key: Hashable, below: Sequence[Priced], op: str
     if condition is not None and (boxes := _price_boxes(model, condition, below, loops)) is not None:
         return boxes
     decided = condition is not None and _is_decided(model, condition, loops)
-    parts: Parts = {key: (model.call_ns(op, dtype, trips(loops)), loops)} if op and not decided else {}
+    each = sum(model.call_ns(one, dtype, trips(loops)) for one in _made_of(model, op, dtype, below))
+    parts: Parts = {key: (each, loops)} if op and not decided else {}
     awkward, digits = NO_LOOPS.union(*(priced.awkward for priced in below)), NO_DIGITS.union(*(priced.digits for priced in below))
     along = below[0].along if op == "astype" and is_integer(dtype) else None
     return Priced(parts, loops, awkward, tuple(below), digits=digits, along=along, spikes=_spikes(op, below, dtype))
+
+
+def _made_of(model: CostModel, op: str, dtype: str, below: Sequence[Priced]) -> tuple[str, ...]:
+    """The operations that one is: a division by a known number is two products, by a power of two one, unless it has a price of its own."""
+    by = below[1].number if op == "divide" and len(below) == 2 else None
+    if not isinstance(by, float) or op in model.costs.element_cycles or dtype not in FORMATS:
+        return (op,)
+    if abs(frexp(by)[0]) == 0.5:
+        return ("multiply",)
+    return (op,) if reciprocal(by, dtype) is None else ("multiply", "multiply")
 
 
 def _spikes(op: str, below: Sequence[Priced], dtype: str) -> Spikes:

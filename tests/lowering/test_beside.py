@@ -46,9 +46,9 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Array, ...], int]] = {
         (SMALL,),
         1,
     ),
-    "elements with a sum, and quotients of a product": (
-        lambda xp, x: (xp.sum(xp.exp(x)), (xp.exp(x) / (x * x + 1)) @ xp.ones((400, 3), np.float32)),
-        (SMALL[:256].copy(),),
+    "a sum of what quotients of a product are made of": (
+        lambda xp, x, y: (xp.sum(xp.exp(x)), (xp.exp(x) / (x * x + 1)) @ y),
+        (X[:128, :128].copy(), Y[:128, :3].copy()),
         2,
     ),
     "a length that is no product": (lambda xp, x: (x + 1, xp.sum(x * x)), (SMALL.ravel()[:32771].copy(),), 2),
