@@ -31,6 +31,7 @@ from eqsat.ir.tensor import (
     Program,
     Read,
     Scalar,
+    StepResult,
     Tensor,
     axes,
     copied,
@@ -47,27 +48,36 @@ from eqsat.operations.placing import put_at
 
 # parts that are worth a loop, and tensors in them: of parts that become a kernel each, and of such as become one together
 LEAST_PARTS, LEAST_TENSORS, MANY_TENSORS = 8, 48, 600
-# tensors of parts that are read one by one, though all parts have to be kept for it
+# tensors of a part that are read of many parts one by one, for which all parts have to be kept
 MOST_FAR = 4
 # tensors of a part, how many lengths of parts are tried, parts across which something is carried, and what is carried
 LONGEST_PART, MOST_LENGTHS, FARTHEST, MOST_CARRIED = 400, 6, 4, 16
+# runs that are tried, the longest first
+MOST_RUNS = 12
 
 
 def rolled(program: Program) -> Program:
-    """The program with a loop in the place of what repeats itself; the same one where that is little or nothing."""
+    """The program with loops in the places of what repeats itself; the same one where that is little or nothing."""
     if program.sizes:
         return program
+    while (found := _with_one_loop(program)) is not None:
+        program = found
+    return program
+
+
+def _with_one_loop(program: Program) -> Program | None:
+    """The program with one loop more, in the place of the longest run that may be one; None where there is none."""
     order = [tensor for tensor in tensors(*program.outputs) if sources(tensor) or isinstance(tensor, Build | Generic)]
     if len(order) < LEAST_TENSORS:
-        return program
+        return None
     line = _Line(_in_order(order))
-    found = max((run for length in line.lengths() for run in line.runs(length)), key=lambda run: run.covered, default=None)
-    return program if found is None else _with_loop(program, line, found)
+    runs = sorted((run for length in line.lengths() for run in line.runs(length)), key=lambda run: -run.covered)
+    return next((found for run in runs[:MOST_RUNS] if (found := _with_loop(program, line, run)) is not None), None)
 
 
 def _in_order(made: Sequence[Tensor]) -> list[Tensor]:
     """Tensors, sources first, as a loop makes them: what is made of those on the longest way through them at once, everything else when it
-    is needed."""
+    is needed, as what is read of an array of all states."""
     inside = set(made)
     below = {tensor: [source for source in sources(tensor) if source in inside] for tensor in made}
     up: dict[Tensor, int] = {}
@@ -80,7 +90,8 @@ def _in_order(made: Sequence[Tensor]) -> list[Tensor]:
     key: dict[Tensor, tuple[int, int]] = {}
     early: set[Tensor] = set()
     for k, tensor in enumerate(made):
-        if any(source in early or up[source] == down[source] for source in below[tensor]):
+        is_row = any(isinstance(source, StepResult) for source in below[tensor]) and any(isinstance(at, Const) for at in _read_at(tensor))
+        if not is_row and any(source in early or up[source] == down[source] for source in below[tensor]):
             early.add(tensor)
             place, further = max(key[source] for source in below[tensor])
             key[tensor] = place, further + 1
@@ -144,6 +155,16 @@ class _Line:
         made = all(one is other or self._is_shifted(one, other, length) for one, other in pairs)
         return tuple(one is other for one, other in pairs) if made else None
 
+    def alone(self, parts: range) -> set[Tensor]:
+        """The tensors of parts, which begin there, that are made of what is the same in all parts and of each other: rows of an input."""
+        found: set[Tensor] = set()
+        for k in range(parts.start, parts.stop):
+            tensor = self.order[k]
+            again = sources(self.order[k + parts.step if k + parts.step < parts.stop else k - parts.step])
+            if all(source in found or source is other for source, other in zip(sources(tensor), again, strict=True)):
+                found.add(tensor)
+        return found
+
     def _is_shifted(self, one: Tensor, other: Tensor, length: int) -> bool:
         return one in self.position and other in self.position and self.position[other] - self.position[one] == length
 
@@ -161,46 +182,49 @@ def _function(tensor: Tensor) -> tuple[Tensor, tuple[int, ...]]:
 
 
 def _read_at(tensor: Tensor) -> tuple[Index, ...]:
-    """Where a tensor that only reads another one reads it; nothing of others."""
-    build = as_build(tensor) if isinstance(tensor, Generic) and tensor.combine is None else tensor
+    """Where a tensor that only reads another one, and is made of no more, reads it; nothing of others."""
+    build = as_build(tensor) if isinstance(tensor, Generic) and tensor.combine is None and len(sources(tensor)) == 1 else tensor
     return build.body.indices if isinstance(build, Build) and isinstance(build.body, Read) else ()
 
 
-def _with_loop(program: Program, line: _Line, run: _Run) -> Program:
+def _with_loop(program: Program, line: _Line, run: _Run) -> Program | None:
+    """The program with a loop in the place of a run; None where that is not worth it, or not possible."""
     length = run.length
     first = min(range(run.start, run.start + length), key=lambda at: _crossing(line, run, at + length))
     parts = (run.end - first) // length
     after = first + parts * length
     carried = _carried(program, line, range(first, after, length)) if parts > LEAST_PARTS else None
     if not carried:
-        return program
+        return None
     peeled = max(far for _, far in carried)
     begin = first + peeled * length
     body = line.order[begin : begin + length]
     steps = _steps_of_places(line, range(begin, after, length))
     if steps is None or not _is_worth_it(body, parts - peeled):
-        return program
+        return None
     histories = _histories(line, range(begin, after, length))
     given = [line.order[begin - far * length + place] for place, far in carried]
     made = [line.order[after - far * length + place] for place, far in carried]
-    inside = {one for one in _read_behind(program, line, after, histories) if begin <= line.position.get(one, -1) < after}
-    far = [tensor for tensor in line.order[begin:after] if tensor in inside and tensor not in made]
-    if len(far) > MOST_FAR:
-        return program
+    alone = line.alone(range(begin, after, length))
+    inside = _read_behind(program, line, after, histories)
+    far = [tensor for tensor in line.order[begin:after] if tensor in inside and tensor not in made and tensor not in alone]
+    if len({(line.position[tensor] - begin) % length for tensor in far}) > MOST_FAR:
+        return None
     carries = [Input(f"carry[{k}]", tensor.shape, tensor.dtype) for k, tensor in enumerate(given)]
     counter = Input("i", (), "int64", parts - peeled - 1)
     known: dict[Tensor, Tensor] = dict(zip(given, carries, strict=True))
     stays: dict[Tensor, Input] = {}
     for place, tensor in enumerate(body):
-        for source in sources(tensor):
+        here = dict(known)
+        for source, later in zip(sources(tensor), sources(line.order[begin + length + place]), strict=True):
             if isinstance(source, Constant):
-                known[source] = source
-            elif source not in known:
-                if line.position.get(source, -1) >= begin:
-                    return program
-                known[source] = stays[source] = Input(f"captured{len(stays)}", source.shape, source.dtype)
+                here[source] = source
+            elif source is later and line.position.get(source, -1) < begin:  # which may be what is carried to the first part, too
+                here[source] = stays.setdefault(source, Input(f"captured{len(stays)}", source.shape, source.dtype))
+            elif source is later or source not in known:
+                return None
         begins = line.places[begin + place]
-        known[tensor] = _at_step(tensor, known, begins, steps[place], counter) if any(steps[place]) else over(tensor, known)
+        known[tensor] = _at_step(tensor, here, begins, steps[place], counter) if any(steps[place]) else over(tensor, here)
     following = [known[body[place]] if far == 1 else carries[carried.index((place, far - 1))] for place, far in carried]
     kept = list(dict.fromkeys([one.place for one in histories.values()] + [(line.position[one] - begin) % length for one in far]))
     for place in kept:
@@ -216,7 +240,7 @@ def _with_loop(program: Program, line: _Line, run: _Run) -> Program:
         part, place = divmod(line.position[tensor] - begin, length)
         done[tensor] = Build(tensor.shape, Read(states[place], (Const(part), *axes(tensor.shape))))
     for tensor in tensors(*program.outputs):
-        if tensor in done or begin <= line.position.get(tensor, -1) < after:
+        if tensor in done or (begin <= line.position.get(tensor, -1) < after and tensor not in alone):
             continue
         if tensor in histories:
             done[tensor] = histories[tensor].joined(states, done)
@@ -249,8 +273,8 @@ def _carried(program: Program, line: _Line, begins: range) -> list[tuple[int, in
         shifted = [source for source, later in zip(sources(one), sources(again), strict=True) if source is not later]
         if not all(reached(source, FARTHEST) for source in shifted):
             return None
-    last = range(begins[min(FARTHEST, parts - 1)], after, length)
-    for source in _read_behind(program, line, after, _histories(line, last)):
+    last, alone = range(begins[min(FARTHEST, parts - 1)], after, length), line.alone(begins)
+    for source in _read_behind(program, line, after, _histories(line, last)) - alone:
         if after - FARTHEST * length <= line.position.get(source, -1) < after:
             reached(source, parts)
     return sorted(found) if len(found) <= MOST_CARRIED else None

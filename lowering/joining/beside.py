@@ -108,6 +108,9 @@ def _parts_of_folds(outer: For, folds: Kernel, passed: Sequence[Buffer], passing
     first = _within(outer, part, count, (outer, *folds.body))
     if not _keeps_to_parts((first, tuple(folded)), passed, part):
         return None
+    behind = scalars(*values_of(stmt for stmt in folds.body if not isinstance(stmt, Fold)))
+    if any(isinstance(term, Load | Pick) and term.buffer in passing for term in behind):
+        return None  # of which there is but the last part by then
     rest = [_of_parts(stmt, scratch[stmt]) if isinstance(stmt, Fold) else stmt for stmt in folds.body]
     own = [Buffer(buffer.name, buffer.dtype, buffer.size // count, "scratch") for buffer in passed if buffer.name in passing]
     each = _OfPart("", {}, {buffer.name: part * -buffer.size for buffer in own}).block((*first, *folded))

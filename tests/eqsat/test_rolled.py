@@ -159,6 +159,66 @@ def one_state_that_stays(xp: Any, x: Array) -> Array:
     return states[-1]
 
 
+def kept_from_an_early_step(xp: Any, u: Array, w: Array) -> tuple[Array, Array]:
+    """A state of one of the first steps is read by all later ones, beside the states that move on."""
+    v, c = u * 2.0, u * 1.5
+    for t in range(30):
+        v, u = v * c + u, xp.sin(v @ w)
+        if t == 2:
+            c = u
+    return u, v
+
+
+def one_row(xp: Any, x: Array, h: Array) -> Array:
+    """What is put covers all that there is, so nothing of the state is read."""
+    for t in range(20):
+        h = h + 1.0
+        h[0] = x[t]
+        h = xp.tanh(h)
+    return h
+
+
+def two_loops(xp: Any, x: Array, w: Array) -> tuple[Array, Array]:
+    h = k = x[0]
+    for t in range(20):
+        h = xp.tanh(h @ w + x[t])
+    for t in range(20):
+        k = xp.tanh(k @ w * 0.5 + h) * x[t]
+    return h, k
+
+
+def gradient(xp: Any, x: Array, w: Array) -> tuple[Array, Array]:
+    """States are kept on the way forwards, and read one by one on the way back."""
+    states = [x[0]]
+    for t in range(20):
+        states.append(xp.tanh(states[-1] @ w + x[t]))
+    d, dw = states[-1], w * 0
+    for t in reversed(range(20)):
+        d = d * (1 - states[t + 1] ** 2)
+        dw = dw + states[t].T @ d
+        d = d @ w.T
+    return dw, d
+
+
+# programs of several loops, or of states that are not what they seem, and how many loops they are
+SEVERAL: dict[str, tuple[Callable[..., Any], tuple[Array, ...], int]] = {
+    "kept from an early step": (kept_from_an_early_step, (STEPS[0, 0] * 0.1, SQUARE[:5, :5]), 1),
+    "one row": (one_row, (STEPS[:, 0, :3], np.ones((1, 3))), 0),
+    "two loops": (two_loops, (STEPS, SQUARE[:5, :5]), 2),
+    "a gradient": (gradient, (STEPS, SQUARE[:5, :5]), 1),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_loops_one_after_the_other(name: str) -> None:
+    function, arrays, count = SEVERAL[name]
+    result = eqsat.optimize(lambda *a: function(enp, *a), *arrays)
+    assert len(loops(result)) == count
+    expected = function(np, *(a.copy() for a in arrays))
+    for one, other in zip(*(v if isinstance(v, tuple) else (v,) for v in (result(*arrays), expected)), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
 AS_WRITTEN: dict[str, tuple[Callable[..., Any], Array]] = {
     "one kernel anyway": (by_elements, X),
     "steps differ": (steps_that_differ, X),

@@ -46,6 +46,13 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Array, ...], int]] = {
         (SMALL,),
         1,
     ),
+    "sums and extremes of sums of rows": (lambda xp, x: (xp.sum(xp.tanh(x)), xp.max(xp.tanh(x))), (X[:, :24].copy(),), 1),
+    "what is passed on is read behind the parts": (
+        lambda xp, x: (lambda y: (xp.sum(y), xp.max(y), y[100], xp.sum(y * y) / (xp.sum(y) + y[9])))(xp.sum(x, axis=1)),
+        (np.tile(X[:, :3], (9, 1))[:8192].copy(),),
+        2,
+    ),
+    "sums of the same": (lambda xp, x: xp.maximum(xp.sum(x), xp.sum(x * x)), (X[:131, :1000].copy(),), 2),
     "a sum of what quotients of a product are made of": (
         lambda xp, x, y: (xp.sum(xp.exp(x)), (xp.exp(x) / (x * x + 1)) @ y),
         (X[:128, :128].copy(), Y[:128, :3].copy()),
