@@ -10,7 +10,7 @@ from eqsat.algebra.constants import as_function
 from eqsat.algebra.contraction import Spelling, cheapest_order
 from eqsat.algebra.extrema import without_invariants
 from eqsat.algebra.gathers import without_stored_tensors
-from eqsat.algebra.magnitudes import with_magnitudes
+from eqsat.algebra.magnitudes import with_magnitudes, with_squared_parts
 from eqsat.algebra.narrowing import only_what_is_read
 from eqsat.algebra.points import Chosen, at_places, without_spikes
 from eqsat.algebra.polynomial import collected, with_common_factor
@@ -144,6 +144,13 @@ def greater_of_opposites(tensor: Build) -> Iterator[Found]:
         yield Found(found)
 
 
+def square_of_modulus(tensor: Build) -> Iterator[Found]:
+    """Squared magnitudes of complex numbers from their parts."""
+    found = with_squared_parts(tensor)
+    if found is not None:
+        yield Found(found)
+
+
 def gather_of_elements(tensor: Build) -> Iterator[Found]:
     """What gathers from tensors that only rearrange others, or are made element by element, without storing these."""
     for movements_only in (True, False):
@@ -174,6 +181,7 @@ ROWS = (
     AlgebraRow("sum-at-places", ROUNDS, sum_at_places, folds=True),
     AlgebraRow("like-terms", ASSUMES, like_terms),
     AlgebraRow("greater-of-opposites", ROUNDS, greater_of_opposites),
+    AlgebraRow("square-of-modulus", ROUNDS, square_of_modulus),
     AlgebraRow("fold-of-invariant", EXACT, fold_of_invariant, folds=True),
     AlgebraRow("gather-of-elements", EXACT, gather_of_elements),
     AlgebraRow("function-of-a-table", EXACT, function_of_a_table),

@@ -1,13 +1,18 @@
 """Magnitudes that are written as the greater of two opposites: max(x, -x) and max(x - y, y - x) are abs(x) and abs(x - y).
 
 They are equal but for the sign of zero: which zero the greater of both is, NumPy leaves open.
+
+Squares of the magnitudes of complex numbers need no magnitudes: abs(z)*abs(z) is z.real*z.real + z.imag*z.imag, rounded less often, and
+infinity where one part is, whatever the other one is.
 """
 
 from __future__ import annotations
 
+from math import inf
+
 from eqsat.algebra.products import elementwise, is_call, opened
 from eqsat.ir.dtypes import integer_range, is_complex, is_inexact, is_integer
-from eqsat.ir.tensor import Build, Call, Read, Scalar, scalars
+from eqsat.ir.tensor import Build, Call, Literal, Read, Scalar, scalars
 
 # of an element; through so many tensors
 MOST_ELEMENTS, DEPTH = 200, 3
@@ -18,6 +23,25 @@ def with_magnitudes(tensor: Build) -> Build | None:
     none."""
     body = elementwise(tensor, DEPTH, lambda term: _magnitude(term) or term)
     return Build(tensor.shape, body) if body is not tensor.body and sum(1 for _ in scalars(body)) <= MOST_ELEMENTS else None
+
+
+def with_squared_parts(tensor: Build) -> Build | None:
+    """A build with the squares of both parts in the place of the squared magnitudes of complex numbers, in elementwise tensors that it
+    reads too; None where there are none."""
+    body = elementwise(tensor, DEPTH, lambda term: _squared_parts(term) or term)
+    return Build(tensor.shape, body) if body is not tensor.body and sum(1 for _ in scalars(body)) <= MOST_ELEMENTS else None
+
+
+def _squared_parts(term: Scalar) -> Scalar | None:
+    if not (is_call(term, "multiply") and isinstance(term, Call) and len(set(term.args)) == 1):
+        return None
+    modulus = opened(term.args[0], lambda body: is_call(body, "absolute"))
+    if not (is_call(modulus, "absolute") and isinstance(modulus, Call) and is_complex(modulus.args[0].dtype)):
+        return None
+    parts = [Call(part, modulus.args, term.dtype) for part in ("real", "imag")]
+    total = Call("add", tuple(Call("multiply", (part, part), term.dtype) for part in parts), term.dtype)
+    beyond = Call("logical_or", tuple(Call("isinf", (part,), "bool") for part in parts), "bool")
+    return Call("where", (beyond, Literal(inf, term.dtype), total), term.dtype)
 
 
 def _magnitude(term: Scalar) -> Scalar | None:

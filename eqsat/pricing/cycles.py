@@ -60,6 +60,11 @@ SIMPLE_CYCLES = 0.6
 UNSCALED = ("divide", "sqrt", "maximum", "minimum")
 
 
+def priced_as(op: str, dtype: str) -> str:
+    """The operation that one of elements of a dtype takes as long as: magnitudes of complex numbers are lengths."""
+    return "hypot" if op == "absolute" and is_complex(dtype) else op
+
+
 class Cycles(Mapping[str, float]):
     """Cycles by name, which do not change, so that tables are equal and hashed by what they hold."""
 

@@ -36,6 +36,7 @@ from eqsat.pricing.cost_model import (
     values,
     whole,
 )
+from eqsat.pricing.cycles import priced_as
 from eqsat.pricing.locality import LINE_BYTES
 from eqsat.pricing.pieces import Box, box_of
 
@@ -303,7 +304,7 @@ def price_body(model: CostModel, body: Scalar) -> Priced:
         elif isinstance(term, Reduce):
             done[term] = price_fold(model, term, term.op, done[term.body], term.variable, term.dtype)
         else:
-            op = term.op if isinstance(term, Call) else ""
+            op = priced_as(term.op, term.args[0].dtype) if isinstance(term, Call) else ""
             done[term] = price_call(model, term, [done[arg] for arg in operands(term)], op, term.dtype, _condition(term))
     return done[body]
 

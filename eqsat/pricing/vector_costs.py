@@ -22,6 +22,7 @@ from eqsat.ir.tensor import Call, Literal, Scalar, is_size, scalars
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.products.across import LEAST_JUMP
 from eqsat.pricing.cost_model import CostModel
+from eqsat.pricing.cycles import priced_as
 from eqsat.pricing.locality import LINE_BYTES
 from eqsat.pricing.nest_places import Place
 from eqsat.pricing.nest_work import Work
@@ -181,6 +182,8 @@ class VectorCosts:
     def made_of(self, call: Call, place: Place | None = None) -> tuple[str, ...]:
         """The operations that an elementwise one is: a division by a known number is two, by a power of two one, by what the loop does not
         change three, a whole power some products, where the caller has no price for it."""
+        if call.op == "absolute":
+            return (priced_as(call.op, call.args[0].dtype),)
         if call.op in self.model.costs.element_cycles and call.op in ("divide", "power"):
             return (call.op,)
         if call.op == "power" and is_float(call.dtype) and isinstance(call.args[1], Literal):

@@ -190,6 +190,7 @@ ALGEBRA = Table(
         ),
         SumRow("like-terms", "(x+y)*(x+y) - (x-y)*(x-y) - 4*x*y = 0", "a polynomial with like terms added up, where that is shorter"),
         SumRow("greater-of-opposites", "max(x - y, y - x) = abs(x - y)", "magnitudes; of floats but for the sign of zero"),
+        SumRow("square-of-modulus", "abs(z)*abs(z) = real(z)*real(z) + imag(z)*imag(z)", "complex numbers; rounded less often"),
         SumRow(
             "sum-of-one-point",
             "sum k. where(k == e, x[k], 0) = x[e]",

@@ -61,6 +61,7 @@ CASES: dict[str, Case] = {
         (spec((64,), "float32"), spec((300, 400), "uint8")),
     ),
     "magnitudes": (lambda x: enp.maximum(x, -x).sum(axis=1), (spec((300, 400), "float32"),)),
+    "squared moduli": (lambda z: enp.abs(z) ** 2 + 1.0, (spec((300, 400), "complex64"),)),
     "sum of tiles": (lambda x: enp.tile(x, (4, 3)).sum(axis=1), (spec((30, 40), "float32"),)),
     "known array": (lambda x: (x[:, None] == enp.arange(5)).sum(axis=0), (spec((9,), "int64"),)),
     "attention": (_attention, 3 * (spec((8, 4), "float32"),)),

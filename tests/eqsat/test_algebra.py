@@ -133,6 +133,8 @@ CASES: dict[str, tuple[Function, tuple[tuple[int, ...], ...], set[str]]] = {
     "what cancels": (lambda a, b, c: ((a + a * 2) @ b + c).sum(axis=1) - (3 * a @ b).sum(axis=1), (A, B, (N, K)), {"sum-in-parts"}),
     "greater of both signs": (lambda a, w: enp.maximum(-a * 2, a * 2) - enp.maximum(w, -w)[:, None], (A, W), {"greater-of-opposites"}),
     "greater difference": (lambda a, b: enp.maximum(a[::-1] - 3, 3 - a[::-1]).sum(axis=1), (A, B), {"greater-of-opposites"}),
+    "squared modulus": (lambda a: (enp.abs(a * 1j) ** 2).sum(axis=1), (A,), {"square-of-modulus"}),
+    "squared moduli of differences": (lambda a, w: enp.square(enp.abs(1j * a[:, ::-1] - 2j * w[:, None])), (A, W), {"square-of-modulus"}),
     "greatest of tiles": (lambda a, w: enp.tile(a, (4, 3)).max(axis=0) - enp.repeat(w, 7).min(), (A, W), {"fold-of-invariant"}),
     "greatest of lesser": (lambda w, v: enp.minimum(w[:, None], v).max(axis=1), (W, V), {"fold-of-invariant"}),
     "least of all greater": (lambda w, v: enp.maximum(w[:, None], abs(v)).min(), (W, V), {"fold-of-invariant"}),

@@ -95,6 +95,7 @@ def test_the_steps_of_a_thousand_long_random_programs_are_certified() -> None:
         ("mean of a layer", "sum-in-parts"),
         ("greatest of sums", "fold-of-invariant"),
         ("magnitudes", "greater-of-opposites"),
+        ("squared moduli", "square-of-modulus"),
         ("function of a table", "function-of-a-table"),
         ("sum of tiles", "contraction-order"),
         ("known array", "constant-is-function"),

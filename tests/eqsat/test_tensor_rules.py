@@ -339,7 +339,8 @@ def test_the_cheapest_forms_of_small_programs_equal_the_reference_interpreter(sh
 def counts() -> Counter[str]:
     """How often each name was counted in all of these programs."""
     sized = optimize(lambda x: (x - x.mean(axis=0)[::-1]).sum(axis=1), spec((dim("n", 1, 64), 4), "float32"))
-    reports = [*(saturated(shape)[2] for shape in SHAPES), *(optimized(shape).report for shape in OPTIMIZED), sized.report]
+    moduli = optimize(lambda z: abs(z) ** 2, spec((9,), "complex64"))
+    reports = [*(saturated(shape)[2] for shape in SHAPES), *(optimized(shape).report for shape in OPTIMIZED), sized.report, moduli.report]
     return sum((report.matches for report in reports), Counter())
 
 
