@@ -6,16 +6,16 @@ from collections.abc import Collection, Iterator, Mapping
 from math import prod
 
 from eqsat.ir.loops import Bind, For, Kernel, Load, Store, renamed, statements
-from eqsat.ir.tensor import Build, Tensor
+from eqsat.ir.tensor import Tensor
 from eqsat.kernels.joined import readers_of
 
 Made = tuple[Tensor, ...]
 
 
 def copies(kernels: Mapping[Made, Kernel], stay: Collection[Tensor], names: Mapping[Tensor, str]) -> Iterator[tuple[Made, Made, Kernel]]:
-    """The build that is made, the copy of it, which alone reads it, and the kernel that makes the copy at once.  Some tensors stay, for
-    others than kernels read them."""
-    readers, makers = readers_of(kernels), {names[made[0]]: made for made in kernels if len(made) == 1 and isinstance(made[0], Build)}
+    """What is made, the copy of it, which alone reads it, and the kernel that makes the copy at once.  Some tensors stay, for others than
+    kernels read them."""
+    readers, makers = readers_of(kernels), {names[made[0]]: made for made in kernels if len(made) == 1}
     for copy, kernel in kernels.items():
         source = copied(kernel)
         made = makers.get(source) if source is not None else None

@@ -153,6 +153,7 @@ def _nests(rewritten: OnTheWay, model: CostModel, lowering: _Lowering, bodies: M
     found = _Found({group: picked[group][1] for group in groups}, names, levels)
     running: dict[Made, Kernel] = {}
     running |= {one.results: kernel for one in parts.steps if (kernel := step_kernel(one, names, program.sizes, within)) is not None}
+    running = lowering.simplified(running)
     every_step = ((one.results, _loop_kernel(one, bodies, names, lowering, within)) for one in parts.steps)
     running |= {made: kernel for made, kernel in every_step if kernel is not None}
     found.kernels |= running
@@ -246,7 +247,8 @@ class _Found:
     def at_once(self, made: Made, copy: Made, kernel: Kernel) -> None:
         """One kernel in the place of one and of another that copies what it makes: it costs what the first one does."""
         self.part_of[copy] = self.part_of.get(made, ((_builds(made), 1.0),))
-        self.within[copy] = self.within.get(made, ())
+        steps = tuple(tensor for tensor in made if not isinstance(tensor, Build))  # which are made by no kernel of their own then
+        self.within[copy] = (*self.within.get(made, ()), *steps)
         self.kernels = {one: other for one, other in self.kernels.items() if one != made} | {copy: kernel}
 
     def several_for(self, several: Divided) -> None:
@@ -296,6 +298,11 @@ class _Lowering:
         simplified = simplifier([kernel for kernels in choices.values() for kernel in kernels], self.options, self.report)
         found = {one: (map_indices(kernel, simplified) for kernel in kernels) for one, kernels in choices.items() if kernels}
         return {one: _cheapest(kernels, target, self.options.cost) for one, kernels in found.items()}
+
+    def simplified(self, kernels: Mapping[Made, Kernel]) -> dict[Made, Kernel]:
+        """Kernels with their indices simplified."""
+        change = simplifier(list(kernels.values()), self.options, self.report) if kernels else None
+        return {made: kernel if change is None else map_indices(kernel, change) for made, kernel in kernels.items()}
 
     def priced(self, kernel: Kernel) -> Priced:
         """A kernel with its indices simplified, and what it costs."""

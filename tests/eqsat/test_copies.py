@@ -30,6 +30,20 @@ def test_a_reshape_of_a_stored_tensor_is_no_kernel() -> None:
     assert float(result.cost) < float(result.original_cost)
 
 
+def test_values_put_into_rows_are_put_into_what_is_returned() -> None:
+    x, places = RNG.standard_normal((8, 400)), RNG.integers(-400, 400, (8, 16))
+
+    def put(a: Any, k: Any) -> Any:
+        y, rows = a.copy(), np.arange(8)[:, None]
+        y[rows, k] = a[rows, k] * 2.0
+        return y
+
+    result = eqsat.optimize(put, x, places)
+    assert not any(copied(nest.kernel) for nest in result.nests)
+    assert not any("%" in str(nest.kernel) for nest in result.nests)  # rows and places in them are one place
+    np.testing.assert_array_equal(result(x, places), put(x, places))
+
+
 def test_what_others_read_stays() -> None:
     x = RNG.standard_normal((13, 4, 32, 8)).astype("float32")
 
