@@ -22,6 +22,8 @@ def convert(b: Builder, a: Value, source: str, target: str) -> Value:
         return _resize(b, a, target) if is_float(target) else _truncate(b, a, target)
     if is_float(target):
         wide = LLVM_TYPES[carrier(target)]
+        if source == "bool":  # of vectors: one number under a mask, not three conversions
+            return _resize(b, b.select(a, real(1.0, wide), real(0.0, wide)), target)
         return _resize(b, b.cast("uitofp" if _is_unsigned(source) else "sitofp", a, wide), target)
     return _extend(b, a, LLVM_TYPES[target], _is_unsigned(source))
 
