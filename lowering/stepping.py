@@ -143,8 +143,8 @@ class _Steps:
         self.made = {f"next {name}" for name in outputs}
         self.following = {one.after for one in self.states} | {one.values for one in self.puts}
         self.forms = Forms()
-        # whether steps read what other elements put, and only what was put before; known when the elements are
-        self.crosses, self.earlier = False, True
+        # whether steps read what other elements put, and only what is at lower places, or at higher ones; known when the elements are
+        self.crosses, self.below, self.above = False, True, True
         calls = [term for kernel in kernels for stmt in statements(kernel.body) for value in values_of((stmt,)) for term in scalars(value)]
         self.is_heavy = any(isinstance(term, Call) and term.op not in PLAIN for term in calls)
 
@@ -161,9 +161,11 @@ class _Steps:
         put = next(put for put in self.puts if put.result == result)
         place = self._place(put)
         form = None if place is None else self.forms(place)
-        if form is None or form.terms != {self.step: 1} or put.rows > 1 or not self.earlier:
+        on = form.terms[self.step] if form is not None and form.terms.keys() == {self.step} else 0
+        if form is None or put.rows > 1 or not ((on == 1 and self.below) or (on == -1 and self.above)):
             return [(0, result.size)]
-        begin, end = form.constant * put.inner, (form.constant + self.step.extent) * put.inner
+        lowest = form.constant - (self.step.extent - 1 if on == -1 else 0)
+        begin, end = lowest * put.inner, (lowest + self.step.extent) * put.inner
         return [(low, high) for low, high in ((0, begin), (end, result.size)) if low < high]
 
     def body(self) -> tuple[Stmt, ...] | None:
@@ -307,9 +309,10 @@ class _Steps:
         return self._is_elsewhere(read, place, put) or not (distance.terms or distance.constant)
 
     def _is_elsewhere(self, read: Index, place: Index, put: Put) -> bool:
-        """Whether an element is of another place than the one that is put; notes whether of one before."""
+        """Whether an element is of another place than the one that is put; notes whether of one before or behind it."""
         least, most = bounds(self.forms(read - place * put.inner))
-        self.earlier &= most < 0
+        self.below &= most < 0
+        self.above &= least >= put.inner
         return put.rows == 1 and (least >= put.inner or most < 0)
 
     def _place(self, put: Put) -> Index | None:

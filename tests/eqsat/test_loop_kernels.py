@@ -283,3 +283,31 @@ def test_random_loops_are_what_they_are_in_numpy(loop: tuple[int, list[tuple[Any
         return repeat(xp, steps, body, (*(zero + 0.1 * k for k in range(len(rules))), x * 2.0))
 
     compared(program, (x, table))
+
+
+def test_what_steps_put_backwards_is_not_filled_before() -> None:
+    x = np.random.default_rng(5).random((60, 40))
+
+    def backwards(a: Any, first: Any) -> Any:
+        def body(i: Any, state: Any) -> Any:
+            h, y = state
+            h = h * 0.5 + (a[59 - i] if first is None else y[59 - i])
+            return h, enp.scatter(y, 59 - i if first is None else 58 - i, h)
+
+        start = enp.zeros_like(a) if first is None else first
+        return eqsat.fori(60 if first is None else 59, body, (a[0] * 0, start))[1]
+
+    expected, again, h = np.zeros_like(x), x.copy(), x[0] * 0
+    for i in range(60):
+        h = h * 0.5 + x[59 - i]
+        expected[59 - i] = h
+    h = x[0] * 0
+    for i in range(59):
+        h = h * 0.5 + again[59 - i]
+        again[58 - i] = h
+    put = eqsat.optimize(lambda a: backwards(a, None), x)
+    assert "every" not in str(put.loops)
+    np.testing.assert_allclose(put(x), expected, rtol=1e-12)
+    read = eqsat.optimize(lambda a: backwards(a, a * 1), x)
+    assert "in 0..39 parallel:\n        loop_0.1[every" in str(read.loops)  # the last row alone, which no step puts
+    np.testing.assert_allclose(read(x), again, rtol=1e-12)
