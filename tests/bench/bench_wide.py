@@ -33,6 +33,7 @@ from tests.bench.further_programs import FURTHER
 from tests.bench.gather_programs import GATHERS
 from tests.bench.group_programs import GROUPS
 from tests.bench.half_programs import HALVES
+from tests.bench.known_programs import KNOWN
 from tests.bench.large_programs import LARGE
 from tests.bench.moved_programs import MOVED
 from tests.bench.ordered_programs import ORDERED
@@ -304,7 +305,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 
 
 PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES | PARTS | SHARED | FOLDED | ORDERED | FOUND
-PROGRAMS |= SUMMED | MOVED | ALIKE | SEAMS | PIXELS | POINTS | GROUPS | RESULTS | TABLES
+PROGRAMS |= SUMMED | MOVED | ALIKE | SEAMS | PIXELS | POINTS | GROUPS | RESULTS | TABLES | KNOWN
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:
