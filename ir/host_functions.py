@@ -152,9 +152,9 @@ def _accumulated(op: np.ufunc) -> Callable[..., Any]:
     return call
 
 
-# ufuncs of which NumPy folds what is between places, and those of whose running folds it has no function
-REDUCED_AT = (np.add, np.multiply, np.maximum, np.minimum, np.logical_and, np.logical_or, np.bitwise_and, np.bitwise_or, np.bitwise_xor)
+# ufuncs of whose running folds NumPy has no function, and those of which it folds what is between places
 ACCUMULATED = (np.logical_and, np.logical_or, np.logical_xor, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.logaddexp, np.subtract)
+REDUCED_AT = (np.add, np.multiply, np.maximum, np.minimum, *ACCUMULATED)
 
 
 def _lexsort_made(keys: Any, axis: int = -1) -> Made:

@@ -13,11 +13,11 @@ import dataclasses
 import functools
 import itertools
 import sys
-from collections import namedtuple
+from collections import Counter, namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal as Choice
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from eqsat.ir.errors import UsageError
 
@@ -104,14 +104,20 @@ def fields_of(value: Any) -> tuple[str, ...]:
     return ()
 
 
-# classes with fields that have been met, by module and name: those of functions are found nowhere else
+# classes with fields that have been met, by name, and their names: a module and what it calls them, and a number where several classes
+# have had that name
 _CLASSES: WeakValueDictionary[str, type[Any]] = WeakValueDictionary()
+_NAMES: WeakKeyDictionary[type[Any], str] = WeakKeyDictionary()
+_TIMES: Counter[str] = Counter()
 
 
 def _noted(kind: type[Any]) -> str:
-    name = f"{kind.__module__}:{kind.__qualname__}"
-    _CLASSES[name] = kind
-    return name
+    if kind not in _NAMES:
+        name = f"{kind.__module__}:{kind.__qualname__}"
+        _TIMES[name] += 1
+        _NAMES[kind] = name if _TIMES[name] == 1 else f"{name}#{_TIMES[name]}"
+        _CLASSES[_NAMES[kind]] = kind
+    return _NAMES[kind]
 
 
 def _with_fields(part: Container, values: Sequence[Any]) -> Any:

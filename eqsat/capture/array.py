@@ -340,6 +340,10 @@ class TracedArray(Traced):
         """Let all elements be this one."""
         self._put(apply("setitem", self, Ellipsis, value), "x.fill(y)", "x = np.full_like(x, y)")
 
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+        """The slices of an axis, or elements, of which a known condition is true."""
+        return np.compress(condition, self, axis, out) if out is not None else apply("compress", condition, self, axis)
+
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
         """Let elements, counted in C order, be these, which are repeated where they are fewer."""
         CHANGING[np.put](self, indices, values, mode)
@@ -387,6 +391,8 @@ class TracedArray(Traced):
             return apply(fold, *inputs, **{"axis": 0, **kwargs})
         if method == "at":
             return _changed_at(ufunc.__name__, *inputs)
+        if method == "accumulate" and ((kwargs.get("axis", 0) is None and np.ndim(inputs[0]) > 1) or not np.ndim(inputs[0])):
+            raise ShapeError(f"{ufunc.__name__}.accumulate: found {np.ndim(inputs[0])} dimensions, expected an axis of one or more")
         if method == "accumulate" and name in _SCANS:
             return apply(_SCANS[name], *inputs, **{"axis": 0, **kwargs})
         if method == "outer" and name is not None and len(inputs) == 2:

@@ -20,7 +20,8 @@ def put_into(out: Any, call: Callable[[], Any], name: str, where: Any = True) ->
             f"{name}: found out= of {found}, whose elements are those of now; use the result, or begin with enp.zeros_like(x)"
         )
     made = call()
-    for target, result in zip(targets, made if isinstance(made, tuple) else (made,), strict=True):
+    for target, found in zip(targets, made if isinstance(made, tuple) else (made,), strict=True):
+        result = found if hasattr(found, "memory") else np.zeros_like(target, np.asarray(found).dtype) + found
         chosen = result if where is True else np.where(where, result, target)
         whole = chosen if chosen.shape == target.shape else np.broadcast_to(chosen, target.shape)
         target._put(whole, f"{name}(out=)", f"x = {name}(...)")
@@ -71,20 +72,30 @@ def _putmask(target: Any, mask: Any, values: Any) -> None:
 
 
 def _place(target: Any, mask: Any, vals: Any) -> None:
+    if np.size(mask) != target.size:
+        raise ShapeError(f"place: found a mask of {np.size(mask)} elements, expected {target.size}")
     if np.size(vals) != 1:
         raise UnsupportedError(f"place: found {np.size(vals)} values, supported is one; use where(mask, values, x)")
-    _choose(target, mask, np.reshape(vals, ()), "place")
+    _choose(target, np.reshape(mask, target.shape), np.reshape(vals, ()), "place")
 
 
 def _put(target: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     if mode not in ("raise", "wrap", "clip"):
         raise UsageError(f"put: found the mode {mode!r}, expected 'raise', 'wrap' or 'clip'")
+    _check_real("put", v, target)
     count, size = np.size(ind), target.size
     places = np.reshape(ind, (count,))
+    places = places.astype(np.int64) if places.dtype == np.bool_ else places  # truth values are numbers here
     if mode != "raise":
         places = np.remainder(places, size) if mode == "wrap" else np.clip(places, 0, size - 1)
-    if count:
+    if count and np.size(v):
         target.flat[places] = np.reshape(v, ()) if np.size(v) == 1 else np.resize(v, (count,))
+
+
+def _check_real(name: str, value: Any, target: Any) -> None:
+    dtype = value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
+    if dtype.kind == "c" and target.dtype.kind != "c":
+        raise DTypeError(f"{name}: found {dtype}, which is not cast to {target.dtype}")
 
 
 # functions of NumPy that change their first argument

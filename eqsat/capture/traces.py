@@ -130,6 +130,8 @@ class Trace:
         )
 
 
+# what takes the elements that a condition says, whose values are known of lazy tensors
+CHOOSING = ("compress", "extract")
 # functions of one array, which may be given as a list of arrays
 OF_ONE = frozenset(
     (
@@ -146,6 +148,8 @@ def apply(name: str, *args: Any, **kwargs: Any) -> Any:
         return on_host(numpy_function(name), args, kwargs, name)
     owner = _common_owner(name, list(traced_deep((args, kwargs)))).innermost
     owner.count()
+    if owner.lazy and name in CHOOSING:
+        return numpy_function(name)(*_values(args, name), **_values(kwargs, name))
     if name in OF_ONE and args and isinstance(args[0], list | tuple):
         args = (stacked(args[0]), *args[1:])
     bare = [_bare(value, owner) for value in args]

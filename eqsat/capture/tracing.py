@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
@@ -20,7 +20,7 @@ from eqsat.ir.errors import EqsatError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, variables
 from eqsat.ir.steps import Loop
-from eqsat.ir.structure import flatten_result, rebuild_result
+from eqsat.ir.structure import fields_of, flatten_result, rebuild_result
 from eqsat.ir.tensor import Constant, Input, Program, Size, Tensor, copied
 from eqsat.operations.indexing import MASKS
 from eqsat.operations.movement import transpose
@@ -68,6 +68,25 @@ def record(function: Callable[..., Any], arguments: Arguments, fallback: bool = 
         return program_of_any_size(dims, given, lambda sizes: _record(function, arguments, Markers(sizes), fallback), at)
     except DerivedSizeError as error:
         raise DerivedSizeError(f"{function_name(function)}: {error}") from error
+
+
+def _fields(*values: Any) -> Iterator[tuple[Any, str, Any]]:
+    """The dataclasses among arguments, each with the names and values of its fields."""
+    for value in values:
+        names = fields_of(value)
+        inside = [getattr(value, name) for name in names] if names else list(value.values()) if type(value) is dict else value
+        if names and not isinstance(value, tuple):
+            yield from ((value, name, getattr(value, name)) for name in names)
+        if names or type(value) in (tuple, list, dict):
+            yield from _fields(*inside)
+
+
+def _check_fields(fields: Iterable[tuple[Any, str, Any]]) -> None:
+    """Raises UnsupportedError where a field is not what it was: the caller's object would not be changed."""
+    for value, name, before in fields:
+        if getattr(value, name, None) is not before:
+            kind = type(value).__name__
+            raise UnsupportedError(f"x.{name} = y: found an argument, a {kind}, which belongs to the caller; return another {kind}")
 
 
 def _known(spec: Spec, values: Mapping[str, int]) -> Spec:
@@ -132,7 +151,9 @@ def _recorded(
     args = [rebuild_result(structure, values) for _, structure in arguments.positional]
     named = {name: rebuild_result(structure, values) for name, structure in arguments.keyword}
     try:
+        fields = list(_fields(*args, *named.values())) if steps is None and not owner.of_loop else []
         result = function(*args, **named)
+        _check_fields(fields)
     except ValueError as error:
         if not isinstance(error.__cause__, TraceError):
             raise

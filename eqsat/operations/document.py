@@ -38,7 +38,8 @@ same.  Shapes, dtypes and values are NumPy's.  Of every function:
   for sums, products and extremes (`np.maximum.accumulate`), truth values and bits, `reduceat` for the same and `at` for sums, products
   and extremes.
 - `np.copyto`, `put`, `place`, `putmask`, `put_along_axis`, `fill_diagonal` change arrays of the trace.  `np.piecewise`,
-  `apply_along_axis` (of up to 64 rows) and `apply_over_axes` record the functions that they are given.
+  `apply_along_axis` (of up to 64 rows) and `apply_over_axes` record the functions that they are given, which `piecewise` wants to be
+  functions of elements.
 - Any other name of NumPy is NumPy's own (`enp.s_`, `enp.errstate`, `enp.unique`): it takes what has a value when the program is recorded,
   and says so of traced arrays.
 - Arrays of integers are indices: x[i], x[i, :, j], with NumPy's rules for where their axes are.  One out of range is an

@@ -37,6 +37,14 @@ def pad(
           other end, or mirrored at an edge, which reflect does not repeat; empty: any numbers; mean, maximum, minimum: of the
           `stat_length` elements at that end, or of all; linear_ramp: on a line from the edge to `end_values`
     """
+    of_another = {
+        "constant_values": mode != "constant" and np.any(np.asarray(constant_values) != 0),
+        "stat_length": mode not in STATISTICS and stat_length is not None,
+        "end_values": mode != RAMP and np.any(np.asarray(end_values) != 0),
+    }
+    for key, is_of_another in of_another.items():
+        if is_of_another and (mode in padding.MODES or mode in STATISTICS or mode in (RAMP, "constant", "empty")):
+            raise UsageError(f"pad: found {key}=, which the mode {mode!r} does not take")
     if mode not in STATISTICS and mode != RAMP:
         return padding.pad(array, pad_width, mode, constant_values=constant_values, reflect_type=reflect_type)
     source = tensor_of("pad", array)
@@ -75,7 +83,7 @@ def _statistic(source: Tensor, axis: int, mode: str, width: int, part: slice) ->
         return []
     whole = part.start is not None and -part.start > source.shape[axis]
     found = STATISTICS[mode](source if whole else along(source, axis, part), axis, keepdims=True)
-    if mode == "mean" and np.dtype(source.dtype).kind in "biu":
+    if mode == "mean" and np.dtype(source.dtype).kind in "iu":
         found = elementwise("pad", (found,), lambda value: call("rint", value))
     shape = tuple(width if k == axis else n for k, n in enumerate(source.shape))
     return [broadcast_to(astype(found, source.dtype), shape)]

@@ -131,8 +131,8 @@ cumsum, cumprod = scan("cumsum", "cumulative_sum"), scan("cumprod", "cumulative_
 def extreme_scan(name: str) -> Callable[..., Tensor]:
     """numpy.maximum.accumulate or minimum.accumulate, whose axis is 0 if none is given."""
 
-    def function(array: Any, axis: Any = 0, dtype: None = None) -> Tensor:
-        source = tensor_of(name, array)
+    def function(array: Any, axis: Any = 0, dtype: Any = None) -> Tensor:
+        source = tensor_of(name, array) if dtype is None else astype(tensor_of(name, array), dtype)
         if not source.shape:
             raise ShapeError(f"{name}: found a 0-d array, expected one dimension or more")
         found: Tensor = host_call(name, (source,), {"axis": one_axis(name, axis, len(source.shape))})

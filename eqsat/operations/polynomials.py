@@ -11,6 +11,7 @@ from eqsat.ir.tensor import Constant, Tensor
 from eqsat.operations.assembling import along
 from eqsat.operations.elementwise import call, cast, elementwise, scalar_operation
 from eqsat.operations.generic import integer, tensor_of
+from eqsat.operations.host import as_numpy
 from eqsat.operations.joining import concatenate
 from eqsat.operations.movement import ravel, reshape
 
@@ -68,6 +69,12 @@ def polyint(p: Any, m: Any = 1, k: Any = None) -> Tensor:
         powers = Constant(np.arange(found.shape[0], 0, -1))
         at = min(step, constants.shape[0] - 1)
         found = concatenate([_divide(found, powers), along(constants, 0, slice(at, at + 1))])
+    return found
+
+
+def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Tensor:
+    """The coefficients of the polynomial of a degree that is nearest to values, the highest power first, by NumPy."""
+    found: Tensor = as_numpy("polyfit")(x, y, integer("polyfit", "deg", deg), rcond, full, w, cov)
     return found
 
 

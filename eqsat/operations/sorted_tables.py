@@ -201,7 +201,8 @@ def histogram2d(
         raise ShapeError(f"histogram2d: found the shapes {given[0].shape} and {given[1].shape}, expected one dimension of as many elements")
     known = not any(isinstance(leaf, Tensor) for leaf in flat((bins, range)))
     grid = list(bins) if isinstance(bins, list | tuple | np.ndarray) and len(bins) == 2 else [bins, bins]
-    known = known and (range is not None or not any(isinstance(one, int | np.integer) for one in grid))
+    ranges = list(range) if isinstance(range, list | tuple | np.ndarray) and len(range) == 2 else [range, range]
+    known = known and all(one is not None or not isinstance(bins_of, int | np.integer) for one, bins_of in zip(ranges, grid, strict=True))
     kinds = {np.dtype(tensor.dtype).kind for tensor in (*given, *([] if added is None else [added]))}
     if not known or not given[0].size or not kinds <= set("biuf") or of_any_size():
         found: tuple[Tensor, Tensor, Tensor] = as_numpy("histogram2d")(x, y, bins=bins, range=range, density=density, weights=weights)
@@ -228,6 +229,8 @@ def histogram2d(
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Tensor:
     """The edges of the bins of a histogram, one more than bins; where the elements decide about them NumPy is called."""
     source = tensor_of("histogram_bin_edges", a)
+    if weights is not None and tensor_of("histogram_bin_edges", weights).shape != source.shape:
+        raise ShapeError(f"histogram_bin_edges: found weights of another shape, expected {source.shape}")
     counted_by = isinstance(bins, int | np.integer)
     known = not isinstance(bins, str) and not any(isinstance(leaf, Tensor) for leaf in flat((bins, range)))
     if known and (range is not None or not counted_by) and not is_complex(source.dtype):

@@ -65,6 +65,12 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, des
     return found
 
 
+def lexsort(keys: Any, axis: Any = -1) -> Tensor:
+    """The int64 places of several keys in order, by NumPy; the last one decides first."""
+    found: Tensor = as_numpy("lexsort")(tuple(keys) if isinstance(keys, list) else keys, axis)
+    return found
+
+
 def topk(x: Any, k: Any, axis: Any = -1, largest: bool = True) -> tuple[Tensor, Tensor]:
     """The k greatest, or least, elements along an axis, the most extreme first, and their places; of equal ones the first."""
     source, along = along_axis("topk", x, axis)
@@ -394,6 +400,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "sort": sort,
     "argsort": argsort,
     "topk": topk,
+    "lexsort": lexsort,
     "partition": partition,
     "argpartition": argpartition,
     "median": median,

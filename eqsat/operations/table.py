@@ -139,7 +139,7 @@ OPERATIONS: dict[str, Implementation] = {
     **{f"scatter_{op}": taking.scatter_at(op) for op in ("multiply", "maximum", "minimum")},
     **_family(derived, "linspace vander cov corrcoef trapezoid isin resize unravel_index ravel_multi_index array_equal array_equiv"),
     **_family(derived, "result_type can_cast iscomplexobj isrealobj"),
-    **_family(polynomials, "polyval polyadd polysub polyder polyint"),
+    **_family(polynomials, "polyval polyadd polysub polyder polyint polyfit"),
     **{f"linalg.{name}": getattr(derived, name) for name in ("multi_dot", "tensorinv", "tensorsolve")},
     **{f"{name}_from": derived.places_of(name) for name in ("diag_indices", "tril_indices", "triu_indices")},
     "linalg.matmul": products.matmul,

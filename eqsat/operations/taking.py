@@ -60,6 +60,8 @@ def _known_places(name: str, condition: Any) -> np.ndarray[Any, Any]:
     known = tensor_of(name, condition)
     if not isinstance(known, Constant):
         raise UnsupportedError(f"{name}: found a condition whose elements decide about the shape of the result; {VALUES_DECIDE}")
+    if name == "compress" and len(known.shape) != 1:
+        raise ShapeError(f"compress: found a condition of {len(known.shape)} dimensions, expected one")
     return np.flatnonzero(known.data)
 
 

@@ -277,6 +277,16 @@ CASES: dict[str, str] = {
         np.apply_along_axis(np.sum, 0, m) | np.apply_along_axis(np.sort, 1, m) | np.apply_along_axis(lambda r: r[:2, None] * r[:3], 0, m)
         np.apply_along_axis(np.cumsum, -1, c) | np.apply_over_axes(np.sum, c, [0, 2]) | np.apply_over_axes(np.max, c, (-1,))
         np.piecewise(m, [k, ~k], [lambda x, y: x + y, 2], 5) | np.piecewise(m, [k, ~k], [1, 2, 3, 4]) | np.piecewise(s, s > 0, [1, -1])
+        np.piecewise(m, [m < 0], [lambda x: x * enp.abs(x)]) | np.apply_over_axes(np.sum, c, [3])
+        np.piecewise(m, [m > 0, k], [lambda x: np.where(x > 1, x, 2) * s, 7])
+    """,
+    "what is refused as by NumPy": """
+        np.maximum.accumulate(m, dtype='float64') | np.minimum.accumulate(v, dtype='int64')
+        np.add.accumulate(m, axis=None) | np.add.accumulate(s)
+        enp.compress([[1, 0]], m, 0) | enp.pad(m, 1, mode='mean', end_values=3) | enp.pad(m, 1, mode='edge', constant_values=2)
+        enp.pad(k, 2, mode='mean') | enp.histogram2d(v, w[:5], 4, [None, [0, 9]]) | enp.histogram2d(v, w[:5], [3, 4], [[0, 9], None])
+        enp.histogram_bin_edges(m, 4, (-1, 1), weights=np.ones(24)) | m.compress([1, 0, 1], axis=0) | enp.lexsort([v, w[:5]])
+        np.logical_xor.reduceat(k, [0, 2]) | enp.polyfit(v * 1.0, w[:5] * 1.0, np.int64(2))
     """,
 }
 

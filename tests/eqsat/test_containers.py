@@ -14,7 +14,7 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.ir.errors import UsageError
+from eqsat.ir.errors import UnsupportedError, UsageError
 from eqsat.ir.structure import Container, named, rebuild_result
 from eqsat.running.packing import pack, unpack
 
@@ -77,6 +77,34 @@ def test_classes_of_the_same_fields_are_told_apart() -> None:
     f = eqsat.jit(lambda layer: layer.weight + isinstance(layer, Layer))
     np.testing.assert_array_equal(f(Layer(A, B)), A + 1)
     np.testing.assert_array_equal(f(other(A, B)), A)
+
+
+def test_classes_of_one_name_are_told_apart() -> None:
+    def kind(times: int) -> Any:
+        @dataclass
+        class Local:
+            a: Any
+
+            def scaled(self) -> Any:
+                return self.a * times
+
+        return Local
+
+    two, three = kind(2), kind(3)
+    f = eqsat.jit(lambda one: one.scaled())
+    np.testing.assert_array_equal(f(two(A)), A * 2)
+    np.testing.assert_array_equal(f(three(A)), A * 3)
+    again = eqsat.jit(lambda one: type(one)(one.a + 1))
+    assert [type(again(one(A))) for one in (two, three, two)] == [two, three, two]
+
+
+def test_fields_of_arguments_are_not_changed() -> None:
+    def stepped(one: Sized) -> Any:
+        one.data = one.data + 1
+        return one.data
+
+    with pytest.raises(UnsupportedError, match=r"x\.data = y: found an argument, a Sized, which belongs to the caller; return another"):
+        eqsat.jit(stepped)(Sized((3, 2), A))
 
 
 def test_a_field_called_shape_makes_no_array() -> None:

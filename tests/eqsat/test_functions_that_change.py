@@ -48,6 +48,10 @@ CHANGED: dict[str, Changed] = {
     "put clipped": lambda m, x, y, o: (m.put(o, [100, -3], x[0, :2], mode="clip"), o)[1],
     "put none": lambda m, x, y, o: (o.put(np.zeros(0, int), 3), o)[1],
     "put at computed places": lambda m, x, y, o: (m.put(o, m.argsort(x[0]), x[1]), o)[1],
+    "put at truth values": lambda m, x, y, o: (m.put(o, x[0] > 0, 9), o)[1],
+    "put nothing": lambda m, x, y, o: (m.put(o, [0], []), o)[1],
+    "numbers": lambda m, x, y, o: (m.add(1, 2, out=o), o)[1],
+    "place flat": lambda m, x, y, o: (m.place(o, (x > 0).reshape(-1), 3), o)[1],
     "place": lambda m, x, y, o: (m.place(o, x > 0, 3), m.place(o, y == 0, [4.0]), o)[2],
     "putmask": lambda m, x, y, o: (m.putmask(o, x > 0, y), o)[1],
     "copyto": lambda m, x, y, o: (m.copyto(o, x, where=y > 0), m.copyto(o[0], 3), o)[2],
@@ -79,6 +83,11 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a mode that is none": (lambda x: enp.put(x * 1, [1], 1, mode="up"), "'raise', 'wrap' or 'clip'"),
     "rows without end": (lambda x: np.apply_along_axis(np.sum, 0, enp.zeros((3, 100)) + x[0, 0]), "found 100 rows"),
     "functions that are too many": (lambda x: np.piecewise(x, [x > 0], [1, 2, 3]), "found 3 functions for 1 conditions"),
+    "a function of all elements": (lambda x: np.piecewise(x, [x > 0], [lambda v: v - v.mean()]), "functions of elements and numbers"),
+    "a function of others": (lambda x: np.piecewise(x, [x > 0], [lambda v: v[::-1]]), "functions of elements and numbers"),
+    "complex values": (lambda x: np.put(x * 1, [0], 1j), "complex128, which is not cast to float32"),
+    "a mask that broadcasts": (lambda x: np.place(x * 1, x[0] > 0, 3), "found a mask of 8 elements, expected 48"),
+    "a number that does not fit": (lambda x: enp.r_[x[0].astype("int8"), 300], "int8"),
     "directions": (lambda x: enp.r_["0,2", x, x], "directions in a string"),
     "values that decide": (lambda x: enp.unique(x), "shape of its result depends on values"),
     "a condition that decides": (lambda x: enp.compress(x[0] > 0, x, axis=1), "elements decide about the shape"),
@@ -117,5 +126,6 @@ def test_names_that_eqsat_has_no_row_of_are_numpys() -> None:
 def test_lazy_tensors_have_values_that_decide() -> None:
     lazy = enp.asarray(X) > 0
     np.testing.assert_array_equal(enp.argwhere(lazy), np.argwhere(X > 0))
+    np.testing.assert_array_equal(enp.extract(lazy, enp.asarray(X)), X[X > 0])
     np.testing.assert_array_equal(np.nonzero(lazy)[0], np.nonzero(X > 0)[0])
     np.testing.assert_array_equal(np.unique(enp.asarray(Y) + 1, return_counts=True)[1], np.unique(Y + 1, return_counts=True)[1])
