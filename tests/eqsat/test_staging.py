@@ -166,7 +166,7 @@ def test_a_stencil_of_stencils_is_one_kernel_where_memory_is_what_it_costs() -> 
     x = RNG.standard_normal((1028, 1028)).astype(np.float32)
     result = eqsat.optimize(lambda y: blurred_gradient(enp, y), x)
     (nest,) = result.nests
-    assert len(nest.within) == 2
+    assert 1 <= len(nest.within) <= 2  # sums along rows may be computed for each of three rows
     assert isinstance(nest.kernel.body[0], For)
     assert nest.kernel.body[0].variable.name.startswith("strip")
     assert_close(result(x), blurred_gradient(np, x))

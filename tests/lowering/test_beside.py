@@ -50,7 +50,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Array, ...], int]] = {
     "what is passed on is read behind the parts": (
         lambda xp, x: (lambda y: (xp.sum(y), xp.max(y), y[100], xp.sum(y * y) / (xp.sum(y) + y[9])))(xp.sum(x, axis=1)),
         (np.tile(X[:, :3], (9, 1))[:8192].copy(),),
-        2,
+        3,
     ),
     "sums of the same": (lambda xp, x: xp.maximum(xp.sum(x), xp.sum(x * x)), (X[:131, :1000].copy(),), 2),
     "a sum of what quotients of a product are made of": (
