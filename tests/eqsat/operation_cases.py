@@ -286,7 +286,8 @@ CASES: dict[str, str] = {
         enp.compress([[1, 0]], m, 0) | enp.pad(m, 1, mode='mean', end_values=3) | enp.pad(m, 1, mode='edge', constant_values=2)
         enp.pad(k, 2, mode='mean') | enp.histogram2d(v, w[:5], 4, [None, [0, 9]]) | enp.histogram2d(v, w[:5], [3, 4], [[0, 9], None])
         enp.histogram_bin_edges(m, 4, (-1, 1), weights=np.ones(24)) | m.compress([1, 0, 1], axis=0) | enp.lexsort([v, w[:5]])
-        enp.asfortranarray(m.T) + 1 | enp.require(m, 'float64') * 2 | np.logical_xor.reduceat(k, [0, 2]) | enp.polyfit(v * 1.0, w[:5] * 1.0, np.int64(2))
+        enp.asfortranarray(m.T) + 1 | enp.require(m, 'float64') * 2 | np.logical_xor.reduceat(k, [0, 2])
+        enp.polyfit(v * 1.0, w[:5] * 1.0, np.int64(2))
     """,
 }
 
