@@ -8,6 +8,7 @@ infinity where one part is, whatever the other one is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 
 from eqsat.algebra.products import elementwise, is_call, opened
@@ -21,14 +22,17 @@ MOST_ELEMENTS, DEPTH = 200, 3
 def with_magnitudes(tensor: Build) -> Build | None:
     """A build with magnitudes in the place of the greater of two opposites, in elementwise tensors that it reads too; None where there are
     none."""
-    body = elementwise(tensor, DEPTH, lambda term: _magnitude(term) or term)
-    return Build(tensor.shape, body) if body is not tensor.body and sum(1 for _ in scalars(body)) <= MOST_ELEMENTS else None
+    return _rewritten(tensor, _magnitude)
 
 
 def with_squared_parts(tensor: Build) -> Build | None:
     """A build with the squares of both parts in the place of the squared magnitudes of complex numbers, in elementwise tensors that it
     reads too; None where there are none."""
-    body = elementwise(tensor, DEPTH, lambda term: _squared_parts(term) or term)
+    return _rewritten(tensor, _squared_parts)
+
+
+def _rewritten(tensor: Build, rewritten: Callable[[Scalar], Scalar | None]) -> Build | None:
+    body = elementwise(tensor, DEPTH, lambda term: rewritten(term) or term)
     return Build(tensor.shape, body) if body is not tensor.body and sum(1 for _ in scalars(body)) <= MOST_ELEMENTS else None
 
 

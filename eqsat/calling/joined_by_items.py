@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from eqsat.capture.signature import is_number
 from eqsat.capture.traces import Traced, traced_deep
 from eqsat.ir.errors import UnsupportedError, UsageError
 
@@ -23,7 +24,7 @@ class Rows:
             raise UnsupportedError("r_: found directions in a string beside traced arrays; use concatenate, stack or column_stack")
         dtype = np.result_type(*(_kind(item) for item in items))
         try:
-            return self.joined([np.asarray(item, dtype) if _is_number(item) else _array(item).astype(dtype) for item in items])
+            return self.joined([np.asarray(item, dtype) if is_number(item) else _array(item).astype(dtype) for item in items])
         except OverflowError as error:
             raise UsageError(f"r_: found a number that {dtype} does not hold: {error}") from None
 
@@ -48,8 +49,4 @@ def _array(item: Any) -> Any:
 
 def _kind(item: Any) -> Any:
     """What decides about the dtype: of a Python number no more than its kind."""
-    return item if _is_number(item) else _array(item).dtype
-
-
-def _is_number(item: Any) -> bool:
-    return type(item) in (bool, int, float, complex)
+    return item if is_number(item) else _array(item).dtype

@@ -13,6 +13,7 @@ import numpy as np
 from eqsat.ir.errors import DTypeError, ShapeError, UnsupportedError, UsageError
 from eqsat.ir.generics import as_build
 from eqsat.ir.tensor import Build, Gather, Generic, Read, Tensor, axes, has_fold, scalars, sources, tensors
+from eqsat.operations.generic import one_axis
 
 # rows that a function is recorded for one by one
 MOST_ROWS = 64
@@ -72,9 +73,7 @@ def _is_at_place(read: Read, build: Build) -> bool:
 
 def _apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
     """The function of every row; what it makes stands where the row was."""
-    if not -arr.ndim <= axis < arr.ndim:
-        raise ShapeError(f"apply_along_axis: found axis {axis}, expected one of an array of {arr.ndim} dimensions")
-    k = axis % arr.ndim
+    k = one_axis("apply_along_axis", axis, arr.ndim)
     others = (*arr.shape[:k], *arr.shape[k + 1 :])
     rows = np.moveaxis(arr, k, -1).reshape((-1, arr.shape[k]))
     if not 0 < rows.shape[0] <= MOST_ROWS:
@@ -91,9 +90,7 @@ def _apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     """The function along one axis after the other; the axes that it takes away stay, of one element."""
     found = a
     for axis in np.atleast_1d(axes):
-        if not -a.ndim <= axis < a.ndim:
-            raise ShapeError(f"apply_over_axes: found axis {axis}, expected one of an array of {a.ndim} dimensions")
-        k = int(axis) % a.ndim
+        k = one_axis("apply_over_axes", axis, a.ndim)
         made = func(found, k)
         found = made if made.ndim == found.ndim else np.expand_dims(made, k)
         if found.ndim != a.ndim:

@@ -301,8 +301,10 @@ class _Lowering:
 
     def simplified(self, kernels: Mapping[Made, Kernel]) -> dict[Made, Kernel]:
         """Kernels with their indices simplified."""
-        change = simplifier(list(kernels.values()), self.options, self.report) if kernels else None
-        return {made: kernel if change is None else map_indices(kernel, change) for made, kernel in kernels.items()}
+        if not kernels:
+            return {}
+        change = simplifier(list(kernels.values()), self.options, self.report)
+        return {made: map_indices(kernel, change) for made, kernel in kernels.items()}
 
     def priced(self, kernel: Kernel) -> Priced:
         """A kernel with its indices simplified, and what it costs."""
