@@ -10,7 +10,6 @@ from eqsat.egraph.snapshot import ENode, Snapshot
 from eqsat.extraction.tensor_classes import TensorClasses, elements_of, reads
 from eqsat.ir.tensor import reduction
 from eqsat.pricing.cost_model import CostModel, Variables, whole
-from eqsat.pricing.cycles import priced_as
 from eqsat.pricing.element_costs import Priced, price_call, price_fold, price_gather, price_position, price_read, total_ns
 from eqsat.pricing.target import Target
 
@@ -62,8 +61,7 @@ def _element(classes: TensorClasses, name: int, node: ENode) -> Priced | None:
         return price_gather(model, node, below, node.args[0], *classes.tensor_type(node.args[0]))
     if not node.op.startswith("Call"):
         return None
-    op = node.args[0] if node.args[0] != "absolute" else priced_as("absolute", classes.dtype_of(node.args[2]))
-    return price_call(model, node, below, op, node.args[1])
+    return price_call(model, node, below, classes.priced_as(node), node.args[1])
 
 
 def _operands(loops: Mapping[int, Variables], node: ENode) -> tuple[Priced, ...] | None:

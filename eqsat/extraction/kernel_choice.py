@@ -19,7 +19,6 @@ from eqsat.ir.index import Index
 from eqsat.ir.tensor import Constant, Shape, axes, level_of, reduction
 from eqsat.pricing.cost_model import CostModel, trips
 from eqsat.pricing.costs import again_for_rows, kernel_work_ns
-from eqsat.pricing.cycles import priced_as
 from eqsat.pricing.element_costs import Priced, price_call, price_fold, price_gather, price_read, total_ns
 
 FIRST, LAST = -1, 1 << 62
@@ -258,8 +257,7 @@ class KernelChoices:
         elif reads(node):
             priced = price_gather(model, node, operands, node.args[0], *self.classes.tensor_type(node.args[0]))
         else:
-            op = node.args[0] if node.args[0] != "absolute" else priced_as("absolute", self.classes.dtype_of(node.args[2]))
-            priced = price_call(model, node, operands, op, node.args[1], self._condition(node, operands))
+            priced = price_call(model, node, operands, self.classes.priced_as(node), node.args[1], self._condition(node, operands))
         known = (
             priced.own,
             priced.loops,

@@ -12,6 +12,7 @@ from eqsat.ir.check import in_range
 from eqsat.ir.index import Const, Index, Var, apply, substitute
 from eqsat.ir.tensor import Shape, Tensor, axes, level_of, reduction
 from eqsat.pricing.cost_model import NO_LOOPS, CostModel, Variables, loops_of
+from eqsat.pricing.cycles import priced_as
 from eqsat.pricing.element_costs import Access, Priced, price_access, price_position
 
 
@@ -58,6 +59,11 @@ class TensorClasses:
     def dtype_of(self, element: int) -> str:
         """The dtype of an element class."""
         return self.dtypes["Sx", element]
+
+    def priced_as(self, call: ENode) -> str:
+        """The operation that a call takes as long as."""
+        op = call.args[0]
+        return op if op != "absolute" else priced_as(op, self.dtype_of(call.args[2]))
 
     def tensor_type(self, name: int) -> tuple[Shape, str]:
         """Shape and dtype of a tensor class."""
