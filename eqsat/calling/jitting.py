@@ -50,7 +50,8 @@ def jit(
     what is written to them later is not seen; pass as arguments what changes.  Called on traced arrays it runs as plain Python, so
     compiled functions may call each other.  Threads may call it at the same time; a signature is compiled once.
 
-    Raises UsageError or DTypeError, naming the parameter, before anything runs; otherwise what `trace` raises.
+    Raises UsageError or DTypeError, naming the parameter, before anything runs; UnsupportedError for a function that changes an argument,
+    or a dict or list among them; otherwise what `trace` raises.
     """
     if function is None:
         return lambda found: jit(found, static=static, options=options, fallback=fallback)

@@ -70,23 +70,33 @@ def record(function: Callable[..., Any], arguments: Arguments, fallback: bool = 
         raise DerivedSizeError(f"{function_name(function)}: {error}") from error
 
 
-def _fields(*values: Any) -> Iterator[tuple[Any, str, Any]]:
-    """The dataclasses among arguments, each with the names and values of its fields."""
+def _contents(value: Any) -> dict[Any, Any]:
+    """What a container holds, by key, place or name of a field; nothing of what is no container."""
+    if type(value) is dict:
+        return dict(value)
+    if type(value) in (tuple, list):
+        return dict(enumerate(value))
+    return {name: getattr(value, name, None) for name in fields_of(value)}
+
+
+def _held(*values: Any) -> Iterator[tuple[Any, dict[Any, Any]]]:
+    """The containers among arguments, each with what it holds."""
     for value in values:
-        names = fields_of(value)
-        inside = [getattr(value, name) for name in names] if names else list(value.values()) if type(value) is dict else value
-        if names and not isinstance(value, tuple):
-            yield from ((value, name, getattr(value, name)) for name in names)
-        if names or type(value) in (tuple, list, dict):
-            yield from _fields(*inside)
+        if contents := _contents(value):
+            yield value, contents
+            yield from _held(*contents.values())
 
 
-def _check_fields(fields: Iterable[tuple[Any, str, Any]]) -> None:
-    """Raises UnsupportedError where a field is not what it was: the caller's object would not be changed."""
-    for value, name, before in fields:
-        if getattr(value, name, None) is not before:
-            kind = type(value).__name__
-            raise UnsupportedError(f"x.{name} = y: found an argument, a {kind}, which belongs to the caller; return another {kind}")
+def _check_held(held: Iterable[tuple[Any, dict[Any, Any]]]) -> None:
+    """Raises UnsupportedError where a container does not hold what it held: the caller's would not be changed."""
+    for value, before in held:
+        after, kind, nothing = _contents(value), type(value).__name__, object()
+        for key in {**before, **after}:
+            if before.get(key, nothing) is after.get(key, nothing):
+                continue
+            ours = type(value) in (dict, list)
+            there, instead = (f"[{key!r}]", f"begin with x = {kind}(x)") if ours else (f".{key}", f"return another {kind}")
+            raise UnsupportedError(f"x{there} = y: found an argument, a {kind}, which belongs to the caller; {instead}")
 
 
 def _known(spec: Spec, values: Mapping[str, int]) -> Spec:
@@ -151,9 +161,9 @@ def _recorded(
     args = [rebuild_result(structure, values) for _, structure in arguments.positional]
     named = {name: rebuild_result(structure, values) for name, structure in arguments.keyword}
     try:
-        fields = list(_fields(*args, *named.values())) if steps is None and not owner.of_loop else []
+        held = [] if owner.of_loop else list(_held(*args, *named.values()))
         result = function(*args, **named)
-        _check_fields(fields)
+        _check_held(held)
     except ValueError as error:
         if not isinstance(error.__cause__, TraceError):
             raise

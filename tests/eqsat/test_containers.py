@@ -107,6 +107,40 @@ def test_fields_of_arguments_are_not_changed() -> None:
         eqsat.jit(stepped)(Sized((3, 2), A))
 
 
+CHANGES: dict[str, tuple[Any, Any, str]] = {
+    "an entry": (lambda x: x.update(a=x["a"] + 1), {"a": A}, r"x\['a'\] = y: found an argument, a dict, .*; begin with x = dict\(x\)"),
+    "a new entry": (lambda x: x.setdefault("b", x["a"]), {"a": A}, r"x\['b'\] = y: .* a dict"),
+    "an entry less": (lambda x: x.pop("a") + 1, {"a": A, "b": B}, r"x\['a'\] = y: .* a dict"),
+    "an item": (lambda x: x.__setitem__(1, x[0]), [A, B], r"x\[1\] = y: .* a list, .*; begin with x = list\(x\)"),
+    "an item more": (lambda x: x.append(x[0]), [A], r"x\[1\] = y: .* a list"),
+    "an order": (lambda x: x.reverse(), [A, B], r"x\[0\] = y: .* a list"),
+    "what is within": (lambda x: x[0]["b"].append(1), ({"b": [A]},), r"x\[1\] = y: .* a list"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_containers_of_arguments_are_not_changed(name: str) -> None:
+    change, argument, message = CHANGES[name]
+
+    def changed(x: Any) -> Any:
+        change(x)
+        return A
+
+    with pytest.raises(UnsupportedError, match=message):
+        eqsat.jit(changed)(argument)
+
+
+def test_containers_of_a_function_are_its_own() -> None:
+    def both(weights: Any, items: Any) -> Any:
+        weights, items = dict(weights), list(items)
+        weights["a"] = weights["a"] + items.pop()
+        return weights, items
+
+    found, rest = eqsat.jit(both)({"a": A}, [B, A])
+    np.testing.assert_array_equal(found["a"], A + A)
+    assert len(rest) == 1
+
+
 def test_a_field_called_shape_makes_no_array() -> None:
     np.testing.assert_array_equal(eqsat.jit(lambda one: one.data.reshape(one.shape))(Sized((3, 2), A)), A.reshape(3, 2))
 
