@@ -99,8 +99,8 @@ class DirectCall:
     """`function` runs plans that it was told of, where the arguments are arrays that fit, and calls `otherwise` for everything else.
 
     takes_out: whether the keyword `out` names an array for the result; team: a pool, its function and how many pieces it makes, or
-    zeros (codegen/calls/pool.py), looked at in every call; handler: of the memory of large results (codegen/memory/results.py);
-    make_object: see compile_kernels.
+    zeros (codegen/calls/pool.py), looked at in every call; memory: what makes arrays for results, a function and its first argument
+    (codegen/memory/results.py); make_object: see compile_kernels.
     """
 
     def __init__(
@@ -109,14 +109,14 @@ class DirectCall:
         otherwise: Callable[..., Any],
         team: Array,
         takes_out: bool = True,
-        handler: tuple[int, int, int] = (0, 0, 0),
+        memory: tuple[int, int] = (0, 0),
         make_object: Callable[[str], bytes] = object_code,
     ) -> None:
         code = library(make_object(CODE), ("direct",))
         call, *rest = map(_python_function, FUNCTIONS)
         out = sys.intern("out")
         words = [0, id(otherwise), id(np.ndarray), id(out) if takes_out else 0, numpy_function(NEW_FROM_DESCR), call, *rest]
-        words += [int(team.ctypes.data), *handler]
+        words += [int(team.ctypes.data), *memory]
         self._table = np.array(words, np.int64).view(_Table)
         method = _Method(name.encode(), code.address("direct"), CONVENTION, None)
         self._table.kept = [otherwise, out, code, method, team]

@@ -9,11 +9,11 @@ from eqsat.codegen.calls.running_code import RUN, RUNNING_CODE, every
 HEAD = object.__basicsize__
 TYPE = HEAD - 8
 # of an ndarray behind the head of every object
-DATA, RANK, EXTENTS, DTYPE, FLAGS = HEAD, HEAD + 8, HEAD + 16, HEAD + 40, HEAD + 48
-CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
+DATA, RANK, EXTENTS, DTYPE, FLAGS, HANDLER = HEAD, HEAD + 8, HEAD + 16, HEAD + 40, HEAD + 48, HEAD + 72
+CONTIGUOUS, OWNS, ALIGNED, WRITEABLE = 0x1, 0x4, 0x100, 0x400
 
 # words of the first table
-ENTRIES, OTHERWISE, NDARRAY, OUT, NEW_ARRAY, *_FUNCTIONS, TEAM, SET_HANDLER, HANDLER, PLACE = range(18)
+ENTRIES, OTHERWISE, NDARRAY, OUT, NEW_ARRAY, *_FUNCTIONS, TEAM, NEW_ALIGNED, MEMORY = range(17)
 CALL, NEW_TUPLE, SET_ITEM, GET_ITEM, LENGTH, KEEP, DROP, SAVE, RESTORE = _FUNCTIONS
 # words of what is known of one plan, behind those of its run: what it takes, what it makes, and how it runs; BUSY while it runs without
 # the GIL

@@ -13,14 +13,15 @@ from eqsat.codegen.calls.direct_checks import (
     DROP,
     ENTRIES,
     GET_ITEM,
-    HANDLER,
     INPUT_ARRAYS,
     INPUTS,
     KEEP,
     LENGTH,
     LONG,
     MARKS,
+    MEMORY,
     NDARRAY,
+    NEW_ALIGNED,
     NEW_ARRAY,
     NEW_TUPLE,
     NEXT,
@@ -29,10 +30,8 @@ from eqsat.codegen.calls.direct_checks import (
     OUTPUT_ARRAYS,
     OUTPUT_SLOTS,
     OUTPUTS,
-    PLACE,
     RESTORE,
     SAVE,
-    SET_HANDLER,
     SET_ITEM,
     TEAM,
     WRITEABLE,
@@ -41,8 +40,8 @@ from eqsat.codegen.calls.running_code import VALUES
 from eqsat.codegen.memory.places import FARTHEST, LEAST, PLACES, SLOT
 
 MOST_OUTPUTS = 16
-# results of so many bytes and more have memory of their own (codegen/memory/results.py)
-LEAST_BYTES = 512 << 10
+# results of so many bytes and more begin with lines of the cache (codegen/memory/results.py)
+LEAST_BYTES = 1 << 10
 
 CODE = (
     CHECKS_CODE
@@ -116,7 +115,7 @@ define internal i64 @apart_from_all(ptr %plan, ptr %args, ptr %made, i64 %before
   ret i64 %place
 }}
 
-; a new array for a result behind so many others, large ones by the memory handler, if there is one
+; a new array for a result behind so many others, in aligned memory if it is not small
 define internal ptr @new(ptr %head, ptr %table, ptr %ndarray, ptr %plan, ptr %args, ptr %made, i64 %before_it) {{
 entry:
   %dtype = call ptr @word(ptr %table, i64 0)
@@ -124,35 +123,28 @@ entry:
   %bytes = call i64 @number(ptr %table, i64 2)
   %narrow_rank = trunc i64 %rank to i32
   %extents = getelementptr i64, ptr %table, i64 3
+  %new_aligned = call ptr @word(ptr %head, i64 {NEW_ALIGNED})
+  %is_small = icmp ult i64 %bytes, {LEAST_BYTES}
+  %none = icmp eq ptr %new_aligned, null
+  %by_numpy = or i1 %is_small, %none
+  br i1 %by_numpy, label %plain, label %aligned
+plain:
   %make = call ptr @word(ptr %head, i64 {NEW_ARRAY})
   %keep = call ptr @word(ptr %head, i64 {KEEP})
-  %drop = call ptr @word(ptr %head, i64 {DROP})
-  %set = call ptr @word(ptr %head, i64 {SET_HANDLER})
-  %handler = call ptr @word(ptr %head, i64 {HANDLER})
   call void %keep(ptr %dtype)
-  %is_large = icmp uge i64 %bytes, {LEAST_BYTES}
-  %some = icmp ne ptr %handler, null
-  %handled = and i1 %is_large, %some
-  br i1 %handled, label %large, label %plain
-large:
-  %place = call i64 @apart_from_all(ptr %plan, ptr %args, ptr %made, i64 %before_it)
-  %place_at = call ptr @word(ptr %head, i64 {PLACE})
-  store i64 %place, ptr %place_at
-  %before = call ptr %set(ptr %handler)
-  %no_handler = icmp eq ptr %before, null
-  br i1 %no_handler, label %failed, label %with_handler
-failed:
-  call void %drop(ptr %dtype)
-  ret ptr null
-with_handler:
-  %large_array = call ptr %make(ptr %ndarray, ptr %dtype, i32 %narrow_rank, ptr %extents, ptr null, ptr null, i32 0, ptr null)
-  %same = call ptr %set(ptr %before)
-  call void %drop(ptr %same)
-  call void %drop(ptr %before)
-  ret ptr %large_array
-plain:
   %array = call ptr %make(ptr %ndarray, ptr %dtype, i32 %narrow_rank, ptr %extents, ptr null, ptr null, i32 0, ptr null)
   ret ptr %array
+aligned:
+  %matters = icmp uge i64 %bytes, {LEAST}
+  br i1 %matters, label %look, label %anywhere
+look:
+  %apart = call i64 @apart_from_all(ptr %plan, ptr %args, ptr %made, i64 %before_it)
+  br label %anywhere
+anywhere:
+  %place = phi i64 [ 0, %aligned ], [ %apart, %look ]
+  %memory = call ptr @word(ptr %head, i64 {MEMORY})
+  %aligned_array = call ptr %new_aligned(ptr %memory, ptr %dtype, i32 %narrow_rank, ptr %extents, i64 %bytes, i64 %place)
+  ret ptr %aligned_array
 }}
 
 ; the kernels of a plan, without the GIL if they take long; `busy` tells others that its memory is in use

@@ -1,9 +1,9 @@
-"""Memory of large results: aligned to lines of the cache, and apart from operands within pages; the latest block that was given back is
-kept for the next result.
+"""Memory of results: aligned to lines of the cache, and apart from operands within pages; blocks that were given back are kept for the next
+results.
 
-NumPy aligns arrays to 16 bytes, so that every store of a whole vector crosses two lines, and returns what is larger than 32 MB to the
-system, which then has to clear it again.  An array remembers who allocated it (NEP 49, https://numpy.org/neps/nep-0049.html), so results
-stay ordinary arrays that own their data.
+NumPy aligns arrays to 16 bytes, so that every store of a whole vector crosses two lines, and returns what is large to the system, which
+has to clear it again then.  An array remembers who allocated it (NEP 49, https://numpy.org/neps/nep-0049.html), so results stay ordinary
+arrays that own their data.
 """
 
 from __future__ import annotations
@@ -12,24 +12,29 @@ import ctypes
 import functools
 import sys
 from collections.abc import Callable, Iterable
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from eqsat.codegen.calls.direct import numpy_function
-from eqsat.codegen.calls.direct_code import LEAST_BYTES
+from eqsat.codegen.calls.direct import NEW_FROM_DESCR, numpy_function, supported as objects_are_known
+from eqsat.codegen.calls.direct_checks import ALIGNED, CONTIGUOUS, FLAGS, HANDLER, OWNS, WRITEABLE
 from eqsat.codegen.llvm.machine import host, library, object_code
-from eqsat.codegen.memory.places import ALIGNMENT, PAGE, apart_from
+from eqsat.codegen.memory.places import ALIGNMENT, LEAST, PAGE, apart_from
 
 Array = np.ndarray[Any, Any]
-# blocks of at most so many bytes are kept, the latest alone
-KEPT_MOST = 256 << 20
+# so many blocks are kept, the latest ones, together of at most so many bytes
+SLOTS, KEPT_MOST = 32, 256 << 20
 # from here on in pages of 2 MB, as NumPy's own; 14 is MADV_HUGEPAGE
 HUGE = 4 << 20
-# word of where the next block begins
-PLACE = 2
-# position of PyDataMem_SetHandler among the functions of NumPy's C API
-SET_HANDLER = 304
+# words of what is kept: bytes, which slot is the next one, what makes arrays (the handler, NumPy's function and its type), the sizes of
+# blocks, 0 where there is none, and the blocks
+BYTES, NEXT, MADE_BY, MAKE, NDARRAY, SIZES = range(6)
+BLOCKS = SIZES + SLOTS
+# flags of arrays that can be written to
+PLAIN = CONTIGUOUS | ALIGNED | WRITEABLE
+# position of PyDataMem_GetHandler among the functions of NumPy's C API
+GET_HANDLER = 305
 
 CODE = f"""
 declare noalias ptr @aligned_alloc(i64, i64)
@@ -38,44 +43,18 @@ declare i32 @madvise(ptr, i64, i32)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i64 @llvm.umin.i64(i64, i64)
+declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
+declare ptr @PyErr_NoMemory()
 
-declare i32 @PyGC_Disable()
-declare i32 @PyGC_Enable()
-
-@set_handler = internal global ptr null
-
-; makes PyDataMem_SetHandler, whose address is known at run time only, the one that @set_quietly calls
-define void @use(ptr %function) {{
-  store ptr %function, ptr @set_handler
-  ret void
-}}
-
-; PyDataMem_SetHandler without collections of garbage while it runs: it allocates nodes of a context variable's tree, and if a collection
-; there ran what sets the handler too, CPython would go on with a tree that is free already
-define ptr @set_quietly(ptr %handler) {{
-entry:
-  %set = load ptr, ptr @set_handler
-  %collects = call i32 @PyGC_Disable()
-  %before = call ptr %set(ptr %handler)
-  %again = icmp ne i32 %collects, 0
-  br i1 %again, label %enable, label %done
-enable:
-  %ignored = call i32 @PyGC_Enable()
-  br label %done
-done:
-  ret ptr %before
-}}
-
-; %kept: the size of a block, the block, and where in a page the next one begins
-
-; where a block begins in memory that was allocated; before it stand the memory and the size
-define internal ptr @begin(ptr %kept, ptr %memory, i64 %size) {{
-  %place_at = getelementptr i64, ptr %kept, i64 {PLACE}
-  %place = load i64, ptr %place_at
+; where a block begins in memory that was allocated, at this place of a page where it is large; before it stand the memory and the size
+define internal ptr @begin(ptr %memory, i64 %size, i64 %place) {{
   %address = ptrtoint ptr %memory to i64
   %least = add i64 %address, {ALIGNMENT}
   %apart = sub i64 %place, %least
-  %skipped = and i64 %apart, {PAGE - 1}
+  %within = and i64 %apart, {PAGE - 1}
+  %is_large = icmp uge i64 %size, {LEAST}
+  %skipped = select i1 %is_large, i64 %within, i64 0
   %offset = add i64 %skipped, {ALIGNMENT}
   %block = getelementptr i8, ptr %memory, i64 %offset
   %memory_at = getelementptr ptr, ptr %block, i64 -2
@@ -91,34 +70,70 @@ define internal ptr @memory_of(ptr %block) {{
   ret ptr %memory
 }}
 
+define internal i64 @size_of(ptr %block) {{
+  %size_at = getelementptr i64, ptr %block, i64 -1
+  %size = load i64, ptr %size_at
+  ret i64 %size
+}}
+
 define internal void @release(ptr %block) {{
-entry:
-  %none = icmp eq ptr %block, null
-  br i1 %none, label %done, label %some
-some:
   %memory = call ptr @memory_of(ptr %block)
   call void @free(ptr %memory)
-  br label %done
-done:
   ret void
 }}
 
-define ptr @take(ptr %kept, i64 %size) {{
-entry:
-  %block_at = getelementptr ptr, ptr %kept, i64 1
+; the block of a slot, which is empty then; null if it was before
+define internal ptr @taken(ptr %kept, i64 %slot) {{
+  %size_word = add i64 %slot, {SIZES}
+  %size_at = getelementptr i64, ptr %kept, i64 %size_word
+  %size = load i64, ptr %size_at
+  %none = icmp eq i64 %size, 0
+  br i1 %none, label %nothing, label %some
+nothing:
+  ret ptr null
+some:
+  %block_word = add i64 %slot, {BLOCKS}
+  %block_at = getelementptr ptr, ptr %kept, i64 %block_word
   %block = load ptr, ptr %block_at
-  %block_size = load i64, ptr %kept
-  %some = icmp ne ptr %block, null
-  %fits = icmp eq i64 %block_size, %size
-  %found = and i1 %some, %fits
-  br i1 %found, label %again, label %new
+  store i64 0, ptr %size_at
+  %bytes_at = getelementptr i64, ptr %kept, i64 {BYTES}
+  %bytes = load i64, ptr %bytes_at
+  %fewer = sub i64 %bytes, %size
+  store i64 %fewer, ptr %bytes_at
+  ret ptr %block
+}}
+
+; a block of that size that begins at this place of a page: the latest one that is kept, or a new one; null without memory
+define internal ptr @block(ptr %kept, i64 %size, i64 %place) {{
+entry:
+  %next_at = getelementptr i64, ptr %kept, i64 {NEXT}
+  %next = load i64, ptr %next_at
+  br label %look
+look:
+  %k = phi i64 [ 1, %entry ], [ %k1, %other ]
+  %before = sub i64 %next, %k
+  %slot = and i64 %before, {SLOTS - 1}
+  %size_word = add i64 %slot, {SIZES}
+  %size_at = getelementptr i64, ptr %kept, i64 %size_word
+  %found = load i64, ptr %size_at
+  %fits = icmp eq i64 %found, %size
+  br i1 %fits, label %again, label %other
+other:
+  %k1 = add i64 %k, 1
+  %left = icmp ule i64 %k1, {SLOTS}
+  br i1 %left, label %look, label %new
 again:
-  store ptr null, ptr %block_at
-  %memory = call ptr @memory_of(ptr %block)
-  %moved = call ptr @begin(ptr %kept, ptr %memory, i64 %size)
+  %kept_block = call ptr @taken(ptr %kept, i64 %slot)
+  %is_latest = icmp eq i64 %k, 1
+  %next_then = select i1 %is_latest, i64 %slot, i64 %next
+  store i64 %next_then, ptr %next_at
+  %memory = call ptr @memory_of(ptr %kept_block)
+  %moved = call ptr @begin(ptr %memory, i64 %size, i64 %place)
   ret ptr %moved
 new:
-  %more = add i64 %size, {PAGE + 2 * ALIGNMENT - 1}
+  %is_large = icmp uge i64 %size, {LEAST}
+  %around = select i1 %is_large, i64 {PAGE + 2 * ALIGNMENT - 1}, i64 {2 * ALIGNMENT - 1}
+  %more = add i64 %size, %around
   %whole = and i64 %more, {-ALIGNMENT}
   %fresh = call ptr @aligned_alloc(i64 {ALIGNMENT}, i64 %whole)
   %failed = icmp eq ptr %fresh, null
@@ -126,7 +141,7 @@ new:
 nothing:
   ret ptr null
 made:
-  %first = call ptr @begin(ptr %kept, ptr %fresh, i64 %size)
+  %first = call ptr @begin(ptr %fresh, i64 %size, i64 %place)
   %small = icmp ult i64 %size, {HUGE}
   br i1 %small, label %done, label %huge
 huge:
@@ -138,6 +153,46 @@ huge:
   br label %done
 done:
   ret ptr %first
+}}
+
+; a new array, apart from others by where in a page it begins; null with an exception without memory
+define ptr @new_array(ptr %kept, ptr %dtype, i32 %rank, ptr %extents, i64 %bytes, i64 %place) {{
+entry:
+  %data = call ptr @block(ptr %kept, i64 %bytes, i64 %place)
+  %failed = icmp eq ptr %data, null
+  br i1 %failed, label %nothing, label %make
+nothing:
+  %no_memory = call ptr @PyErr_NoMemory()
+  ret ptr null
+make:
+  %function_at = getelementptr ptr, ptr %kept, i64 {MAKE}
+  %function = load ptr, ptr %function_at
+  %ndarray_at = getelementptr ptr, ptr %kept, i64 {NDARRAY}
+  %ndarray = load ptr, ptr %ndarray_at
+  call void @Py_IncRef(ptr %dtype)
+  %array = call ptr %function(ptr %ndarray, ptr %dtype, i32 %rank, ptr %extents, ptr null, ptr %data, i32 {PLAIN}, ptr null)
+  %no_array = icmp eq ptr %array, null
+  br i1 %no_array, label %give_back, label %own
+give_back:
+  call void @release(ptr %data)
+  ret ptr null
+own:
+  %flags_at = getelementptr i8, ptr %array, i64 {FLAGS}
+  %set = load i32, ptr %flags_at
+  %owns = or i32 %set, {OWNS}
+  store i32 %owns, ptr %flags_at
+  %handler_at = getelementptr ptr, ptr %kept, i64 {MADE_BY}
+  %handler = load ptr, ptr %handler_at
+  call void @Py_IncRef(ptr %handler)
+  %made_by_at = getelementptr i8, ptr %array, i64 {HANDLER}
+  store ptr %handler, ptr %made_by_at
+  ret ptr %array
+}}
+
+; what NumPy calls: memory for so many bytes, cleared, and of another size, and memory that is not needed any more
+define ptr @take(ptr %kept, i64 %size) {{
+  %fresh = call ptr @block(ptr %kept, i64 %size, i64 0)
+  ret ptr %fresh
 }}
 
 define ptr @take_zeros(ptr %kept, i64 %count, i64 %each) {{
@@ -159,8 +214,7 @@ entry:
   %failed = icmp eq ptr %fresh, null
   br i1 %failed, label %done, label %copy
 copy:
-  %size_at = getelementptr i64, ptr %block, i64 -1
-  %before = load i64, ptr %size_at
+  %before = call i64 @size_of(ptr %block)
   %both = call i64 @llvm.umin.i64(i64 %before, i64 %size)
   call void @llvm.memcpy.p0.p0.i64(ptr %fresh, ptr %block, i64 %both, i1 false)
   call void @release(ptr %block)
@@ -169,29 +223,72 @@ done:
   ret ptr %fresh
 }}
 
-define void @give(ptr %kept, ptr %block, i64 %size) {{
+define void @give(ptr %kept, ptr %block, i64 %ignored) {{
 entry:
-  %large = icmp uge i64 %size, {LEAST_BYTES}
-  %moderate = icmp ule i64 %size, {KEPT_MOST}
-  %keeps = and i1 %large, %moderate
-  br i1 %keeps, label %keep, label %let_go
-keep:
-  %block_at = getelementptr ptr, ptr %kept, i64 1
-  %other = load ptr, ptr %block_at
-  store i64 %size, ptr %kept
-  store ptr %block, ptr %block_at
-  call void @release(ptr %other)
-  ret void
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %done, label %some
+some:
+  %size = call i64 @size_of(ptr %block)
+  %large = icmp ugt i64 %size, {KEPT_MOST}
+  %empty = icmp eq i64 %size, 0
+  %goes = or i1 %large, %empty
+  br i1 %goes, label %let_go, label %keep
 let_go:
   call void @release(ptr %block)
   ret void
+keep:
+  %bytes_at = getelementptr i64, ptr %kept, i64 {BYTES}
+  %bytes = load i64, ptr %bytes_at
+  %all = add i64 %bytes, %size
+  %many = icmp ugt i64 %all, {KEPT_MOST}
+  br i1 %many, label %make_room, label %put
+make_room:
+  call void @clear(ptr %kept)
+  br label %put
+put:
+  %next_at = getelementptr i64, ptr %kept, i64 {NEXT}
+  %slot = load i64, ptr %next_at
+  %other = call ptr @taken(ptr %kept, i64 %slot)
+  %was_empty = icmp eq ptr %other, null
+  br i1 %was_empty, label %store, label %replace
+replace:
+  call void @release(ptr %other)
+  br label %store
+store:
+  %size_word = add i64 %slot, {SIZES}
+  %size_at = getelementptr i64, ptr %kept, i64 %size_word
+  store i64 %size, ptr %size_at
+  %block_word = add i64 %slot, {BLOCKS}
+  %block_at = getelementptr ptr, ptr %kept, i64 %block_word
+  store ptr %block, ptr %block_at
+  %bytes_now = load i64, ptr %bytes_at
+  %more = add i64 %bytes_now, %size
+  store i64 %more, ptr %bytes_at
+  %behind = add i64 %slot, 1
+  %next = and i64 %behind, {SLOTS - 1}
+  store i64 %next, ptr %next_at
+  ret void
+done:
+  ret void
 }}
 
+; gives all blocks that are kept back to the system
 define void @clear(ptr %kept) {{
-  %block_at = getelementptr ptr, ptr %kept, i64 1
-  %block = load ptr, ptr %block_at
-  store ptr null, ptr %block_at
+entry:
+  br label %next
+next:
+  %slot = phi i64 [ 0, %entry ], [ %following, %one ], [ %following, %free ]
+  %following = add i64 %slot, 1
+  %more = icmp ult i64 %slot, {SLOTS}
+  br i1 %more, label %one, label %done
+one:
+  %block = call ptr @taken(ptr %kept, i64 %slot)
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %next, label %free
+free:
   call void @release(ptr %block)
+  br label %next
+done:
   ret void
 }}
 """
@@ -208,46 +305,50 @@ class _Handler(ctypes.Structure):
 
 
 class Memory:
-    """Where large results are allocated.  It stays until the process ends, since arrays that it made may."""
+    """Where results are allocated.  It stays until the process ends, since arrays that it made may."""
 
     def __init__(self, make_object: Callable[[str], bytes] = object_code) -> None:
         names = ("take", "take_zeros", "resize", "give")
-        code = library(make_object(CODE), (*names, "clear", "use", "set_quietly"))
-        self._kept = (ctypes.c_int64 * 3)()
-        handler = _Handler(b"eqsat", 1, ctypes.addressof(self._kept), *map(code.address, names))
-        ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(code.address("use"))(numpy_function(SET_HANDLER))
-        self._set_address = code.address("set_quietly")
+        code = library(make_object(CODE), (*names, "clear", "new_array"))
+        self._kept = (ctypes.c_int64 * (BLOCKS + SLOTS))()
+        here = ctypes.addressof(self._kept)
+        handler = _Handler(b"eqsat", 1, here, *map(code.address, names))
         new_capsule = ctypes.pythonapi.PyCapsule_New
         new_capsule.restype, new_capsule.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
         name = b"mem_handler"
-        self._capsule = new_capsule(ctypes.addressof(handler), name, None)
-        self._set = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(self._set_address)
+        capsule = new_capsule(ctypes.addressof(handler), name, None)
+        self._kept[MADE_BY], self._kept[MAKE], self._kept[NDARRAY] = id(capsule), numpy_function(NEW_FROM_DESCR), id(np.ndarray)
+        self.new_array = code.address("new_array"), here
+        kinds = (ctypes.c_void_p, ctypes.py_object, ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+        self._new = ctypes.PYFUNCTYPE(ctypes.py_object, *kinds)(self.new_array[0])
         self._clear = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(code.address("clear"))
-        for needed in (code, host(), handler, name, self._kept, self._capsule):
+        for needed in (code, host(), handler, name, self._kept, capsule):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(needed))
 
     @property
-    def handler(self) -> tuple[int, int, int]:
-        """The addresses of a function like PyDataMem_SetHandler, of the handler, which stays, and of the place of the next array."""
-        return self._set_address, id(self._capsule), ctypes.addressof(self._kept) + 8 * PLACE
+    def kept_bytes(self) -> int:
+        """Of the blocks that are kept."""
+        return self._kept[BYTES]
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], others: Iterable[Array] = ()) -> Array:
         """numpy.empty, aligned to lines of the cache, and apart from other arrays that are used with it (codegen/memory/places.py)."""
-        self._kept[PLACE] = apart_from(others)
-        before = self._set(self._capsule)
-        try:
-            return np.empty(shape, dtype)
-        finally:
-            self._set(before)
+        extents, nbytes = (ctypes.c_int64 * len(shape))(*shape), prod(shape) * dtype.itemsize
+        made: Array = self._new(self.new_array[1], dtype, len(shape), ctypes.addressof(extents), nbytes, apart_from(others))
+        return made
 
     def clear(self) -> None:
-        """Give the block that is kept back to the system."""
-        self._clear(ctypes.addressof(self._kept))
+        """Give the blocks that are kept back to the system."""
+        self._clear(self.new_array[1])
 
 
+@functools.cache
 def supported() -> bool:
-    """Whether results can be allocated here: on Linux, in CPython with its lock, which guards the block that is kept."""
-    return sys.platform == "linux" and sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
+    """Whether results can be allocated here: on Linux, in CPython with its lock, which guards what is kept."""
+    if sys.platform != "linux" or not objects_are_known():
+        return False
+    probe = np.empty((3, 5), np.float32)
+    get_handler = ctypes.PYFUNCTYPE(ctypes.py_object)(numpy_function(GET_HANDLER))
+    return ctypes.c_int64.from_address(id(probe) + HANDLER).value == id(get_handler())
 
 
 @functools.cache

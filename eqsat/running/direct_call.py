@@ -9,7 +9,7 @@ from typing import Any
 
 from eqsat.codegen.calls.direct import DirectCall, DirectPlan
 from eqsat.keeping.kept import common_code
-from eqsat.running.results import large_memory
+from eqsat.running.results import results_memory
 from eqsat.threads import TEAM, make_ready
 
 # plans are tried one after the other; of so many calls that were seen it is remembered whether they were seen before
@@ -58,9 +58,9 @@ class KnownPlans:
             make_ready()
         with _Learning.lock:
             if self._call is None:
-                memory = large_memory()
-                handler = memory.handler if memory else (0, 0, 0)
-                call = DirectCall(self._title, self._otherwise, TEAM, self._takes_out, handler, common_code)
+                memory = results_memory()
+                new_array = memory.new_array if memory else (0, 0)
+                call = DirectCall(self._title, self._otherwise, TEAM, self._takes_out, new_array, common_code)
                 self._call = self._call or call
             if not self._is_direct[key]:
                 self._is_direct[key] = True

@@ -15,13 +15,13 @@ from eqsat.keeping.kept import common_code
 Array = np.ndarray[Any, Any]
 
 
-def large_memory() -> Memory | None:
-    """The memory of large results; None where NumPy's serves."""
+def results_memory() -> Memory | None:
+    """The memory of results that are not small; None where NumPy's serves."""
     return memory(common_code) if supported() else None
 
 
 def new_array(shape: tuple[int, ...], dtype: np.dtype[Any], others: Iterable[Array] = ()) -> Array:
     """An array of a result, its elements undefined; `others` are used with it."""
-    if dtype.itemsize * prod(shape) < LEAST_BYTES or (here := large_memory()) is None:
+    if dtype.itemsize * prod(shape) < LEAST_BYTES or (here := results_memory()) is None:
         return np.empty(shape, dtype)
     return here.empty(shape, dtype, others)

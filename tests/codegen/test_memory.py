@@ -1,8 +1,7 @@
-"""Memory of large results: aligned, kept once, and otherwise as NumPy's own."""
+"""Memory of results: aligned, kept for the next ones, and otherwise as NumPy's own."""
 
 from __future__ import annotations
 
-import gc
 import pickle
 import subprocess
 import sys
@@ -13,8 +12,8 @@ import pytest
 
 import eqsat
 from eqsat.codegen.calls.direct_code import LEAST_BYTES
-from eqsat.codegen.memory.results import KEPT_MOST, supported
-from eqsat.running.results import large_memory, new_array
+from eqsat.codegen.memory.results import KEPT_MOST, SLOTS, supported
+from eqsat.running.results import new_array, results_memory
 
 F4, F8 = np.dtype("float32"), np.dtype("float64")
 
@@ -22,8 +21,8 @@ needs_memory = pytest.mark.skipif(not supported(), reason="only NumPy allocates 
 
 
 @needs_memory
-@pytest.mark.parametrize("size", [LEAST_BYTES, LEAST_BYTES + 1, 1 << 20, 5 << 20])
-def test_large_arrays_are_aligned_and_own_their_data(size: int) -> None:
+@pytest.mark.parametrize("size", [LEAST_BYTES, LEAST_BYTES + 1, 70_001, 1 << 20, 5 << 20])
+def test_arrays_are_aligned_and_own_their_data(size: int) -> None:
     array = new_array((size,), np.dtype("uint8"))
     assert array.ctypes.data % 64 == 0
     assert array.flags.owndata
@@ -39,35 +38,64 @@ def test_small_arrays_are_numpys() -> None:
 
 
 @needs_memory
-def test_a_block_serves_again_and_only_one_is_kept() -> None:
-    memory = large_memory()
+@pytest.mark.parametrize("count", [LEAST_BYTES // 4, 100_000])
+def test_blocks_serve_again_the_latest_first(count: int) -> None:
+    memory = results_memory()
     assert memory is not None
     memory.clear()
-    shape = (LEAST_BYTES // 4 + 1000,)
-    first, second = new_array(shape, F4), new_array(shape, F4)
-    places = first.ctypes.data, second.ctypes.data
-    assert places[0] != places[1]
-    del first
-    again = new_array(shape, F4)
-    assert again.ctypes.data == places[0]
-    other = new_array((shape[0] + 1,), F4)
-    assert other.ctypes.data not in places
-    place = other.ctypes.data
-    del again, second, other  # the latest is kept, the ones before it are not
-    assert new_array((shape[0] + 1,), F4).ctypes.data == place
-    gc.collect()
+    first, second, other = new_array((count,), F4), new_array((count,), F4), new_array((count + 1,), F4)
+    places = [array.ctypes.data for array in (first, second, other)]
+    assert len(set(places)) == 3
+    del first, other, second
+    assert memory.kept_bytes == 4 * (3 * count + 1)
+    assert [new_array((n,), F4).ctypes.data for n in (count, count + 1)] == [places[1], places[2]]
+    again = [new_array((count,), F4) for _ in range(3)]
+    assert [array.ctypes.data for array in again[:2]] == [places[1], places[0]]
+    assert again[2].ctypes.data not in places
+    del again
+    memory.clear()
+    assert memory.kept_bytes == 0
+
+
+@needs_memory
+def test_so_many_blocks_are_kept_and_no_more() -> None:
+    memory = results_memory()
+    assert memory is not None
+    memory.clear()
+    arrays = [new_array((LEAST_BYTES + k,), np.dtype("uint8")) for k in range(SLOTS + 5)]
+    while arrays:
+        del arrays[0]
+    assert memory.kept_bytes == sum(LEAST_BYTES + k for k in range(5, SLOTS + 5))
     memory.clear()
 
 
 @needs_memory
-def test_arrays_that_are_too_large_are_not_kept() -> None:
-    memory = large_memory()
+def test_so_many_bytes_are_kept_and_no_more() -> None:
+    memory = results_memory()
     assert memory is not None
     memory.clear()
-    del_me = new_array((KEPT_MOST + 64,), np.dtype("uint8"))
-    del del_me
-    kept = memory._kept[1]
-    assert kept == 0
+    kind = np.dtype("uint8")
+    first, second, too_large = (new_array((n,), kind) for n in (KEPT_MOST - 5000, 5001, KEPT_MOST + 1))
+    del too_large
+    assert memory.kept_bytes == 0
+    del first
+    assert memory.kept_bytes == KEPT_MOST - 5000
+    del second
+    assert memory.kept_bytes == 5001
+    memory.clear()
+
+
+@needs_memory
+def test_they_leave_no_references() -> None:
+    kind = np.dtype([("a", "f8")])
+    before = sys.getrefcount(kind)
+    arrays = [new_array((1000,), kind) for _ in range(5)]
+    assert sys.getrefcount(kind) == before + 5
+    del arrays
+    assert sys.getrefcount(kind) == before
+    with pytest.raises(MemoryError):
+        new_array((1 << 60,), F8)
+    assert sys.getrefcount(kind) == before
 
 
 def test_they_are_arrays_as_any_other() -> None:
