@@ -162,8 +162,8 @@ def _optimized_body(body: Program, options: Options) -> Result:
 def _step_body(body: LoopBody, result: Result) -> StepBody:
     """The body of a loop for those who make one kernel of all steps."""
     outputs = tuple(result.parts.outputs[position] for position in positions(body.program.structure))
-    plain = not (result.places or result.finite or result.parts.steps or any(nest.once or nest.over for nest in result.nests))
-    kernels = tuple((nest.kernel, nest.tensors) for nest in result.nests) if plain else None
+    plain = not (result.places or result.finite or result.parts.steps or any(nest.once for nest in result.nests))
+    kernels = tuple(nest.apart or (nest.kernel, nest.tensors) for nest in result.nests) if plain else None
     return StepBody(body.program.inputs, outputs, body.following, body.puts, kernels)
 
 

@@ -276,7 +276,7 @@ class _Steps:
             return None
         read = [load for load in every if load.buffer in self.carried]
         before: dict[Scalar, Scalar] = {load: Temp(f"carried{number}_{k}", load.dtype) for k, load in enumerate(read)}
-        lets: list[Stmt] = [Let(f"carried{number}_{k}", load) for k, load in enumerate(read)]
+        lets: list[Stmt] = [Let(f"carried{number}_{k}", self._as_it_was(load, stores)) for k, load in enumerate(read)]
         following = {buffer: Temp(f"next{number}_{k}", value.dtype) for k, (buffer, value) in enumerate(values.items())}
         lets += [Let(f"next{number}_{k}", over(value, {}, before)) for k, value in enumerate(values.values())]
         starts: list[Stmt] = []
@@ -291,8 +291,7 @@ class _Steps:
             index, place = stores[put.values].index, self._place(put)
             if place is None:
                 return None
-            row, rest = (index // put.inner * put.extent, index % put.inner) if put.rows > 1 else (as_index(0), index)
-            at = (row + place) * put.inner + rest
+            at = _put_at(put, place, index)
             if not all(self._are_apart(load.index, at, place, put) for load in read if load.buffer == put.result.name):
                 return None  # it would have to be put behind everything that reads it
             ends.append(Store(put.result.name, at, following[put.values]))
@@ -302,8 +301,23 @@ class _Steps:
                 return None
         return (*lets, *ends), tuple(starts)
 
+    def _as_it_was(self, load: Load, stores: Mapping[str, Store]) -> Scalar:
+        """An element that is carried; where a step reads the one that it puts, and no step before puts it, as it was given."""
+        puts = [put for put in self.puts if put.result.name == load.buffer]
+        if len(puts) != 1 or puts[0].values not in stores or (place := self._place(put := puts[0])) is None:
+            return load
+        at = _put_at(put, place, stores[put.values].index)
+        return put.first.element(load.index) if self._is_one(load.index, at, place) else load
+
+    def _is_one(self, read: Index, stored: Index, place: Index) -> bool:
+        """Whether an element that is read is the one that is put, at a place to which no other step comes."""
+        distance, form = self.forms(read - stored), self.forms(place)
+        return not distance.terms and not distance.constant and form.terms.keys() == {self.step}
+
     def _are_apart(self, read: Index, stored: Index, place: Index, put: Put) -> bool:
         """Whether an element that is read is the one that is put by the same iteration, or of another place; notes where that is."""
+        if self._is_one(read, stored, place):
+            return True
         distance = self.forms(read - stored)
         self.crosses |= bool(distance.terms) or distance.constant % put.inner != 0
         return self._is_elsewhere(read, place, put) or not (distance.terms or distance.constant)
@@ -353,6 +367,12 @@ class _Steps:
             else:
                 known[term] = rebuilt(term, args, lambda index: index)
         return known[root]
+
+
+def _put_at(put: Put, place: Index, index: Index) -> Index:
+    """Where an element of what is put goes."""
+    row, rest = (index // put.inner * put.extent, index % put.inner) if put.rows > 1 else (as_index(0), index)
+    return (row + place) * put.inner + rest
 
 
 def _again(body: tuple[Stmt, ...], loops: Sequence[Var], suffix: str) -> tuple[Stmt, ...]:

@@ -68,6 +68,7 @@ class Nest:
     computes last.
 
     over    (tensor that it reads, tensor that it computes): in one memory, where the one is written over the other
+    apart   then the kernel and the tensors of its buffers with memory for each
     within  tensors that are computed on the way, strip by strip or row by row
     part_of  groups of builds that it computes together with other kernels, and which part of the cost of each it has
     in_rows  kernels of the same for sizes that are large enough
@@ -78,6 +79,7 @@ class Nest:
     made: tuple[Tensor, ...]
     tensors: tuple[Tensor, ...]
     over: tuple[tuple[Tensor, Tensor], ...] = ()
+    apart: tuple[Kernel, tuple[Tensor, ...]] | None = None
     within: tuple[Tensor, ...] = ()
     part_of: tuple[tuple[Group, float], ...] = ()
     in_rows: tuple[InRows, ...] = ()
@@ -219,7 +221,8 @@ def _as_before(nest: Nest, found: OnTheWay) -> Nest:
     within = (*before(nest.within), *(one for tensor in made for one in found.within.get(tensor, ())))
     part_of = tuple((_builds(before(group)), share) for group, share in nest.part_of)
     over = tuple(zip(before(read for read, _ in nest.over), before(one for _, one in nest.over), strict=True))
-    return replace(nest, made=made, tensors=before(nest.tensors), over=over, within=within, part_of=part_of)
+    apart = nest.apart and (nest.apart[0], before(nest.apart[1]))
+    return replace(nest, made=made, tensors=before(nest.tensors), over=over, apart=apart, within=within, part_of=part_of)
 
 
 @dataclass
@@ -385,7 +388,8 @@ def _over(nest: Nest, tensor: Tensor) -> Nest:
     for made in nest.made:
         if made not in taken and made.shape == tensor.shape and (kernel := in_place(nest.kernel, name[tensor], name[made])) is not None:
             tensors = tuple(other for other in nest.tensors if other is not tensor)
-            return replace(nest, kernel=kernel, tensors=tensors, over=(*nest.over, (tensor, made)))
+            apart = nest.apart or (nest.kernel, nest.tensors)
+            return replace(nest, kernel=kernel, tensors=tensors, over=(*nest.over, (tensor, made)), apart=apart)
     return nest
 
 

@@ -74,6 +74,53 @@ def backwards(xp: Any, x: Array) -> Array:
     return repeat(xp, n - 1, body, x * 1.0)
 
 
+def refined(xp: Any, x: Array) -> Array:
+    """What is put is read at the same place, which only this step puts."""
+    n = x.shape[0]
+
+    def body(i: Any, carry: Any) -> Any:
+        h, y = carry
+        h = 0.7 * h + 0.3 * y[n - 1 - i]
+        y[n - 1 - i] = h * y[n - 1 - i]
+        return h, y
+
+    return repeat(xp, n, body, (x[0] * 1.0, x * 2.0))[1]
+
+
+def twice(xp: Any, x: Array) -> Array:
+    """A place is put twice, and another step comes to it."""
+    n = x.shape[0]
+
+    def body(i: Any, y: Any) -> Any:
+        y[i] = y[i] * 0.5 + x[0]
+        y[n - 1 - i] = y[n - 1 - i] - y[i]
+        return y
+
+    return repeat(xp, n, body, x * 1.0)
+
+
+def at_one_place(xp: Any, x: Array) -> Array:
+    """Every step reads what the one before it put."""
+
+    def body(i: Any, y: Any) -> Any:
+        y[3] = 0.5 * y[3] + x[i]
+        return y
+
+    return repeat(xp, x.shape[0], body, x * 1.0)
+
+
+def together(xp: Any, x: Array) -> Array:
+    """What a step makes on the way is read by two states, one of which is written over it."""
+
+    def body(i: Any, carry: Any) -> Any:
+        c, d = carry
+        a = -0.25 * x[i]
+        q = 1 / (4 + x[i + 1] - c * a)
+        return 0.25 * x[i + 1] * q, (x[i + 1] - d * a) * q
+
+    return xp.concatenate(repeat(xp, x.shape[0] - 1, body, (x[0] * 1.0, x[1] * 1.0)))
+
+
 def triangle(xp: Any, x: Array) -> Array:
     """Elements read what their neighbours put."""
 
@@ -168,6 +215,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
     "biquad": (biquad, (G, G[0, :3].copy(), G[1, :2].copy())),
     "backwards": (backwards, (F,)),
     "backwards, many elements": (backwards, (LONG,)),
+    "refined": (refined, (F,)),
+    "refined, many elements": (refined, (LONG,)),
+    "at one place": (at_one_place, (F,)),
+    "together": (together, (F,)),
     "triangle": (triangle, (F,)),
     "columns": (columns, (F,)),
     "columns of many rows": (columns, (np.ascontiguousarray(LONG.T),)),
@@ -183,6 +234,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
 OTHERS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
     "places that wrap": (places_that_wrap, (np.arange(300.0),)),
     "many short rows": (by_rows, (RNG.random((300, 2)), RNG.random(300))),
+    "twice": (twice, (F,)),
     "neighbours": (lambda xp, x: repeat(xp, 6, lambda i, c: 0.5 * (c + xp.roll(c, 1)), x), (F[0],)),
     "sums": (lambda xp, x: repeat(xp, 6, lambda i, c: c / xp.sum(c), x), (np.abs(F[0]),)),
     "what is stored in a step": (triangle, (LONG,)),
