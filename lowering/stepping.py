@@ -274,9 +274,11 @@ class _Steps:
         every = [term for term in terms if isinstance(term, Load)]
         if any(load.buffer in self.made for load in every):
             return None
-        read = [load for load in every if load.buffer in self.carried]
-        before: dict[Scalar, Scalar] = {load: Temp(f"carried{number}_{k}", load.dtype) for k, load in enumerate(read)}
-        lets: list[Stmt] = [Let(f"carried{number}_{k}", self._as_it_was(load, stores)) for k, load in enumerate(read)]
+        carried = [load for load in every if load.buffer in self.carried]
+        before: dict[Scalar, Scalar] = {load: Temp(f"carried{number}_{k}", load.dtype) for k, load in enumerate(carried)}
+        given = {load: element for load in carried if (element := self._as_given(load, stores)) is not None}
+        lets: list[Stmt] = [Let(f"carried{number}_{k}", given.get(load, load)) for k, load in enumerate(carried)]
+        read = [load for load in carried if load not in given]
         following = {buffer: Temp(f"next{number}_{k}", value.dtype) for k, (buffer, value) in enumerate(values.items())}
         lets += [Let(f"next{number}_{k}", over(value, {}, before)) for k, value in enumerate(values.values())]
         starts: list[Stmt] = []
@@ -301,23 +303,17 @@ class _Steps:
                 return None
         return (*lets, *ends), tuple(starts)
 
-    def _as_it_was(self, load: Load, stores: Mapping[str, Store]) -> Scalar:
-        """An element that is carried; where a step reads the one that it puts, and no step before puts it, as it was given."""
+    def _as_given(self, load: Load, stores: Mapping[str, Store]) -> Scalar | None:
+        """The element that this step puts, as it was given, if that is what it reads and no other step comes to its place."""
         puts = [put for put in self.puts if put.result.name == load.buffer]
         if len(puts) != 1 or puts[0].values not in stores or (place := self._place(put := puts[0])) is None:
-            return load
-        at = _put_at(put, place, stores[put.values].index)
-        return put.first.element(load.index) if self._is_one(load.index, at, place) else load
-
-    def _is_one(self, read: Index, stored: Index, place: Index) -> bool:
-        """Whether an element that is read is the one that is put, at a place to which no other step comes."""
-        distance, form = self.forms(read - stored), self.forms(place)
-        return not distance.terms and not distance.constant and form.terms.keys() == {self.step}
+            return None
+        distance = self.forms(load.index - _put_at(put, place, stores[put.values].index))
+        is_it = not distance.terms and not distance.constant and self.forms(place).terms.keys() == {self.step}
+        return put.first.element(load.index) if is_it else None
 
     def _are_apart(self, read: Index, stored: Index, place: Index, put: Put) -> bool:
         """Whether an element that is read is the one that is put by the same iteration, or of another place; notes where that is."""
-        if self._is_one(read, stored, place):
-            return True
         distance = self.forms(read - stored)
         self.crosses |= bool(distance.terms) or distance.constant % put.inner != 0
         return self._is_elsewhere(read, place, put) or not (distance.terms or distance.constant)

@@ -99,6 +99,17 @@ def twice(xp: Any, x: Array) -> Array:
     return repeat(xp, n, body, x * 1.0)
 
 
+def added_twice(xp: Any, x: Array) -> Array:
+    """A place is put twice, by one step, from the second place on."""
+
+    def body(i: Any, y: Any) -> Any:
+        y[i + 1] += x[i]
+        y[i + 1] += x[i] * x[i]
+        return y
+
+    return repeat(xp, x.shape[0] - 2, body, xp.zeros(x.shape))
+
+
 def at_one_place(xp: Any, x: Array) -> Array:
     """Every step reads what the one before it put."""
 
@@ -217,6 +228,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
     "backwards, many elements": (backwards, (LONG,)),
     "refined": (refined, (F,)),
     "refined, many elements": (refined, (LONG,)),
+    "added twice": (added_twice, (F,)),
+    "added twice, many elements": (added_twice, (LONG,)),
     "at one place": (at_one_place, (F,)),
     "together": (together, (F,)),
     "triangle": (triangle, (F,)),
