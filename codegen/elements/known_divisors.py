@@ -117,6 +117,13 @@ def reciprocal_of(term: Call) -> tuple[float, float] | None:
     return reciprocal(divisor.value, term.dtype)
 
 
+def divides_by(divisor: float, dtype: str) -> tuple[str, ...]:
+    """The operations that a division by a constant is: a product for powers of two, two that are fused where that is known to be right."""
+    if abs(math.frexp(divisor)[0]) == 0.5:
+        return ("multiply",)
+    return ("divide",) if reciprocal(divisor, dtype) is None else ("multiply", "add")
+
+
 def is_whole(term: Call) -> bool:
     """Whether what is divided is an integer as a float."""
     cast = term.args[0]
@@ -153,7 +160,7 @@ def _parts(c: int, digits: int) -> tuple[Part, Part] | None:
     near = low + (2 * rest_of_low >= c)
     if not c % 16:  # few digits
         return (high, place), (near, place + more)
-    tried = (near, low, low + 1, near - 1, near + 2)
+    tried = dict.fromkeys((near, low, low + 1, near - 1, near + 2))
     right = next((low for low in tried if low < 1 << digits and _is_rounded_right(c, digits, (high, place), (low, place + more))), None)
     return None if right is None else ((high, place), (right, place + more))
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import frexp, inf, prod
+from math import inf, prod
 
-from eqsat.codegen.elements.known_divisors import FORMATS, reciprocal
+from eqsat.codegen.elements.known_divisors import FORMATS, divides_by
 from eqsat.codegen.folds.loops import LEAST_TOGETHER
 from eqsat.ir.affine import coefficient, is_affine, joined, step_in_memory, strides
 from eqsat.ir.dtypes import is_inexact, is_integer, itemsize
@@ -329,13 +329,11 @@ def price_call(model: CostModel, key: Hashable, below: Sequence[Priced], op: str
 
 
 def _made_of(model: CostModel, op: str, dtype: str, below: Sequence[Priced]) -> tuple[str, ...]:
-    """The operations that one is: a division by a known number is two products, by a power of two one, unless it has a price of its own."""
+    """The operations that one is: a division by a known number is others, unless it has a price of its own."""
     by = below[1].number if op == "divide" and len(below) == 2 else None
     if not isinstance(by, float) or op in model.costs.element_cycles or dtype not in FORMATS:
         return (op,)
-    if abs(frexp(by)[0]) == 0.5:
-        return ("multiply",)
-    return (op,) if reciprocal(by, dtype) is None else ("multiply", "multiply")
+    return divides_by(by, dtype)
 
 
 def _spikes(op: str, below: Sequence[Priced], dtype: str) -> Spikes:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from math import frexp, log2, prod
+from math import log2, prod
 
-from eqsat.codegen.elements.known_divisors import reciprocal_of, repeated
+from eqsat.codegen.elements.known_divisors import FORMATS, divides_by, repeated
 from eqsat.codegen.folds.kept_rows import KeptRow
 from eqsat.codegen.math.power import factors_of
 from eqsat.codegen.tiles.parts import pieces_of
@@ -180,8 +180,8 @@ class VectorCosts:
         return sum(self.model.op_cycles(op, dtype) for op, dtype in dear) + simple * self.target.op_cycles + step
 
     def made_of(self, call: Call, place: Place | None = None) -> tuple[str, ...]:
-        """The operations that an elementwise one is: a division by a known number is two, by a power of two one, by what the loop does not
-        change three, a whole power some products, where the caller has no price for it."""
+        """The operations that an elementwise one is: a division by a known number is others, by what the loop does not change three, a
+        whole power some products, where the caller has no price for it."""
         if call.op == "absolute":
             return (priced_as(call.op, call.args[0].dtype),)
         if call.op in self.model.costs.element_cycles and call.op in ("divide", "power"):
@@ -192,10 +192,8 @@ class VectorCosts:
             return (call.op,) if products is None else ("multiply",) * (products * (PAIRED if itemsize(call.dtype) == 8 else WIDENED))
         if place is not None and self.divides_again(call, place):
             return ("multiply", "multiply", "add")
-        divisor = call.args[-1].value if isinstance(call.args[-1], Literal) else None
-        if call.op == "divide" and isinstance(divisor, float) and abs(frexp(divisor)[0]) == 0.5:
-            return ("multiply",)
-        return ("multiply", "add") if reciprocal_of(call) is not None else (call.op,)
+        divisor = call.args[-1].value if call.op == "divide" and isinstance(call.args[-1], Literal) else None
+        return divides_by(divisor, call.dtype) if isinstance(divisor, float) and call.dtype in FORMATS else (call.op,)
 
     def divides_again(self, call: Call, place: Place) -> bool:
         """Whether it is a division by what was computed before the innermost loop."""
