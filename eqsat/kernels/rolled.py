@@ -215,7 +215,7 @@ def _with_loop(program: Program, line: _Line, run: _Run) -> Program | None:
     known: dict[Tensor, Tensor] = dict(zip(given, carries, strict=True))
     stays: dict[Tensor, Input] = {}
     for place, tensor in enumerate(body):
-        here = dict(known)
+        here: dict[Tensor, Tensor] = {}
         for source, later in zip(sources(tensor), sources(line.order[begin + length + place]), strict=True):
             if isinstance(source, Constant):
                 here[source] = source
@@ -223,6 +223,8 @@ def _with_loop(program: Program, line: _Line, run: _Run) -> Program | None:
                 here[source] = stays.setdefault(source, Input(f"captured{len(stays)}", source.shape, source.dtype))
             elif source is later or source not in known:
                 return None
+            else:
+                here[source] = known[source]
         begins = line.places[begin + place]
         known[tensor] = _at_step(tensor, here, begins, steps[place], counter) if any(steps[place]) else over(tensor, here)
     following = [known[body[place]] if far == 1 else carries[carried.index((place, far - 1))] for place, far in carried]
