@@ -123,7 +123,8 @@ def chains(draw: st.DrawFn) -> Callable[[Any, Array, Array], Array]:
             if what == "sum":
                 made = xp.cumsum(one) / 64
             elif what in ("max", "min"):
-                made = (xp.maximum if what == "max" else xp.minimum).accumulate(one)
+                extremum: Any = xp.maximum if what == "max" else xp.minimum
+                made = extremum.accumulate(one)
             elif what == "where":
                 made = xp.where(one > other, one, -other)
             elif what == "shift":
