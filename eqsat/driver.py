@@ -19,8 +19,8 @@ from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Index, as_index
 from eqsat.ir.steps import Loop, Parts
 from eqsat.ir.structure import positions
-from eqsat.ir.tensor import Program
-from eqsat.kernels.picking import Nest, lower_program, remaining
+from eqsat.ir.tensor import Program, Tensor
+from eqsat.kernels.picking import Nest, lower_program, over_what_is_carried, remaining
 from eqsat.kernels.rolled import rolled
 from eqsat.kernels.step_loops import StepBody
 from eqsat.options import Options, options_of
@@ -96,7 +96,7 @@ def _finished(
     dump.write("extracted", parts.joined())
     loops = {placed.name: placed.step for placed in parts.steps if isinstance(placed.step, Loop)}
     computed = {name: as_computed(loop.body) for name, loop in loops.items()}
-    bodies = {name: _optimized_body(body.program, options) for name, body in computed.items()}
+    bodies = {name: _optimized_body(body, options) for name, body in computed.items()}
     tell("lowering")
     steps = {name: _step_body(body, bodies[name]) for name, body in computed.items()}
     nests = lower_program(parts, options, report, finite, steps)
@@ -152,19 +152,29 @@ def _certificate(report: Report, values: tuple[Compared, ...], bodies: Iterable[
     return Certificate(indices, (*values, *(compared for one in inner for compared in one.outputs)))
 
 
-def _optimized_body(body: Program, options: Options) -> Result:
-    """The body of a loop, without what would have to be checked in every step."""
+def _optimized_body(body: LoopBody, options: Options) -> Result:
+    """The body of a loop, without what would have to be checked in every step; what is carried is written over where that can be."""
     plain = replace(options, dump=None)
-    result = optimize_program(body, plain)
-    return optimize_program(body, plain.without("algebra")) if result.finite else result
+    result = optimize_program(body.program, plain)
+    result = optimize_program(body.program, plain.without("algebra")) if result.finite else result
+    outputs = _outputs(body, result)
+    following = [None if at is None else outputs[at] for at in body.following]
+    elsewhere = {*outputs, *(given for placed in remaining(result.parts.steps, result.nests) for given in placed.given)}
+    carries = zip(body.program.inputs[1:], following, strict=False)
+    alone = ((one, other) for one, other in carries if other is not None and one not in elsewhere and following.count(other) == 1)
+    return replace(result, nests=over_what_is_carried(result.nests, dict[Tensor, Tensor](alone)))
+
+
+def _outputs(body: LoopBody, result: Result) -> tuple[Tensor, ...]:
+    """What a body computes, by the positions of LoopBody."""
+    return tuple(result.parts.outputs[position] for position in positions(body.program.structure))
 
 
 def _step_body(body: LoopBody, result: Result) -> StepBody:
     """The body of a loop for those who make one kernel of all steps."""
-    outputs = tuple(result.parts.outputs[position] for position in positions(body.program.structure))
     plain = not (result.places or result.finite or result.parts.steps or any(nest.once for nest in result.nests))
     kernels = tuple(nest.apart or (nest.kernel, nest.tensors) for nest in result.nests) if plain else None
-    return StepBody(body.program.inputs, outputs, body.following, body.puts, kernels)
+    return StepBody(body.program.inputs, _outputs(body, result), body.following, body.puts, kernels)
 
 
 def optimize_index(term: Index, options: Options) -> IndexResult:

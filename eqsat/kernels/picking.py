@@ -376,16 +376,27 @@ def _written_over(nests: Sequence[Nest], levels: Mapping[Tensor, float], stay: C
                 and max(others) == here
                 and others.count(here) == 1
             ):
-                nest = _over(nest, tensor)
+                nest = _over(nest, tensor, nest.made)
         found.append(nest)
     return found
 
 
-def _over(nest: Nest, tensor: Tensor) -> Nest:
-    """The nest with a result in the memory of a tensor that it reads, if that can be."""
+def over_what_is_carried(nests: Sequence[Nest], following: Mapping[Tensor, Tensor]) -> tuple[Nest, ...]:
+    """The nests of a loop's body in the order in which they run, which write what is carried next (`following`) over what was carried where
+    nothing reads that behind them."""
+    found = list(nests)
+    for before, after in following.items():
+        readers = [k for k, nest in enumerate(found) if before in nest.read]
+        if readers and after in found[readers[-1]].made and not found[readers[-1]].in_rows:
+            found[readers[-1]] = _over(found[readers[-1]], before, (after,))
+    return tuple(found)
+
+
+def _over(nest: Nest, tensor: Tensor, results: Iterable[Tensor]) -> Nest:
+    """The nest with one of these results in the memory of a tensor that it reads, if that can be."""
     name = {other: buffer.name for other, buffer in zip(nest.tensors, nest.kernel.buffers, strict=True)}
     taken = {made for _, made in nest.over}
-    for made in nest.made:
+    for made in results:
         if made not in taken and made.shape == tensor.shape and (kernel := in_place(nest.kernel, name[tensor], name[made])) is not None:
             tensors = tuple(other for other in nest.tensors if other is not tensor)
             apart = nest.apart or (nest.kernel, nest.tensors)

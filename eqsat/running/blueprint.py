@@ -131,6 +131,7 @@ class Blueprint:
     sizes        that are known when it is called, by name: bounds, and the extent that stands for it in shapes
     finite       buffers of which every element has to be finite; where one is not, the plan is not to be trusted
     places       buffers of one element that has to keep a limit; where one does not, an index is out of range
+    over         (position of an input, that of a buffer): a kernel finds the elements of the input in the buffer, and writes over them
     """
 
     inputs: tuple[Input, ...]
@@ -146,6 +147,7 @@ class Blueprint:
     sizes: tuple[RunTimeSize, ...] = ()
     steps: tuple[PlanStep, ...] = ()
     places: tuple[tuple[int, PlaceLimit], ...] = ()
+    over: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,7 @@ def draw(
     rest = remaining(parts.steps, nests)
     steps += [_Step(placed.name, (*placed.given, *placed.results), placed.given, placed.results, None) for placed in rest]
     over = dict(pair for nest in nests for pair in nest.over)
-    slots = _slots(parts, steps, over)
+    slots = _slots(parts, steps, {read: made for read, made in over.items() if read not in program.inputs})
     computed = tuple(slots[output] for output in parts.outputs)
     outputs, places = computed[: len(computed) - len(limits)], computed[len(computed) - len(limits) :]
     kernels = _scheduled(steps, estimates, slots, over)
@@ -204,7 +206,9 @@ def draw(
     inputs, structure = program.inputs, program.structure
     limited = tuple(zip(places, limits, strict=True))
     made = tuple(others)
-    return Blueprint(inputs, kernels, buffers, storages, constants, outputs, structure, object_code, once, checked, sizes, made, limited)
+    carried = tuple((slots[read], slots[one]) for read, one in over.items() if read in inputs)
+    plain = (inputs, kernels, buffers, storages, constants, outputs, structure, object_code)
+    return Blueprint(*plain, once, checked, sizes, made, limited, carried)
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,7 @@ def pack(blueprint: Blueprint, known: Sequence[Array]) -> bytes:
         "finite": blueprint.finite,
         "steps": [_plain_step(step) for step in blueprint.steps],
         "places": [[slot, *astuple(limit)] for slot, limit in blueprint.places],
+        "over": blueprint.over,
         "sizes": [astuple(size) for size in blueprint.sizes],
         "structure": _plain(blueprint.structure),
         "blobs": [len(blob) for blob in blobs],
@@ -80,6 +81,7 @@ def unpack(data: bytes, known: Sequence[Array]) -> Blueprint:
         tuple(_size(*size) for size in head["sizes"]),
         steps,
         tuple((slot, PlaceLimit(*limit)) for slot, *limit in head["places"]),
+        tuple((position, slot) for position, slot in head["over"]),
     )
 
 

@@ -192,6 +192,8 @@ class Plan(OfOneProcess, Shown):
         values = [*inputs, *workspace]
         for slot, shape, dtype in self._made:
             values[slot] = direct[slot] if slot in direct else new_array(shape, dtype, values)
+        for position, slot in self.blueprint.over:
+            np.copyto(values[slot], values[position])
         finite = self._launch_all(values) and all(np.isfinite(values[slot]).all() for slot in self.blueprint.finite)
         for slot, limit in self.blueprint.places if finite else ():
             limit.check(int(values[slot]))
@@ -228,7 +230,7 @@ class Plan(OfOneProcess, Shown):
         order = (structure,) if isinstance(structure, int) else structure.items if plain else ()
         whole = order == tuple(range(self.num_outputs)) and len(self._made) == self.num_outputs <= MOST_OUTPUTS
         short = all(one.entry.is_short for one in self._launches if isinstance(one.entry, Repeated))
-        run = self.own_run() if whole and short and supported() else None
+        run = self.own_run() if whole and short and supported() and not self.blueprint.over else None
         if run is None:
             return None
         outputs = tuple((dtype, shape) for _, shape, dtype in self._made)

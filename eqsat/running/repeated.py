@@ -82,7 +82,8 @@ class Repeated:
         return array_in(aligned_bytes(buffer.nbytes, list(run.values.values())), buffer.shape, np.dtype(buffer.dtype))
 
     def _carries(self, run: Run) -> Iterator[Carry]:
-        """What a kernel writes is written where it is read; an output that is an input, a constant or another output is copied."""
+        """What a kernel writes is written where it is read, over it or beside it; an output that is an input, a constant or another one is
+        copied."""
         blueprint = self.body.blueprint
         known = {*run.values, *range(len(blueprint.inputs))}
         for k, position in enumerate(self.following):
@@ -93,7 +94,8 @@ class Repeated:
                 yield Carry(nbytes, copied=slot, other=self._memory(1 + k, run))
             else:
                 known.add(slot)
-                yield Carry(nbytes, written=slot, other=self._memory(1 + k, run))
+                is_over = (1 + k, slot) in blueprint.over
+                yield Carry(nbytes, written=slot, other=None if is_over else self._memory(1 + k, run))
 
     def __call__(self, *arguments: Any) -> None:
         """As a kernel is called: carries, arrays that stay, arrays for the results, and a range that is none."""

@@ -79,12 +79,15 @@ def test_integers_and_truth_values() -> None:
 
 @pytest.mark.usefixtures("always")
 def test_values_that_are_not_finite_and_zeros_below_zero() -> None:
+    def folded(xp: Any, x: Array, y: Array) -> Array:
+        return xp.copysign(1.0, xp.cumsum(x * 1.0)) + xp.maximum.accumulate(y * 1.0)
+
     x = RNG.standard_normal(3000)
     y = x.copy()
     x[1700:], y[700] = 0.0, np.nan
     for first in (np.zeros(3000) * -1.0, np.full(3000, -np.inf), x):
-        function = eqsat.jit(lambda x, y: enp.copysign(1.0, enp.cumsum(x * 1.0)) + enp.maximum.accumulate(y * 1.0))
-        expected = np.copysign(1.0, np.cumsum(first * 1.0)) + np.maximum.accumulate(y * 1.0)
+        function = eqsat.jit(lambda x, y: folded(enp, x, y))
+        expected = folded(np, first, y)
         np.testing.assert_array_equal(function(first, y), expected)
 
 
