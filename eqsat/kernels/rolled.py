@@ -4,9 +4,9 @@
 
 Tensors stand in the order in which they are made.  Where what stands there repeats itself, each tensor the same function of tensors that
 stand as far before it, or of tensors that are the same all the time, a part of it is the body of a loop; what reaches from one part into
-later ones is carried.  What is read at places that go on by one step from part to part (`x[t]`) is read at the counter, and what of every
-part is joined behind them (`stack(states)`) is put into an array.  Parts whose tensors are made element by element stay as they are as long
-as they are few: they become one kernel.
+later ones is carried.  What is read or put at places that go on by one step from part to part (`y[t] = x[t]`) is so at the counter, and
+what of every part is joined behind them (`stack(states)`) is put into an array.  Parts whose tensors are made element by element stay as
+they are as long as they are few: they become one kernel.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ from eqsat.ir.tensor import (
     tensors,
 )
 from eqsat.kernels.invariant import without_invariants
+from eqsat.operations.assignment import at_known_place
+from eqsat.operations.elementwise import astype
 from eqsat.operations.joining import concatenate
 from eqsat.operations.movement import flip, moveaxis, reshape
 from eqsat.operations.placing import put_at
@@ -171,7 +173,11 @@ class _Line:
 
 def _function(tensor: Tensor) -> tuple[Tensor, tuple[int, ...]]:
     """What is done to the sources of a tensor, whatever they are: the same node for all that is made alike; of one that only reads another,
-    wherever in that, with the numbers among its places."""
+    or only puts something into another, wherever in that, with the numbers among its places."""
+    if (put := at_known_place(tensor)) is not None:
+        of, values = (Input(f"source{k}", source.shape, source.dtype) for k, source in enumerate((put.of, put.values)))
+        place = Input("place", (), "int64", 0)
+        return _put(of, values, [None if at is None else place for at in put.places]), tuple(at for at in put.places if at is not None)
     places = tuple(int(term.value) for term in _read_at(tensor) if isinstance(term, Const))
     if places:
         (source,) = sources(tensor)
@@ -357,17 +363,26 @@ def _steps_of_places(line: _Line, begins: range) -> list[tuple[int, ...]] | None
     return found
 
 
+def _put(of: Tensor, values: Tensor, places: Sequence[Tensor | None]) -> Tensor:
+    """An array with values at places that are numbers of the program, of one element along those axes."""
+    rest = tuple(n for n, place in zip(values.shape, places, strict=True) if place is None)
+    return put_at(of, places, (), reshape(astype(values, of.dtype), rest))
+
+
 def _at_step(tensor: Tensor, known: Mapping[Tensor, Tensor], begins: Sequence[int], steps: Sequence[int], counter: Input) -> Tensor:
-    """What a tensor that reads another one is in each step: it reads at places that go on with the counter."""
+    """What a tensor that reads another one, or puts something into it, is in each step: at places that go on with the counter."""
     numbers, number = iter(zip(begins, steps, strict=True)), Var("step", 0, counter.most or 0)
-    places: list[Scalar] = []
-    for term in _read_at(tensor):
-        begin, step = next(numbers) if isinstance(term, Const) else (0, 0)
-        place = place_at(number * step + begin if isinstance(term, Const) else term, {number: Read(counter, ())})
+
+    def at(term: Index | None) -> Scalar:
+        begin, step = next(numbers) if term is None or isinstance(term, Const) else (0, 0)
+        place = place_at(number * step + begin if term is None or isinstance(term, Const) else term, {number: Read(counter, ())})
         assert place is not None
-        places.append(place)
+        return place
+
+    if (put := at_known_place(tensor)) is not None:
+        return _put(known[put.of], known[put.values], [None if place is None else Build((), at(None)) for place in put.places])
     (source,) = sources(tensor)
-    return Build(tensor.shape, Gather(known[source], tuple(places)))
+    return Build(tensor.shape, Gather(known[source], tuple(map(at, _read_at(tensor)))))
 
 
 def _is_worth_it(body: Sequence[Tensor], parts: int) -> bool:
@@ -377,6 +392,8 @@ def _is_worth_it(body: Sequence[Tensor], parts: int) -> bool:
 
 
 def _is_by_elements(tensor: Tensor) -> bool:
+    if at_known_place(tensor) is not None:
+        return False  # all elements would be made anew in each part
     build = as_build(tensor) if isinstance(tensor, Generic) else tensor
     if not isinstance(build, Build) or has_fold(build.body):
         return False

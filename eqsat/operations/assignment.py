@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from eqsat.ir.errors import ShapeError, UnsupportedError
-from eqsat.ir.index import Const, Index, apply
-from eqsat.ir.tensor import Arg, Call, Constant, Position, Scalar, Tensor, axes
+from eqsat.ir.index import Apply, Const, Index, apply, walk
+from eqsat.ir.tensor import Arg, Call, Constant, Generic, Position, Scalar, Tensor, axes
 from eqsat.operations.elementwise import cast, where
 from eqsat.operations.generic import Map, Operand, broadcast_shapes, make_generic, operand
 from eqsat.operations.indexing import Entry, Slice, arrangement, entries_of, indexed, shape_of
@@ -39,6 +40,32 @@ def setitem(a: Tensor, key: Any, value: Any) -> Tensor:
         return _at_arrays(a, entries, given)
     parts = _slices(entries)
     return _placed(a, parts, _aligned(given, entries) if isinstance(given, Tensor) else given)
+
+
+@dataclass(frozen=True)
+class AtKnownPlace:
+    """An array with `values` at a place along some axes, whatever the index along the others (None)."""
+
+    of: Tensor
+    values: Tensor
+    places: tuple[int | None, ...]
+
+
+def at_known_place(tensor: Tensor) -> AtKnownPlace | None:
+    """What `setitem` made of an array with integers for indices, read off the tensor."""
+    if not isinstance(tensor, Generic) or len(tensor.operands) != 2 or tensor.combine is not None:
+        return None
+    (a, values), block = tensor.operands, tensor.block
+    if not isinstance(block, Call) or block.op != "where" or not isinstance(block.args[0], Position) or len(values.shape) != len(a.shape):
+        return None
+    ends = [term for term in walk(block.args[0].index) if isinstance(term, Apply) and term.op in ("ge", "le")]
+    found = {term.args[0]: term.args[1].value for term in ends if isinstance(term.args[1], Const)}
+    places = tuple(found.get(axis) for axis in axes(a.shape))
+    taken = tuple(1 if place is not None else extent for place, extent in zip(places, a.shape, strict=True))
+    if all(place is None for place in places) or values.shape != taken:
+        return None
+    parts = [Slice(0, 1, extent) if place is None else Slice(place, 1, 1) for place, extent in zip(places, a.shape, strict=True)]
+    return AtKnownPlace(a, values, places) if _placed(a, parts, values) is tensor else None
 
 
 def _slices(entries: Sequence[Entry]) -> list[Slice]:
