@@ -253,17 +253,26 @@ class KernelEmitter:
         return results
 
     def each(self, loop: For, first: Value, end: Value, scope: Scope, rolled: bool = False) -> None:
-        """A loop from one number to another; past the caches where that is worth it, and then what is left."""
+        """A loop from one number to another; past the caches where that is worth it, and then what is left at both ends."""
         if streamed(self, loop.variable, loop.body) is None:
             self.each_alone(loop, first, end, scope, rolled)
             return
-        b, first = self.b, emit_streamed(self, loop.variable, first, end, scope, loop.body)
-        some, none = b.fresh("rest"), b.fresh("done")
-        b.branch(b.compare("slt", first, end), some, none)
-        b.start(some)
-        self.each_alone(loop, first, end, scope, rolled)
-        b.jump(none)
-        b.start(none)
+        b, type = self.b, first.type
+        begin, behind = emit_streamed(self, loop.variable, first, end, scope, loop.body)
+
+        def left(number: Value, carried: Carried) -> Carried:
+            """What stands before the blocks, and what stands behind them."""
+            is_before = b.compare("eq", number, integer(0, type))
+            low, high = b.select(is_before, first, behind), b.select(is_before, begin, end)
+            some, none = b.fresh("rest"), b.fresh("done")
+            b.branch(b.compare("slt", low, high), some, none)
+            b.start(some)
+            self.each_alone(loop, low, high, scope, rolled)
+            b.jump(none)
+            b.start(none)
+            return ()
+
+        self.loop(integer(0, type), integer(2, type), (), left)
 
     def each_alone(self, loop: For, first: Value, end: Value, scope: Scope, rolled: bool) -> None:
         written: list[str] = []

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from eqsat.codegen.builder import MEMORY_TYPES, Value, integer
 from eqsat.codegen.emitter import Emitter
-from eqsat.codegen.index import llvm_type
+from eqsat.codegen.index import llvm_type, resized
 from eqsat.codegen.scope import Scope
 from eqsat.ir import joint
 from eqsat.ir.affine import coefficient
@@ -52,8 +52,8 @@ def fence(e: Emitter) -> None:
     e.b.lines.append("  call void @llvm.x86.sse.sfence()")
 
 
-def emit_streamed(e: Emitter, variable: Var, first: Value, end: Value, scope: Scope, body: Sequence[Stmt]) -> Value:
-    """The whole blocks of a loop, none if they do not begin with lines of memory; where the rest of it begins."""
+def emit_streamed(e: Emitter, variable: Var, first: Value, end: Value, scope: Scope, body: Sequence[Stmt]) -> tuple[Value, Value]:
+    """The whole blocks of a loop, from the first one on that begins with a line of memory; where they begin and end."""
     store = body[-1]
     assert isinstance(store, Store)
     b, buffer, place = e.b, e.buffer(store.buffer, store.value.dtype), e.typed[variable]
@@ -66,15 +66,16 @@ def emit_streamed(e: Emitter, variable: Var, first: Value, end: Value, scope: Sc
         e.block(tuple(stmt for stmt in body if isinstance(stmt, Bind)), inner)
         return e.address(buffer, store.index, inner)
 
-    beside = b.binary("and", b.cast("ptrtoint", target(first), "i64"), integer(LINE_BYTES - 1))
-    whole = b.binary("lshr", b.binary("sub", end, first, "nuw nsw"), integer(count.bit_length() - 1, type))
-    blocks = b.select(b.compare("eq", beside, integer(0)), whole, integer(0, type))
+    beside = b.binary("and", b.binary("sub", integer(0), b.cast("ptrtoint", target(first), "i64")), integer(LINE_BYTES - 1))
+    before = resized(b, b.binary("lshr", beside, integer(itemsize(buffer.dtype).bit_length() - 1)), type, (0, LINE_BYTES))
+    begin = b.intrinsic("smin", b.binary("add", first, before, "nsw"), end)
+    blocks = b.binary("lshr", b.binary("sub", end, begin, "nuw nsw"), integer(count.bit_length() - 1, type))
     some, none = b.fresh("blocks"), b.fresh("rest")
     b.branch(b.compare("ne", blocks, integer(0, type)), some, none)
     b.start(some)
 
     def block(number: Value, carried: tuple[Value, ...]) -> tuple[Value, ...]:
-        low = b.binary("add", first, b.binary("mul", number, integer(count, type), "nuw nsw"), "nsw")
+        low = b.binary("add", begin, b.binary("mul", number, integer(count, type), "nuw nsw"), "nsw")
         high = b.binary("add", low, integer(count, type), "nsw")
 
         def one(counter: Value, carried: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -94,7 +95,7 @@ def emit_streamed(e: Emitter, variable: Var, first: Value, end: Value, scope: Sc
     e.loop(integer(0, type), blocks, (), block)
     b.jump(none)
     b.start(none)
-    return b.binary("add", first, b.binary("mul", blocks, integer(count, type), "nuw nsw"), "nsw")
+    return begin, b.binary("add", begin, b.binary("mul", blocks, integer(count, type), "nuw nsw"), "nsw")
 
 
 def _copy(e: Emitter, target: Value) -> None:

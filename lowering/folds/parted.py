@@ -51,6 +51,8 @@ HEAVY = 16
 MOST_PARTS, LEAST_PARTS = 64, 8
 # of a row of so many bytes at the most, so many terms in all, and terms of each part
 ROW_BYTES, ROW_TERMS, ROW_PARTS, LEAST_ROWS = 1 << 15, 1 << 18, 8, 24
+# equal parts that are taken, whatever is left over of others
+ENOUGH_PARTS = 4
 # folds down rows that are computed together
 MOST_ROWS = 4
 # of the last axis that is folded, at most; and where it is estimated to be cheaper
@@ -114,6 +116,8 @@ def rows_in_parts(builds: Sequence[Build]) -> tuple[Stages, tuple[Build, ...]] |
         return None
     terms, extent = terms_of(folds[0]), folds[0].variable.extent
     parts = _number_of_parts(extent, terms)
+    if parts < ENOUGH_PARTS and terms >= ROW_PARTS * LEAST_ROWS:
+        parts = ROW_PARTS  # and some rows that are left over
     if parts < 2 or terms * builds[0].size < ROW_TERMS:
         return None
     places, behind, part = axes(shape), _behind_parts(shape), reduction(0, parts)
@@ -123,7 +127,9 @@ def rows_in_parts(builds: Sequence[Build]) -> tuple[Stages, tuple[Build, ...]] |
         body = reindexed(fold.body, {**behind, fold.variable: axis(0, parts) * term.extent + term})
         rows = Build((parts, *shape), Reduce(fold.op, term, body))
         made[rows] = None
-        totals[fold] = Reduce(fold.op, part, Read(rows, (part, *places)))
+        totals[fold] = total = Reduce(fold.op, part, Read(rows, (part, *places)))
+        if extent % parts:
+            totals[fold] = Call(REDUCE_OPS[fold.op].step, (total, _rest(fold, extent % parts)), total.dtype)
     return (tuple(made),), tuple(Build(shape, over(build.body, {}, totals)) for build in builds)
 
 

@@ -138,18 +138,19 @@ def test_long_ones_are_compiled_in_seconds() -> None:
 def test_what_was_put_is_read_off_the_tensor() -> None:
     shapes = ((4, 5), (), (4,), (5,))
     a, number, column, row = eqsat.trace(lambda *given: given, *(eqsat.spec(shape, "float64") for shape in shapes)).inputs
-    for key, value, places in (
+    puts: list[tuple[Any, Any, tuple[int | None, int | None]]] = [
         ((1, 2), number, (1, 2)),
         ((0, 4), number, (0, 4)),
         ((slice(None), 3), column, (None, 3)),
         (3, row, (3, None)),
-    ):
+    ]
+    for key, value, places in puts:
         found = at_known_place(setitem(a, key, value))
         assert found is not None
         assert found.of is a
         assert found.places == places
-    for key in ((slice(1, 3), 2), (slice(2, None), slice(None)), (slice(None, None, 2), 1), (slice(None), 3)):
-        assert at_known_place(setitem(a, key, number)) is None
+    others: list[Any] = [(slice(1, 3), 2), (slice(2, None), slice(None)), (slice(None, None, 2), 1), (slice(None), 3)]
+    assert all(at_known_place(setitem(a, key, number)) is None for key in others)
 
 
 @st.composite

@@ -126,8 +126,20 @@ def test_no_other_results_are_rows_in_parts() -> None:
     inside = Reduce("max", R0, Call("subtract", (column, Reduce("sum", LATER, Read(X, (LATER, axis(0, 5))))), "int64"))
     assert row_in_parts(Build((5,), inside)) is None  # one of them is made of the other
     assert row_in_parts(Build((5,), Call("add", (Reduce("sum", R0, column), inside), "int64"))) is None
-    prime = reduction(0, 97)
-    assert row_in_parts(Build((5,), Reduce("sum", prime, Read(Input("z", (97, 5), "int64"), (prime, axis(0, 5)))))) is None
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("rows", [67, 97, 131, 254])
+@pytest.mark.parametrize("op", ["sum", "prod", "max", "min"])
+def test_rows_that_are_left_over_are_folded_with_the_parts(op: str, rows: int) -> None:
+    place, k = axis(0, 5), reduction(0, rows)
+    inside = Call("subtract", (Read(Input("z", (rows, 5), "int64"), (k, place)), Position(k * 5 + place, "int64")), "int64")
+    build = Build((5,), Call("negative", (Reduce(op, k, inside),), "int64"))
+    divided = row_in_parts(build)
+    assert divided is not None
+    ((made,),), whole = divided
+    assert made.shape == (ROW_PARTS, 5)
+    np.testing.assert_array_equal(evaluate_tensor(whole, inputs_of(build)), reference(build)[0])
 
 
 def test_threads_share_the_rows_of_a_matrix_and_the_result_stays_the_same() -> None:
