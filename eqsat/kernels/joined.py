@@ -74,12 +74,10 @@ def joined(
     for one, other in combinations(large, 2):
         rows, parts = sorted((one, other), key=lambda made: (level(made), -_outermost(lowered[made])))
         least = max(map(_least, (lowered[rows], lowered[parts])))
-        passing = {names[tensor] for tensor in rows if tensor not in stay} & {buffer.name for buffer in lowered[parts].buffers}
-        if any(readers[name] != {parts} for name in passing):
-            continue
+        passing = {names[tensor] for tensor in rows if tensor not in stay and readers.get(names[tensor]) == {parts}}
         if _shared(lowered[rows], lowered[parts]) < least or not (begins(rows, rows) and begins(parts, rows)):
             continue
-        kernel = beside(lowered[rows], lowered[parts], passing)
+        kernel = beside(lowered[rows], lowered[parts], passing) or (beside(lowered[rows], lowered[parts]) if passing else None)
         if kernel is not None:
             ns |= {made: nest_ns(lowered[made], target, costs) for made in (rows, parts) if made not in ns}
             apart = ns[rows] + ns[parts]

@@ -11,11 +11,30 @@ What both read is still near when the second one comes to it.  Folds of all elem
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from math import gcd
 
-from eqsat.ir.index import Index, Var
-from eqsat.ir.loops import Bind, Buffer, Clip, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, bound, statements, values_of
+from eqsat.ir.index import Index, Var, as_index
+from eqsat.ir.loops import (
+    Bind,
+    Buffer,
+    Clip,
+    Fold,
+    For,
+    Kernel,
+    Let,
+    Load,
+    Pick,
+    Stmt,
+    Store,
+    Temp,
+    bound,
+    loaded,
+    loads,
+    statements,
+    values_of,
+)
 from eqsat.ir.tensor import scalars
 from eqsat.lowering.affine import Affine, Forms, bounds, rebuilt
 from eqsat.lowering.joining.renaming import Renaming
@@ -24,6 +43,8 @@ from eqsat.lowering.sharing.alongside import abreast
 
 # elements of a part of a fold: what is read of several arrays stays in the first cache, and a part is worth its beginning and its end
 MOST_IN_PART, LEAST_IN_PART = 2048, 256
+# rows that a loop over groups of them does at once, at most
+MOST_IN_GROUP = 8
 
 
 def beside(rows: Kernel, parts: Kernel, passing: Collection[str] = ()) -> Kernel | None:
@@ -31,7 +52,8 @@ def beside(rows: Kernel, parts: Kernel, passing: Collection[str] = ()) -> Kernel
     What is only `passing` from the one to the other is scratch memory, of a part.  None where the outermost loops, which are all that there
     is, do not divide evenly."""
     outer = outermost(rows)
-    if rows.scratch or parts.scratch or parts.sizes or outer is None:
+    scratch = (*rows.scratch, *parts.scratch)
+    if parts.sizes or outer is None or len({buffer.name for buffer in scratch}) < len(scratch):
         return None
     if not {buffer.name for buffer in rows.buffers}.isdisjoint(buffer.name for buffer in parts.outputs):
         return None
@@ -44,7 +66,7 @@ def beside(rows: Kernel, parts: Kernel, passing: Collection[str] = ()) -> Kernel
     if each is not None and passing:
         return None
     found = _parts_of_folds(outer, parts, passed, passing) if each is None else _rows_of(outer, each, passed)
-    return None if found is None else Kernel(rows.name, buffers, found[0], scratch=found[1])
+    return None if found is None else Kernel(rows.name, buffers, found[0], scratch=(*scratch, *found[1]))
 
 
 # statements, and their scratch memory
@@ -52,14 +74,41 @@ Body = tuple[tuple[Stmt, ...], tuple[Buffer, ...]]
 
 
 def _rows_of(outer: For, each: For, passed: Sequence[Buffer]) -> Body | None:
-    """Several iterations of one loop in each of another."""
-    if outer.variable.extent % each.variable.extent:
+    """Several iterations of one loop in each of another; those that are left over stand behind."""
+    parts = each.variable.extent
+    count, left = divmod(outer.variable.extent, parts)
+    if not count or (left and passed):
         return None
-    first = _within(outer, each.variable, each.variable.extent, (outer, each))
+    first = _within(outer, each.variable * count, count, (outer, each))
     if not _keeps_to_parts((first, each.body), passed, each.variable):
         return None
-    body = (*first, *each.body) if passed else abreast(first, each.body)
-    return (For(each.variable, "parallel", body),), ()
+    widths = {buffer.name: buffer.size // outer.variable.extent for buffer in passed}
+    body = _in_turns(first, each, widths) or ((*first, *each.body) if passed else abreast(first, each.body))
+    rest = _within(outer, as_index(parts * count), left, (outer, each, *body)) if left else ()
+    return (For(each.variable, "parallel", body), *rest), ()
+
+
+def _in_turns(rows: tuple[Stmt, ...], part: For, widths: Mapping[str, int]) -> tuple[Stmt, ...] | None:
+    """The rows of a part, a few of them in each iteration of a loop over groups of rows; None where there is no such loop, or it reads what
+    other rows store of some buffers, of so many elements a row."""
+    groups = [stmt for stmt in part.body if isinstance(stmt, For) and stmt.kind == "serial"]
+    group = max(groups, key=lambda stmt: stmt.variable.extent, default=None)
+    if group is None or len(rows) != 1 or not isinstance(loop := rows[0], For):
+        return None
+    count, left = divmod(loop.variable.extent, group.variable.extent)
+    others = loaded(tuple(stmt for stmt in part.body if stmt is not group))
+    if not 1 <= count <= MOST_IN_GROUP or (widths and left) or not others.isdisjoint(widths):
+        return None
+    forms = Forms()
+    for load in (term for value in values_of(statements(group.body)) for term in loads(value) if term.buffer in widths):
+        form, width = forms(load.index), widths[load.buffer]
+        least, most = bounds(Affine(form.constant, {v: step for v, step in form.terms.items() if v not in (part.variable, group.variable)}))
+        if form.stride(group.variable) != count * width or least < 0 or most >= count * width:
+            return None
+    few = _within(loop, group.variable * count, count, (loop, *part.body))
+    rest = _within(loop, as_index(group.variable.extent * count), left, (loop, *part.body, *few)) if left else ()
+    found = [replace(stmt, body=(*few, *stmt.body)) if stmt is group else stmt for stmt in part.body]
+    return (*found, *rest)
 
 
 def _keeps_to_parts(bodies: Sequence[tuple[Stmt, ...]], passed: Sequence[Buffer], part: Var) -> bool:
@@ -105,7 +154,7 @@ def _parts_of_folds(outer: For, folds: Kernel, passed: Sequence[Buffer], passing
         body = renaming.block(fold.body)
         folded.append(Fold(f"{fold.name}_part", fold.op, fold.dtype, within, body, renaming.scalar(fold.value)))
     folded += [Store(buffer.name, part, Temp(f"{fold.name}_part", fold.dtype)) for fold, buffer in scratch.items()]
-    first = _within(outer, part, count, (outer, *folds.body))
+    first = _within(outer, part * (outer.variable.extent // count), outer.variable.extent // count, (outer, *folds.body))
     if not _keeps_to_parts((first, tuple(folded)), passed, part):
         return None
     behind = scalars(*values_of(stmt for stmt in folds.body if not isinstance(stmt, Fold)))
@@ -138,13 +187,13 @@ def _is_alone(fold: Fold) -> bool:
     return not fold.variable.lo and all(isinstance(stmt, Let) for stmt in fold.body) and read <= known
 
 
-def _within(outer: For, around: Var, times: int, beside: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """The iterations of a loop that belong to one of another, which has so many; under names that no statement beside them has."""
-    count, known = outer.variable.extent // times, bound(beside)
+def _within(outer: For, begin: Index, count: int, beside: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """So many iterations of a loop, from one on, under names that no statement beside them has."""
+    known = bound(beside)
     ends = (f"_rows{number or ''}" for number in itertools.count())
     suffix = next(end for end in ends if not any(name.endswith(end) for name in known))
     renaming = Renaming(suffix, {}, {})
     within = Var(f"{outer.variable.name}{suffix}", 0, count - 1)
-    renaming.variables[outer.variable] = around * count + within if count > 1 else around
+    renaming.variables[outer.variable] = begin + within if count > 1 else begin
     body = renaming.block(outer.body)
     return (For(within, outer.kind, body),) if count > 1 else body

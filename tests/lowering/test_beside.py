@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import eqsat
 import eqsat.numpy as enp
@@ -61,8 +61,20 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Array, ...], int]] = {
     "a length that is no product": (lambda xp, x: (x + 1, xp.sum(x * x)), (SMALL.ravel()[:32771].copy(),), 2),
     "places that are checked": (lambda xp, x, i: xp.take(x, i), (X[0, :1000].copy(), PLACES), 2),
     "running sums stay by themselves": (lambda xp, x: (xp.cumulative_sum(x, axis=0), x * 2), (X,), 2),
-    "no common divisor": (lambda xp, x: (x[:997] * 2, xp.sum(x[:991], axis=1)), (X,), 2),
+    "no common divisor": (lambda xp, x: (x[:997] * 2, xp.sum(x[:991], axis=1)), (X,), 1),
+    "sums of rows and of columns": (lambda xp, x: (xp.sum(x, axis=0), xp.sum(x, axis=1)), (X,), 2),
+    "sums of rows, and extremes of columns that leave some over": (lambda xp, x: (xp.sum(x, axis=1), xp.min(x, axis=0)), (X[:997],), 2),
+    "products from both sides": (lambda xp, x, y, z: (x @ y, z @ x), (X[:997], X[0], X[:997, 0].copy()), 2),
+    "the way back through a normalization": (lambda xp, x, y: _backwards(xp, x, y), (X, Y), 3),
 }
+
+
+def _backwards(xp: Any, x: Array, y: Array) -> Any:
+    mean = xp.mean(x, axis=-1, keepdims=True)
+    rate = 1 / xp.sqrt(xp.mean((x - mean) ** 2, axis=-1, keepdims=True) + 1e-5)
+    n = (x - mean) * rate
+    inner = rate * (y - xp.mean(y, axis=-1, keepdims=True) - n * xp.mean(y * n, axis=-1, keepdims=True))
+    return inner, xp.sum(y * n, axis=0), xp.sum(y, axis=0)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -116,3 +128,44 @@ def test_random_programs_whose_kernels_are_joined_wherever_they_can_be(monkeypat
 
     check()
     assert pairs > 1
+
+
+@st.composite
+def folds_both_ways(draw: st.DrawFn) -> Callable[[Any, Array, Array], tuple[Array, ...]]:
+    """Folds of rows and of columns of what is made of two arrays, of such folds of rows, and of each other."""
+    steps = draw(st.lists(st.tuples(st.sampled_from(["row", "column", "all", "element"]), st.integers(0, 7)), min_size=2, max_size=6))
+    kept = draw(st.lists(st.booleans(), min_size=6, max_size=6))
+
+    def program(xp: Any, x: Array, y: Array) -> tuple[Array, ...]:
+        arrays, rows, made = [x, y], [xp.sum(x, axis=1, keepdims=True) * 0.01], []
+        for (what, at), keep in zip(steps, kept, strict=False):
+            one, row = arrays[at % len(arrays)], rows[at % len(rows)]
+            value = one * row + arrays[(at + 1) % len(arrays)] if at % 2 else one - row
+            if what == "row":
+                rows.append((xp.max if at > 4 else xp.mean)(value, axis=1, keepdims=True))
+                made += [rows[-1]] if keep else []
+            elif what == "element":
+                arrays.append(value * 0.5)
+                made += [arrays[-1]] if keep else []
+            else:
+                made.append((xp.min if at > 5 else xp.sum)(value, axis=0 if what == "column" else None))
+        return (*made, arrays[-1] + rows[-1])
+
+    return program
+
+
+@pytest.mark.parametrize("shape", [(64, 33), (37, 19), (203, 65)])
+def test_folds_both_ways_are_what_they_are_in_numpy(shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    count_few_terms_as_many(monkeypatch)
+    monkeypatch.setattr(joined, "LEAST_BYTES", 1)
+    monkeypatch.setattr(joined, "LEAST_SAVED", -1e9)
+    x, y = RNG.standard_normal(shape), RNG.standard_normal(shape)
+
+    @settings(max_examples=examples(12), deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(folds_both_ways())
+    def check(program: Callable[[Any, Array, Array], tuple[Array, ...]]) -> None:
+        found, expected = eqsat.optimize(lambda x, y: program(enp, x, y), x, y)(x, y), program(np, x, y)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+    check()
