@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -52,7 +53,8 @@ class Described(Protocol):
 def check_out(out: Any, outputs: Sequence[Described]) -> list[Array] | None:
     """The arrays that a caller gives for the outputs, one array alone for one output; None if it gives none.
 
-    Raises UsageError, ShapeError or DTypeError where they are not writeable arrays of the outputs' number, shapes and dtypes.
+    Raises UsageError, ShapeError or DTypeError where they are not writeable arrays of the outputs' number, shapes and dtypes, each with
+    memory of its own.
     """
     if out is None:
         return None
@@ -65,6 +67,10 @@ def check_out(out: Any, outputs: Sequence[Described]) -> list[Array] | None:
         _check(where, array, expected)
         if not array.flags.writeable:
             raise UsageError(f"{where}: found a read-only array, expected a writeable one")
+    for (j, one), (k, other) in itertools.combinations(enumerate(given), 2):
+        if np.shares_memory(one, other):
+            found = "the same array as" if one is other else "memory of"
+            raise UsageError(f"out[{k}]: found {found} out[{j}], expected an array of its own for each output")
     return list(given)
 
 
