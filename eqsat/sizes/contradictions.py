@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from eqsat.ir.affine import as_sum
-from eqsat.ir.index import Apply, Index, Var, substitute, var, variables
+from eqsat.ir.index import Apply, Index, substitute, var, variables
 from eqsat.ir.index_points import never_holds
 
 # a bound may follow from another one, and that from the first: they may shrink step by step without an end in sight
