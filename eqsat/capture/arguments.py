@@ -14,6 +14,8 @@ from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.tensor import Input
 
 Array = np.ndarray[Any, Any]
+# of the object that a method belongs to
+INSTEAD = {"self": 'compile the bound method, eqsat.jit(object.method), or with static=("self",), where the object can be hashed'}
 
 
 def check_arguments(inputs: Sequence[Input], arrays: Sequence[Any]) -> list[Array]:
@@ -93,7 +95,9 @@ def array_spec(name: str, value: Any, function: str = "") -> Spec:
     where = f"{function}: {name}" if function else name
     if type(value) is not np.ndarray and type(value) is not np.memmap:
         convertible = isinstance(value, np.ndarray | np.generic | int | float | complex | list | tuple)
-        hint = f"pass numpy.asarray({name})" if convertible else "pass an array"
+        hint = f"pass numpy.asarray({name})" if convertible else INSTEAD.get(name, "pass an array")
+        if isinstance(value, Spec):
+            hint = "eqsat.optimize and eqsat.trace take specs"
         raise UsageError(f"{where}: found a {type(value).__name__}, expected a numpy.ndarray; {hint}")
     dtype = dtype_name(value.dtype, where)
     if not value.dtype.isnative:
