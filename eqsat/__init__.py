@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eqsat import cache, testing
+    from eqsat.calling.as_written import cost
     from eqsat.calling.iteration import fori
     from eqsat.calling.jitting import jit
     from eqsat.calling.lazy import realize
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from eqsat.ir.index import Index, maximum, minimum, var, where
     from eqsat.ir.tensor import Program
     from eqsat.options import Limits, Options
-    from eqsat.pricing.costs import Cost, cost
+    from eqsat.pricing.costs import Cost
     from eqsat.pricing.cycles import Costs
     from eqsat.pricing.kernel_work import KernelWork
     from eqsat.pricing.target import DEFAULT_TARGET, Target
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 _MODULES = ("cache", "codegen", "ir", "lowering", "numpy", "rules", "testing")
 _HOMES = {
+    "calling.as_written": ("cost",),
     "calling.iteration": ("fori",),
     "calling.jitting": ("jit",),
     "calling.lazy": ("realize",),
@@ -66,7 +68,7 @@ _HOMES = {
     "ir.index": ("Index", "maximum", "minimum", "var", "where"),
     "ir.tensor": ("Program",),
     "options": ("Limits", "Options"),
-    "pricing.costs": ("Cost", "cost"),
+    "pricing.costs": ("Cost",),
     "pricing.cycles": ("Costs",),
     "pricing.kernel_work": ("KernelWork",),
     "pricing.target": ("DEFAULT_TARGET", "Target"),

@@ -25,7 +25,7 @@ OPERATIONS = 600
 @dataclass(frozen=True)
 class Limits:
     """When saturation stops: e-nodes (for every 600 operations of a program), iterations, and (off by default, for it makes results depend
-    on the clock) seconds."""
+    on the clock) seconds.  What comes after saturation has no limit."""
 
     nodes: int = 20_000
     iterations: int = 40
@@ -76,7 +76,8 @@ class Options:
               (docs/caches.md), so later processes do not measure again
     certify   prove every simplified index term equal to what it was, and compare the values of a program before and after with the
               reference interpreter; the result carries the certificate, and a difference raises UnsoundRuleError
-    dump      a folder for the text of every stage, numbered; None: nothing is written
+    dump      a folder for texts of the stages, numbered; None: nothing is written.  Optimizing writes the program as written, what was
+              extracted and its loops; compiling (`.compile()`, `jit`) the typed loops, LLVM IR and assembly
     time_rules  measure every rule (Report.rule_seconds): rules run one after the other then, which is slower, and may change how often
               they match
     check     check that the program which was extracted is legal; a defect of eqsat shows there first.  On where the environment

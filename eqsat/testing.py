@@ -171,6 +171,9 @@ def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.
 def _runnable(value: Any, specs: Sequence[Any]) -> tuple[Program, Callable[[list[Any]], tuple[np.ndarray[Any, Any], ...]]]:
     if isinstance(value, Result):
         return value.original, value.compile().run
+    if not isinstance(value, Program) and not callable(value):
+        found = f"found a {type(value).__name__}, expected a Program, a Result or a function with its specs"
+        raise UsageError(f"assert_equivalent: {found}; assert_close compares arrays")
     program = value if isinstance(value, Program) else trace(value, *specs)
     return program, lambda arrays: evaluate(program, arrays)
 

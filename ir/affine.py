@@ -21,12 +21,12 @@ def coefficient(term: Index, variable: Var) -> int | None:
 
 def distance(one: Index, other: Index) -> int | None:
     """one - other, where sums with the same terms differ by a constant; None for others."""
-    (first, terms), (second, others) = _sum(one), _sum(other)
+    (first, terms), (second, others) = as_sum(one), as_sum(other)
     return first - second if terms == others else None
 
 
-def _sum(term: Index) -> tuple[int, dict[Index, int]]:
-    """The constant of a sum, and how often it has each of its other terms."""
+def as_sum(term: Index) -> tuple[int, dict[Index, int]]:
+    """The constant of a sum, and how often it has each of its other terms, as far as additions and products with constants go."""
     constant, terms, stack = 0, dict[Index, int](), [(term, 1)]
     while stack:
         sub, times = stack.pop()

@@ -14,12 +14,12 @@ import functools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
 from eqsat.ir import interval, residue
-from eqsat.ir.errors import TraceError, UsageError
+from eqsat.ir.errors import DTypeError, TraceError, UsageError
 from eqsat.ir.interval import Interval
 from eqsat.ir.node import Node, Walk, to_text
 from eqsat.ir.shown import Shown
@@ -56,6 +56,12 @@ class Index(Node, Shown):
 
     def __rfloordiv__(self, other: Index | int) -> Index:
         return apply("floordiv", other, self)
+
+    def __truediv__(self, other: object) -> NoReturn:
+        raise DTypeError(f"index: found `{self}` / {other}, expected integers; use //, which rounds down")
+
+    def __rtruediv__(self, other: object) -> NoReturn:
+        raise DTypeError(f"index: found {other} / `{self}`, expected integers; use //, which rounds down")
 
     def __mod__(self, other: Index | int) -> Index:
         return apply("mod", self, other)

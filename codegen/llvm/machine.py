@@ -19,7 +19,8 @@ from eqsat.codegen.elements import halves
 from eqsat.codegen.llvm.archive import archive, members
 from eqsat.codegen.llvm.backend_faults import MENDED, may_be_met, mended
 from eqsat.codegen.llvm.long_calls import emit_object, run_passes
-from eqsat.ir.errors import InternalError
+from eqsat.codegen.llvm.processors import is_processor
+from eqsat.ir.errors import InternalError, UsageError
 
 # how code is made for the host; objects on disk are named by it
 TARGET = {"opt": 3, "reloc": "pic", "codemodel": "small"}
@@ -97,9 +98,12 @@ class Host(Machine):
     def __init__(self) -> None:
         llvm = binding()
         self.version = ".".join(map(str, llvm.llvm_version_info))
-        chosen = os.environ.get("EQSAT_CPU", "")
+        triple, chosen = llvm.get_process_triple(), os.environ.get("EQSAT_CPU", "")
+        if chosen and not is_processor(llvm.Target.from_triple(triple), chosen):
+            known = f"a processor that LLVM {self.version} knows for {triple}, such as {llvm.get_host_cpu_name()}"
+            raise UsageError(f"EQSAT_CPU: found {chosen!r} in the environment, expected {known}")
         cpu, features = (chosen, "") if chosen else (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
-        super().__init__(llvm.get_process_triple(), cpu, features)
+        super().__init__(triple, cpu, features)
         self.jit = llvm.create_lljit_compiler(self.machine, use_jit_link=True)
 
     @property

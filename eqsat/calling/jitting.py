@@ -16,6 +16,7 @@ from eqsat.calling.forms import Forms
 from eqsat.calling.layouts import Layouts
 from eqsat.calling.lazy import values_of
 from eqsat.capture.signature import POSITIONAL, Arguments, Given, describe, function_name, lay_out, leaves_of
+from eqsat.capture.specs import Spec
 from eqsat.capture.traces import is_traced
 from eqsat.capture.tracing import record
 from eqsat.ir.errors import UsageError
@@ -100,7 +101,7 @@ def _compiled(function: Function, static: tuple[str, ...], options: Options | No
             for part in layouts[names]
         )
         arguments, arrays = describe(positional, keyword, name, static, as_they_lie=True)
-        plan = plans.get(arguments, lambda: _plan(function, arguments, options or Options()))
+        plan = plans.get(arguments, lambda: _plan(function, arguments, arrays, options or Options()))
         if arguments.in_order:
             if len(names) == 1 and _are_arrays(values):
                 compiled.called(plan, takes_out)
@@ -121,5 +122,7 @@ def _are_arrays(values: Sequence[Any]) -> bool:
     return all(type(value) is np.ndarray for value in values)
 
 
-def _plan(function: Function, arguments: Arguments, options: Options) -> Plan:
+def _plan(function: Function, arguments: Arguments, arrays: Sequence[Any], options: Options) -> Plan:
+    if any(isinstance(array, Spec) for array in arrays):
+        raise UsageError(f"{function_name(function)}: found a Spec, expected arrays; eqsat.optimize and eqsat.trace take specs")
     return compiled_plan(record(function, arguments, options.fallback), options)

@@ -11,6 +11,7 @@ from eqsat.calling.leaves import Array, current, frozen, leaf_of, numbered, over
 from eqsat.capture.array import TracedArray
 from eqsat.capture.traces import Trace, Traced, is_lazy
 from eqsat.ir.errors import UsageError
+from eqsat.ir.structure import flatten_result, rebuild_result
 from eqsat.ir.tensor import Constant, Program, Tensor
 from eqsat.keeping.once import Once
 from eqsat.options import Options, fallback_by_default, options_of
@@ -35,7 +36,7 @@ class Lazy(Trace):
         return current(tensor)
 
     def value(self, array: Traced, what: str, instead: str) -> Array:
-        return realize(array)[0]
+        return _elements([array], Options())[0]
 
     def pickled(self, array: Traced) -> tuple[Any, ...]:
         return asarray, (realize(array)[0],)
@@ -56,8 +57,10 @@ def asarray(value: Any, dtype: Any = None) -> TracedArray:
     return TracedArray(leaf_of(value if dtype is None else np.asarray(value, dtype)), LAZY)
 
 
-def realize(*arrays: Any, options: Options | None = None) -> tuple[Array, ...]:
+def realize(*asked: Any, options: Options | None = None) -> tuple[Any, ...]:
     """The elements of lazy tensors: NumPy arrays, computed by one plan, in which shared work is done once.
+
+    asked  lazy tensors, and tuples, also named ones, lists, dicts and dataclasses of them, nested, which come back with arrays in them
 
     What is known stays known while a lazy tensor refers to it, and is not computed again for those that were made of it; so the
     arrays are read-only, and numpy.array(x) is a copy that can be changed.  Plans are kept by structure: the same operations on other
@@ -65,16 +68,28 @@ def realize(*arrays: Any, options: Options | None = None) -> tuple[Array, ...]:
     `options` hold for what this call computes.  Threads may share lazy tensors; two that ask for the same one at the same time may both
     compute it, by the same plan.
 
-    Raises UsageError for what is no lazy tensor.
+    Raises UsageError for what is no lazy tensor, and for keys of dicts that are no strings.
     """
-    for array in arrays:
-        if not is_lazy(array):
-            raise UsageError(f"realize: found a {type(array).__name__}, expected lazy tensors, as eqsat.numpy.asarray makes them")
+    arrays: list[Any] = []
+
+    def place(value: Any, where: str) -> int:
+        if not is_lazy(value):
+            raise UsageError(f"{where}: found a {type(value).__name__}, expected lazy tensors, as eqsat.numpy.asarray makes them")
+        arrays.append(value)
+        return len(arrays) - 1
+
+    structures = [flatten_result(value, place, "realize") for value in asked]
+    found = _elements(arrays, options_of(options, "realize"))
+    return tuple(rebuild_result(structure, found) for structure in structures)
+
+
+def _elements(arrays: Sequence[Any], options: Options) -> tuple[Array, ...]:
+    """The elements of lazy tensors, which know them from then on."""
     asked = [array.tensor for array in arrays]
     wanted = over_leaves(asked)
     values = {tensor: found for tensor in wanted if (found := stored(tensor)) is not None}
     missing = tuple(dict.fromkeys(tensor for tensor in wanted if tensor not in values))
-    values.update(zip(missing, _compute(missing, options_of(options, "realize")), strict=True))
+    values.update(zip(missing, _compute(missing, options), strict=True))
     for array, tensor, computed in zip(arrays, asked, wanted, strict=True):
         if not isinstance(computed, Constant):
             settle(tensor, computed, values[computed])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -13,6 +14,8 @@ from eqsat.ir.errors import DTypeError, ShapeError, UsageError
 from eqsat.ir.tensor import Input
 
 Array = np.ndarray[Any, Any]
+# of the object that a method belongs to
+INSTEAD = {"self": 'compile the bound method, eqsat.jit(object.method), or with static=("self",), where the object can be hashed'}
 
 
 def check_arguments(inputs: Sequence[Input], arrays: Sequence[Any]) -> list[Array]:
@@ -52,7 +55,8 @@ class Described(Protocol):
 def check_out(out: Any, outputs: Sequence[Described]) -> list[Array] | None:
     """The arrays that a caller gives for the outputs, one array alone for one output; None if it gives none.
 
-    Raises UsageError, ShapeError or DTypeError where they are not writeable arrays of the outputs' number, shapes and dtypes.
+    Raises UsageError, ShapeError or DTypeError where they are not writeable arrays of the outputs' number, shapes and dtypes, each with
+    memory of its own.
     """
     if out is None:
         return None
@@ -65,6 +69,10 @@ def check_out(out: Any, outputs: Sequence[Described]) -> list[Array] | None:
         _check(where, array, expected)
         if not array.flags.writeable:
             raise UsageError(f"{where}: found a read-only array, expected a writeable one")
+    for (j, one), (k, other) in itertools.combinations(enumerate(given), 2):
+        if np.shares_memory(one, other):
+            found = "the same array as" if one is other else "memory of"
+            raise UsageError(f"out[{k}]: found {found} out[{j}], expected an array of its own for each output")
     return list(given)
 
 
@@ -87,7 +95,9 @@ def array_spec(name: str, value: Any, function: str = "") -> Spec:
     where = f"{function}: {name}" if function else name
     if type(value) is not np.ndarray and type(value) is not np.memmap:
         convertible = isinstance(value, np.ndarray | np.generic | int | float | complex | list | tuple)
-        hint = f"pass numpy.asarray({name})" if convertible else "pass an array"
+        hint = f"pass numpy.asarray({name})" if convertible else INSTEAD.get(name, "pass an array")
+        if isinstance(value, Spec):
+            hint = "eqsat.optimize and eqsat.trace take specs"
         raise UsageError(f"{where}: found a {type(value).__name__}, expected a numpy.ndarray; {hint}")
     dtype = dtype_name(value.dtype, where)
     if not value.dtype.isnative:

@@ -34,6 +34,7 @@ _SCANS = {"add": "cumsum", "multiply": "cumprod", "maximum": "cumulative_max", "
 REPEAT = "to repeat, eqsat.fori"
 # Where NumPy looks at elements: np.array([x, y]), table[x], np.maximum.reduce([x, y]).
 FILLED = "enp.zeros_like(x)"
+SLICED = "enp.take(x, i + np.arange(2), axis=0) for x[i:i+2]"
 TAKES_NONE = f"use enp.asarray(x), x.astype, enp.take(table, x), enp.stack([x, y]), {FILLED} to fill"
 
 
@@ -361,7 +362,7 @@ class TracedArray(Traced):
     __int__ = _needs_element("int()", f"use astype('int64'), enp.where; {REPEAT}", int)
     __float__ = _needs_element("float()", "use astype('float64'), and exp, log, sqrt of numpy, not of math", float)
     __complex__ = _needs_element("complex()", "use astype('complex128')", complex)
-    __index__ = _needs_element("index", f"use enp.where to choose between values; {REPEAT}", operator.index)
+    __index__ = _needs_element("index", f"use enp.where to choose between values, {SLICED}; {REPEAT}", operator.index)
     __array__ = _needs_value("numpy.asarray()", TAKES_NONE, _as_array)
     __format__ = _needs_value("format()", "return the array and print it outside", _formatted)
     __contains__ = _needs_value("in", "use (x == value).max()", _contains)

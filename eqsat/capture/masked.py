@@ -92,8 +92,8 @@ class Masked(NDArrayOperatorsMixin):
         axes = None if along is None else tuple(range(first))
         return getattr(np, name)(self.whole, axis=axes, where=np.broadcast_to(self._wide(), self.whole.shape), **kwargs)
 
-    def _refuse(self, what: str) -> NoReturn:
-        raise UnsupportedError(f"{what}: found x[mask] with a mask of the shape {self.mask.shape}; {MASKS}")
+    def _refuse(self, what: str, instead: str = MASKS) -> NoReturn:
+        raise UnsupportedError(f"{what}: found x[mask] with a mask of the shape {self.mask.shape}; {instead}")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -101,7 +101,7 @@ class Masked(NDArrayOperatorsMixin):
         return functools.partial(self._fold, name) if name in FOLDS else self._refuse(name)
 
     def __len__(self) -> int:
-        self._refuse("len")
+        self._refuse("len", "use np.count_nonzero(mask)")
 
     def __getitem__(self, key: Any) -> Any:
         self._refuse("getitem")

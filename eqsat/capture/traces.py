@@ -6,12 +6,14 @@ asked.  What arrays offer to functions written for NumPy is in eqsat/capture/arr
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 
 from eqsat.capture.sharing import Memory, note
+from eqsat.capture.standing import asked_by
 from eqsat.ir.errors import TraceError, UnsupportedError, UsageError
 from eqsat.ir.host import numpy_name
 from eqsat.ir.host_functions import VALUES_DECIDE
@@ -120,7 +122,9 @@ class Trace:
         return tensor
 
     def value(self, array: Traced, what: str, instead: str) -> np.ndarray[Any, Any]:
-        """The elements, for `what` in Python needs them; TraceError says what to write `instead`."""
+        """The elements, for `what` in Python needs them; TraceError says what to write `instead`.  Called by a method of the array."""
+        if said := asked_by(sys._getframe(2), array):
+            raise TraceError(said)
         raise TraceError(f"{what}: found {array!r}, whose values exist only at run time; {instead}")
 
     def pickled(self, array: Traced) -> tuple[Any, ...]:

@@ -117,7 +117,7 @@ NOTES: dict[str, str] = {
     "average": "weights whose sum is zero give NaN or infinities, no ZeroDivisionError",
     "choose": "mode='raise' only where the places are known to be in range",
     "cross": "vectors of three elements",
-    "pad": "modes constant, edge, reflect, symmetric, wrap and empty; reflect_type='even'",
+    "pad": "modes constant, edge, linear_ramp, maximum, mean, minimum, reflect, symmetric, wrap and empty (zeros); reflect_type='even'",
     "select": "conditions and choices broadcast",
     "scatter": "not in NumPy: x[indices] = updates on a copy",
     "scatter_add": "not in NumPy: what np.add.at does in place",
@@ -146,11 +146,23 @@ NOTES: dict[str, str] = {
 }
 
 
+# what is said of a family before its table
+_ABOUT = {
+    "host": (
+        "Calls of NumPy between compiled kernels ([library calls](fallback.md)).  Compiled by now are `cumsum`, `cumprod`,",
+        "`cumulative_sum`, `cumulative_prod`, `bincount`, and the norms that are roots of sums of squares: `linalg.norm`,",
+        "`linalg.vector_norm` and `linalg.matrix_norm` without `ord=`.",
+        "",
+    ),
+}
+
+
 def page() -> str:
     """The text of docs/operations.md."""
     parts = [_HEAD]
     for family, names in _families().items():
-        parts += [f"## {family}", "", "| name | takes | lacks | differs |", "|---|---|---|---|", *map(_line, names), ""]
+        head = ["", *_ABOUT.get(family, ()), "| name | takes | lacks | differs |", "|---|---|---|---|"]
+        parts += [f"## {family}", *head, *map(_line, names), ""]
     return "\n".join([*parts, *_random(), *_coverage()])
 
 

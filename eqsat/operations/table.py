@@ -343,6 +343,10 @@ INTERNAL = (
 )
 
 
+def _named() -> list[str]:
+    return [name for name in OPERATIONS if name not in INTERNAL and not name.startswith("random_")]
+
+
 def missing(name: str, function: Any = None) -> str:
     """One line for an operation that is not in the table, with the nearest way that works; `function`: NumPy's."""
     if name in VALUES_DECIDE_SHAPES:
@@ -350,6 +354,6 @@ def missing(name: str, function: Any = None) -> str:
     option = f", or {FALLBACK}" if numpy_name(function if function is not None else numpy_function(name)) else ""
     if name in INSTEAD_OF:
         return f"{name}: not supported on traced arrays; use {INSTEAD_OF[name]}{option}"
-    near = difflib.get_close_matches(name, [known for known in OPERATIONS if known not in INTERNAL], n=3, cutoff=0.7)
+    near = difflib.get_close_matches(name, _named(), n=3, cutoff=0.75)
     hint = f"the nearest are {', '.join(near)}" if near else "eqsat.numpy lists what is"
     return f"{name}: not supported on traced arrays; {hint}{option}"

@@ -8,7 +8,7 @@ from types import TracebackType
 
 from eqsat.ir.errors import UsageError
 from eqsat.ir.index import Index, Var, conjunction, var, variables
-from eqsat.ir.index_points import never_holds
+from eqsat.sizes.contradictions import cannot_hold
 
 _LOCK = threading.Lock()
 _FACTS: dict[Fact, None] = {}
@@ -37,7 +37,12 @@ class Fact:
             _FACTS.pop(self, None)
 
     def declare(self) -> None:
-        """Simplify under this fact from here on."""
+        """Simplify under this fact from here on; UsageError if it cannot hold together with those that are declared."""
+        if self in _FACTS:
+            return
+        others = facts_about([self.condition])
+        if cannot_hold(conjunction([others, self.condition])):
+            raise UsageError(f"assume: `{self.condition}` never holds where `{others}` does, which is assumed too")
         with _LOCK:
             _FACTS[self] = None
 
@@ -52,20 +57,29 @@ class Fact:
         return f"assume({self.condition})"
 
 
-def assume(condition: Index | bool) -> Fact:
-    """Declare that a condition on variables holds, for all simplifying in this process until it is retracted.
+def assume(*conditions: Index | bool) -> Fact:
+    """Declare that conditions on variables hold, all of them, for all simplifying in this process until the fact is retracted: by
+    `.retract()`, or at the end of the block of `with assume(...):`.
 
-    What simplifies under it is equal wherever the condition holds, and only there.  Raises UsageError for what is no condition,
-    and for one that holds nowhere, by the bounds of its variables or at none of up to 65,536 points.
+    What simplifies under it is equal wherever the conditions hold, and only there.  Raises UsageError for what is no condition, and for
+    what holds nowhere, alone or beside the facts that are declared on its variables: by bounds that follow from it, or at none of up to
+    65,536 points.
     """
-    if not isinstance(condition, Index) or condition.kind != "bool":
-        found = f"`{condition}`" if isinstance(condition, Index) else f"{condition!r} (a comparison with == of two equal terms is decided)"
-        raise UsageError(f"assume: found {found}, expected a condition such as n % 4 == 0")
-    if condition.bounds == (0, 0) or never_holds(condition):
+    if not conditions:
+        raise UsageError("assume: found no condition, expected one such as n % 4 == 0")
+    condition = conjunction(map(_condition, conditions))
+    if cannot_hold(condition):
         raise UsageError(f"assume: `{condition}` never holds")
     fact = Fact(condition)
     fact.declare()
     return fact
+
+
+def _condition(given: Index | bool) -> Index:
+    if not isinstance(given, Index) or given.kind != "bool":
+        found = f"`{given}`" if isinstance(given, Index) else f"{given!r} (a comparison with == of two equal terms is decided)"
+        raise UsageError(f"assume: found {found}, expected a condition such as n % 4 == 0")
+    return given
 
 
 def any_declared() -> bool:

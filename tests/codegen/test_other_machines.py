@@ -62,3 +62,17 @@ def test_older_processors_compute_the_same(cpu: str) -> None:
         [sys.executable, "-c", WORKER], env=environment, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False
     )
     assert done.stdout.split() == [cpu, str(STAND_INS[cpu])], done.stderr
+
+
+@pytest.mark.parametrize("cpu", ["nosuch", "help", "i686"])
+def test_a_processor_that_llvm_has_no_code_for_is_refused_by_name(cpu: str) -> None:
+    if cpu == "i686" and "x86_64" not in host().triple:
+        pytest.skip("the host is no x86-64")
+    environment = {**os.environ, "EQSAT_CPU": cpu, "EQSAT_CACHE": "0"}
+    program = "import numpy as np, eqsat; eqsat.jit(lambda x: x + 1)(np.ones(3))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False
+    )
+    assert done.returncode == 1
+    assert f"UsageError: EQSAT_CPU: found {cpu!r} in the environment, expected a processor that LLVM" in done.stderr.splitlines()[-1]
+    assert "not a recognized" not in done.stderr

@@ -180,6 +180,17 @@ def test_options_are_frozen_and_checked() -> None:
     assert eqsat.Options(rules=()).tables == ()
 
 
+def test_the_cost_as_written_is_asked_for_in_every_form() -> None:
+    expected = eqsat.cost(eqsat.trace(softmax, F))
+    assert eqsat.cost(softmax, F) == eqsat.cost(softmax, eqsat.spec(F.shape, F.dtype)) == expected
+    lazy = enp.asarray(F)
+    assert [ns for _, ns in eqsat.cost(softmax(lazy)).kernels] == [ns for _, ns in expected.kernels]
+    options = eqsat.Options(target=eqsat.DEFAULT_TARGET)
+    assert eqsat.cost(softmax, F, options=options) == eqsat.cost(eqsat.trace(softmax, F), options) == expected
+    x = eqsat.var("x", 0, 31)
+    assert eqsat.cost(x // 8 % 2) == eqsat.optimize(x // 8 % 2).original_cost
+
+
 X = eqsat.var("x", 0, 31)
 PROGRAM = eqsat.trace(lambda x: x + 1, eqsat.spec((4,), "float32"))
 WRONG: dict[str, tuple[Callable[[], Any], str]] = {
@@ -195,7 +206,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "iterations": (lambda: eqsat.Limits(iterations=2.5), "Limits.iterations: found 2.5"),  # type: ignore[arg-type]
     "seconds": (lambda: eqsat.Limits(seconds=-1), "Limits.seconds: found -1, expected seconds"),
     "cost of a number": (lambda: eqsat.cost(ANY), "cost: found a int, expected a Program"),
-    "cost of an index": (lambda: eqsat.cost(X + 1), "cost: found a Apply, expected a Program"),  # type: ignore[arg-type]
+    "cost of an array": (lambda: eqsat.cost(F), "cost: found a ndarray, expected a Program, a function with specs"),
     "cost on a number": (lambda: eqsat.cost(PROGRAM, ANY), "cost: found options of type int"),
     "optimize": (lambda: eqsat.optimize(PROGRAM, options=ANY), "optimize: found options of type int, expected eqsat.Options"),
     "jit": (lambda: eqsat.jit(lambda x: x, options=ANY), "jit: found options of type int"),

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -102,6 +102,22 @@ def test_the_example_of_the_contract_holds() -> None:
     assert np.array_equal(first, [6.0, 15.0])
     assert np.array_equal(second, np.arange(6.0) * 2)
     assert eqsat.realize() == ()
+
+
+class Pair(NamedTuple):
+    left: Any
+    right: Any
+
+
+def test_containers_of_lazy_tensors_come_back_with_arrays_in_them() -> None:
+    t = enp.asarray(np.arange(3.0))
+    u = t + 1
+    nested, alone = eqsat.realize({"a": u, "b": [t, (u * 2, Pair(u, t))]}, t * 3)
+    as_jit = eqsat.jit(lambda t, u: {"a": u, "b": [t, (u * 2, Pair(u, t))]})(np.arange(3.0), np.arange(1.0, 4.0))
+    assert repr(nested) == repr(as_jit)
+    np.testing.assert_array_equal(alone, [0, 3, 6])
+    with pytest.raises(UsageError, match=r"realize\['a'\]\[1\]: found a int, expected lazy tensors"):
+        eqsat.realize({"a": [t, 1]})
 
 
 @pytest.mark.usefixtures("interpreted")

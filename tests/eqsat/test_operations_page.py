@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 import pytest
 
+import eqsat
 import eqsat.numpy as enp
 from eqsat.capture.tracing import trace
 from eqsat.operations import array_api
@@ -25,6 +27,17 @@ def test_every_operation_takes_some_dtype_and_is_a_name_of_eqsat_numpy(name: str
     for part in name.split("."):
         found = getattr(found, part)
     assert callable(found)
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "cumulative_sum", "cumulative_prod", "bincount", "linalg.norm", "linalg.inv"])
+def test_of_the_functions_of_the_host_those_are_compiled_that_the_page_names(name: str) -> None:
+    dtype, shape = ("int64", (20,)) if name == "bincount" else ("float32", (20,) if name.startswith("cumul") else (20, 20))
+    function: Any = enp
+    for part in name.split("."):
+        function = getattr(function, part)
+    call = functools.partial(function, minlength=9) if name == "bincount" else function
+    names = [kernel.name for kernel in eqsat.optimize(lambda x: call(x), eqsat.spec(shape, dtype)).compile().kernels]
+    assert any(name in kernel for kernel in names) == (name == "linalg.inv")
 
 
 def test_dtypes_and_parameters_are_found_by_trying() -> None:

@@ -117,13 +117,6 @@ def test_an_output_that_is_an_input_or_overlaps_one_is_right_all_the_same() -> N
     np.testing.assert_array_equal(memory[12:36], expected)
 
 
-def test_outputs_that_share_memory_are_each_written() -> None:
-    plan = plan_of(lambda a: (a + 1, a * 2), A)
-    memory = np.zeros((36, 24), np.float32)
-    plan(A, out=[memory[:24], memory[12:]])
-    np.testing.assert_array_equal(memory[12:], A * 2)
-
-
 def test_the_latest_outputs_can_be_asked_for() -> None:
     plan = plan_of(chain, A, B)
     with pytest.raises(UsageError, match=r"output\(0\): found no run yet"):
@@ -139,6 +132,23 @@ def test_only_a_call_of_the_plan_is_the_latest_run() -> None:
     np.testing.assert_array_equal(plan.result([A, B]), plan.run([A, B])[0])
     with pytest.raises(UsageError, match="found no run yet"):
         plan.output(0)
+
+
+def test_one_memory_for_two_results_is_refused_before_anything_runs() -> None:
+    both = eqsat.jit(lambda x: (x + 1, x * 2))
+    twice = eqsat.jit(lambda x: (y := x + 1, y))
+    x, memory = np.arange(3.0), np.zeros(6)
+    for function in (both, twice):
+        for _ in range(3):
+            with pytest.raises(UsageError, match=r"out\[1\]: found the same array as out\[0\], expected an array of its own"):
+                function(x, out=(x, x))
+            with pytest.raises(UsageError, match=r"out\[1\]: found memory of out\[0\]"):
+                function(x, out=(memory[:3], memory[2:5]))
+        assert not memory.any()
+        np.testing.assert_array_equal(function(x, out=(memory[::2], memory[1::2]))[0], x + 1)
+        np.testing.assert_array_equal(memory[::2], x + 1)
+        memory[:] = 0
+        np.testing.assert_array_equal(x, np.arange(3.0))
 
 
 @pytest.mark.parametrize(
