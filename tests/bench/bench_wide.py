@@ -27,6 +27,7 @@ import numpy as np
 import eqsat
 import eqsat.numpy as enp
 from tests.bench.alike_programs import ALIKE
+from tests.bench.block_programs import BLOCKS
 from tests.bench.folded_programs import FOLDED
 from tests.bench.found_programs import FOUND
 from tests.bench.further_programs import FURTHER
@@ -305,7 +306,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 
 
 PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES | PARTS | SHARED | FOLDED | ORDERED | FOUND
-PROGRAMS |= SUMMED | MOVED | ALIKE | SEAMS | PIXELS | POINTS | GROUPS | RESULTS | TABLES | KNOWN
+PROGRAMS |= SUMMED | MOVED | ALIKE | SEAMS | PIXELS | POINTS | GROUPS | RESULTS | TABLES | KNOWN | BLOCKS
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:
