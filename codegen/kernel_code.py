@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 
 from eqsat.codegen import scalar
@@ -22,6 +22,7 @@ from eqsat.codegen.folds.search import remembered
 from eqsat.codegen.index import emit_index, llvm_type, resized
 from eqsat.codegen.memory.ahead import emit_ahead, pieces_ahead
 from eqsat.codegen.memory.stream import emit_streamed, fence, scratch_of, streamed
+from eqsat.codegen.picks import gathered, gathered_in_words, is_gathered, offset
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.shared_loops import shares
 from eqsat.codegen.split_loops import emit_by_one_thread, emit_part, emit_split
@@ -54,7 +55,6 @@ from eqsat.ir.small_tables import table_axis
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, operands, scalars
 from eqsat.ir.typed_kernel import TypedKernel
 
-ZERO = integer(0)
 # elements of a row that are so many are chosen together, but LLVM would write the loop out before it sees that
 CHOSEN_TOGETHER = range(8, 32)
 # of scratch memory: a line of the cache
@@ -78,7 +78,7 @@ class KernelEmitter:
 
     def __init__(self, typed: TypedKernel, numerics: Numerics, b: Builder, registers: Registers = REGISTERS) -> None:
         self.kernel = kernel = typed.kernel
-        self.sizes = {size.marker: size.variable for size in kernel.sizes}
+        self.sizes: Mapping[int, Var] = {size.marker: size.variable for size in kernel.sizes}
         self.typed = typed.typed
         self.flags = FLAGS[numerics]
         self.exact = numerics == "exact"
@@ -90,6 +90,7 @@ class KernelEmitter:
         self.rolled = rolled_loops(kernel)
         self.across = across_rows(kernel)
         self.gathered = gathered_rows(kernel, registers.bytes)
+        self.in_words = gathered_in_words(kernel) if b.abilities.masks else frozenset[Pick]()
         self.ahead = pieces_ahead(kernel, b.abilities.finds_rows)
         self.remembered = remembered(kernel)
         self.rounded = frozenset(rounded_sums(kernel)) if numerics == "default" else frozenset[Scalar]()
@@ -329,22 +330,28 @@ class KernelEmitter:
         return self.b.element(MEMORY_TYPES[buffer.dtype], self.places[buffer.name], offset, flags)
 
     def read(self, buffer: Buffer, place: Value) -> Value:
-        """An element in a register; any byte but zero is true."""
-        value = self.b.load(MEMORY_TYPES[buffer.dtype], place)
+        return self.in_register(buffer, self.b.load(MEMORY_TYPES[buffer.dtype], place))
+
+    def in_register(self, buffer: Buffer, value: Value) -> Value:
+        """An element of memory in a register; any byte but zero is true."""
         return self.b.compare("ne", value, integer(0, "i8")) if buffer.dtype == "bool" else value
 
     def pick(self, term: Pick, places: tuple[Value, ...], scope: Scope) -> Value:
         """An element at computed places."""
         buffer, inner = self.buffer(term.buffer, term.dtype), scope.indices.maps[0]
         axis = self.table_axis(term, lambda v: self.typed[v] in inner)
+        table = self.places[buffer.name]
+        if axis is None and term in self.in_words and is_gathered(self, term, scope):
+            return self.in_register(buffer, gathered(self, term, offset(self, term.shape, term.args, places, scope), table))
         if axis is None:
             return self.read(buffer, self.picked(term, places, scope))
-        table, own = self.places[buffer.name], term.shape[axis:]
+        own = term.shape[axis:]
         if axis:
-            row = self.b.binary("mul", self.offset(term.shape[:axis], places[:axis], scope), integer(prod(own)), "nuw nsw")
+            first = offset(self, term.shape[:axis], term.args[:axis], places[:axis], scope)
+            row = self.b.binary("mul", first, integer(prod(own)), "nuw nsw")
             table = self.b.element(MEMORY_TYPES[buffer.dtype], table, row, "inbounds nuw").text
-        found = chosen(self.b, buffer.dtype, prod(own), table, self.offset(own, places[axis:], scope))
-        return self.b.compare("ne", found, integer(0, "i8")) if buffer.dtype == "bool" else found
+        found = chosen(self.b, buffer.dtype, prod(own), table, offset(self, own, term.args[axis:], places[axis:], scope))
+        return self.in_register(buffer, found)
 
     def table_axis(self, term: Pick, varies: Callable[[Var], bool]) -> int | None:
         """The first of the axes of a table in registers that an element is chosen from (`ir/small_tables.py`) in a loop in which some
@@ -358,20 +365,8 @@ class KernelEmitter:
 
     def picked(self, term: Pick, places: tuple[Value, ...], scope: Scope) -> Value:
         """Where in memory the element at computed places is, which are clipped."""
-        offset = self.offset(term.shape, places, scope)
-        return self.b.element(MEMORY_TYPES[term.dtype], self.places[self.buffer(term.buffer, term.dtype).name], offset, "inbounds nuw")
-
-    def offset(self, shape: tuple[int, ...], places: tuple[Value, ...], scope: Scope) -> Value:
-        """Which element of an array of this shape is at computed places; they are clipped here, so that none is outside of it."""
-        b, offset = self.b, ZERO
-        for place, extent in zip(places, shape, strict=True):
-            length, last = integer(extent), integer(extent - 1)
-            if extent in self.sizes:
-                length = self.size(self.sizes[extent], "i64", scope)
-                last = b.binary("sub", length, integer(1), "nuw nsw")
-            inside = b.intrinsic("smin", b.intrinsic("smax", place, ZERO), last)
-            offset = b.binary("add", b.binary("mul", offset, length, "nuw nsw"), inside, "nuw nsw")
-        return offset
+        place = offset(self, term.shape, term.args, places, scope)
+        return self.b.element(MEMORY_TYPES[term.dtype], self.places[self.buffer(term.buffer, term.dtype).name], place, "inbounds nuw")
 
     def clipped(self, stmt: Clip, scope: Scope) -> Value:
         """An integer element as an index in its range."""

@@ -34,6 +34,7 @@ from eqsat.codegen.folds.search import (
     searched,
 )
 from eqsat.codegen.index import llvm_type, resized
+from eqsat.codegen.picks import sums_gathered
 from eqsat.codegen.scalar import literal
 from eqsat.codegen.scope import Scope
 from eqsat.ir.dtypes import carrier, is_complex, is_float, is_inexact
@@ -253,6 +254,8 @@ def fold_range(
         if folds[0] in e.rolled or start is not None:
             terms = one.extent if start is None else SEARCHED
             return e.b.keep_rolled(vectors_of_fold(folds[0].dtype, terms, e.registers.bytes))
+        if e.b.abilities.masks and not e.exact and all(map(sums_gathered, folds)):
+            return e.b.keep_for_vectors()
         return e.b.keep_vectors_rolled() if one.extent * width_of(folds[0]) >= LONG_BYTES else ""
 
     if folds[0] in e.across:
