@@ -14,23 +14,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 
 import numpy as np
 
 from eqsat.ir.generics import as_build
-from eqsat.ir.index import Const, Index, Var
-from eqsat.ir.places import place_at
+from eqsat.ir.index import Const, Var
 from eqsat.ir.steps import Loop
 from eqsat.ir.tensor import (
     Build,
     Constant,
-    Gather,
     Generic,
     Input,
     Literal,
     Program,
     Read,
-    Scalar,
     StepResult,
     Tensor,
     axes,
@@ -42,8 +40,8 @@ from eqsat.ir.tensor import (
     tensors,
 )
 from eqsat.kernels.invariant import without_invariants
+from eqsat.kernels.numbered import Row, at_step, function_of, reads_at, rows_of
 from eqsat.operations.assignment import at_known_place
-from eqsat.operations.elementwise import astype
 from eqsat.operations.joining import concatenate
 from eqsat.operations.movement import flip, moveaxis, reshape
 from eqsat.operations.placing import put_at
@@ -72,7 +70,8 @@ def _with_one_loop(program: Program) -> Program | None:
     order = [tensor for tensor in tensors(*program.outputs) if sources(tensor) or isinstance(tensor, Build | Generic)]
     if len(order) < LEAST_TENSORS:
         return None
-    line = _Line(_in_order(order))
+    rows = rows_of(order)
+    line = _Line(_in_order([tensor for tensor in order if tensor not in rows]), rows)
     runs = sorted((run for length in line.lengths() for run in line.runs(length)), key=lambda run: -run.covered)
     return next((found for run in runs[:MOST_RUNS] if (found := _with_loop(program, line, run)) is not None), None)
 
@@ -92,7 +91,7 @@ def _in_order(made: Sequence[Tensor]) -> list[Tensor]:
     key: dict[Tensor, tuple[int, int]] = {}
     early: set[Tensor] = set()
     for k, tensor in enumerate(made):
-        is_row = any(isinstance(source, StepResult) for source in below[tensor]) and any(isinstance(at, Const) for at in _read_at(tensor))
+        is_row = any(isinstance(source, StepResult) for source in below[tensor]) and any(isinstance(at, Const) for at in reads_at(tensor))
         if not is_row and any(source in early or up[source] == down[source] for source in below[tensor]):
             early.add(tensor)
             place, further = max(key[source] for source in below[tensor])
@@ -116,14 +115,17 @@ class _Run:
 
 
 class _Line:
-    """Tensors in the order in which they are made, each as a function of others."""
+    """Tensors in the order in which they are made, each as a function of others and of rows, with the numbers among their places and among
+    those of the rows."""
 
-    def __init__(self, order: Sequence[Tensor]) -> None:
-        self.order = order
+    def __init__(self, order: Sequence[Tensor], rows: Mapping[Tensor, Row]) -> None:
+        self.order, self.rows = order, rows
         self.position = {tensor: k for k, tensor in enumerate(order)}
-        known = [_function(tensor) for tensor in order]
+        known = [function_of(tensor) for tensor in order]
         self.function = [function for function, _ in known]
-        self.places = [places for _, places in known]
+        self.own = [len(places) for _, places in known]
+        read = [[rows[source].places for source in sources(tensor) if source in rows] for tensor in order]
+        self.places = [tuple(chain(places, *others)) for (_, places), others in zip(known, read, strict=True)]
 
     def lengths(self) -> list[int]:
         """How far apart tensors stand that are made alike, the most frequent first."""
@@ -154,7 +156,7 @@ class _Line:
         if self.function[k] is not self.function[k - length]:
             return None
         pairs = list(zip(sources(self.order[k - length]), sources(self.order[k]), strict=True))
-        made = all(one is other or self._is_shifted(one, other, length) for one, other in pairs)
+        made = all(one is other or self._is_shifted(one, other, length) or self._are_rows(one, other) for one, other in pairs)
         return tuple(one is other for one, other in pairs) if made else None
 
     def alone(self, parts: range) -> set[Tensor]:
@@ -163,34 +165,19 @@ class _Line:
         for k in range(parts.start, parts.stop):
             tensor = self.order[k]
             again = sources(self.order[k + parts.step if k + parts.step < parts.stop else k - parts.step])
-            if all(source in found or source is other for source, other in zip(sources(tensor), again, strict=True)):
+            if all(source in found or source in self.rows or source is other for source, other in zip(sources(tensor), again, strict=True)):
                 found.add(tensor)
         return found
 
+    def _are_rows(self, one: Tensor, other: Tensor) -> bool:
+        """Whether they are rows of one array, read alike."""
+        if one not in self.rows or other not in self.rows:
+            return False
+        first, second = self.rows[one], self.rows[other]
+        return first.of is second.of and first.functions == second.functions
+
     def _is_shifted(self, one: Tensor, other: Tensor, length: int) -> bool:
         return one in self.position and other in self.position and self.position[other] - self.position[one] == length
-
-
-def _function(tensor: Tensor) -> tuple[Tensor, tuple[int, ...]]:
-    """What is done to the sources of a tensor, whatever they are: the same node for all that is made alike; of one that only reads another,
-    or only puts something into another, wherever in that, with the numbers among its places."""
-    if (put := at_known_place(tensor)) is not None:
-        of, values = (Input(f"source{k}", source.shape, source.dtype) for k, source in enumerate((put.of, put.values)))
-        place = Input("place", (), "int64", 0)
-        return _put(of, values, [None if at is None else place for at in put.places]), tuple(at for at in put.places if at is not None)
-    places = tuple(int(term.value) for term in _read_at(tensor) if isinstance(term, Const))
-    if places:
-        (source,) = sources(tensor)
-        moved = tuple(Const(0) if isinstance(term, Const) else term for term in _read_at(tensor))
-        tensor = Build(tensor.shape, Read(source, moved))
-    replaced: dict[Tensor, Tensor] = {source: Input(f"source{k}", source.shape, source.dtype) for k, source in enumerate(sources(tensor))}
-    return over(tensor, replaced), places
-
-
-def _read_at(tensor: Tensor) -> tuple[Index, ...]:
-    """Where a tensor that only reads another one, and is made of no more, reads it; nothing of others."""
-    build = as_build(tensor) if isinstance(tensor, Generic) and tensor.combine is None and len(sources(tensor)) == 1 else tensor
-    return build.body.indices if isinstance(build, Build) and isinstance(build.body, Read) else ()
 
 
 def _with_loop(program: Program, line: _Line, run: _Run) -> Program | None:
@@ -220,19 +207,26 @@ def _with_loop(program: Program, line: _Line, run: _Run) -> Program | None:
     counter = Input("i", (), "int64", parts - peeled - 1)
     known: dict[Tensor, Tensor] = dict(zip(given, carries, strict=True))
     stays: dict[Tensor, Input] = {}
+
+    def captured(source: Tensor) -> Tensor:
+        if isinstance(source, Constant):
+            return source
+        return stays.setdefault(source, Input(f"captured{len(stays)}", source.shape, source.dtype))
+
     for place, tensor in enumerate(body):
         here: dict[Tensor, Tensor] = {}
+        numbers = zip(line.places[begin + place], steps[place], strict=True)
+        own = list(islice(numbers, line.own[begin + place]))
         for source, later in zip(sources(tensor), sources(line.order[begin + length + place]), strict=True):
-            if isinstance(source, Constant):
-                here[source] = source
-            elif source is later and line.position.get(source, -1) < begin:  # which may be what is carried to the first part, too
-                here[source] = stays.setdefault(source, Input(f"captured{len(stays)}", source.shape, source.dtype))
+            if (row := line.rows.get(source)) is not None:
+                here[source] = row.at_step(captured(row.of), list(islice(numbers, len(row.places))), counter)
+            elif isinstance(source, Constant) or (source is later and line.position.get(source, -1) < begin):
+                here[source] = captured(source)  # which may be what is carried to the first part, too
             elif source is later or source not in known:
                 return None
             else:
                 here[source] = known[source]
-        begins = line.places[begin + place]
-        known[tensor] = _at_step(tensor, here, begins, steps[place], counter) if any(steps[place]) else over(tensor, here)
+        known[tensor] = at_step(tensor, here, own, counter)
     following = [known[body[place]] if far == 1 else carries[carried.index((place, far - 1))] for place, far in carried]
     kept = list(dict.fromkeys([one.place for one in histories.values()] + [(line.position[one] - begin) % length for one in far]))
     for place in kept:
@@ -278,7 +272,8 @@ def _carried(program: Program, line: _Line, begins: range) -> list[tuple[int, in
 
     begin = first + FARTHEST * length
     for one, again in zip(line.order[begin : begin + length], line.order[begin + length : begin + 2 * length], strict=True):
-        shifted = [source for source, later in zip(sources(one), sources(again), strict=True) if source is not later]
+        pairs = zip(sources(one), sources(again), strict=True)
+        shifted = [source for source, later in pairs if source is not later and source not in line.rows]
         if not all(reached(source, FARTHEST) for source in shifted):
             return None
     last, alone = range(begins[min(FARTHEST, parts - 1)], after, length), line.alone(begins)
@@ -361,28 +356,6 @@ def _steps_of_places(line: _Line, begins: range) -> list[tuple[int, ...]] | None
             return None
         found.append(tuple(steps[0].tolist()))
     return found
-
-
-def _put(of: Tensor, values: Tensor, places: Sequence[Tensor | None]) -> Tensor:
-    """An array with values at places that are numbers of the program, of one element along those axes."""
-    rest = tuple(n for n, place in zip(values.shape, places, strict=True) if place is None)
-    return put_at(of, places, (), reshape(astype(values, of.dtype), rest))
-
-
-def _at_step(tensor: Tensor, known: Mapping[Tensor, Tensor], begins: Sequence[int], steps: Sequence[int], counter: Input) -> Tensor:
-    """What a tensor that reads another one, or puts something into it, is in each step: at places that go on with the counter."""
-    numbers, number = iter(zip(begins, steps, strict=True)), Var("step", 0, counter.most or 0)
-
-    def at(term: Index | None) -> Scalar:
-        begin, step = next(numbers) if term is None or isinstance(term, Const) else (0, 0)
-        place = place_at(number * step + begin if term is None or isinstance(term, Const) else term, {number: Read(counter, ())})
-        assert place is not None
-        return place
-
-    if (put := at_known_place(tensor)) is not None:
-        return _put(known[put.of], known[put.values], [None if place is None else Build((), at(None)) for place in put.places])
-    (source,) = sources(tensor)
-    return Build(tensor.shape, Gather(known[source], tuple(map(at, _read_at(tensor)))))
 
 
 def _is_worth_it(body: Sequence[Tensor], parts: int) -> bool:

@@ -153,6 +153,26 @@ def test_what_was_put_is_read_off_the_tensor() -> None:
     assert all(at_known_place(setitem(a, key, number)) is None for key in others)
 
 
+def edit_distance(xp: Any, a: Array, b: Array) -> Array:
+    """Every row reads the letters that the first one read."""
+    n, m = a.shape[0], b.shape[0]
+    table = xp.zeros((n + 1, m + 1), "int64")
+    table[0, :], table[:, 0] = np.arange(m + 1), np.arange(n + 1)
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            replaced = table[i - 1, j - 1] + (a[i - 1] != b[j - 1])
+            table[i, j] = xp.minimum(xp.minimum(table[i - 1, j] + 1, table[i, j - 1] + 1), replaced)
+    return table
+
+
+def test_a_table_is_a_loop_for_each_row() -> None:
+    a, b = RNG.integers(0, 3, 3), RNG.integers(0, 3, 14)
+    result = eqsat.optimize(lambda a, b: edit_distance(enp, a, b), a, b)
+    np.testing.assert_array_equal(result(a, b), edit_distance(np, a, b))
+    assert len(loops(result)) == 3
+    assert min(loops(result)) >= 10
+
+
 @st.composite
 def recurrences(draw: st.DrawFn) -> Callable[[Any, Array], Array]:
     """Steps that read and put at places that go on, in one array or two."""
