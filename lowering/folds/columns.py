@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from math import prod
 
-from eqsat.ir.dtypes import carrier, is_complex, itemsize
+from eqsat.ir.dtypes import carrier, is_complex, is_float, itemsize
 from eqsat.ir.index import Index, Var, substitute
 from eqsat.ir.loops import Bind, Fold, For, Let, Load, Pick, Stmt, Store, Temp, loaded, over, statements, values_of
 from eqsat.ir.ops import REDUCE_OPS, identity_of
 from eqsat.ir.picked_rows import place_in_row
-from eqsat.ir.tensor import Call, Literal, Reduce, Scalar, as_dtype, scalars
+from eqsat.ir.tensor import Call, Literal, Position, Reduce, Scalar, as_dtype, scalars
 from eqsat.ir.value_bounds import needs_32_bits
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, first_of
@@ -189,6 +189,42 @@ def _fold_goes_with(fold: Fold, other: Fold) -> bool:
     return same and not needs
 
 
+def _with_places(groups: Sequence[list[Stmt]]) -> list[list[Stmt]]:
+    """The groups, an extremum and its first place as one."""
+    found: list[list[Stmt]] = []
+    for group in groups:
+        alone = [_opened(stmt) for one in (*found[-1:], group) for stmt in one if isinstance(stmt, Fold)]
+        opened = [fold for fold in alone if fold is not None]
+        if found and len(found[-1]) == len(group) == 1 and len(opened) == 2 and _is_first_place(*opened):
+            found[-1] = [*found[-1], *group]
+        else:
+            found.append(group)
+    return found
+
+
+def _is_first_place(extremum: _Opened, place: _Opened) -> bool:
+    """Whether a fold is the first place of the extremum: min over r of where(f(r) == extremum of f, or f(r) is NaN, r, any)."""
+    if extremum.op not in ("max", "min") or place.op != "min" or len(extremum.ranges) > 1 or len(place.ranges) > 1:
+        return False
+    (rows,), (along,), value = extremum.ranges, place.ranges, place.inlined
+    if rows.lo or along.lo or rows.extent != along.extent or not isinstance(value, Call) or value.op != "where":
+        return False
+    element = over(extremum.inlined, {rows: along})
+    equal = Call("equal", (element, Temp(extremum.name, extremum.dtype)), "bool")
+    condition, chosen, _ = value.args
+    or_nan = Call("logical_or", (equal, Call("not_equal", (element, element), "bool")), "bool")
+    return condition in (equal, or_nan) and isinstance(chosen, Position) and chosen.index is along
+
+
+def _is_better(one: Scalar, best: Scalar, op: str) -> Scalar:
+    """Whether an element is a greater or smaller one, or the first NaN."""
+    better = Call("greater" if op == "max" else "less", (one, best), "bool")
+    if not is_float(one.dtype):
+        return better
+    first = Call("logical_and", (Call("not_equal", (one, one), "bool"), Call("equal", (best, best), "bool")), "bool")
+    return Call("logical_or", (better, first), "bool")
+
+
 def _temps(body: Iterable[Stmt]) -> set[str]:
     """The names that statements use."""
     values = scalars(*values_of(statements(tuple(body))))
@@ -222,7 +258,7 @@ class _Fission:
         if loop.variable is not self.column:
             below = self.down(loop.body)
             return None if below is None else (*before, For(loop.variable, loop.kind, below))
-        groups = _grouped(loop.body)
+        groups = _with_places(_grouped(loop.body))
         body: tuple[Stmt, ...] = ()
         for k, group in enumerate(groups):
             part = self.part(group, _temps(chain.from_iterable(groups[k + 1 :])))
@@ -239,7 +275,9 @@ class _Fission:
         if isinstance(first, Fold):
             opened = [_opened(fold) for fold in group if isinstance(fold, Fold)]
             found = [fold for fold in opened if fold is not None]
-            return self.folds(found) if len(found) == len(opened) else None
+            if len(found) < len(opened):
+                return None
+            return self.searched(*found) if len(found) == 2 and _is_first_place(*found) else self.folds(found)
         return self.inner(first) if isinstance(first, For) else None
 
     def values(self, group: Sequence[Stmt], later: Collection[str]) -> For:
@@ -290,6 +328,34 @@ class _Fission:
         for variable in reversed(ranges[:-1]):
             rows = (For(variable, "serial", rows),)
         return (*(self.row(line) for line in first), *rows)
+
+    def searched(self, extremum: _Opened, place: _Opened) -> tuple[Stmt, ...]:
+        """An extremum and its first place, in one pass: the place is that of the last row which was better than all before."""
+        (rows,), kind = extremum.ranges, "int32" if extremum.ranges[0].extent < 1 << 31 else place.dtype
+        start = Literal(identity_of(extremum.op, extremum.dtype).item(), extremum.dtype)
+        (best, _), (places, _) = self.keep(extremum.name, start), self.keep(place.name, Literal(0, kind))
+
+        def lines(along: Sequence[Index], tag: str) -> list[_Line]:
+            value: Scalar = Temp(extremum.name, extremum.dtype)
+            found: Scalar = Temp(place.name, kind)
+            lets: list[Let] = []
+            for k, row in enumerate(along):
+                names = [f"{name}_{tag}{k}" for name in (extremum.name, place.name, f"{extremum.name}_best")]
+                lets.append(Let(names[0], over(extremum.inlined, {rows: row})))
+                one, better = Temp(names[0], extremum.dtype), Temp(names[1], "bool")
+                lets.append(Let(names[1], _is_better(one, value, extremum.op)))
+                lets.append(Let(names[2], Call("where", (better, one, value), extremum.dtype)))
+                value, found = Temp(names[2], extremum.dtype), Call("where", (better, Position(row, kind), found), kind)
+            return [_Line(places, None, found, lets=lets), _Line(best, None, value)]
+
+        whole, left = divmod(rows.extent, ABREAST if rows.extent >= LEAST_GROUPS * ABREAST else 1)
+        count = rows.extent // whole
+        group, rest = Var(f"{rows.name}_group", 0, whole - 1), Var(f"{rows.name}_rest", 0, left - 1)
+        found: list[Stmt] = [self.row(_Line(best, None, start), _Line(places, None, Literal(0, kind)))]
+        found.append(For(group, "serial", (self.row(*lines([group * count + k for k in range(count)], "g")),)))
+        if left:
+            found.append(For(rest, "serial", (self.row(*lines([rest + whole * count], "r")),)))
+        return tuple(found)
 
     def rows_of(self, lines: Sequence[_Line], variable: Var, together: int | None) -> tuple[Stmt, ...]:
         """What is added row by row, or several rows at once: then memory is loaded and stored once for all of them."""

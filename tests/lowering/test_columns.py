@@ -202,3 +202,28 @@ def test_columns_that_no_block_divides(columns: int) -> None:
         result = eqsat.optimize(function, x)
         assert any("_first = " in str(kernel) for kernel in result.loops)
         np.testing.assert_allclose(result(x), function(x), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint16", "int64", "bool"])
+@pytest.mark.parametrize("shape", [(64, 96), (67, 130), (17, 5, 64), (9, 33)])
+def test_extrema_and_their_first_places_are_found_in_one_pass(shape: tuple[int, ...], dtype: str) -> None:
+    rng = np.random.default_rng(7)
+    arrays = [rng.integers(0, 4, shape).astype(dtype), np.zeros(shape, dtype), (rng.standard_normal(shape) * 9).astype(dtype)]
+    if dtype.startswith("float"):
+        arrays.append(np.where(rng.random(shape) < 0.1, np.nan, arrays[2]).astype(dtype))
+        arrays += [np.full(shape, value, dtype) for value in (-np.inf, np.inf, np.nan)]
+
+    def places(xp: Any, x: Any) -> Any:
+        return xp.argmax(x, axis=0), xp.argmin(x, axis=0), xp.argmax(x * x, axis=0)
+
+    compiled = eqsat.jit(lambda x: places(enp, x))
+    for array in arrays if dtype != "bool" else arrays[:1]:
+        with np.errstate(all="ignore"):
+            expected = places(np, array)
+        for one, other in zip(compiled(array), expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_first_places_take_no_second_pass() -> None:
+    loops = str(eqsat.optimize(lambda x: np.argmax(x, axis=0), eqsat.spec((2048, 2048), "float32")).loops)
+    assert loops.count("serial") == 1
