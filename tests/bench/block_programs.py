@@ -57,6 +57,7 @@ BLOCKS: Programs = {
     "products_both_ways": (lambda xp, a, x, y: (a @ x, y @ a), [floats(3001, 2003), floats(2003), floats(3001)]),
     "truths_both_ways": (lambda xp, b: (xp.any(b, 1), xp.all(b, 0)), [RNG.random((4096, 4096)) > 0.5]),
     "normalization_backwards": (normalization_backwards, [floats(4096, 768), floats(4096, 768), floats(768)]),
+    "greatest_of_columns": (lambda xp, x: xp.argmax(x, 0), [floats(2048, 2048)]),
     "odd_sums_of_columns": (lambda xp, x: xp.sum(x, 0), [floats(4099, 1021)]),
     "odd_rows_summed": (lambda xp, x: x[:, 1:] + x[:, :-1], [floats(4096, 4098)]),
 }
