@@ -11,7 +11,7 @@ from eqsat.ir.loops import Kernel
 from eqsat.ir.tensor import Tensor
 from eqsat.kernels.joined import Chain, Made, readers_of
 from eqsat.lowering import in_place
-from eqsat.lowering.joining.block_by_block import block_by_block, length_of
+from eqsat.lowering.joining.block_by_block import block_by_block, rows_of
 from eqsat.lowering.joining.row_by_row import outermost, row_by_row
 from eqsat.lowering.scan import ENOUGH
 from eqsat.pricing.cycles import Costs
@@ -43,7 +43,7 @@ def row_chains(
     none with a kernel of another.  Some tensors stay, for others than kernels read them."""
     readers = readers_of(lowered)
     counts = {n for kernel in steps.values() if (outer := outermost(kernel)) is not None and (n := outer.variable.extent) >= ENOUGH}
-    lengths = {length for kernel in steps.values() if (length := length_of(kernel)) is not None}
+    shapes = {shape for kernel in steps.values() if (shape := rows_of(kernel)) is not None}
     taken: set[Made] = set()
 
     def fits(made: Made, members: Sequence[Made], rows: int) -> bool:
@@ -77,7 +77,7 @@ def row_chains(
         if results in taken:
             continue
         in_rows = [grown(results, partial(row_by_row, rows=rows), rows) for rows in counts]
-        in_blocks = [grown(results, partial(block_by_block, extent=extent)) for extent in lengths]
+        in_blocks = [grown(results, partial(block_by_block, rows=rows, extent=extent)) for rows, extent in shapes]
         worth = [(saved_by(chain, 1 - LEAST_SAVED), chain) for chain in in_rows if chain is not None]
         worth += [
             (saved_by(chain, FAR if _moved(chain) > target.cache_bytes[1] else 1 - LEAST_SAVED), chain) for chain in in_blocks if chain

@@ -1,4 +1,4 @@
-"""Running sums along one row, block by block, with what they are of and what is made of them, element by element.
+"""Running sums along long rows, block by block, with what they are of and what is made of them, element by element.
 
     for k < n: t[k] = f(k);   for k serial: s[k] = s[k - 1] + t[k];   for k < n: out[k] = g(s[k], k)
 
@@ -26,10 +26,12 @@ BLOCK, ROOM = 512, 64
 
 @dataclass(frozen=True)
 class _Running:
-    """The running fold of a row: result[k] is op(result[k - 1], added), a function of the loop's variable."""
+    """The running fold of rows: result[k] is op(result[k - 1], added), a function of the variables of the loops along a row and over
+    rows."""
 
     result: Buffer
     variable: Var
+    row: Var | None
     call: Call
 
     @property
@@ -40,36 +42,38 @@ class _Running:
         return Literal(-0.0 if self.call.op == "add" and is_float(dtype) else first, dtype)
 
 
-def block_by_block(kernels: Sequence[Kernel], between: Collection[str], extent: int) -> Kernel | None:
-    """One kernel that runs others, one behind the other, for blocks of so many elements; buffers `between` them, which are read by no
-    other, become blocks of scratch memory.  None where one of the others is no loop over all elements and no running fold of them, or
+def block_by_block(kernels: Sequence[Kernel], between: Collection[str], rows: int, extent: int) -> Kernel | None:
+    """One kernel that runs others, one behind the other, for blocks of rows of so many elements; buffers `between` them, which are read by
+    no other, become blocks of scratch memory.  None where one of the others is no loop over all elements and no running fold of them, or
     reads other elements of what is between."""
     whole, rest = divmod(extent, BLOCK)
     if whole < 2:
         return None
-    writing = _Writing(kernels, frozenset(between), extent)
-    block = Var("block", 0, whole - 1)
+    row, block = Var("row", 0, rows - 1), Var("block", 0, whole - 1)
+    writing = _Writing(kernels, frozenset(between), row, extent)
     each = writing.block(block * BLOCK, BLOCK, "")
     last = writing.block(as_index(whole * BLOCK), rest, "_rest") if rest else ((), ())
     if each is None or last is None:
         return None
     (before, inside), (before_rest, inside_rest) = each, last
-    body = (*writing.beginnings(), *before, For(block, "serial", inside), *before_rest, *inside_rest)
+    body: tuple[Stmt, ...] = (*writing.beginnings(), *before, For(block, "serial", inside), *before_rest, *inside_rest)
+    body = (For(row, "parallel", body),) if rows > 1 else body
     return Kernel("kernel", (*writing.read.values(), *writing.outputs), body, scratch=tuple(writing.scratch.values()))
 
 
-def length_of(kernel: Kernel) -> int | None:
-    """Of how many elements in one row a kernel is the running fold; None for others."""
-    extent = kernel.outputs[0].size
-    return None if _running(kernel, extent) is None else extent
+def rows_of(kernel: Kernel) -> tuple[int, int] | None:
+    """Of how many rows of how many elements a kernel is the running fold; None for others."""
+    outer = kernel.body[0] if len(kernel.body) == 1 else None
+    rows, size = outer.variable.extent if isinstance(outer, For) else 1, kernel.outputs[0].size
+    return (rows, size // rows) if size % rows == 0 and _running(kernel, rows, size // rows) is not None else None
 
 
 class _Writing:
     """The statements of blocks."""
 
-    def __init__(self, kernels: Sequence[Kernel], between: frozenset[str], extent: int) -> None:
-        self.kernels, self.extent = kernels, extent
-        self.running = [_running(kernel, extent) for kernel in kernels]
+    def __init__(self, kernels: Sequence[Kernel], between: frozenset[str], row: Var, extent: int) -> None:
+        self.kernels, self.row, self.extent = kernels, row, extent
+        self.running = [_running(kernel, row.extent, extent) for kernel in kernels]
         results = {one.result.name: one for one in self.running if one is not None}
         # by name the memory of a block, and how many elements stand before it
         self.rooms = {name: ROOM if name in results else 0 for name in {*between, *results}}
@@ -95,28 +99,28 @@ class _Writing:
         inside: list[Stmt] = []
         carried: list[Stmt] = []
         for number, (kernel, running) in enumerate(zip(self.kernels, self.running, strict=True)):
-            within = _Within(f"_{number}{suffix}", begin, length, {n: (b.name, self.rooms[n]) for n, b in self.scratch.items()})
+            memory_of = {name: (buffer.name, self.rooms[name]) for name, buffer in self.scratch.items()}
+            within = _Within(f"_{number}{suffix}", self._first(), begin, length, memory_of)
             if running is not None:
-                inside += within.folded(running, running.result.name not in self.between)
+                inside += within.folded(running, self.row, running.result.name not in self.between)
                 memory = self.scratch[running.result.name]
                 last = Load(memory.name, as_index(ROOM + length - 1), memory.dtype)
                 carried.append(Store(memory.name, as_index(ROOM - 1), last))
             else:
-                *ahead, loop = kernel.body
-                if (
-                    kernel.sizes
-                    or kernel.scratch
-                    or not _is_over(loop, self.extent)
-                    or any(isinstance(stmt, For | Store) for stmt in ahead)
-                ):
+                if kernel.sizes or kernel.scratch or _picks(kernel, self.rooms):
                     return None
-                if _picks(kernel, self.rooms):
+                found = within.elements(kernel, self.row, self.extent)
+                if found is None:
                     return None
-                before += within.block(tuple(ahead))
-                inside += within.elements(loop)
+                before += found[0]
+                inside += found[1]
             if not within.stays:
                 return None
         return tuple(before), (*inside, *carried)
+
+    def _first(self) -> Index:
+        """Where a row begins."""
+        return self.row * self.extent if self.row.extent > 1 else as_index(0)
 
 
 def _is_over(stmt: Stmt, extent: int) -> bool:
@@ -128,41 +132,60 @@ def _picks(kernel: Kernel, between: Collection[str]) -> bool:
     return any(isinstance(term, Pick) and term.buffer in between for term in elements)
 
 
-def _running(kernel: Kernel, extent: int) -> _Running | None:
-    """The running fold of a row of so many elements that a kernel is."""
-    if len(kernel.body) != 2 or len(kernel.outputs) != 1:
+def _running(kernel: Kernel, rows: int, extent: int) -> _Running | None:
+    """The running fold of so many rows of so many elements that a kernel is."""
+    body, row = kernel.body, None
+    if len(body) == 1 and isinstance(body[0], For) and _is_over(body[0], rows):
+        row, body = body[0].variable, body[0].body
+    if len(body) != 2 or len(kernel.outputs) != 1 or (row is None) != (rows == 1):
         return None
-    first, loop = kernel.body
+    first, loop = body
     if not isinstance(first, Store) or not isinstance(loop, For) or loop.kind != "serial" or len(loop.body) != 1:
         return None
     (store,), variable = loop.body, loop.variable
-    if not isinstance(store, Store) or (variable.lo, variable.hi) != (1, extent - 1) or store.index is not variable:
+    begin = as_index(0) if row is None else row * extent
+    if not isinstance(store, Store) or (variable.lo, variable.hi) != (1, extent - 1) or is_complex(store.value.dtype):
         return None
-    call = store.value
-    if is_complex(store.value.dtype):
+    distance, call = Forms()(store.index - begin - variable), store.value
+    if distance.terms or distance.constant or not isinstance(call, Call) or call.op not in FOLD_OF:
         return None
-    if not isinstance(call, Call) or call.op not in FOLD_OF or not isinstance(call.args[0], Load) or call.args[0].buffer != store.buffer:
-        return None
-    return _Running(kernel.outputs[0], variable, call)
+    before = call.args[0]
+    return _Running(kernel.outputs[0], variable, row, call) if isinstance(before, Load) and before.buffer == store.buffer else None
 
 
 class _Within(Renaming):
-    """The statements of one block, in which what is between has memory of a block, behind some room; `stays`: whether no place in them is
-    in another block."""
+    """The statements of one block of a row that begins at `first`, in which what is between has memory of a block, behind some room;
+    `stays`: whether no place in them is in another block."""
 
-    def __init__(self, suffix: str, begin: Index, length: int, memory: Mapping[str, tuple[str, int]]) -> None:
+    def __init__(self, suffix: str, first: Index, begin: Index, length: int, memory: Mapping[str, tuple[str, int]]) -> None:
         super().__init__(suffix, {}, {})
-        self.begin, self.length, self.memory = begin, length, memory
+        self.first, self.begin, self.length, self.memory = first, begin, length, memory
         self.stays = True
         self._forms = Forms()
 
-    def elements(self, loop: Stmt) -> tuple[Stmt, ...]:
+    def elements(self, kernel: Kernel, row: Var, extent: int) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]] | None:
+        """What a kernel does before a row, and of a block; None of one that is no loop over elements."""
+        *ahead, loop = kernel.body
+        if row.extent > 1 and not ahead and _is_over(loop, row.extent * extent):
+            return (), self._block(loop, self.first + self.begin)
+        if row.extent > 1:
+            if ahead or not isinstance(loop, For) or not _is_over(loop, row.extent):
+                return None
+            self.variables[loop.variable] = row
+            *ahead, loop = loop.body
+        if not _is_over(loop, extent) or any(isinstance(stmt, For | Store) for stmt in ahead):
+            return None
+        return self.block(tuple(ahead)), self._block(loop, self.begin)
+
+    def _block(self, loop: Stmt, begin: Index) -> tuple[Stmt, ...]:
         assert isinstance(loop, For)
-        inner = self._over(loop.variable)
+        inner = self._over(loop.variable, begin)
         return (For(inner, "parallel", self.block(loop.body)),)
 
-    def folded(self, running: _Running, stored: bool) -> Iterator[Stmt]:
-        inner = self._over(running.variable)
+    def folded(self, running: _Running, row: Var, stored: bool) -> Iterator[Stmt]:
+        if running.row is not None:
+            self.variables[running.row] = row
+        inner = self._over(running.variable, self.begin)
         name, room = self.memory[running.result.name]
         dtype = running.call.dtype
         before = Load(name, inner + (room - 1), dtype)
@@ -170,11 +193,12 @@ class _Within(Renaming):
         yield For(inner, "serial", (Store(name, inner + room, total),))
         if stored:
             again = Var(f"{inner.name}_stored", 0, self.length - 1)
-            yield For(again, "parallel", (Store(running.result.name, self.begin + again, Load(name, again + room, dtype)),))
+            place = self.first + self.begin + again
+            yield For(again, "parallel", (Store(running.result.name, place, Load(name, again + room, dtype)),))
 
-    def _over(self, variable: Var) -> Var:
+    def _over(self, variable: Var, begin: Index) -> Var:
         inner = Var(variable.name + self.suffix, 0, self.length - 1)
-        self.variables[variable] = self.begin + inner
+        self.variables[variable] = begin + inner
         return inner
 
     def element(self, buffer: str, index: Index) -> tuple[str, Index]:
@@ -182,7 +206,7 @@ class _Within(Renaming):
         if buffer not in self.memory:
             return buffer, here
         name, room = self.memory[buffer]
-        place = self._forms(here - self.begin)
+        place = self._forms(here - self.first - self.begin)
         least, most = bounds(place)
         self.stays = self.stays and least >= 0 and most < self.length
         return name, rebuilt(place) + room

@@ -61,6 +61,24 @@ def test_chains_are_one_kernel(name: str, dtype: Any) -> None:
         assert "for block in" in str(result.loops)
 
 
+OF_ROWS: dict[str, Callable[[Any, Array, Array], Array]] = {
+    "sums divided": lambda xp, x, y: xp.cumsum(x * y, axis=-1) / xp.cumsum(y, axis=-1),
+    "a column": lambda xp, x, y: xp.cumsum(x * y[:, :1], axis=-1) * y[:, 1:2] + y[0],
+    "from the greatest": lambda xp, x, y: x - xp.maximum.accumulate(x * y, axis=-1),
+    "sums of sums": lambda xp, x, y: xp.cumsum(xp.cumsum(x, axis=-1), axis=-1),
+}
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("rows", [2, 3, 17])
+@pytest.mark.parametrize("name", OF_ROWS)
+def test_rows_are_gone_through_one_after_the_other(name: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_chains, "row_by_row", lambda *_, **__: None)
+    for size in SIZES:
+        x, y = RNG.uniform(0.5, 1.5, (rows, size)), RNG.uniform(0.5, 1.5, (rows, size))
+        assert "for block in" in str(compared(OF_ROWS[name], x, y).loops)
+
+
 @pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("numerics", ["exact", "default", "fast"])
 def test_every_mode_of_numerics_is_close(numerics: Any) -> None:
