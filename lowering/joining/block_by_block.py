@@ -4,7 +4,9 @@
 
     ->  for block serial: { for j: t'[j] = f(k);  for j serial: s'[j] = s'[j - 1] + t'[j];  for j: out[k] = g(s'[j], k) }
 
-What the next block begins with goes to the room before s'.  Of what is between them a block is enough, which stays in the first cache.
+What the next block begins with goes to the room before s'.  Of what is between them a block is enough, which stays in the first cache.  A
+loop over fewer elements begins further behind: where g reads s[k] and s[k - w], as windows of running sums do, or f is another one for the
+first elements.  The first block has statements of its own then, and so many elements are kept for the next block.
 """
 
 from __future__ import annotations
@@ -20,8 +22,8 @@ from eqsat.ir.tensor import Call, Literal, Scalar, scalars
 from eqsat.lowering.affine import Forms, bounds, rebuilt
 from eqsat.lowering.joining.renaming import Renaming
 
-# elements of a block, and of the room before one, at whose end is what is carried: whole vectors
-BLOCK, ROOM = 512, 64
+# elements of a block at least, and of the room before one, at whose end is what is carried: whole vectors; how far back elements are read
+BLOCK, ROOM, FARTHEST = 512, 64, 2048
 
 
 @dataclass(frozen=True)
@@ -46,19 +48,24 @@ def block_by_block(kernels: Sequence[Kernel], between: Collection[str], rows: in
     """One kernel that runs others, one behind the other, for blocks of rows of so many elements; buffers `between` them, which are read by
     no other, become blocks of scratch memory.  None where one of the others is no loop over all elements and no running fold of them, or
     reads other elements of what is between."""
-    whole, rest = divmod(extent, BLOCK)
-    if whole < 2:
-        return None
-    row, block = Var("row", 0, rows - 1), Var("block", 0, whole - 1)
+    row = Var("row", 0, rows - 1)
     writing = _Writing(kernels, frozenset(between), row, extent)
-    each = writing.block(block * BLOCK, BLOCK, "")
-    last = writing.block(as_index(whole * BLOCK), rest, "_rest") if rest else ((), ())
-    if each is None or last is None:
+    size = writing.size
+    whole, rest = divmod(extent, size)
+    if whole < 2 or writing.behind > FARTHEST:
         return None
-    (before, inside), (before_rest, inside_rest) = each, last
-    body: tuple[Stmt, ...] = (*writing.beginnings(), *before, For(block, "serial", inside), *before_rest, *inside_rest)
-    body = (For(row, "parallel", body),) if rows > 1 else body
-    return Kernel("kernel", (*writing.read.values(), *writing.outputs), body, scratch=tuple(writing.scratch.values()))
+    block = Var("block", int(writing.begins_apart), whole - 1)
+    parts = [writing.block(as_index(0), size, "_first")] if writing.begins_apart else []
+    parts.append(writing.block(block * size, size, ""))
+    parts += [writing.block(as_index(whole * size), rest, "_rest")] if rest else []
+    found = [part for part in parts if part is not None]
+    if len(found) < len(parts):
+        return None
+    body = list(writing.beginnings())
+    for k, (before, inside) in enumerate(found):
+        body += [*before, For(block, "serial", inside)] if k == int(writing.begins_apart) else [*before, *inside]
+    body = [For(row, "parallel", tuple(body))] if rows > 1 else body
+    return Kernel("kernel", (*writing.read.values(), *writing.outputs), tuple(body), scratch=tuple(writing.scratch.values()))
 
 
 def rows_of(kernel: Kernel) -> tuple[int, int] | None:
@@ -75,10 +82,17 @@ class _Writing:
         self.kernels, self.row, self.extent = kernels, row, extent
         self.running = [_running(kernel, row.extent, extent) for kernel in kernels]
         results = {one.result.name: one for one in self.running if one is not None}
+        others = [_inside(kernel, row.extent) for kernel, one in zip(kernels, self.running, strict=True) if one is None]
+        loops = [stmt.variable.extent for body in others for stmt in body if isinstance(stmt, For)]
+        # how much shorter the shortest loop is, and so how many elements before a block are kept; whether the first block is another one
+        self.behind = max((extent - count for count in loops if count < extent), default=0)
+        self.begins_apart = self.behind > 0 or any(isinstance(stmt, Store) for body in others for stmt in body)
+        self.size = max(BLOCK, 1 << (2 * self.behind - 1).bit_length() if self.behind else 0)
+        self.room = max(ROOM, -(-(self.behind + 1) // ROOM) * ROOM)
         # by name the memory of a block, and how many elements stand before it
-        self.rooms = {name: ROOM if name in results else 0 for name in {*between, *results}}
+        self.rooms = {name: self.room if name in results else 0 for name in {*between, *results}}
         self.scratch = {
-            buffer.name: Buffer(f"{buffer.name}_block", buffer.dtype, self.rooms[buffer.name] + BLOCK, "scratch")
+            buffer.name: Buffer(f"{buffer.name}_block", buffer.dtype, self.rooms[buffer.name] + self.size, "scratch")
             for kernel in kernels
             for buffer in kernel.outputs
             if buffer.name in self.rooms
@@ -91,7 +105,7 @@ class _Writing:
     def beginnings(self) -> Iterator[Stmt]:
         for one in self.running:
             if one is not None:
-                yield Store(self.scratch[one.result.name].name, as_index(ROOM - 1), one.beginning)
+                yield Store(self.scratch[one.result.name].name, as_index(self.room - 1), one.beginning)
 
     def block(self, begin: Index, length: int, suffix: str) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]] | None:
         """What stands before all blocks, and the statements of one that begins there; None where that cannot be."""
@@ -103,13 +117,11 @@ class _Writing:
             within = _Within(f"_{number}{suffix}", self._first(), begin, length, memory_of)
             if running is not None:
                 inside += within.folded(running, self.row, running.result.name not in self.between)
-                memory = self.scratch[running.result.name]
-                last = Load(memory.name, as_index(ROOM + length - 1), memory.dtype)
-                carried.append(Store(memory.name, as_index(ROOM - 1), last))
+                carried += self._carried(self.scratch[running.result.name], length, f"kept_{number}{suffix}")
             else:
                 if kernel.sizes or kernel.scratch or _picks(kernel, self.rooms):
                     return None
-                found = within.elements(kernel, self.row, self.extent)
+                found = within.elements(kernel, self.row, self.extent, suffix == "_first")
                 if found is None:
                     return None
                 before += found[0]
@@ -118,9 +130,24 @@ class _Writing:
                 return None
         return tuple(before), (*inside, *carried)
 
+    def _carried(self, memory: Buffer, length: int, name: str) -> Iterator[Stmt]:
+        """What the next block begins with, and reads of this one."""
+        kept = max(self.behind, 1)
+        if length >= kept:  # the last block may have fewer, and no next one
+            each = Var(name, 0, kept - 1)
+            place = each + (self.room - kept) if kept > 1 else as_index(self.room - 1)
+            store = Store(memory.name, place, Load(memory.name, place + length, memory.dtype))
+            yield For(each, "parallel", (store,)) if kept > 1 else store
+
     def _first(self) -> Index:
         """Where a row begins."""
         return self.row * self.extent if self.row.extent > 1 else as_index(0)
+
+
+def _inside(kernel: Kernel, rows: int) -> tuple[Stmt, ...]:
+    """What a kernel does for one of several rows, where its outermost loop is one over rows."""
+    (*_, last) = kernel.body
+    return last.body if rows > 1 and len(kernel.body) == 1 and isinstance(last, For) and _is_over(last, rows) else kernel.body
 
 
 def _is_over(stmt: Stmt, extent: int) -> bool:
@@ -163,23 +190,36 @@ class _Within(Renaming):
         self.stays = True
         self._forms = Forms()
 
-    def elements(self, kernel: Kernel, row: Var, extent: int) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]] | None:
-        """What a kernel does before a row, and of a block; None of one that is no loop over elements."""
-        *ahead, loop = kernel.body
-        if row.extent > 1 and not ahead and _is_over(loop, row.extent * extent):
-            return (), self._block(loop, self.first + self.begin)
+    def elements(self, kernel: Kernel, row: Var, extent: int, begins: bool) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]] | None:
+        """What a kernel does before a row, and of a block, the first one or another; None of one that is no loop over elements.  A loop
+        over fewer elements than a row has is that over the last of them, and does not begin before the first block has so many."""
+        if row.extent > 1 and len(kernel.body) == 1 and _is_over(kernel.body[0], row.extent * extent):
+            return (), self._block(kernel.body[0], self.first + self.begin, 0)
+        statements = _inside(kernel, row.extent)
         if row.extent > 1:
-            if ahead or not isinstance(loop, For) or not _is_over(loop, row.extent):
+            (outer,) = kernel.body if len(kernel.body) == 1 else (None,)
+            if outer is None or not isinstance(outer, For) or statements is kernel.body:
                 return None
-            self.variables[loop.variable] = row
-            *ahead, loop = loop.body
-        if not _is_over(loop, extent) or any(isinstance(stmt, For | Store) for stmt in ahead):
-            return None
-        return self.block(tuple(ahead)), self._block(loop, self.begin)
+            self.variables[outer.variable] = row
+        before: list[Stmt] = []
+        inside: list[Stmt] = []
+        for stmt in statements:
+            if isinstance(stmt, For):
+                behind = extent - stmt.variable.extent
+                if not _is_over(stmt, stmt.variable.extent) or behind < 0:
+                    return None
+                inside += self._block(stmt, self.begin - behind, behind if begins else 0)
+            elif isinstance(stmt, Store):
+                inside += [self.statement(stmt)] if begins else []
+            elif inside:
+                return None
+            else:
+                before.append(self.statement(stmt))
+        return tuple(before), tuple(inside)
 
-    def _block(self, loop: Stmt, begin: Index) -> tuple[Stmt, ...]:
+    def _block(self, loop: Stmt, begin: Index, first: int) -> tuple[Stmt, ...]:
         assert isinstance(loop, For)
-        inner = self._over(loop.variable, begin)
+        inner = self._over(loop.variable, begin, first)
         return (For(inner, "parallel", self.block(loop.body)),)
 
     def folded(self, running: _Running, row: Var, stored: bool) -> Iterator[Stmt]:
@@ -196,8 +236,8 @@ class _Within(Renaming):
             place = self.first + self.begin + again
             yield For(again, "parallel", (Store(running.result.name, place, Load(name, again + room, dtype)),))
 
-    def _over(self, variable: Var, begin: Index) -> Var:
-        inner = Var(variable.name + self.suffix, 0, self.length - 1)
+    def _over(self, variable: Var, begin: Index, first: int = 0) -> Var:
+        inner = Var(variable.name + self.suffix, first, self.length - 1)
         self.variables[variable] = begin + inner
         return inner
 
@@ -208,5 +248,5 @@ class _Within(Renaming):
         name, room = self.memory[buffer]
         place = self._forms(here - self.first - self.begin)
         least, most = bounds(place)
-        self.stays = self.stays and least >= 0 and most < self.length
+        self.stays = self.stays and least >= -max(room - 1, 0) and most < self.length
         return name, rebuilt(place) + room

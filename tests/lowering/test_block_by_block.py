@@ -79,6 +79,38 @@ def test_rows_are_gone_through_one_after_the_other(name: str, rows: int, monkeyp
         assert "for block in" in str(compared(OF_ROWS[name], x, y).loops)
 
 
+def moving(xp: Any, x: Array, width: int) -> Array:
+    """A moving average by running sums with a zero in front."""
+    c = xp.cumsum(xp.concatenate([xp.zeros((*x.shape[:-1], 1), x.dtype), x], axis=-1), axis=-1)
+    return (c[..., width:] - c[..., :-width]) / width
+
+
+WINDOWS: dict[str, Callable[[Any, Array, int], Array]] = {
+    "moving averages": moving,
+    "differences": lambda xp, x, width: xp.cumsum(x, axis=-1)[..., width:] - xp.cumsum(x, axis=-1)[..., :-width],
+    "three places": lambda xp, x, width: (lambda c: c[..., 2 * width :] - 2 * c[..., width:-width] + c[..., : -2 * width])(
+        xp.cumsum(x * x, axis=-1)
+    ),
+    "two sums": lambda xp, x, width: xp.cumsum(x * x, axis=-1)[..., width:] - xp.cumsum(x, axis=-1)[..., :-width] ** 2,
+    "later ones": lambda xp, x, width: xp.cumsum(x, axis=-1)[..., width:] * 2.0,
+}
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows_of_running_sums_are_read_in_blocks(name: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_chains, "row_by_row", lambda *_, **__: None)
+    for width, size in ((1, 1025), (3, 1500), (63, 2048), (64, 2049), (65, 1700), (200, 3000), (300, 5000), (1000, 9001)):
+        x = RNG.uniform(0.5, 1.5, (rows, size) if rows > 1 else size)
+
+        def function(xp: Any, x: Array, _: Array, width: int = width) -> Array:
+            return WINDOWS[name](xp, x, width)
+
+        result = compared(function, x, x[..., :1].copy())
+        assert "for block in" in str(result.loops) or width > 600, (width, str(result.loops))
+
+
 @pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("numerics", ["exact", "default", "fast"])
 def test_every_mode_of_numerics_is_close(numerics: Any) -> None:
