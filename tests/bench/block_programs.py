@@ -21,6 +21,11 @@ def places_of_true(xp: Any, mask: Any) -> Any:
     return xp.where(mask, xp.cumsum(mask) - 1, -1)
 
 
+def moving_average(xp: Any, x: Any) -> Any:
+    c = xp.cumsum(xp.concatenate([xp.zeros((x.shape[0], 1), x.dtype), x], axis=1), axis=1)
+    return (c[:, 32:] - c[:, :-32]) / 32
+
+
 def lion(xp: Any, w: Any, g: Any, m: Any) -> Any:
     """A step of the Lion optimizer."""
     step = xp.sign(np.float32(0.9) * m + np.float32(0.1) * g)
@@ -50,6 +55,7 @@ BLOCKS: Programs = {
     "running_mean": (lambda xp, x: xp.cumsum(x) / xp.arange(1, x.shape[0] + 1, dtype=x.dtype), [floats(1_000_000)]),
     "sums_of_sums": (lambda xp, x: xp.cumsum(xp.cumsum(x)), [floats(1_000_000)]),
     "places_of_true": (places_of_true, [RNG.random(1_000_000) > 0.5]),
+    "moving_average": (moving_average, [RNG.random((7, 300_007))]),
     "lion_step": (lion, [floats(16384), floats(16384), floats(16384)]),
     "pixels_to_channels": (pixels_to_channels, [floats(1, 8, 80, 80)]),
     "even_and_odd": (lambda xp, a, b: xp.reshape(xp.stack([a + b, a - b], -1), (-1,)), [floats(16000), floats(16000)]),
