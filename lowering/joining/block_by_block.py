@@ -114,7 +114,7 @@ class _Writing:
         carried: list[Stmt] = []
         for number, (kernel, running) in enumerate(zip(self.kernels, self.running, strict=True)):
             memory_of = {name: (buffer.name, self.rooms[name]) for name, buffer in self.scratch.items()}
-            within = _Within(f"_{number}{suffix}", self._first(), begin, length, memory_of)
+            within = _Within(f"_{number}{suffix}", self._first(), begin, length, memory_of, self.behind)
             if running is not None:
                 inside += within.folded(running, self.row, running.result.name not in self.between)
                 carried += self._carried(self.scratch[running.result.name], length, f"kept_{number}{suffix}")
@@ -181,12 +181,12 @@ def _running(kernel: Kernel, rows: int, extent: int) -> _Running | None:
 
 
 class _Within(Renaming):
-    """The statements of one block of a row that begins at `first`, in which what is between has memory of a block, behind some room;
-    `stays`: whether no place in them is in another block."""
+    """The statements of one block of a row that begins at `first`, in which what is between has memory of a block, behind some room, of
+    which so many elements are those `behind` the block; `stays`: whether no place in them is elsewhere."""
 
-    def __init__(self, suffix: str, first: Index, begin: Index, length: int, memory: Mapping[str, tuple[str, int]]) -> None:
+    def __init__(self, suffix: str, first: Index, begin: Index, length: int, memory: Mapping[str, tuple[str, int]], behind: int) -> None:
         super().__init__(suffix, {}, {})
-        self.first, self.begin, self.length, self.memory = first, begin, length, memory
+        self.first, self.begin, self.length, self.memory, self.behind = first, begin, length, memory, behind
         self.stays = True
         self._forms = Forms()
 
@@ -248,5 +248,5 @@ class _Within(Renaming):
         name, room = self.memory[buffer]
         place = self._forms(here - self.first - self.begin)
         least, most = bounds(place)
-        self.stays = self.stays and least >= -max(room - 1, 0) and most < self.length
+        self.stays = self.stays and least >= -(self.behind if room else 0) and most < self.length
         return name, rebuilt(place) + room
