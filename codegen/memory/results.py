@@ -33,6 +33,8 @@ BYTES, NEXT, MADE_BY, MAKE, NDARRAY, SIZES = range(6)
 BLOCKS = SIZES + SLOTS
 # flags of arrays that can be written to
 PLAIN = CONTIGUOUS | ALIGNED | WRITEABLE
+# the domain of NumPy's arrays in tracemalloc; NumPy takes them out of it where it frees them
+TRACED = 389047
 # position of PyDataMem_GetHandler among the functions of NumPy's C API
 GET_HANDLER = 305
 
@@ -46,6 +48,7 @@ declare i64 @llvm.umin.i64(i64, i64)
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare ptr @PyErr_NoMemory()
+declare i32 @PyTraceMalloc_Track(i32, i64, i64)
 
 ; where a block begins in memory that was allocated, at this place of a page where it is large; before it stand the memory and the size
 define internal ptr @begin(ptr %memory, i64 %size, i64 %place) {{
@@ -184,6 +187,8 @@ own:
   %handler_at = getelementptr ptr, ptr %kept, i64 {MADE_BY}
   %handler = load ptr, ptr %handler_at
   call void @Py_IncRef(ptr %handler)
+  %address = ptrtoint ptr %data to i64
+  %traced = call i32 @PyTraceMalloc_Track(i32 {TRACED}, i64 %address, i64 %bytes)
   %made_by_at = getelementptr i8, ptr %array, i64 {HANDLER}
   store ptr %handler, ptr %made_by_at
   ret ptr %array

@@ -19,6 +19,8 @@ from eqsat.pricing.target import Target
 Made = tuple[Tensor, ...]
 # what both read has so many bytes at least, more than the first cache holds; more than the second, where tiles read it again and again
 LEAST_BYTES, LEAST_OF_TILES = 1 << 16, 1 << 20
+# how many times as much both have to share as what passes between them and could not be scratch memory: the second one could write over it
+LEAST_TIMES = 8
 # what one kernel has to save of what two cost: estimates are not better than that
 LEAST_SAVED = 0.005
 
@@ -75,9 +77,12 @@ def joined(
         rows, parts = sorted((one, other), key=lambda made: (level(made), -_outermost(lowered[made])))
         least = max(map(_least, (lowered[rows], lowered[parts])))
         passing = {names[tensor] for tensor in rows if tensor not in stay and readers.get(names[tensor]) == {parts}}
-        if _shared(lowered[rows], lowered[parts]) < least or not (begins(rows, rows) and begins(parts, rows)):
+        shared = _shared(lowered[rows], lowered[parts])
+        if shared < least or not (begins(rows, rows) and begins(parts, rows)):
             continue
-        kernel = beside(lowered[rows], lowered[parts], passing) or (beside(lowered[rows], lowered[parts]) if passing else None)
+        kernel = beside(lowered[rows], lowered[parts], passing)
+        if kernel is None and passing and _passed(lowered[rows], passing) * LEAST_TIMES <= shared:
+            kernel = beside(lowered[rows], lowered[parts])
         if kernel is not None:
             ns |= {made: nest_ns(lowered[made], target, costs) for made in (rows, parts) if made not in ns}
             apart = ns[rows] + ns[parts]
@@ -105,6 +110,11 @@ def _shared(one: Kernel, other: Kernel) -> int:
     """Bytes of what both read, or the second one reads of what the first one stores."""
     known = {buffer.name: buffer.size * itemsize(buffer.dtype) for buffer in one.buffers}
     return sum(known.get(buffer.name, 0) for buffer in other.buffers if buffer.role == "in")
+
+
+def _passed(kernel: Kernel, names: Collection[str]) -> int:
+    """Bytes of what a kernel makes by these names."""
+    return sum(buffer.size * itemsize(buffer.dtype) for buffer in kernel.outputs if buffer.name in names)
 
 
 def _outermost(kernel: Kernel) -> int:

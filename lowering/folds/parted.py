@@ -116,7 +116,7 @@ def rows_in_parts(builds: Sequence[Build]) -> tuple[Stages, tuple[Build, ...]] |
         return None
     terms, extent = terms_of(folds[0]), folds[0].variable.extent
     parts = _number_of_parts(extent, terms)
-    if parts < ENOUGH_PARTS and terms >= ROW_PARTS * LEAST_ROWS:
+    if parts < ENOUGH_PARTS and extent >= ENOUGH_PARTS * ROW_PARTS and terms >= ROW_PARTS * LEAST_ROWS:
         parts = ROW_PARTS  # and some rows that are left over
     if parts < 2 or terms * builds[0].size < ROW_TERMS:
         return None

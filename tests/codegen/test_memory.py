@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -96,6 +97,21 @@ def test_they_leave_no_references() -> None:
     with pytest.raises(MemoryError):
         new_array((1 << 60,), F8)
     assert sys.getrefcount(kind) == before
+
+
+@needs_memory
+def test_tracemalloc_sees_them() -> None:
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        arrays = [new_array((10_000,), F4) for _ in range(20)]
+        during, _ = tracemalloc.get_traced_memory()
+        del arrays
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert during - before > 800_000
+    assert after - before < 40_000
 
 
 def test_they_are_arrays_as_any_other() -> None:

@@ -142,6 +142,18 @@ def test_rows_that_are_left_over_are_folded_with_the_parts(op: str, rows: int) -
     np.testing.assert_array_equal(evaluate_tensor(whole, inputs_of(build)), reference(build)[0])
 
 
+@pytest.mark.parametrize("shape", [(400, 3, 300), (64, 3, 40, 50), (5, 7, 4000), (2, 1031, 257)])
+def test_few_rows_of_many_terms_are_no_parts(shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    behind = tuple(range(1, len(shape)))
+
+    def folded(xp: Any, x: Any) -> Any:
+        return xp.sum(x, axis=behind), xp.max(x, axis=behind), xp.any(x > 3, axis=behind[:-1]), xp.sum(x, axis=(0, *behind[:-1]))
+
+    for found, expected in zip(eqsat.jit(lambda x: folded(enp, x))(x), folded(np, x.astype(np.float64)), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-2)
+
+
 def test_threads_share_the_rows_of_a_matrix_and_the_result_stays_the_same() -> None:
     rng = np.random.default_rng(0)
     v, a = rng.standard_normal(1024).astype(np.float32), rng.standard_normal((1024, 1024)).astype(np.float32)
