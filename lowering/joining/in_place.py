@@ -1,4 +1,4 @@
-"""Kernels that write over what they read: where every element is read before it is written."""
+"""Kernels that write over what they read: where every element is read before it is written, by whichever thread."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from eqsat.ir.index import Const, Index, Var, variables
-from eqsat.ir.loops import Fold, For, Kernel, Load, Pick, Stmt, Store, map_loads, value_of
+from eqsat.ir.loops import Fold, For, Kernel, Load, Pick, Stmt, Store, map_loads, statements, value_of
 from eqsat.ir.tensor import scalars
 from eqsat.lowering.affine import Affine, Forms, bounds
 
@@ -22,7 +22,8 @@ def in_place(kernel: Kernel, source: str, target: str) -> Kernel | None:
     if len(stores) != 1 or any(k > stores[0] for k, _ in reads):
         return None
     store, forms = order[stores[0]], Forms()
-    if any(not _before(order[k], term, store, forms) for k, term in reads):
+    shared = next((variable for variable in store.around if variable in _shared(kernel.body)), None)
+    if any(not _before(order[k], term, store, forms, shared) for k, term in reads):
         return None
     moved = map_loads(kernel, lambda load: Load(target, load.index, load.dtype) if load.buffer == source else load)
     return replace(moved, buffers=tuple(buffer for buffer in kernel.buffers if buffer.name != source))
@@ -49,13 +50,22 @@ def _reads(stmt: Stmt, buffer: str) -> list[Load | Pick]:
     return [term for term in scalars(value) if isinstance(term, Load | Pick) and term.buffer == buffer] if value is not None else []
 
 
-def _before(place: _Place, term: Load | Pick, store: _Place, forms: Forms) -> bool:
+def _shared(body: tuple[Stmt, ...]) -> set[Var]:
+    """The variables of loops that threads may share: each does what stands before them, while others are in them already."""
+    return {stmt.variable for stmt in statements(body) if isinstance(stmt, For) and stmt.kind != "serial"}
+
+
+def _before(place: _Place, term: Load | Pick, store: _Place, forms: Forms, shared: Var | None) -> bool:
     """Whether an element is read before it is written: by an earlier statement of iterations that have their elements to themselves.
-    Variables are bound by one loop each, so what is read at the index of the store is read by the iterations that write there."""
+    Variables are bound by one loop each, so what is read at the index of the store is read by the iterations that write there.  What is
+    read outside of a loop that threads share must not be written at all."""
     assert isinstance(store.stmt, Store)
     if isinstance(term, Pick) or store.stmt.combine is not None:
         return False
     inside = (*place.around, place.stmt.variable) if isinstance(place.stmt, Fold) else place.around
+    if shared is not None and not any(variable is shared for variable in inside):
+        (low, high), (least, greatest) = (bounds(forms(index)) for index in (term.index, store.stmt.index))
+        return high < least or greatest < low
     common = [mine for mine, other in zip(inside, store.around, strict=False) if mine is other]
     if term.index == store.stmt.index:
         common = list(store.around)

@@ -112,12 +112,12 @@ def in_a_loop(xp: Any, x: Array, y: Array) -> Any:
 
 LOOPS: dict[str, tuple[Callable[..., Any], int]] = {
     "momentum": (momentum, 2),
-    "gradients": (gradients, 2),
+    "gradients": (gradients, 3),
     "neighbours": (neighbours, 0),
     "handed on": (handed_on, 1),
     "alike": (alike, 0),
     "read later": (read_later, 1),
-    "in a loop": (in_a_loop, 1),
+    "in a loop": (in_a_loop, 0),
 }
 
 

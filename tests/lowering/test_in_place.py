@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import event, given, settings
 
-from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.loops import Buffer, Fold, For, Kernel, Load, Pick, Stmt, Store, Temp, map_indices, statements
+import eqsat
+import eqsat.numpy as enp
+from eqsat.ir.index import Const, Index, Var, substitute
+from eqsat.ir.loops import Buffer, Fold, For, Kernel, Let, Load, Pick, Stmt, Store, Temp, map_indices, statements
 from eqsat.ir.loops_check import check_kernel
 from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.ir.tensor import Build, Call, Input, Literal, Position, Read, Scalar, axes
@@ -126,3 +128,25 @@ def backwards(nest: Kernel) -> Kernel:
         stmt.variable: stmt.variable.lo + stmt.variable.hi - stmt.variable for stmt in statements(nest.body) if isinstance(stmt, For | Fold)
     }
     return map_indices(nest, lambda term: substitute(term, around))
+
+
+def test_what_stands_before_a_loop_that_threads_share_is_not_written_in_it() -> None:
+    """Every thread reads it, when others are in the loop already."""
+    last, body = Let("t", load(Const(SIZE - 1))), Store("out", HERE, Call("multiply", (load(HERE), Temp("t", "int64")), "int64"))
+    nest = For(ROW, "parallel", (For(J, "parallel", (body,)),))
+    assert in_place(kernel(last, nest), "x", "out") is None
+    assert in_place(kernel(For(ROW, "parallel", (Let("t", load(ROW * 6 + 5)), For(J, "parallel", (body,))))), "x", "out") is not None
+    total = Fold("t", "sum", "int64", R, (), load(R))
+    assert in_place(kernel(total, nest), "x", "out") is None
+    assert in_place(kernel(last, For(ROW, "serial", (For(J, "serial", (body,)),))), "x", "out") is not None
+
+
+def test_threads_divide_by_the_last_of_running_sums() -> None:
+    before, x = eqsat.num_threads(), np.random.default_rng(0).random(200_000)
+    function = eqsat.jit(lambda x: enp.cumsum(x) / enp.cumsum(x)[-1])
+    eqsat.set_num_threads(2)
+    try:
+        for _ in range(20):
+            np.testing.assert_allclose(function(x), np.cumsum(x) / np.cumsum(x)[-1], rtol=1e-9)
+    finally:
+        eqsat.set_num_threads(before)
