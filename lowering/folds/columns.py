@@ -348,8 +348,8 @@ class _Fission:
                 value, found = Temp(names[2], extremum.dtype), Call("where", (better, Position(row, kind), found), kind)
             return [_Line(places, None, found, lets=lets), _Line(best, None, value)]
 
-        whole, left = divmod(rows.extent, ABREAST if rows.extent >= LEAST_GROUPS * ABREAST else 1)
-        count = rows.extent // whole
+        count = ABREAST if rows.extent >= LEAST_GROUPS * ABREAST else 1
+        whole, left = divmod(rows.extent, count)
         group, rest = Var(f"{rows.name}_group", 0, whole - 1), Var(f"{rows.name}_rest", 0, left - 1)
         found: list[Stmt] = [self.row(_Line(best, None, start), _Line(places, None, Literal(0, kind)))]
         found.append(For(group, "serial", (self.row(*lines([group * count + k for k in range(count)], "g")),)))

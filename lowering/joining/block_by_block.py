@@ -16,11 +16,12 @@ from dataclasses import dataclass
 
 from eqsat.ir.dtypes import is_complex, is_float
 from eqsat.ir.index import Index, Var, as_index
-from eqsat.ir.loops import Buffer, For, Kernel, Load, Pick, Stmt, Store, statements, values_of
+from eqsat.ir.loops import Buffer, For, Kernel, Load, Stmt, Store
 from eqsat.ir.ops import FOLD_OF, identity_of
-from eqsat.ir.tensor import Call, Literal, Scalar, scalars
+from eqsat.ir.tensor import Call, Literal, Scalar
 from eqsat.lowering.affine import Forms, bounds, rebuilt
 from eqsat.lowering.joining.renaming import Renaming
+from eqsat.lowering.joining.row_by_row import picks
 
 # elements of a block at least, and of the room before one, at whose end is what is carried: whole vectors; how far back elements are read
 BLOCK, ROOM, FARTHEST = 512, 64, 2048
@@ -119,7 +120,7 @@ class _Writing:
                 inside += within.folded(running, self.row, running.result.name not in self.between)
                 carried += self._carried(self.scratch[running.result.name], length, f"kept_{number}{suffix}")
             else:
-                if kernel.sizes or kernel.scratch or _picks(kernel, self.rooms):
+                if kernel.sizes or kernel.scratch or picks(kernel, self.rooms):
                     return None
                 found = within.elements(kernel, self.row, self.extent, suffix == "_first")
                 if found is None:
@@ -152,11 +153,6 @@ def _inside(kernel: Kernel, rows: int) -> tuple[Stmt, ...]:
 
 def _is_over(stmt: Stmt, extent: int) -> bool:
     return isinstance(stmt, For) and stmt.kind == "parallel" and not stmt.variable.lo and stmt.variable.extent == extent
-
-
-def _picks(kernel: Kernel, between: Collection[str]) -> bool:
-    elements = scalars(*values_of(statements(kernel.body)))
-    return any(isinstance(term, Pick) and term.buffer in between for term in elements)
 
 
 def _running(kernel: Kernel, rows: int, extent: int) -> _Running | None:

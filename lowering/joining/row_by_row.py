@@ -39,7 +39,7 @@ def row_by_row(kernels: Sequence[Kernel], between: Collection[str], rows: int) -
     outputs: list[Buffer] = []
     for k, kernel in enumerate(kernels):
         outer = outermost(kernel)
-        if outer is None or outer.variable.extent % rows or _picks(kernel, between):
+        if outer is None or outer.variable.extent % rows or picks(kernel, between):
             return None
         own = {buffer.name: f"{buffer.name}_{k}" for buffer in kernel.scratch}
         within = _Within(f"_{k}", own, row, sizes)
@@ -53,7 +53,7 @@ def row_by_row(kernels: Sequence[Kernel], between: Collection[str], rows: int) -
     return Kernel("kernel", (*read.values(), *outputs), (For(row, "parallel", tuple(body)),), scratch=tuple(scratch))
 
 
-def _picks(kernel: Kernel, between: Collection[str]) -> bool:
+def picks(kernel: Kernel, between: Collection[str]) -> bool:
     """Whether places of what is between kernels are computed."""
     elements = scalars(*values_of(statements(kernel.body)))
     return any(isinstance(term, Pick) and term.buffer in between for term in elements)
