@@ -21,6 +21,7 @@ from eqsat.codegen.folds.rolled import across_rows, in_whole_vectors, is_written
 from eqsat.codegen.folds.search import remembered
 from eqsat.codegen.index import emit_index, llvm_type, resized
 from eqsat.codegen.memory.ahead import emit_ahead, pieces_ahead
+from eqsat.codegen.memory.lines import begins_within_lines, first_whole_line, stores_in_lines
 from eqsat.codegen.memory.stream import emit_streamed, fence, scratch_of, streamed
 from eqsat.codegen.picks import gathered, gathered_in_words, is_gathered, offset
 from eqsat.codegen.scope import Scope
@@ -108,7 +109,7 @@ class KernelEmitter:
         parameters += [f"i64 noundef range(i64 {s.variable.lo}, {s.variable.hi + 1}) %s{k}" for k, s in enumerate(self.kernel.sizes)]
         taken = [self.scratch(buffer) for buffer in self.kernel.scratch]
         loops = (stmt for stmt in statements(self.kernel.body) if isinstance(stmt, For))
-        streams = any(streamed(self, loop.variable, loop.body) is not None for loop in loops)
+        streams = any(streamed(self, loop) for loop in loops)
         if streams:
             scratch_of(self)
         scope = Scope(ChainMap(), ChainMap())
@@ -254,12 +255,16 @@ class KernelEmitter:
         return results
 
     def each(self, loop: For, first: Value, end: Value, scope: Scope, rolled: bool = False) -> None:
-        """A loop from one number to another; past the caches where that is worth it, and then what is left at both ends."""
-        if streamed(self, loop.variable, loop.body) is None:
+        """A loop from one number to another; past the caches where that is worth it, and then what is left at both ends, or from the first
+        whole line on, where that is."""
+        if stores := streamed(self, loop):
+            begin, behind = emit_streamed(self, loop, stores, first, end, scope)
+        elif begins_within_lines(self, loop):
+            begin = behind = first_whole_line(self, loop, stores_in_lines(self, loop)[0], first, end, scope)
+        else:
             self.each_alone(loop, first, end, scope, rolled)
             return
         b, type = self.b, first.type
-        begin, behind = emit_streamed(self, loop.variable, first, end, scope, loop.body)
 
         def left(number: Value, carried: Carried) -> Carried:
             """What stands before the blocks, and what stands behind them."""

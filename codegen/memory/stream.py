@@ -1,49 +1,49 @@
 """Results larger than the caches: written past them, so that memory is not read before it is overwritten.
 
-A loop that writes neighbours of such a result does so to a block of scratch memory in the first cache, and whole lines go from there to
-memory (stores that LLVM calls nontemporal).  LLVM vectorizes the loop as any other; it would not if its own stores were of that kind.
+A loop that writes neighbours of such results does so to blocks of scratch memory in the first cache, and whole lines go from there to
+memory, one array after the other (stores that LLVM calls nontemporal).  LLVM vectorizes the loop as any other; it would not if its own
+stores were of that kind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
 
 from eqsat.codegen.builder import MEMORY_TYPES, Value, integer
 from eqsat.codegen.emitter import Emitter
-from eqsat.codegen.index import llvm_type, resized
+from eqsat.codegen.index import llvm_type
+from eqsat.codegen.memory.lines import LINE_BYTES, address_at, first_whole_line, stores_in_lines, target_at
 from eqsat.codegen.scope import Scope
 from eqsat.ir import joint
-from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import itemsize
-from eqsat.ir.index import Var, substitute
-from eqsat.ir.loops import Bind, Let, Stmt, Store, bound_in, statements
+from eqsat.ir.loops import For, Store, statements
 
-# results of so many bytes, and bytes of a block and of a line
+# results of so many bytes, all that a loop writes together; bytes of a block, of several blocks each, and at most so many of them
 STREAM_BYTES = 32 << 20
-BLOCK_BYTES, LINE_BYTES = 4096, 64
+BLOCK_BYTES, SHARED_BYTES, MOST_BLOCKS = 4096, 2048, 6
 SCRATCH = "%stream"
 FENCE = "declare void @llvm.x86.sse.sfence()"
 
 
-def streamed(e: Emitter, variable: Var, body: Sequence[Stmt]) -> Store | None:
-    """The store of a loop that is worth it: the only one, of neighbours, to a large result that is neither read nor added to."""
-    store = body[-1] if body else None
-    if not e.registers.streams or not isinstance(store, Store) or not all(isinstance(stmt, Let | Bind) for stmt in body[:-1]):
-        return None
-    buffer = e.buffer(store.buffer, store.value.dtype)
-    large = buffer.role == "out" and buffer.size * itemsize(buffer.dtype) >= STREAM_BYTES and not e.kernel.sizes
-    several = variable.extent * itemsize(buffer.dtype) >= BLOCK_BYTES
-    if not (large and several) or buffer.dtype not in joint.LANES or buffer.name in e.loaded:
-        return None
-    stores = (stmt for stmt in statements(e.kernel.body) if isinstance(stmt, Store) and stmt.buffer == buffer.name)
-    if any(stmt.combine is not None for stmt in stores):
-        return None
-    return store if coefficient(substitute(store.index, bound_in(body)), variable) == 1 else None
+def streamed(e: Emitter, loop: For) -> tuple[Store, ...]:
+    """The stores of a loop where it is worth it: of neighbours to large results that are neither read nor added to; else none."""
+    stores = stores_in_lines(e, loop) if e.registers.streams and not e.kernel.sizes else ()
+    if not 0 < len(stores) <= MOST_BLOCKS or not all(store.value.dtype in joint.LANES for store in stores):
+        return ()
+    sizes = [itemsize(store.value.dtype) for store in stores]
+    buffers = [e.buffer(store.buffer, store.value.dtype) for store in stores]
+    large = sum(buffer.size * size for buffer, size in zip(buffers, sizes, strict=True)) >= STREAM_BYTES
+    several = loop.variable.extent * min(sizes) >= BLOCK_BYTES and len(set(sizes)) == 1
+    if not (large and several) or any(buffer.role != "out" for buffer in buffers):
+        return ()
+    names = {store.buffer for store in stores}
+    added = (stmt for stmt in statements(e.kernel.body) if isinstance(stmt, Store) and stmt.buffer in names and stmt.combine is not None)
+    return stores if next(added, None) is None else ()
 
 
 def scratch_of(e: Emitter) -> None:
-    """A block on the stack, at the beginning of a function."""
-    e.b.lines.append(f"  {SCRATCH} = alloca [{BLOCK_BYTES} x i8], align {LINE_BYTES}")
+    """Blocks on the stack, at the beginning of a function."""
+    e.b.lines.append(f"  {SCRATCH} = alloca [{max(BLOCK_BYTES, SHARED_BYTES * MOST_BLOCKS)} x i8], align {LINE_BYTES}")
 
 
 def fence(e: Emitter) -> None:
@@ -52,24 +52,17 @@ def fence(e: Emitter) -> None:
     e.b.lines.append("  call void @llvm.x86.sse.sfence()")
 
 
-def emit_streamed(e: Emitter, variable: Var, first: Value, end: Value, scope: Scope, body: Sequence[Stmt]) -> tuple[Value, Value]:
+def emit_streamed(e: Emitter, loop: For, stores: tuple[Store, ...], first: Value, end: Value, scope: Scope) -> tuple[Value, Value]:
     """The whole blocks of a loop, from the first one on that begins with a line of memory; where they begin and end."""
-    store = body[-1]
-    assert isinstance(store, Store)
-    b, buffer, place = e.b, e.buffer(store.buffer, store.value.dtype), e.typed[variable]
-    type, memory = llvm_type(place), MEMORY_TYPES[buffer.dtype]
-    count = BLOCK_BYTES // itemsize(buffer.dtype)
-
-    def target(counter: Value) -> Value:
-        inner = scope.inner()
-        inner.indices[place] = counter
-        e.block(tuple(stmt for stmt in body if isinstance(stmt, Bind)), inner)
-        return e.address(buffer, store.index, inner)
-
-    beside = b.binary("and", b.binary("sub", integer(0), b.cast("ptrtoint", target(first), "i64")), integer(LINE_BYTES - 1))
-    before = resized(b, b.binary("lshr", beside, integer(itemsize(buffer.dtype).bit_length() - 1)), type, (0, LINE_BYTES))
-    begin = b.intrinsic("smin", b.binary("add", first, before, "nsw"), end)
+    b, place = e.b, e.typed[loop.variable]
+    type, block_bytes = llvm_type(place), BLOCK_BYTES if len(stores) == 1 else SHARED_BYTES
+    count = block_bytes // itemsize(stores[0].value.dtype)
+    memory = {store.buffer: MEMORY_TYPES[store.value.dtype] for store in stores}
+    blocks_of = {store.buffer: k * count for k, store in enumerate(stores)}
+    begin = first_whole_line(e, loop, stores[0], first, end, scope)
     blocks = b.binary("lshr", b.binary("sub", end, begin, "nuw nsw"), integer(count.bit_length() - 1, type))
+    if len(stores) > 1:
+        blocks = b.select(_are_in_step(e, loop, stores, first, scope), blocks, integer(0, type))
     some, none = b.fresh("blocks"), b.fresh("rest")
     b.branch(b.compare("ne", blocks, integer(0, type)), some, none)
     b.start(some)
@@ -81,15 +74,19 @@ def emit_streamed(e: Emitter, variable: Var, first: Value, end: Value, scope: Sc
         def one(counter: Value, carried: tuple[Value, ...]) -> tuple[Value, ...]:
             inner = scope.inner()
             inner.indices[place] = counter
-            e.block(tuple(body[:-1]), inner)
-            around = b.write_for(store)
-            value = e.value(store.value, inner)
-            b.store(value, b.element(memory, SCRATCH, b.binary("sub", counter, low, "nuw nsw"), "inbounds"))
-            b.write_for(around)
+            for stmt in loop.body:
+                if isinstance(stmt, Store):
+                    around, at = b.write_for(stmt), b.binary("sub", counter, low, "nuw nsw")
+                    at = b.binary("add", at, integer(blocks_of[stmt.buffer], type), "nuw nsw")
+                    b.store(e.value(stmt.value, inner), b.element(memory[stmt.buffer], SCRATCH, at, "inbounds"))
+                    b.write_for(around)
+                else:
+                    e.block((stmt,), inner)
             return ()
 
         e.loop(low, high, (), one)
-        _copy(e, target(low))
+        for k, store in enumerate(stores):
+            _copy(e, target_at(e, loop, store, low, scope), k * block_bytes, block_bytes)
         return ()
 
     e.loop(integer(0, type), blocks, (), block)
@@ -98,15 +95,24 @@ def emit_streamed(e: Emitter, variable: Var, first: Value, end: Value, scope: Sc
     return begin, b.binary("add", begin, b.binary("mul", blocks, integer(count, type), "nuw nsw"), "nsw")
 
 
-def _copy(e: Emitter, target: Value) -> None:
-    """The block to memory, past the caches."""
+def _are_in_step(e: Emitter, loop: For, stores: tuple[Store, ...], first: Value, scope: Scope) -> Value:
+    """Whether all stores of an iteration are equally far from the beginning of a line."""
+    b = e.b
+    one, *others = (address_at(e, loop, store, first, scope) for store in stores)
+    apart = functools.reduce(lambda found, other: b.binary("or", found, b.binary("xor", one, other)), others, integer(0))
+    return b.compare("eq", b.binary("and", apart, integer(LINE_BYTES - 1)), integer(0))
+
+
+def _copy(e: Emitter, target: Value, begin: int, nbytes: int) -> None:
+    """A block to memory, past the caches."""
     b = e.b
     mark = b.mark("!{i32 1}")
 
     def line(counter: Value, carried: tuple[Value, ...]) -> tuple[Value, ...]:
         at = b.binary("shl", counter, integer(LINE_BYTES.bit_length() - 1), "nuw nsw")
-        whole = b.emit("<16 x float>", f"load <16 x float>, {b.element('i8', SCRATCH, at, 'inbounds')}, align {LINE_BYTES}")
+        here = b.binary("add", at, integer(begin), "nuw nsw") if begin else at
+        whole = b.emit("<16 x float>", f"load <16 x float>, {b.element('i8', SCRATCH, here, 'inbounds')}, align {LINE_BYTES}")
         b.lines.append(f"  store {whole}, {b.element('i8', target.text, at, 'inbounds')}, align {LINE_BYTES}, !nontemporal !{mark}")
         return ()
 
-    e.loop(integer(0), integer(BLOCK_BYTES // LINE_BYTES), (), line)
+    e.loop(integer(0), integer(nbytes // LINE_BYTES), (), line)
