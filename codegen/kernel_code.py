@@ -21,7 +21,7 @@ from eqsat.codegen.folds.rolled import across_rows, in_whole_vectors, is_written
 from eqsat.codegen.folds.search import remembered
 from eqsat.codegen.index import emit_index, llvm_type, resized
 from eqsat.codegen.memory.ahead import emit_ahead, pieces_ahead
-from eqsat.codegen.memory.lines import begins_within_lines, first_whole_line, stores_in_lines
+from eqsat.codegen.memory.lines import begins_within_lines, first_whole_line
 from eqsat.codegen.memory.stream import emit_streamed, fence, scratch_of, streamed
 from eqsat.codegen.picks import gathered, gathered_in_words, is_gathered, offset
 from eqsat.codegen.scope import Scope
@@ -259,8 +259,8 @@ class KernelEmitter:
         whole line on, where that is."""
         if stores := streamed(self, loop):
             begin, behind = emit_streamed(self, loop, stores, first, end, scope)
-        elif begins_within_lines(self, loop):
-            begin = behind = first_whole_line(self, loop, stores_in_lines(self, loop)[0], first, end, scope)
+        elif written := begins_within_lines(self, loop):
+            begin = behind = first_whole_line(self, loop, written, first, end, scope)
         else:
             self.each_alone(loop, first, end, scope, rolled)
             return

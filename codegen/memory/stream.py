@@ -12,7 +12,7 @@ import functools
 from eqsat.codegen.builder import MEMORY_TYPES, Value, integer
 from eqsat.codegen.emitter import Emitter
 from eqsat.codegen.index import llvm_type
-from eqsat.codegen.memory.lines import LINE_BYTES, address_at, first_whole_line, stores_in_lines, target_at
+from eqsat.codegen.memory.lines import LINE_BYTES, Written, address_at, first_whole_line, target_at, written_in_rows
 from eqsat.codegen.scope import Scope
 from eqsat.ir import joint
 from eqsat.ir.dtypes import itemsize
@@ -27,7 +27,9 @@ FENCE = "declare void @llvm.x86.sse.sfence()"
 
 def streamed(e: Emitter, loop: For) -> tuple[Store, ...]:
     """The stores of a loop where it is worth it: of neighbours to large results that are neither read nor added to; else none."""
-    stores = stores_in_lines(e, loop) if e.registers.streams and not e.kernel.sizes else ()
+    stores = tuple(stmt for stmt in loop.body if isinstance(stmt, Store)) if e.registers.streams and not e.kernel.sizes else ()
+    if stores and stores != tuple(one.store for one in written_in_rows(e, loop)):
+        return ()
     if not 0 < len(stores) <= MOST_BLOCKS or not all(store.value.dtype in joint.LANES for store in stores):
         return ()
     sizes = [itemsize(store.value.dtype) for store in stores]
@@ -59,7 +61,7 @@ def emit_streamed(e: Emitter, loop: For, stores: tuple[Store, ...], first: Value
     count = block_bytes // itemsize(stores[0].value.dtype)
     memory = {store.buffer: MEMORY_TYPES[store.value.dtype] for store in stores}
     blocks_of = {store.buffer: k * count for k, store in enumerate(stores)}
-    begin = first_whole_line(e, loop, stores[0], first, end, scope)
+    begin = first_whole_line(e, loop, Written(stores[0], 1), first, end, scope)
     blocks = b.binary("lshr", b.binary("sub", end, begin, "nuw nsw"), integer(count.bit_length() - 1, type))
     if len(stores) > 1:
         blocks = b.select(_are_in_step(e, loop, stores, first, scope), blocks, integer(0, type))
