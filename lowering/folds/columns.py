@@ -36,6 +36,8 @@ from eqsat.lowering.ranges.order import block_size, needed_by_folds
 # columns whose values are kept at the same time; about as many of a block where there are more, and where memory is what results of so
 # many bytes wait for, which comes faster from several places in turns
 MOST_COLUMNS, MANY_COLUMNS, FAR_COLUMNS, FAR_BYTES = 4096, 512, 64, 9 << 19
+# of columns that are gone through again, so many bytes are still in the second cache; rows of fewer are not worth it
+NEAR_BYTES, LEAST_NEAR = 512 << 10, 512
 # of a block whose number does not divide that of all: a multiple of so many
 UNIT = 16
 # a row that is added up by itself, and stays in registers
@@ -61,8 +63,21 @@ def in_columns(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], ma
         size = _evenly(column.extent, -(-column.extent // (FAR_COLUMNS if far else MANY_COLUMNS)))
     if column not in needed:
         return None
-    statements = nested(Nest((*around, column, *inside), nest.body, nest.index), outputs, buffers)
-    return _Fission(column, size, buffers, markers).result(statements)
+    body = nested(Nest((*around, column, *inside), nest.body, nest.index), outputs, buffers)
+    return _Fission(column, _near(body, column, size), buffers, markers).result(body)
+
+
+def _near(body: Sequence[Stmt], column: Var, size: int) -> int:
+    """How many columns are a block whose rows are gone through again: as many as are still near then, if rows of them are worth it."""
+    loop = next(stmt for stmt in statements(tuple(body)) if isinstance(stmt, For) and stmt.variable is column)
+    passes = [stmt for group in _with_places(_grouped(loop.body)) if isinstance(stmt := group[0], Fold | For)]
+    again = loaded(passes[:1]).intersection(loaded(passes[1:]))
+    widths = [itemsize(term.dtype) for term in scalars(*values_of(statements((loop,)))) if isinstance(term, Load) and term.buffer in again]
+    if not widths:
+        return size
+    rows = prod(stmt.variable.extent for stmt in statements(tuple(passes[:1])) if isinstance(stmt, Fold | For))
+    most = NEAR_BYTES // (rows * max(widths)) // UNIT * UNIT
+    return min(size, _evenly(column.extent, -(-column.extent // most))) if most * max(widths) >= LEAST_NEAR else size
 
 
 def _about(extent: int) -> int:

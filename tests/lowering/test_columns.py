@@ -227,3 +227,17 @@ def test_extrema_and_their_first_places_are_found_in_one_pass(shape: tuple[int, 
 def test_first_places_take_no_second_pass() -> None:
     loops = str(eqsat.optimize(lambda x: np.argmax(x, axis=0), eqsat.spec((2048, 2048), "float32")).loops)
     assert loops.count("serial") == 1
+
+
+@pytest.mark.parametrize(
+    ("shape", "columns"),
+    [((1000, 1000), 64), ((1001, 999), 64), ((400, 4000), 160), ((60, 1000), 500), ((9000, 600), 300)],
+    ids=["near", "that no block divides", "wide blocks", "all near anyway", "never near"],
+)
+def test_columns_that_are_gone_through_again_are_near_then(shape: tuple[int, int], columns: int) -> None:
+    """Blocks whose rows stay in the second cache, unless rows of them were too short to be worth it."""
+    x = RNG.uniform(1, 2, shape)
+    result = eqsat.optimize(lambda x: x.std(axis=0), x)
+    (kernel,) = result.loops
+    assert {buffer.size for buffer in kernel.scratch} == {columns}
+    np.testing.assert_allclose(result(x), x.std(axis=0), rtol=1e-12)
