@@ -56,14 +56,14 @@ class Abilities(NamedTuple):
     `chooses`: bits of the elements that it chooses from registers (codegen/elements/small_tables.py);
     `masks`: it keeps the truth values of vectors in registers of their own, not as numbers as wide as what was compared;
     `floats`: what inline assembly calls registers of floats, nothing where that is not known;
-    `finds_rows`: it brings the next lines of several rows at once without being asked (codegen/memory/ahead.py)."""
+    `looks_ahead`: it brings what several rows and lines hold next without being asked (codegen/memory/ahead.py)."""
 
     scales: bool = False
     fuses: bool = False
     masks: bool = False
     floats: str = ""
     chooses: frozenset[int] = frozenset()
-    finds_rows: bool = False
+    looks_ahead: bool = False
 
 
 NO_ABILITIES = Abilities()

@@ -92,7 +92,7 @@ class KernelEmitter:
         self.across = across_rows(kernel)
         self.gathered = gathered_rows(kernel, registers.bytes)
         self.in_words = gathered_in_words(kernel) if b.abilities.masks else frozenset[Pick]()
-        self.ahead = pieces_ahead(kernel, b.abilities.finds_rows)
+        self.ahead = pieces_ahead(kernel, b.abilities.looks_ahead)
         self.remembered = remembered(kernel)
         self.rounded = frozenset(rounded_sums(kernel)) if numerics == "default" else frozenset[Scalar]()
         self.apart = kept_apart(kernel, self.rolled, self.remembered)

@@ -122,7 +122,7 @@ def _is_square(index: Index, loops: Sequence[Var]) -> bool:
     *around, lane = loops
     down = around[-1] if around else lane
     square = down.extent >= LEAST_SQUARE and down.extent & (down.extent - 1) == 0 and lane.extent % down.extent == 0
-    return square and coefficient(index, down) == 1 and coefficient(index, lane) == down.extent
+    return square and coefficient(index, down) == 1 and abs(coefficient(index, lane) or 0) >= down.extent
 
 
 def _offsets(index: Index, loops: Sequence[Var], points: Sequence[Point]) -> list[int] | None:

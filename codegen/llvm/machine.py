@@ -74,8 +74,8 @@ class Machine:
         fuses = not {"fma", "avx2", "avx512f"}.isdisjoint(self.known) or self.triple.startswith("aarch64")
         floats = "x" if self.triple.startswith("x86_64") else "w" if self.triple.startswith("aarch64") else ""
         chooses = frozenset(bits for feature, sizes in CHOOSING for bits in sizes if wide and feature in self.known)
-        finds_rows = floats == "x" and not self.cpu.startswith(OF_AMD_OR_ANY)
-        return Abilities(scales=wide, fuses=fuses, masks=wide, floats=floats, chooses=chooses, finds_rows=finds_rows)
+        looks_ahead = floats == "x" and not self.cpu.startswith(OF_AMD_OR_ANY)
+        return Abilities(scales=wide, fuses=fuses, masks=wide, floats=floats, chooses=chooses, looks_ahead=looks_ahead)
 
     @property
     def registers(self) -> Registers:

@@ -2,8 +2,8 @@
 
 A processor brings the next lines of a stream by itself, but only where it has seen some of them, and not past the end of a page: it
 waits at every row of two pages and less, and for every line of what is read across rows.  To ask for what is there anyway costs a few
-instructions, and changes no result.  Some processors find several rows at once: asking for all lines of one then only keeps what is read
-now waiting.
+instructions, and changes no result.  Some processors begin loads so many instructions ahead that they find several rows, or lines across
+rows, at once: of these nothing is asked, for that only keeps what is read now waiting.
 """
 
 from __future__ import annotations
@@ -55,11 +55,6 @@ class Piece:
     lines: tuple[int, ...]
 
     @property
-    def is_row(self) -> bool:
-        """Whether it is at least one row of several lines."""
-        return bool(self.repeats) and self.repeats[-1][1] == LINE
-
-    @property
     def bytes(self) -> int:
         return LINE * len(self.lines) * prod(count for count, _ in self.repeats)
 
@@ -92,10 +87,10 @@ class Stretch(NamedTuple):
         return True
 
 
-def pieces_ahead(kernel: Kernel, finds_rows: bool = False) -> dict[Var, tuple[Piece, ...]]:
-    """What to ask for in iterations of loops, by their variables; of a processor that finds rows by itself single lines alone."""
+def pieces_ahead(kernel: Kernel, looks_ahead: bool = False) -> dict[Var, tuple[Piece, ...]]:
+    """What to ask for in iterations of loops, by their variables: nothing of a processor that looks ahead by itself."""
     sizes = kernel.bytes
-    if kernel.sizes or sum(sizes.values()) < LEAST_BYTES:
+    if looks_ahead or kernel.sizes or sum(sizes.values()) < LEAST_BYTES:
         return {}
     reads = list(_reads(kernel.body))
     touched = {buffer.name: sizes[buffer.name] for buffer in kernel.outputs} | dict.fromkeys((read.load.buffer for read in reads), 0)
@@ -106,7 +101,7 @@ def pieces_ahead(kernel: Kernel, finds_rows: bool = False) -> dict[Var, tuple[Pi
         return {}
     found: dict[Var, list[Piece]] = {}
     for stretch in _stretches(read for read in reads if touched[read.load.buffer] >= LEAST_BUFFER):
-        if not stretch.is_stream and (first := next(_pieces(stretch), None)) is not None and not (finds_rows and first[1].is_row):
+        if not stretch.is_stream and (first := next(_pieces(stretch), None)) is not None:
             found.setdefault(first[0], []).append(first[1])
     return {variable: tuple(pieces) for variable, pieces in found.items() if _bytes(pieces) >= FEWEST}
 

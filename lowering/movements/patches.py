@@ -17,8 +17,8 @@ from eqsat.lowering.blocks import BlockPlacer, blocks_of
 from eqsat.lowering.nest import Nest
 from eqsat.lowering.place import stores
 
-# a patch: so many bytes of a row of what is read, for so many rows
-PATCH_BYTES, PATCH_ROWS = 256, 8
+# a patch: so many bytes of rows of what is read and of what is written, but at least and at most so many rows of what is read
+PATCH_BYTES, LEAST_ROWS, MOST_ROWS = 256, 8, 32
 
 
 def in_patches(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) -> tuple[Stmt, ...] | None:
@@ -36,7 +36,8 @@ def in_patches(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str]) ->
     row = next((v for v in rows if any(form.stride(v) in (run.extent, -run.extent) for form in read)), None)
     if row is None:
         return None
-    high, wide = min(row.extent, -(-PATCH_BYTES // (run.extent * widest))), min(lane.extent, PATCH_ROWS)
+    runs = -(-PATCH_BYTES // (run.extent * widest))
+    high, wide = min(row.extent, runs), min(lane.extent, max(LEAST_ROWS, min(runs, MOST_ROWS)))
     blocks, first = blocks_of({row: high, lane: wide}, "patch")
     inner_row, inner_lane = Var(f"{row.name}_row", 0, high - 1), Var(f"{lane.name}_lane", 0, wide - 1)
     here: dict[Var, Index] = {row: first[row] + inner_row, lane: first[lane] + inner_lane}

@@ -61,8 +61,8 @@ def kernels(function: Callable[..., Any], shape: tuple[int, ...]) -> tuple[Kerne
     return eqsat.optimize(function, eqsat.spec(shape, "float32")).loops
 
 
-def asks(function: Callable[..., Any], shape: tuple[int, ...], finds_rows: bool = False) -> bool:
-    return any(pieces_ahead(kernel, finds_rows) for kernel in kernels(function, shape))
+def asks(function: Callable[..., Any], shape: tuple[int, ...], looks_ahead: bool = False) -> bool:
+    return any(pieces_ahead(kernel, looks_ahead) for kernel in kernels(function, shape))
 
 
 def line_of(load: Load, byte: int, env: Env) -> int:
@@ -128,7 +128,7 @@ def test_the_lines_are_those_that_the_iteration_reads(name: str) -> None:
 @pytest.mark.parametrize("name", JUMPS)
 @pytest.mark.parametrize("numerics", ["default", "exact"])
 def test_results_are_those_of_numpy(name: str, numerics: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_code, "pieces_ahead", lambda kernel, finds_rows: pieces_ahead(kernel))  # as for any processor
+    monkeypatch.setattr(kernel_code, "pieces_ahead", lambda kernel, looks_ahead: pieces_ahead(kernel))  # as for any processor
     function, shape = JUMPS[name]
     x = RNG.integers(-9, 9, shape).astype("float32")
     result = eqsat.optimize(function, x, options=eqsat.Options(numerics=numerics, cache=False))
@@ -143,10 +143,10 @@ def test_streams_need_nothing() -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_processors_that_find_rows_are_asked_for_single_lines() -> None:
-    assert [name for name in JUMPS if asks(*JUMPS[name], finds_rows=True)] == ["transpose", "transposes of a batch", "channels last"]
+def test_processors_that_look_ahead_are_not_asked() -> None:
+    assert not any(asks(*JUMPS[name], looks_ahead=True) for name in JUMPS)
     processors = [("x86_64", "sapphirerapids"), ("x86_64", "znver4"), ("x86_64", "x86-64-v3"), ("aarch64", "neoverse-n1")]
-    assert [machine_of(f"{kind}-unknown-linux-gnu", name).abilities.finds_rows for kind, name in processors] == [True, False, False, False]
+    assert [machine_of(f"{kind}-unknown-linux-gnu", name).abilities.looks_ahead for kind, name in processors] == [True, False, False, False]
 
 
 def test_neither_does_what_stays_in_caches() -> None:
