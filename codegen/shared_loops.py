@@ -111,7 +111,8 @@ def _are_apart(kernel: Kernel) -> bool:
     apart = [(stmt,) for stmt in kernel.body if isinstance(stmt, For | Store)]
     mentioned = list(map(_mentioned, apart))
     before = _mentioned(tuple(stmt for stmt in kernel.body if not isinstance(stmt, For | Store)))
-    if any(sum(name in names for names in (before, *mentioned)) > 1 for name in own):
+    several = {name for name in set().union(*mentioned) if sum(name in names for names in (before, *mentioned)) > 1}
+    if not own.isdisjoint(several):
         return False
     values = bound_in(statements(kernel.body))
     written: list[dict[str, list[Index]]] = []
@@ -119,7 +120,7 @@ def _are_apart(kernel: Kernel) -> bool:
         written.append({})
         for stmt in statements(one):
             if isinstance(stmt, Store) and stmt.buffer not in own:
-                if stmt.combine is not None:
+                if stmt.combine is not None and stmt.buffer in several:
                     return False
                 written[-1].setdefault(stmt.buffer, []).append(substitute(stmt.index, values))
     if not loaded(kernel.body).isdisjoint(itertools.chain(*written)):

@@ -388,12 +388,32 @@ def asarray(x: Any, /, dtype: Any = None, *, copy: _bool | None = None, order: s
     """A lazy tensor of the elements of an array or nested lists (eqsat.calling.lazy.asarray says what that means); traced arrays and lazy
     tensors as they are, or cast to `dtype`.  What is computed never shares memory with what it was made of, and lies in C order."""
     _check_keywords("asarray", copy=copy, order=order)
-    if isinstance(x, _TracedArray):
-        return x if dtype is None else x.astype(dtype)
-    return _lazy(x, dtype)
+    if not isinstance(x, _TracedArray):
+        return _lazy(x, dtype)
+    cast = x if dtype is None else x.astype(dtype)
+    found = x if cast.dtype == x.dtype else cast
+    return found.copy() if copy and found is x else found
 
 
-asanyarray = ascontiguousarray = asfortranarray = asarray
+asanyarray = asarray
+
+
+def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
+    """asarray of one axis at least, which shares memory with an array that lies in C order, as NumPy's does; with others it may."""
+    found = asarray(a, dtype)
+    if not isinstance(a, _TracedArray):
+        return found
+    return found if found.memory.is_whole and found.ndim else found.reshape(found.shape or (1,))
+
+
+def asfortranarray(a: Any, dtype: Any = None) -> Any:
+    """asarray: a copy of what NumPy has in C order only; with others it may share memory.  What is computed lies in C order."""
+    found = asarray(a, dtype)
+    if not isinstance(a, _TracedArray):
+        return found
+    return found.copy() if found.memory.is_whole and found.ndim > 1 else found.reshape(found.shape)
+
+
 r_, c_ = _Rows(), _Columns()
 
 
@@ -403,12 +423,13 @@ def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
 
 
 def array(object: Any, dtype: Any = None, *, copy: _bool | None = True, order: str | None = None) -> Any:
-    """asarray, also of nested lists of traced arrays and numbers, which are stacked."""
+    """asarray, also of nested lists of traced arrays and numbers, which are stacked; a copy, unless `copy` says that none is needed."""
     _check_keywords("array", copy=copy, order=order)
     if isinstance(object, list | tuple) and any(True for _ in _traced_deep(object)):
         found = _apply("stack", [array(part) for part in object])
         return found if dtype is None else found.astype(dtype)
-    return asarray(object, dtype)
+    found = asarray(object, dtype)
+    return found.copy() if copy and found is object and isinstance(found, _TracedArray) else found
 
 
 def __getattr__(name: str) -> Any:

@@ -35,7 +35,8 @@ from eqsat.ir.loops import (
     statements,
     values_of,
 )
-from eqsat.ir.tensor import scalars
+from eqsat.ir.ops import identity_of
+from eqsat.ir.tensor import Literal, scalars
 from eqsat.lowering.affine import Affine, Forms, bounds, rebuilt
 from eqsat.lowering.joining.renaming import Renaming
 from eqsat.lowering.joining.row_by_row import outermost
@@ -51,10 +52,11 @@ def beside(rows: Kernel, parts: Kernel, passing: Collection[str] = ()) -> Kernel
     """One kernel that does both, with the results of both in this order; the second may read what the first one stores in the same part.
     What is only `passing` from the one to the other is scratch memory, of a part.  None where the outermost loops, which are all that there
     is, do not divide evenly."""
-    outer = outermost(rows)
+    pieces = _around_rows(rows)
     scratch = (*rows.scratch, *parts.scratch)
-    if parts.sizes or outer is None or len({buffer.name for buffer in scratch}) < len(scratch):
+    if parts.sizes or pieces is None or len({buffer.name for buffer in scratch}) < len(scratch):
         return None
+    before, outer, behind = pieces
     if not {buffer.name for buffer in rows.buffers}.isdisjoint(buffer.name for buffer in parts.outputs):
         return None
     stored = {buffer.name: buffer for buffer in rows.outputs}
@@ -63,14 +65,38 @@ def beside(rows: Kernel, parts: Kernel, passing: Collection[str] = ()) -> Kernel
     results = (*(buffer for buffer in rows.outputs if buffer.name not in passing), *parts.outputs)
     buffers = (*(buffer for name, buffer in read.items() if name not in stored), *results)
     each = outermost(parts)
-    if each is not None and passing:
+    if (each is not None and passing) or (passed and (before or behind)):
         return None
     found = _parts_of_folds(outer, parts, passed, passing) if each is None else _rows_of(outer, each, passed)
-    return None if found is None else Kernel(rows.name, buffers, found[0], scratch=(*scratch, *found[1]))
+    if found is None:
+        return None
+    edges = Renaming(_unused("_edge", (*rows.body, *found[0])), {}, {})
+    body = (*edges.block(before), *found[0], *edges.block(behind))
+    return Kernel(rows.name, buffers, body, scratch=(*scratch, *found[1]))
 
 
 # statements, and their scratch memory
 Body = tuple[tuple[Stmt, ...], tuple[Buffer, ...]]
+
+
+def _around_rows(kernel: Kernel) -> tuple[tuple[Stmt, ...], For, tuple[Stmt, ...]] | None:
+    """The longest of the loops of a kernel, and what stands before and behind it: other rows of the same results, as at the edges of an
+    image, which need nothing of each other."""
+    if kernel.sizes or not all(isinstance(stmt, For | Store) for stmt in kernel.body):
+        return None
+    if not loaded(kernel.body).isdisjoint(buffer.name for buffer in (*kernel.outputs, *kernel.scratch)) and len(kernel.body) > 1:
+        return None
+    loops = [stmt for stmt in kernel.body if isinstance(stmt, For) and stmt.kind == "parallel" and not stmt.variable.lo]
+    longest = max(loops, key=lambda loop: loop.variable.extent * _inside(loop), default=None)
+    if longest is None:
+        return None
+    at = kernel.body.index(longest)
+    return kernel.body[:at], longest, kernel.body[at + 1 :]
+
+
+def _inside(loop: For) -> int:
+    """How many iterations the loops in a loop have together, one behind the other."""
+    return sum(stmt.variable.extent * _inside(stmt) for stmt in loop.body if isinstance(stmt, For)) or 1
 
 
 def _rows_of(outer: For, each: For, passed: Sequence[Buffer]) -> Body | None:
@@ -83,7 +109,8 @@ def _rows_of(outer: For, each: For, passed: Sequence[Buffer]) -> Body | None:
     if not _keeps_to_parts((first, each.body), passed, each.variable):
         return None
     widths = {buffer.name: buffer.size // outer.variable.extent for buffer in passed}
-    body = _in_turns(first, each, widths) or ((*first, *each.body) if passed else abreast(first, each.body))
+    turns = _in_turns(first, each, widths) or _in_turns(first, _in_steps(each), widths)
+    body = turns or ((*first, *each.body) if passed else abreast(first, each.body))
     rest = _within(outer, as_index(parts * count), left, (outer, each, *body)) if left else ()
     return (For(each.variable, "parallel", body), *rest), ()
 
@@ -109,6 +136,21 @@ def _in_turns(rows: tuple[Stmt, ...], part: For, widths: Mapping[str, int]) -> t
     rest = _within(loop, as_index(group.variable.extent * count), left, (loop, *part.body, *few)) if left else ()
     found = [replace(stmt, body=(*few, *stmt.body)) if stmt is group else stmt for stmt in part.body]
     return (*found, *rest)
+
+
+def _in_steps(part: For) -> For:
+    """The same with a fold whose result is all that is stored as a loop that adds to memory, so that rows can be done in its iterations."""
+    folds = [stmt for stmt in part.body if isinstance(stmt, Fold)]
+    stores = [stmt for stmt in part.body if isinstance(stmt, Store)]
+    if len(folds) != 1 or len(stores) != 1 or any(isinstance(stmt, For | Let | Clip) for stmt in part.body):
+        return part
+    (fold,), (store,) = folds, stores
+    if store.value != Temp(fold.name, fold.dtype) or store.combine is not None or fold.value.dtype != fold.dtype:
+        return part
+    first = Store(store.buffer, store.index, Literal(identity_of(fold.op, fold.dtype).item(), fold.dtype))
+    again = For(fold.variable, "serial", (*fold.body, Store(store.buffer, store.index, fold.value, fold.op)))
+    kept = tuple(stmt for stmt in part.body if isinstance(stmt, Bind))
+    return For(part.variable, part.kind, (*kept, first, again))
 
 
 def _keeps_to_parts(bodies: Sequence[tuple[Stmt, ...]], passed: Sequence[Buffer], part: Var) -> bool:
@@ -189,11 +231,16 @@ def _is_alone(fold: Fold) -> bool:
 
 def _within(outer: For, begin: Index, count: int, beside: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """So many iterations of a loop, from one on, under names that no statement beside them has."""
-    known = bound(beside)
-    ends = (f"_rows{number or ''}" for number in itertools.count())
-    suffix = next(end for end in ends if not any(name.endswith(end) for name in known))
+    suffix = _unused("_rows", beside)
     renaming = Renaming(suffix, {}, {})
     within = Var(f"{outer.variable.name}{suffix}", 0, count - 1)
     renaming.variables[outer.variable] = begin + within if count > 1 else begin
     body = renaming.block(outer.body)
     return (For(within, outer.kind, body),) if count > 1 else body
+
+
+def _unused(end: str, beside: tuple[Stmt, ...]) -> str:
+    """An end of names that no name in some statements has."""
+    known = bound(beside)
+    ends = (f"{end}{number or ''}" for number in itertools.count())
+    return next(one for one in ends if not any(name.endswith(one) for name in known))

@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from eqsat.ir.index import Index
 from eqsat.ir.tensor import Build, Call, Input, Read, axes
-from eqsat.lowering.movements.patches import PATCH_BYTES, PATCH_ROWS
+from eqsat.lowering.movements.patches import LEAST_ROWS, PATCH_BYTES
 from tests.effort import examples
 from tests.lowering.builds import check_offered, offered
 
@@ -52,7 +52,7 @@ def test_patches_hold_what_the_build_does(name: str) -> None:
 
 
 @settings(max_examples=examples(8, least=3), deadline=None, derandomize=True)
-@given(st.integers(2, 4 * PATCH_ROWS), st.integers(2, 100), st.integers(2, 9), st.sampled_from([changed, rotated]))
+@given(st.integers(2, 4 * LEAST_ROWS), st.integers(2, 100), st.integers(2, 9), st.sampled_from([changed, rotated]))
 def test_any_extents(h: int, w: int, c: int, form: object) -> None:
     check_offered((changed if form is changed else rotated)(h, w, c), "patches")
 
