@@ -116,21 +116,36 @@ MADE: dict[str, Callable[..., Any]] = {
 # they share or not by how their argument lies in memory, which nobody knows here
 UNKNOWN = frozenset(
     (
-        *(),
-    )
-)
-    (
-        "ascontiguousarray",
-        "ravel method",
-        "reshape to its shape",
-        "ravel of a transpose",
-        "atleast_1d",
-        "rot90",
-        "rot90_4",
-        "array_split",
-        "diag",
-        "einsum",
-        "identity mm",
+        *(
+            "astype without a copy",
+            "ascontiguousarray",
+            "asfortranarray",
+            "ascontiguousarray of a transpose",
+        ),
+        *(
+            "ravel",
+            "ravel method",
+            "reshape",
+            "reshape to its shape",
+            "ravel of a transpose",
+            "atleast_1d",
+        ),
+        *(
+            "atleast_3d",
+            "real",
+            "x.real",
+            "rot90",
+            "rot90_4",
+            "split",
+            "array_split",
+            "diag",
+            "unstack",
+        ),
+        *(
+            "einsum",
+            "einsumT",
+            "identity mm",
+        ),
     )
 )
 
