@@ -21,8 +21,7 @@ from eqsat.codegen.folds.rolled import across_rows, in_whole_vectors, is_written
 from eqsat.codegen.folds.search import remembered
 from eqsat.codegen.index import emit_index, llvm_type, resized
 from eqsat.codegen.memory.ahead import emit_ahead, pieces_ahead
-from eqsat.codegen.memory.lines import begins_within_lines, first_whole_line
-from eqsat.codegen.memory.stream import emit_streamed, fence, scratch_of, streamed
+from eqsat.codegen.memory.stream import emit_whole_lines, fence, scratch_of, streamed
 from eqsat.codegen.picks import gathered, gathered_in_words, is_gathered, offset
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.shared_loops import shares
@@ -255,15 +254,12 @@ class KernelEmitter:
         return results
 
     def each(self, loop: For, first: Value, end: Value, scope: Scope, rolled: bool = False) -> None:
-        """A loop from one number to another; past the caches where that is worth it, and then what is left at both ends, or from the first
-        whole line on, where that is."""
-        if stores := streamed(self, loop):
-            begin, behind = emit_streamed(self, loop, stores, first, end, scope)
-        elif written := begins_within_lines(self, loop):
-            begin = behind = first_whole_line(self, loop, written, first, end, scope)
-        else:
+        """A loop from one number to another; in whole lines of memory where that is worth it, and then what is left at both ends."""
+        middle = emit_whole_lines(self, loop, first, end, scope)
+        if middle is None:
             self.each_alone(loop, first, end, scope, rolled)
             return
+        begin, behind = middle
         b, type = self.b, first.type
 
         def left(number: Value, carried: Carried) -> Carried:

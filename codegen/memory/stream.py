@@ -12,7 +12,7 @@ import functools
 from eqsat.codegen.builder import MEMORY_TYPES, Value, integer
 from eqsat.codegen.emitter import Emitter
 from eqsat.codegen.index import llvm_type
-from eqsat.codegen.memory.lines import LINE_BYTES, Written, address_at, first_whole_line, target_at, written_in_rows
+from eqsat.codegen.memory.lines import LINE_BYTES, Written, address_at, begins_within_lines, first_whole_line, target_at, written_in_rows
 from eqsat.codegen.scope import Scope
 from eqsat.ir import joint
 from eqsat.ir.dtypes import itemsize
@@ -54,7 +54,18 @@ def fence(e: Emitter) -> None:
     e.b.lines.append("  call void @llvm.x86.sse.sfence()")
 
 
-def emit_streamed(e: Emitter, loop: For, stores: tuple[Store, ...], first: Value, end: Value, scope: Scope) -> tuple[Value, Value]:
+def emit_whole_lines(e: Emitter, loop: For, first: Value, end: Value, scope: Scope) -> tuple[Value, Value] | None:
+    """What of a loop is done by itself: whole blocks past the caches, or nothing between its parts before and from the first whole line of
+    memory on; where that begins and ends, None where the loop is worth neither."""
+    if stores := streamed(e, loop):
+        return _emit_streamed(e, loop, stores, first, end, scope)
+    if written := begins_within_lines(e, loop):
+        begin = first_whole_line(e, loop, written, first, end, scope)
+        return begin, begin
+    return None
+
+
+def _emit_streamed(e: Emitter, loop: For, stores: tuple[Store, ...], first: Value, end: Value, scope: Scope) -> tuple[Value, Value]:
     """The whole blocks of a loop, from the first one on that begins with a line of memory; where they begin and end."""
     b, place = e.b, e.typed[loop.variable]
     type, block_bytes = llvm_type(place), BLOCK_BYTES if len(stores) == 1 else SHARED_BYTES
