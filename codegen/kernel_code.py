@@ -29,6 +29,7 @@ from eqsat.codegen.split_loops import emit_by_one_thread, emit_part, emit_split
 from eqsat.codegen.tiles.gathered import gathered_rows
 from eqsat.codegen.tiles.shuffled import emit_shuffle
 from eqsat.codegen.tiles.tile import emit_row, emit_run, emit_tile
+from eqsat.codegen.wide_columns import wide_columns
 from eqsat.ir.dtypes import alignment, is_float, is_integer, itemsize
 from eqsat.ir.errors import InternalError
 from eqsat.ir.index import Apply, Index, Var, walk
@@ -106,7 +107,8 @@ class KernelEmitter:
         span = f"i64 noundef range(i64 0, {units + 1})"
         parameters = [self.parameter(buffer) for buffer in self.kernel.buffers] + [f"{span} %begin", f"{span} %end"]
         parameters += [f"i64 noundef range(i64 {s.variable.lo}, {s.variable.hi + 1}) %s{k}" for k, s in enumerate(self.kernel.sizes)]
-        taken = [self.scratch(buffer) for buffer in self.kernel.scratch]
+        wide = wide_columns(self.kernel)
+        taken = [self.scratch(buffer, wide.whole if wide else buffer.size) for buffer in self.kernel.scratch]
         loops = (stmt for stmt in statements(self.kernel.body) if isinstance(stmt, For))
         streams = any(streamed(self, loop) for loop in loops)
         if streams:
@@ -127,7 +129,7 @@ class KernelEmitter:
         for group in in_one_loop(self.kernel.body, self.apart):
             stmt = group[0]
             if isinstance(stmt, For) and id(stmt) in shared:
-                emit_split(self, shared[id(stmt)], scope, before if len(shared) > 1 else None)
+                emit_split(self, shared[id(stmt)], scope, before if len(shared) > 1 else None, wide)
                 before += shared[id(stmt)].extent
             elif shared and isinstance(stmt, For | Store):
                 emit_by_one_thread(self, stmt, scope)
@@ -145,9 +147,9 @@ class KernelEmitter:
         reach = f"dereferenceable({buffer.size * size}) " if buffer.size and not self.kernel.sizes else ""
         return f"ptr noalias noundef align {alignment(buffer.dtype)} {access}{reach}{self.places[buffer.name]}"
 
-    def scratch(self, buffer: Buffer) -> str:
+    def scratch(self, buffer: Buffer, size: int) -> str:
         """Memory of the kernel's own, aligned to lines of the cache: on the stack if it is small; else what has to be given back."""
-        place, nbytes = self.places[buffer.name], buffer.size * itemsize(buffer.dtype)
+        place, nbytes = self.places[buffer.name], size * itemsize(buffer.dtype)
         if nbytes <= ON_STACK:
             self.b.lines.append(f"  {place} = alloca [{nbytes} x i8], align {ALIGNMENT}")
             return ""
@@ -203,7 +205,9 @@ class KernelEmitter:
         return apart and all(isinstance(one, Let) or (isinstance(one, Store) and one.combine is None) for one in stmt.body)
 
     def special(self, stmt: For, scope: Scope) -> bool:
-        """Write a loop that has code of its own."""
+        """Write a loop that has code of its own; none that holds loops of which this thread does a part."""
+        if any(id(inner) in self.parts for inner in statements(stmt.body)):
+            return False
         if stmt in self.gathered:
             emit_row(self, stmt, scope)
             return True
@@ -228,12 +232,7 @@ class KernelEmitter:
         return [self.range(stmt.variable, scope)]
 
     def loop(
-        self,
-        first: Value,
-        end: Value,
-        initial: Carried,
-        step: Callable[[Value, Carried], Carried],
-        note: Callable[[], str] = str,
+        self, first: Value, end: Value, initial: Carried, step: Callable[[Value, Carried], Carried], note: Callable[[], str] = str
     ) -> Carried:
         """for i from `first` while below `end` (which is above `first`), carrying values; returns the last ones.  `note`: see Builder;
         asked for when the body is written."""

@@ -10,9 +10,12 @@ from eqsat.codegen.folds.loops import FoldEmitter
 from eqsat.codegen.index import llvm_type, resized
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.shared_loops import Share
+from eqsat.codegen.wide_columns import Wide
 from eqsat.ir.loops import For, Stmt
 
 ZERO = integer(0)
+# threads begin at columns whose number is a multiple of so many, mostly at a line of memory
+COLUMNS = 16
 
 
 class ThreadEmitter(FoldEmitter, Protocol):
@@ -24,17 +27,17 @@ class ThreadEmitter(FoldEmitter, Protocol):
     def each(self, loop: For, first: Value, end: Value, scope: Scope, rolled: bool = False) -> None: ...
 
 
-def emit_split(e: ThreadEmitter, share: Share, scope: Scope, before: int | None) -> None:
+def emit_split(e: ThreadEmitter, share: Share, scope: Scope, before: int | None, wide: Wide | None = None) -> None:
     """An outermost loop from `begin` to `end`, counted in units from the first of the kernel; `before`: how many are those of loops
-    before it, where there are several.  An iteration is done where its first unit is."""
+    before it, where there are several.  An iteration is done where its first unit is; all that a thread does of a `wide` one is one."""
     loop = share.loop
     e.b.write_for(loop)
     b, low, bounds = e.b, loop.variable.lo, (loop.variable.lo, loop.variable.hi + 1)
     type = llvm_type(e.typed[loop.variable])
     begin, end = Value("%begin", "i64"), Value("%end", "i64")
     some, none = "some", "none"
-    if share.is_divided:
-        _emit_divided(e, share, scope)
+    if wide is not None or share.is_divided:
+        _emit_wide(e, share, wide, scope) if wide is not None else _emit_divided(e, share, scope)
         return
     if e.kernel.parts:  # counted in iterations of the whole loop
         _, count = e.range(loop.variable, scope)
@@ -55,6 +58,32 @@ def emit_split(e: ThreadEmitter, share: Share, scope: Scope, before: int | None)
     b.jump(none)
     b.start(none)
     b.write_for(None)
+
+
+def _emit_wide(e: ThreadEmitter, share: Share, wide: Wide, scope: Scope) -> None:
+    """All blocks of columns that a thread does as one, from the column where its first unit begins to where its last one ends."""
+    b, loop, inner = e.b, share.loop, scope.inner()
+    begin, end = Value("%begin", "i64"), Value("%end", "i64")
+    b.branch(b.compare("slt", begin, end), "some", "none")
+    b.start("some")
+    inner.indices[e.typed[loop.variable]] = integer(0, llvm_type(e.typed[loop.variable]))
+    low, high = (_column(e, place, wide.whole, share.extent) for place in (begin, end))
+    for lane in wide.lanes:
+        type = llvm_type(e.typed[lane.variable])
+        first, last = (b.opaque(resized(b, place, type, (0, wide.whole))) for place in (low, high))
+        e.parts[id(lane)] = first, last
+    e.block(loop.body, inner)
+    b.jump("none")
+    b.start("none")
+    b.write_for(None)
+
+
+def _column(e: ThreadEmitter, unit: Value, columns: int, units: int) -> Value:
+    """The column where a unit begins."""
+    b = e.b
+    place = b.binary("udiv", b.binary("mul", unit, integer(columns), "nuw nsw"), integer(units))
+    whole = b.binary("and", b.binary("add", place, integer(COLUMNS - 1), "nuw nsw"), integer(-COLUMNS))
+    return b.intrinsic("smin", whole, integer(columns))
 
 
 def _emit_divided(e: ThreadEmitter, share: Share, scope: Scope) -> None:
