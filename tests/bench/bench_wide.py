@@ -36,6 +36,7 @@ from tests.bench.group_programs import GROUPS
 from tests.bench.half_programs import HALVES
 from tests.bench.known_programs import KNOWN
 from tests.bench.large_programs import LARGE
+from tests.bench.line_programs import LINES
 from tests.bench.moved_programs import MOVED
 from tests.bench.ordered_programs import ORDERED
 from tests.bench.part_programs import PARTS
@@ -306,7 +307,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 
 
 PROGRAMS |= FURTHER | PLAIN | STACKED | STENCILS | GATHERS | LARGE | SHORT_ROWS | HALVES | PARTS | SHARED | FOLDED | ORDERED | FOUND
-PROGRAMS |= SUMMED | MOVED | ALIKE | SEAMS | PIXELS | POINTS | GROUPS | RESULTS | TABLES | KNOWN | BLOCKS
+PROGRAMS |= SUMMED | MOVED | ALIKE | SEAMS | PIXELS | POINTS | GROUPS | RESULTS | TABLES | KNOWN | BLOCKS | LINES
 
 
 def runners(function: Callable[..., Any], arguments: list[Any]) -> dict[str, Callable[[], Any]]:
