@@ -204,6 +204,8 @@ class Encoder:
         if max(map(abs, term.bounds)) >= LIMIT:
             raise UnsupportedError(f"simplify: `{term}` reaches {term.bounds}, beyond 62 bits")
         if isinstance(term, Var):
+            if term.lo == term.hi and not axes:
+                return Linear(term.lo)
             return Linear(0, ((self.bounded(self._variable(term, axes), term.bounds), 1),))
         assert isinstance(term, Apply)
         forms = [self._linear[arg] for arg in term.args]

@@ -173,10 +173,10 @@ def choose(choices: Iterable[Choice], moved: set[int], is_cheaper: Callable[[int
 
 def _rank(node: ENode, forms: Forms) -> int:
     """Which of several nodes of equal cost: a sum, for sums that read it can take it in, one of variables first; then a remainder, for
-    remainders that read it may do without; a recipe last, the sum that it means follows."""
+    remainders that read it may do without, and an equality, which says more to readers; a recipe last, the sum that it means follows."""
     if node.op == "Sum":
         return int(any(forms[atom].op != "Var" for atom, _ in node.args[1:]))
-    return 4 if node.op in RECIPES else 2 if node.op == "Mod" else 3
+    return 4 if node.op in RECIPES else 2 if node.op in ("Mod", "Zero") else 3
 
 
 def fresh_classes(snapshot: Snapshot, before: Reading) -> set[int]:

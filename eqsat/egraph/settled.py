@@ -19,12 +19,13 @@ from eqsat.egraph.index_cost import is_power_of_two
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.schema import VARIABLES
 from eqsat.egraph.snapshot import ENode
-from eqsat.ir.interval import Interval, within
+from eqsat.ir.interval import BOOL, Interval, within
 
 Bounds = Mapping[int, Interval]
 # a variable of two values makes more terms linear
 LEAST_RANGE = 2
 OTHER_WAY = {"Min": "Max", "Max": "Min"}
+DIVISIONS = ("Floordiv", "Mod")
 
 
 def is_settled(forms: Forms, bounds: Bounds, name: int) -> bool:
@@ -96,8 +97,8 @@ class _Look:
     def is_settled(self, name: int) -> bool:
         while self.op(name) == "Not":
             name = self.forms[name].args[0]
-        if name not in self.forms:
-            return False
+        if name not in self.forms or (self.op(name) in DIVISIONS and within(self.range(name), BOOL)):
+            return False  # of two values a comparison says as much
         form = self.form(name)
         if any(atom not in self.forms for atom, _ in form.terms):
             return False
@@ -108,7 +109,7 @@ class _Look:
             return self._is_open_sign(name)
         if self._is_conjunction(name):
             return self._is_open_conjunction(name)
-        if len(others) > 1 or self.op(others[0][0]) not in ("Floordiv", "Mod"):
+        if len(others) > 1 or self.op(others[0][0]) not in DIVISIONS:
             shared = self.variables(atom for atom, _ in form.terms)
             if set(shared.values()) != {1}:
                 return False
@@ -117,7 +118,7 @@ class _Look:
     def _is_open(self, name: int, factor: int, form: Linear) -> bool:
         """Whether an operation that is a term of a sum stays one, whatever else is in the sum."""
         op = self.op(name)
-        if op in ("Floordiv", "Mod"):
+        if op in DIVISIONS:
             return (factor == 1 or (factor > 0 and op == "Mod")) and self._is_least_division(name, form.without(name))
         return (op in OTHER_WAY and self._is_open_order(name, factor, form)) or (op == "Where" and self._is_open_choice(name))
 

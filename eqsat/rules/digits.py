@@ -161,6 +161,33 @@ def _may_join(v: Visit, remainder: int, quotient: int) -> bool:
     )
 
 
+def shifted_remainders(v: Visit) -> None:
+    """x % n = (x + k*n) % n where a quotient of that sum by n stands beside it: digits of one dividend then, which may be one."""
+    for name in v.sums:
+        for form in v.alternatives(name):
+            for atom, k in form.terms if len(form.terms) > 1 else ():
+                for x, n in _constant_divisions(v, atom, "Mod"):
+                    for other in (other for other, m in form.terms if m == k * n and other != atom):
+                        for y in _quotients_by(v, other, n):
+                            apart = v.form(y).plus(v.form(x), -1)
+                            if apart.terms or apart.constant % n or not v.first("shifted-remainder", atom, x, y, n):
+                                continue
+                            remainder = v.encoder.node("Mod", y, v.encoder.number(n))
+                            v.encoder.same(atom, v.encoder.bounded(remainder, (0, n - 1)))
+
+
+def _quotients_by(v: Visit, name: int, n: int) -> Iterator[int]:
+    """What a class holds a quotient of by a number, or a remainder of such a quotient."""
+    within = [x for x, _ in _constant_divisions(v, name, "Mod")]
+    for divided in (name, *within):
+        yield from (x for x, divisor in _constant_divisions(v, divided, "Floordiv") if divisor == n)
+
+
+def _constant_divisions(v: Visit, name: int, op: str) -> list[tuple[int, int]]:
+    """What a class holds divisions of by constants above one, and these."""
+    return [(x, n) for found, x, n in _divisions(v, name) if found == op and n > 1]
+
+
 def divisions_in(v: Visit, name: int, op: str) -> list[tuple[int, int]]:
     """What a class holds divisions of, and by what."""
     return [(node.args[0], node.args[1]) for node in v.classes.get(name, ()) if node.op == op]

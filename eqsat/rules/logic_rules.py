@@ -70,6 +70,8 @@ COMPARISONS = Table(
         Pattern("sign-of-truth", (k * p + c) >= 0, p, (p >= 0, p <= 1, c < 0, k + c >= 0), "holds for 1, not for 0"),
         Pattern("sign-of-untruth", (k * p + c) >= 0, no(p), (p >= 0, p <= 1, c >= 0, k + c < 0), "holds for 0, not for 1"),
         Pattern("zero-of-truth", (k * p + c) == 0, p, (p >= 0, p <= 1, k + c == 0, c != 0), "holds for 1, not for 0"),
+        Pattern("zero-is-the-least", x == 0, (x * -1) >= 0, (x >= 0,), "no value is below zero"),
+        Pattern("zero-is-the-greatest", x == 0, x >= 0, (x <= 0,), "no value is above zero"),
         Pattern("truth-is-zero", p == 0, no(p), (p >= 0, p <= 1), "a truth value that is zero"),
         Pattern(
             "quotient-is",

@@ -23,7 +23,7 @@ from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir import interval
 from eqsat.ir.interval import Interval
-from eqsat.rules.digits import join_digits, pairs
+from eqsat.rules.digits import join_digits, pairs, shifted_remainders
 from eqsat.rules.products import distribute, factor_common, factor_some, flatten_product, take_content
 from eqsat.rules.row import DIVISIONS, PRODUCTS, SumRow, Table
 from eqsat.rules.symbolic import split_symbolic, symbolic_digits, symbolic_identity
@@ -272,6 +272,13 @@ SUMS = Table(
             "for y = x // (a*n*m) % k: three digits and more at once, two are joined as pairs",
             join_digits,
             DIVISIONS,
+        ),
+        SumRow(
+            "shifted-remainder",
+            "x % n = (x + k*n) % n",
+            "where a quotient of that sum by n stands beside the remainder, in the place of its next digit",
+            shifted_remainders,
+            ("Mod",),
         ),
         SumRow("split-pair", "S = c*(x % n) + c*n*y + r", "pairs that a div/mod identity may join", pairs, DIVISIONS),
         SumRow(

@@ -45,7 +45,7 @@ def normalized_columns(xp: Any, x: Any) -> Any:
 
 
 def turned(xp: Any, x: Any) -> Any:
-    return xp.rot90(x)
+    return in_order(xp, xp.rot90(x))
 
 
 def transposed(xp: Any, x: Any) -> Any:

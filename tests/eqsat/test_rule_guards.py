@@ -28,6 +28,7 @@ NOT_NEEDED: dict[str, dict[str, str]] = {
         "div-from-mod": "n > 0",
         "quotient-in-quotient": "a > 0, a * d <= 36028797018963968",
         "nested-division": "a > 0, a * d <= 36028797018963968",
+        "quotient-of-shifted-digit": "a > 0, a * d <= 36028797018963968",
         "offset-into-quotient": "a > 0, n > 0",
         "division-of-division": "a > 0, a * d <= 36028797018963968",
         "mod-of-multiple": "n > 0",
@@ -48,6 +49,9 @@ NOT_NEEDED: dict[str, dict[str, str]] = {
         "quotient-and-remainder-are": "n > 0",
         "quotient-is-and-remainder-above": "n > 0",
         "quotient-is-and-remainder-below": "n > 0",
+    },
+    "where d divides n the quotient is a digit itself, by another row; for the others see above": {
+        "quotient-of-digit": "a > 0, n % d != 0, a * d <= 36028797018963968",
     },
     "one direction is enough: signs turn towards positive divisors only": {"negative-divisor": "y < 0", "negative-modulus": "y < 0"},
     "zero gives no value; a divisor that is nothing but zero is left alone": {
@@ -100,6 +104,8 @@ LOOSER: dict[str, dict[str, str]] = {
         "quotient-in-quotient": "d > 0",
         "nested-division": "d > 0",
         "division-of-division": "d > 0",
+        "quotient-of-shifted-digit": "n > 0, d > 0",
+        "quotient-of-digit": "n > 0, d > 0",
         "cancel-common-factor": "k > 0",
         "common-factor-of-mod": "k > 0",
         "div-of-mod": "k > 0",

@@ -142,6 +142,7 @@ INSTANCES: dict[str, Callable[[random.Random], Index]] = {
     "join-digits": lambda r: (
         (x - y) // (a := r.randint(1, 3)) % (n := small(r)) + (x - y) // (a * n) % 2 * n + (x - y) // (a * n * 2) % small(r) * n * 2 + z
     ),
+    "shifted-remainder": lambda r: x % (n := small(r)) + (x // n + r.randint(-3, 3)) % small(r) * n + z,
     "split-pair": lambda r: x % (n := small(r)) + n * (x // n) + y,
     "digit-of-sum": lambda r: ((a := 2 * small(r)) // 2 * (n := small(r)) * x + p + 1) // a % n,
     "zero-divided": lambda r: ((d := r.choice((y, b, y * z))) * x) // d,
