@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from math import gcd
 
 from eqsat.egraph.forms import RAW, SIGNS, Forms, index_children
-from eqsat.egraph.index_cost import is_power_of_two
+from eqsat.egraph.index_cost import index_cycles, is_power_of_two
 from eqsat.egraph.linear import Linear, sign_term, sum_term, zero_term
 from eqsat.egraph.schema import OP_OF_NODE
 from eqsat.egraph.snapshot import ENode
@@ -56,15 +57,46 @@ def given_class(forms: Forms, name: int) -> int:
 
 
 def index_term(forms: Forms, root: int) -> Index:
-    """The term that the chosen nodes spell for a class."""
-    return _Speller(*as_spelled(forms, root)).term(root)
+    """The term that the chosen nodes spell for a class; comparisons of one difference as such where that is cheaper."""
+    forms, classes = as_spelled(forms, root)
+    term = _Speller(forms, classes).term(root)
+    differences = _shared_differences(forms, classes)
+    other = _Speller(forms, classes, differences).term(root) if differences else term
+    return other if index_cycles(other) < index_cycles(term) else term
+
+
+def _shared_differences(forms: Forms, classes: list[int]) -> dict[Group, int]:
+    """Sums of which something is subtracted that several comparisons look at, or one comparison and something else; each without its
+    constant, with the class that is computed of it anyway, or the root of the reading where none is."""
+    compared: Counter[Group] = Counter()
+    computed: dict[Group, int] = {}
+    for name in classes:
+        node = forms[name]
+        below = node.args[0] if node.op in SIGNS else name
+        if forms[below].op == "Sum" and (key := _difference(forms[below].args[1:])) is not None:
+            compared[key[0]] += node.op in SIGNS
+    readers = {child for name in classes if forms[name].op not in SIGNS for child in index_children(forms[name])}
+    for name in readers:
+        if forms[name].op == "Sum" and (key := _difference(forms[name].args[1:])) is not None:
+            computed.setdefault(key[0], name)
+    return {key: computed.get(key, -1) for key, times in compared.items() if times + (key in computed) > 1}
+
+
+def _difference(terms: Group) -> tuple[Group, int] | None:
+    """Terms of both signs with a first one that is added, and whether they were so (1) or the opposite (-1)."""
+    if all(k > 0 for _, k in terms) or all(k < 0 for _, k in terms):
+        return None
+    sign = 1 if terms[0][1] > 0 else -1
+    return tuple((atom, sign * k) for atom, k in terms), sign
 
 
 class _Speller:
-    """Writes one term; sums that are part of others are written so that they are one subterm."""
+    """Writes one term; sums that are part of others are written so that they are one subterm, and `differences` that several comparisons
+    look at (_shared_differences) as one, too."""
 
-    def __init__(self, forms: Forms, classes: list[int]) -> None:
+    def __init__(self, forms: Forms, classes: list[int], differences: Mapping[Group, int] | None = None) -> None:
         self.forms = forms
+        self.differences = differences or {}
         self.done: dict[int, Index] = {}
         self.parts: dict[Group, Index] = {}
         sums = [forms[name] for name in classes if forms[name].op == "Sum"]
@@ -75,7 +107,7 @@ class _Speller:
         stack = [root]
         while stack:
             here = stack[-1]
-            missing = [child for child in index_children(self.forms[here]) if child not in self.done]
+            missing = [child for child in self.needed(self.forms[here]) if child not in self.done]
             if here in self.done or not missing:
                 stack.pop()
                 if here not in self.done:
@@ -83,6 +115,13 @@ class _Speller:
             else:
                 stack.extend(missing)
         return self.done[root]
+
+    def needed(self, node: ENode) -> tuple[int, ...]:
+        """What is spelled before a node: its operands, and a sum that a comparison reads in place of its own."""
+        below = self.forms[node.args[0]] if node.op in SIGNS and self.differences else node
+        shared = _difference(below.args[1:]) if below is not node and below.op == "Sum" else None
+        computed = self.differences.get(shared[0], -1) if shared is not None else -1
+        return (*index_children(node), computed) if computed >= 0 else index_children(node)
 
     def spell(self, node: ENode) -> Index:
         """The term of a node whose operands are spelled."""
@@ -142,10 +181,26 @@ class _Speller:
             form = Linear(0, ((below.args[1], below.args[0]),))
         else:
             form = Linear(0, ((node.args[0], 1),))
+        shared = _difference(form.terms) if self.differences else None
+        if shared is not None and shared[0] in self.differences:
+            return self.sign_of_difference(node.op, *shared, form.constant)
         left = self.in_sides(tuple(t for t in form.terms if t[1] > 0))
         right = self.in_sides(tuple((atom, -k) for atom, k in form.terms if k < 0))
         parts = [*left, *((part, -k) for part, k in right)]
         return (sign_term if node.op == "Nonneg" else zero_term)(form.constant, parts)
+
+    def sign_of_difference(self, op: str, terms: Group, sign: int, constant: int) -> Index:
+        """sign * (sum of terms) + constant >= 0, or == 0, the sum computed once."""
+        computed = self.differences[terms]
+        if computed >= 0:
+            offset, part = self.forms[computed].args[0], self.done[computed]
+            same = _difference(self.forms[computed].args[1:])
+            sign, constant = (sign, constant - sign * offset) if same is None or same[1] > 0 else (-sign, constant + sign * offset)
+        else:
+            part = self.group(terms)
+        if op == "Zero":
+            return apply("eq", part, -sign * constant)
+        return apply("ge", part, -constant) if sign > 0 else apply("le", part, constant)
 
     def in_sides(self, terms: Group) -> list[tuple[Index, int]]:
         return self.in_groups(terms) if terms else []
