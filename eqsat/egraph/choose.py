@@ -207,24 +207,23 @@ def _shared_forms(snapshot: Snapshot, forms: Forms, root: int, known: dict[int, 
         return forms
     best = dict(forms)
     least = first = _total(best, root, known, weights)
-    trials = MAX_TRIALS
-    tried: set[tuple[int, ENode]] = set()
-    improved = True
-    while improved:
-        improved = False
-        for more, name, node in other_choices(snapshot, best, root, known, weights):
-            if (name, node) in tried or not trials:
-                continue
-            tried.add((name, node))
-            trials -= 1
-            before, best[name] = best[name], node
-            total = _total(best, root, known, weights) if not is_below(best, name) else float("inf")
-            # of two that could share something, the first to change gains nothing yet
-            if total < least or (total == least and more >= weights.add):
-                improved |= total < least
-                least = total
-            else:
-                best[name] = before
+    for sideways in (False, True):  # of two that could share something, the first to change gains nothing yet; what does gain goes first
+        tried: set[tuple[int, ENode]] = set()
+        trials, improved = MAX_TRIALS, True
+        while improved:
+            improved = False
+            for more, name, node in other_choices(snapshot, best, root, known, weights):
+                if (name, node) in tried or not trials:
+                    continue
+                tried.add((name, node))
+                trials -= 1
+                before, best[name] = best[name], node
+                total = _total(best, root, known, weights) if not is_below(best, name) else float("inf")
+                if total < least or (sideways and total == least and more >= weights.add):
+                    improved |= total < least
+                    least = total
+                else:
+                    best[name] = before
     return best if least < first else forms
 
 
