@@ -23,6 +23,7 @@ from eqsat.report import Report
 from eqsat.rules import TABLES, Pattern, Table
 from eqsat.rules.row import literal, term
 from eqsat.saturate import Session, session
+from tests.eqsat.index_terms import needs_islpy
 from tests.eqsat.tracing_cases import sample
 
 CERTIFY = eqsat.Options(certify=True)
@@ -44,7 +45,7 @@ def plant(monkeypatch: pytest.MonkeyPatch, row: Pattern) -> None:
 
 
 # index expressions -------------------------------------------------------------------------------------------------
-@pytest.mark.skipif(not integer_sets.is_installed(), reason="islpy is not installed")
+@needs_islpy
 def test_the_certificate_of_an_index_expression_is_the_proof_of_its_result() -> None:
     result = eqsat.optimize(X // 8 * 8 + X % 8, options=CERTIFY)
     assert result.expr is X
