@@ -191,7 +191,7 @@ class Result(OfOneProcess, Shown):
 
         With checked gathers the first begins at the program that is computed: gathers clip, and limits of places are outputs too.
         """
-        matched = tuple(sorted(name for name, count in self.report.matches.items() if count))
+        matched = tuple(sorted(self.report.fired))
         return explain_program(self.original, self.written, self.extracted, self.options, matched)
 
     def explain(self) -> str:
@@ -265,7 +265,7 @@ class IndexResult(Shown):
     @functools.cached_property
     def steps(self) -> tuple[Step, ...]:
         """Equalities from `original` to `expr`, in order; one that names all rows that matched where tracing takes too long."""
-        matched = tuple(sorted(name for name, count in self.report.matches.items() if count))
+        matched = tuple(sorted(self.report.fired))
         return explain_steps(self.original, self.expr, self.options, matched, self.fact)
 
     @functools.cached_property

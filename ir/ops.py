@@ -175,11 +175,6 @@ def shown(op: str) -> str:
     return op.partition("#")[0]
 
 
-def result_dtype(name: str, *dtypes: str) -> str:
-    """The dtype that NumPy 2 gives for an operation on arrays of these dtypes: the last of `loop_dtypes`."""
-    return loop_dtypes(name, *dtypes)[-1]
-
-
 def loop_dtypes(name: str, *dtypes: Given) -> tuple[str, ...]:
     """The dtypes that NumPy 2 casts operands of these dtypes to, and behind them that of the result.
 

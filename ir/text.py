@@ -71,7 +71,7 @@ def program_text(program: Program) -> str:
 def with_sizes(text: str, sizes: Sequence[Size]) -> str:
     """A text in which sizes that are known at run time are shown by name."""
     for size in sizes:
-        text = re.sub(rf"(?<![\w.]){size.marker}(?![\w.])", size.variable.name[1:], text)
+        text = re.sub(rf"(?<![\w.]){size.marker}(?![\w.])", size.name, text)
     return text
 
 

@@ -106,9 +106,8 @@ def _goes_across(loop: For | Fold, around: For, bound: dict[Var, Index]) -> bool
     return 1 in along and all(step in (0, 1) for step in along) and not any(step in (1, -1, None) for step in steps)
 
 
-def leaves_much(loop: For, vector_bytes: int, read_again: bool = False) -> bool:
-    """Whether what fills no vector of an innermost loop takes as long as vectors: LLVM does half of one together, the rest one by one.
-    `read_again`: what is stored is loaded soon, which waits where two vectors of it overlap."""
+def leaves_much(loop: For, vector_bytes: int) -> bool:
+    """Whether what fills no vector of an innermost loop takes as long as vectors: LLVM does half of one together, the rest one by one."""
     terms = list(scalars(*values_of(loop.body)))
     calls = [term for term in terms if isinstance(term, Call)]
     lanes = vector_bytes // max((itemsize(term.dtype) for term in terms), default=1)

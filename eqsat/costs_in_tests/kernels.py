@@ -50,7 +50,7 @@ def cost_snapshot(result: Result | IndexResult) -> CostSnapshot:
         kernels=kernel_costs(result),
         program=tuple(str(result.expr if isinstance(result, IndexResult) else result.program).splitlines()),
         unit=result.cost.unit,
-        rules=tuple(sorted(name for name, count in result.report.matches.items() if count)),
+        rules=tuple(sorted(result.report.fired)),
     )
 
 

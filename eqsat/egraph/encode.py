@@ -19,7 +19,7 @@ from eqsat.ir import interval
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import OPS, Apply, Const, Index, Var, in_order, walk
 from eqsat.ir.interval import Interval
-from eqsat.ir.tensor import is_size, level_of, reduction
+from eqsat.ir.tensor import is_size, level_of, position_of, reduction
 
 LIMIT = 1 << 62
 EVERYTHING = (-LIMIT, LIMIT)
@@ -172,8 +172,11 @@ class Encoder:
     def _axis(self, variable: Var) -> int:
         """A loop axis, or a reduction variable named by its de Bruijn index."""
         level = level_of(variable)
-        kind = "Axis" if level is None else "RAxis"
-        return self.node(kind, int(variable.name[1:]) if level is None else level, variable.extent)
+        if level is not None:
+            return self.node("RAxis", level, variable.extent)
+        position = position_of(variable)
+        assert position is not None, variable
+        return self.node("Axis", position, variable.extent)
 
     def index(self, root: Index, axes: bool = False) -> int:
         """The handle of an index term in n-ary form; with `axes` it is one of a tensor body."""

@@ -91,7 +91,7 @@ def explore_program(program: Program, options: Options) -> EGraph:
         stopped=_stopped(report, transcript),
         types=types,
         leaves=classes.leaves,
-        sizes={size.marker: size.variable.name[1:] for size in program.sizes},
+        sizes={size.marker: size.name for size in program.sizes},
     )
 
 

@@ -18,6 +18,7 @@ from itertools import chain, islice
 
 import numpy as np
 
+from eqsat.ir.copied import copied
 from eqsat.ir.generics import as_build
 from eqsat.ir.index import Const, Var
 from eqsat.ir.steps import Loop
@@ -32,7 +33,6 @@ from eqsat.ir.tensor import (
     StepResult,
     Tensor,
     axes,
-    copied,
     has_fold,
     over,
     scalars,

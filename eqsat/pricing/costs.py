@@ -13,7 +13,7 @@ from eqsat.ir.generics import as_build
 from eqsat.ir.index import Index
 from eqsat.ir.shown import Shown
 from eqsat.ir.steps import HostCall, Loop
-from eqsat.ir.tensor import Build, Generic, Program, Shape, Step, Tensor, tensors
+from eqsat.ir.tensor import Build, Generic, Program, Shape, Step, Tensor, position_of, tensors
 from eqsat.options import Options
 from eqsat.pricing.amounts import amount
 from eqsat.pricing.cost_model import SHORT_LOOP, CostModel, Part, Parts, Type, Variables, trips
@@ -130,7 +130,7 @@ def _times_again(loops: Variables, shape: Shape) -> int:
 
 def _axes(loops: Variables) -> set[int]:
     """The axes of a kernel among these variables."""
-    return {int(v.name[1:]) for v in loops if v.name[0] == "i"}
+    return {position for v in loops if (position := position_of(v)) is not None}
 
 
 def _is_computed(part: Hashable) -> bool:

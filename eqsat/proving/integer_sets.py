@@ -108,7 +108,7 @@ def has_form(term: Apply) -> bool:
     """Whether an operation on numbers and sets that have forms has one."""
     if term.op == "mul":
         return _few(term.args[0]) or _few(term.args[1])
-    if term.op in ("floordiv", "mod", "shl", "shr"):
+    if term.domain is not None:
         return _few(term.args[1])
     if term.op in ("bitand", "bitor", "bitxor"):
         return any(arg.bounds[0] == arg.bounds[1] for arg in term.args)

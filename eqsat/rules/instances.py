@@ -40,11 +40,7 @@ class Instance:
     def has_value(self, condition: Index) -> bool:
         """Whether no divisor in a condition can be zero, and no shift amount negative."""
         for term in walk(condition):
-            if isinstance(term, Apply) and term.op in ("floordiv", "mod"):
-                lo, hi = self.bounds(term.args[1])
-                if lo <= 0 <= hi:
-                    return False
-            if isinstance(term, Apply) and term.op in ("shl", "shr") and self.bounds(term.args[1])[0] < 0:
+            if isinstance(term, Apply) and term.domain is not None and not term.domain.proved(self.bounds(term.args[-1])):
                 return False
         return True
 
@@ -175,8 +171,9 @@ class Instance:
 
 def _folded(op: str, forms: list[Linear]) -> Linear | None:
     """An operation on constants, as its value; None where it has none, or an operand is no constant."""
-    if any(form.terms for form in forms) or (op in ("floordiv", "mod") and not forms[1].constant):
+    domain = OPS[op].domain
+    if any(form.terms for form in forms) or (domain is not None and not domain.holds(forms[-1].constant)):
         return None
-    if op in ("shl", "shr") and not 0 <= forms[1].constant < 62:
+    if op in ("shl", "shr") and forms[1].constant >= 62:
         return None
     return Linear(int(OPS[op].evaluate(*(form.constant for form in forms))))

@@ -197,7 +197,7 @@ def draw(
     outputs, places = computed[: len(computed) - len(limits)], computed[len(computed) - len(limits) :]
     kernels = _scheduled(steps, estimates, slots, over)
     checked = tuple(slots[tensor] for tensor in finite)
-    sizes = tuple(RunTimeSize(s.variable.name[1:], s.variable.lo, s.most, s.marker, s.terms) for s in program.sizes)
+    sizes = tuple(RunTimeSize(s.name, s.variable.lo, s.most, s.marker, s.terms) for s in program.sizes)
     first = {nest.kernel.name for nest in nests if nest.once}
     once = tuple(k for k, kernel in enumerate(kernels) if kernel.name in first)
     kept = [slot for k in once for slot in kernels[k].written]

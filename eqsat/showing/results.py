@@ -62,7 +62,7 @@ def result_body(result: Result) -> str:
         details("Program", pair(_program("as written", result.original), _program("optimized", result.program)), "before and after"),
         "" if result.is_listed else _loop_nests(result),
         _code(result),
-        details("Rules", rule_table(report), f"{sum(1 for count in report.matches.values() if count)} matched"),
+        details("Rules", rule_table(report), f"{len(report.fired)} matched"),
     ]
     if result.bodies:
         bodies = "".join(details(f"Loop {k}", result_body(body), str(body.cost)) for k, body in enumerate(result.bodies))
@@ -89,7 +89,7 @@ def _totals(before: _Side, after: _Side) -> str:
 
 def _kernels(result: Result, before: _Side, after: _Side) -> str:
     """A bar for each kernel, after and before."""
-    sizes = {size.marker: size.variable.name[1:] for size in result.original.sizes}
+    sizes = {size.marker: size.name for size in result.original.sizes}
     made = [_types(nest.made, sizes) for nest in result.nests]
     written = details("As written", _chart(before, []), counted(len(before.kernels), "kernel"))
     return details("Kernels", _chart(after, made) + written, f"{len(after.kernels)}", opened=len(after.kernels) <= MOST_OPEN)

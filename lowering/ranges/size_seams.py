@@ -53,10 +53,10 @@ class _Known:
     """
 
     def __init__(self, sizes: Sequence[Size]) -> None:
-        told = {size.variable.name[1:]: size.variable for size in sizes if not size.is_made}
+        told = {size.name: size.variable for size in sizes if not size.is_made}
         larger = {name: Var(v.name, max(v.lo, LEAST), max(v.hi, LEAST + 1)) for name, v in told.items()}
         self.extents = {size.marker: named(size.terms, larger.__getitem__) for size in sizes}
-        self.markers = {larger[size.variable.name[1:]]: size.marker for size in sizes if not size.is_made}
+        self.markers = {larger[size.name]: size.marker for size in sizes if not size.is_made}
         self.own: dict[Var, Index] = {larger[name]: v for name, v in told.items()}
         self.env: dict[Var, Index] = {size.variable: self.extents[size.marker].term for size in sizes}
         self.variables = {size.marker: size.variable for size in sizes}

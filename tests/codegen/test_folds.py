@@ -11,13 +11,13 @@ import pytest
 
 import eqsat
 import eqsat.numpy as enp
-from eqsat.codegen.emit import emit_module
 from eqsat.codegen.folds.accumulator import BLOCK, Numerics
 from eqsat.codegen.folds.loops import LEAST_TOGETHER, MOST_CARRIED, bodies, in_one_loop
 from eqsat.ir.index import Var
 from eqsat.ir.loops import Fold, Let, Load, Stmt, Store, Temp
 from eqsat.ir.tensor import Call, Position, Scalar
 from eqsat.lowering import type_indices
+from tests.codegen.modules import emit_module
 from tests.effort import some
 
 Array = np.ndarray[Any, Any]
