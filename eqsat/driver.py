@@ -20,7 +20,7 @@ from eqsat.ir.index import Index, as_index
 from eqsat.ir.steps import Loop, Parts
 from eqsat.ir.structure import positions
 from eqsat.ir.tensor import Program, Tensor
-from eqsat.kernels.picking import Nest, lower_program, over_what_is_carried, remaining
+from eqsat.kernels.picking import PlacedKernel, lower_program, over_what_is_carried, remaining
 from eqsat.kernels.rolled import rolled
 from eqsat.kernels.step_loops import StepBody
 from eqsat.options import Options, options_of
@@ -116,26 +116,26 @@ def _finished(
         return _finished(program, written, places, other, options, Report(), Dump(None))
 
     return Result(
-        program,
-        parts,
-        nests,
-        Cost(kernels, options.cost, options.target),
-        cost(written.joined(), options),
-        report,
-        options,
-        dump,
-        otherwise,
-        written,
-        found,
-        Pipeline(finish, optimize_program),
-        _certificate(report, values, bodies.values()) if options.certify else None,
-        finite,
-        tuple(bodies.values()),
-        places,
+        original=program,
+        parts=parts,
+        nests=nests,
+        cost=Cost(kernels, options.cost, options.target),
+        original_cost=cost(written.joined(), options),
+        report=report,
+        options=options,
+        dump=dump,
+        otherwise=otherwise,
+        written=written,
+        extracted=found,
+        pipeline=Pipeline(finish, optimize_program),
+        certificate=_certificate(report, values, bodies.values()) if options.certify else None,
+        finite=finite,
+        bodies=tuple(bodies.values()),
+        places=places,
     )
 
 
-def _nest_ns(nest: Nest, model: CostModel) -> float:
+def _nest_ns(nest: PlacedKernel, model: CostModel) -> float:
     """What a kernel costs; one in strips as much as the kernels that it is made of, but for their launches, one of
     several that compute a build its share."""
     if nest.has_steps:

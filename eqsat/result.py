@@ -28,7 +28,7 @@ from eqsat.ir.typed_check import check_typed
 from eqsat.ir.typed_kernel import TypedKernel
 from eqsat.keeping.kept import kept_code
 from eqsat.kernels.listing import Listing, list_kernels
-from eqsat.kernels.picking import Nest, remaining
+from eqsat.kernels.picking import PlacedKernel, remaining
 from eqsat.lowering import type_indices
 from eqsat.options import Options
 from eqsat.pipeline import Pipeline
@@ -45,7 +45,7 @@ from eqsat.running.sized_plan import plan_of
 from eqsat.threads import num_threads
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Result(OfOneProcess, Shown):
     """An optimized program; calling it compiles at first use and computes numpy arrays.
 
@@ -70,7 +70,7 @@ class Result(OfOneProcess, Shown):
 
     original: Program
     parts: Parts
-    nests: tuple[Nest, ...]
+    nests: tuple[PlacedKernel, ...]
     cost: Cost
     original_cost: Cost
     report: Report

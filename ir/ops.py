@@ -163,6 +163,10 @@ REDUCE_OPS = {
     "xor": ReduceOp("xor", "bitwise_xor", np.bitwise_xor.reduce),
 }
 BIT_FOLDS = ("and", "or", "xor")
+# operations of two elements that are truth values
+COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
+# operations by which polynomials are made
+RING = frozenset(("add", "subtract", "multiply", "negative"))
 
 
 def numbered(name: str, number: int) -> str:

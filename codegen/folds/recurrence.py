@@ -68,7 +68,7 @@ class Recurrence:
     def _is_vector(self, term: Scalar) -> bool:
         if isinstance(term, Load):
             return self.step(term.index) in (0, 1)
-        return isinstance(term, Literal) or (isinstance(term, Call) and (term.op in joint.OPS or widens(term)))
+        return isinstance(term, Literal) or (isinstance(term, Call) and (term.op in joint.JOINT_OPS or widens(term)))
 
     @property
     def any_order(self) -> bool:

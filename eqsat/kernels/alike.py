@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from eqsat.ir.loops import Kernel, renamed
+from eqsat.ir.loops import renamed
 from eqsat.ir.tensor import Build, Constant, Input, Tensor, over, sources
-
-Group = tuple[Build, ...]
-# what a kernel costs, and the kernel
-Priced = tuple[float, Kernel]
+from eqsat.kernels.terms import Group, Priced
 
 
 class Alike:

@@ -10,28 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from eqsat.capture.compared import compared_with_itself
 from eqsat.ir.definitions import with_inlined
 from eqsat.ir.index import Const
 from eqsat.ir.steps import Parts
 from eqsat.ir.tensor import Build, Gather, Input, Read, Scalar, Tensor, axes, has_fold, over, scalars, sources, tensors
-from eqsat.kernels.alike import Group, Priced
 from eqsat.kernels.siblings import Levels, chosen, is_cheaper, levels_of, siblings_of
-from eqsat.options import Options
+from eqsat.kernels.terms import Group, Lowering
 from eqsat.pricing.cost_model import CostModel
 
 # results of one loop: more are as many streams to memory, and the time that LLVM takes grows faster than their number
 MOST_TOGETHER = 24
-
-
-class Lowering(Protocol):
-    """`cheapest`: the cheapest kernel of every group and what it costs, given the names of their tensors."""
-
-    options: Options
-
-    def cheapest(self, groups: Sequence[Group], names: Mapping[Tensor, str]) -> Mapping[Group, Priced]: ...
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from eqsat.ir.steps import PlacedStep
 from eqsat.ir.tensor import Build, Shape, Tensor, sources
-from eqsat.kernels.alike import Group
+from eqsat.kernels.terms import Group
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.costs import kernel_ns
 

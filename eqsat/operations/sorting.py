@@ -16,7 +16,7 @@ import numpy as np
 
 from eqsat.ir.dtypes import is_float
 from eqsat.ir.errors import UsageError
-from eqsat.ir.host_functions import FEW
+from eqsat.ir.host_functions import FEW_RANKS
 from eqsat.ir.index import Const, Index, apply
 from eqsat.ir.ops import identity_of
 from eqsat.ir.steps import HostCall
@@ -130,9 +130,9 @@ def part_of_order(order: Order, low: int, high: int) -> Tensor | None:
     if not (places or stable) and min(high + 1, extent - low) > MOST_PASSES:
         return host_call("sorted_part", (source, low, high, axis, descending), {}) if count < extent else None
     whole = (slice(None),) * axis
-    if high + 1 <= max(MOST_PASSES, extent // FEW):
+    if high + 1 <= max(MOST_PASSES, extent // FEW_RANKS):
         return getitem(topk(source, high + 1, axis, descending)[places], (*whole, slice(low, None)))
-    if extent - low > max(MOST_PASSES, extent // FEW):
+    if extent - low > max(MOST_PASSES, extent // FEW_RANKS):
         return None
     # the first ones of the reverse order, in which the last of equal ones is the first
     found = topk(flip(source, axis), extent - low, axis, not descending)[places]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from eqsat.codegen.folds.rolled import LINES
+from eqsat.codegen.folds.rolled import NEIGHBOURING_LINES
 from eqsat.codegen.math import FUNCTIONS, instructions_of
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_float, itemsize
@@ -109,9 +109,9 @@ class Place:
         if self.inner is None:
             return 0, 1.0
         step = coefficient(offset, self.inner)
-        if step == -1 and self.inner.extent >= LINES:
+        if step == -1 and self.inner.extent >= NEIGHBOURING_LINES:
             return 1, REVERSED
-        if step is None or not 1 < abs(step) <= INTERLEAVED or self.inner.extent < LINES:
+        if step is None or not 1 < abs(step) <= INTERLEAVED or self.inner.extent < NEIGHBOURING_LINES:
             return step, 1.0
         return 1, max(1.0, abs(step) / len(self.reached(offset)))
 

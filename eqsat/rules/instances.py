@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd
 
-from eqsat.egraph.encode import COMPARISONS, LIMIT
+from eqsat.egraph.encode import COMPARISONS, NUMBER_LIMIT
 from eqsat.egraph.linear import Linear
 from eqsat.egraph.snapshot import ENode
 from eqsat.ir import interval
@@ -96,7 +96,7 @@ class Instance:
             return BOOL if truth is None else (int(truth), int(truth))
         operands = [self.bounds(arg) for arg in term.args]
         if term.op in ("shl", "shr") and operands[1][1] >= 62:
-            return -LIMIT, LIMIT
+            return -NUMBER_LIMIT, NUMBER_LIMIT
         return OPS[term.op].bounds(*operands)
 
     def _residues(self, term: Apply) -> Interval | None:
@@ -164,7 +164,7 @@ class Instance:
         handle = self.visit.encoder.node(op.capitalize(), *names)
         if op not in ("shl", "shr") or bounds[1][1] < 62:
             lo, hi = OPS[op].bounds(*bounds)
-            if max(abs(lo), abs(hi)) < LIMIT:
+            if max(abs(lo), abs(hi)) < NUMBER_LIMIT:
                 self.visit.encoder.bounded(handle, (lo, hi))
         return Linear(0, ((handle, 1),))
 

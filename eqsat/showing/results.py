@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from eqsat.ir.tensor import Program, Tensor
-from eqsat.kernels.cost_parts import KINDS, KernelParts, nest_parts, program_parts
+from eqsat.kernels.cost_parts import PART_KINDS, KernelParts, nest_parts, program_parts
 from eqsat.pricing.cost_model import CostModel
 from eqsat.pricing.costs import Cost
 from eqsat.result import Result
@@ -25,7 +25,7 @@ MOST_OPEN = 12
 NEST_BYTES = 40_000
 # the kind of steps that are no kernels
 OTHER = "steps"
-COLOURS = {**dict(zip(KINDS, PALETTE, strict=True)), OTHER: "#666666"}
+COLOURS = {**dict(zip(PART_KINDS, PALETTE, strict=True)), OTHER: "#666666"}
 
 
 @dataclass(frozen=True)
