@@ -276,3 +276,10 @@ def test_of_long_rows_only_the_first_are_put_in_order(dtype: str, largest: bool)
 
 def test_every_call_that_makes_an_order_is_one_of_the_host() -> None:
     assert {"sort", "argsort", "partition", "argpartition"} <= set(FUNCTIONS)
+
+
+def test_the_array_to_sort_may_be_named_as_in_numpy() -> None:
+    x = np.array([[3, 1, 2], [6, 5, 4]])
+    np.testing.assert_array_equal(eqsat.jit(lambda a: enp.sort(a=a, axis=0))(x), np.sort(a=x, axis=0))
+    np.testing.assert_array_equal(eqsat.jit(lambda a: enp.argsort(a=a))(x), np.argsort(a=x))
+    np.testing.assert_array_equal(enp.sort(a=x), np.sort(x))
