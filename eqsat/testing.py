@@ -123,10 +123,8 @@ def assert_equivalent(candidate: Any, reference: Any, *specs: Any, rtol: float |
     """
     if isinstance(candidate, Index | IndexResult):
         if specs or rtol is not None:
-            found = "specs" if specs else f"rtol={rtol}"
-            raise UsageError(
-                f"assert_equivalent: found {found} for an index expression, expected neither specs nor rtol: values are integers"
-            )
+            given = "specs" if specs else f"rtol={rtol}"
+            raise UsageError(f"assert_equivalent: found {given} for an index expression, expected neither specs nor rtol")
         _assert_equal_indices(_index_of(candidate), _index_of(reference), seed)
         return
     first, second = _runnable(candidate, specs), _runnable(reference, specs)

@@ -94,7 +94,7 @@ def _may_join(fold: Fold) -> bool:
 
 
 def bodies(folds: Sequence[Fold]) -> tuple[Stmt, ...]:
-    """What folds that are one loop do in it, the folds in them last, which are one loop again."""
+    """The statements of several folds run as one loop; inner folds last, so that they can be joined too."""
     if len(folds) == 1:
         return folds[0].body
     inside = [stmt for fold in folds for stmt in fold.body]

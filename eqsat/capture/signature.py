@@ -144,6 +144,7 @@ def leaves_of(*values: Any) -> Iterator[Any]:
 
 
 def is_container(value: Any) -> bool:
+    """Whether arguments may stand in it: a tuple, list or dict and nothing derived from these, or a dataclass with fields."""
     return type(value) in CONTAINERS or bool(fields_of(value))
 
 
@@ -195,6 +196,7 @@ def lay_out(
 
 
 def function_name(function: Callable[..., Any]) -> str:
+    """The name of a function; of a callable without one that of its type."""
     return getattr(function, "__name__", type(function).__name__)
 
 

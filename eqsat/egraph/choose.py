@@ -300,7 +300,7 @@ def _chosen_without(
 
 
 def _made_of(forms: Forms, classes: Iterable[int], name: int) -> set[int]:
-    """The classes that are made of one of them, and that one."""
+    """`name`, and every class of `classes` that reads it, directly or through others."""
     parents: dict[int, list[int]] = {}
     for reader in classes:
         for child in index_children(forms[reader]):

@@ -97,8 +97,7 @@ def _possible(builds: Sequence[Build], levels: Levels, alone: Collection[Tensor]
 
 
 def _is_cheaper(group: _Together, siblings: Sequence[Group], levels: Levels, model: CostModel, lowering: Lowering) -> bool:
-    """Whether one kernel costs less than those that there are for the builds as they were; with their siblings that are not among them,
-    which then are without them."""
+    """Whether one kernel for the group costs less than today's kernels of its builds, counting siblings that would lose a partner."""
     near = [several for several in siblings if not set(group.builds).isdisjoint(several)]
     every = tuple(dict.fromkeys((*group.builds, *(build for several in near for build in several))))
     others = tuple(build for build in every if build not in group.builds)

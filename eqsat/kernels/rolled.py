@@ -151,8 +151,8 @@ class _Line:
             start = k - length + 1
 
     def _again(self, k: int, length: int) -> tuple[bool, ...] | None:
-        """Which sources of a tensor are those of the one `length` before it, where it is made as that one of others that stand as far
-        before it; None where it is not."""
+        """Per source of tensor k: is it the very source of tensor k - length?  None unless k is made by the same function, of the same
+        sources or of sources `length` later."""
         if self.function[k] is not self.function[k - length]:
             return None
         pairs = list(zip(sources(self.order[k - length]), sources(self.order[k]), strict=True))

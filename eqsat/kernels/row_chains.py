@@ -70,7 +70,7 @@ def row_chains(
         return Chain(tuple(members), kernel) if len(members) > 1 and any(made in steps for made in members) else None
 
     def saved_by(chain: Chain, part: float) -> float:
-        """What it costs less than so many times its kernels alone."""
+        """Nanoseconds saved against `part` times the cost of its kernels alone."""
         return sum(nest_ns(lowered[made], target, costs) for made in chain.made) * part - nest_ns(chain.kernel, target, costs)
 
     for results in reversed(order):

@@ -370,7 +370,8 @@ def _is_short(source: Tensor, along: Sequence[int], most: int) -> bool:
 
 
 def _how(name: str, kind: Any, stable: Any, descending: Any) -> dict[str, Any]:
-    """Only what is set, so that equal calls are one."""
+    """The keywords of a sort, checked, without those left at None: calls that mean the same get the same key.  UsageError for an unknown
+    kind, or kind with stable."""
     if kind not in KINDS:
         raise UsageError(f"{name}: found kind {kind!r}, expected one of {', '.join(map(str, KINDS))}")
     if kind is not None and stable is not None:

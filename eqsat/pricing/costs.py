@@ -148,6 +148,7 @@ def kernel_ns(model: CostModel, *builds: Build, launches: int = 1) -> float:
 
 
 def type_of(tensor: Tensor) -> Type:
+    """Shape and dtype of a tensor."""
     return tensor.shape, tensor.dtype
 
 

@@ -236,7 +236,7 @@ def _loads_a_part(call: Call) -> bool:
 
 
 def is_product(value: Scalar) -> bool:
-    """Whether adding it is one operation with computing it."""
+    """Whether a value is a product, which a fused multiply-add sums for free."""
     return isinstance(value, Call) and value.op == "multiply"
 
 

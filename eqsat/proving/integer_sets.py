@@ -46,6 +46,7 @@ def compare(pair: Pair) -> Answer:
 
 
 def is_installed() -> bool:
+    """Whether islpy can be imported; without it nothing is decided by integer sets."""
     return _islpy() is not None
 
 

@@ -43,7 +43,7 @@ class KernelInRows:
     shared: int | None
 
     def gain_at(self, known: Mapping[int, int]) -> float:
-        """Of sizes that have these values; nothing where one is less."""
+        """The gain at these sizes, less what rounding up to whole blocks costs; 0.0 where a size is below `least`."""
         values = [known[marker] for marker in self.sizes]
         whole = prod(-(-value // self.rows) * self.rows / value for value in values if value)
         return self.gain / whole if all(value >= self.least for value in values) else 0.0

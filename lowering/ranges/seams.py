@@ -396,7 +396,7 @@ def branches(term: Index) -> tuple[Index, ...]:
 
 
 def _either(term: Index) -> tuple[Index, ...]:
-    """What a minimum, maximum or absolute value may be, and what those that it may be may be."""
+    """The terms that a min, max or abs may equal, nested ones opened; any other term itself."""
     ways = either_way(term.op, *term.args) if isinstance(term, Apply) else None
     return tuple(dict.fromkeys(leaf for way in ways for leaf in _either(way))) if ways else (term,)
 
