@@ -101,7 +101,7 @@ class _Loaded(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return self.module
 
     def exec_module(self, module: ModuleType) -> None:
-        """It has run."""
+        """Nothing: the module has run already."""
 
 
 @functools.cache

@@ -14,7 +14,7 @@ Levels = Mapping[Tensor, float]
 
 
 def levels_of(builds: Sequence[Build], steps: Sequence[PlacedStep]) -> dict[Tensor, float]:
-    """How many others, kernels and steps, wait for each other before a build can begin, or before a step has a result."""
+    """By build, and by result of a step, the length of the longest chain of builds and steps that has to be computed before."""
     levels: dict[Tensor, float] = {}
     made = {result: step for step in steps for result in step.results}
 

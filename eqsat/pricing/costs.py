@@ -123,7 +123,7 @@ def again_for_rows(model: CostModel, parts: Mapping[Hashable, Part], shape: Shap
 
 @functools.lru_cache(maxsize=4096)
 def _times_again(loops: Variables, shape: Shape) -> int:
-    """How many iterations the loops have that stand around the last one of these and are none of them."""
+    """How often the axes of a kernel that are none of `loops` repeat the innermost of these: the product of those outside of it."""
     axes = _axes(loops)
     return prod(n for k, n in enumerate(shape) if k not in axes and k < max(axes, default=0))
 

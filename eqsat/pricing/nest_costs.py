@@ -85,7 +85,7 @@ def work_shared(work: float, share: float) -> float:
 
 
 def largest_share(kernel: Kernel, threads: int) -> float:
-    """What part of a kernel the thread that does most of it does."""
+    """The share of a kernel's work that the busiest thread does; 1.0 where threads cannot share it."""
     found = shares(kernel)
     units = units_of(found) if found else None
     if units is None or not units.extent:

@@ -138,7 +138,7 @@ class Box:
         return frozenset(loop for _, loop, _ in self.spans).union(*(loops for loops, _ in self.rest))
 
     def meet(self, other: Box) -> Box:
-        """Where both hold."""
+        """The box of places that lie in both."""
         spans = {v: (loop, ranges) for v, loop, ranges in self.spans}
         for v, loop, ranges in other.spans:
             known = spans[v][1] if v in spans else (v.bounds,)

@@ -70,7 +70,7 @@ def block_by_block(kernels: Sequence[Kernel], between: Collection[str], rows: in
 
 
 def rows_of(kernel: Kernel) -> tuple[int, int] | None:
-    """Of how many rows of how many elements a kernel is the running fold; None for others."""
+    """(rows, elements of each) of a kernel that is a running fold along rows; None for any other kernel."""
     outer = kernel.body[0] if len(kernel.body) == 1 else None
     rows, size = outer.variable.extent if isinstance(outer, For) else 1, kernel.outputs[0].size
     return (rows, size // rows) if size % rows == 0 and _running(kernel, rows, size // rows) is not None else None

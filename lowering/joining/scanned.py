@@ -73,7 +73,7 @@ def _is_simple(body: Scalar) -> bool:
 
 
 def _turned(scan: Scan, made: Build) -> tuple[bool, ...] | None:
-    """Of each axis, whether what is made of the result stands there the other way round; None where it reads several places or others."""
+    """For each axis whether the build reads the result backwards along it; None unless it reads one place for each of its own."""
     forms = Forms()
     places = {term.indices for term in scalars(made.body) if isinstance(term, Read) and term.tensor is scan.result}
     gathered = any(isinstance(term, Gather) and term.tensor is scan.result for term in scalars(made.body))

@@ -357,7 +357,7 @@ def _tiles(rows: int, blocks: int, shapes: Sequence[tuple[int, int]]) -> Iterato
 
 
 def part_of_one(extent: int) -> float:
-    """What part of a loop the thread that has most of it has."""
+    """The share of a loop's iterations that the busiest of EVENLY threads has."""
     return -(-extent // EVENLY) / extent
 
 
@@ -417,5 +417,5 @@ def _vectors(wide: int, lanes: int) -> int:
 
 
 def run(terms: int) -> int:
-    """How many terms are added up before their sum is added to others: all, or the most that divide them evenly."""
+    """How many terms are added up before their sum joins others: all, or their greatest divisor up to LONGEST_RUN."""
     return terms if terms <= LONGEST_RUN else max(n for n in range(1, LONGEST_RUN + 1) if terms % n == 0)
