@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from eqsat.ir.joint import MOVED_AS
 from eqsat.ir.loops import Buffer, Kernel, Load, Store, map_loads, statements, value_of
+from eqsat.ir.vectorizable import MOVED_AS
 
 
 def as_integers(kernel: Kernel) -> Kernel:

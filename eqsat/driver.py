@@ -9,16 +9,17 @@ from typing import Any, overload
 
 from eqsat.calling.subject import subject_of
 from eqsat.capture.compared import taken_apart
-from eqsat.capture.places import PlaceLimit, explicit
+from eqsat.capture.place_checks import PlaceLimit, explicit
 from eqsat.dump import Dump
 from eqsat.explaining.guards import Missing
 from eqsat.extraction.cheapest import Extracted, cheapest_outputs
+from eqsat.gc_pause import uncollected
 from eqsat.indices.simplifier import simplify_all
 from eqsat.ir.check import check_program
+from eqsat.ir.containers import positions
 from eqsat.ir.errors import UnsupportedError
 from eqsat.ir.index import Index, as_index
 from eqsat.ir.steps import Loop, Parts
-from eqsat.ir.structure import positions
 from eqsat.ir.tensor import Program, Tensor
 from eqsat.kernels.picking import PlacedKernel, lower_program, over_what_is_carried, remaining
 from eqsat.kernels.rolled import rolled
@@ -36,7 +37,6 @@ from eqsat.result import IndexResult, Result
 from eqsat.running.loop_bodies import LoopBody, as_computed
 from eqsat.running.plan import Plan
 from eqsat.sizes.facts import facts_about
-from eqsat.uncollected import uncollected
 
 
 @overload

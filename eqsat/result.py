@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from textwrap import indent
 from typing import Any
 
-from eqsat.capture.places import PlaceLimit
+from eqsat.capture.place_checks import PlaceLimit
 from eqsat.codegen import MachineCode, compile_kernels
 from eqsat.dump import Dump
 from eqsat.explaining.alternatives import OtherForm, OtherProgram, other_forms, other_programs

@@ -29,11 +29,11 @@ from typing import Any, Literal as Choice
 
 import numpy as np
 
+from eqsat.ir.containers import Container, Structure
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.index import Const, Index, Var, substitute
 from eqsat.ir.node import Node, Walk
 from eqsat.ir.shown import Shown
-from eqsat.ir.structure import Container, Structure
 
 Shape = tuple[int, ...]
 # a polynomial of sizes: coefficients, each with the names of sizes that are multiplied

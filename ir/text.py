@@ -16,6 +16,7 @@ import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from eqsat.ir.containers import Container, Structure
 from eqsat.ir.dtypes import DTYPES
 from eqsat.ir.errors import InternalError
 from eqsat.ir.host import Invocation
@@ -23,7 +24,6 @@ from eqsat.ir.index import Index
 from eqsat.ir.node import to_text
 from eqsat.ir.ops import SCALAR_OPS
 from eqsat.ir.steps import HostCall, Loop
-from eqsat.ir.structure import Container, Structure
 from eqsat.ir.tensor import (
     Arg,
     Build,

@@ -22,7 +22,7 @@ from eqsat.codegen.folds.neighbours import of_neighbours
 from eqsat.codegen.index import resized
 from eqsat.codegen.scope import Scope
 from eqsat.codegen.tiles.vectors import is_near
-from eqsat.ir import joint
+from eqsat.ir import vectorizable
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import COMPLEX, UNSIGNED, itemsize
 from eqsat.ir.index import substitute
@@ -37,7 +37,9 @@ REMEMBERED, LEAST_REMEMBERED = 1024, 4096
 # places whose answers are the bits of one number
 LEAST_MARKED, MOST_MARKED = 16, 2 * SEARCH_BLOCK
 # operations whose code serves vectors in conditions
-ASKED = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_or", "logical_and", *joint.JOINT_OPS))
+ASKED = frozenset(
+    ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_or", "logical_and", *vectorizable.JOINT_OPS)
+)
 
 
 def searched(fold: Fold) -> Scalar | None:
@@ -119,7 +121,7 @@ def is_marked(e: Emitter, fold: Fold) -> bool:
     known = (isinstance(term, Load | Literal | Temp) or (isinstance(term, Call) and term.op in ASKED) for term in scalars(condition))
     dtypes = {term.dtype for term in scalars(condition) if not isinstance(term, Call)}
     along = any(steps) and all(step is not None and (step == 0 or is_near(step)) for step in steps)
-    return along and all(known) and len(dtypes) == 1 and dtypes <= joint.LANES
+    return along and all(known) and len(dtypes) == 1 and dtypes <= vectorizable.LANES
 
 
 def _step(load: Load, fold: Fold) -> int | None:

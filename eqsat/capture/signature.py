@@ -13,8 +13,8 @@ import numpy as np
 from eqsat.capture.arguments import array_spec
 from eqsat.capture.array import TracedArray
 from eqsat.capture.specs import Spec
+from eqsat.ir.containers import Structure, fields_of, flatten_result
 from eqsat.ir.errors import UsageError
-from eqsat.ir.structure import Structure, fields_of, flatten_result
 from eqsat.operations.table import plain_signature
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -15,13 +15,13 @@ from eqsat.capture.signature import Arguments, Baked, Laid, describe, function_n
 from eqsat.capture.sized_trace import program_of_any_size
 from eqsat.capture.specs import Spec
 from eqsat.capture.traces import Trace, in_owner, is_traced
+from eqsat.ir.containers import fields_of, flatten_result, rebuild_result
 from eqsat.ir.copied import copied
 from eqsat.ir.dtypes import dtype_name
 from eqsat.ir.errors import EqsatError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.evaluate import evaluate_index
 from eqsat.ir.index import Index, variables
 from eqsat.ir.steps import Loop
-from eqsat.ir.structure import fields_of, flatten_result, rebuild_result
 from eqsat.ir.tensor import Constant, Input, Program, Size, Tensor
 from eqsat.operations.indexing import MASKS
 from eqsat.operations.movement import transpose

@@ -6,7 +6,7 @@ from typing import Any
 
 from eqsat.calling.subject import subject_of
 from eqsat.capture.compared import taken_apart
-from eqsat.capture.places import explicit
+from eqsat.capture.place_checks import explicit
 from eqsat.egraph.encode import Encoder
 from eqsat.egraph.index_cost import IndexWeights, index_cycles
 from eqsat.egraph.snapshot import written_snapshot

@@ -17,6 +17,7 @@ from eqsat.egraph.schema import INDEX_LEAVES
 from eqsat.egraph.settled import is_settled
 from eqsat.egraph.snapshot import Snapshot, written_snapshot
 from eqsat.egraph.spell import index_term, negated
+from eqsat.gc_pause import uncollected
 from eqsat.indices.results import RESULTS
 from eqsat.ir import interval
 from eqsat.ir.errors import UnsoundRuleError, UnsupportedError, UsageError
@@ -29,7 +30,6 @@ from eqsat.report import Report, StopReason
 from eqsat.rules.assumptions import CONDITIONS
 from eqsat.saturate import FEW_LOOKS, MANY_LOOKS, PHASES, Patience, Session, session_of
 from eqsat.sizes.facts import facts_about
-from eqsat.uncollected import uncollected
 
 T = TypeVar("T")
 # an index and its gate

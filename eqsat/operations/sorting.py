@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eqsat.ir.containers import rebuild_result
 from eqsat.ir.dtypes import is_float
 from eqsat.ir.errors import UsageError
 from eqsat.ir.host_functions import FEW_RANKS
 from eqsat.ir.index import Const, Index, apply
 from eqsat.ir.ops import identity_of
 from eqsat.ir.steps import HostCall
-from eqsat.ir.structure import rebuild_result
 from eqsat.ir.tensor import Arg, Literal, Position, Scalar, Tensor, axes, reduction
 from eqsat.operations.elementwise import astype, call, cast, elementwise
 from eqsat.operations.generic import integer, is_its_own_row, literal, make_generic, tensor_of

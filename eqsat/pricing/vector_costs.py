@@ -14,11 +14,11 @@ from eqsat.codegen.tiles.parts import pieces_of
 from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import is_float, itemsize
 from eqsat.ir.index import Apply, Index, Var, depends, variables, walk
-from eqsat.ir.joint import LARGEST_STEP
 from eqsat.ir.loops import Fold, For, Kernel, Let, Load, Stmt, Store, loads, nested_loops, value_of, values_of
 from eqsat.ir.ops import REDUCE_OPS
 from eqsat.ir.shuffle import Shuffle, shuffle_in
 from eqsat.ir.tensor import Call, Literal, Scalar, is_size, scalars
+from eqsat.ir.vectorizable import LARGEST_STEP
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.products.across import LEAST_JUMP
 from eqsat.pricing.cost_model import CostModel

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.capture.places import PlaceLimit
+from eqsat.capture.place_checks import PlaceLimit
 from eqsat.codegen import Units, parallel_extent, shared_units
 from eqsat.codegen.calls.running import TablePut
+from eqsat.ir.containers import Structure
 from eqsat.ir.errors import InternalError
 from eqsat.ir.host import Invocation
 from eqsat.ir.steps import Parts
-from eqsat.ir.structure import Structure
 from eqsat.ir.tensor import Constant, Input, Program, SizeTerms, Tensor
 from eqsat.kernels.picking import InRows, PlacedKernel, remaining
 from eqsat.running.storage import Lifetime, share_storage

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from eqsat.capture.places import PlaceLimit
+from eqsat.capture.place_checks import PlaceLimit
 from eqsat.codegen import Units
 from eqsat.codegen.calls.running import TablePut
+from eqsat.ir.containers import Container, Structure
 from eqsat.ir.host import Invocation, host_function
-from eqsat.ir.structure import Container, Structure
 from eqsat.ir.tensor import Input
 from eqsat.running.blueprint import Array, Blueprint, KernelInRows, PlanBuffer, PlanCall, PlanKernel, PlanLoop, PlanStep, RunTimeSize
 

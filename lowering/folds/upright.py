@@ -19,9 +19,9 @@ from math import prod
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Const, Index, Var, depends, substitute, variables
-from eqsat.ir.joint import JOINT_OPS as CHEAP, LANES
 from eqsat.ir.loops import Load, Store, over
 from eqsat.ir.tensor import Call, Reduce, Scalar, is_size, scalars
+from eqsat.ir.vectorizable import JOINT_OPS as CHEAP, LANES
 from eqsat.lowering.affine import Forms, rebuilt
 from eqsat.lowering.blocks import BlockPlacer, Body, first_of, over_forms, tile_over
 from eqsat.lowering.folds.columns import one_by_one

@@ -22,9 +22,9 @@ from math import isqrt, prod
 
 from eqsat.ir.dtypes import carrier, is_float, itemsize
 from eqsat.ir.index import Index, Var
-from eqsat.ir.joint import is_joint_value
 from eqsat.ir.loops import Load, over
 from eqsat.ir.tensor import Build, Call, Literal, Read, Reduce, Scalar, axis, has_fold, reindexed, scalars
+from eqsat.ir.vectorizable import is_joint_value
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.nest import Free, Nest, chains, free_variables, largest
 

@@ -39,7 +39,7 @@ def at_seams(nest: Nest, outputs: tuple[str, ...], buffers: frozenset[str], size
     """The loops of a nest in pieces; None where nothing changes along a size, or where that is not known."""
     if not any(loop.extent == size.marker for loop in nest.loops for size in sizes) or any(size.most < LEAST_SIZE for size in sizes):
         return None
-    cuts = _Cuts(outputs, buffers, sizes)
+    cuts = _SizeCuts(outputs, buffers, sizes)
     cuts.place(nest, 0, cuts.placer.top)
     return cuts.result() if cuts.made else None
 
@@ -98,7 +98,7 @@ class _Known:
         return -1 if high < 0 else 1 if low > 0 else 0 if low == high == 0 else None
 
 
-class _Cuts:
+class _SizeCuts:
     """Places a nest in pieces of its loops; `made`: whether there are several."""
 
     def __init__(self, outputs: tuple[str, ...], buffers: frozenset[str], sizes: Sequence[Size]) -> None:

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 from eqsat.ir.dtypes import itemsize
 from eqsat.ir.index import Index, Var, substitute
-from eqsat.ir.joint import JOINT_OPS, LANES
 from eqsat.ir.loops import Load, over
 from eqsat.ir.tensor import Call, Scalar, operands, scalars
+from eqsat.ir.vectorizable import JOINT_OPS, LANES
 from eqsat.lowering.affine import Forms
 from eqsat.lowering.blocks import BlockPlacer, Body, blocks_of
 from eqsat.lowering.joining.renaming import Renaming

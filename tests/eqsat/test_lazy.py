@@ -20,9 +20,9 @@ from eqsat.calling import lazy
 from eqsat.capture.arguments import check_arguments
 from eqsat.capture.traces import is_lazy
 from eqsat.driver import optimize_program
+from eqsat.ir.containers import rebuild_result
 from eqsat.ir.errors import DTypeError, TraceError, UnsupportedError, UsageError
 from eqsat.ir.evaluate import evaluate
-from eqsat.ir.structure import rebuild_result
 from eqsat.ir.tensor import Constant, Program, tensors
 from eqsat.options import Options
 from eqsat.result import Result

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 import eqsat
 import eqsat.numpy as enp
 from eqsat.ir.check import check_program
+from eqsat.ir.containers import positions
 from eqsat.ir.evaluate import evaluate
 from eqsat.ir.host import run_host
 from eqsat.ir.loops_evaluate import run_kernel
 from eqsat.ir.steps import HostCall, PlacedStep
-from eqsat.ir.structure import positions
 from eqsat.ir.tensor import Constant, Program, Tensor
 from eqsat.kernels.picking import PlacedKernel, remaining
 from eqsat.running.packing import pack, unpack
