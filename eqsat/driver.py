@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, overload
 
@@ -101,12 +101,6 @@ def _finished(
     steps = {name: _step_body(body, bodies[name]) for name, body in computed.items()}
     nests = lower_program(parts, options, report, finite, steps)
     dump.write("loops", "\n\n".join(str(nest.kernel) for nest in nests))
-    model = CostModel(options.target, options.cost)
-    kernels = tuple((nest.kernel.name, 0.0 if nest.once else _nest_ns(nest, model)) for nest in nests)
-    others = ((placed.name, placed.step) for placed in remaining(parts.steps, nests))
-    kernels += tuple(
-        (name, loops[name].count * float(bodies[name].cost) if name in loops else step_ns(model, step)) for name, step in others
-    )
     values = compare_values(written.around, apart.around, options) if options.certify and not program.sizes else ()
 
     def otherwise() -> Plan:
@@ -119,7 +113,7 @@ def _finished(
         original=program,
         parts=parts,
         nests=nests,
-        cost=Cost(kernels, options.cost, options.target),
+        cost=_cost_of(parts, nests, bodies, options),
         original_cost=cost(written.joined(), options),
         report=report,
         options=options,
@@ -133,6 +127,16 @@ def _finished(
         bodies=tuple(bodies.values()),
         places=places,
     )
+
+
+def _cost_of(parts: Parts, nests: Sequence[PlacedKernel], bodies: Mapping[str, Result], options: Options) -> Cost:
+    """What the kernels cost, and the steps that are none: loops as often as they run their bodies, by the names of these steps."""
+    model = CostModel(options.target, options.cost)
+    found = [(nest.kernel.name, 0.0 if nest.once else _nest_ns(nest, model)) for nest in nests]
+    for placed in remaining(parts.steps, nests):
+        step = placed.step
+        found.append((placed.name, step.count * float(bodies[placed.name].cost) if isinstance(step, Loop) else step_ns(model, step)))
+    return Cost(tuple(found), options.cost, options.target)
 
 
 def _nest_ns(nest: PlacedKernel, model: CostModel) -> float:

@@ -157,7 +157,7 @@ def _first_extremum_of(fold: Fold, others: Sequence[Fold]) -> int | None:
 def _emitted(e: FoldEmitter, folds: Sequence[Fold], flags: Sequence[Flags], scope: Scope) -> Sequence[Value]:
     """The results of folds in one loop, or in blocks whose results are folded with the most digits there are (see `fold`)."""
     one = folds[0]
-    extent, low, (first, end) = one.variable.extent, one.variable.lo, e.range(one.variable, scope)
+    extent, (first, end) = one.variable.extent, e.range(one.variable, scope)
     size = e.kernel.size_of(one.variable)
     nested = any(isinstance(inner, For | Fold) for inner in one.body)
     sums = [fold.op == "sum" and is_inexact(fold.dtype) and carrier(fold.dtype) == fold.dtype for fold in folds]
@@ -194,20 +194,34 @@ def _emitted(e: FoldEmitter, folds: Sequence[Fold], flags: Sequence[Flags], scop
         return fold_range(e, folds, integer(0, at.type), integer(length, at.type), scope, totals, at)
     if not any(sums) or e.exact or nested or extent < 2 * SUM_BLOCK:
         return fold_range(e, folds, first, end, scope, totals)
+    return _in_blocks(e, folds, flags, scope, totals, sums, end)
+
+
+def _in_blocks(
+    e: FoldEmitter,
+    folds: Sequence[Fold],
+    flags: Sequence[Flags],
+    scope: Scope,
+    totals: Sequence[Accumulator],
+    sums: Sequence[bool],
+    end: Value,
+) -> Sequence[Value]:
+    """The results of folds in one loop, in blocks of SUM_BLOCK iterations; `sums`: which of them carry more digits from block to block."""
+    variable, size = folds[0].variable, e.kernel.size_of(folds[0].variable)
     b, inside = e.b, [widest(fold.dtype) if is_sum else fold.dtype for fold, is_sum in zip(folds, sums, strict=True)]
     whole = [
         accumulator(fold.op, dtype, its, wide=is_sum, masks=b.abilities.masks)
         for fold, its, dtype, is_sum in zip(folds, flags, inside, sums, strict=True)
     ]
-    stop = integer(one.variable.hi + 1) if size is None else resized(b, end, "i64", size.variable.bounds)
-    count = integer(-(-extent // SUM_BLOCK))
+    stop = integer(variable.hi + 1) if size is None else resized(b, end, "i64", size.variable.bounds)
+    count = integer(-(-variable.extent // SUM_BLOCK))
     if size is not None:
         count = b.binary("lshr", b.binary("add", stop, integer(SUM_BLOCK - 1), "nuw nsw"), integer(SUM_BLOCK.bit_length() - 1))
 
     def step(counter: Value, carried: Carried) -> Carried:
-        first = b.binary("add", b.binary("mul", counter, integer(SUM_BLOCK), "nuw nsw"), integer(low), "nsw")
+        first = b.binary("add", b.binary("mul", counter, integer(SUM_BLOCK), "nuw nsw"), integer(variable.lo), "nsw")
         last = b.binary("add", first, integer(SUM_BLOCK), "nsw")
-        last = last if size is None and extent % SUM_BLOCK == 0 else b.intrinsic("smin", last, stop)
+        last = last if size is None and variable.extent % SUM_BLOCK == 0 else b.intrinsic("smin", last, stop)
         parts = fold_range(e, folds, first, last, scope.inner(), totals)
         steps = zip(whole, _split(whole, carried), parts, folds, inside, strict=True)
         return tuple(value for one, own, part, fold, dtype in steps for value in one.step(b, own, convert(b, part, fold.dtype, dtype)))

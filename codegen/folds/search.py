@@ -27,7 +27,7 @@ from eqsat.ir.affine import coefficient
 from eqsat.ir.dtypes import COMPLEX, UNSIGNED, itemsize
 from eqsat.ir.index import substitute
 from eqsat.ir.loops import Bind, Fold, For, Kernel, Load, Stmt, Temp, bound_in, over, statements
-from eqsat.ir.ops import identity_of
+from eqsat.ir.ops import COMPARISONS, identity_of
 from eqsat.ir.tensor import Call, Literal, Position, Scalar, scalars
 
 # iterations of a block, and vectors of it that are looked at side by side
@@ -37,9 +37,7 @@ REMEMBERED, LEAST_REMEMBERED = 1024, 4096
 # places whose answers are the bits of one number
 LEAST_MARKED, MOST_MARKED = 16, 2 * SEARCH_BLOCK
 # operations whose code serves vectors in conditions
-ASKED = frozenset(
-    ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_or", "logical_and", *vectorizable.JOINT_OPS)
-)
+ASKED = frozenset((*COMPARISONS, "logical_or", "logical_and", *vectorizable.JOINT_OPS))
 
 
 def searched(fold: Fold) -> Scalar | None:

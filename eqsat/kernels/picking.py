@@ -185,18 +185,26 @@ def _nests(rewritten: OnTheWay, model: CostModel, lowering: _Lowering, bodies: M
         while (found_copy := next(copies(found.kernels, shown | stay, names), None)) is not None:
             found.at_once(*found_copy)
     in_rows = lowering.in_rows({group: found.kernels[group] for group in groups}, names) if program.sizes else {}
-    by_name = {name: tensor for tensor, name in names.items()}
+    return tuple(_finished(nest) for nest in _written_over(_placed(found, program.sizes, in_rows, parts.outputs, model), levels, stay))
+
+
+def _placed(
+    found: _Found, sizes: Sequence[Size], in_rows: Mapping[Group, tuple[InRows, ...]], outputs: Collection[Tensor], model: CostModel
+) -> list[PlacedKernel]:
+    """The kernels in the order in which they run, with the tensors of their buffers; which of them are run once, since they are made of
+    nothing but constants."""
+    by_name = {name: tensor for tensor, name in found.names.items()}
     nests: list[PlacedKernel] = []
     same: set[Tensor] = set()
     for made in found.order:
         kernel = replace(found.kernels[made], name=f"kernel_{len(nests)}")
         called_with = tuple(by_name[buffer.name] for buffer in kernel.buffers)
         nest = PlacedKernel(kernel, made, called_with, within=found.within.get(made, ()), part_of=found.part_of.get(made, ()))
-        once = not program.sizes and all(isinstance(tensor, Constant) or tensor in same for tensor in nest.read)
-        if once and not (same.isdisjoint(nest.read) and _is_as_cheap_as_its_copies(nest, parts.outputs, model)):
+        once = not sizes and all(isinstance(tensor, Constant) or tensor in same for tensor in nest.read)
+        if once and not (same.isdisjoint(nest.read) and _is_as_cheap_as_its_copies(nest, outputs, model)):
             same.update(made)
         nests.append(replace(nest, in_rows=in_rows.get(nest.builds, ()), once=made[0] in same))
-    return tuple(_finished(nest) for nest in _written_over(nests, levels, stay))
+    return nests
 
 
 def _loop_kernel(
